@@ -1,0 +1,2 @@
+//! Decode, assemble and disassemble CPython bytecode. Needs no Python interpreter.
+pub mod op;
