@@ -1,1 +1,17 @@
-//! tensor-meta
+//! Shape, stride, dtype, device and `requires_grad` rules for torch's operations.
+//!
+//! [`infer`] says what an op would return, from the metadata of its arguments alone: no data,
+//! no Python interpreter, no torch. Data-dependent results and calls where a rule is not exact
+//! answer [`RuleError::Unsupported`]; a result that is returned is what eager CPU torch returns.
+//!
+//! Not here: symbolic size arithmetic (sizes are [`SymInt`], rules need known ones so far), the
+//! graph, values.
+//!
+//! Invariant: no dependency on Python or torch; every rule is checked against the real CPU op by
+//! `tests/against_torch.rs`.
+
+pub mod registry;
+pub mod types;
+
+pub use registry::{RuleId, RuleInfo, infer, lookup_function, lookup_method, rules};
+pub use types::*;

@@ -1,0 +1,17 @@
+//! The data that rules read and write: dtypes, devices, sizes, tensor metadata,
+//! argument values, results and errors.
+//!
+//! No rule lives here. Invariant: nothing in this module depends on the rules,
+//! so callers can build and keep metadata without running any.
+
+mod device;
+mod dtype;
+mod result;
+mod tensor;
+mod value;
+
+pub use device::{Device, DeviceKind};
+pub use dtype::DType;
+pub use result::{Ctx, Inferred, RuleError};
+pub use tensor::{Alias, Dims, MemoryFormat, SymDims, SymInt, TensorMeta};
+pub use value::Value;
