@@ -1,1 +1,19 @@
-//! guards
+//! Guards: the conditions under which a captured graph and its residual bytecode may be used again.
+//!
+//! Two halves. The planning half ([`source`], [`value`], [`guard`], [`set`], [`program`], [`tree`], [`text`]) is
+//! pure Rust: it interns sources, dedupes and merges guards, compiles them to flat check programs and prints them
+//! as Python, as PyTorch's guard tree and as program text. It needs no interpreter and builds with
+//! `--no-default-features`. The executing half (feature `python`) pins objects, links a program to a running
+//! interpreter, checks it on each call and says why it failed.
+//!
+//! Invariants: a check runs no user code, allocates nothing that Python sees and changes nothing; a check that
+//! passes implies that every guard of the set holds; the program and the Python text give the same verdict.
+
+pub mod guard;
+pub mod source;
+pub mod text;
+pub mod value;
+
+pub use guard::{GlobalState, Guard, GuardKind, TensorSpec, UserFrame};
+pub use source::{NameStyle, Source, SourceId, SourceTable};
+pub use value::{ConstVal, Key, ObjRef};
