@@ -1,0 +1,53 @@
+"""Ferrodyn: fast capture of PyTorch programs.
+
+``ferrodyn.compile`` turns a Python function or an ``nn.Module`` into FX graphs for
+a backend, residual bytecode, and guards that say when the result may be reused.
+The work is done by the native module ``ferrodyn._core``; this package gives it
+names, type hints and documentation.
+
+What does not live here: any knowledge of bytecode, guards or graphs.
+"""
+
+from __future__ import annotations
+
+from ._version import check_platform as _check_platform
+
+_check_platform()
+
+from . import config, exc, logs  # noqa: E402
+from ._api import (  # noqa: E402
+    GuardFail,
+    compile,
+    disable,
+    graph_break,
+    is_compiling,
+    list_backends,
+    optimize,
+    optimize_assert,
+    register_backend,
+    reset,
+)
+from ._explain import BreakReason, ExplainOutput, explain  # noqa: E402
+from ._module import OptimizedModule  # noqa: E402
+from ._version import __version__  # noqa: E402
+
+__all__ = [
+    "BreakReason",
+    "ExplainOutput",
+    "GuardFail",
+    "OptimizedModule",
+    "__version__",
+    "compile",
+    "config",
+    "disable",
+    "exc",
+    "explain",
+    "graph_break",
+    "is_compiling",
+    "list_backends",
+    "logs",
+    "optimize",
+    "optimize_assert",
+    "register_backend",
+    "reset",
+]

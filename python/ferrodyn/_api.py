@@ -1,0 +1,226 @@
+"""The functions a user calls: `compile` and its relatives.
+
+They check their arguments and hand them to the native module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, overload
+
+import torch
+
+from . import _core
+from ._context import CompileOptions, GuardFail
+from ._module import OptimizedModule
+from .exc import InvalidBackend, InvalidCallable
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+#: True inside a region that Ferrodyn is compiling, else False.
+is_compiling = _core.is_compiling
+
+#: End the graph here; a no-op outside compiled code. ``graph_break(msg="")``.
+graph_break = _core.graph_break
+
+
+def _apply(target: Any, make: Callable[[Any], Any], options: CompileOptions | None) -> Any:
+    """Compile (or disable) whatever kind of callable `target` is."""
+    if isinstance(target, torch.nn.Module):
+        return OptimizedModule(_original(target), options)
+    if isinstance(target, type):
+        # Instances are made as before; calling one is what is compiled.
+        name = "_call_impl" if issubclass(target, torch.nn.Module) else "__call__"
+        method = getattr(target, name, None)
+        if method is None or not callable(getattr(method, "__get__", None)):
+            raise InvalidCallable(
+                f"instances of {target.__qualname__} cannot be called, so there is nothing to "
+                "compile; compile its methods one by one, or give it a __call__"
+            )
+        setattr(target, name, make(method))
+        return target
+    if not callable(target) and not isinstance(target, (staticmethod, classmethod)):
+        raise InvalidCallable(
+            f"expected a function, a method, a callable or an nn.Module, got {target!r} "
+            f"of type {type(target).__name__}"
+        )
+    return make(target)
+
+
+def _original(module: torch.nn.Module) -> torch.nn.Module:
+    """Return the module that the user wrote: compiling twice replaces the first choices."""
+    while isinstance(module, OptimizedModule):
+        module = module._orig_mod
+    return module
+
+
+def _compiler(options: CompileOptions) -> Callable[[T], T]:
+    """Return the decorator for `options`; an unknown backend is an error here, not at the call."""
+    context = options.context()
+
+    def decorate(target: T) -> T:
+        return _apply(target, lambda fn: _core.make_entry(fn, context), options)
+
+    return decorate
+
+
+@overload
+def compile(
+    model: T,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    disable: bool = ...,
+) -> T: ...
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    disable: bool = ...,
+) -> Callable[[T], T]: ...
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """Compile a function, a method, a callable, or an ``nn.Module``.
+
+    Works as a call and as a decorator, with and without arguments. The choices mean what
+    they mean to ``torch.compile``:
+
+    Args:
+        model: what to compile; without it a decorator is returned.
+        fullgraph: raise :class:`ferrodyn.exc.Unsupported` at a graph break.
+        dynamic: None or False: sizes are constants, and a new size is compiled anew.
+        backend: a callable ``(graph_module, example_inputs) -> callable``, or a name from
+            :func:`list_backends`.
+        mode: a mode of the backend, such as ``"reduce-overhead"``; not with ``options``.
+        options: options of the backend; not with ``mode``.
+        disable: return ``model`` as it is.
+
+    Raises:
+        InvalidBackend: the backend is unknown or not callable.
+        InvalidCallable: ``model`` is not something that can be compiled.
+    """
+    if disable:
+        return (lambda target: target) if model is None else model
+    decorate: Callable[[Any], Any] = _compiler(
+        CompileOptions(
+            backend=backend, fullgraph=fullgraph, dynamic=dynamic, mode=mode, options=options
+        )
+    )
+    return decorate if model is None else decorate(model)
+
+
+def optimize(
+    backend: str | Callable[..., Any] = "inductor",
+    *,
+    nopython: bool = False,
+    guard_fail_fn: Callable[[GuardFail], Any] | None = None,
+    disable: bool = False,
+    dynamic: bool | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+) -> Callable[[T], T]:
+    """Return a decorator that compiles with ``backend``: ``@ferrodyn.optimize(my_compiler)``.
+
+    Args:
+        backend: as for :func:`compile`.
+        nopython: raise at a graph break, as ``fullgraph`` does.
+        guard_fail_fn: called with a :class:`GuardFail` whenever cached code could not be
+            reused; an exception in it is reported and does not stop the call.
+        disable: return what is decorated as it is.
+        dynamic: as for :func:`compile`.
+        mode: as for :func:`compile`.
+        options: as for :func:`compile`.
+    """
+    if disable:
+        return lambda target: target
+    return _compiler(
+        CompileOptions(
+            backend=backend,
+            fullgraph=nopython,
+            dynamic=dynamic,
+            mode=mode,
+            options=options,
+            guard_fail_fn=guard_fail_fn,
+        )
+    )
+
+
+def optimize_assert(
+    backend: str | Callable[..., Any] = "inductor",
+    *,
+    guard_fail_fn: Callable[[GuardFail], Any] | None = None,
+    dynamic: bool | None = None,
+) -> Callable[[T], T]:
+    """Return a decorator that compiles into one graph or raises: ``optimize(nopython=True)``."""
+    return optimize(backend, nopython=True, guard_fail_fn=guard_fail_fn, dynamic=dynamic)
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """Keep a function, or a module, out of compilation.
+
+    Args:
+        fn: what to disable; without it a decorator is returned.
+        recursive: also keep out everything that it calls. If False, only the frame of
+            ``fn`` itself runs plainly, and what it calls may be compiled.
+        reason: shown where a graph breaks because of this.
+    """
+
+    def make(target: Any) -> Any:
+        return _core.make_disabled(target, recursive=recursive, reason=reason)
+
+    def decorate(target: Any) -> Any:
+        return _apply(target, make, None)
+
+    return decorate if fn is None else decorate(fn)
+
+
+def reset() -> None:
+    """Forget all compiled code and counters: the next call of each function compiles anew."""
+    _core.reset()
+
+
+def list_backends(exclude_tags: Sequence[str] = ("debug", "experimental")) -> list[str]:
+    """Return the sorted names of all backends but those with a tag in ``exclude_tags``."""
+    return sorted(_core.list_backends(tuple(exclude_tags or ())))
+
+
+def register_backend(
+    compiler_fn: Any = None, name: str | None = None, tags: Sequence[str] = ()
+) -> Any:
+    """Give a backend a name; works as a decorator with and without arguments.
+
+    Args:
+        compiler_fn: ``(graph_module, example_inputs) -> callable``.
+        name: the name; ``compiler_fn.__name__`` if not given.
+        tags: words by which :func:`list_backends` can leave it out.
+
+    Returns:
+        ``compiler_fn`` itself.
+
+    Raises:
+        InvalidBackend: not callable, or the name is taken by another backend.
+    """
+
+    def register(fn: Any) -> Any:
+        if not callable(fn):
+            raise InvalidBackend(f"a backend must be callable, got {fn!r}")
+        _core.register_backend(name or fn.__name__, fn, tuple(tags))
+        return fn
+
+    return register if compiler_fn is None else register(compiler_fn)

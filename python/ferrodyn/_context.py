@@ -1,0 +1,64 @@
+"""How a region is compiled: the choices that `compile` and its relatives take.
+
+What does not live here: what becomes of them; the native ``Context`` does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from . import _core
+from .exc import InvalidBackend
+
+
+class GuardFail(NamedTuple):
+    """What a ``guard_fail_fn`` is told when cached code could not be reused."""
+
+    #: The guard that failed, in words.
+    reason: str
+    #: The code object of the user's function.
+    orig_code: Any
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """Choices for one compiled region; pickles if the backend does."""
+
+    backend: str | Callable[..., Any] = "inductor"
+    fullgraph: bool = False
+    dynamic: bool | None = None
+    mode: str | None = None
+    options: dict[str, Any] | None = None
+    guard_fail_fn: Callable[[GuardFail], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.backend, str) and not callable(self.backend):
+            raise InvalidBackend(
+                "a backend is a callable (graph_module, example_inputs) -> callable, or one of "
+                f"the names in ferrodyn.list_backends(); got {self.backend!r} "
+                f"of type {type(self.backend).__name__}"
+            )
+        if self.mode is not None and self.options is not None:
+            raise RuntimeError(
+                "mode and options cannot both be given: a mode is a named set of options"
+            )
+
+    def __deepcopy__(self, memo: object) -> CompileOptions:
+        # A copy of a compiled module is compiled by the same backend object.
+        return self
+
+    def context(self) -> _core.Context:
+        """Return a native context for these choices."""
+        notify = self.guard_fail_fn
+        return _core.Context(
+            backend=self.backend,
+            fullgraph=self.fullgraph,
+            dynamic=self.dynamic,
+            mode=self.mode,
+            options=self.options,
+            guard_fail_fn=None
+            if notify is None
+            else lambda reason, code: notify(GuardFail(reason, code)),
+        )

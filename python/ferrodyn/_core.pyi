@@ -1,0 +1,59 @@
+"""The native module. Not public: use the names in `ferrodyn`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+class Context:
+    """The choices of one `compile`: shared by the entries made with it."""
+
+    def __init__(
+        self,
+        backend: str | Callable[..., Any],
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        mode: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        guard_fail_fn: Callable[[str, Any], Any] | None = None,
+    ) -> None:
+        """Resolve the backend. Raises `InvalidBackend` for a name that is not known.
+
+        `guard_fail_fn` is called with the reason and the code object.
+        """
+
+def make_entry(fn: Any, context: Context) -> Any:
+    """Return a callable that stands for `fn` and compiles it on its first call."""
+
+def make_disabled(fn: Any, *, recursive: bool = True, reason: str | None = None) -> Any:
+    """Return a callable that stands for `fn` and is never compiled."""
+
+def reset() -> None:
+    """Drop all compiled code, counters and marks of code that is not to be compiled."""
+
+def list_backends(exclude_tags: Sequence[str]) -> list[str]:
+    """Names of the backends that have none of the tags."""
+
+def register_backend(name: str, fn: Callable[..., Any], tags: Sequence[str]) -> None:
+    """Give a backend a name. Raises `InvalidBackend` if another backend has it."""
+
+def get_config() -> dict[str, Any]:
+    """All options with their values, in a new dict."""
+
+def set_config(options: Mapping[str, Any]) -> None:
+    """Set options. Raises for a name or a type that is wrong, and then sets none."""
+
+def explain_begin() -> None:
+    """Start to record what compilations of this thread do."""
+
+def explain_end() -> dict[str, Any]:
+    """Stop, and return the record.
+
+    Keys: `break_reasons` (dicts with `reason`, `explanation`, `hints`, `context` and
+    `user_stack`, a list of strings), `out_guards` (strings), `compile_times` (seconds by
+    phase), `instruction_counts` (by name).
+    """
+
+def is_compiling() -> bool:
+    """True in code that is being compiled, False when run plainly."""
+
+def graph_break(msg: str = "") -> None:
+    """End the graph here; nothing when run plainly."""

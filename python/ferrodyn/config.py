@@ -1,0 +1,117 @@
+"""Options of Ferrodyn, process-wide.
+
+Read and set them as attributes (``ferrodyn.config.recompile_limit = 2``), or for a
+while with :func:`patch`, which is a context manager and a decorator. An option that
+torch has too goes by torch's name. The native module owns the values, so every thread
+sees the same ones: patches of two threads that overlap in time see each other.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Mapping
+from contextlib import ContextDecorator
+from typing import Any
+
+from . import _core
+from .exc import ConfigError
+
+_NAMES: frozenset[str] = frozenset(_core.get_config())
+
+
+def _unknown(name: str) -> AttributeError:
+    import difflib
+
+    close = difflib.get_close_matches(name, _NAMES, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else f" Options: {', '.join(sorted(_NAMES))}."
+    return AttributeError(f"ferrodyn.config has no option {name!r}.{hint}")
+
+
+def _checked(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``changes``; raise where a name or a type is wrong."""
+    current = _core.get_config()
+    for name, value in changes.items():
+        if name not in current:
+            raise _unknown(name)
+        kind = type(current[name])
+        if kind is int and type(value) is int and value < 0:
+            raise ConfigError(f"ferrodyn.config.{name} cannot be negative, got {value}")
+        if kind in (bool, int, float, str) and type(value) is not kind:
+            raise ConfigError(
+                f"ferrodyn.config.{name} takes a {kind.__name__}, got {value!r} "
+                f"of type {type(value).__name__}"
+            )
+    return dict(changes)
+
+
+class _Patch(ContextDecorator):
+    """What :func:`patch` returns: may be entered again, also while it is active."""
+
+    def __init__(self, changes: dict[str, Any]) -> None:
+        self._changes = changes
+        self._saved: list[dict[str, Any]] = []
+
+    def __enter__(self) -> None:
+        current = _core.get_config()
+        _core.set_config(self._changes)
+        self._saved.append({name: current[name] for name in self._changes})
+
+    def __exit__(self, *exc_info: object) -> None:
+        _core.set_config(self._saved.pop())
+
+
+def patch(
+    changes: Mapping[str, Any] | str | None = None, value: Any = None, /, **options: Any
+) -> _Patch:
+    """Set options for a ``with`` block or for the calls of a decorated function.
+
+    Three forms: ``patch(recompile_limit=2)``, ``patch({"recompile_limit": 2})`` and
+    ``patch("recompile_limit", 2)``. Nests; what was there before comes back on the way
+    out, also when the block raises.
+    """
+    if isinstance(changes, str):
+        options = {changes: value, **options}
+    elif changes is not None:
+        options = {**changes, **options}
+    if not options:
+        raise ConfigError("ferrodyn.config.patch was given no option")
+    return _Patch(_checked(options))
+
+
+def to_dict() -> dict[str, Any]:
+    """Return a copy of all options and their values."""
+    return dict(_core.get_config())
+
+
+def load_config(options: Mapping[str, Any]) -> None:
+    """Set several options at once, such as those that :func:`to_dict` returned."""
+    _core.set_config(_checked(options))
+
+
+class _ConfigModule(types.ModuleType):
+    """This module's own type: options are its attributes."""
+
+    patch: Callable[..., _Patch]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NAMES:
+            return _core.get_config()[name]
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise _unknown(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("__") or isinstance(value, types.ModuleType):
+            super().__setattr__(name, value)
+            return
+        _core.set_config(_checked({name: value}))
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"ferrodyn.config.{name} cannot be deleted")
+
+    def __dir__(self) -> list[str]:
+        return sorted(_NAMES | {"load_config", "patch", "to_dict"})
+
+
+sys.modules[__name__].__class__ = _ConfigModule
