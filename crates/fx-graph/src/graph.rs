@@ -1,0 +1,444 @@
+//! The graph itself: creation of nodes, order, users, checkpoints. Passes over a whole graph are in
+//! `passes`; checks in `verify`.
+//!
+//! Invariant: an edge of the petgraph graph runs from a value to a user for each distinct
+//! (value, user) pair; petgraph's node indices are creation indices, because a node in the middle
+//! is never removed from it but emptied.
+
+use std::sync::Arc;
+
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::EdgeRef;
+use petgraph::{Direction, Incoming, Outgoing};
+use smallvec::SmallVec;
+use thiserror::Error;
+
+use crate::arg::{Arg, Kwargs};
+use crate::names::{Namespace, target_stem};
+use crate::node::{FnTarget, NodeData, NodeId, OpKind, SourceStack, Target, TypeExpr};
+
+/// What an edit of a graph can be refused for.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum GraphError {
+    /// The node is not in the graph (never was, or was erased).
+    #[error("node %{0} is not in the graph", id.0)]
+    NoSuchNode {
+        /// The node asked for.
+        id: NodeId,
+    },
+    /// A node that others use cannot be erased.
+    #[error("node {name} still has {users} users")]
+    HasUsers {
+        /// Name of the node.
+        name: Arc<str>,
+        /// How many nodes use it.
+        users: usize,
+    },
+    /// A name that must be taken as it is was in use already.
+    #[error("the name {0:?} is in use already")]
+    NameTaken(Arc<str>),
+    /// Nodes were erased, sorted or rewritten since the checkpoint was taken.
+    #[error("the graph was rewritten since the checkpoint was taken")]
+    StaleCheckpoint,
+}
+
+/// A point in the making of a graph to which [`Graph::restore`] can return. Sixteen bytes or so;
+/// taking one copies no node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    nodes: u32,
+    placeholders: u32,
+    body: u32,
+    names: u32,
+    rewrites: u32,
+}
+
+/// An FX graph.
+///
+/// Nodes run in the order of [`Graph::order`]: the placeholders, then all others as created. A
+/// placeholder may therefore be created late and still comes first.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    pub(crate) nodes: DiGraph<Option<NodeData>, ()>,
+    pub(crate) placeholders: Vec<NodeId>,
+    pub(crate) body: Vec<NodeId>,
+    pub(crate) names: Namespace,
+    /// Counts the edits that a checkpoint cannot undo.
+    pub(crate) rewrites: u32,
+}
+
+fn index(id: NodeId) -> NodeIndex {
+    NodeIndex::new(id.index())
+}
+
+fn id_of(index: NodeIndex) -> NodeId {
+    NodeId(index.index() as u32)
+}
+
+impl Graph {
+    /// An empty graph.
+    pub fn new() -> Graph {
+        Graph::default()
+    }
+
+    /// An empty graph with room for `nodes` nodes.
+    pub fn with_capacity(nodes: usize) -> Graph {
+        Graph {
+            nodes: DiGraph::with_capacity(nodes, nodes * 2),
+            body: Vec::with_capacity(nodes),
+            ..Graph::default()
+        }
+    }
+
+    /// Adds an input called `name`, with no default. It is ordered after the other placeholders
+    /// and before all other nodes, whenever it is made.
+    pub fn placeholder(&mut self, name: impl Into<Arc<str>>) -> NodeId {
+        self.create(
+            OpKind::Placeholder,
+            Target::Name(name.into()),
+            Vec::new(),
+            Kwargs::new(),
+        )
+    }
+
+    /// Adds a read of the attribute `qualified_name` (`layer.weight`) of the root module.
+    pub fn get_attr(&mut self, qualified_name: impl Into<Arc<str>>) -> NodeId {
+        self.create(
+            OpKind::GetAttr,
+            Target::Name(qualified_name.into()),
+            Vec::new(),
+            Kwargs::new(),
+        )
+    }
+
+    /// Adds a call of a function.
+    pub fn call_function(
+        &mut self,
+        target: impl Into<Arc<FnTarget>>,
+        args: Vec<Arg>,
+        kwargs: Kwargs,
+    ) -> NodeId {
+        self.create(
+            OpKind::CallFunction,
+            Target::Function(target.into()),
+            args,
+            kwargs,
+        )
+    }
+
+    /// Adds a call of the method `name` of `args[0]`.
+    pub fn call_method(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        args: Vec<Arg>,
+        kwargs: Kwargs,
+    ) -> NodeId {
+        self.create(OpKind::CallMethod, Target::Name(name.into()), args, kwargs)
+    }
+
+    /// Adds a call of the submodule `qualified_name` of the root module.
+    pub fn call_module(
+        &mut self,
+        qualified_name: impl Into<Arc<str>>,
+        args: Vec<Arg>,
+        kwargs: Kwargs,
+    ) -> NodeId {
+        self.create(
+            OpKind::CallModule,
+            Target::Name(qualified_name.into()),
+            args,
+            kwargs,
+        )
+    }
+
+    /// Adds the output. A graph has at most one and it is made last.
+    pub fn output(&mut self, value: Arg) -> NodeId {
+        self.create(
+            OpKind::Output,
+            Target::Name("output".into()),
+            vec![value],
+            Kwargs::new(),
+        )
+    }
+
+    /// Adds a node, named after its target.
+    pub fn create(&mut self, op: OpKind, target: Target, args: Vec<Arg>, kwargs: Kwargs) -> NodeId {
+        let name = match &target {
+            Target::Name(name) => self.names.create(&target_stem(name, false)),
+            Target::Function(function) => self.names.create(&target_stem(&function.hint, true)),
+        };
+        self.insert(op, target, args, kwargs, name)
+    }
+
+    /// Adds a node, named after `candidate` (made legal and unique, but not put into snake case).
+    pub fn create_named(
+        &mut self,
+        op: OpKind,
+        target: Target,
+        args: Vec<Arg>,
+        kwargs: Kwargs,
+        candidate: &str,
+    ) -> NodeId {
+        let name = self.names.create(candidate);
+        self.insert(op, target, args, kwargs, name)
+    }
+
+    /// Adds a node called exactly `name`; for graphs that come from elsewhere.
+    ///
+    /// # Errors
+    /// [`GraphError::NameTaken`].
+    pub fn create_exactly_named(
+        &mut self,
+        op: OpKind,
+        target: Target,
+        args: Vec<Arg>,
+        kwargs: Kwargs,
+        name: Arc<str>,
+    ) -> Result<NodeId, GraphError> {
+        if !self.names.reserve(&name) {
+            return Err(GraphError::NameTaken(name));
+        }
+        Ok(self.insert(op, target, args, kwargs, name))
+    }
+
+    fn insert(
+        &mut self,
+        op: OpKind,
+        target: Target,
+        args: Vec<Arg>,
+        kwargs: Kwargs,
+        name: Arc<str>,
+    ) -> NodeId {
+        let data = NodeData {
+            op,
+            target,
+            args,
+            kwargs,
+            name,
+            type_expr: None,
+            source: SourceStack::empty(),
+            impure: false,
+        };
+        let inputs = distinct_inputs(&data);
+        let node = self.nodes.add_node(Some(data));
+        let id = id_of(node);
+        self.link(&inputs, id);
+        match op {
+            OpKind::Placeholder => self.placeholders.push(id),
+            _ => self.body.push(id),
+        }
+        id
+    }
+
+    /// Adds the edges to `user`. An input that does not exist gets none; the verifier reports it.
+    pub(crate) fn link(&mut self, inputs: &[NodeId], user: NodeId) {
+        for &input in inputs {
+            if input.index() < self.nodes.node_count() {
+                self.nodes.add_edge(index(input), index(user), ());
+            }
+        }
+    }
+
+    /// Removes the edges to `user`.
+    pub(crate) fn unlink(&mut self, user: NodeId) {
+        while let Some(edge) = self.nodes.edges_directed(index(user), Incoming).next() {
+            let edge = edge.id();
+            self.nodes.remove_edge(edge);
+        }
+    }
+
+    /// The node, where it is in the graph.
+    pub fn get(&self, id: NodeId) -> Option<&NodeData> {
+        self.nodes.node_weight(index(id))?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, id: NodeId) -> Option<&mut NodeData> {
+        self.nodes.node_weight_mut(index(id))?.as_mut()
+    }
+
+    /// The node's name.
+    ///
+    /// # Panics
+    /// Where the node is not in the graph.
+    pub fn name(&self, id: NodeId) -> &Arc<str> {
+        &self[id].name
+    }
+
+    /// How many nodes the graph has.
+    pub fn len(&self) -> usize {
+        self.placeholders.len() + self.body.len()
+    }
+
+    /// Whether the graph has no node.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many nodes other than placeholders and the output the graph has.
+    pub fn op_count(&self) -> usize {
+        self.body.len() - usize::from(self.output_node().is_some())
+    }
+
+    /// One more than the largest id ever given: the length of a table indexed by [`NodeId`].
+    pub fn id_bound(&self) -> usize {
+        self.nodes.node_count()
+    }
+
+    /// The nodes in the order in which they run.
+    pub fn order(&self) -> impl DoubleEndedIterator<Item = NodeId> + Clone + '_ {
+        self.placeholders.iter().chain(&self.body).copied()
+    }
+
+    /// The nodes in the order in which they run, with their data.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &NodeData)> + '_ {
+        self.order().map(|id| (id, &self[id]))
+    }
+
+    /// The placeholders, in the order of the arguments.
+    pub fn placeholders(&self) -> &[NodeId] {
+        &self.placeholders
+    }
+
+    /// The output, where there is one.
+    pub fn output_node(&self) -> Option<NodeId> {
+        let last = *self.body.last()?;
+        (self[last].op == OpKind::Output).then_some(last)
+    }
+
+    /// The nodes that use the value, each once, in the order in which they came to.
+    pub fn users(&self, id: NodeId) -> Vec<NodeId> {
+        self.neighbours(id, Outgoing)
+    }
+
+    /// How many nodes use the value.
+    pub fn user_count(&self, id: NodeId) -> usize {
+        self.nodes.neighbors_directed(index(id), Outgoing).count()
+    }
+
+    /// Whether any node uses the value.
+    pub fn has_users(&self, id: NodeId) -> bool {
+        self.nodes
+            .neighbors_directed(index(id), Outgoing)
+            .next()
+            .is_some()
+    }
+
+    /// The nodes among the arguments, each once, in the order of the arguments.
+    pub fn inputs(&self, id: NodeId) -> Vec<NodeId> {
+        self.neighbours(id, Incoming)
+    }
+
+    fn neighbours(&self, id: NodeId, direction: Direction) -> Vec<NodeId> {
+        // petgraph lists the newest edge first.
+        let mut ids: Vec<_> = self
+            .nodes
+            .neighbors_directed(index(id), direction)
+            .map(id_of)
+            .collect();
+        ids.reverse();
+        ids
+    }
+
+    /// The underlying petgraph graph, for its algorithms. An erased node has weight `None`.
+    pub fn as_petgraph(&self) -> &DiGraph<Option<NodeData>, ()> {
+        &self.nodes
+    }
+
+    /// The names in use, erased nodes' among them.
+    pub fn namespace(&self) -> &Namespace {
+        &self.names
+    }
+
+    /// Says which of the user's frames made the node.
+    pub fn set_source(&mut self, id: NodeId, source: &SourceStack) {
+        if let Some(node) = self.get_mut(id) {
+            node.source = source.clone();
+        }
+    }
+
+    /// Marks the node as having an effect, so that dead-code removal keeps it.
+    pub fn set_impure(&mut self, id: NodeId, impure: bool) {
+        if let Some(node) = self.get_mut(id) {
+            node.impure = impure;
+        }
+    }
+
+    /// Annotates the value with a type.
+    pub fn set_type(&mut self, id: NodeId, type_expr: Option<Arc<TypeExpr>>) {
+        if let Some(node) = self.get_mut(id) {
+            node.type_expr = type_expr;
+        }
+    }
+
+    /// Where the graph is now. O(1).
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            nodes: self.nodes.node_count() as u32,
+            placeholders: self.placeholders.len() as u32,
+            body: self.body.len() as u32,
+            names: self.names.mark() as u32,
+            rewrites: self.rewrites,
+        }
+    }
+
+    /// Drops the nodes and names made since the checkpoint, in time proportional to their number.
+    /// What was set on older nodes ([`Graph::set_source`] and the like) stays.
+    ///
+    /// # Errors
+    /// [`GraphError::StaleCheckpoint`] where nodes were erased, sorted or rewritten since, or the
+    /// graph is already back before that point; the graph is then unchanged.
+    pub fn restore(&mut self, to: Checkpoint) -> Result<(), GraphError> {
+        if to.rewrites != self.rewrites
+            || to.nodes as usize > self.nodes.node_count()
+            || to.names as usize > self.names.mark()
+        {
+            return Err(GraphError::StaleCheckpoint);
+        }
+        while self.nodes.node_count() > to.nodes as usize {
+            // The last index: petgraph moves no other node, and each edge is at the head of both
+            // of its lists.
+            self.nodes
+                .remove_node(NodeIndex::new(self.nodes.node_count() - 1));
+        }
+        self.placeholders.truncate(to.placeholders as usize);
+        self.body.truncate(to.body as usize);
+        self.names.rewind(to.names as usize);
+        Ok(())
+    }
+}
+
+/// The node's data.
+///
+/// # Panics
+/// Where the node is not in the graph; see [`Graph::get`].
+impl std::ops::Index<NodeId> for Graph {
+    type Output = NodeData;
+
+    fn index(&self, id: NodeId) -> &NodeData {
+        match self.get(id) {
+            Some(node) => node,
+            None => panic!("node %{} is not in the graph", id.0),
+        }
+    }
+}
+
+/// The nodes among the arguments, each once, in order.
+pub(crate) fn distinct_inputs(data: &NodeData) -> SmallVec<[NodeId; 8]> {
+    let mut inputs = SmallVec::<[NodeId; 8]>::new();
+    data.for_each_input(|id| inputs.push(id));
+    if inputs.len() <= 16 {
+        let mut kept = 0;
+        for i in 0..inputs.len() {
+            let id = inputs[i];
+            if !inputs[..kept].contains(&id) {
+                inputs[kept] = id;
+                kept += 1;
+            }
+        }
+        inputs.truncate(kept);
+    } else {
+        let mut seen = rustc_hash::FxHashSet::default();
+        inputs.retain(|id| seen.insert(*id));
+    }
+    inputs
+}
