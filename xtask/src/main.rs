@@ -1,1 +1,138 @@
-fn main() {}
+//! `cargo xtask ...`: the only set-up, build and test commands of Ferrodyn.
+//!
+//! Lives here: finding interpreters, making environments, building and installing the
+//! extension, running the checks and counting them. Does not live here: anything that the
+//! product needs at run time. Invariant: every command is safe to repeat, and quick when
+//! there is nothing to do.
+
+mod checks;
+mod demo;
+mod environment;
+mod extension;
+mod project;
+mod python;
+mod step;
+mod tally;
+mod workspace;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+use std::process::ExitCode;
+
+use crate::environment::Environment;
+use crate::extension::Profile;
+use crate::project::Project;
+use crate::python::{Python, Version};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Set up, build, test and show Ferrodyn")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make the environments and build the extension into them.
+    Dev {
+        #[command(flatten)]
+        pythons: Pythons,
+        /// Build without optimisation, with debug assertions and verifiers.
+        #[arg(long)]
+        debug: bool,
+    },
+    /// Check formatting and lints, and run every test on every Python that is installed.
+    Test {
+        #[command(flatten)]
+        pythons: Pythons,
+        #[command(flatten)]
+        options: checks::Options,
+    },
+    /// Build in release mode and run the demonstration: graphs, guards, bytecode, times.
+    Demo {
+        #[command(flatten)]
+        pythons: Pythons,
+        /// Arguments for the demonstration itself.
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+    /// Run the benchmarks of all crates and of the whole pipeline.
+    Bench {
+        #[command(flatten)]
+        pythons: Pythons,
+        /// Only benchmarks whose name contains this.
+        filter: Option<String>,
+    },
+}
+
+#[derive(Args)]
+struct Pythons {
+    /// Use only this Python (3.11, 3.12 or 3.13); may be given several times.
+    #[arg(long = "python", value_name = "VERSION")]
+    versions: Vec<Version>,
+}
+
+impl Pythons {
+    /// The Pythons asked for by name, or else a single one.
+    fn one_or_named(&self) -> Result<Vec<Python>> {
+        if self.versions.is_empty() {
+            python::preferred()
+        } else {
+            python::discover(&self.versions)
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the command; false is a failure that has been reported already.
+fn run(cli: Cli) -> Result<bool> {
+    let project = Project::find()?;
+    match cli.command {
+        Command::Dev { pythons, debug } => {
+            let found = python::discover(&pythons.versions)?;
+            let environment = Environment::prepare(&project, &found)?;
+            let profile = if debug {
+                Profile::Dev
+            } else {
+                Profile::Release
+            };
+            for venv in &environment.venvs {
+                extension::install(&project, &environment, venv, profile)?;
+            }
+            println!(
+                "\nTry it: {} -c 'import ferrodyn'",
+                environment.newest().python.display()
+            );
+            Ok(true)
+        }
+        Command::Test { pythons, options } => {
+            let found = if options.fast {
+                pythons.one_or_named()?
+            } else {
+                python::discover(&pythons.versions)?
+            };
+            let environment = Environment::prepare(&project, &found)?;
+            checks::run(&project, &environment, &options)
+        }
+        Command::Demo { pythons, args } => {
+            let found = pythons.one_or_named()?;
+            let environment = Environment::prepare(&project, &found)?;
+            demo::run(&project, &environment, &args)
+        }
+        Command::Bench { pythons, filter } => {
+            let found = pythons.one_or_named()?;
+            let environment = Environment::prepare(&project, &found)?;
+            demo::bench(&project, &environment, filter.as_deref())
+        }
+    }
+}

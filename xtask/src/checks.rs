@@ -1,0 +1,276 @@
+//! `cargo xtask test`: formatting, lints, Rust tests, Python tests; then a table.
+//!
+//! A step that fails does not stop the ones after it. Crates that do not need Python are
+//! tested once, those that link one on every Python.
+
+use anyhow::Result;
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::environment::{Environment, Venv};
+use crate::extension::{self, Profile};
+use crate::project::Project;
+use crate::step::{self, Outcome};
+use crate::tally::{Counts, Row, Tally, cargo_counts, pytest_counts};
+use crate::workspace::Workspace;
+
+/// Choices of `cargo xtask test`.
+#[derive(Args)]
+pub struct Options {
+    /// One Python only, and without the tests that are marked slow.
+    #[arg(long)]
+    pub fast: bool,
+    /// Accept what is printed now as the expected snapshots.
+    #[arg(long)]
+    pub bless: bool,
+    /// Only Python tests whose name contains this (pytest -k).
+    #[arg(short = 'k', value_name = "EXPRESSION")]
+    pub keyword: Option<String>,
+}
+
+/// Which counts a step's output holds.
+enum Kind {
+    Check,
+    Cargo,
+    Pytest,
+}
+
+struct Run<'a> {
+    project: &'a Project,
+    environment: &'a Environment,
+    options: &'a Options,
+    tally: Tally,
+}
+
+/// Runs everything; true if all passed and at least one test ran.
+pub fn run(project: &Project, environment: &Environment, options: &Options) -> Result<bool> {
+    let workspace = Workspace::read(project)?;
+    let mut run = Run {
+        project,
+        environment,
+        options,
+        tally: Tally::default(),
+    };
+    run.lints()?;
+    run.pure_crates(&workspace)?;
+    for venv in &environment.venvs {
+        run.python_crates(venv, &workspace)?;
+        run.python_tests(venv)?;
+    }
+    let total = run.tally.total();
+    println!("\n{}\n", run.tally.table());
+    if total.passed + total.failed == 0 {
+        println!("no test ran");
+    }
+    println!("{} passed, {} failed", total.passed, total.failed);
+    Ok(total.failed == 0 && total.passed > 0)
+}
+
+impl Run<'_> {
+    fn step(&mut self, name: &str, python: &str, kind: Kind, command: &mut Command) -> Result<()> {
+        let title = if python.is_empty() {
+            name.into()
+        } else {
+            format!("{name}, Python {python}")
+        };
+        let outcome = step::run(
+            &title,
+            command.current_dir(&self.project.root),
+            &self.project.logs(),
+        )?;
+        if !outcome.success {
+            println!("{}\n", outcome.output.trim_end());
+        }
+        let counts = match kind {
+            Kind::Check => None,
+            Kind::Cargo => Some(cargo_counts(&outcome.output)),
+            Kind::Pytest => Some(pytest_counts(&outcome.output)),
+        };
+        self.record(name, python, counts, &outcome);
+        Ok(())
+    }
+
+    fn record(&mut self, name: &str, python: &str, counts: Option<Counts>, outcome: &Outcome) {
+        let result = match outcome.success {
+            true => "ok".into(),
+            false => format!("FAILED ({})", outcome.status),
+        };
+        self.tally.push(Row {
+            name: name.into(),
+            python: python.into(),
+            counts,
+            result,
+            failed: !outcome.success,
+            time: outcome.time,
+        });
+    }
+
+    fn left_out(&mut self, name: &str, python: &str, why: &str) {
+        self.tally.push(Row {
+            name: name.into(),
+            python: python.into(),
+            counts: None,
+            result: why.into(),
+            failed: false,
+            time: Duration::ZERO,
+        });
+    }
+
+    fn lints(&mut self) -> Result<()> {
+        self.step(
+            "cargo fmt",
+            "",
+            Kind::Check,
+            cargo().args(["fmt", "--all", "--check"]),
+        )?;
+        let venv = self.environment.newest();
+        let ruff = venv.program("ruff");
+        let paths = ["python", "tests", "demo", "benches"];
+        self.step(
+            "ruff check",
+            "",
+            Kind::Check,
+            Command::new(&ruff).arg("check").args(paths),
+        )?;
+        let mut format = Command::new(&ruff);
+        self.step(
+            "ruff format",
+            "",
+            Kind::Check,
+            format.args(["format", "--check"]).args(paths),
+        )?;
+        let mut clippy = self.cargo_for(venv);
+        clippy.args([
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ]);
+        self.step(
+            "cargo clippy",
+            &venv.version().to_string(),
+            Kind::Check,
+            &mut clippy,
+        )
+    }
+
+    fn pure_crates(&mut self, workspace: &Workspace) -> Result<()> {
+        let mut command = cargo();
+        command
+            .args(["test", "--no-fail-fast"])
+            .args(packages(&workspace.pure));
+        command.env("FERRODYN_PYTHONS", self.environment.all_pythons());
+        self.bless_rust(&mut command);
+        self.step(
+            "cargo test, crates without Python",
+            "",
+            Kind::Cargo,
+            &mut command,
+        )
+    }
+
+    fn python_crates(&mut self, venv: &Venv, workspace: &Workspace) -> Result<()> {
+        let version = venv.version().to_string();
+        // The newest Python's lints ran with those of the whole workspace.
+        if !std::ptr::eq(venv, self.environment.newest()) {
+            let mut clippy = self.cargo_for(venv);
+            clippy
+                .args(["clippy", "--all-targets", "--quiet"])
+                .args(packages(&workspace.python));
+            clippy.args(["--", "-D", "warnings"]);
+            self.step("cargo clippy", &version, Kind::Check, &mut clippy)?;
+        }
+        let name = "cargo test, crates with Python";
+        if !venv.base.can_embed() {
+            self.left_out(
+                name,
+                &version,
+                "not run: no libpython to link (python3-dev)",
+            );
+            return Ok(());
+        }
+        let mut command = self.cargo_for(venv);
+        command
+            .args(["test", "--no-fail-fast"])
+            .args(packages(&workspace.python));
+        self.bless_rust(&mut command);
+        self.step(name, &version, Kind::Cargo, &mut command)
+    }
+
+    fn python_tests(&mut self, venv: &Venv) -> Result<()> {
+        let version = venv.version().to_string();
+        if let Err(error) =
+            extension::install(self.project, self.environment, venv, Profile::Release)
+        {
+            println!("{error:#}\n");
+            self.tally.push(Row {
+                name: "extension".into(),
+                python: version,
+                counts: None,
+                result: "FAILED".into(),
+                failed: true,
+                time: Duration::ZERO,
+            });
+            return Ok(());
+        }
+        let mut command = Command::new(&venv.python);
+        command
+            .args(["-m", "pytest", "tests/python", "-q", "--color=no"])
+            .env("FERRODYN_PYTHONS", self.environment.all_pythons())
+            .env_remove("FERRODYN_LOGS");
+        if self.options.fast {
+            command.args(["-m", "not slow"]);
+        }
+        if self.options.bless {
+            command.arg("--bless");
+        }
+        if let Some(keyword) = &self.options.keyword {
+            command.args(["-k", keyword]);
+        }
+        self.step("pytest", &version, Kind::Pytest, &mut command)
+    }
+
+    fn bless_rust(&self, command: &mut Command) {
+        let update = if self.options.bless { "always" } else { "no" };
+        command
+            .env("INSTA_UPDATE", update)
+            .env("INSTA_WORKSPACE_ROOT", &self.project.root);
+    }
+
+    fn cargo_for(&self, venv: &Venv) -> Command {
+        cargo_for(self.project, self.environment, venv)
+    }
+}
+
+/// The `cargo` that runs this program.
+pub fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// `cargo` for crates that link the Python of `venv`: where to build, what to link, and what
+/// a test binary with an interpreter inside needs to find.
+pub fn cargo_for(project: &Project, environment: &Environment, venv: &Venv) -> Command {
+    let mut libraries = vec![venv.base.libdir.clone()];
+    let inherited = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    libraries.extend(std::env::split_paths(&inherited).filter(|path| path != &PathBuf::new()));
+    let libraries = std::env::join_paths(libraries).unwrap_or_else(|_| OsString::new());
+    let mut command = cargo();
+    command
+        .env("CARGO_TARGET_DIR", project.target_for(&venv.name()))
+        .env("PYO3_PYTHON", &venv.python)
+        .env("LD_LIBRARY_PATH", libraries)
+        .env("FERRODYN_SITE", &venv.site)
+        .env("FERRODYN_PYTHON", &venv.python)
+        .env("FERRODYN_PYTHONS", environment.all_pythons());
+    command
+}
+
+fn packages(names: &[String]) -> impl Iterator<Item = &str> {
+    names.iter().flat_map(|name| ["-p", name])
+}

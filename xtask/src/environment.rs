@@ -1,0 +1,214 @@
+//! The environments: `uv` in a private one, and one for each Python with everything pinned.
+//!
+//! Invariant: an environment whose stamp equals the requirements is left alone.
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::project::Project;
+use crate::python::{self, Python, Version};
+use crate::step;
+
+/// All that a command needs to run Python.
+pub struct Environment {
+    /// One for each Python, in ascending order.
+    pub venvs: Vec<Venv>,
+    uv: PathBuf,
+}
+
+/// A virtual environment with the pinned requirements.
+pub struct Venv {
+    /// The Python it was made from.
+    pub base: Python,
+    /// Its interpreter.
+    pub python: PathBuf,
+    /// Where its packages are.
+    pub site: PathBuf,
+}
+
+impl Venv {
+    /// The minor version of its Python.
+    pub fn version(&self) -> Version {
+        self.base.version()
+    }
+
+    /// `py3.12`: the name of its folder, its build folder and its snapshots.
+    pub fn name(&self) -> String {
+        format!("py{}", self.version())
+    }
+
+    /// A program that one of its packages installed.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.python.with_file_name(name)
+    }
+}
+
+impl Environment {
+    /// Makes what is missing and returns all of it.
+    pub fn prepare(project: &Project, pythons: &[Python]) -> Result<Self> {
+        let uv = obtain_uv(project, pythons)?;
+        let requirements = project.root.join("python/requirements.txt");
+        let text = std::fs::read_to_string(&requirements)
+            .with_context(|| format!("cannot read {}", requirements.display()))?;
+        let mut venvs = Vec::new();
+        for base in pythons {
+            let home = project.state().join(format!("py{}", base.version()));
+            let venv = Venv {
+                base: base.clone(),
+                python: home.join("bin/python"),
+                site: PathBuf::new(),
+            };
+            fill(project, &uv, &venv, &home, &requirements, &text)?;
+            let site = python::site_packages(&venv.python)?;
+            venvs.push(Venv { site, ..venv });
+        }
+        Ok(Self { venvs, uv })
+    }
+
+    /// `uv` with the settings that all its calls share.
+    pub fn uv(&self) -> Command {
+        uv_command(&self.uv)
+    }
+
+    /// The environment of the newest Python.
+    pub fn newest(&self) -> &Venv {
+        self.venvs
+            .last()
+            .expect("discover returns at least one Python")
+    }
+
+    /// The interpreters of all environments, joined by `:`.
+    pub fn all_pythons(&self) -> String {
+        let paths: Vec<_> = self
+            .venvs
+            .iter()
+            .map(|venv| venv.python.display().to_string())
+            .collect();
+        paths.join(":")
+    }
+}
+
+fn uv_command(uv: &Path) -> Command {
+    let mut command = Command::new(uv);
+    // Hard links: the Pythons share one copy of torch on disk. Its wheels are large.
+    command
+        .env("UV_LINK_MODE", "hardlink")
+        .env("UV_HTTP_TIMEOUT", "600");
+    command.env_remove("VIRTUAL_ENV");
+    command
+}
+
+/// Creates the environment at `home` and installs the requirements, unless its stamp says
+/// that this has been done.
+fn fill(
+    project: &Project,
+    uv: &Path,
+    venv: &Venv,
+    home: &Path,
+    requirements: &Path,
+    text: &str,
+) -> Result<()> {
+    let stamp = home.join(".ferrodyn-stamp");
+    let expected = format!("{}\n{text}", venv.base.executable.display());
+    let current = std::fs::read_to_string(&stamp).unwrap_or_default();
+    if current == expected && venv.python.is_file() {
+        return Ok(());
+    }
+    // An environment made from another interpreter is made again.
+    let runs = Command::new(&venv.python)
+        .args([
+            "-I",
+            "-c",
+            "import sys; print('%d.%d.%d' % sys.version_info[:3])",
+        ])
+        .output()
+        .is_ok_and(|output| {
+            String::from_utf8_lossy(&output.stdout).trim() == venv.base.full_version()
+        });
+    if !runs {
+        step::require(
+            &format!("environment for Python {}", venv.version()),
+            uv_command(uv)
+                .args(["venv", "--clear", "--python"])
+                .arg(&venv.base.executable)
+                .arg(home),
+            &project.logs(),
+        )?;
+    }
+    let mut install = uv_command(uv);
+    install
+        .args(["pip", "install", "--python"])
+        .arg(&venv.python)
+        .arg("-r")
+        .arg(requirements);
+    let title = format!("packages for Python {} (torch is large)", venv.version());
+    step::run_visibly(&title, &mut install)?;
+    std::fs::write(&stamp, expected)?;
+    Ok(())
+}
+
+/// Returns a `uv`: the one of an earlier run, one installed now, or the one on the path.
+fn obtain_uv(project: &Project, pythons: &[Python]) -> Result<PathBuf> {
+    let home = project.state().join("tools");
+    let uv = home.join("bin/uv");
+    let requirements = project.root.join("python/tools.txt");
+    let text = std::fs::read_to_string(&requirements)
+        .with_context(|| format!("cannot read {}", requirements.display()))?;
+    let stamp = home.join(".ferrodyn-stamp");
+    if uv.is_file() && std::fs::read_to_string(&stamp).is_ok_and(|found| found == text) {
+        return Ok(uv);
+    }
+    let mut problems = Vec::new();
+    for python in pythons.iter().rev() {
+        match install_uv(project, python, &home, &requirements) {
+            Ok(()) => {
+                std::fs::write(&stamp, &text)?;
+                return Ok(uv);
+            }
+            Err(problem) => problems.push(format!("{problem:#}")),
+        }
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if let Some(found) = std::env::split_paths(&path)
+        .map(|dir| dir.join("uv"))
+        .find(|path| path.is_file())
+    {
+        println!("        using {}", found.display());
+        return Ok(found);
+    }
+    bail!(
+        "cannot install uv, which makes the environments:\n{}",
+        problems.join("\n")
+    )
+}
+
+fn install_uv(project: &Project, python: &Python, home: &Path, requirements: &Path) -> Result<()> {
+    let version = python.version();
+    let ensurepip = Command::new(&python.executable)
+        .args(["-I", "-c", "import ensurepip, venv"])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !ensurepip {
+        bail!(
+            "{} has no ensurepip, so it cannot make an environment with pip. \
+             On Debian and Ubuntu: apt install python{version}-venv",
+            python.executable.display()
+        );
+    }
+    step::require(
+        &format!("environment for tools (Python {version})"),
+        Command::new(&python.executable)
+            .args(["-m", "venv", "--clear"])
+            .arg(home),
+        &project.logs(),
+    )?;
+    step::require(
+        "uv",
+        Command::new(home.join("bin/python"))
+            .args(["-m", "pip", "install", "--quiet", "-r"])
+            .arg(requirements),
+        &project.logs(),
+    )?;
+    Ok(())
+}
