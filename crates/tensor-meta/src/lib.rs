@@ -10,7 +10,11 @@
 //! Invariant: no dependency on Python or torch; every rule is checked against the real CPU op by
 //! `tests/against_torch.rs`.
 
+mod call;
+mod iterator;
+mod promote;
 pub mod registry;
+mod family;
 pub mod types;
 
 pub use registry::{RuleId, RuleInfo, infer, lookup_function, lookup_method, rules};

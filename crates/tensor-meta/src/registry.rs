@@ -1,42 +1,211 @@
-//! The table of rules: which qualified name is which rule.
+//! The table of rules: which qualified name is which rule, and the checks common to all.
+//!
+//! Not here: what a rule computes (`family`). Invariant: a name is in the table once.
 
-use crate::types::{Ctx, Inferred, RuleError, Value};
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use crate::call::{Call, R, raise, tensor, unsupported};
+use crate::iterator::broadcast;
+use crate::promote::can_cast;
+use crate::family;
+use crate::types::{Alias, Ctx, DType, DeviceKind, Inferred, RuleError, TensorMeta, Value};
 
 /// A rule, found once by name and then called by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleId(pub(crate) u16);
 
+impl RuleId {
+    /// The rule's line in [`rules`].
+    pub fn info(self) -> &'static RuleInfo {
+        &TABLE.infos[self.0 as usize]
+    }
+}
+
 /// One line of the table of rules.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleInfo {
-    /// The rule's own name, e.g. `"add"`.
-    pub name: &'static str,
-    /// Qualified names of functions, e.g. `"torch.add operator.add"`, separated by spaces.
-    pub functions: &'static str,
-    /// Names of `torch.Tensor` methods, separated by spaces.
-    pub methods: &'static str,
+    /// The rule's own name, e.g. `"add"`; in-place variants end in `_`.
+    pub name: String,
+    /// Qualified names of the functions that it serves.
+    pub functions: Vec<String>,
+    /// Names of the `torch.Tensor` methods that it serves.
+    pub methods: Vec<String>,
+}
+
+/// What a rule computes.
+pub(crate) type Rule = fn(&Call<'_>) -> R;
+
+/// A line as the families write it. In `functions`, `*` stands for `torch.{name}`, `F` for
+/// `torch.nn.functional.{name}`, `N` for `torch._C._nn.{name}`; in `methods`, `*` for `{name}`.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    name: &'static str,
+    functions: &'static str,
+    methods: &'static str,
+    inplace: Option<(&'static str, &'static str)>,
+    any_dtype: bool,
+    any_device: bool,
+    mutates: bool,
+    rule: Rule,
+}
+
+/// Begins a line of the table.
+pub(crate) const fn rule(
+    name: &'static str,
+    functions: &'static str,
+    methods: &'static str,
+    rule: Rule,
+) -> Entry {
+    Entry {
+        name,
+        functions,
+        methods,
+        inplace: None,
+        any_dtype: false,
+        any_device: false,
+        mutates: false,
+        rule,
+    }
+}
+
+impl Entry {
+    /// There is an in-place variant, under the name with `_` (function and method) and these
+    /// more functions and methods.
+    pub const fn inplace(mut self, functions: &'static str, methods: &'static str) -> Entry {
+        self.inplace = Some((functions, methods));
+        self
+    }
+
+    /// Holds for every dtype (float8, sub-byte, quantised), e.g. views.
+    pub const fn any_dtype(mut self) -> Entry {
+        self.any_dtype = true;
+        self
+    }
+
+    /// Holds for every device: the layout of the result is decided above the kernels.
+    pub const fn any_device(mut self) -> Entry {
+        self.any_device = true;
+        self
+    }
+
+    /// The rule itself writes to its first argument: the checks for in-place ops apply, and the
+    /// result is the argument's metadata afterwards.
+    pub const fn mutates(mut self) -> Entry {
+        self.mutates = true;
+        self
+    }
+}
+
+struct Table {
+    infos: Vec<RuleInfo>,
+    entries: Vec<(Entry, bool)>,
+    functions: FxHashMap<String, RuleId>,
+    methods: FxHashMap<String, RuleId>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table {
+        infos: Vec::new(),
+        entries: Vec::new(),
+        functions: FxHashMap::default(),
+        methods: FxHashMap::default(),
+    };
+    let mut lines = Vec::new();
+    family::entries(&mut lines);
+    for line in lines {
+        table.add(line, line.name.to_owned(), line.functions, line.methods, false);
+        if let Some((functions, methods)) = line.inplace {
+            let functions = format!("* {functions}");
+            let methods = format!("* {methods}");
+            table.add(line, format!("{}_", line.name), &functions, &methods, true);
+        }
+    }
+    table
+});
+
+impl Table {
+    fn add(&mut self, entry: Entry, name: String, functions: &str, methods: &str, inplace: bool) {
+        let id = RuleId(self.infos.len() as u16);
+        let functions: Vec<String> = functions
+            .split_whitespace()
+            .map(|f| match f {
+                "*" => format!("torch.{name}"),
+                "F" => format!("torch.nn.functional.{name}"),
+                "N" => format!("torch._C._nn.{name}"),
+                other => other.to_owned(),
+            })
+            .collect();
+        let methods: Vec<String> = methods
+            .split_whitespace()
+            .map(|m| if m == "*" { name.clone() } else { m.to_owned() })
+            .collect();
+        for f in &functions {
+            self.functions.entry(f.clone()).or_insert(id);
+        }
+        for m in &methods {
+            self.methods.entry(m.clone()).or_insert(id);
+        }
+        self.infos.push(RuleInfo {
+            name,
+            functions,
+            methods,
+        });
+        self.entries.push((entry, inplace));
+    }
 }
 
 /// Every rule, by number.
 pub fn rules() -> &'static [RuleInfo] {
-    &[]
+    &TABLE.infos
 }
 
 /// The rule of a function, by its qualified name: `"torch.nn.functional.linear"`, `"torch.abs"`,
 /// `"operator.add"`, `"torch._C._nn.gelu"`. The spellings that torch's own objects report
-/// (`_operator.add`, `torch._C._VariableFunctions.cat`, `torch._VariableFunctionsClass.cat`) work too.
+/// (`_operator.add`, `torch._C._VariableFunctions.cat`, `torch._VariableFunctionsClass.cat`,
+/// `torch.functional.einsum`) work too, and `torch.Tensor.view` is the method.
 pub fn lookup_function(qualified_name: &str) -> Option<RuleId> {
-    let _ = qualified_name;
+    let table = &*TABLE;
+    if let Some(id) = table.functions.get(qualified_name) {
+        return Some(*id);
+    }
+    for prefix in ["torch.Tensor.", "torch._C.TensorBase.", "torch._C._TensorBase."] {
+        if let Some(name) = qualified_name.strip_prefix(prefix) {
+            return lookup_method(name);
+        }
+    }
+    let aliases = [
+        ("_operator.", "operator."),
+        ("torch._C._VariableFunctions.", "torch."),
+        ("torch._VariableFunctionsClass.", "torch."),
+        ("torch._VariableFunctions.", "torch."),
+        ("torch._C._VariableFunctionsClass.", "torch."),
+        ("torch.functional.", "torch."),
+        ("torch._C._nn.", "torch.nn.functional."),
+        ("torch._C._special.special_", "torch.special."),
+        ("torch.nn.functional.", "torch."),
+    ];
+    for (from, to) in aliases {
+        if let Some(rest) = qualified_name.strip_prefix(from) {
+            if let Some(id) = table.functions.get(&format!("{to}{rest}")) {
+                return Some(*id);
+            }
+        }
+    }
     None
 }
 
 /// The rule of a method of `torch.Tensor`, by its bare name.
 pub fn lookup_method(name: &str) -> Option<RuleId> {
-    let _ = name;
-    None
+    TABLE.methods.get(name).copied()
 }
 
 /// What the op returns for these arguments (`self` first for methods). `kwargs` are by name.
+///
+/// An op that writes to its first argument returns that argument's metadata afterwards, with
+/// [`Alias::Identity`]: its `requires_grad` and `is_leaf` may differ from before. `operator.setitem`
+/// does so too, although the Python function returns `None`.
 ///
 /// # Errors
 /// See [`RuleError`].
@@ -46,6 +215,124 @@ pub fn infer(
     kwargs: &[(&str, Value<'_>)],
     ctx: &Ctx,
 ) -> Result<Inferred, RuleError> {
-    let _ = (op, args, kwargs, ctx);
-    Err(RuleError::NoRule)
+    let Some((entry, inplace)) = TABLE.entries.get(op.0 as usize) else {
+        return Err(RuleError::NoRule);
+    };
+    if ctx.autocast && !entry.any_dtype {
+        return unsupported("autocast");
+    }
+    let mut seen = Seen {
+        entry,
+        kind: None,
+        device: None,
+    };
+    for value in args.iter().chain(kwargs.iter().map(|(_, v)| v)) {
+        seen.check(value)?;
+    }
+    let call = Call { args, kwargs, ctx };
+    if !inplace && !entry.mutates {
+        return (entry.rule)(&call);
+    }
+    let Some(Value::Tensor(target)) = args.first() else {
+        // `2 += tensor` is `2 + tensor`.
+        return (entry.rule)(&call);
+    };
+    check_writable(target, ctx)?;
+    if let Some(Value::Bool(true)) = kwargs.iter().find(|(k, _)| *k == "inplace").map(|(_, v)| v) {
+        return unsupported("inplace keyword");
+    }
+    let result = (entry.rule)(&call)?;
+    let Inferred::Tensor(result) = result else {
+        return unsupported("in-place op without a tensor result");
+    };
+    if entry.mutates && !inplace {
+        return Ok(written(target, result.requires_grad));
+    }
+    let shape = tensor(&args[0])?.shape;
+    let Some(out) = result.sizes() else {
+        return unsupported("symbolic size");
+    };
+    if broadcast(&shape, &out)? != shape {
+        return raise("in-place result does not fit the tensor it is stored in");
+    }
+    if !can_cast(result.dtype, target.dtype) {
+        return raise(format!("cannot store {} in {}", result.dtype, target.dtype));
+    }
+    Ok(written(target, result.requires_grad))
+}
+
+/// `target` after a write; `grad` when what was written requires grad.
+fn written(target: &TensorMeta, grad: bool) -> Inferred {
+    let mut meta = target.clone();
+    meta.alias = Alias::Identity;
+    if grad && target.dtype.is_differentiable() {
+        meta.requires_grad = true;
+        meta.is_leaf = false;
+    }
+    Inferred::Tensor(meta)
+}
+
+/// Whether autograd and the layout let an op write to `target`.
+fn check_writable(target: &TensorMeta, ctx: &Ctx) -> R<()> {
+    if target.requires_grad && ctx.grad_enabled && !ctx.inference_mode {
+        if target.is_leaf {
+            return raise("a leaf that requires grad is written in place");
+        }
+        if target.alias == Alias::View {
+            return unsupported("in-place write to a view that requires grad");
+        }
+    }
+    let (Some(shape), Some(strides)) = (target.sizes(), target.stride()) else {
+        return unsupported("symbolic size");
+    };
+    if !shape.contains(&0)
+        && shape.iter().zip(&strides).any(|(size, stride)| *size > 1 && *stride == 0)
+    {
+        return raise("more than one element of the written tensor refers to a single memory location");
+    }
+    Ok(())
+}
+
+/// What the common checks have seen of the arguments so far.
+struct Seen<'e> {
+    entry: &'e Entry,
+    kind: Option<DeviceKind>,
+    device: Option<crate::types::Device>,
+}
+
+impl Seen<'_> {
+    fn check(&mut self, value: &Value<'_>) -> R<()> {
+        match value {
+            Value::Tensor(meta) => self.check_tensor(meta),
+            Value::List(items) | Value::Tuple(items) => {
+                items.iter().try_for_each(|item| self.check(item))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_tensor(&mut self, meta: &TensorMeta) -> R<()> {
+        if meta.conj || meta.neg {
+            return unsupported("lazily conjugated or negated tensor");
+        }
+        let usual = |d: DType| {
+            (d.is_integral_or_bool() || d.is_floating() || d.is_complex())
+                && !d.is_float8()
+                && !matches!(d, DType::Float4E2m1fnX2 | DType::BComplex32 | DType::Complex32)
+        };
+        if !self.entry.any_dtype && !usual(meta.dtype) {
+            return unsupported("unusual dtype");
+        }
+        match meta.device.kind {
+            DeviceKind::Cpu => {}
+            DeviceKind::Cuda if self.entry.any_device => {}
+            _ => return unsupported("device"),
+        }
+        if *self.kind.get_or_insert(meta.device.kind) != meta.device.kind
+            || *self.device.get_or_insert(meta.device) != meta.device
+        {
+            return unsupported("tensors on several devices");
+        }
+        Ok(())
+    }
 }

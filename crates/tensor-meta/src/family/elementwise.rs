@@ -1,0 +1,724 @@
+//! Elementwise ops: unary, binary, ternary, comparisons, logic; anything whose result is the
+//! broadcast of its inputs in TensorIterator's layout.
+
+use crate::call::{
+    Call, In, R, bool_or, identity, int_or, one, opt_tensor, raise, string, tensor, unsupported,
+};
+use crate::iterator::{Layout, output_layout, preserved_strides};
+use crate::promote::{Rank, promote_types, result_type};
+use crate::registry::{Entry, rule};
+use crate::types::{DType, TensorMeta, Value};
+
+/// A tensor or a Python number as an operand.
+pub(crate) enum Operand<'a> {
+    Tensor(In<'a>),
+    Number(DType),
+}
+
+impl<'a> Operand<'a> {
+    pub fn read(value: &Value<'a>) -> R<Operand<'a>> {
+        Ok(match value {
+            Value::Int(_) | Value::SymInt(_) => Operand::Number(DType::Int64),
+            Value::Float(_) => Operand::Number(DType::Float64),
+            Value::Bool(_) => Operand::Number(DType::Bool),
+            Value::Complex(..) => Operand::Number(DType::Complex128),
+            other => Operand::Tensor(tensor(other)?),
+        })
+    }
+
+    pub fn dtype(&self) -> DType {
+        match self {
+            Operand::Tensor(t) => t.dtype,
+            Operand::Number(d) => *d,
+        }
+    }
+
+    pub fn typed(&self) -> (DType, Rank) {
+        match self {
+            Operand::Tensor(t) if t.dim() > 0 => (t.dtype, Rank::Dimensioned),
+            Operand::Tensor(t) => (t.dtype, Rank::ZeroDim),
+            Operand::Number(d) => (*d, Rank::Number),
+        }
+    }
+}
+
+/// The promoted type of the operands.
+pub(crate) fn common_type(call: &Call<'_>, operands: &[Operand<'_>]) -> R<DType> {
+    result_type(call.ctx, operands.iter().map(Operand::typed))
+}
+
+/// The result of an elementwise op that computes in `common` (`None`: no conversion of inputs)
+/// and returns `dtype`.
+pub(crate) fn elementwise(
+    call: &Call<'_>,
+    operands: &[Operand<'_>],
+    common: Option<DType>,
+    dtype: DType,
+) -> R<TensorMeta> {
+    let mut layouts = Vec::with_capacity(operands.len());
+    let mut inputs: Vec<&TensorMeta> = Vec::with_capacity(operands.len());
+    for operand in operands {
+        match operand {
+            Operand::Tensor(t) => {
+                // On the CPU inputs are converted first, which makes them dense.
+                let strides = match common {
+                    Some(c) if c != t.dtype && t.is_cpu() => preserved_strides(&t.shape, &t.strides),
+                    _ => t.strides.clone(),
+                };
+                layouts.push(Layout {
+                    shape: t.shape.clone(),
+                    strides,
+                });
+                inputs.push(t.meta);
+            }
+            Operand::Number(_) => layouts.push(Layout {
+                shape: Default::default(),
+                strides: Default::default(),
+            }),
+        }
+    }
+    if inputs.is_empty() {
+        return unsupported("no tensor operand");
+    }
+    let out = output_layout(&layouts)?;
+    Ok(call.fresh(&out.shape, &out.strides, dtype, &inputs))
+}
+
+/// The floating type that integers become in `torch.exp`, `/`, ...
+pub(crate) fn to_float(call: &Call<'_>, dtype: DType) -> DType {
+    if dtype.is_integral_or_bool() {
+        call.ctx.default_dtype
+    } else {
+        dtype
+    }
+}
+
+fn unary(call: &Call<'_>, ok: fn(DType) -> R<()>, out: fn(&Call<'_>, DType) -> DType) -> R {
+    let [x] = call.bind(["input"])?;
+    unary_of(call, x, ok, out)
+}
+
+fn unary_of(
+    call: &Call<'_>,
+    x: &Value<'_>,
+    ok: fn(DType) -> R<()>,
+    out: fn(&Call<'_>, DType) -> DType,
+) -> R {
+    let x = tensor(x)?;
+    ok(x.dtype)?;
+    let dtype = out(call, x.dtype);
+    let common = if dtype == DType::Bool { None } else { Some(dtype) };
+    // |z| is computed in the complex type.
+    let common = common.filter(|_| !x.dtype.is_complex());
+    one(elementwise(call, &[Operand::Tensor(x)], common, dtype)?)
+}
+
+fn any(_: DType) -> R<()> {
+    Ok(())
+}
+fn real(d: DType) -> R<()> {
+    if d.is_complex() {
+        return raise("not defined for complex tensors");
+    }
+    Ok(())
+}
+fn real_number(d: DType) -> R<()> {
+    if d == DType::Bool {
+        return unsupported("bool argument");
+    }
+    real(d)
+}
+fn number(d: DType) -> R<()> {
+    if d == DType::Bool {
+        return raise("not defined for bool tensors");
+    }
+    Ok(())
+}
+fn floating(d: DType) -> R<()> {
+    if !d.is_floating() {
+        return raise("defined for floating tensors only");
+    }
+    Ok(())
+}
+fn floating_or_complex(d: DType) -> R<()> {
+    if !d.is_differentiable() {
+        return raise("defined for floating and complex tensors only");
+    }
+    Ok(())
+}
+fn whole(d: DType) -> R<()> {
+    if !d.is_integral_or_bool() {
+        return raise("defined for integers only");
+    }
+    Ok(())
+}
+fn keep(_: &Call<'_>, d: DType) -> DType {
+    d
+}
+fn boolean(_: &Call<'_>, _: DType) -> DType {
+    DType::Bool
+}
+fn modulus(_: &Call<'_>, d: DType) -> DType {
+    d.to_real()
+}
+
+/// `int -> default dtype` unary ops that take complex tensors too.
+fn float_unary(call: &Call<'_>) -> R {
+    unary(call, any, to_float)
+}
+/// `int -> default dtype` unary ops for real tensors.
+fn real_float_unary(call: &Call<'_>) -> R {
+    unary(call, real, to_float)
+}
+fn neg(call: &Call<'_>) -> R {
+    unary(call, number, keep)
+}
+fn positive(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    number(x.dtype)?;
+    Ok(identity(x.meta))
+}
+fn conj_like(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    if x.dtype.is_complex() {
+        return unsupported("complex tensor");
+    }
+    Ok(identity(x.meta))
+}
+fn abs(call: &Call<'_>) -> R {
+    unary(call, number, modulus)
+}
+fn rounding(call: &Call<'_>) -> R {
+    unary(call, real_number, keep)
+}
+fn round(call: &Call<'_>) -> R {
+    let [x, decimals] = call.bind(["input", "decimals"])?;
+    int_or(decimals, 0)?;
+    unary_of(call, x, real_number, keep)
+}
+fn frac(call: &Call<'_>) -> R {
+    unary(call, floating, keep)
+}
+fn sign(call: &Call<'_>) -> R {
+    unary(call, real, keep)
+}
+fn sgn(call: &Call<'_>) -> R {
+    unary(call, any, keep)
+}
+fn square(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    let operands = [Operand::Tensor(x), Operand::Number(DType::Int64)];
+    let dtype = common_type(call, &operands)?;
+    one(elementwise(call, &operands, Some(dtype), dtype)?)
+}
+fn bitwise_not(call: &Call<'_>) -> R {
+    unary(call, whole, keep)
+}
+fn predicate(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    unary_of(call, x, any, boolean)
+}
+fn real_predicate(call: &Call<'_>) -> R {
+    unary(call, real, boolean)
+}
+fn nan_to_num(call: &Call<'_>) -> R {
+    let [x, _, _, _] = call.bind(["input", "nan", "posinf", "neginf"])?;
+    unary_of(call, x, real, keep)
+}
+fn logit(call: &Call<'_>) -> R {
+    let [x, _] = call.bind(["input", "eps"])?;
+    unary_of(call, x, real, to_float)
+}
+
+/// Reads the operands of a binary op and checks each one's dtype.
+fn pair<'a>(a: &Value<'a>, b: &Value<'a>) -> R<[Operand<'a>; 2]> {
+    Ok([Operand::read(a)?, Operand::read(b)?])
+}
+
+fn promoted(call: &Call<'_>, operands: &[Operand<'_>], ok: fn(DType) -> R<()>) -> R {
+    let dtype = common_type(call, operands)?;
+    ok(dtype)?;
+    one(elementwise(call, operands, Some(dtype), dtype)?)
+}
+
+fn check_alpha(alpha: &Value<'_>, dtype: DType) -> R<()> {
+    match alpha {
+        Value::None => Ok(()),
+        Value::Int(_) => Ok(()),
+        Value::Float(_) if dtype.is_differentiable() => Ok(()),
+        Value::Float(_) => raise("a float alpha needs a floating result"),
+        _ => unsupported("alpha"),
+    }
+}
+
+fn add(call: &Call<'_>) -> R {
+    let [a, b, alpha] = call.bind(["input", "other", "alpha"])?;
+    let operands = pair(a, b)?;
+    check_alpha(alpha, common_type(call, &operands)?)?;
+    promoted(call, &operands, any)
+}
+fn sub(call: &Call<'_>) -> R {
+    let [a, b, alpha] = call.bind(["input", "other", "alpha"])?;
+    let operands = pair(a, b)?;
+    if operands.iter().any(|o| o.dtype() == DType::Bool) {
+        return raise("subtraction of bool");
+    }
+    check_alpha(alpha, common_type(call, &operands)?)?;
+    promoted(call, &operands, any)
+}
+fn mul(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    promoted(call, &pair(a, b)?, any)
+}
+fn div(call: &Call<'_>) -> R {
+    let [a, b, mode] = call.bind(["input", "other", "rounding_mode"])?;
+    let operands = pair(a, b)?;
+    if !mode.is_none() {
+        if !matches!(string(mode)?, "floor" | "trunc") {
+            return raise("rounding_mode");
+        }
+        return promoted(call, &operands, real_number);
+    }
+    let dtype = to_float(call, common_type(call, &operands)?);
+    one(elementwise(call, &operands, Some(dtype), dtype)?)
+}
+fn whole_division(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    if matches!(b, Value::Int(0)) {
+        return unsupported("division by the number zero");
+    }
+    promoted(call, &pair(a, b)?, real_number)
+}
+fn pow(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "exponent"])?;
+    let operands = pair(a, b)?;
+    let dtype = common_type(call, &operands)?;
+    if let (Operand::Tensor(t), Value::Int(n)) = (&operands[0], b) {
+        if t.dtype.is_integral_or_bool() && *n < 0 {
+            return raise("integers to negative integer powers");
+        }
+    }
+    if dtype == DType::Bool {
+        return unsupported("bool argument");
+    }
+    one(elementwise(call, &operands, Some(dtype), dtype)?)
+}
+fn float_power_ops(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    let operands = pair(a, b)?;
+    let dtype = to_float(call, common_type(call, &operands)?);
+    real(dtype)?;
+    one(elementwise(call, &operands, Some(dtype), dtype)?)
+}
+fn real_binary(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    if !matches!((a, b), (Value::Tensor(_), Value::Tensor(_))) {
+        return unsupported("number operand");
+    }
+    promoted(call, &pair(a, b)?, real)
+}
+fn float_binary(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    if !matches!((a, b), (Value::Tensor(_), Value::Tensor(_))) {
+        return unsupported("number operand");
+    }
+    promoted(call, &pair(a, b)?, floating)
+}
+fn float_or_complex_binary(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    if !matches!((a, b), (Value::Tensor(_), Value::Tensor(_))) {
+        return unsupported("number operand");
+    }
+    promoted(call, &pair(a, b)?, floating_or_complex)
+}
+fn bitwise(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    promoted(call, &pair(a, b)?, whole)
+}
+fn shift(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    let operands = pair(a, b)?;
+    let dtype = common_type(call, &operands)?;
+    if !dtype.is_integral() {
+        return unsupported("shift of a non-integer");
+    }
+    promoted(call, &operands, whole)
+}
+fn integer_binary(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    let operands = pair(a, b)?;
+    if !common_type(call, &operands)?.is_integral() {
+        return unsupported("gcd of a non-integer");
+    }
+    promoted(call, &operands, whole)
+}
+fn compare(call: &Call<'_>, ok: fn(DType) -> R<()>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    if matches!(b, Value::None | Value::Str(_)) || matches!(a, Value::None | Value::Str(_)) {
+        return unsupported("comparison with an object");
+    }
+    let operands = pair(a, b)?;
+    let dtype = common_type(call, &operands)?;
+    ok(dtype)?;
+    one(elementwise(call, &operands, Some(dtype), DType::Bool)?)
+}
+fn equality(call: &Call<'_>) -> R {
+    compare(call, any)
+}
+fn ordering(call: &Call<'_>) -> R {
+    compare(call, real)
+}
+fn logical(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    let operands = [Operand::Tensor(tensor(a)?), Operand::Tensor(tensor(b)?)];
+    let dtype = common_type(call, &operands)?;
+    one(elementwise(call, &operands, Some(dtype), DType::Bool)?)
+}
+
+fn where_(call: &Call<'_>) -> R {
+    let [cond, a, b] = call.bind(["condition", "input", "other"])?;
+    if a.is_none() && b.is_none() {
+        return unsupported("data-dependent shape");
+    }
+    select(call, cond, a, b)
+}
+fn where_method(call: &Call<'_>) -> R {
+    let [a, cond, b] = call.bind(["input", "condition", "other"])?;
+    select(call, cond, a, b)
+}
+fn select(call: &Call<'_>, cond: &Value<'_>, a: &Value<'_>, b: &Value<'_>) -> R {
+    let cond = tensor(cond)?;
+    if cond.dtype != DType::Bool {
+        if cond.dtype == DType::UInt8 {
+            return unsupported("uint8 condition");
+        }
+        return raise("condition is not bool");
+    }
+    let [a, b] = pair(a, b)?;
+    let dtype = match (&a, &b) {
+        (Operand::Number(_), Operand::Number(_)) => common_type(call, &[a, b])?,
+        _ => {
+            let pair = [a, b];
+            let dtype = common_type(call, &pair)?;
+            let [a, b] = pair;
+            let converted = |o: Operand<'_>| match o {
+                Operand::Tensor(t) => {
+                    let strides = if t.dtype != dtype {
+                        preserved_strides(&t.shape, &t.strides)
+                    } else {
+                        t.strides.clone()
+                    };
+                    (
+                        Layout {
+                            shape: t.shape.clone(),
+                            strides,
+                        },
+                        Some(t.meta.clone()),
+                    )
+                }
+                Operand::Number(_) => (
+                    Layout {
+                        shape: Default::default(),
+                        strides: Default::default(),
+                    },
+                    None,
+                ),
+            };
+            let (la, ma) = converted(a);
+            let (lb, mb) = converted(b);
+            let lc = Layout {
+                shape: cond.shape.clone(),
+                strides: cond.strides.clone(),
+            };
+            let out = output_layout(&[lc, la, lb])?;
+            let mut inputs: Vec<&TensorMeta> = ma.iter().chain(mb.iter()).collect();
+            inputs.push(cond.meta);
+            return one(call.fresh(&out.shape, &out.strides, dtype, &inputs));
+        }
+    };
+    let out = preserved_strides(&cond.shape, &cond.strides);
+    one(call.fresh(&cond.shape, &out, dtype, &[cond.meta]))
+}
+
+fn clamp(call: &Call<'_>) -> R {
+    let [x, min, max] = call.bind(["input", "min", "max"])?;
+    clamp_of(call, x, &[min, max])
+}
+fn clamp_min(call: &Call<'_>) -> R {
+    let [x, min] = call.bind(["input", "min"])?;
+    clamp_of(call, x, &[min])
+}
+fn clamp_max(call: &Call<'_>) -> R {
+    let [x, max] = call.bind(["input", "max"])?;
+    clamp_of(call, x, &[max])
+}
+fn clamp_of(call: &Call<'_>, x: &Value<'_>, bounds: &[&Value<'_>]) -> R {
+    let mut operands = vec![Operand::Tensor(tensor(x)?)];
+    let mut is_number = false;
+    for bound in bounds.iter().filter(|b| !b.is_none()) {
+        let operand = Operand::read(bound)?;
+        is_number |= matches!(operand, Operand::Number(_));
+        operands.push(operand);
+    }
+    if operands.len() == 1 {
+        return raise("clamp needs a bound");
+    }
+    if is_number && operands.len() == 3 && !operands[1..].iter().all(|o| matches!(o, Operand::Number(_))) {
+        return unsupported("bounds of two kinds");
+    }
+    let dtype = common_type(call, &operands)?;
+    real_number(dtype)?;
+    let operands = if is_number {
+        operands.truncate(1);
+        operands
+    } else {
+        operands
+    };
+    one(elementwise(call, &operands, Some(dtype), dtype)?)
+}
+
+fn lerp(call: &Call<'_>) -> R {
+    let [a, b, w] = call.bind(["input", "end", "weight"])?;
+    let (a, b) = (tensor(a)?, tensor(b)?);
+    if a.dtype != b.dtype {
+        return raise("lerp needs equal dtypes");
+    }
+    floating_or_complex(a.dtype)?;
+    let dtype = a.dtype;
+    let mut operands = vec![Operand::Tensor(a), Operand::Tensor(b)];
+    match Operand::read(w)? {
+        Operand::Tensor(w) if w.dtype == dtype => operands.push(Operand::Tensor(w)),
+        Operand::Tensor(_) => return unsupported("weight of another dtype"),
+        Operand::Number(d) if d.is_complex() => return unsupported("complex weight"),
+        Operand::Number(_) => {}
+    }
+    one(elementwise(call, &operands, None, dtype)?)
+}
+fn addc(call: &Call<'_>, division: bool) -> R {
+    let [x, a, b, value] = call.bind(["input", "tensor1", "tensor2", "value"])?;
+    let operands = [
+        Operand::Tensor(tensor(x)?),
+        Operand::Tensor(tensor(a)?),
+        Operand::Tensor(tensor(b)?),
+    ];
+    let dtype = common_type(call, &operands)?;
+    if division
+        && operands[1].dtype().is_integral_or_bool()
+        && operands[2].dtype().is_integral_or_bool()
+    {
+        return raise("integer division with addcdiv");
+    }
+    check_alpha(value, dtype)?;
+    number(dtype)?;
+    one(elementwise(call, &operands, Some(dtype), dtype)?)
+}
+fn addcmul(call: &Call<'_>) -> R {
+    addc(call, false)
+}
+fn addcdiv(call: &Call<'_>) -> R {
+    addc(call, true)
+}
+
+fn fill(call: &Call<'_>) -> R {
+    let [x, value] = call.bind(["input", "value"])?;
+    let x = tensor(x)?;
+    if let Value::Tensor(v) = value {
+        if v.ndim() != 0 {
+            return raise("fill_ needs a 0-dim tensor");
+        }
+        return written_from(call, &x, &[v]);
+    }
+    Operand::read(value)?;
+    written_from(call, &x, &[])
+}
+fn zero(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    written_from(call, &tensor(x)?, &[])
+}
+fn copy(call: &Call<'_>) -> R {
+    let [x, src, non_blocking] = call.bind(["input", "src", "non_blocking"])?;
+    bool_or(non_blocking, false)?;
+    let x = tensor(x)?;
+    let Some(src) = opt_tensor(src)? else {
+        return raise("copy_ needs a tensor");
+    };
+    if crate::iterator::broadcast(&x.shape, &src.shape)? != x.shape {
+        return raise("copy_ from a larger tensor");
+    }
+    written_from(call, &x, &[src.meta])
+}
+/// The metadata of `x`, which requires grad where it or a source does.
+pub(crate) fn written_from(call: &Call<'_>, x: &In<'_>, sources: &[&TensorMeta]) -> R {
+    let mut inputs = vec![x.meta];
+    inputs.extend_from_slice(sources);
+    one(call.fresh(&x.shape, &x.strides, x.dtype, &inputs))
+}
+
+fn masked_fill(call: &Call<'_>) -> R {
+    let [x, mask, value] = call.bind(["input", "mask", "value"])?;
+    let (x, mask) = (tensor(x)?, tensor(mask)?);
+    if mask.dtype != DType::Bool {
+        return raise("mask is not bool");
+    }
+    let mut inputs = vec![x.meta];
+    match value {
+        Value::Tensor(v) => {
+            if v.ndim() != 0 {
+                return raise("masked_fill needs a 0-dim value");
+            }
+            inputs.push(v);
+            if promote_types(x.dtype, v.dtype)? != x.dtype {
+                return unsupported("value of another dtype");
+            }
+        }
+        other => {
+            let d = Operand::read(other)?.dtype();
+            if d.is_complex() && !x.dtype.is_complex() {
+                return raise("complex value in a real tensor");
+            }
+            if d.is_floating() && x.dtype.is_integral_or_bool() {
+                return unsupported("float value in an integer tensor");
+            }
+        }
+    }
+    let shape = crate::iterator::broadcast(&x.shape, &mask.shape)?;
+    // The input, expanded, is cloned before it is filled.
+    let lead = shape.len() - x.dim();
+    let strides: crate::types::Dims = (0..shape.len())
+        .map(|d| {
+            if d < lead || (x.shape[d - lead] == 1 && shape[d] != 1) {
+                0
+            } else {
+                x.strides[d - lead]
+            }
+        })
+        .collect();
+    let mut strides = preserved_strides(&shape, &strides);
+    if shape == x.shape {
+        strides = preserved_strides(&x.shape, &x.strides);
+    }
+    one(call.fresh(&shape, &strides, x.dtype, &inputs))
+}
+
+pub(crate) fn entries(out: &mut Vec<Entry>) {
+    let float = [
+        "exp", "log", "sin", "cos", "tan", "sqrt", "rsqrt", "sigmoid", "tanh", "log2", "log10",
+        "log1p", "expm1", "exp2", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh",
+        "reciprocal",
+    ];
+    out.extend(float.map(|name| {
+        let functions = match name {
+            "sigmoid" | "tanh" => "* F",
+            _ => "*",
+        };
+        rule(name, functions, "*", float_unary).inplace("", "").any_device()
+    }));
+    let real_float = ["erf", "erfc", "erfinv", "lgamma", "digamma", "i0"];
+    out.extend(real_float.map(|name| {
+        rule(name, "*", "*", real_float_unary).inplace("", "").any_device()
+    }));
+    let predicates = ["isnan", "isfinite", "logical_not"];
+    out.extend(predicates.map(|name| rule(name, "*", "*", predicate).any_device()));
+    let real_predicates = ["signbit", "isposinf", "isneginf"];
+    out.extend(real_predicates.map(|name| rule(name, "*", "*", real_predicate).any_device()));
+    let rounded = ["floor", "ceil", "trunc"];
+    out.extend(rounded.map(|name| rule(name, "*", "*", rounding).inplace("", "").any_device()));
+    let divisions = ["floor_divide", "remainder", "fmod"];
+    out.extend(divisions.map(|name| {
+        let (f, m, i, im) = match name {
+            "floor_divide" => ("* operator.floordiv", "* __floordiv__", "operator.ifloordiv", "__ifloordiv__"),
+            "remainder" => ("* operator.mod", "* __mod__", "operator.imod", "__imod__"),
+            _ => ("*", "*", "", ""),
+        };
+        rule(name, f, m, whole_division).inplace(i, im).any_device()
+    }));
+    let bits = [
+        ("bitwise_and", "* operator.and_", "* __and__ __rand__", "operator.iand", "__iand__"),
+        ("bitwise_or", "* operator.or_", "* __or__ __ror__", "operator.ior", "__ior__"),
+        ("bitwise_xor", "* operator.xor", "* __xor__ __rxor__", "operator.ixor", "__ixor__"),
+    ];
+    out.extend(bits.map(|(n, f, m, i, im)| rule(n, f, m, bitwise).inplace(i, im).any_device()));
+    let comparisons: [(&str, &str, &str, crate::registry::Rule); 6] = [
+        ("eq", "* operator.eq", "* __eq__", equality),
+        ("ne", "* operator.ne torch.not_equal", "* __ne__ not_equal", equality),
+        ("lt", "* operator.lt torch.less", "* __lt__ less", ordering),
+        ("le", "* operator.le torch.less_equal", "* __le__ less_equal", ordering),
+        ("gt", "* operator.gt torch.greater", "* __gt__ greater", ordering),
+        ("ge", "* operator.ge torch.greater_equal", "* __ge__ greater_equal", ordering),
+    ];
+    out.extend(comparisons.map(|(n, f, m, r)| rule(n, f, m, r).inplace("", "").any_device()));
+    let logic = ["logical_and", "logical_or", "logical_xor"];
+    out.extend(logic.map(|n| rule(n, "*", "*", logical).inplace("", "").any_device()));
+    let real_pairs = ["maximum", "minimum", "fmax", "fmin"];
+    out.extend(real_pairs.map(|n| rule(n, "*", "*", real_binary).any_device()));
+    out.extend([
+        rule("neg", "* operator.neg torch.negative", "* __neg__ negative", neg)
+            .inplace("", "negative_")
+            .any_device(),
+        rule("positive", "* operator.pos", "* __pos__", positive).any_device(),
+        rule("conj", "* torch.resolve_conj torch.resolve_neg", "* resolve_conj resolve_neg", conj_like).any_device(),
+        rule("abs", "* operator.abs torch.absolute", "* __abs__ absolute", abs)
+            .inplace("", "absolute_")
+            .any_device(),
+        rule("round", "*", "* __round__", round).inplace("", "").any_device(),
+        rule("frac", "*", "*", frac).inplace("", "").any_device(),
+        rule("sign", "*", "*", sign).inplace("", "").any_device(),
+        rule("sgn", "*", "*", sgn).inplace("", "").any_device(),
+        rule("square", "*", "*", square).inplace("", "").any_device(),
+        rule("bitwise_not", "* operator.invert operator.inv", "* __invert__", bitwise_not)
+            .inplace("", "")
+            .any_device(),
+        rule("isinf", "*", "*", predicate).any_device(),
+        rule("nan_to_num", "*", "*", nan_to_num).inplace("", "").any_device(),
+        rule("logit", "* torch.special.logit", "*", logit).inplace("", "").any_device(),
+        rule("add", "* operator.add", "* __add__ __radd__", add)
+            .inplace("operator.iadd", "__iadd__")
+            .any_device(),
+        rule("sub", "* operator.sub torch.subtract", "* __sub__ subtract", sub)
+            .inplace("operator.isub", "__isub__ subtract_")
+            .any_device(),
+        rule("rsub", "*", "__rsub__", sub).any_device(),
+        rule("mul", "* operator.mul torch.multiply", "* __mul__ __rmul__ multiply", mul)
+            .inplace("operator.imul", "__imul__ multiply_")
+            .any_device(),
+        rule(
+            "div",
+            "* operator.truediv torch.divide torch.true_divide",
+            "* __truediv__ divide true_divide",
+            div,
+        )
+        .inplace("operator.itruediv", "__itruediv__ divide_ true_divide_")
+        .any_device(),
+        rule("pow", "* operator.pow", "* __pow__", pow)
+            .inplace("operator.ipow", "__ipow__")
+            .any_device(),
+        rule("atan2", "* torch.arctan2", "* arctan2", float_power_ops).inplace("", "").any_device(),
+        rule("hypot", "*", "*", float_binary).inplace("", "").any_device(),
+        rule("logaddexp", "*", "*", float_or_complex_binary).any_device(),
+        rule("copysign", "*", "*", float_power_ops).inplace("", "").any_device(),
+        rule("xlogy", "* torch.special.xlogy", "*", float_power_ops).inplace("", "").any_device(),
+        rule("bitwise_left_shift", "* operator.lshift", "* __lshift__", shift)
+            .inplace("operator.ilshift", "__ilshift__")
+            .any_device(),
+        rule("bitwise_right_shift", "* operator.rshift", "* __rshift__", shift)
+            .inplace("operator.irshift", "__irshift__")
+            .any_device(),
+        rule("gcd", "*", "*", integer_binary).inplace("", "").any_device(),
+        rule("lcm", "*", "*", integer_binary).inplace("", "").any_device(),
+        rule("where", "*", "", where_).any_device(),
+        rule("where_method", "", "where", where_method).any_device(),
+        rule("clamp", "* torch.clip", "* clip", clamp).inplace("torch.clip_", "clip_").any_device(),
+        rule("clamp_min", "*", "*", clamp_min).inplace("", "").any_device(),
+        rule("clamp_max", "*", "*", clamp_max).inplace("", "").any_device(),
+        rule("lerp", "*", "*", lerp).inplace("", "").any_device(),
+        rule("addcmul", "*", "*", addcmul).inplace("", "").any_device(),
+        rule("addcdiv", "*", "*", addcdiv).inplace("", "").any_device(),
+        rule("masked_fill", "*", "*", masked_fill).inplace("", ""),
+        rule("fill_", "torch.fill_", "fill_", fill).mutates().any_device(),
+        rule("zero_", "torch.zero_", "zero_", zero).mutates().any_device(),
+        rule("copy_", "", "copy_", copy).mutates().any_device(),
+    ]);
+}

@@ -1,0 +1,12 @@
+//! The rules, one module a family.
+
+use crate::registry::Entry;
+
+mod activation;
+mod elementwise;
+
+/// Every rule of every family.
+pub(crate) fn entries(out: &mut Vec<Entry>) {
+    elementwise::entries(out);
+    activation::entries(out);
+}

@@ -1,0 +1,195 @@
+//! Every rule against the real CPU op: `gen_cases.py` runs the ops, this compares.
+//!
+//! Skipped (with a message) where no Python with torch is found: `$FERRODYN_PYTHON`, else
+//! `.ferrodyn/py3.12/bin/python` of the checkout.
+
+mod text;
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use tensor_meta::{Alias, Ctx, Inferred, RuleError, TensorMeta, infer, lookup_function, lookup_method, rules};
+use text::Parsed;
+
+fn python() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("FERRODYN_PYTHON") {
+        return Some(path.into());
+    }
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join(".ferrodyn/py3.12/bin/python");
+    path.exists().then_some(path)
+}
+
+fn generate(python: PathBuf) -> Option<String> {
+    let has_torch = Command::new(&python)
+        .args(["-c", "import torch"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success());
+    if !has_torch {
+        return None;
+    }
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/gen_cases.py");
+    let mut child = Command::new(python)
+        .arg("-B")
+        .arg(script)
+        .args(std::env::var("RULE").ok().iter().flat_map(|r| r.split_whitespace().map(str::to_owned).collect::<Vec<_>>()))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("start Python");
+    let mut stdin = child.stdin.take().expect("stdin");
+    let lines: String = rules()
+        .iter()
+        .map(|r| format!("{}|{}|{}\n", r.name, r.functions.join(" "), r.methods.join(" ")))
+        .collect();
+    let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()));
+    let output = child.wait_with_output().expect("run gen_cases.py");
+    writer.join().expect("writer").expect("write rules");
+    assert!(output.status.success(), "gen_cases.py failed");
+    Some(String::from_utf8(output.stdout).expect("utf-8"))
+}
+
+fn same_tensor(got: &TensorMeta, want: &TensorMeta, known_alias: bool) -> Result<(), String> {
+    let check = |ok: bool, what: &str| if ok { Ok(()) } else { Err(what.to_owned()) };
+    check(got.shape == want.shape, "shape")?;
+    if want.numel() != Some(0) {
+        check(got.strides == want.strides, "strides")?;
+    }
+    check(got.dtype == want.dtype, "dtype")?;
+    check(got.device == want.device, "device")?;
+    check(got.requires_grad == want.requires_grad, "requires_grad")?;
+    check(got.is_leaf == want.is_leaf, "is_leaf")?;
+    check(got.storage_offset == want.storage_offset, "offset")?;
+    if known_alias {
+        check(got.alias == want.alias, "alias")?;
+    } else {
+        check(
+            (got.alias == Alias::Identity) == (want.alias == Alias::Identity),
+            "identity",
+        )?;
+    }
+    Ok(())
+}
+
+fn same(got: &Inferred, want: &Parsed) -> Result<(), String> {
+    let all = |a: &[Inferred], b: &[Parsed]| {
+        if a.len() != b.len() {
+            return Err("number of results".to_owned());
+        }
+        a.iter().zip(b).try_for_each(|(x, y)| same(x, y))
+    };
+    match (got, want) {
+        (Inferred::Tensor(a), Parsed::Tensor(b, known)) => same_tensor(a, b, *known),
+        (Inferred::Tuple(a), Parsed::Tuple(b)) | (Inferred::List(a), Parsed::List(b)) => all(a, b),
+        (Inferred::NamedTuple { type_name, items }, Parsed::Named(name, b)) => {
+            if type_name != name {
+                return Err("type name".to_owned());
+            }
+            all(items, b)
+        }
+        (Inferred::Int(a), Parsed::Int(b)) if a.as_const() == Some(*b) => Ok(()),
+        (Inferred::Bool(a), Parsed::Bool(b)) if a == b => Ok(()),
+        (Inferred::Str(a), Parsed::Str(b)) if a == b => Ok(()),
+        (Inferred::DType(a), Parsed::DType(b)) if a == b => Ok(()),
+        (Inferred::Device(a), Parsed::Device(b)) if a == b => Ok(()),
+        (Inferred::None, Parsed::None) => Ok(()),
+        (Inferred::Size(a), Parsed::Size(b))
+            if a.iter().map(|s| s.as_const()).eq(b.iter().map(|s| Some(*s))) =>
+        {
+            Ok(())
+        }
+        _ => Err("kind".to_owned()),
+    }
+}
+
+#[derive(Default)]
+struct Count {
+    cases: usize,
+    exact: usize,
+    raises: usize,
+    unsupported: usize,
+    failures: Vec<String>,
+}
+
+#[test]
+fn every_rule_agrees_with_the_real_op() {
+    let Some(text) = python().and_then(generate) else {
+        eprintln!("skipped: no Python with torch (set FERRODYN_PYTHON)");
+        return;
+    };
+    let filtered = std::env::var_os("RULE").is_some();
+    let mut counts: BTreeMap<usize, Count> = BTreeMap::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [callee, grad, args, kwargs, result] = fields[..] else {
+            panic!("malformed line: {line}");
+        };
+        let id = match callee.split_once(':') {
+            Some(("f", name)) => lookup_function(name),
+            Some((_, name)) => lookup_method(name),
+            None => None,
+        }
+        .unwrap_or_else(|| panic!("{callee} is in the table but not found"));
+        let number = rules().iter().position(|r| std::ptr::eq(r, id.info())).expect("info");
+        let count = counts.entry(number).or_default();
+        count.cases += 1;
+        let args = text::parse_args(args);
+        let kwargs = text::parse_kwargs(kwargs);
+        let values: Vec<_> = args.iter().map(Parsed::value).collect();
+        let named: Vec<_> = kwargs.iter().map(|(k, v)| (k.as_str(), v.value())).collect();
+        let ctx = Ctx {
+            grad_enabled: grad == "1",
+            ..Ctx::default()
+        };
+        let got = infer(id, &values, &named, &ctx);
+        let verdict = match (&got, result) {
+            (Err(RuleError::Unsupported(_)), _) => {
+                count.unsupported += 1;
+                Ok(())
+            }
+            (Err(RuleError::WouldRaise { .. }), "X") => {
+                count.raises += 1;
+                Ok(())
+            }
+            (Ok(_), "X") => Err("eager raises".to_owned()),
+            (Ok(inferred), _) => {
+                count.exact += 1;
+                same(inferred, &text::parse(result))
+            }
+            (Err(e), _) => Err(format!("{e}")),
+        };
+        if let Err(what) = verdict {
+            count.failures.push(format!("{what}\n    {line}\n    got {got:?}"));
+        }
+    }
+    let mut failed = Vec::new();
+    let mut total = 0;
+    for (number, info) in rules().iter().enumerate() {
+        let Some(count) = counts.get(&number) else {
+            if !filtered {
+                failed.push(format!("{}: no cases", info.name));
+            }
+            continue;
+        };
+        total += count.cases;
+        println!(
+            "{:28} {:6} cases: {:6} results, {:5} raises, {:5} not covered",
+            info.name, count.cases, count.exact, count.raises, count.unsupported
+        );
+        if count.exact == 0 {
+            failed.push(format!("{}: covers no case", info.name));
+        }
+        if !count.failures.is_empty() {
+            failed.push(format!("{}: {} of {} wrong", info.name, count.failures.len(), count.cases));
+            let show = if filtered { 12 } else { 3 };
+            for f in count.failures.iter().take(show) {
+                failed.push(format!("  {f}"));
+            }
+        }
+    }
+    println!("{total} cases, {} rules", rules().len());
+    assert!(failed.is_empty(), "\n{}", failed.join("\n"));
+}

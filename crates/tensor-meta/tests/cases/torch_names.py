@@ -1,0 +1,3 @@
+"""Cases of the other rules (filled by the family modules)."""
+
+TABLE = {}

@@ -1,0 +1,110 @@
+"""Runs many small cases of every rule on the real CPU ops and prints what they returned.
+
+stdin: one rule a line, `name|functions|methods` (the latter two separated by spaces).
+stdout: one case a line, tab-separated: callee, grad (0/1), args, kwargs, result.
+"""
+
+import os
+import sys
+import warnings
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases"))
+warnings.simplefilter("ignore")
+
+import torch  # noqa: E402
+from spec import T, build, encode, encode_result, tensors_of  # noqa: E402
+import families  # noqa: E402
+
+
+def resolve(name):
+    import importlib
+
+    parts = name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            obj = importlib.import_module(".".join(parts[:cut]))
+        except ImportError:
+            continue
+        for part in parts[cut:]:
+            obj = getattr(obj, part)
+        return obj
+    raise AttributeError(name)
+
+
+def variants(args, kwargs):
+    """The case as it is and, where a floating tensor takes part, requiring grad."""
+    yield args, kwargs, True
+    specs = [t for t in tensors_of(args) + tensors_of(kwargs) if t.differentiable()]
+    if not specs or any(t.rg for t in specs):
+        if specs:
+            yield args, kwargs, False
+        return
+    for only in {0, len(specs) - 1}:
+        chosen = id(specs[only])
+        yield mark(args, chosen), mark(kwargs, chosen), True
+    yield mark(args, id(specs[0])), mark(kwargs, id(specs[0])), False
+
+
+def mark(value, chosen):
+    if isinstance(value, T):
+        return value.but(rg=1) if id(value) == chosen else value
+    if isinstance(value, list):
+        return [mark(v, chosen) for v in value]
+    if isinstance(value, tuple):
+        return tuple(mark(v, chosen) for v in value)
+    if isinstance(value, dict):
+        return {k: mark(v, chosen) for k, v in value.items()}
+    return value
+
+
+def emit(out, callee, fn, args, kwargs, grad):
+    torch.manual_seed(0)
+    real_args, real_kwargs = build(args), build(kwargs)
+    enc_args, enc_kwargs = encode(real_args), encode(real_kwargs)
+    with torch.set_grad_enabled(grad):
+        try:
+            result = fn(*real_args, **real_kwargs)
+        except NotImplementedError:
+            return
+        except Exception as e:
+            if "not implemented for" in str(e) or "ZeroDivision" in str(e) or "non-deterministic" in str(e):
+                return
+            if os.environ.get("SHOW_RAISES"):
+                print(callee, enc_args, enc_kwargs, str(e)[:150], file=sys.stderr)
+            text = "X"
+        else:
+            if callee.endswith("setitem") or callee.endswith("setitem__"):
+                result = real_args[0]
+            text = encode_result(result, real_args, real_kwargs)
+    print(callee, int(grad), enc_args, enc_kwargs, text, sep="\t", file=out)
+
+
+def main():
+    out = sys.stdout
+    only = set(sys.argv[1:])
+    for line in sys.stdin:
+        name, functions, methods = line.rstrip("\n").split("|")
+        if only and name not in only:
+            continue
+        callees = []
+        for f in functions.split():
+            try:
+                callees.append(("f:" + f, resolve(f)))
+            except AttributeError:
+                if not name.endswith("_"):
+                    print("no such function:", f, file=sys.stderr)
+        for m in methods.split():
+            if hasattr(torch.Tensor, m):
+                callees.append(("m:" + m, getattr(torch.Tensor, m)))
+            elif not name.endswith("_"):
+                print("no such method:", m, file=sys.stderr)
+        cases = list(families.cases(name))
+        for i, (callee, fn) in enumerate(callees):
+            for args, kwargs in cases if i == 0 else cases[:12]:
+                for a, k, grad in variants(args, kwargs):
+                    emit(out, callee, fn, a, k, grad)
+                if name.endswith("_") and args and isinstance(args[0], T) and args[0].differentiable():
+                    emit(out, callee, fn, [args[0].but(rg=2)] + list(args[1:]), kwargs, True)
+
+
+main()
