@@ -1,0 +1,99 @@
+//! Names of the torch modules, classes and functions that any part of Ferrodyn asks for.
+//!
+//! Only strings. Invariant: a torch name with an underscore is written nowhere else.
+
+/// The package.
+pub const TORCH: &str = "torch";
+/// Its C extension.
+pub const TORCH_C: &str = "torch._C";
+/// Base class of every tensor, in [`TORCH_C`].
+pub const TENSOR_BASE: &str = "TensorBase";
+/// Module of `Parameter` and `Buffer`.
+pub const NN_PARAMETER: &str = "torch.nn.parameter";
+/// Module of `Module` and of the global hook dictionaries.
+pub const NN_MODULE: &str = "torch.nn.modules.module";
+/// Module that holds the default device.
+pub const UTILS_DEVICE: &str = "torch.utils._device";
+/// The default device in [`UTILS_DEVICE`]: `None` or a `torch.device`.
+pub const CURRENT_DEVICE: &str = "CURRENT_DEVICE";
+/// `DispatchKeySet` class in [`TORCH_C`].
+pub const DISPATCH_KEY_SET: &str = "DispatchKeySet";
+/// Names a key set, in [`TORCH_C`].
+pub const DISPATCH_KEYSET_TO_STRING: &str = "_dispatch_keyset_to_string";
+/// Key set of a tensor, in [`TORCH_C`].
+pub const DISPATCH_KEYS: &str = "_dispatch_keys";
+/// The thread's included keys, in [`TORCH_C`].
+pub const TLS_INCLUDE_SET: &str = "_dispatch_tls_local_include_set";
+/// The thread's excluded keys, in [`TORCH_C`].
+pub const TLS_EXCLUDE_SET: &str = "_dispatch_tls_local_exclude_set";
+/// Mode at a position of the torch function mode stack, in [`TORCH_C`].
+pub const FUNCTION_STACK_AT: &str = "_get_function_stack_at";
+/// Whether cuBLAS may use TF32, in [`TORCH_C`].
+pub const CUBLAS_ALLOW_TF32: &str = "_get_cublas_allow_tf32";
+/// Whether fp16 matrix products may reduce in fp16, in [`TORCH_C`].
+pub const CUBLAS_FP16_REDUCTION: &str = "_get_cublas_allow_fp16_reduced_precision_reduction";
+/// Whether bf16 matrix products may reduce in bf16, in [`TORCH_C`].
+pub const CUBLAS_BF16_REDUCTION: &str = "_get_cublas_allow_bf16_reduced_precision_reduction";
+/// Context manager that turns `__torch_function__` and its modes off, in [`TORCH_C`].
+pub const DISABLE_TORCH_FUNCTION: &str = "DisableTorchFunction";
+
+/// Attributes that mark a tensor's dimensions as dynamic or static; a plain input has none of them.
+pub const DYNAMIC_MARKS: [&str; 5] = [
+    "_dynamo_dynamic_indices",
+    "_dynamo_weak_dynamic_indices",
+    "_dynamo_unbacked_indices",
+    "_dynamo_strict_unbacked_indices",
+    "_dynamo_static_indices",
+];
+
+/// C symbols, by library.
+pub mod c {
+    /// Core library.
+    pub const C10: &str = "libc10";
+    /// Operators and dispatcher.
+    pub const TORCH_CPU: &str = "libtorch_cpu";
+
+    /// `bool c10::TensorImpl::requires_grad() const`.
+    pub const REQUIRES_GRAD: &str = "_ZNK3c1010TensorImpl13requires_gradEv";
+    /// `bool c10::GradMode::is_enabled()`.
+    pub const GRAD_MODE: &str = "_ZN3c108GradMode10is_enabledEv";
+    /// `bool c10::InferenceMode::is_enabled()`.
+    pub const INFERENCE_MODE: &str = "_ZN3c1013InferenceMode10is_enabledEv";
+    /// `c10::ScalarType c10::get_default_dtype_as_scalartype()`.
+    pub const DEFAULT_DTYPE: &str = "_ZN3c1031get_default_dtype_as_scalartypeEv";
+    /// Thread-local `c10::impl::raw_local_dispatch_key_set`.
+    pub const LOCAL_KEYS: &str = "_ZN3c104impl26raw_local_dispatch_key_setE";
+    /// `at::Context& at::globalContext()`.
+    pub const GLOBAL_CONTEXT: &str = "_ZN2at13globalContextEv";
+    /// `bool at::Context::deterministicAlgorithms() const`.
+    pub const DETERMINISTIC: &str = "_ZNK2at7Context23deterministicAlgorithmsEv";
+    /// `bool at::Context::deterministicAlgorithmsWarnOnly() const`.
+    pub const DETERMINISTIC_WARN: &str = "_ZNK2at7Context31deterministicAlgorithmsWarnOnlyEv";
+    /// `bool at::autocast::is_autocast_enabled(DeviceType)`.
+    pub const AUTOCAST_ENABLED: &str = "_ZN2at8autocast19is_autocast_enabledEN3c1010DeviceTypeE";
+    /// `ScalarType at::autocast::get_autocast_dtype(DeviceType)`.
+    pub const AUTOCAST_DTYPE: &str = "_ZN2at8autocast18get_autocast_dtypeEN3c1010DeviceTypeE";
+    /// `bool at::autocast::is_autocast_cache_enabled()`.
+    pub const AUTOCAST_CACHE: &str = "_ZN2at8autocast25is_autocast_cache_enabledEv";
+    /// `PythonTorchFunctionTLS::get_disabled_state()`.
+    pub const TORCH_FUNCTION_STATE: &str =
+        "_ZN2at4impl22PythonTorchFunctionTLS18get_disabled_stateEv";
+    /// `PythonTorchFunctionTLS::stack_len()`.
+    pub const TORCH_FUNCTION_STACK: &str = "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv";
+    /// Stable C ABI.
+    pub const GET_SIZES: &str = "aoti_torch_get_sizes";
+    /// Stable C ABI.
+    pub const GET_STRIDES: &str = "aoti_torch_get_strides";
+    /// Stable C ABI.
+    pub const GET_DIM: &str = "aoti_torch_get_dim";
+    /// Stable C ABI.
+    pub const GET_DTYPE: &str = "aoti_torch_get_dtype";
+    /// Stable C ABI.
+    pub const GET_DEVICE_TYPE: &str = "aoti_torch_get_device_type";
+    /// Stable C ABI.
+    pub const GET_DEVICE_INDEX: &str = "aoti_torch_get_device_index";
+    /// Stable C ABI.
+    pub const GET_STORAGE_OFFSET: &str = "aoti_torch_get_storage_offset";
+    /// Stable C ABI.
+    pub const GET_DATA_PTR: &str = "aoti_torch_get_data_ptr";
+}

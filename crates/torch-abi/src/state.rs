@@ -1,0 +1,241 @@
+//! torch's state of the calling thread and of the process, read without Python.
+//!
+//! What lives here: dispatch keys of the thread, grad and inference mode, autocast, `__torch_function__` state,
+//! default dtype and device, determinism. Invariant: each read is that of the calling thread, with the GIL held,
+//! and runs no user code.
+
+use std::cell::Cell;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyModule, PyString};
+
+use crate::symbols::Symbols;
+use crate::{AbiError, TorchAbi, names};
+
+/// The thread's key sets are stored relative to constants of torch's build; these are the constants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DefaultKeys {
+    included: u64,
+    excluded: u64,
+}
+
+thread_local! {
+    static LOCAL_KEYS: Cell<*const u64> = const { Cell::new(std::ptr::null()) };
+}
+
+#[inline]
+fn raw_local_keys(symbols: &Symbols) -> (u64, u64) {
+    let pointer = LOCAL_KEYS.with(|cell| {
+        let known = cell.get();
+        if !known.is_null() {
+            return known;
+        }
+        let found = symbols.local_keys();
+        cell.set(found);
+        found
+    });
+    // SAFETY: the address of this thread's two words, which live as long as the thread.
+    unsafe { (pointer.read(), pointer.add(1).read()) }
+}
+
+impl DefaultKeys {
+    pub(crate) fn learn(
+        py: Python<'_>,
+        version: &str,
+        symbols: &Symbols,
+    ) -> Result<Self, AbiError> {
+        if symbols.local_keys().is_null() {
+            return Err(AbiError::UnknownInternals {
+                version: version.to_owned(),
+                what: "the thread's dispatch keys have no address".into(),
+            });
+        }
+        let torch_c = py.import(names::TORCH_C)?;
+        let python = |name: &str| -> PyResult<u64> {
+            torch_c
+                .getattr(name)?
+                .call0()?
+                .call_method0("raw_repr")?
+                .extract()
+        };
+        let (included, excluded) = raw_local_keys(symbols);
+        Ok(Self {
+            included: included ^ python(names::TLS_INCLUDE_SET)?,
+            excluded: excluded ^ python(names::TLS_EXCLUDE_SET)?,
+        })
+    }
+}
+
+/// Python objects that hold or answer for state that C has no safe symbol for.
+pub(crate) struct Objects {
+    /// `__dict__` of `torch.utils._device`.
+    device_module: Py<PyDict>,
+    current_device: Py<PyString>,
+    function_stack_at: Py<PyAny>,
+    /// Readers of cuBLAS settings, where torch was built with CUDA.
+    cublas: Option<[Py<PyAny>; 3]>,
+}
+
+impl Objects {
+    pub(crate) fn load(py: Python<'_>) -> Result<Self, AbiError> {
+        let torch_c = py.import(names::TORCH_C)?;
+        let cuda: bool = torch_c.getattr("_has_cuda")?.extract()?;
+        let function = |name: &str| torch_c.getattr(name).map(Bound::unbind);
+        Ok(Self {
+            device_module: PyModule::import(py, names::UTILS_DEVICE)?.dict().unbind(),
+            current_device: PyString::intern(py, names::CURRENT_DEVICE).unbind(),
+            function_stack_at: function(names::FUNCTION_STACK_AT)?,
+            cublas: if cuda {
+                Some([
+                    function(names::CUBLAS_ALLOW_TF32)?,
+                    function(names::CUBLAS_FP16_REDUCTION)?,
+                    function(names::CUBLAS_BF16_REDUCTION)?,
+                ])
+            } else {
+                None
+            },
+        })
+    }
+}
+
+impl TorchAbi {
+    /// The calling thread's (included, excluded) dispatch key sets, raw.
+    #[inline]
+    pub fn local_keys(&self) -> (u64, u64) {
+        let (included, excluded) = raw_local_keys(&self.symbols);
+        (
+            included ^ self.default_keys.included,
+            excluded ^ self.default_keys.excluded,
+        )
+    }
+
+    /// `torch.is_grad_enabled()`.
+    #[inline]
+    pub fn grad_mode(&self) -> bool {
+        // SAFETY: no arguments, no exceptions.
+        unsafe { (self.symbols.grad_mode)() }
+    }
+
+    /// `torch.is_inference_mode_enabled()`.
+    #[inline]
+    pub fn inference_mode(&self) -> bool {
+        // SAFETY: no arguments, no exceptions.
+        unsafe { (self.symbols.inference_mode)() }
+    }
+
+    /// Number of `torch.get_default_dtype()`.
+    #[inline]
+    pub fn default_dtype(&self) -> u8 {
+        // SAFETY: no arguments, no exceptions.
+        unsafe { (self.symbols.default_dtype)() as u8 }
+    }
+
+    /// (enabled, warn only) of deterministic algorithms.
+    #[inline]
+    pub fn deterministic(&self) -> (bool, bool) {
+        // SAFETY: the process-wide context; both functions read one flag.
+        unsafe {
+            (
+                (self.symbols.deterministic)(self.symbols.context),
+                (self.symbols.deterministic_warn)(self.symbols.context),
+            )
+        }
+    }
+
+    /// Whether autocast is on for a device type that has an autocast key, and the dtype that it casts to.
+    pub fn autocast(&self, device_type: i8) -> (bool, u8) {
+        // SAFETY: callers pass device types from `autocast_devices`, for which neither function raises.
+        unsafe {
+            (
+                (self.symbols.autocast_enabled)(device_type),
+                (self.symbols.autocast_dtype)(device_type) as u8,
+            )
+        }
+    }
+
+    /// Device types that autocast knows in every supported torch: cpu, cuda, xla, xpu, mps, hpu, ipu, mtia, maia,
+    /// privateuseone.
+    pub const fn autocast_devices() -> [i8; 10] {
+        [0, 1, 8, 9, 12, 13, 15, 18, 19, 20]
+    }
+
+    /// `torch.is_autocast_cache_enabled()`.
+    #[inline]
+    pub fn autocast_cache(&self) -> bool {
+        // SAFETY: no arguments, no exceptions.
+        unsafe { (self.symbols.autocast_cache)() }
+    }
+
+    /// Whether `__torch_function__` is enabled (0), disabled for subclasses (1) or altogether (2).
+    #[inline]
+    pub fn torch_function_state(&self) -> u8 {
+        // SAFETY: no arguments, no exceptions.
+        unsafe { (self.symbols.torch_function_state)() as u8 }
+    }
+
+    /// How many torch function modes are active in this thread.
+    #[inline]
+    pub fn torch_function_stack_len(&self) -> usize {
+        // SAFETY: no arguments, no exceptions.
+        usize::try_from(unsafe { (self.symbols.torch_function_stack)() }).unwrap_or(0)
+    }
+
+    /// The torch function mode at a position, outermost first. A new reference; torch's C code only.
+    pub fn torch_function_mode<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.objects.function_stack_at.bind(py).call1((index,))
+    }
+
+    /// What `torch.utils._device.CURRENT_DEVICE` is now: a borrowed pointer, null if the name is gone.
+    #[inline]
+    pub fn current_device(&self) -> *mut ffi::PyObject {
+        // SAFETY: a live dict and an interned string, with the GIL held; module globals have string keys.
+        unsafe {
+            ffi::PyDict_GetItemWithError(
+                self.objects.device_module.as_ptr(),
+                self.objects.current_device.as_ptr(),
+            )
+        }
+    }
+
+    /// cuBLAS settings as (TF32 allowed, reduced precision bits: 1 for fp16, 2 for bf16). All false without CUDA.
+    pub fn cublas(&self, py: Python<'_>) -> (bool, u8) {
+        let Some(readers) = &self.objects.cublas else {
+            return (false, 0);
+        };
+        let read = |reader: &Py<PyAny>| {
+            reader
+                .bind(py)
+                .call0()
+                .and_then(|value| value.is_truthy())
+                .unwrap_or(false)
+        };
+        (
+            read(&readers[0]),
+            u8::from(read(&readers[1])) | u8::from(read(&readers[2])) << 1,
+        )
+    }
+
+    /// Names of a raw key set as `DispatchKeySet(...)` lists them: `CPU, ADInplaceOrView, AutogradCPU`.
+    ///
+    /// # Errors
+    /// Whatever torch raises.
+    pub fn key_set_names(&self, py: Python<'_>, keys: u64) -> PyResult<String> {
+        let torch_c = py.import(names::TORCH_C)?;
+        let set = torch_c
+            .getattr(names::DISPATCH_KEY_SET)?
+            .call_method1("from_raw_repr", (keys,))?;
+        let text: String = torch_c
+            .getattr(names::DISPATCH_KEYSET_TO_STRING)?
+            .call1((set,))?
+            .extract()?;
+        Ok(text
+            .trim_start_matches("DispatchKeySet(")
+            .trim_end_matches(')')
+            .to_owned())
+    }
+}
