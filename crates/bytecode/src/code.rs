@@ -1,0 +1,92 @@
+//! A code object as plain data: what `decode` reads. Holds no Python object.
+
+/// A CPython version whose bytecode this crate knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Version {
+    /// 3.11
+    V311,
+    /// 3.12
+    V312,
+    /// 3.13
+    V313,
+}
+
+impl Version {
+    /// All versions, oldest first.
+    pub const ALL: [Version; 3] = [Version::V311, Version::V312, Version::V313];
+
+    /// The version with this minor number (`3.minor`), if known.
+    pub fn from_minor(minor: u8) -> Option<Self> {
+        match minor {
+            11 => Some(Self::V311),
+            12 => Some(Self::V312),
+            13 => Some(Self::V313),
+            _ => None,
+        }
+    }
+
+    /// The minor number: 11, 12 or 13.
+    pub fn minor(self) -> u8 {
+        match self {
+            Self::V311 => 11,
+            Self::V312 => 12,
+            Self::V313 => 13,
+        }
+    }
+
+    /// Where the `NULL` of a call without `self` stands: below the callable (3.11, 3.12) or above.
+    pub fn null_first(self) -> bool {
+        self < Self::V313
+    }
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "3.{}", self.minor())
+    }
+}
+
+/// Bits of [`CodeFields::localspluskinds`] (CPython's `CO_FAST_*`).
+pub mod kinds {
+    /// bound only inside an inlined comprehension (3.12+)
+    pub const HIDDEN: u8 = 0x10;
+    /// a local or an argument
+    pub const LOCAL: u8 = 0x20;
+    /// a cell that nested functions see
+    pub const CELL: u8 = 0x40;
+    /// a free variable
+    pub const FREE: u8 = 0x80;
+}
+
+/// The fields of a code object that bytecode is read with. Names are those of `PyCodeObject`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeFields {
+    /// which CPython made it
+    pub version: Version,
+    /// positional parameters, the positional-only ones included
+    pub argcount: u32,
+    /// positional-only parameters
+    pub posonlyargcount: u32,
+    /// keyword-only parameters
+    pub kwonlyargcount: u32,
+    /// stack slots that a frame has
+    pub stacksize: u32,
+    /// `CO_*` flags
+    pub flags: u32,
+    /// line of the definition
+    pub firstlineno: u32,
+    /// `co_code`: neither specialised nor instrumented, caches zeroed
+    pub code: Vec<u8>,
+    /// `co_linetable`
+    pub linetable: Vec<u8>,
+    /// `co_exceptiontable`
+    pub exceptiontable: Vec<u8>,
+    /// `co_names`
+    pub names: Vec<String>,
+    /// names of locals, cells and free variables
+    pub localsplusnames: Vec<String>,
+    /// what each of them is: [`kinds`]
+    pub localspluskinds: Vec<u8>,
+    /// length of `co_consts`
+    pub n_consts: u32,
+}
