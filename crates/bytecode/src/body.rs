@@ -20,7 +20,7 @@ pub enum Enc {
     /// decoded; written as one CPython instruction, and nothing is added: a jump on truth of 3.13
     /// pops an exact `bool`
     Exact,
-    /// decoded with more `EXTENDED_ARG`s than its argument needs: this many
+    /// decoded; has at least this many `EXTENDED_ARG`s, where fewer might do
     Wide(u8),
     /// decoded; one CPython instruction together with the next. Written apart where the two no
     /// longer are a pair that the version can join, or where a jump leads between them

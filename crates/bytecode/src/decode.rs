@@ -113,6 +113,9 @@ struct Unit {
 /// No instruction starts at this code unit.
 const NOWHERE: u32 = u32::MAX;
 
+/// By how much a jump's distance may shrink together with `EXTENDED_ARG`s before its size is kept.
+const JUMP_SLACK: u32 = 8;
+
 struct Decoder<'a> {
     fields: &'a CodeFields,
     version: Version,
@@ -240,7 +243,14 @@ impl Decoder<'_> {
     }
 
     fn push(&mut self, unit: &Unit, op: Op) {
-        let wide = unit.extended > extensions(unit.arg);
+        // A jump's own `EXTENDED_ARG`s count in its distance, so two sizes can both be right.
+        let jumps = matches!(unit.row.arg, ArgKind::Forward | ArgKind::Backward);
+        let least = if jumps {
+            unit.arg.saturating_sub(JUMP_SLACK)
+        } else {
+            unit.arg
+        };
+        let wide = unit.extended > extensions(least);
         let enc = if wide {
             Enc::Wide(unit.extended.min(3) as u8)
         } else {
