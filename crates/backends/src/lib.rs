@@ -1,1 +1,20 @@
-//! backends
+//! Backends: what compiles a captured graph, and how a graph reaches it.
+//!
+//! Lives here: conversion of an [`fx_graph::Graph`] to a `torch.fx.GraphModule` and back, the
+//! registry of backends, the call of a backend with what torch's own tracer would hand it.
+//!
+//! Does not live here: tracing, guards, and the decision what is compiled.
+//!
+//! Invariants: importing or calling a plain backend (`eager`, any callable) imports nothing of
+//! `torch._dynamo`; names of torch's private modules are written in [`names`] only; the global
+//! state of Python and torch is after a backend call what it was before.
+
+mod from_torch;
+mod function;
+mod fx;
+pub mod names;
+mod to_torch;
+
+pub use from_torch::{FromTorch, from_torch};
+pub use function::fn_target;
+pub use to_torch::{Attrs, ToTorch, to_torch};

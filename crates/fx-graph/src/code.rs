@@ -146,6 +146,9 @@ impl Printer<'_> {
             None => target.path.clone(),
         };
         let is_builtin = target.origin == FnOrigin::Builtin;
+        if is_builtin && CODE_GLOBALS.contains(&&*path) {
+            return path;
+        }
         let namespace = &mut self.namespace;
         self.names
             .entry(Key::Object(target.handle))

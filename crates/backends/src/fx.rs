@@ -1,0 +1,70 @@
+//! The classes and methods of `torch.fx`, looked up once.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+use crate::names;
+
+/// Handles into `torch.fx`.
+pub(crate) struct Fx {
+    pub graph_class: Py<PyAny>,
+    pub node_class: Py<PyType>,
+    pub lazy_module_class: Py<PyAny>,
+    pub immutable_dict: Py<PyAny>,
+    /// How nodes are made without `Graph.create_node`; `None` where this torch has it otherwise.
+    pub direct: Option<Direct>,
+}
+
+/// The C methods of the base class of `Node`.
+pub(crate) struct Direct {
+    pub new: Py<PyAny>,
+    pub init: Py<PyAny>,
+    pub set_args: Py<PyAny>,
+    pub prepend: Py<PyAny>,
+}
+
+static FX: PyOnceLock<Fx> = PyOnceLock::new();
+
+/// The handles, after `torch.fx` was imported. The first call takes about 0.2 ms.
+pub(crate) fn fx(py: Python<'_>) -> PyResult<&Fx> {
+    FX.get_or_try_init(py, || Fx::load(py))
+}
+
+impl Fx {
+    fn load(py: Python<'_>) -> PyResult<Fx> {
+        let node_class = py
+            .import(names::FX_NODE)?
+            .getattr("Node")?
+            .cast_into::<PyType>()?;
+        let mut fx = Fx {
+            graph_class: py.import(names::FX_GRAPH)?.getattr("Graph")?.unbind(),
+            lazy_module_class: py
+                .import(names::FX_LAZY)?
+                .getattr(names::LAZY_GRAPH_MODULE)?
+                .unbind(),
+            immutable_dict: py
+                .import("torch.fx.immutable_collections")?
+                .getattr("immutable_dict")?
+                .unbind(),
+            direct: Direct::load(py, &node_class).ok(),
+            node_class: node_class.unbind(),
+        };
+        if !matches!(crate::to_torch::direct_agrees(py, &fx), Ok(true)) {
+            fx.direct = None;
+        }
+        Ok(fx)
+    }
+}
+
+impl Direct {
+    fn load(py: Python<'_>, node_class: &Bound<'_, PyType>) -> PyResult<Direct> {
+        let base = py.import(names::TORCH_C)?.getattr(names::NODE_BASE)?;
+        Ok(Direct {
+            new: node_class.getattr("__new__")?.unbind(),
+            init: base.getattr("__init__")?.unbind(),
+            set_args: base.getattr("_update_args_kwargs")?.unbind(),
+            prepend: base.getattr("_prepend")?.unbind(),
+        })
+    }
+}
