@@ -142,7 +142,7 @@ pub fn decode(fields: &CodeFields) -> Result<Body, DecodeError> {
         instrs: Vec::with_capacity(units as usize),
         prefix: None,
     };
-    if fields.code.len() % 2 != 0 {
+    if !fields.code.len().is_multiple_of(2) {
         return Err(DecodeError::Truncated { offset: 2 * units });
     }
 

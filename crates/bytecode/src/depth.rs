@@ -68,7 +68,8 @@ pub fn stack_depths(body: &Body) -> Result<Vec<Option<u32>>, VerifyError> {
     Ok(depths)
 }
 
-fn check_labels(body: &Body) -> Result<(), VerifyError> {
+/// Labels in range, exception entries sorted and disjoint.
+pub(crate) fn check_labels(body: &Body) -> Result<(), VerifyError> {
     let len = body.instrs.len() as u32;
     let inside = |label: Label| {
         if label.0 < len {

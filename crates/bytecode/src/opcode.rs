@@ -11,7 +11,7 @@ mod v313;
 use crate::code::Version;
 
 /// CPython's name of an opcode, over all versions.
-#[expect(non_camel_case_types, reason = "CPython's own names")]
+#[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "CPython's own names")]
 #[rustfmt::skip]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
