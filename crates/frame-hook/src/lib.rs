@@ -1,1 +1,114 @@
-//! frame-hook
+//! Entry object, frame evaluation hook and the Python module `ferrodyn._core`.
+//!
+//! This crate decides which frames are shown to the compiler, and runs what the
+//! compiler gives back in their place. It knows the layouts of CPython's code
+//! objects, frames and thread states (`layout`), and nothing of bytecode, graphs
+//! or guards: those are behind [`compiler::FrameCompiler`].
+//!
+//! Invariants: the hook is installed only while a compiled region runs; every
+//! frame is evaluated exactly once; a panic of the compiler becomes plain
+//! execution; no layout is used before it has been checked against known objects.
+
+pub mod code_state;
+pub mod compiler;
+pub mod context;
+pub mod entry;
+pub mod entry_type;
+mod foreign;
+pub mod frame;
+mod hook;
+pub mod layout;
+mod region;
+pub mod report;
+pub mod substitute;
+mod testing;
+
+use pyo3::exceptions::PyImportError;
+use pyo3::prelude::*;
+use pyo3::types::PyCode;
+
+use context::Context;
+
+pyo3::create_exception!(
+    ferrodyn._core,
+    UnsupportedPythonError,
+    PyImportError,
+    "This Python is not one that ferrodyn knows the insides of."
+);
+
+/// An entry that runs `fn` as a compiled region under `context`.
+#[pyfunction]
+fn make_entry<'py>(
+    r#fn: &Bound<'py, PyAny>,
+    context: &Bound<'py, Context>,
+) -> PyResult<Bound<'py, PyAny>> {
+    entry::make_compiled(r#fn, context)
+}
+
+/// An entry that runs `fn` with capture off.
+#[pyfunction]
+fn make_disabled<'py>(r#fn: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    entry::make_disabled(r#fn)
+}
+
+/// Whether `object` is an entry.
+#[pyfunction]
+fn is_entry(object: &Bound<'_, PyAny>) -> bool {
+    entry_type::is_entry(object)
+}
+
+/// The context of a compiled entry, else `None`.
+#[pyfunction]
+fn entry_context<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    entry_type::context_of(object)
+}
+
+/// Raises `ReplacementError` unless `replacement` can run in a frame of `code`.
+#[pyfunction]
+fn check_replacement(code: &Bound<'_, PyCode>, replacement: &Bound<'_, PyCode>) -> PyResult<()> {
+    Ok(substitute::check(code, replacement)?)
+}
+
+#[pyfunction]
+fn _after_fork_in_child() {
+    region::after_fork_in_child();
+}
+
+/// Fills the module; for a crate that builds the extension from several parts.
+///
+/// # Errors
+/// [`UnsupportedPythonError`] where a layout is not the expected one.
+pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    layout::check::self_check(py)
+        .map_err(|error| UnsupportedPythonError::new_err(error.to_string()))?;
+    code_state::initialise(py)?;
+    region::initialise(py);
+    foreign::initialise(py);
+    entry_type::initialise(module)?;
+    module.add_class::<Context>()?;
+    module.add(
+        "UnsupportedPythonError",
+        py.get_type::<UnsupportedPythonError>(),
+    )?;
+    module.add(
+        "ReplacementError",
+        py.get_type::<substitute::ReplacementError>(),
+    )?;
+    module.add_function(wrap_pyfunction!(make_entry, module)?)?;
+    module.add_function(wrap_pyfunction!(make_disabled, module)?)?;
+    module.add_function(wrap_pyfunction!(is_entry, module)?)?;
+    module.add_function(wrap_pyfunction!(entry_context, module)?)?;
+    module.add_function(wrap_pyfunction!(check_replacement, module)?)?;
+    let after_fork = wrap_pyfunction!(_after_fork_in_child, module)?;
+    let options = pyo3::types::PyDict::new(py);
+    options.set_item("after_in_child", after_fork)?;
+    py.import("os")?
+        .call_method("register_at_fork", (), Some(&options))?;
+    testing::register(module)
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    populate(module)
+}

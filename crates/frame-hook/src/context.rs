@@ -1,0 +1,133 @@
+//! What a compiled region is compiled with: backend, `fullgraph`, `dynamic` and options.
+//!
+//! Not here: what the options mean. A context is immutable; two entries that
+//! share one share everything compiled under it.
+
+use std::any::Any;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pyo3::PyTraverseError;
+use pyo3::gc::PyVisit;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Identity of a [`CompileContext`], never used twice in a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContextId(u64);
+
+/// The settings of a compiled region, as the compiler sees them.
+pub struct CompileContext {
+    id: ContextId,
+    backend: Py<PyAny>,
+    fullgraph: bool,
+    dynamic: Option<bool>,
+    options: Py<PyDict>,
+    state: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl CompileContext {
+    /// Identity, for caches and skip marks that hold for one context.
+    pub fn id(&self) -> ContextId {
+        self.id
+    }
+
+    /// The backend, as the Python package passed it: a callable or a name.
+    pub fn backend(&self) -> &Py<PyAny> {
+        &self.backend
+    }
+
+    /// Whether a graph break is an error.
+    pub fn fullgraph(&self) -> bool {
+        self.fullgraph
+    }
+
+    /// Whether sizes are symbolic: `None` decides by what changes.
+    pub fn dynamic(&self) -> Option<bool> {
+        self.dynamic
+    }
+
+    /// Further options, by name.
+    pub fn options(&self) -> &Py<PyDict> {
+        &self.options
+    }
+
+    /// The compiler's own state for this context, made at first use.
+    ///
+    /// # Panics
+    /// If asked for as two different types.
+    pub fn state<T: Any + Send + Sync>(&self, init: impl FnOnce() -> T) -> &T {
+        self.state
+            .get_or_init(|| Box::new(init()))
+            .downcast_ref()
+            .expect("one type of state for each context")
+    }
+}
+
+/// Python handle of a [`CompileContext`].
+#[pyclass(frozen, module = "ferrodyn._core", weakref)]
+pub struct Context {
+    inner: CompileContext,
+}
+
+impl Context {
+    /// The settings.
+    pub fn settings(&self) -> &CompileContext {
+        &self.inner
+    }
+}
+
+#[pymethods]
+impl Context {
+    #[new]
+    #[pyo3(signature = (backend, fullgraph=false, dynamic=None, options=None))]
+    fn new(
+        py: Python<'_>,
+        backend: Py<PyAny>,
+        fullgraph: bool,
+        dynamic: Option<bool>,
+        options: Option<Py<PyDict>>,
+    ) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Context {
+            inner: CompileContext {
+                id: ContextId(NEXT.fetch_add(1, Ordering::Relaxed)),
+                backend,
+                fullgraph,
+                dynamic,
+                options: options.unwrap_or_else(|| PyDict::new(py).unbind()),
+                state: OnceLock::new(),
+            },
+        }
+    }
+
+    #[getter]
+    fn backend(&self, py: Python<'_>) -> Py<PyAny> {
+        self.inner.backend.clone_ref(py)
+    }
+
+    #[getter]
+    fn fullgraph(&self) -> bool {
+        self.inner.fullgraph
+    }
+
+    #[getter]
+    fn dynamic(&self) -> Option<bool> {
+        self.inner.dynamic
+    }
+
+    #[getter]
+    fn options(&self, py: Python<'_>) -> Py<PyDict> {
+        self.inner.options.clone_ref(py)
+    }
+
+    #[getter]
+    fn id(&self) -> u64 {
+        self.inner.id.0
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.inner.backend)?;
+        visit.call(&self.inner.options)
+    }
+}

@@ -1,0 +1,298 @@
+//! The entry object: what `compile` and `disable` give for a function or callable.
+//!
+//! Not here: its Python type, attributes and pickling (`entry_type`). Calling an
+//! entry costs a vectorcall and what the compiler asks; it puts no frame of its
+//! own between caller and function. A plain call is first offered to the
+//! compiler; any other call, and what the compiler declines, goes to the wrapped
+//! callable with the hook installed.
+
+use std::ffi::CStr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi::{self, Py_ssize_t, PyObject};
+use pyo3::prelude::*;
+
+use crate::compiler::{self, Direct, EntryCall};
+use crate::context::{CompileContext, Context};
+use crate::entry_type::{self, EntryType};
+use crate::frame::is_plain_function;
+use crate::layout::code::RawCode;
+use crate::region::{Region, ThreadRegions, with_thread, without_c_recursion};
+use crate::report;
+
+/// What calling an entry does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum EntryKind {
+    /// Runs the callable as a compiled region.
+    Compiled,
+    /// Runs the callable with capture off.
+    Disabled,
+}
+
+/// The object. Every pointer is owned, or null where said.
+#[repr(C)]
+pub(crate) struct Entry {
+    pub ob_base: PyObject,
+    pub vectorcall: Option<ffi::vectorcallfunc>,
+    /// The wrapped callable; null once cleared by the garbage collector.
+    pub callable: *mut PyObject,
+    /// `callable` again where it is a Python function (borrowed), else null.
+    pub func: *mut ffi::PyFunctionObject,
+    /// The [`Context`]; null in a disabled entry.
+    pub context: *mut PyObject,
+    /// The settings inside `context` (borrowed), or null.
+    pub settings: *const CompileContext,
+    /// Attributes of its own; null until one is set.
+    pub dict: *mut PyObject,
+    pub weakrefs: *mut PyObject,
+    pub kind: EntryKind,
+}
+
+/// A compiled entry of `callable` under `context`.
+///
+/// A class or static method gives one of an entry. An entry that is compiled already is compiled
+/// anew from what it wraps.
+///
+/// # Errors
+/// `TypeError` where `callable` is not callable.
+pub fn make_compiled<'py>(
+    callable: &Bound<'py, PyAny>,
+    context: &Bound<'py, Context>,
+) -> PyResult<Bound<'py, PyAny>> {
+    make(callable, Some(context))
+}
+
+/// An entry that runs `callable` with capture off, torch's own included.
+///
+/// # Errors
+/// `TypeError` where `callable` is not callable.
+pub fn make_disabled<'py>(callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let entry = make(callable, None)?;
+    let py = callable.py();
+    let marks = if entry_type::is_entry(&entry) {
+        entry.clone()
+    } else {
+        entry.getattr("__func__")?
+    };
+    marks.setattr("_torchdynamo_disable", true)?;
+    marks.setattr("_torchdynamo_disable_msg", py.None())?;
+    marks.setattr("_torchdynamo_disable_recursive", true)?;
+    marks.setattr("_torchdynamo_orig_callable", entry_type::wrapped(&marks))?;
+    Ok(entry)
+}
+
+fn make<'py>(
+    callable: &Bound<'py, PyAny>,
+    context: Option<&Bound<'py, Context>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = callable.py();
+    // SAFETY: the GIL is held; these are static type objects.
+    let wrappers = unsafe {
+        [
+            &raw mut ffi::PyClassMethod_Type,
+            &raw mut ffi::PyStaticMethod_Type,
+        ]
+        .map(|t| Bound::from_borrowed_ptr(py, t.cast()))
+    };
+    for wrapper in wrappers {
+        if callable.is_instance(&wrapper)? {
+            let inner = make(&callable.getattr("__func__")?, context)?;
+            return wrapper.call1((inner,));
+        }
+    }
+    if !callable.is_callable() {
+        return Err(PyTypeError::new_err(format!(
+            "ferrodyn compiles functions and other callables, not {}",
+            callable.get_type().name()?
+        )));
+    }
+    let inner = entry_type::compiled_target(callable).unwrap_or_else(|| callable.clone());
+    // SAFETY: the GIL is held.
+    let is_function = unsafe { ffi::PyFunction_Check(inner.as_ptr()) } != 0;
+    let entry_class = if is_function {
+        EntryType::Function
+    } else {
+        EntryType::Callable
+    };
+    let object = entry_type::allocate(py, entry_class)?;
+    let entry = object.as_ptr().cast::<Entry>();
+    // SAFETY: `allocate` gave a zeroed object of this layout that nothing else has seen.
+    unsafe {
+        (*entry).kind = if context.is_some() {
+            EntryKind::Compiled
+        } else {
+            EntryKind::Disabled
+        };
+        (*entry).vectorcall = Some(if context.is_some() {
+            call_compiled
+        } else {
+            call_disabled
+        });
+        (*entry).func = if is_function {
+            inner.as_ptr().cast()
+        } else {
+            ptr::null_mut()
+        };
+        (*entry).settings = context.map_or(ptr::null(), |c| ptr::from_ref(c.get().settings()));
+        (*entry).context = context.map_or(ptr::null_mut(), |c| c.clone().into_ptr());
+        (*entry).callable = inner.into_ptr();
+    }
+    entry_type::mark_coroutine(&object)?;
+    Ok(object)
+}
+
+#[cold]
+unsafe fn raise_cleared() -> *mut PyObject {
+    const GONE: &CStr = c"this ferrodyn entry was cleared by the garbage collector";
+    // SAFETY: the GIL is held.
+    unsafe { ffi::PyErr_SetString(ffi::PyExc_RuntimeError, GONE.as_ptr()) };
+    ptr::null_mut()
+}
+
+#[cold]
+unsafe fn raise_exhausted() -> *mut PyObject {
+    const DEEP: &CStr = c"maximum recursion depth exceeded: no C stack left for a compiled call";
+    // SAFETY: the GIL is held.
+    unsafe { ffi::PyErr_SetString(ffi::PyExc_RecursionError, DEEP.as_ptr()) };
+    ptr::null_mut()
+}
+
+unsafe extern "C" fn call_compiled(
+    entry: *mut PyObject,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: the interpreter calls this with the GIL held, an entry that it keeps alive, and
+    // arguments as the vectorcall protocol has them. The settings live in the entry's context.
+    unsafe {
+        let this = &*entry.cast::<Entry>();
+        let (callable, settings) = (this.callable, this.settings);
+        if callable.is_null() {
+            return raise_cleared();
+        }
+        with_thread(|thread| {
+            if thread.compiling.get() {
+                return ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames);
+            }
+            if thread.is_exhausted() {
+                return raise_exhausted();
+            }
+            if kwnames.is_null() && !this.func.is_null() {
+                let code = (*this.func).func_code;
+                let nargs = ffi::PyVectorcall_NARGS(nargsf) as usize;
+                if binds_plainly(&*code.cast::<RawCode>(), nargs)
+                    && let Some(direct) = offer(
+                        thread,
+                        callable,
+                        code,
+                        std::slice::from_raw_parts(
+                            if nargs == 0 { ptr::dangling() } else { args },
+                            nargs,
+                        ),
+                        &*settings,
+                    )
+                {
+                    return call_direct(thread, direct, args, nargsf, settings);
+                }
+            }
+            let region = Region::enter(thread, settings);
+            let result =
+                without_c_recursion(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames));
+            drop(region);
+            result
+        })
+    }
+}
+
+/// Whether `nargs` positional arguments are the fast locals of a frame of `code`, as they are.
+#[inline]
+fn binds_plainly(code: &RawCode, nargs: usize) -> bool {
+    code.argcount as usize == nargs
+        && code.kwonly == 0
+        && code.flags & (ffi::CO_VARARGS | ffi::CO_VARKEYWORDS) == 0
+        && is_plain_function(code.flags)
+}
+
+#[inline]
+unsafe fn offer(
+    thread: &ThreadRegions,
+    callable: *mut PyObject,
+    code: *mut PyObject,
+    args: &[*mut PyObject],
+    settings: &CompileContext,
+) -> Option<Direct> {
+    let compiler = compiler::current()?;
+    let on = thread.context.replace(ptr::null());
+    thread.compiling.set(true);
+    let offered = Python::attach(|py| {
+        catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: the entry keeps its callable alive during the call.
+            let func = unsafe { Bound::from_borrowed_ptr(py, callable) };
+            compiler.on_call(py, &EntryCall::new(&func, code, args), settings)
+        }))
+        .unwrap_or_else(|payload| {
+            let text = report::panic_text(&*payload);
+            report::warn_once(
+                py,
+                &format!("internal error in ferrodyn's compiler ({text}), in a call of an entry"),
+            );
+            None
+        })
+    });
+    thread.compiling.set(false);
+    thread.context.set(on);
+    offered
+}
+
+#[inline]
+unsafe fn call_direct(
+    thread: &ThreadRegions,
+    direct: Direct,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    settings: *const CompileContext,
+) -> *mut PyObject {
+    let function = direct.function.into_ptr();
+    // SAFETY: the arguments are those of the entry's own call, the function is owned here, and
+    // the settings live in the entry's context.
+    unsafe {
+        let region = direct.needs_hook.then(|| Region::enter(thread, settings));
+        let result = without_c_recursion(|| {
+            ffi::PyObject_Vectorcall(function, args, nargsf, ptr::null_mut())
+        });
+        drop(region);
+        ffi::Py_DECREF(function);
+        result
+    }
+}
+
+unsafe extern "C" fn call_disabled(
+    entry: *mut PyObject,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: as for `call_compiled`.
+    unsafe {
+        let callable = (*entry.cast::<Entry>()).callable;
+        if callable.is_null() {
+            return raise_cleared();
+        }
+        with_thread(|thread| {
+            if thread.is_exhausted() {
+                return raise_exhausted();
+            }
+            let region = Region::pause(thread);
+            let result =
+                without_c_recursion(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames));
+            drop(region);
+            result
+        })
+    }
+}
+
+const _: () = assert!(size_of::<Py_ssize_t>() == 8);

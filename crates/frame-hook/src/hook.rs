@@ -1,0 +1,285 @@
+//! The frame evaluation hook (PEP 523).
+//!
+//! Not here: installing it (`region`), the view of a frame (`frame`), changing
+//! one (`substitute`). Whatever happens, a frame is evaluated exactly once and a
+//! panic of the compiler ends here.
+
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::ffi::{self, PyObject, PyThreadState};
+use pyo3::prelude::*;
+
+use crate::code_state::{self, CodeState};
+use crate::compiler::{self, Outcome};
+use crate::context::CompileContext;
+use crate::foreign::{self, Marked};
+use crate::frame::{FrameRef, is_unstarted_function};
+use crate::layout::frame::RawFrame;
+use crate::layout::symbols::{DEFAULT_EVAL, EvalFn, same_eval};
+use crate::region::{
+    Region, ThreadRegions, evaluate, evaluate_unhooked, is_installed, previous_eval, with_thread,
+};
+use crate::report;
+use crate::substitute::{self, DetachedCall};
+
+/// The evaluator that regions install.
+pub(crate) static HOOK: EvalFn = eval_frame;
+
+/// For tests: takes the way of a full data-stack chunk for every substitution.
+pub(crate) static ALWAYS_DETACH: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" fn eval_frame(
+    tstate: *mut PyThreadState,
+    frame: *mut RawFrame,
+    throwflag: c_int,
+) -> *mut PyObject {
+    with_thread(|thread| {
+        let context = thread.context.get();
+        // SAFETY: the interpreter calls this with the GIL held, its current thread state and a
+        // frame to evaluate; a context that is on is kept alive by the entry that switched it on.
+        unsafe {
+            if context.is_null() || throwflag != 0 || !is_unstarted_function(frame) {
+                return pass(thread, tstate, frame, throwflag);
+            }
+            decide(thread, tstate, frame, &*context)
+        }
+    })
+}
+
+/// Evaluates a frame as if we were not there.
+#[inline]
+unsafe fn pass(
+    thread: &ThreadRegions,
+    tstate: *mut PyThreadState,
+    frame: *mut RawFrame,
+    throwflag: c_int,
+) -> *mut PyObject {
+    // SAFETY: the frame is passed on as it came.
+    unsafe {
+        if thread.is_deep() {
+            return evaluate_unhooked(tstate, frame, throwflag);
+        }
+        let previous = previous_eval();
+        if same_eval(previous, DEFAULT_EVAL) {
+            return evaluate(DEFAULT_EVAL, tstate, frame, throwflag);
+        }
+        pass_to_foreign(thread, previous, tstate, frame, throwflag)
+    }
+}
+
+/// Hands a frame to the evaluator below ours, unless it is that evaluator which called us.
+#[cold]
+unsafe fn pass_to_foreign(
+    thread: &ThreadRegions,
+    previous: EvalFn,
+    tstate: *mut PyThreadState,
+    frame: *mut RawFrame,
+    throwflag: c_int,
+) -> *mut PyObject {
+    // SAFETY: the frame is passed on as it came.
+    unsafe {
+        if thread.chained.get() == frame || !is_installed() {
+            return evaluate(DEFAULT_EVAL, tstate, frame, throwflag);
+        }
+        let before = thread.chained.replace(frame);
+        let result = evaluate(previous, tstate, frame, throwflag);
+        thread.chained.set(before);
+        result
+    }
+}
+
+#[inline]
+unsafe fn decide(
+    thread: &ThreadRegions,
+    tstate: *mut PyThreadState,
+    frame: *mut RawFrame,
+    context: &CompileContext,
+) -> *mut PyObject {
+    // SAFETY: `frame` is an unstarted frame of a function, and the GIL is held.
+    unsafe {
+        let code = (*frame).code;
+        if thread.bypass.get() == code {
+            thread.bypass.set(ptr::null_mut());
+            return evaluate(DEFAULT_EVAL, tstate, frame, 0);
+        }
+        let Some(state) = code_state::state_of(code).as_ref() else {
+            ffi::PyErr_Clear();
+            return pass(thread, tstate, frame, 0);
+        };
+        match foreign::marked((*frame).func) {
+            Marked::No => {}
+            Marked::Shallow => return pass(thread, tstate, frame, 0),
+            Marked::Deep => {
+                let off = Region::pause(thread);
+                let result = pass(thread, tstate, frame, 0);
+                drop(off);
+                return result;
+            }
+        }
+        if state.is_skipped(context.id()) || thread.is_deep() {
+            return pass(thread, tstate, frame, 0);
+        }
+        match ask(thread, frame, state, context) {
+            Decision::Plain => pass(thread, tstate, frame, 0),
+            Decision::Raise => evaluate(DEFAULT_EVAL, tstate, frame, 1),
+            Decision::Replace(code) => run_replaced(thread, tstate, frame, code),
+        }
+    }
+}
+
+/// What the compiler decided, checked, with references as the evaluator wants them.
+enum Decision {
+    Plain,
+    /// The exception is set.
+    Raise,
+    /// An owned code object that fits the frame.
+    Replace(*mut PyObject),
+}
+
+unsafe fn ask(
+    thread: &ThreadRegions,
+    frame: *mut RawFrame,
+    state: &CodeState,
+    context: &CompileContext,
+) -> Decision {
+    let Some(compiler) = compiler::current() else {
+        return Decision::Plain;
+    };
+    let on = thread.context.replace(ptr::null());
+    let was_compiling = thread.compiling.replace(true);
+    // SAFETY: `decide` has checked the frame, and it is not run before this returns.
+    let view = unsafe { FrameRef::new(frame, state) };
+    let decision = Python::attach(|py| {
+        let asked = catch_unwind(AssertUnwindSafe(|| compiler.on_frame(py, &view, context)));
+        let decision = match asked {
+            Ok(outcome) => settle(py, &view, context, outcome),
+            Err(payload) => {
+                state.skip(context.id());
+                report::warn_once(
+                    py,
+                    &format!(
+                        "internal error in ferrodyn's compiler ({}): {} runs as plain Python",
+                        report::panic_text(&*payload),
+                        view.code(py)
+                            .getattr("co_qualname")
+                            .map_or_else(|_| "?".to_owned(), |name| name.to_string()),
+                    ),
+                );
+                Decision::Plain
+            }
+        };
+        if !matches!(decision, Decision::Raise)
+            && let Some(stray) = PyErr::take(py)
+        {
+            stray.write_unraisable(py, None);
+        }
+        decision
+    });
+    thread.compiling.set(was_compiling);
+    thread.context.set(on);
+    decision
+}
+
+fn settle(
+    py: Python<'_>,
+    view: &FrameRef<'_>,
+    context: &CompileContext,
+    outcome: Outcome,
+) -> Decision {
+    match outcome {
+        Outcome::Run => Decision::Plain,
+        Outcome::Skip => {
+            view.code_state().skip(context.id());
+            Decision::Plain
+        }
+        Outcome::Raise(error) => {
+            error.restore(py);
+            Decision::Raise
+        }
+        Outcome::Replace(code) => match substitute::check(&view.code(py), code.bind(py)) {
+            Ok(()) => Decision::Replace(code.into_ptr()),
+            Err(error) if context.fullgraph() => {
+                PyErr::from(error).restore(py);
+                Decision::Raise
+            }
+            Err(error) => {
+                view.code_state().skip(context.id());
+                report::warn_once(
+                    py,
+                    &format!("internal error in ferrodyn: {error}; it runs as plain Python"),
+                );
+                Decision::Plain
+            }
+        },
+    }
+}
+
+#[inline]
+unsafe fn run_replaced(
+    thread: &ThreadRegions,
+    tstate: *mut PyThreadState,
+    frame: *mut RawFrame,
+    code: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: `settle` has checked `code` for this frame, which is unstarted and on top of the
+    // data stack: the compiler's own frames are gone.
+    unsafe {
+        if substitute::has_room(tstate, frame, code) && !ALWAYS_DETACH.load(Ordering::Relaxed) {
+            substitute::retarget(tstate, frame, code);
+            return evaluate(DEFAULT_EVAL, tstate, frame, 0);
+        }
+        run_detached(thread, tstate, frame, code)
+    }
+}
+
+#[cold]
+unsafe fn run_detached(
+    thread: &ThreadRegions,
+    tstate: *mut PyThreadState,
+    frame: *mut RawFrame,
+    code: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: as for `run_replaced`; `code` is owned here.
+    unsafe {
+        let result = match DetachedCall::prepare(frame, code) {
+            Some(call) => {
+                let before = thread.bypass.replace(code);
+                let result = crate::region::without_c_recursion(|| call.run());
+                thread.bypass.set(before);
+                result
+            }
+            None => ptr::null_mut(),
+        };
+        ffi::Py_DECREF(code);
+        discard(tstate, frame);
+        result
+    }
+}
+
+/// Clears and pops a frame that will not run. A pending exception is kept.
+///
+/// On 3.11 the interpreter does that itself when the hook returns.
+unsafe fn discard(tstate: *mut PyThreadState, frame: *mut RawFrame) {
+    if !cfg!(Py_3_12) {
+        return;
+    }
+    // SAFETY: raising in an unstarted frame clears and pops it without running an instruction;
+    // tracing is off meanwhile, so that no tool sees a call that did not happen.
+    unsafe {
+        Python::attach(|py| {
+            let pending = PyErr::take(py);
+            ffi::PyErr_SetNone(ffi::PyExc_RuntimeError);
+            ffi::PyThreadState_EnterTracing(tstate);
+            let nothing = evaluate(DEFAULT_EVAL, tstate, frame, 1);
+            ffi::PyThreadState_LeaveTracing(tstate);
+            debug_assert!(nothing.is_null());
+            ffi::PyErr_Clear();
+            if let Some(pending) = pending {
+                pending.restore(py);
+            }
+        });
+    }
+}
