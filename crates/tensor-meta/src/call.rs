@@ -173,8 +173,10 @@ impl<'a> Call<'a> {
         meta.shape = shape.iter().copied().map(SymInt::Const).collect();
         meta.strides = strides.iter().copied().map(SymInt::Const).collect();
         meta.storage_offset = SymInt::Const(offset);
-        meta.requires_grad = self.grad(base.dtype, &[base.meta]);
-        meta.is_leaf = !meta.requires_grad;
+        // A view reports `requires_grad` of its base even where it was made under `no_grad`;
+        // it has no history then, so it is a leaf.
+        meta.requires_grad = base.requires_grad;
+        meta.is_leaf = !self.grad(base.dtype, &[base.meta]);
         meta.alias = Alias::View;
         meta
     }

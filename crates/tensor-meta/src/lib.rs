@@ -11,6 +11,7 @@
 //! `tests/against_torch.rs`.
 
 mod call;
+mod geometry;
 mod iterator;
 mod promote;
 pub mod registry;

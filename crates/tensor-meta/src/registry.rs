@@ -237,7 +237,9 @@ pub fn infer(
         // `2 += tensor` is `2 + tensor`.
         return (entry.rule)(&call);
     };
-    check_writable(target, ctx)?;
+    if entry.mutates && !inplace {
+        check_writable(target, ctx)?;
+    }
     if let Some(Value::Bool(true)) = kwargs.iter().find(|(k, _)| *k == "inplace").map(|(_, v)| v) {
         return unsupported("inplace keyword");
     }
@@ -247,6 +249,13 @@ pub fn infer(
     };
     if entry.mutates && !inplace {
         return Ok(written(target, result.requires_grad));
+    }
+    if result.dtype == DType::Bool && target.dtype != DType::Bool && requires_grad(args) {
+        return unsupported("in-place comparison of tensors that require grad");
+    }
+    check_writable(target, ctx)?;
+    if target.dtype.is_complex() && result.dtype.is_floating() {
+        return raise("in-place op on a complex tensor has a real result");
     }
     let shape = tensor(&args[0])?.shape;
     let Some(out) = result.sizes() else {
@@ -259,6 +268,10 @@ pub fn infer(
         return raise(format!("cannot store {} in {}", result.dtype, target.dtype));
     }
     Ok(written(target, result.requires_grad))
+}
+
+fn requires_grad(args: &[Value<'_>]) -> bool {
+    args.iter().any(|v| matches!(v, Value::Tensor(t) if t.requires_grad))
 }
 
 /// `target` after a write; `grad` when what was written requires grad.
@@ -288,7 +301,7 @@ fn check_writable(target: &TensorMeta, ctx: &Ctx) -> R<()> {
     if !shape.contains(&0)
         && shape.iter().zip(&strides).any(|(size, stride)| *size > 1 && *stride == 0)
     {
-        return raise("more than one element of the written tensor refers to a single memory location");
+        return unsupported("in-place write to an expanded tensor");
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ fn generate(python: PathBuf) -> Option<String> {
     }
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/gen_cases.py");
     let mut child = Command::new(python)
-        .arg("-B")
+        .args(["-B", "-X", "faulthandler"])
         .arg(script)
         .args(std::env::var("RULE").ok().iter().flat_map(|r| r.split_whitespace().map(str::to_owned).collect::<Vec<_>>()))
         .stdin(Stdio::piped())
@@ -48,7 +48,7 @@ fn generate(python: PathBuf) -> Option<String> {
     let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()));
     let output = child.wait_with_output().expect("run gen_cases.py");
     writer.join().expect("writer").expect("write rules");
-    assert!(output.status.success(), "gen_cases.py failed");
+    assert!(output.status.success(), "gen_cases.py: {}", output.status);
     Some(String::from_utf8(output.stdout).expect("utf-8"))
 }
 
@@ -142,6 +142,7 @@ fn every_rule_agrees_with_the_real_op() {
         let named: Vec<_> = kwargs.iter().map(|(k, v)| (k.as_str(), v.value())).collect();
         let ctx = Ctx {
             grad_enabled: grad == "1",
+            inference_mode: grad == "2",
             ..Ctx::default()
         };
         let got = infer(id, &values, &named, &ctx);

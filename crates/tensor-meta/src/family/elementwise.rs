@@ -226,7 +226,7 @@ fn real_predicate(call: &Call<'_>) -> R {
 }
 fn nan_to_num(call: &Call<'_>) -> R {
     let [x, _, _, _] = call.bind(["input", "nan", "posinf", "neginf"])?;
-    unary_of(call, x, real, keep)
+    unary_of(call, x, any, keep)
 }
 fn logit(call: &Call<'_>) -> R {
     let [x, _] = call.bind(["input", "eps"])?;
@@ -263,6 +263,15 @@ fn add(call: &Call<'_>) -> R {
 fn sub(call: &Call<'_>) -> R {
     let [a, b, alpha] = call.bind(["input", "other", "alpha"])?;
     let operands = pair(a, b)?;
+    if operands.iter().any(|o| o.dtype() == DType::Bool) {
+        return raise("subtraction of bool");
+    }
+    check_alpha(alpha, common_type(call, &operands)?)?;
+    promoted(call, &operands, any)
+}
+fn rsub(call: &Call<'_>) -> R {
+    let [a, b, alpha] = call.bind(["input", "other", "alpha"])?;
+    let operands = pair(b, a)?;
     if operands.iter().any(|o| o.dtype() == DType::Bool) {
         return raise("subtraction of bool");
     }
@@ -306,6 +315,12 @@ fn pow(call: &Call<'_>) -> R {
     }
     one(elementwise(call, &operands, Some(dtype), dtype)?)
 }
+fn atan2(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    tensor(a)?;
+    tensor(b)?;
+    float_power_ops(call)
+}
 fn float_power_ops(call: &Call<'_>) -> R {
     let [a, b] = call.bind(["input", "other"])?;
     let operands = pair(a, b)?;
@@ -313,7 +328,7 @@ fn float_power_ops(call: &Call<'_>) -> R {
     real(dtype)?;
     one(elementwise(call, &operands, Some(dtype), dtype)?)
 }
-fn real_binary(call: &Call<'_>) -> R {
+pub(crate) fn real_binary(call: &Call<'_>) -> R {
     let [a, b] = call.bind(["input", "other"])?;
     if !matches!((a, b), (Value::Tensor(_), Value::Tensor(_))) {
         return unsupported("number operand");
@@ -349,7 +364,7 @@ fn shift(call: &Call<'_>) -> R {
 }
 fn integer_binary(call: &Call<'_>) -> R {
     let [a, b] = call.bind(["input", "other"])?;
-    let operands = pair(a, b)?;
+    let operands = [Operand::Tensor(tensor(a)?), Operand::Tensor(tensor(b)?)];
     if !common_type(call, &operands)?.is_integral() {
         return unsupported("gcd of a non-integer");
     }
@@ -471,6 +486,9 @@ fn clamp_of(call: &Call<'_>, x: &Value<'_>, bounds: &[&Value<'_>]) -> R {
     }
     let dtype = common_type(call, &operands)?;
     real_number(dtype)?;
+    if bounds.iter().any(|b| matches!(b, Value::Int(n) if *n < 0)) && dtype == DType::UInt8 {
+        return unsupported("negative bound of an unsigned tensor");
+    }
     let operands = if is_number {
         operands.truncate(1);
         operands
@@ -577,7 +595,7 @@ fn masked_fill(call: &Call<'_>) -> R {
         other => {
             let d = Operand::read(other)?.dtype();
             if d.is_complex() && !x.dtype.is_complex() {
-                return raise("complex value in a real tensor");
+                return unsupported("complex value in a real tensor");
             }
             if d.is_floating() && x.dtype.is_integral_or_bool() {
                 return unsupported("float value in an integer tensor");
@@ -585,22 +603,8 @@ fn masked_fill(call: &Call<'_>) -> R {
         }
     }
     let shape = crate::iterator::broadcast(&x.shape, &mask.shape)?;
-    // The input, expanded, is cloned before it is filled.
-    let lead = shape.len() - x.dim();
-    let strides: crate::types::Dims = (0..shape.len())
-        .map(|d| {
-            if d < lead || (x.shape[d - lead] == 1 && shape[d] != 1) {
-                0
-            } else {
-                x.strides[d - lead]
-            }
-        })
-        .collect();
-    let mut strides = preserved_strides(&shape, &strides);
-    if shape == x.shape {
-        strides = preserved_strides(&x.shape, &x.strides);
-    }
-    one(call.fresh(&shape, &strides, x.dtype, &inputs))
+    // The result is a row-major clone of the expanded input.
+    one(call.rows(&shape, x.dtype, &inputs))
 }
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
@@ -680,7 +684,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("sub", "* operator.sub torch.subtract", "* __sub__ subtract", sub)
             .inplace("operator.isub", "__isub__ subtract_")
             .any_device(),
-        rule("rsub", "*", "__rsub__", sub).any_device(),
+        rule("rsub", "*", "__rsub__", rsub).any_device(),
         rule("mul", "* operator.mul torch.multiply", "* __mul__ __rmul__ multiply", mul)
             .inplace("operator.imul", "__imul__ multiply_")
             .any_device(),
@@ -695,7 +699,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("pow", "* operator.pow", "* __pow__", pow)
             .inplace("operator.ipow", "__ipow__")
             .any_device(),
-        rule("atan2", "* torch.arctan2", "* arctan2", float_power_ops).inplace("", "").any_device(),
+        rule("atan2", "* torch.arctan2", "* arctan2", atan2).inplace("", "").any_device(),
         rule("hypot", "*", "*", float_binary).inplace("", "").any_device(),
         rule("logaddexp", "*", "*", float_or_complex_binary).any_device(),
         rule("copysign", "*", "*", float_power_ops).inplace("", "").any_device(),

@@ -4,9 +4,13 @@ use crate::registry::Entry;
 
 mod activation;
 mod elementwise;
+mod reduce;
+mod view;
 
 /// Every rule of every family.
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     elementwise::entries(out);
     activation::entries(out);
+    view::entries(out);
+    reduce::entries(out);
 }

@@ -163,7 +163,8 @@ impl DType {
     pub const fn to_complex(self) -> Option<DType> {
         match self {
             DType::Float16 => Some(DType::Complex32),
-            DType::Float32 | DType::BFloat16 => Some(DType::Complex64),
+            DType::Float32 => Some(DType::Complex64),
+            DType::BFloat16 => Some(DType::BComplex32),
             DType::Float64 => Some(DType::Complex128),
             c if c.is_complex() => Some(c),
             _ => None,

@@ -1,10 +1,12 @@
 """Which cases each rule gets: `cases(name)` yields (args, kwargs)."""
 
 import elementwise
+import reduce
 import torch_names
+import view
 
 TABLE = {}
-for module in (elementwise, torch_names):
+for module in (elementwise, reduce, torch_names, view):
     TABLE.update(module.TABLE)
 
 

@@ -1,0 +1,598 @@
+//! Views: reshaping, permuting, expanding, slicing without index tensors.
+
+use smallvec::SmallVec;
+
+use crate::call::{
+    Call, In, R, identity, int, int_list, int_or, one, raise, tensor, unsupported, wrap_dim,
+};
+use crate::geometry::{expand_strides, infer_size, view_strides};
+use crate::registry::{Entry, rule};
+use crate::types::{Dims, Inferred, MemoryFormat, TensorMeta, Value, contiguous_strides};
+
+/// `x` with these sizes: a view where strides allow it, else a row-major copy.
+pub(crate) fn reshaped(call: &Call<'_>, x: &In<'_>, shape: &[i64]) -> TensorMeta {
+    match view_strides(&x.shape, &x.strides, shape) {
+        Some(strides) => call.view(x, shape, &strides, x.start()),
+        None => call.rows(shape, x.dtype, &[x.meta]),
+    }
+}
+
+fn view(call: &Call<'_>) -> R {
+    let (x, sizes) = call.bind_varargs("size")?;
+    let x = tensor(x)?;
+    if let [Value::DType(d)] = sizes {
+        if *d == x.dtype && !x.requires_grad {
+            return one(call.view(&x, &x.shape, &x.strides, x.start()));
+        }
+        return unsupported("view as another dtype");
+    }
+    let sizes = crate::call::ints(sizes)?;
+    view_to(call, &x, &sizes)
+}
+fn view_to(call: &Call<'_>, x: &In<'_>, sizes: &[i64]) -> R {
+    let shape = infer_size(sizes, x.count())?;
+    match view_strides(&x.shape, &x.strides, &shape) {
+        Some(strides) => one(call.view(x, &shape, &strides, x.start())),
+        None => raise("view size is not compatible with the strides"),
+    }
+}
+fn view_as(call: &Call<'_>) -> R {
+    let [x, other] = call.bind(["input", "other"])?;
+    view_to(call, &tensor(x)?, &tensor(other)?.shape)
+}
+fn reshape(call: &Call<'_>) -> R {
+    let (x, sizes) = call.bind_varargs("shape")?;
+    let x = tensor(x)?;
+    let shape = infer_size(&crate::call::ints(sizes)?, x.count())?;
+    one(reshaped(call, &x, &shape))
+}
+fn reshape_function(call: &Call<'_>) -> R {
+    let [x, shape] = call.bind(["input", "shape"])?;
+    let x = tensor(x)?;
+    let Some(sizes) = shape.items() else {
+        return raise("shape is not a sequence");
+    };
+    let shape = infer_size(&crate::call::ints(sizes)?, x.count())?;
+    one(reshaped(call, &x, &shape))
+}
+fn reshape_as(call: &Call<'_>) -> R {
+    let [x, other] = call.bind(["input", "other"])?;
+    let (x, other) = (tensor(x)?, tensor(other)?);
+    one(reshaped(call, &x, &infer_size(&other.shape, x.count())?))
+}
+
+fn flatten(call: &Call<'_>) -> R {
+    let [x, start, end] = call.bind(["input", "start_dim", "end_dim"])?;
+    let x = tensor(x)?;
+    let (start, end) = (
+        wrap_dim(int_or(start, 0)?, x.dim())?,
+        wrap_dim(int_or(end, -1)?, x.dim())?,
+    );
+    flattened(call, &x, start, end)
+}
+fn flattened(call: &Call<'_>, x: &In<'_>, start: usize, end: usize) -> R {
+    if start > end {
+        return raise("start_dim after end_dim");
+    }
+    if x.dim() == 0 {
+        return one(reshaped(call, x, &[1]));
+    }
+    if start == end {
+        return Ok(identity(x.meta));
+    }
+    let mut shape: Dims = SmallVec::from_slice(&x.shape[..start]);
+    shape.push(x.shape[start..=end].iter().product());
+    shape.extend_from_slice(&x.shape[end + 1..]);
+    one(reshaped(call, x, &shape))
+}
+fn ravel(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    // A row-major copy (or the tensor itself), viewed as one dimension.
+    let shape = [x.count()];
+    if x.contiguous() {
+        return one(call.view(&x, &shape, &[1], x.start()));
+    }
+    one(call.rows(&shape, x.dtype, &[x.meta]))
+}
+fn unflatten(call: &Call<'_>) -> R {
+    let [x, dim, sizes] = call.bind(["input", "dim", "sizes"])?;
+    let x = tensor(x)?;
+    if x.dim() == 0 {
+        return unsupported("unflatten of a 0-dim tensor");
+    }
+    let dim = wrap_dim(int(dim)?, x.dim())?;
+    let sizes = infer_size(&int_list(sizes)?, x.shape[dim])?;
+    if sizes.is_empty() {
+        return raise("unflatten needs sizes");
+    }
+    let mut shape: Dims = SmallVec::from_slice(&x.shape[..dim]);
+    shape.extend_from_slice(&sizes);
+    shape.extend_from_slice(&x.shape[dim + 1..]);
+    view_to(call, &x, &shape)
+}
+
+/// A view of `x` with its dimensions in this order.
+pub(crate) fn permuted(call: &Call<'_>, x: &In<'_>, order: &[usize]) -> TensorMeta {
+    let shape: Dims = order.iter().map(|&d| x.shape[d]).collect();
+    let strides: Dims = order.iter().map(|&d| x.strides[d]).collect();
+    call.view(x, &shape, &strides, x.start())
+}
+fn permute(call: &Call<'_>) -> R {
+    let (x, dims) = call.bind_varargs("dims")?;
+    let x = tensor(x)?;
+    permute_dims(call, &x, &crate::call::ints(dims)?)
+}
+fn permute_function(call: &Call<'_>) -> R {
+    let [x, dims] = call.bind(["input", "dims"])?;
+    let x = tensor(x)?;
+    let Some(dims) = dims.items() else {
+        return raise("dims is not a sequence");
+    };
+    permute_dims(call, &x, &crate::call::ints(dims)?)
+}
+fn permute_dims(call: &Call<'_>, x: &In<'_>, dims: &[i64]) -> R {
+    if dims.len() != x.dim() {
+        return raise("permute needs every dimension");
+    }
+    let mut order: SmallVec<[usize; 6]> = SmallVec::new();
+    for &d in dims {
+        let d = wrap_dim(d, x.dim())?;
+        if order.contains(&d) {
+            return raise("repeated dimension");
+        }
+        order.push(d);
+    }
+    one(permuted(call, x, &order))
+}
+fn swap(call: &Call<'_>, x: &In<'_>, a: i64, b: i64) -> R {
+    let (a, b) = (wrap_dim(a, x.dim())?, wrap_dim(b, x.dim())?);
+    let mut order: SmallVec<[usize; 6]> = (0..x.dim()).collect();
+    if x.dim() > 0 {
+        order.swap(a, b);
+    }
+    one(permuted(call, x, &order))
+}
+fn transpose(call: &Call<'_>) -> R {
+    let [x, a, b] = call.bind(["input", "dim0", "dim1"])?;
+    swap(call, &tensor(x)?, int(a)?, int(b)?)
+}
+fn swapaxes(call: &Call<'_>) -> R {
+    let [x, a, b] = call.bind(["input", "axis0", "axis1"])?;
+    swap(call, &tensor(x)?, int(a)?, int(b)?)
+}
+fn t(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    match x.dim() {
+        0 | 1 => one(permuted(call, &x, &(0..x.dim()).collect::<Vec<_>>())),
+        2 => swap(call, &x, 0, 1),
+        _ => raise("t() of more than 2 dimensions"),
+    }
+}
+fn upper_t(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    one(permuted(call, &x, &(0..x.dim()).rev().collect::<Vec<_>>()))
+}
+fn m_t(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    if x.dim() < 2 {
+        return if x.dim() == 1 { raise("mT of 1 dimension") } else { unsupported("mT of a 0-dim tensor") };
+    }
+    swap(call, &x, -2, -1)
+}
+fn movedim(call: &Call<'_>) -> R {
+    let [x, source, destination] = call.bind(["input", "source", "destination"])?;
+    let x = tensor(x)?;
+    let (source, destination) = (int_list(source)?, int_list(destination)?);
+    if source.len() != destination.len() {
+        return raise("source and destination differ in length");
+    }
+    let n = x.dim();
+    if n == 0 {
+        return unsupported("movedim of a 0-dim tensor");
+    }
+    let mut order: SmallVec<[Option<usize>; 6]> = SmallVec::from_elem(None, n);
+    let mut used: SmallVec<[bool; 6]> = SmallVec::from_elem(false, n);
+    for (s, d) in source.iter().zip(&destination) {
+        let (s, d) = (wrap_dim(*s, n)?, wrap_dim(*d, n)?);
+        if used[s] || order[d].is_some() {
+            return raise("repeated dimension");
+        }
+        used[s] = true;
+        order[d] = Some(s);
+    }
+    let mut rest = (0..n).filter(|d| !used[*d]);
+    let order: SmallVec<[usize; 6]> = order.into_iter().filter_map(|o| o.or_else(|| rest.next())).collect();
+    one(permuted(call, &x, &order))
+}
+
+/// The size that `expand` makes of `sizes` (with -1 for "as it is").
+fn expand_shape(x: &In<'_>, sizes: &[i64]) -> R<Dims> {
+    if sizes.len() < x.dim() {
+        return raise("expand to fewer dimensions");
+    }
+    let lead = sizes.len() - x.dim();
+    let mut shape: Dims = Dims::new();
+    for (d, &size) in sizes.iter().enumerate() {
+        let old = (d >= lead).then(|| x.shape[d - lead]);
+        shape.push(match (old, size) {
+            (Some(old), -1) => old,
+            (None, -1) => return raise("-1 for a new dimension"),
+            (_, s) if s < 0 => return raise("negative size"),
+            (Some(old), s) if old != 1 && old != s => return raise("expanded size does not match"),
+            (_, s) => s,
+        });
+    }
+    Ok(shape)
+}
+fn expanded(call: &Call<'_>, x: &In<'_>, shape: &[i64]) -> R {
+    let strides = expand_strides(&x.shape, &x.strides, shape);
+    one(call.view(x, shape, &strides, x.start()))
+}
+fn expand(call: &Call<'_>) -> R {
+    let (x, sizes) = call.bind_varargs("size")?;
+    let x = tensor(x)?;
+    let shape = expand_shape(&x, &crate::call::ints(sizes)?)?;
+    expanded(call, &x, &shape)
+}
+fn expand_as(call: &Call<'_>) -> R {
+    let [x, other] = call.bind(["input", "other"])?;
+    let (x, other) = (tensor(x)?, tensor(other)?);
+    let shape = expand_shape(&x, &other.shape)?;
+    expanded(call, &x, &shape)
+}
+fn broadcast_to(call: &Call<'_>) -> R {
+    let [x, size] = call.bind(["input", "size"])?;
+    let x = tensor(x)?;
+    let shape = expand_shape(&x, &int_list(size)?)?;
+    expanded(call, &x, &shape)
+}
+
+fn squeeze(call: &Call<'_>) -> R {
+    let [x, dim] = call.bind(["input", "dim"])?;
+    let x = tensor(x)?;
+    let mut drop: SmallVec<[bool; 6]> = SmallVec::from_elem(dim.is_none(), x.dim());
+    if !dim.is_none() {
+        for d in int_list(dim)? {
+            let d = wrap_dim(d, x.dim())?;
+            if x.dim() > 0 {
+                if drop[d] {
+                    return raise("repeated dimension");
+                }
+                drop[d] = true;
+            }
+        }
+    }
+    let keep: Vec<usize> = (0..x.dim()).filter(|&d| !(drop[d] && x.shape[d] == 1)).collect();
+    one(permuted(call, &x, &keep))
+}
+/// `x` with a dimension of size 1 at `dim`.
+pub(crate) fn unsqueezed(x: &In<'_>, dim: usize) -> (Dims, Dims) {
+    let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
+    let stride = if dim >= x.dim() { 1 } else { x.shape[dim] * x.strides[dim] };
+    shape.insert(dim, 1);
+    strides.insert(dim, stride);
+    (shape, strides)
+}
+fn unsqueeze(call: &Call<'_>) -> R {
+    let [x, dim] = call.bind(["input", "dim"])?;
+    let x = tensor(x)?;
+    let dim = wrap_dim(int(dim)?, x.dim() + 1)?;
+    let (shape, strides) = unsqueezed(&x, dim);
+    one(call.view(&x, &shape, &strides, x.start()))
+}
+
+/// `x[start:stop:step]` in one dimension, bounds clamped as Python clamps them.
+pub(crate) fn sliced(call: &Call<'_>, x: &In<'_>, dim: usize, start: i64, stop: i64, step: i64) -> TensorMeta {
+    let size = x.shape[dim];
+    let wrap = |i: i64| if i < 0 { i.saturating_add(size) } else { i };
+    let start = wrap(start).clamp(0, size);
+    let stop = wrap(stop).clamp(start, size);
+    let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
+    shape[dim] = (stop - start + step - 1) / step;
+    strides[dim] *= step;
+    call.view(x, &shape, &strides, x.start() + start * x.strides[dim])
+}
+fn narrow(call: &Call<'_>) -> R {
+    let [x, dim, start, length] = call.bind(["input", "dim", "start", "length"])?;
+    let x = tensor(x)?;
+    if x.dim() == 0 {
+        return raise("narrow of a 0-dim tensor");
+    }
+    let dim = wrap_dim(int(dim)?, x.dim())?;
+    let (start, length, size) = (int(start)?, int(length)?, x.shape[dim]);
+    let start = if start < 0 { start + size } else { start };
+    if start < 0 || length < 0 || start + length > size {
+        return raise("narrow out of range");
+    }
+    one(sliced(call, &x, dim, start, start + length, 1))
+}
+/// `x.select(dim, index)`.
+pub(crate) fn selected(call: &Call<'_>, x: &In<'_>, dim: usize, index: i64) -> R<TensorMeta> {
+    let size = x.shape[dim];
+    if index < -size || index >= size {
+        return raise(format!("index {index} out of range for size {size}"));
+    }
+    let index = if index < 0 { index + size } else { index };
+    let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
+    shape.remove(dim);
+    strides.remove(dim);
+    Ok(call.view(x, &shape, &strides, x.start() + index * x.strides[dim]))
+}
+fn select(call: &Call<'_>) -> R {
+    let [x, dim, index] = call.bind(["input", "dim", "index"])?;
+    let x = tensor(x)?;
+    if x.dim() == 0 {
+        return raise("select of a 0-dim tensor");
+    }
+    let dim = wrap_dim(int(dim)?, x.dim())?;
+    one(selected(call, &x, dim, int(index)?)?)
+}
+fn unbind(call: &Call<'_>) -> R {
+    let [x, dim] = call.bind(["input", "dim"])?;
+    let x = tensor(x)?;
+    if x.dim() == 0 {
+        return raise("unbind of a 0-dim tensor");
+    }
+    let dim = wrap_dim(int_or(dim, 0)?, x.dim())?;
+    let items = (0..x.shape[dim]).map(|i| selected(call, &x, dim, i).map(Inferred::Tensor));
+    Ok(Inferred::Tuple(items.collect::<R<_>>()?))
+}
+
+/// Consecutive slices of these lengths.
+fn pieces(call: &Call<'_>, x: &In<'_>, dim: usize, lengths: impl Iterator<Item = i64>) -> Vec<Inferred> {
+    let mut start = 0;
+    lengths
+        .map(|n| {
+            let piece = sliced(call, x, dim, start, start + n, 1);
+            start += n;
+            Inferred::Tensor(piece)
+        })
+        .collect()
+}
+fn equal_lengths(size: i64, step: i64) -> Vec<i64> {
+    let count = if step == 0 { 1 } else { ((size + step - 1) / step).max(1) };
+    (0..count).map(|i| step.min(size - i * step)).collect()
+}
+fn split(call: &Call<'_>) -> R {
+    let [x, sizes, dim] = call.bind(["input", "split_size", "dim"])?;
+    split_of(call, x, sizes, dim)
+}
+fn split_function(call: &Call<'_>) -> R {
+    let [x, sizes, dim] = call.bind(["tensor", "split_size_or_sections", "dim"])?;
+    split_of(call, x, sizes, dim)
+}
+fn split_of(call: &Call<'_>, x: &Value<'_>, sizes: &Value<'_>, dim: &Value<'_>) -> R {
+    let x = tensor(x)?;
+    if x.dim() == 0 {
+        return raise("split of a 0-dim tensor");
+    }
+    let dim = wrap_dim(int_or(dim, 0)?, x.dim())?;
+    let size = x.shape[dim];
+    let lengths = match sizes {
+        Value::Int(n) => {
+            if *n < 0 || (*n == 0 && size != 0) {
+                return raise("split size");
+            }
+            equal_lengths(size, *n)
+        }
+        _ => {
+            let lengths = int_list(sizes)?;
+            if lengths.iter().any(|n| *n < 0) || lengths.iter().sum::<i64>() != size {
+                return raise("split sizes do not add up");
+            }
+            lengths.to_vec()
+        }
+    };
+    Ok(Inferred::Tuple(pieces(call, &x, dim, lengths.into_iter())))
+}
+fn chunk(call: &Call<'_>) -> R {
+    let [x, chunks, dim] = call.bind(["input", "chunks", "dim"])?;
+    let x = tensor(x)?;
+    if x.dim() == 0 {
+        return raise("chunk of a 0-dim tensor");
+    }
+    let dim = wrap_dim(int_or(dim, 0)?, x.dim())?;
+    let (size, chunks) = (x.shape[dim], int(chunks)?);
+    if chunks <= 0 {
+        return raise("chunks must be positive");
+    }
+    let step = (size + chunks - 1) / chunks;
+    let lengths = if step == 0 && size == 0 {
+        vec![0; chunks as usize]
+    } else {
+        equal_lengths(size, step)
+    };
+    Ok(Inferred::Tuple(pieces(call, &x, dim, lengths.into_iter())))
+}
+fn tensor_split(call: &Call<'_>) -> R {
+    let [x, sections, dim] = call.bind(["input", "indices_or_sections", "dim"])?;
+    let x = tensor(x)?;
+    if x.dim() == 0 {
+        return raise("tensor_split of a 0-dim tensor");
+    }
+    let dim = wrap_dim(int_or(dim, 0)?, x.dim())?;
+    let size = x.shape[dim];
+    let mut items = Vec::new();
+    match sections {
+        Value::Int(n) => {
+            if *n <= 0 {
+                return raise("sections must be positive");
+            }
+            let lengths = (0..*n).map(|i| size / n + i64::from(i < size % n));
+            items = pieces(call, &x, dim, lengths);
+        }
+        _ => {
+            let mut start = 0;
+            for end in int_list(sections)?.into_iter().chain([size]) {
+                items.push(Inferred::Tensor(sliced(call, &x, dim, start, end, 1)));
+                start = end;
+            }
+        }
+    }
+    Ok(Inferred::Tuple(items))
+}
+
+fn diagonal(call: &Call<'_>) -> R {
+    let [x, offset, d1, d2] = call.bind(["input", "offset", "dim1", "dim2"])?;
+    let x = tensor(x)?;
+    if x.dim() < 2 {
+        return raise("diagonal needs 2 dimensions");
+    }
+    let (d1, d2) = (wrap_dim(int_or(d1, 0)?, x.dim())?, wrap_dim(int_or(d2, 1)?, x.dim())?);
+    if d1 == d2 {
+        return raise("diagonal dimensions are equal");
+    }
+    let offset = int_or(offset, 0)?;
+    let size = if offset >= 0 {
+        x.shape[d1].min(x.shape[d2] - offset)
+    } else {
+        (x.shape[d1] + offset).min(x.shape[d2])
+    }
+    .max(0);
+    let mut start = x.start();
+    if size > 0 {
+        start += if offset >= 0 { offset * x.strides[d2] } else { -offset * x.strides[d1] };
+    }
+    let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
+    let stride = x.strides[d1] + x.strides[d2];
+    for d in [d1.max(d2), d1.min(d2)] {
+        shape.remove(d);
+        strides.remove(d);
+    }
+    shape.push(size);
+    strides.push(stride);
+    one(call.view(&x, &shape, &strides, start))
+}
+fn unfold(call: &Call<'_>) -> R {
+    let [x, dim, size, step] = call.bind(["input", "dimension", "size", "step"])?;
+    let x = tensor(x)?;
+    let dim = wrap_dim(int(dim)?, x.dim())?;
+    let (size, step) = (int(size)?, int(step)?);
+    let whole = if x.dim() == 0 { 1 } else { x.shape[dim] };
+    if size < 0 || size > whole || step <= 0 {
+        return raise("unfold size or step");
+    }
+    let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
+    let stride = if x.dim() == 0 { 1 } else { x.strides[dim] };
+    shape.push(size);
+    strides.push(stride);
+    if x.dim() > 0 {
+        shape[dim] = (whole - size) / step + 1;
+        strides[dim] = step * stride;
+    }
+    one(call.view(&x, &shape, &strides, x.start()))
+}
+fn as_strided(call: &Call<'_>) -> R {
+    let [x, size, stride, offset] = call.bind(["input", "size", "stride", "storage_offset"])?;
+    let x = tensor(x)?;
+    let (size, stride) = (int_list(size)?, int_list(stride)?);
+    if size.len() != stride.len() || size.iter().chain(&stride).any(|n| *n < 0) {
+        return raise("as_strided sizes");
+    }
+    let offset = int_or(offset, x.start())?;
+    let reach = |shape: &[i64], strides: &[i64]| -> i64 {
+        shape.iter().zip(strides).map(|(n, s)| (n - 1) * s).sum()
+    };
+    if !size.contains(&0) {
+        // The storage is known to hold the tensor itself, no more.
+        let held = if x.shape.contains(&0) { -1 } else { x.start() + reach(&x.shape, &x.strides) };
+        if offset < 0 || offset + reach(&size, &stride) > held {
+            return unsupported("as_strided beyond the tensor");
+        }
+    }
+    one(call.view(&x, &size, &stride, offset))
+}
+
+fn detach(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    let mut meta = call.view(&x, &x.shape, &x.strides, x.start());
+    meta.requires_grad = false;
+    meta.is_leaf = true;
+    one(meta)
+}
+fn contiguous(call: &Call<'_>) -> R {
+    let [x, format] = call.bind(["input", "memory_format"])?;
+    let x = tensor(x)?;
+    let strides = match format {
+        Value::None | Value::MemoryFormat(MemoryFormat::Contiguous) => contiguous_strides(&x.shape),
+        Value::MemoryFormat(f) => match format_strides(*f, &x.shape)? {
+            Some(strides) => strides,
+            None => return raise("preserve_format in contiguous"),
+        },
+        _ => return unsupported("memory format"),
+    };
+    let already = match format {
+        Value::MemoryFormat(MemoryFormat::ChannelsLast | MemoryFormat::ChannelsLast3d) => {
+            crate::types::is_channels_last_contiguous(&x.shape, &x.strides)
+        }
+        _ => x.contiguous(),
+    };
+    if already {
+        return Ok(identity(x.meta));
+    }
+    one(call.fresh(&x.shape, &strides, x.dtype, &[x.meta]))
+}
+/// Strides of a format; `None` for `preserve_format`.
+///
+/// # Errors
+/// The format is of another rank.
+pub(crate) fn format_strides(format: MemoryFormat, shape: &[i64]) -> R<Option<Dims>> {
+    match (format, shape.len()) {
+        (MemoryFormat::Preserve, _) => Ok(None),
+        (MemoryFormat::Contiguous, _) => Ok(Some(contiguous_strides(shape))),
+        (MemoryFormat::ChannelsLast, 4) | (MemoryFormat::ChannelsLast3d, 5) => {
+            Ok(Some(crate::types::channels_last_strides(shape)))
+        }
+        _ => raise("memory format of another rank"),
+    }
+}
+
+pub(crate) fn entries(out: &mut Vec<Entry>) {
+    let lines = [
+        rule("view", "", "*", view),
+        rule("view_as", "", "*", view_as),
+        rule("reshape", "", "*", reshape),
+        rule("reshape_function", "torch.reshape", "", reshape_function),
+        rule("reshape_as", "", "*", reshape_as),
+        rule("flatten", "*", "*", flatten),
+        rule("ravel", "*", "*", ravel),
+        rule("unflatten", "*", "*", unflatten),
+        rule("permute", "", "*", permute),
+        rule("permute_function", "torch.permute", "", permute_function),
+        rule("transpose", "*", "*", transpose),
+        rule("swapaxes", "*", "*", swapaxes),
+        rule("swapdims", "*", "*", transpose),
+        rule("t", "*", "*", t),
+        rule("T", "torch.ops.aten.numpy_T", "", upper_t),
+        rule("mT", "torch.adjoint torch.ops.aten.mT", "adjoint", m_t),
+        rule("movedim", "* torch.moveaxis", "* moveaxis", movedim),
+        rule("expand", "", "*", expand),
+        rule("expand_as", "", "*", expand_as),
+        rule("broadcast_to", "*", "*", broadcast_to),
+        rule("squeeze", "*", "*", squeeze),
+        rule("unsqueeze", "*", "*", unsqueeze),
+        rule("narrow", "*", "*", narrow),
+        rule("select", "*", "*", select),
+        rule("unbind", "*", "*", unbind),
+        rule("split", "", "*", split),
+        rule("split_function", "torch.split", "", split_function),
+        rule("split_with_sizes", "*", "*", split_with_sizes),
+        rule("chunk", "*", "*", chunk),
+        rule("tensor_split", "*", "*", tensor_split),
+        rule("diagonal", "*", "*", diagonal),
+        rule("unfold", "", "*", unfold),
+        rule("as_strided", "*", "*", as_strided),
+        rule("detach", "*", "*", detach),
+        rule("contiguous", "", "*", contiguous),
+    ];
+    out.extend(lines.map(|r| r.any_dtype().any_device()));
+}
+fn split_with_sizes(call: &Call<'_>) -> R {
+    let [x, sizes, dim] = call.bind(["input", "split_sizes", "dim"])?;
+    split_of(call, x, sizes, dim)
+}
