@@ -22,7 +22,12 @@ enum Mode {
 
 fn moved(body: &Body) -> Result<Body, bytecode::BuildError> {
     let mut builder = BodyBuilder::new(body.version);
-    builder.set_loc(body.instrs.first().map(|instr| instr.loc).unwrap_or_default());
+    builder.set_loc(
+        body.instrs
+            .first()
+            .map(|instr| instr.loc)
+            .unwrap_or_default(),
+    );
     let live = builder.import(body);
     builder.emit(op::Op::Nop);
     builder.jump(live.label(op::Label(0)));
@@ -38,7 +43,10 @@ fn rewrite(fields: &CodeFields, mode: Mode) -> Result<Assembled, String> {
         Mode::Plain => body.forget_encoding(),
         Mode::Moved => body = moved(&body).map_err(|e| e.to_string())?,
     }
-    let info = AsmInfo { firstlineno: fields.firstlineno, limits: Some(Limits::of(fields)) };
+    let info = AsmInfo {
+        firstlineno: fields.firstlineno,
+        limits: Some(Limits::of(fields)),
+    };
     assemble(&body, &info).map_err(|e| e.to_string())
 }
 
