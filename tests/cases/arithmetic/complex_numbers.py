@@ -1,0 +1,12 @@
+"""Complex constants and tensors."""
+
+import torch
+
+
+def fn(x):
+    y = x * (1 + 2j)
+    return y.real, y.imag, y.abs(), (1 + 2j) * 2
+
+
+def inputs():
+    return (torch.randn(3),)

@@ -1,0 +1,16 @@
+"""backward called in the function."""
+
+import torch
+
+
+def fn(x):
+    y = (x * x).sum()
+    y.backward()
+    return x.grad
+
+
+def calls():
+    return [(torch.ones(2, requires_grad=True),)]
+
+
+BACKWARD = False

@@ -1,0 +1,21 @@
+"""Cells that an inner function rebinds, before and after a break."""
+
+import torch
+
+
+def fn(x):
+    n = 1
+
+    def bump():
+        nonlocal n
+        n += 1
+        return n
+
+    y = x + bump()
+    print("break")
+    z = y * bump()
+    return z, n
+
+
+def inputs():
+    return (torch.ones(2),)

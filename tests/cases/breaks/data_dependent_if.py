@@ -1,0 +1,18 @@
+"""Branches on tensors, one after the other."""
+
+import torch
+
+
+def fn(x):
+    y = x * 2
+    if y.sum() > 0:
+        y = y + 1
+    else:
+        y = y - 1
+    if y.max() > 2:
+        return y * 10
+    return y
+
+
+def calls():
+    return [(torch.ones(2),), (-torch.ones(2),), (torch.zeros(2),), (torch.ones(2),)]

@@ -1,0 +1,17 @@
+"""A break inside a comprehension."""
+
+import torch
+
+
+def show(i):
+    print(i)
+    return i
+
+
+def fn(x):
+    items = [x * show(i) for i in range(3)]
+    return sum(items), {k: show(k) for k in (7, 8)}
+
+
+def inputs():
+    return (torch.ones(2),)

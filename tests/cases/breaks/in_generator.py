@@ -1,0 +1,20 @@
+"""A break inside a generator that a loop consumes."""
+
+import torch
+
+
+def parts(x):
+    for i in range(2):
+        print("part", i)
+        yield x + i
+
+
+def fn(x):
+    total = 0
+    for p in parts(x):
+        total = total + p * 2
+    return total
+
+
+def inputs():
+    return (torch.ones(2),)

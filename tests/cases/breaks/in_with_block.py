@@ -1,0 +1,16 @@
+"""A break inside `with torch.no_grad()`."""
+
+import torch
+
+
+def fn(x):
+    y = x * 2
+    with torch.no_grad():
+        z = y + 1
+        print("inside", torch.is_grad_enabled())
+        w = z * 3
+    return w + y, torch.is_grad_enabled()
+
+
+def inputs():
+    return (torch.ones(2, requires_grad=True),)

@@ -1,0 +1,23 @@
+"""Locals of every kind cross a break: unset, deleted, cells, constants, containers."""
+
+import torch
+
+
+def fn(x, flag):
+    a = [x + 1]
+    b = {"k": a}
+    c = 5
+    d = x * 2
+    del d
+    e = lambda v: v + c
+    if flag:
+        unset = 1
+    print("break")
+    a.append(e(x))
+    c = 6
+    b["k"].append(e(x))
+    return a, b, flag and unset
+
+
+def calls():
+    return [(torch.ones(2), True), (torch.ones(2), False)]

@@ -1,0 +1,18 @@
+"""List appends before, at and after a break happen once and in order."""
+
+import torch
+
+
+def fn(x, log):
+    log.append(1)
+    y = x + 1
+    log.append(y)
+    print(len(log))
+    log.append(2)
+    z = y * 2
+    log.append(z)
+    return z
+
+
+def calls():
+    return [(torch.ones(2), []), (torch.ones(2), [])]

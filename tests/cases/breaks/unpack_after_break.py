@@ -1,0 +1,19 @@
+"""Results of an unsupported call are unpacked, stored and passed on."""
+
+import torch
+
+
+def outside(x):
+    print("outside")
+    return x + 1, {"k": [x * 2]}
+
+
+def fn(x):
+    a, b = outside(x)
+    b["k"].append(a)
+    first, *rest = b["k"]
+    return first + a, rest
+
+
+def inputs():
+    return (torch.ones(2),)

@@ -1,0 +1,15 @@
+"""print of a value that the graph computes."""
+
+import torch
+
+GRAPHS = 2
+
+
+def fn(x):
+    y = x + 1
+    print(y, end=";")
+    return y * 2
+
+
+def inputs():
+    return (torch.ones(2),)

@@ -1,0 +1,13 @@
+"""A list that holds itself."""
+
+import torch
+
+
+def fn(x):
+    a = [x + 1]
+    a.append(a)
+    return a
+
+
+def inputs():
+    return (torch.randn(2),)

@@ -1,0 +1,17 @@
+"""A list and a dict in globals."""
+
+import torch
+
+names = []
+table = {"a": 1}
+
+
+def fn(x):
+    names.append("call")
+    table["b"] = x + table["a"]
+    table.update(c=3)
+    return table["b"] * 2
+
+
+def calls():
+    return [(torch.ones(2),)]

@@ -1,0 +1,14 @@
+"""An assertion on a tensor that fails."""
+
+import torch
+
+
+def fn(x):
+    y = x + 1
+    if not (y.sum() > 0):
+        raise AssertionError("negative")
+    return y * 2
+
+
+def calls():
+    return [(torch.ones(2),), (-5 * torch.ones(2),)]

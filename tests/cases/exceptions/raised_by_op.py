@@ -1,0 +1,12 @@
+"""An op that fails on its shapes."""
+
+import torch
+
+
+def fn(x, y):
+    z = x + 1
+    return z @ y
+
+
+def calls():
+    return [(torch.ones(2, 3), torch.ones(3, 2))]

@@ -1,0 +1,19 @@
+"""Attributes of a function as state."""
+
+import torch
+
+
+def helper(x):
+    helper.calls += 1
+    return x + helper.calls
+
+
+helper.calls = 0
+
+
+def fn(x):
+    return helper(x) * 2, helper.calls
+
+
+def calls():
+    return [(torch.ones(2),)]

@@ -1,0 +1,19 @@
+"""A closure made inside is the result, and works."""
+
+import torch
+
+
+def fn(x):
+    y = x + 1
+
+    def later(z):
+        return y * z
+
+    return later(x), later
+
+
+def inputs():
+    return (torch.randn(2),)
+
+
+BACKWARD = False

@@ -1,0 +1,18 @@
+"""A submodule that is replaced between calls."""
+
+import torch
+
+net = torch.nn.Sequential(torch.nn.ReLU())
+
+
+def before(index):
+    if index == 1:
+        net[0] = torch.nn.Tanh()
+
+
+def fn(x):
+    return net(x)
+
+
+def calls():
+    return [(torch.randn(3),)] * 3

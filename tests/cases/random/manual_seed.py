@@ -1,0 +1,12 @@
+"""manual_seed inside the function."""
+
+import torch
+
+
+def fn(x):
+    torch.manual_seed(5)
+    return x + torch.rand(2)
+
+
+def inputs():
+    return (torch.ones(2),)

@@ -1,0 +1,13 @@
+"""The random module of the standard library."""
+
+import random
+
+import torch
+
+
+def fn(x):
+    return x * random.randint(1, 100), random.random()
+
+
+def calls():
+    return [(torch.ones(2),)]

@@ -1,0 +1,37 @@
+"""Options and fixtures of the Python tests."""
+
+from __future__ import annotations
+
+import harness
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--bless", action="store_true", help="rewrite tests/snapshots")
+    parser.addoption(
+        "--reference",
+        action="store_true",
+        help="run the programs under torch.compile instead, to test the tests themselves",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes more than a few seconds")
+    config.addinivalue_line("markers", "own: about Ferrodyn's own interface, not for --reference")
+    harness.REFERENCE = config.getoption("--reference")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--reference"):
+        skip = pytest.mark.skip(reason="not about torch.compile")
+        for item in items:
+            if item.get_closest_marker("own"):
+                item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> object:
+    """Each test starts with nothing compiled."""
+    harness.reset()
+    yield
+    harness.reset()
