@@ -10,9 +10,10 @@ What does not live here: any knowledge of bytecode, guards or graphs.
 
 from __future__ import annotations
 
-from ._version import check_platform as _check_platform
+from . import _version
 
-_check_platform()
+_version.check_platform()
+_version.load_core()
 
 from . import config, exc, logs  # noqa: E402
 from ._api import (  # noqa: E402

@@ -182,7 +182,13 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     """
 
     def make(target: Any) -> Any:
-        return _core.make_disabled(target, recursive=recursive, reason=reason)
+        if recursive:
+            disabled = _core.make_disabled(target)
+        else:
+            disabled = _core.make_disabled(target, recursive=False)
+        if reason is not None and not isinstance(disabled, (staticmethod, classmethod)):
+            disabled._torchdynamo_disable_msg = reason
+        return disabled
 
     def decorate(target: Any) -> Any:
         return _apply(target, make, None)

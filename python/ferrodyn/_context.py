@@ -51,14 +51,11 @@ class CompileOptions:
 
     def context(self) -> _core.Context:
         """Return a native context for these choices."""
-        notify = self.guard_fail_fn
-        return _core.Context(
-            backend=self.backend,
-            fullgraph=self.fullgraph,
-            dynamic=self.dynamic,
-            mode=self.mode,
-            options=self.options,
-            guard_fail_fn=None
-            if notify is None
-            else lambda reason, code: notify(GuardFail(reason, code)),
-        )
+        further: dict[str, Any] = {}
+        if self.mode is not None:
+            further["mode"] = self.mode
+        if self.options is not None:
+            further["options"] = dict(self.options)
+        if (notify := self.guard_fail_fn) is not None:
+            further["guard_fail_fn"] = lambda reason, code: notify(GuardFail(reason, code))
+        return _core.Context(self.backend, self.fullgraph, self.dynamic, further)

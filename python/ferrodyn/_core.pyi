@@ -11,20 +11,26 @@ class Context:
         backend: str | Callable[..., Any],
         fullgraph: bool = False,
         dynamic: bool | None = None,
-        mode: str | None = None,
         options: Mapping[str, Any] | None = None,
-        guard_fail_fn: Callable[[str, Any], Any] | None = None,
     ) -> None:
         """Resolve the backend. Raises `InvalidBackend` for a name that is not known.
 
-        `guard_fail_fn` is called with the reason and the code object.
+        Keys of `options`, each only where given: `mode` (a mode of the backend), `options`
+        (a dict of the backend's options), `guard_fail_fn` (called with the reason and the
+        code object whenever cached code could not be reused).
         """
 
 def make_entry(fn: Any, context: Context) -> Any:
     """Return a callable that stands for `fn` and compiles it on its first call."""
 
-def make_disabled(fn: Any, *, recursive: bool = True, reason: str | None = None) -> Any:
-    """Return a callable that stands for `fn` and is never compiled."""
+def make_disabled(fn: Any, *, recursive: bool = True) -> Any:
+    """Return a callable that stands for `fn` and is never compiled.
+
+    Unless `recursive`, what `fn` calls may be compiled all the same.
+    """
+
+def is_entry(object: Any) -> bool:
+    """Whether `make_entry` or `make_disabled` made it; then `__wrapped__` is the original."""
 
 def reset() -> None:
     """Drop all compiled code, counters and marks of code that is not to be compiled."""

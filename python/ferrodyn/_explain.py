@@ -95,7 +95,9 @@ def explain(fn: Callable[..., Any]) -> Callable[..., ExplainOutput]:
             graphs.append(graph)
             return graph.forward
 
-        target = getattr(fn, "_ferrodyn_orig_callable", fn)
+        target: Any = fn
+        while _core.is_entry(target):
+            target = target.__wrapped__
         compiled = _compiler(CompileOptions(backend=collect))(target)
         _core.explain_begin()
         try:

@@ -78,3 +78,15 @@ def check_platform() -> None:
             "Ferrodyn needs torch, which is not installed. Install it with: pip install torch"
         ) from error
     check_torch(str(torch.__version__))
+
+
+def load_core() -> None:
+    """Load the native module; what it finds wrong with this Python becomes our error."""
+    try:
+        from . import _core  # noqa: F401
+    except ImportError as error:
+        if type(error).__name__ == "UnsupportedPythonError":
+            raise UnsupportedPythonError(str(error)) from error
+        if type(error).__name__ == "UnsupportedTorchError":
+            raise UnsupportedTorchError(str(error)) from error
+        raise

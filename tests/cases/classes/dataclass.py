@@ -1,6 +1,5 @@
 """Dataclasses: made, compared, replaced, frozen."""
 
-import dataclasses
 from dataclasses import dataclass, field
 
 import torch
