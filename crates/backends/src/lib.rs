@@ -9,12 +9,22 @@
 //! `torch._dynamo`; names of torch's private modules are written in [`names`] only; the global
 //! state of Python and torch is after a backend call what it was before.
 
+mod aot;
+mod call;
+mod error;
 mod from_torch;
 mod function;
 mod fx;
 pub mod names;
+mod registry;
 mod to_torch;
 
+pub use aot::{AotContext, AotInput};
+pub use call::{BackendCall, Compiled, call_backend};
+pub use error::BackendError;
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
-pub use to_torch::{Attrs, ToTorch, to_torch};
+pub use registry::{
+    Backend, CompileOptions, list, list_backends, register, register_backend, unregister,
+};
+pub use to_torch::{Attrs, Converted, ExampleValue, ToTorch, to_torch};

@@ -14,3 +14,40 @@ pub const LAZY_GRAPH_MODULE: &str = "_LazyGraphModule";
 pub const TORCH_C: &str = "torch._C";
 /// Base class of `Node`, in [`TORCH_C`].
 pub const NODE_BASE: &str = "_NodeBase";
+/// torch's registry of backends. Importing it runs all of `torch._dynamo`.
+pub const BACKEND_REGISTRY: &str = "torch._dynamo.backends.registry";
+/// The default backend, in [`BACKEND_REGISTRY`].
+pub const DEFAULT_BACKEND: &str = "_default_backend";
+/// Class name of the error for an unknown backend.
+pub const INVALID_BACKEND: &str = "InvalidBackend";
+/// Class in `torch` that is the `inductor` backend with its mode and options.
+pub const INDUCTOR_WRAPPER: &str = "_TorchCompileInductorWrapper";
+/// Modules and packages whose callables trace the graph once more.
+pub const AOT_MODULES: [&str; 6] = [
+    "torch._inductor",
+    "torch._functorch",
+    "torch._dynamo.backends.common",
+    "torch._dynamo.backends.cudagraphs",
+    "torch._dynamo.backends.inductor",
+    "torch._dynamo.backends.torchxla",
+];
+/// Module of the flag that `torch.compiler.is_compiling()` reads.
+pub const COMPILER: &str = "torch.compiler";
+/// That flag.
+pub const IS_COMPILING: &str = "_is_compiling_flag";
+/// Module of tracing and compile contexts.
+pub const GUARDS: &str = "torch._guards";
+/// Module of `ShapeEnv`.
+pub const SYMBOLIC_SHAPES: &str = "torch.fx.experimental.symbolic_shapes";
+/// Module of `FakeTensorMode`.
+pub const FAKE_TENSOR: &str = "torch._subclasses.fake_tensor";
+/// Module of torch's sources.
+pub const SOURCE: &str = "torch._dynamo.source";
+/// Attribute of a placeholder node: where the value comes from.
+pub const NODE_SOURCE: &str = "_dynamo_source";
+/// Attribute of a graph module: sources of its parameters and buffers.
+pub const PARAM_SOURCES: &str = "_param_name_to_source";
+/// Key of `gm.meta`: which compilation made the module.
+pub const COMPILE_ID: &str = "dynamo_compile_id";
+/// Key of a placeholder's `tensor_dict`: the tensor's storage stays where it is.
+pub const STATIC_INPUT: &str = "_dynamo_static_input_type";

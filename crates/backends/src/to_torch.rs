@@ -51,6 +51,9 @@ pub fn to_torch(
         .map(|converted| converted.module)
 }
 
+/// `torch.fx.Node`s by [`NodeId`].
+type NodesById = Vec<Option<Py<PyAny>>>;
+
 /// A converted graph.
 pub struct Converted {
     /// The `GraphModule`.
@@ -93,7 +96,7 @@ impl ToTorch<'_> {
         fx: &Fx,
         graph: &Graph,
         objects: &[Py<PyAny>],
-    ) -> PyResult<(Bound<'py, PyAny>, Vec<Option<Py<PyAny>>>)> {
+    ) -> PyResult<(Bound<'py, PyAny>, NodesById)> {
         let torch_graph = fx.graph_class.bind(py).call0()?;
         let mut nodes = Vec::new();
         nodes.resize_with(graph.id_bound(), || None);

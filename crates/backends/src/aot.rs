@@ -1,0 +1,444 @@
+//! What torch's own tracer hands a backend that traces the graph once more (AOTAutograd): a shape
+//! environment, fake values on nodes, sources of the inputs, tracing and compile contexts.
+//!
+//! Such a backend works without; with all of it, its caches are used and its guards come back.
+//! Imports much of torch, `torch._dynamo` included; never used for other backends.
+
+use pyo3::exceptions::PyException;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::names;
+
+/// What a placeholder stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AotInput {
+    /// A tensor.
+    Tensor {
+        /// Text that tells it from the other inputs, such as `x` or `self.layer.weight`. It ends up
+        /// in the backend's cache key, so it must not change from one process to the next.
+        source: String,
+        /// Dimensions whose size may differ from call to call.
+        dynamic_dims: Vec<usize>,
+        /// Whether its storage stays where it is: a parameter or a buffer.
+        is_static: bool,
+    },
+    /// The size of one dimension of a tensor input; an int at run time.
+    Size {
+        /// Position of the tensor among the inputs.
+        of: usize,
+        /// The dimension.
+        dim: usize,
+    },
+    /// Anything else.
+    Other {
+        /// As for a tensor.
+        source: String,
+    },
+}
+
+/// The contexts in which an AOT backend is called, and what came of them.
+pub struct AotContext {
+    shape_env: Py<PyAny>,
+    tracing: Py<PyAny>,
+    compile: Py<PyAny>,
+    example_inputs: Py<PyList>,
+    fakes: Py<PyList>,
+    sources: Py<PyList>,
+    contexts: Py<PyList>,
+    is_dynamic: bool,
+}
+
+/// The classes that preparing needs.
+struct Torch<'py> {
+    shapes: Bound<'py, PyAny>,
+    source: Bound<'py, PyAny>,
+    tensor: Bound<'py, PyAny>,
+}
+
+impl AotContext {
+    /// Prepares a graph module: fake values and sources on its nodes, and the contexts to call the
+    /// backend in. `None` where torch cannot make fake values of an input (some subclasses); the
+    /// module is then as it was, and the backend is called without.
+    ///
+    /// # Errors
+    /// Interrupts only.
+    pub fn prepare(
+        gm: &Bound<'_, PyAny>,
+        example_inputs: &Bound<'_, PyList>,
+        inputs: &[AotInput],
+        compile_id: (u32, u32),
+    ) -> PyResult<Option<AotContext>> {
+        let py = gm.py();
+        match prepare(gm, example_inputs, inputs, compile_id) {
+            Ok(context) => Ok(Some(context)),
+            Err(error) if error.is_instance_of::<PyException>(py) => {
+                py.import("logging")?
+                    .call_method1("getLogger", ("ferrodyn.backends",))?
+                    .call_method1("debug", ("no tracing context: %s", error.value(py)))?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The inputs to hand to the backend: symbolic sizes in place of ints.
+    pub(crate) fn example_inputs<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
+        self.example_inputs.bind(py).clone()
+    }
+
+    /// Runs `body` inside the contexts.
+    pub(crate) fn enter<R>(
+        &self,
+        py: Python<'_>,
+        body: impl FnOnce() -> PyResult<R>,
+    ) -> PyResult<R> {
+        let guards = py.import(names::GUARDS)?;
+        let stack = py.import("contextlib")?.call_method0("ExitStack")?;
+        let enter = |name: &str, context: &Py<PyAny>| -> PyResult<()> {
+            let manager = guards.call_method1(name, (context,))?;
+            stack.call_method1("enter_context", (manager,))?;
+            Ok(())
+        };
+        let result = enter("compile_context", &self.compile)
+            .and_then(|()| enter("tracing", &self.tracing))
+            .and_then(|()| body());
+        let closed = stack.call_method0("close");
+        let result = result?;
+        closed?;
+        Ok(result)
+    }
+
+    /// Conditions on sizes that were relied on, as Python expressions.
+    pub(crate) fn shape_guards(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        if !self.is_dynamic {
+            return Ok(Vec::new());
+        }
+        let shape_env = self.shape_env.bind(py);
+        let kwargs = PyDict::new(py);
+        kwargs.set_item("input_contexts", &self.contexts)?;
+        kwargs.set_item("langs", ("python",))?;
+        let guards = shape_env
+            .call_method(
+                "produce_guards_verbose",
+                (&self.fakes, &self.sources),
+                Some(&kwargs),
+            )?
+            .get_item(0)?
+            .getattr("exprs")?
+            .extract()?;
+        shape_env.call_method0("freeze")?;
+        Ok(guards)
+    }
+
+    /// The guards that AOTAutograd asked for.
+    pub(crate) fn aot_guards(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let guards = self
+            .tracing
+            .bind(py)
+            .getattr("guards_context")?
+            .getattr("aotautograd_guards")?;
+        Ok((guards.len()? > 0).then(|| guards.unbind()))
+    }
+}
+
+fn prepare(
+    gm: &Bound<'_, PyAny>,
+    example_inputs: &Bound<'_, PyList>,
+    inputs: &[AotInput],
+    compile_id: (u32, u32),
+) -> PyResult<AotContext> {
+    let py = gm.py();
+    let torch = Torch {
+        shapes: py.import(names::SYMBOLIC_SHAPES)?.into_any(),
+        source: py.import(names::SOURCE)?.into_any(),
+        tensor: py.import("torch")?.getattr("Tensor")?,
+    };
+    let shape_env = torch.shapes.call_method(
+        "ShapeEnv",
+        (),
+        Some(&dict(py, "tracked_fakes", PyList::empty(py))?),
+    )?;
+    let mode_class = py.import(names::FAKE_TENSOR)?.getattr("FakeTensorMode")?;
+    let new_mode = || mode_class.call((), Some(&dict(py, "shape_env", &shape_env)?));
+    let mode = new_mode()?;
+    let guards = py.import(names::GUARDS)?;
+    let tracing = guards.call_method1("TracingContext", (&mode,))?;
+    let tensor_contexts = tracing.getattr("tensor_to_context")?;
+    let placeholders = placeholders(gm)?;
+
+    let default_inputs: Vec<AotInput>;
+    let inputs = if inputs.is_empty() {
+        default_inputs = placeholders
+            .iter()
+            .map(|node| {
+                let source = node.getattr("target")?.extract()?;
+                Ok(AotInput::Tensor {
+                    source,
+                    dynamic_dims: Vec::new(),
+                    is_static: false,
+                })
+            })
+            .collect::<PyResult<_>>()?;
+        &default_inputs[..]
+    } else {
+        inputs
+    };
+
+    // Tensors first: sizes are read off their fakes.
+    let count = example_inputs.len();
+    let mut fakes: Vec<Option<Bound<'_, PyAny>>> = vec![None; count];
+    let mut sources: Vec<Option<Bound<'_, PyAny>>> = vec![None; count];
+    let mut contexts: Vec<Bound<'_, PyAny>> = Vec::with_capacity(count);
+    let mut is_dynamic = false;
+    for (at, example) in example_inputs.iter().enumerate() {
+        let mut context = py.None().into_bound(py);
+        match inputs.get(at) {
+            Some(AotInput::Tensor {
+                source,
+                dynamic_dims,
+                ..
+            }) if example.is_instance(&torch.tensor)? => {
+                let source = torch.local(source)?;
+                is_dynamic |= !dynamic_dims.is_empty();
+                context = torch.symbolic_context(&example, &source, dynamic_dims)?;
+                fakes[at] = Some(from_tensor(&mode, &example, &source, &context)?);
+                tensor_contexts.set_item(&example, &context)?;
+                sources[at] = Some(source);
+            }
+            Some(AotInput::Tensor { source, .. } | AotInput::Other { source }) => {
+                sources[at] = Some(torch.local(source)?);
+            }
+            _ => {}
+        }
+        contexts.push(context);
+    }
+    let handed = PyList::empty(py);
+    for (at, example) in example_inputs.iter().enumerate() {
+        if let Some(AotInput::Size { of, dim }) = inputs.get(at) {
+            is_dynamic = true;
+            let tensor = fakes.get(*of).and_then(Option::as_ref);
+            let base = sources.get(*of).and_then(Option::as_ref);
+            if let (Some(tensor), Some(base)) = (tensor, base) {
+                let size = tensor.call_method1("size", (*dim,))?;
+                let property = torch.source.getattr("TensorProperty")?.getattr("SIZE")?;
+                let source = torch
+                    .source
+                    .call_method1("TensorPropertySource", (base, property, *dim))?;
+                handed.append(&size)?;
+                fakes[at] = Some(size);
+                sources[at] = Some(source);
+                continue;
+            }
+        }
+        handed.append(example)?;
+    }
+
+    let params = PyDict::new(py);
+    for group in ["named_parameters", "named_buffers"] {
+        let named = gm.call_method(group, (), Some(&dict(py, "remove_duplicate", false)?))?;
+        for pair in named.try_iter()? {
+            let (name, tensor): (String, Bound<'_, PyAny>) = pair?.extract()?;
+            let source = torch.local(&format!("self.{name}"))?;
+            let context = torch.symbolic_context(&tensor, &source, &[])?;
+            tensor_contexts.set_item(&tensor, context)?;
+            params.set_item(name, source)?;
+        }
+    }
+    let values = propagate(gm, &mode, &tracing, &torch, &fakes, &handed)?;
+
+    // Nothing above changed the module; nothing below fails for a reason of its inputs.
+    for (at, node) in placeholders.iter().enumerate() {
+        node.setattr(names::NODE_SOURCE, sources.get(at).cloned().flatten())?;
+        let tensor_dict = PyDict::new(py);
+        if let Some(AotInput::Tensor {
+            is_static: true, ..
+        }) = inputs.get(at)
+        {
+            tensor_dict.set_item(names::STATIC_INPUT, "unguarded")?;
+        }
+        node.getattr("meta")?.set_item("tensor_dict", tensor_dict)?;
+    }
+    for (node, value) in values {
+        node.getattr("meta")?.set_item("example_value", value)?;
+    }
+    gm.setattr(names::PARAM_SOURCES, params)?;
+    let id = guards.call_method(
+        "CompileId",
+        (),
+        Some(&{
+            let kwargs = dict(py, "frame_id", compile_id.0)?;
+            kwargs.set_item("frame_compile_id", compile_id.1)?;
+            kwargs
+        }),
+    )?;
+    gm.getattr("meta")?.set_item(names::COMPILE_ID, &id)?;
+    // The fakes above may have been changed by the run; the backend makes its own in a new mode.
+    tracing.setattr("fake_mode", new_mode()?)?;
+    let known: Vec<usize> = (0..count).filter(|&at| fakes[at].is_some()).collect();
+    let of = |list: &[Option<Bound<'_, PyAny>>]| -> PyResult<Py<PyList>> {
+        let items = known.iter().filter_map(|&at| list[at].clone());
+        Ok(PyList::new(py, items.collect::<Vec<_>>())?.unbind())
+    };
+    Ok(AotContext {
+        fakes: of(&fakes)?,
+        sources: of(&sources)?,
+        contexts: PyList::new(py, known.iter().map(|&at| contexts[at].clone()))?.unbind(),
+        compile: guards.call_method1("CompileContext", (id,))?.unbind(),
+        tracing: tracing.unbind(),
+        shape_env: shape_env.unbind(),
+        example_inputs: handed.unbind(),
+        is_dynamic,
+    })
+}
+
+/// Runs the graph on fake values; gives the value of each node. Stops at a node whose value cannot
+/// be known (it depends on data).
+fn propagate<'py>(
+    gm: &Bound<'py, PyAny>,
+    mode: &Bound<'py, PyAny>,
+    tracing: &Bound<'py, PyAny>,
+    torch: &Torch<'py>,
+    fakes: &[Option<Bound<'py, PyAny>>],
+    inputs: &Bound<'py, PyList>,
+) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let py = gm.py();
+    let mut values = Vec::new();
+    let env = PyDict::new(py);
+    let lookup = env.getattr("__getitem__")?;
+    let map_arg = py.import(names::FX_NODE)?.getattr("map_arg")?;
+    let mut input = 0;
+    let mut run_all = || -> PyResult<()> {
+        for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
+            let node = node?;
+            let op: String = node.getattr(intern!(py, "op"))?.extract()?;
+            let target = node.getattr(intern!(py, "target"))?;
+            let value = match &*op {
+                "output" => break,
+                "placeholder" => {
+                    let at = input;
+                    input += 1;
+                    match fakes.get(at) {
+                        Some(Some(fake)) => fake.clone(),
+                        _ => inputs.get_item(at)?,
+                    }
+                }
+                "get_attr" => {
+                    let mut value = gm.clone();
+                    for part in target.extract::<String>()?.split('.') {
+                        value = value.getattr(part)?;
+                    }
+                    if value.is_instance(&torch.tensor)? {
+                        let source = torch.local(&format!("self.{target}"))?;
+                        let context = torch.symbolic_context(&value, &source, &[])?;
+                        value = from_tensor(mode, &value, &source, &context)?;
+                    }
+                    value
+                }
+                _ => {
+                    let args = map_arg
+                        .call1((node.getattr(intern!(py, "args"))?, &lookup))?
+                        .cast_into::<PyTuple>()?;
+                    let kwargs = map_arg.call1((node.getattr(intern!(py, "kwargs"))?, &lookup))?;
+                    let kwargs = kwargs.cast::<PyDict>()?;
+                    match &*op {
+                        "call_method" => args
+                            .get_item(0)?
+                            .getattr(target.extract::<String>()?)?
+                            .call(args.get_slice(1, args.len()), Some(kwargs))?,
+                        "call_function" => target.call(args, Some(kwargs))?,
+                        _ => break,
+                    }
+                }
+            };
+            env.set_item(&node, &value)?;
+            values.push((node, value));
+        }
+        Ok(())
+    };
+    let stack = py.import("contextlib")?.call_method0("ExitStack")?;
+    let managers = py
+        .import(names::GUARDS)?
+        .call_method1("tracing", (tracing,))?;
+    stack.call_method1("enter_context", (managers,))?;
+    stack.call_method1("enter_context", (mode,))?;
+    let result = run_all();
+    stack.call_method0("close")?;
+    match result {
+        Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
+        _ => Ok(values),
+    }
+}
+
+impl<'py> Torch<'py> {
+    fn local(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.source.py();
+        let kwargs = dict(py, "is_input", true)?;
+        self.source
+            .call_method("LocalSource", (name,), Some(&kwargs))
+    }
+
+    /// Sizes of `dynamic_dims` symbolic, all others constant. Strides follow from sizes.
+    fn symbolic_context(
+        &self,
+        tensor: &Bound<'py, PyAny>,
+        source: &Bound<'py, PyAny>,
+        dynamic_dims: &[usize],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = tensor.py();
+        let kinds = self.shapes.getattr("DimDynamic")?;
+        let (dynamic, fixed) = (kinds.getattr("DYNAMIC")?, kinds.getattr("STATIC")?);
+        let rank: usize = tensor.call_method0("dim")?.extract()?;
+        let sizes = (0..rank).map(|dim| match dynamic_dims.contains(&dim) {
+            true => &dynamic,
+            false => &fixed,
+        });
+        let kwargs = dict(py, "dynamic_sizes", PyList::new(py, sizes)?)?;
+        kwargs.set_item("tensor_source", source)?;
+        if tensor.call_method0("_is_view")?.is_truthy()? {
+            let base = tensor.getattr("_base")?;
+            let source = self.source.call_method1("AttrSource", (source, "_base"))?;
+            let dims: Vec<usize> = match dynamic_dims.is_empty() {
+                true => Vec::new(),
+                false => (0..base.call_method0("dim")?.extract()?).collect(),
+            };
+            let context = self.symbolic_context(&base, &source, &dims)?;
+            kwargs.set_item("view_base_context", context)?;
+        }
+        self.shapes
+            .call_method("StatefulSymbolicContext", (), Some(&kwargs))
+    }
+}
+
+fn from_tensor<'py>(
+    mode: &Bound<'py, PyAny>,
+    tensor: &Bound<'py, PyAny>,
+    source: &Bound<'py, PyAny>,
+    context: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let kwargs = dict(mode.py(), "source", source)?;
+    kwargs.set_item("symbolic_context", context)?;
+    mode.call_method("from_tensor", (tensor,), Some(&kwargs))
+}
+
+fn placeholders<'py>(gm: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let mut placeholders = Vec::new();
+    for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
+        let node = node?;
+        if node.getattr("op")?.eq("placeholder")? {
+            placeholders.push(node);
+        }
+    }
+    Ok(placeholders)
+}
+
+fn dict<'py>(
+    py: Python<'py>,
+    key: &str,
+    value: impl IntoPyObject<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item(key, value)?;
+    Ok(dict)
+}

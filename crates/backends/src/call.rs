@@ -1,0 +1,232 @@
+//! The call of a backend: with what it expects, and with the state of the process left as it was.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use crate::aot::{AotContext, AotInput};
+use crate::error::BackendError;
+use crate::names;
+use crate::registry::Backend;
+
+/// What a backend made of a graph.
+pub struct Compiled {
+    /// Takes the graph's inputs as positional arguments and returns its outputs.
+    pub callable: Py<PyAny>,
+    /// Conditions on sizes that the backend relies on, as Python expressions over the sources of
+    /// the inputs. Empty unless an input has dynamic dimensions.
+    pub shape_guards: Vec<String>,
+    /// What `torch` calls AOTAutograd guards (storage overlap, duplicate inputs): a Python list of
+    /// its own guard objects, to be held by the caller. `None` where there are none.
+    pub aot_guards: Option<Py<PyAny>>,
+}
+
+/// How a backend is called.
+#[derive(Default)]
+pub struct BackendCall<'a> {
+    /// What is known of each placeholder, for backends that want a tracing context. Where it is
+    /// empty each input is a tensor of static sizes.
+    pub inputs: &'a [AotInput],
+    /// Which frame, and which compilation of it.
+    pub compile_id: (u32, u32),
+}
+
+/// Hands a graph module and example inputs to a backend, with default [`BackendCall`].
+///
+/// # Errors
+/// As [`BackendCall::run`].
+pub fn call_backend(
+    backend: &Backend,
+    gm: &Bound<'_, PyAny>,
+    example_inputs: &Bound<'_, PyList>,
+) -> Result<Py<PyAny>, BackendError> {
+    BackendCall::default()
+        .run(backend, gm, example_inputs)
+        .map(|compiled| compiled.callable)
+}
+
+impl BackendCall<'_> {
+    /// Hands a graph module and example inputs (one for each placeholder) to a backend.
+    ///
+    /// While the backend runs, `torch.compiler.is_compiling()` is true. Random state, grad mode,
+    /// inference mode, default dtype and determinism are afterwards what they were.
+    ///
+    /// # Errors
+    /// [`BackendError::Raised`] where the backend raised, [`BackendError::NotCallable`] where what
+    /// it returned cannot be called; [`BackendError::Python`] for an interrupt.
+    pub fn run(
+        &self,
+        backend: &Backend,
+        gm: &Bound<'_, PyAny>,
+        example_inputs: &Bound<'_, PyList>,
+    ) -> Result<Compiled, BackendError> {
+        let py = gm.py();
+        let Some(callable) = backend.callable() else {
+            return Ok(Compiled {
+                callable: real_forward(gm)?.unbind(),
+                shape_guards: Vec::new(),
+                aot_guards: None,
+            });
+        };
+        let state = GlobalState::save(py)?;
+        let result = self.guarded(backend, callable.bind(py), gm, example_inputs);
+        let restored = state.restore(py);
+        let compiled = result?;
+        restored?;
+        Ok(compiled)
+    }
+
+    fn guarded(
+        &self,
+        backend: &Backend,
+        callable: &Bound<'_, PyAny>,
+        gm: &Bound<'_, PyAny>,
+        example_inputs: &Bound<'_, PyList>,
+    ) -> Result<Compiled, BackendError> {
+        let py = gm.py();
+        let kwargs = backend.kwargs(py);
+        let raised = |error| BackendError::raised(py, backend.name(), error);
+        let context = match backend.wants_tracing_context() {
+            true => AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id)?,
+            false => None,
+        };
+        let mut shape_guards = Vec::new();
+        let mut aot_guards = None;
+        let result = match &context {
+            None => callable
+                .call((gm, example_inputs), kwargs)
+                .map_err(raised)?,
+            Some(context) => {
+                let arguments = (gm, context.example_inputs(py));
+                let result = context
+                    .enter(py, || callable.call(arguments, kwargs))
+                    .map_err(raised)?;
+                shape_guards = context.shape_guards(py)?;
+                aot_guards = context.aot_guards(py)?;
+                result
+            }
+        };
+        if !result.is_callable() {
+            return Err(BackendError::NotCallable {
+                name: backend.name().to_owned(),
+                returned: result.get_type().fully_qualified_name()?.to_string(),
+            });
+        }
+        Ok(Compiled {
+            callable: without_lazy_hop(result)?.unbind(),
+            shape_guards,
+            aot_guards,
+        })
+    }
+}
+
+/// `gm.forward` with its code generated.
+fn real_forward<'py>(gm: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = gm.py();
+    if let Some(generate) = gm.getattr_opt(intern!(py, "real_recompile"))? {
+        generate.call0()?;
+    }
+    gm.getattr(intern!(py, "forward"))
+}
+
+/// A bound `forward` of a lazy module goes through a hop on each call; this is the method behind it.
+fn without_lazy_hop(callable: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let py = callable.py();
+    let Some(owner) = callable.getattr_opt(intern!(py, "__self__"))? else {
+        return Ok(callable);
+    };
+    let lazy = crate::fx::fx(py)?.lazy_module_class.bind(py);
+    if !owner.is_instance(lazy)? {
+        return Ok(callable);
+    }
+    match callable.getattr_opt(intern!(py, "__name__"))? {
+        Some(name) if name.eq("_lazy_forward")? => real_forward(&owner),
+        _ => Ok(callable),
+    }
+}
+
+/// What a backend may leave changed.
+struct GlobalState<'py> {
+    is_compiling: Bound<'py, PyAny>,
+    python_random: Bound<'py, PyAny>,
+    torch_random: Bound<'py, PyAny>,
+    cuda_random: Option<Bound<'py, PyAny>>,
+    grad_mode: bool,
+    inference_mode: bool,
+    deterministic: bool,
+    deterministic_warn_only: bool,
+    default_dtype: Bound<'py, PyAny>,
+}
+
+impl<'py> GlobalState<'py> {
+    fn save(py: Python<'py>) -> PyResult<GlobalState<'py>> {
+        let torch = py.import(intern!(py, "torch"))?;
+        let compiler = py.import(intern!(py, names::COMPILER))?;
+        let flag = |name: &str| -> PyResult<bool> { torch.call_method0(name)?.is_truthy() };
+        let cuda = torch.getattr("cuda")?;
+        // Asking would start CUDA; where it was not started there is no state to keep.
+        let cuda_random = match cuda.call_method0("is_initialized")?.is_truthy()? {
+            true => Some(cuda.call_method0("get_rng_state_all")?),
+            false => None,
+        };
+        let state = GlobalState {
+            is_compiling: compiler.getattr(names::IS_COMPILING)?,
+            python_random: py.import("random")?.call_method0("getstate")?,
+            torch_random: torch.call_method0("get_rng_state")?,
+            cuda_random,
+            grad_mode: flag("is_grad_enabled")?,
+            inference_mode: flag("is_inference_mode_enabled")?,
+            deterministic: flag("are_deterministic_algorithms_enabled")?,
+            deterministic_warn_only: flag("is_deterministic_algorithms_warn_only_enabled")?,
+            default_dtype: torch.call_method0("get_default_dtype")?,
+        };
+        compiler.setattr(names::IS_COMPILING, true)?;
+        Ok(state)
+    }
+
+    fn restore(self, py: Python<'py>) -> PyResult<()> {
+        let torch = py.import(intern!(py, "torch"))?;
+        py.import(intern!(py, names::COMPILER))?
+            .setattr(names::IS_COMPILING, self.is_compiling)?;
+        let flag = |name: &str| -> PyResult<bool> { torch.call_method0(name)?.is_truthy() };
+        py.import("random")?
+            .call_method1("setstate", (self.python_random,))?;
+        torch.call_method1("set_rng_state", (self.torch_random,))?;
+        if let Some(states) = self.cuda_random {
+            torch
+                .getattr("cuda")?
+                .call_method1("set_rng_state_all", (states,))?;
+        }
+        if flag("is_grad_enabled")? != self.grad_mode {
+            torch
+                .getattr("_C")?
+                .call_method1("_set_grad_enabled", (self.grad_mode,))?;
+        }
+        if flag("is_inference_mode_enabled")? != self.inference_mode {
+            torch
+                .getattr("autograd")?
+                .getattr("grad_mode")?
+                .call_method1("_enter_inference_mode", (self.inference_mode,))?;
+        }
+        let deterministic = (
+            flag("are_deterministic_algorithms_enabled")?,
+            flag("is_deterministic_algorithms_warn_only_enabled")?,
+        );
+        if deterministic != (self.deterministic, self.deterministic_warn_only) {
+            let kwargs = pyo3::types::PyDict::new(py);
+            kwargs.set_item("warn_only", self.deterministic_warn_only)?;
+            torch.call_method(
+                "use_deterministic_algorithms",
+                PyTuple::new(py, [self.deterministic])?,
+                Some(&kwargs),
+            )?;
+        }
+        if !torch
+            .call_method0("get_default_dtype")?
+            .is(&self.default_dtype)
+        {
+            torch.call_method1("set_default_dtype", (self.default_dtype,))?;
+        }
+        Ok(())
+    }
+}

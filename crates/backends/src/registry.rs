@@ -1,0 +1,430 @@
+//! Backends by name: ours, torch's, and those that other packages announce.
+//!
+//! Invariant: nothing of `torch._dynamo` is imported for a name of ours, for an entry point or for
+//! a callable.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+use pyo3::exceptions::{PyAssertionError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
+
+use crate::error::BackendError;
+use crate::names;
+
+/// Entry-point group under which packages announce backends.
+const ENTRY_POINTS: &str = "torch_dynamo_backends";
+
+struct Registered {
+    callable: Py<PyAny>,
+    tags: Vec<String>,
+}
+
+static REGISTERED: Mutex<BTreeMap<String, Registered>> = Mutex::new(BTreeMap::new());
+
+fn registered() -> MutexGuard<'static, BTreeMap<String, Registered>> {
+    REGISTERED
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// What `torch.compile` lets a user ask of a backend.
+#[derive(Default)]
+pub struct CompileOptions {
+    /// `mode=`, such as `reduce-overhead`.
+    pub mode: Option<String>,
+    /// `options=`, a dict.
+    pub options: Option<Py<PyDict>>,
+    /// `dynamic=`.
+    pub dynamic: Option<bool>,
+}
+
+enum Kind {
+    /// `gm.forward`, without a call of anything.
+    Eager,
+    /// A Python callable.
+    Callable(Py<PyAny>),
+}
+
+/// A backend that was found, with the keyword arguments that go to each call of it.
+pub struct Backend {
+    name: String,
+    kind: Kind,
+    kwargs: Option<Py<PyDict>>,
+    wants_tracing_context: bool,
+}
+
+impl Backend {
+    /// Ours: runs the graph as it is.
+    pub fn eager() -> Backend {
+        Backend {
+            name: "eager".into(),
+            kind: Kind::Eager,
+            kwargs: None,
+            wants_tracing_context: false,
+        }
+    }
+
+    /// Finds the backend that `spec` means: a callable `(gm, example_inputs) -> callable`, a name,
+    /// or `None` for torch's default.
+    ///
+    /// # Errors
+    /// [`BackendError::Unknown`], [`BackendError::NotABackend`], [`BackendError::ModeAndOptions`];
+    /// [`BackendError::Python`] where an option is bad or a backend's package does not import.
+    pub fn resolve(
+        spec: &Bound<'_, PyAny>,
+        asked: &CompileOptions,
+    ) -> Result<Backend, BackendError> {
+        let py = spec.py();
+        let options = match &asked.options {
+            Some(options) if !options.bind(py).is_empty() => Some(options.bind(py)),
+            _ => None,
+        };
+        if asked.mode.is_some() && asked.options.is_some() {
+            return Err(BackendError::ModeAndOptions);
+        }
+        let mode = asked.mode.as_deref().filter(|mode| *mode != "default");
+        if let Ok(name) = spec.cast::<PyString>() {
+            return by_name(py, &name.to_string_lossy(), mode, options, asked.dynamic);
+        }
+        if spec.is_none() {
+            let name = default_backend(py)?;
+            if let Ok(name) = name.cast::<PyString>() {
+                return by_name(py, &name.to_string_lossy(), mode, options, asked.dynamic);
+            }
+            return from_callable(&name, mode, options);
+        }
+        if !spec.is_callable() {
+            return Err(BackendError::NotABackend(spec.repr()?.to_string()));
+        }
+        from_callable(spec, mode, options)
+    }
+
+    /// Its name: as asked for, or the callable's `__name__`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is ours, which runs the graph as it is.
+    pub fn is_eager(&self) -> bool {
+        matches!(self.kind, Kind::Eager)
+    }
+
+    /// Whether it is to be called with what torch's own tracer would hand it: a tracing context,
+    /// fake values, sources.
+    pub fn wants_tracing_context(&self) -> bool {
+        self.wants_tracing_context
+    }
+
+    /// The Python callable; `None` for [`Backend::eager`].
+    pub fn callable(&self) -> Option<&Py<PyAny>> {
+        match &self.kind {
+            Kind::Eager => None,
+            Kind::Callable(callable) => Some(callable),
+        }
+    }
+
+    pub(crate) fn kwargs<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyDict>> {
+        self.kwargs.as_ref().map(|kwargs| kwargs.bind(py))
+    }
+
+    /// Whether two backends compile alike: the same callable with equal arguments.
+    pub fn same_as(&self, other: &Backend, py: Python<'_>) -> bool {
+        let equal = |left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>| {
+            left.is(right) || left.eq(right).unwrap_or(false)
+        };
+        let callables = match (self.callable(), other.callable()) {
+            (None, None) => true,
+            (Some(left), Some(right)) => equal(left.bind(py), right.bind(py)),
+            _ => false,
+        };
+        callables
+            && match (&self.kwargs, &other.kwargs) {
+                (None, None) => true,
+                (Some(left), Some(right)) => equal(left.bind(py), right.bind(py)),
+                _ => false,
+            }
+    }
+
+    /// Calls the backend's `reset`, where it has one.
+    ///
+    /// # Errors
+    /// What `reset` raises.
+    pub fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        if let Some(callable) = self.callable()
+            && let Some(reset) = callable.bind(py).getattr_opt(intern!(py, "reset"))?
+        {
+            reset.call0()?;
+        }
+        Ok(())
+    }
+}
+
+fn from_callable(
+    callable: &Bound<'_, PyAny>,
+    mode: Option<&str>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> Result<Backend, BackendError> {
+    let py = callable.py();
+    let name = match callable.getattr_opt(intern!(py, "__name__"))? {
+        Some(name) => name.str()?.to_string(),
+        None => match callable.getattr_opt(intern!(py, "compiler_name"))? {
+            Some(name) => name.str()?.to_string(),
+            None => callable.str()?.to_string(),
+        },
+    };
+    Ok(Backend {
+        name,
+        kwargs: keyword_arguments(py, mode, options)?,
+        wants_tracing_context: is_torchs_aot(callable)?,
+        kind: Kind::Callable(callable.clone().unbind()),
+    })
+}
+
+/// `mode=` and `options=` for a callable, only where they say something.
+fn keyword_arguments(
+    py: Python<'_>,
+    mode: Option<&str>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Option<Py<PyDict>>> {
+    if mode.is_none() && options.is_none() {
+        return Ok(None);
+    }
+    let kwargs = PyDict::new(py);
+    if let Some(mode) = mode {
+        kwargs.set_item(intern!(py, "mode"), mode)?;
+    }
+    if let Some(options) = options {
+        kwargs.set_item(intern!(py, "options"), options)?;
+    }
+    Ok(Some(kwargs.unbind()))
+}
+
+/// Whether the callable is one of torch's backends that trace the graph once more.
+fn is_torchs_aot(callable: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = callable.py();
+    let class = callable.get_type();
+    if class.name()? == names::INDUCTOR_WRAPPER {
+        return Ok(true);
+    }
+    let of = |object: &Bound<'_, PyAny>| -> PyResult<String> {
+        Ok(match object.getattr_opt(intern!(py, "__module__"))? {
+            Some(module) => module.str()?.to_string(),
+            None => String::new(),
+        })
+    };
+    let modules = [of(callable)?, of(class.as_any())?];
+    Ok(modules.iter().any(|module| {
+        names::AOT_MODULES
+            .iter()
+            .any(|aot| module == aot || module.starts_with(&format!("{aot}.")))
+    }))
+}
+
+fn by_name(
+    py: Python<'_>,
+    name: &str,
+    mode: Option<&str>,
+    options: Option<&Bound<'_, PyDict>>,
+    dynamic: Option<bool>,
+) -> Result<Backend, BackendError> {
+    let ours = registered()
+        .get(name)
+        .map(|entry| entry.callable.clone_ref(py));
+    let found = if let Some(callable) = ours {
+        (callable.into_bound(py), false)
+    } else if name == "eager" {
+        if let Some(ignored) = keyword_arguments(py, mode, options)? {
+            py.import("logging")?
+                .call_method1("getLogger", ("ferrodyn.backends",))?
+                .call_method1("warning", ("eager backend ignoring %s", ignored))?;
+        }
+        return Ok(Backend::eager());
+    } else if name == "inductor" {
+        // torch's own wrapper turns modes into options and checks both.
+        let wrapper = py
+            .import("torch")?
+            .getattr(names::INDUCTOR_WRAPPER)?
+            .call1((mode, options, dynamic))?;
+        return Ok(Backend {
+            name: name.to_owned(),
+            kind: Kind::Callable(wrapper.unbind()),
+            kwargs: None,
+            wants_tracing_context: true,
+        });
+    } else if let Some(callable) = from_entry_point(py, name)? {
+        (callable, true)
+    } else {
+        let callable = from_torch(py, name)?;
+        let aot = name.starts_with("aot_") || is_torchs_aot(&callable)?;
+        (callable, aot)
+    };
+    let (callable, wants_tracing_context) = found;
+    Ok(Backend {
+        name: name.to_owned(),
+        kind: Kind::Callable(callable.unbind()),
+        kwargs: keyword_arguments(py, mode, options)?,
+        wants_tracing_context,
+    })
+}
+
+/// torch's registry module, imported if `import` says so, else only where it is already.
+fn torch_registry(py: Python<'_>, import: bool) -> PyResult<Option<Bound<'_, PyAny>>> {
+    if import {
+        return Ok(Some(py.import(names::BACKEND_REGISTRY)?.into_any()));
+    }
+    let modules = py.import("sys")?.getattr("modules")?;
+    let module = modules.call_method1("get", (names::BACKEND_REGISTRY,))?;
+    Ok((!module.is_none()).then_some(module))
+}
+
+fn default_backend(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    if let Some(registry) = torch_registry(py, false)?
+        && let Some(default) = registry.getattr_opt(names::DEFAULT_BACKEND)?
+    {
+        return Ok(default);
+    }
+    Ok(PyString::new(py, "inductor").into_any())
+}
+
+fn entry_points(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let kwargs = PyDict::new(py);
+    kwargs.set_item("group", ENTRY_POINTS)?;
+    py.import("importlib.metadata")?
+        .call_method("entry_points", (), Some(&kwargs))
+}
+
+fn from_entry_point<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    for entry in entry_points(py)?.try_iter()? {
+        let entry = entry?;
+        if entry.getattr("name")?.eq(name)? {
+            return entry.call_method0("load").map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn from_torch<'py>(py: Python<'py>, name: &str) -> Result<Bound<'py, PyAny>, BackendError> {
+    let registry = py.import(names::BACKEND_REGISTRY)?;
+    match registry.call_method1("lookup_backend", (name,)) {
+        Ok(callable) => Ok(callable),
+        Err(error) if error.get_type(py).name()? == names::INVALID_BACKEND => {
+            let valid = list(py, &["debug".into(), "experimental".into()])?;
+            let suggestions = py
+                .import("difflib")?
+                .call_method1("get_close_matches", (name, list(py, &[])?, 2))?
+                .extract()?;
+            Err(BackendError::Unknown {
+                name: name.to_owned(),
+                suggestions,
+                valid,
+            })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The names of all backends, sorted, without those that have one of the tags. Imports torch's
+/// registry, which imports all of torch's backends.
+///
+/// # Errors
+/// What these imports raise.
+pub fn list(py: Python<'_>, exclude_tags: &[String]) -> PyResult<Vec<String>> {
+    let mut found: Vec<String> = py
+        .import(names::BACKEND_REGISTRY)?
+        .call_method1("list_backends", (PyTuple::new(py, exclude_tags)?,))?
+        .extract()?;
+    for entry in entry_points(py)?.try_iter()? {
+        found.push(entry?.getattr("name")?.extract()?);
+    }
+    let excluded = |tags: &[String]| tags.iter().any(|tag| exclude_tags.contains(tag));
+    for (name, entry) in registered().iter() {
+        match excluded(&entry.tags) {
+            true => found.retain(|other| other != name),
+            false => found.push(name.clone()),
+        }
+    }
+    if !excluded(&["debug".to_owned()]) {
+        found.push("eager".into());
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// Gives a backend a name of its own.
+///
+/// # Errors
+/// `TypeError` where it is not callable; `AssertionError` where the name is taken.
+pub fn register(
+    callable: &Bound<'_, PyAny>,
+    name: Option<String>,
+    tags: Vec<String>,
+) -> PyResult<()> {
+    if !callable.is_callable() {
+        let message = format!("a backend is callable, not {}", callable.repr()?);
+        return Err(PyTypeError::new_err(message));
+    }
+    let name = match name {
+        Some(name) if !name.is_empty() => name,
+        _ => callable.getattr("__name__")?.extract()?,
+    };
+    let entry = Registered {
+        callable: callable.clone().unbind(),
+        tags,
+    };
+    let mut registered = registered();
+    if registered.contains_key(&name) || name == "eager" {
+        drop(registered);
+        return Err(PyAssertionError::new_err(format!(
+            "duplicate backend name: {name}"
+        )));
+    }
+    registered.insert(name, entry);
+    Ok(())
+}
+
+/// Takes a name of ours back; false where there was none.
+pub fn unregister(name: &str) -> bool {
+    let removed = registered().remove(name);
+    removed.is_some()
+}
+
+/// `register_backend(compiler_fn=None, name=None, tags=())`: a decorator, with or without
+/// arguments, as torch's.
+///
+/// # Errors
+/// As [`register`].
+#[pyfunction]
+#[pyo3(signature = (compiler_fn=None, name=None, tags=Vec::new()))]
+pub fn register_backend(
+    py: Python<'_>,
+    compiler_fn: Option<Bound<'_, PyAny>>,
+    name: Option<String>,
+    tags: Vec<String>,
+) -> PyResult<Py<PyAny>> {
+    if let Some(callable) = compiler_fn {
+        register(&callable, name, tags)?;
+        return Ok(callable.unbind());
+    }
+    let decorate = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+        let callable = args.get_item(0)?;
+        register(&callable, name.clone(), tags.clone())?;
+        PyResult::Ok(callable.unbind())
+    };
+    Ok(PyCFunction::new_closure(py, None, None, decorate)?
+        .into_any()
+        .unbind())
+}
+
+/// `list_backends(exclude_tags=("debug", "experimental"))`: the names that a user can ask for.
+///
+/// # Errors
+/// As [`list`].
+#[pyfunction]
+#[pyo3(signature = (exclude_tags=Some(vec!["debug".to_owned(), "experimental".to_owned()])))]
+pub fn list_backends(py: Python<'_>, exclude_tags: Option<Vec<String>>) -> PyResult<Vec<String>> {
+    list(py, &exclude_tags.unwrap_or_default())
+}
