@@ -1,1 +1,35 @@
-//! translator
+//! Symbolic interpretation of a frame: bytecode to graph, guards and residual bytecode.
+//!
+//! The translator walks normalised bytecode over a persistent [`state::State`]. A checkpoint is
+//! taken before each instruction that may break; on a graph break the state goes back to it, and
+//! what was traced so far becomes a graph, a list of guards and residual bytecode that runs the
+//! instruction in plain Python and goes on in a resume function.
+//!
+//! Lives here: what instructions, calls and operations do to values; how values are rebuilt.
+//! Does not live here: CPython's frame layout (`frame-hook`), opcode numbers (`bytecode`), torch's
+//! internals (`torch-abi`).
+//!
+//! Invariants: translation has no effect that the user's program can see; no state outside
+//! [`state::State`] survives a restore; whatever a decision looked at is guarded.
+
+pub mod attr;
+pub mod bind;
+pub mod builder;
+pub mod builtins;
+pub mod call;
+pub mod code;
+pub mod constants;
+pub mod known;
+pub mod methods;
+pub mod module_attr;
+pub mod output;
+pub mod raw;
+pub mod state;
+pub mod step;
+pub mod stop;
+pub mod torch_ops;
+pub mod tx;
+pub mod values;
+
+pub use stop::{BreakReason, R, Stop};
+pub use tx::{Args, Flow, Tx};

@@ -1,1 +1,23 @@
-//! variables
+//! What a Python value is while a function is translated.
+//!
+//! [`Var`] is an immutable description of one value, cheap to clone. Whatever can change is an
+//! [`ObjId`]: its contents live in the persistent [`Effects`] table, so that a snapshot of the
+//! symbolic state is a clone and restoring it is an assignment.
+//!
+//! Lives here: values, the table of mutable objects, hash keys of tracked dictionaries.
+//! Does not live here: what an operation does with a value (the translator) and how a value is
+//! rebuilt in residual bytecode (the translator's code generator).
+//!
+//! Invariant: nothing in this crate runs user code.
+
+pub mod dict;
+pub mod effects;
+pub mod key;
+pub mod object;
+pub mod var;
+
+pub use dict::OrderedMap;
+pub use effects::{Effects, GlobalKey};
+pub use key::Key;
+pub use object::{Body, DictView, GroupState, IterBody, ObjId, ObjState, Origin};
+pub use var::{FuncVar, LazyVar, MethodVar, Obj, PyVar, SuperVar, TensorInput, TensorVar, TupleVar, Var};

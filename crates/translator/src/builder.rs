@@ -1,0 +1,426 @@
+//! Values from outside: looked at when first used (TorchDynamo's `VariableBuilder`).
+//!
+//! Lives here: which [`Var`] stands for an existing object, and which guards make that sound.
+//! Does not live here: reading attributes of it later (`attr`).
+//!
+//! Invariant: reading an object here runs no user code.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use guards::{ConstVal, GuardKind, Source, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+use variables::{Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var};
+
+use crate::constants::const_val;
+use crate::raw::dict_items;
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+
+/// Dictionaries from outside that are larger than this are not taken in whole.
+const MAX_CONTAINER: usize = 4096;
+
+impl Tx<'_> {
+    /// A value for an object that a source reaches, not looked at yet.
+    pub fn lazy(&self, obj: Obj, source: SourceId) -> Var {
+        Var::Lazy(Rc::new(LazyVar { obj, source }))
+    }
+
+    /// Looks at a lazy value: builds it and guards what was looked at. Other values are returned
+    /// as they are.
+    ///
+    /// # Errors
+    /// A break for objects that are not supported.
+    pub fn realize(&mut self, var: &Var) -> R<Var> {
+        match var {
+            Var::Lazy(l) => self.build(&l.obj, l.source),
+            other => Ok(other.clone()),
+        }
+    }
+
+    /// A value for an object that a source reaches.
+    ///
+    /// # Errors
+    /// A break for objects that are not supported.
+    pub fn build(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let addr = obj.as_ptr() as usize;
+        if let Some(v) = self.st.effects.known(addr).cloned() {
+            self.guard_alias(&v, obj, source);
+            return Ok(v);
+        }
+        let var = self.build_new(obj, source)?;
+        if !matches!(var, Var::Const(_)) {
+            self.st.effects.know(addr, var.clone());
+        }
+        Ok(var)
+    }
+
+    /// The same object was met through another source: hold it to that.
+    fn guard_alias(&mut self, var: &Var, obj: &Obj, source: SourceId) {
+        let first = match var {
+            Var::Tensor(t) => t.input.as_ref().map(|i| i.source),
+            Var::Tuple(t) => t.origin.as_ref().map(|o| o.1),
+            Var::Obj(id) => match &self.obj(*id).origin {
+                Origin::Source { source, .. } => Some(*source),
+                _ => None,
+            },
+            Var::Py(p) => p.source,
+            _ => None,
+        };
+        match first {
+            Some(first) if first == source => {}
+            Some(first) => self.guard(source, GuardKind::ObjectAliasing { other: first }),
+            None => {
+                let obj = self.pin(obj, true);
+                self.guard(source, GuardKind::IdMatch { obj });
+            }
+        }
+    }
+
+    fn build_new(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let py = self.py;
+        let known = self.known.clone();
+        let b = obj.bind(py);
+        let ty = b.get_type();
+        let is = |k: &Obj| ty.is(k.bind(py));
+        if known.is_const_type(ty.as_any()) && !is(&known.range) && !is(&known.frozenset) {
+            return self.build_const(obj, source);
+        }
+        if known.tensor_types.contains(&(ty.as_ptr() as usize)) {
+            return self.build_tensor(obj, source);
+        }
+        if is(&known.tuple) || is(&known.size) || is_namedtuple(b) {
+            return self.build_tuple(obj, source);
+        }
+        if is(&known.list) || is(&known.deque) {
+            return self.build_list(obj, source);
+        }
+        if is(&known.dict) || is(&known.ordered_dict) || is(&known.defaultdict) {
+            return self.build_dict(obj, source);
+        }
+        if is(&known.set) || is(&known.frozenset) {
+            return self.existing_set(obj, source);
+        }
+        if is(&known.range) || is(&known.slice) {
+            return self.build_range_or_slice(obj, source);
+        }
+        if is(&known.function) {
+            return Ok(self.build_function(obj, source));
+        }
+        if is(&known.method) {
+            return self.build_method(obj, source);
+        }
+        if is(&known.builtin_function) || is(&known.method_wrapper) {
+            return self.build_builtin(obj, source);
+        }
+        if is(&known.cell) {
+            return Ok(self.build_cell(obj, source));
+        }
+        if b.is_instance_of::<PyType>() || is(&known.module_type) || is(&known.enum_) || self.is_identity_type(b) {
+            let weak = b.is_instance_of::<PyType>();
+            let r = self.pin(obj, weak);
+            self.guard(source, GuardKind::IdMatch { obj: r });
+            return Ok(Var::Py(Rc::new(PyVar { obj: obj.clone(), source: Some(source) })));
+        }
+        self.guard_type(b, source);
+        if is_builtin_iterator(b) {
+            let state = ObjState::existing(ty.into_any().unbind(), Body::Iter(IterBody::Opaque), obj.clone(), source);
+            return Ok(Var::Obj(self.st.effects.add(state)));
+        }
+        if is(&known.partial) || is(&known.generator) {
+            return Ok(Var::Py(Rc::new(PyVar { obj: obj.clone(), source: Some(source) })));
+        }
+        if b.is_instance(known.tensor.bind(py)).unwrap_or(false) {
+            return Err(Stop::brk(
+                format!("Tensor subclass {}", ty.name()?),
+                "Ferrodyn captures plain tensors and parameters; a tensor subclass runs its own __torch_function__.",
+                "Pass a plain torch.Tensor, or move the code that uses the subclass out of the compiled function.",
+            ));
+        }
+        // A user's subclass of a builtin container holds its items and attributes both.
+        let body = if b.cast::<PyDict>().is_ok() {
+            Body::Dict(self.tracked_items(obj, source)?)
+        } else if let Ok(l) = b.cast::<PyList>() {
+            self.guard(source, GuardKind::SequenceLength { len: l.len() });
+            Body::List(self.list_items(obj, source, l.len())?)
+        } else {
+            Body::Plain
+        };
+        let state = ObjState::existing(ty.into_any().unbind(), body, obj.clone(), source);
+        Ok(Var::Obj(self.st.effects.add(state)))
+    }
+
+    /// Guards the exact type of a source's value.
+    pub fn guard_type(&mut self, obj: &Bound<'_, PyAny>, source: SourceId) {
+        let ty = self.pin(&obj.get_type().into_any().unbind(), true);
+        self.guard(source, GuardKind::TypeMatch { ty });
+    }
+
+    fn build_const(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let py = self.py;
+        let b = obj.bind(py);
+        let kind = if b.is_none() {
+            GuardKind::NoneMatch
+        } else if let Ok(v) = b.cast_exact::<pyo3::types::PyBool>() {
+            if v.is_true() { GuardKind::TrueMatch } else { GuardKind::FalseMatch }
+        } else {
+            match const_val(b) {
+                Some(value) => GuardKind::EqualsMatch { value },
+                None => GuardKind::IdMatch { obj: self.pin(obj, false) },
+            }
+        };
+        self.guard(source, kind);
+        Ok(Var::Const(obj.clone()))
+    }
+
+    fn build_tuple(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let b = obj.bind(self.py);
+        let ty = b.get_type();
+        self.guard_type(b, source);
+        let t = b.cast::<PyTuple>().map_err(PyErr::from)?;
+        self.guard(source, GuardKind::SequenceLength { len: t.len() });
+        let items = t
+            .iter_borrowed()
+            .enumerate()
+            .map(|(i, item)| {
+                let s = self.source(Source::TupleItem { base: source, index: i as u32 });
+                self.lazy(item.to_owned().unbind(), s)
+            })
+            .collect();
+        let class = (!ty.is(self.known.tuple.bind(self.py))).then(|| ty.into_any().unbind());
+        Ok(Var::Tuple(Rc::new(TupleVar { items, class, origin: Some((obj.clone(), source)) })))
+    }
+
+    fn list_items(&mut self, obj: &Obj, source: SourceId, len: usize) -> R<im::Vector<Var>> {
+        if len > MAX_CONTAINER {
+            return Err(Stop::unsupported(format!("a list of {len} items from outside the compiled function")));
+        }
+        let b = obj.bind(self.py);
+        let items: Vec<Obj> = match b.cast::<PyList>() {
+            Ok(l) => l.iter().map(Bound::unbind).collect(),
+            Err(_) => b.try_iter()?.map(|i| i.map(Bound::unbind)).collect::<PyResult<_>>()?,
+        };
+        Ok(items
+            .into_iter()
+            .enumerate()
+            .map(|(i, item)| {
+                let s = self.source(Source::ListItem { base: source, index: i as u32 });
+                self.lazy(item, s)
+            })
+            .collect())
+    }
+
+    fn build_list(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let b = obj.bind(self.py);
+        self.guard_type(b, source);
+        let len = b.len()?;
+        self.guard(source, GuardKind::SequenceLength { len });
+        let items = self.list_items(obj, source, len)?;
+        let body = if b.cast::<PyList>().is_ok() {
+            Body::List(items)
+        } else {
+            let maxlen: Option<usize> = b.getattr("maxlen")?.extract()?;
+            Body::Deque(items, maxlen)
+        };
+        let state = ObjState::existing(b.get_type().into_any().unbind(), body, obj.clone(), source);
+        Ok(Var::Obj(self.st.effects.add(state)))
+    }
+
+    fn tracked_items(&mut self, obj: &Obj, source: SourceId) -> R<OrderedMap> {
+        let b = obj.bind(self.py);
+        let d = b.cast::<PyDict>().map_err(PyErr::from)?;
+        if d.len() > MAX_CONTAINER {
+            return Err(Stop::unsupported(format!("a dict of {} items from outside the compiled function", d.len())));
+        }
+        let mut map = OrderedMap::default();
+        let mut keys = Vec::with_capacity(d.len());
+        for (i, (k, v)) in dict_items(d).into_iter().enumerate() {
+            let key_val = match const_val(k.bind(self.py)) {
+                Some(c) => c,
+                None => ConstVal::Obj(self.pin(&k, true)),
+            };
+            let key_source = self.source(Source::DictKeyAt { base: source, index: i as u32 });
+            let key_var = match &key_val {
+                ConstVal::Obj(_) => self.build(&k, key_source)?,
+                _ => self.key_constant(&k)?,
+            };
+            let value_source = self.source(Source::DictItem { base: source, key: key_val.clone() });
+            let value = self.lazy(v, value_source);
+            let key = self.key(&key_var)?;
+            map.insert(key, key_var, value);
+            keys.push(key_val);
+        }
+        self.guard(source, GuardKind::DictKeys { keys: Arc::from(keys) });
+        Ok(map)
+    }
+
+    /// A key whose value the container's own guard pins down.
+    fn key_constant(&mut self, k: &Obj) -> R<Var> {
+        self.from_const(k.bind(self.py).clone())
+    }
+
+    fn build_dict(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let b = obj.bind(self.py);
+        self.guard_type(b, source);
+        let body = Body::Dict(self.tracked_items(obj, source)?);
+        let mut state = ObjState::existing(b.get_type().into_any().unbind(), body, obj.clone(), source);
+        if let Ok(factory) = b.getattr("default_factory") {
+            let s = self.source(Source::Attr { base: source, name: "default_factory".into() });
+            let v = self.lazy(factory.unbind(), s);
+            state.seen.insert("default_factory".into(), Some(v));
+        }
+        Ok(Var::Obj(self.st.effects.add(state)))
+    }
+
+    fn existing_set(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let b = obj.bind(self.py);
+        self.guard_type(b, source);
+        let len = b.len()?;
+        if len > MAX_CONTAINER {
+            return Err(Stop::unsupported(format!("a set of {len} items from outside the compiled function")));
+        }
+        self.guard(source, GuardKind::SequenceLength { len });
+        let frozen = b.get_type().is(self.known.frozenset.bind(self.py));
+        let mut map = OrderedMap::default();
+        let none = self.none();
+        for item in b.try_iter()? {
+            let item = item?.unbind();
+            let (key, var) = match const_val(item.bind(self.py)) {
+                Some(c) => (c, self.key_constant(&item)?),
+                None => {
+                    let r = self.pin(&item, true);
+                    (ConstVal::Obj(r), Var::py(item.clone()))
+                }
+            };
+            self.guard(source, GuardKind::SetContains { key, present: true });
+            map.insert(self.key(&var)?, var, none.clone());
+        }
+        if frozen {
+            return Ok(Var::Const(obj.clone()));
+        }
+        let state = ObjState::existing(b.get_type().into_any().unbind(), Body::Set(map), obj.clone(), source);
+        Ok(Var::Obj(self.st.effects.add(state)))
+    }
+
+    fn build_range_or_slice(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let py = self.py;
+        let b = obj.bind(py);
+        self.guard_type(b, source);
+        let mut parts = Vec::with_capacity(3);
+        for name in ["start", "stop", "step"] {
+            let s = self.source(Source::Attr { base: source, name: name.into() });
+            parts.push(self.build(&b.getattr(name)?.unbind(), s)?);
+        }
+        if b.get_type().is(self.known.range.bind(py)) {
+            return Ok(Var::Const(obj.clone()));
+        }
+        let [a, b, c]: [Var; 3] = parts.try_into().map_err(|_| Stop::Internal("slice parts".into()))?;
+        Ok(Var::Slice(Rc::new([a, b, c])))
+    }
+
+    /// A function reached from an argument or a closure is usually made anew for each call: only
+    /// its code is guarded. Any other is guarded by identity.
+    fn build_function(&mut self, obj: &Obj, source: SourceId) -> Var {
+        let root = self.sources.root(source);
+        if self.sources.get(root).is_frame_root() && !self.is_module_level(obj) {
+            let code = obj.bind(self.py).getattr("__code__").map(Bound::unbind);
+            if let Ok(code) = code {
+                let code = self.pin(&code, false);
+                self.guard(source, GuardKind::ClosureMatch { code });
+            }
+        } else {
+            let f = self.pin(obj, true);
+            self.guard(source, GuardKind::FunctionMatch { obj: f });
+        }
+        Var::Py(Rc::new(PyVar { obj: obj.clone(), source: Some(source) }))
+    }
+
+    fn is_module_level(&self, obj: &Obj) -> bool {
+        let b = obj.bind(self.py);
+        b.getattr("__qualname__").and_then(|q| q.extract::<String>()).is_ok_and(|q| !q.contains("<locals>"))
+            && b.getattr("__closure__").is_ok_and(|c| c.is_none())
+    }
+
+    fn build_method(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let b = obj.bind(self.py);
+        self.guard_type(b, source);
+        let func_source = self.source(Source::Attr { base: source, name: "__func__".into() });
+        let self_source = self.source(Source::Attr { base: source, name: "__self__".into() });
+        let func = self.build(&b.getattr("__func__")?.unbind(), func_source)?;
+        let receiver = self.build(&b.getattr("__self__")?.unbind(), self_source)?;
+        Ok(Var::Method(Rc::new(MethodVar { func, receiver })))
+    }
+
+    /// A C function: by identity, or where it is bound to a mutable object, by that object.
+    fn build_builtin(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let py = self.py;
+        let b = obj.bind(py);
+        if let Ok(receiver) = b.getattr("__self__")
+            && !receiver.is_none()
+            && !receiver.get_type().is(self.known.module_type.bind(py))
+            && !receiver.is_instance_of::<PyType>()
+        {
+            self.guard_type(b, source);
+            let name: String = b.getattr("__name__")?.extract()?;
+            let name_source = self.source(Source::Attr { base: source, name: "__name__".into() });
+            self.guard(name_source, GuardKind::EqualsMatch { value: ConstVal::str(&name) });
+            let self_source = self.source(Source::Attr { base: source, name: "__self__".into() });
+            let receiver = self.build(&receiver.unbind(), self_source)?;
+            return Ok(Var::BuiltinMethod(Rc::new((receiver, Arc::from(name)))));
+        }
+        let r = self.pin(obj, false);
+        self.guard(source, GuardKind::IdMatch { obj: r });
+        Ok(Var::Py(Rc::new(PyVar { obj: obj.clone(), source: Some(source) })))
+    }
+
+    fn build_cell(&mut self, obj: &Obj, source: SourceId) -> Var {
+        let b = obj.bind(self.py);
+        let contents = b.getattr("cell_contents").ok().map(|c| {
+            let s = self.source(Source::CellContents { base: source });
+            self.lazy(c.unbind(), s)
+        });
+        let class = self.known.cell.clone();
+        Var::Obj(self.st.effects.add(ObjState::existing(class, Body::Cell(contents), obj.clone(), source)))
+    }
+
+    /// Objects that are used by identity and never looked into beyond C-level attributes.
+    fn is_identity_type(&self, b: &Bound<'_, PyAny>) -> bool {
+        let py = self.py;
+        let ty = b.get_type();
+        let k = &self.known;
+        let fixed = [
+            &k.method_descriptor,
+            &k.wrapper_descriptor,
+            &k.classmethod_descriptor,
+            &k.getset_descriptor,
+            &k.member_descriptor,
+            &k.property,
+            &k.classmethod,
+            &k.staticmethod,
+            &k.code,
+            &k.mappingproxy,
+        ];
+        fixed.iter().any(|t| ty.is(t.bind(py)))
+            || b.is_instance(k.enum_.bind(py)).unwrap_or(false)
+            || ty.module().is_ok_and(|m| {
+                m.to_cow().is_ok_and(|m| {
+                    (&*m == "typing" || &*m == "torch._ops" || &*m == "functools" || &*m == "operator")
+                        && !ty.is(k.partial.bind(py))
+                })
+            })
+    }
+}
+
+/// Whether an object's class is what `collections.namedtuple`, `typing.NamedTuple` or a C struct
+/// sequence makes.
+pub fn is_namedtuple(b: &Bound<'_, PyAny>) -> bool {
+    b.cast::<PyTuple>().is_ok()
+        && (b.get_type().hasattr("_fields").unwrap_or(false) || b.get_type().hasattr("n_sequence_fields").unwrap_or(false))
+}
+
+fn is_builtin_iterator(b: &Bound<'_, PyAny>) -> bool {
+    let ty = b.get_type();
+    let heap = ty.module().is_ok_and(|m| m.to_cow().is_ok_and(|m| &*m != "builtins" && &*m != "itertools"));
+    !heap && ty.hasattr("__next__").unwrap_or(false) && ty.name().is_ok_and(|n| n != "generator" && n != "coroutine")
+}

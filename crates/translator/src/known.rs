@@ -1,0 +1,124 @@
+//! Python objects that rules compare with or build from, looked up once.
+
+use pyo3::prelude::*;
+use rustc_hash::FxHashSet;
+use variables::Obj;
+
+macro_rules! known {
+    ($($(#[$doc:meta])* $field:ident = $module:literal . $name:literal),* $(,)?) => {
+        /// Well-known objects of Python and torch.
+        #[allow(missing_docs)]
+        pub struct Known {
+            $($(#[$doc])* pub $field: Obj,)*
+            const_types: FxHashSet<usize>,
+            /// classes of tensors that are tracked
+            pub tensor_types: FxHashSet<usize>,
+        }
+
+        impl Known {
+            /// Looks everything up; torch has to be imported already or is imported now.
+            ///
+            /// # Errors
+            /// Whatever a missing name raises: an unsupported torch or Python.
+            pub fn new(py: Python<'_>) -> PyResult<Known> {
+                $(let $field = dotted(&py.import($module)?.into_any(), $name)?.unbind();)*
+                let mut known = Known { $($field,)* const_types: FxHashSet::default(), tensor_types: FxHashSet::default() };
+                known.collect_types(py)?;
+                Ok(known)
+            }
+        }
+    };
+}
+
+known! {
+    builtins = "builtins"."",
+    object = "builtins"."object",
+    type_ = "builtins"."type",
+    list = "builtins"."list",
+    tuple = "builtins"."tuple",
+    dict = "builtins"."dict",
+    set = "builtins"."set",
+    frozenset = "builtins"."frozenset",
+    slice = "builtins"."slice",
+    int = "builtins"."int",
+    float = "builtins"."float",
+    bool_ = "builtins"."bool",
+    str_ = "builtins"."str",
+    range = "builtins"."range",
+    super_ = "builtins"."super",
+    property = "builtins"."property",
+    classmethod = "builtins"."classmethod",
+    staticmethod = "builtins"."staticmethod",
+    zip = "builtins"."zip",
+    enumerate = "builtins"."enumerate",
+    map = "builtins"."map",
+    filter = "builtins"."filter",
+    iter = "builtins"."iter",
+    base_exception = "builtins"."BaseException",
+    stop_iteration = "builtins"."StopIteration",
+    attribute_error = "builtins"."AttributeError",
+    function = "types"."FunctionType",
+    method = "types"."MethodType",
+    builtin_function = "types"."BuiltinFunctionType",
+    method_descriptor = "types"."MethodDescriptorType",
+    wrapper_descriptor = "types"."WrapperDescriptorType",
+    method_wrapper = "types"."MethodWrapperType",
+    classmethod_descriptor = "types"."ClassMethodDescriptorType",
+    getset_descriptor = "types"."GetSetDescriptorType",
+    member_descriptor = "types"."MemberDescriptorType",
+    module_type = "types"."ModuleType",
+    cell = "types"."CellType",
+    code = "types"."CodeType",
+    generator = "types"."GeneratorType",
+    mappingproxy = "types"."MappingProxyType",
+    ordered_dict = "collections"."OrderedDict",
+    defaultdict = "collections"."defaultdict",
+    deque = "collections"."deque",
+    partial = "functools"."partial",
+    enum_ = "enum"."Enum",
+    sys_modules = "sys"."modules",
+    operator = "operator"."",
+    torch = "torch"."",
+    torch_c = "torch._C"."",
+    variable_functions = "torch._C"."_VariableFunctionsClass",
+    tensor = "torch"."Tensor",
+    tensor_base = "torch._C"."TensorBase",
+    parameter = "torch.nn"."Parameter",
+    buffer = "torch.nn"."Buffer",
+    size = "torch"."Size",
+    dtype = "torch"."dtype",
+    device = "torch"."device",
+    layout = "torch"."layout",
+    memory_format = "torch"."memory_format",
+    module = "torch.nn"."Module",
+    module_getattr = "torch.nn"."Module.__getattr__",
+    module_setattr = "torch.nn"."Module.__setattr__",
+    module_call = "torch.nn"."Module.__call__",
+}
+
+impl Known {
+    fn collect_types(&mut self, py: Python<'_>) -> PyResult<()> {
+        let builtins = ["bool", "int", "float", "complex", "str", "bytes", "range", "frozenset"];
+        for (module, names) in [("builtins", &builtins[..]), ("types", &["NoneType", "EllipsisType", "NotImplementedType"][..])] {
+            for name in names {
+                self.const_types.insert(py.import(module)?.getattr(*name)?.as_ptr() as usize);
+            }
+        }
+        for o in [&self.dtype, &self.device, &self.layout, &self.memory_format] {
+            self.const_types.insert(o.as_ptr() as usize);
+        }
+        for o in [&self.tensor, &self.parameter, &self.buffer] {
+            self.tensor_types.insert(o.as_ptr() as usize);
+        }
+        Ok(())
+    }
+
+    /// Whether values of this exact class are [`variables::Var::Const`].
+    pub fn is_const_type(&self, class: &Bound<'_, PyAny>) -> bool {
+        self.const_types.contains(&(class.as_ptr() as usize))
+    }
+}
+
+fn dotted<'py>(module: &Bound<'py, PyAny>, path: &str) -> PyResult<Bound<'py, PyAny>> {
+    path.split('.').filter(|p| !p.is_empty()).try_fold(module.clone(), |o, p| o.getattr(p))
+}

@@ -1,0 +1,428 @@
+//! New containers and instances: made empty and filled, or in one go.
+//!
+//! Invariant: no `__init__`, `__setattr__` or `__setitem__` of the user's runs; what they did is in
+//! the object's tracked state.
+
+use bytecode::op::Op;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Var};
+
+use super::r#gen::{Gen, Ident};
+use crate::raw::type_lookup;
+use crate::stop::{R, Stop};
+
+/// Displays longer than this are built piece by piece, to keep the stack small.
+const MAX_DISPLAY: usize = 64;
+
+/// How an attribute is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttrStore {
+    /// `STORE_ATTR`
+    Plain,
+    /// `object.__setattr__`
+    Object,
+    /// into the instance dict
+    Dict,
+}
+
+impl Gen<'_, '_> {
+    /// `-- obj` for a new object.
+    pub(super) fn object(&mut self, id: ObjId) -> R<()> {
+        let known = self.tx.known.clone();
+        let ObjState { class, body, .. } = self.tx.obj(id).clone();
+        match &body {
+            Body::List(items) if class.is(&known.list) => {
+                let items: Vec<Var> = items.iter().cloned().collect();
+                self.list_of(&items)
+            }
+            Body::Dict(map) if class.is(&known.dict) => self.dict_of(map),
+            Body::Set(map) if class.is(&known.set) => {
+                let keys: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
+                self.set_of(&keys)
+            }
+            Body::Set(map) => {
+                let keys: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
+                if class.is(&known.frozenset) {
+                    self.asm.callee(&class);
+                    self.list_of(&keys)?;
+                    self.asm.call(1);
+                    return Ok(());
+                }
+                self.via_fill(id)
+            }
+            Body::Cell(content) => {
+                self.asm.callee(&known.cell);
+                if let Some(v) = content {
+                    self.value(v)?;
+                }
+                self.asm.call(content.is_some().into());
+                Ok(())
+            }
+            Body::Iter(body) => self.iterator(&class, body),
+            Body::DictView(dict, view) => {
+                let name = super::iterators::view_name(*view);
+                let base = self.dict_base(&self.tx.obj(*dict).class.clone());
+                let method = base.bind(self.tx.py).getattr(name)?.unbind();
+                self.asm.callee(&method);
+                self.value(&Var::Obj(*dict))?;
+                self.asm.call(1);
+                Ok(())
+            }
+            Body::Generator(_) => Err(self.cannot("a generator that has started")),
+            _ => self.via_fill(id),
+        }
+    }
+
+    fn via_fill(&mut self, id: ObjId) -> R<()> {
+        self.empty(id)?;
+        if self.needs_fill(id) {
+            self.keep(Ident::Obj(id));
+            self.fill(id)?;
+        }
+        Ok(())
+    }
+
+    fn needs_fill(&self, id: ObjId) -> bool {
+        let s = self.tx.obj(id);
+        let attrs = s.attr_order.iter().any(|n| !self.is_constructor_attr(s, n) && s.attrs.get(n).is_some_and(Option::is_some));
+        attrs
+            || match &s.body {
+                Body::List(l) | Body::Deque(l, _) => !l.is_empty(),
+                Body::Dict(d) | Body::Set(d) => !d.is_empty(),
+                Body::Cell(c) => c.is_some(),
+                _ => false,
+            }
+    }
+
+    /// Attributes that making the object sets already.
+    fn is_constructor_attr(&self, s: &ObjState, name: &str) -> bool {
+        (name == "args" && self.is_subclass(&s.class, &self.tx.known.base_exception))
+            || (name == "default_factory" && s.class.is(&self.tx.known.defaultdict))
+    }
+
+    /// `-- list`
+    pub(super) fn list_of(&mut self, items: &[Var]) -> R<()> {
+        if items.len() <= MAX_DISPLAY {
+            for i in items {
+                self.value(i)?;
+            }
+            self.asm.op(Op::BuildList(items.len() as u32));
+            return Ok(());
+        }
+        self.asm.op(Op::BuildList(0));
+        for i in items {
+            self.value(i)?;
+            self.asm.op(Op::ListAppend(1));
+        }
+        Ok(())
+    }
+
+    /// `-- set`
+    pub(super) fn set_of(&mut self, keys: &[Var]) -> R<()> {
+        self.asm.op(Op::BuildSet(0));
+        for k in keys {
+            self.value(k)?;
+            self.asm.op(Op::SetAdd(1));
+        }
+        Ok(())
+    }
+
+    /// `-- dict`
+    pub(super) fn dict_of(&mut self, map: &OrderedMap) -> R<()> {
+        if map.len() <= MAX_DISPLAY / 2 {
+            for (k, v) in map.iter() {
+                self.value(k)?;
+                self.value(v)?;
+            }
+            self.asm.op(Op::BuildMap(map.len() as u32));
+            return Ok(());
+        }
+        self.asm.op(Op::BuildMap(0));
+        for (k, v) in map.iter() {
+            self.value(k)?;
+            self.value(v)?;
+            self.asm.op(Op::MapAdd(1));
+        }
+        Ok(())
+    }
+
+    /// The builtin dict class whose methods act on the storage of a dict of this class.
+    pub(super) fn dict_base(&self, class: &Obj) -> Obj {
+        let known = &self.tx.known;
+        if self.is_subclass(class, &known.ordered_dict) { known.ordered_dict.clone() } else { known.dict.clone() }
+    }
+
+    /// The first class in the MRO that is not made by Python code.
+    fn static_base(&self, class: &Obj) -> R<Obj> {
+        /// `Py_TPFLAGS_HEAPTYPE`
+        const HEAP: u64 = 1 << 9;
+        let py = self.tx.py;
+        for c in class.bind(py).cast::<PyType>().map_err(PyErr::from)?.mro().iter() {
+            let flags: u64 = c.getattr("__flags__")?.extract()?;
+            if flags & HEAP == 0 {
+                return Ok(c.unbind());
+            }
+        }
+        Err(Stop::Internal("a class without a static base".into()))
+    }
+
+    /// `-- obj`, made without attributes and contents.
+    pub(super) fn empty(&mut self, id: ObjId) -> R<()> {
+        let py = self.tx.py;
+        let known = self.tx.known.clone();
+        let ObjState { class, body, .. } = self.tx.obj(id).clone();
+        match &body {
+            Body::List(_) if class.is(&known.list) => self.asm.op(Op::BuildList(0)),
+            Body::Dict(_) if class.is(&known.dict) => self.asm.op(Op::BuildMap(0)),
+            Body::Deque(_, maxlen) if class.is(&known.deque) => {
+                self.asm.callee(&class);
+                self.asm.op(Op::BuildList(0));
+                match maxlen {
+                    Some(n) => self.load_int(*n as i64)?,
+                    None => self.asm.load_const(&py.None()),
+                }
+                self.asm.call(2);
+            }
+            Body::Dict(_) if class.is(&known.defaultdict) => {
+                self.asm.callee(&class);
+                let s = self.tx.obj(id);
+                let factory = s.attrs.get("default_factory").or_else(|| s.seen.get("default_factory")).cloned().flatten();
+                match factory {
+                    Some(f) => self.value(&f)?,
+                    None => self.asm.load_const(&py.None()),
+                }
+                self.asm.call(1);
+            }
+            Body::Dict(_) if class.is(&known.ordered_dict) => {
+                self.asm.callee(&class);
+                self.asm.call(0);
+            }
+            Body::Cell(_) => {
+                self.asm.callee(&known.cell);
+                self.asm.call(0);
+            }
+            Body::Plain if self.is_subclass(&class, &known.base_exception) => self.exception(id, &class)?,
+            Body::Plain | Body::List(_) | Body::Dict(_) | Body::Set(_) => {
+                let base = if matches!(body, Body::Dict(_)) && !self.is_subclass(&class, &known.defaultdict) {
+                    self.dict_base(&class)
+                } else if matches!(body, Body::Dict(_)) {
+                    known.defaultdict.clone()
+                } else {
+                    self.static_base(&class)?
+                };
+                let fits = match &body {
+                    Body::Plain => base.is(&known.object),
+                    Body::List(_) => base.is(&known.list),
+                    Body::Set(_) => base.is(&known.set),
+                    _ => true,
+                };
+                if !fits {
+                    return Err(self.cannot(format!("an instance of {}", self.tx.class_name(&class))));
+                }
+                let new = base.bind(py).getattr("__new__")?.unbind();
+                self.asm.callee(&new);
+                self.load_obj(&class)?;
+                self.asm.call(1);
+            }
+            _ => return Err(self.cannot(format!("an instance of {}", self.tx.class_name(&class)))),
+        }
+        Ok(())
+    }
+
+    /// `-- exception` by the constructor of its static base.
+    fn exception(&mut self, id: ObjId, class: &Obj) -> R<()> {
+        let py = self.tx.py;
+        let args = match self.tx.obj(id).attrs.get("args") {
+            None | Some(None) => Vec::new(),
+            Some(Some(v)) => match self.tx.realize(&v.clone())? {
+                Var::Tuple(t) => t.items.clone(),
+                _ => return Err(self.cannot("an exception whose args are no tuple")),
+            },
+        };
+        let base = self.static_base(class)?;
+        if base.is(class) {
+            self.load_callable(class)?;
+            for a in &args {
+                self.value(a)?;
+            }
+            self.asm.call(args.len() as u32);
+            return Ok(());
+        }
+        let new = base.bind(py).getattr("__new__")?.unbind();
+        let init = base.bind(py).getattr("__init__")?.unbind();
+        let ident = Ident::Obj(id);
+        self.asm.callee(&new);
+        self.load_obj(class)?;
+        for a in &args {
+            self.value(a)?;
+        }
+        self.asm.call(args.len() as u32 + 1);
+        let tmp = self.asm.tmp("___tmp");
+        self.asm.store_fast(tmp);
+        self.asm.callee(&init);
+        self.asm.load_fast(tmp);
+        for a in &args {
+            self.value(a)?;
+        }
+        self.asm.call(args.len() as u32 + 1);
+        self.asm.op(Op::PopTop);
+        self.asm.load_fast(tmp);
+        self.memo.insert(ident, tmp);
+        Ok(())
+    }
+
+    /// Gives an object that was made empty, and is in a temporary, its contents and attributes.
+    pub(super) fn fill(&mut self, id: ObjId) -> R<()> {
+        let py = self.tx.py;
+        let known = self.tx.known.clone();
+        let local = self.memo[&Ident::Obj(id)];
+        let state = self.tx.obj(id).clone();
+        match &state.body {
+            Body::List(items) | Body::Deque(items, _) if !items.is_empty() => {
+                let base = if matches!(state.body, Body::List(_)) { &known.list } else { &known.deque };
+                let extend = base.bind(py).getattr("extend")?.unbind();
+                let items: Vec<Var> = items.iter().cloned().collect();
+                self.asm.callee(&extend);
+                self.asm.load_fast(local);
+                self.list_of(&items)?;
+                self.asm.call(2);
+                self.asm.op(Op::PopTop);
+            }
+            Body::Set(map) if !map.is_empty() => {
+                let update = known.set.bind(py).getattr("update")?.unbind();
+                let keys: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
+                self.asm.callee(&update);
+                self.asm.load_fast(local);
+                self.list_of(&keys)?;
+                self.asm.call(2);
+                self.asm.op(Op::PopTop);
+            }
+            Body::Dict(map) => {
+                let exact = [&known.dict, &known.ordered_dict, &known.defaultdict].iter().any(|c| c.is(&state.class));
+                let set = self.dict_base(&state.class).bind(py).getattr("__setitem__")?.unbind();
+                for (k, v) in map.iter() {
+                    if exact {
+                        self.value(v)?;
+                        self.asm.load_fast(local);
+                        self.value(k)?;
+                        self.asm.op(Op::StoreSubscr);
+                    } else {
+                        self.asm.callee(&set);
+                        self.asm.load_fast(local);
+                        self.value(k)?;
+                        self.value(v)?;
+                        self.asm.call(3);
+                        self.asm.op(Op::PopTop);
+                    }
+                }
+            }
+            Body::Cell(Some(v)) => {
+                self.value(v)?;
+                let n = self.asm.name_idx("cell_contents");
+                self.asm.load_fast(local);
+                self.asm.op(Op::StoreAttr(n));
+            }
+            _ => {}
+        }
+        for (name, value) in self.attrs_of(id) {
+            // A new object never had what was deleted.
+            let Some(value) = value else { continue };
+            if self.is_constructor_attr(&state, &name) {
+                continue;
+            }
+            self.set_attr(&state.class, &name, |g| g.value(&value), |g| {
+                g.asm.load_fast(local);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// How attributes of instances of a class are written without running the user's code.
+    pub(super) fn attr_store(&self, class: &Obj, name: &str) -> AttrStore {
+        let py = self.tx.py;
+        let Ok(class) = class.bind(py).cast::<PyType>() else { return AttrStore::Object };
+        let known = &self.tx.known;
+        if let Some(d) = type_lookup(class, name) {
+            let ty = d.bind(py).get_type();
+            let c_level = ty.is(known.member_descriptor.bind(py)) || ty.is(known.getset_descriptor.bind(py));
+            if !c_level && (type_lookup(&ty, "__set__").is_some() || type_lookup(&ty, "__delete__").is_some()) {
+                return AttrStore::Dict;
+            }
+        }
+        let generic = |slot: &str| type_lookup(class, slot).is_some_and(|s| s.bind(py).get_type().is(known.wrapper_descriptor.bind(py)));
+        if generic("__setattr__") && generic("__delattr__") { AttrStore::Plain } else { AttrStore::Object }
+    }
+
+    /// Writes an attribute; `value` and `obj` push the two.
+    pub(super) fn set_attr(
+        &mut self,
+        class: &Obj,
+        name: &str,
+        value: impl FnOnce(&mut Self) -> R<()>,
+        obj: impl FnOnce(&mut Self) -> R<()>,
+    ) -> R<()> {
+        let object = self.tx.known.object.clone();
+        let method = |g: &Self, n: &str| -> R<Obj> { Ok(object.bind(g.tx.py).getattr(n)?.unbind()) };
+        match self.attr_store(class, name) {
+            AttrStore::Plain => {
+                value(self)?;
+                obj(self)?;
+                let n = self.asm.name_idx(name);
+                self.asm.op(Op::StoreAttr(n));
+            }
+            AttrStore::Object => {
+                let set = method(self, "__setattr__")?;
+                self.asm.callee(&set);
+                obj(self)?;
+                self.load_str(name);
+                value(self)?;
+                self.asm.call(3);
+                self.asm.op(Op::PopTop);
+            }
+            AttrStore::Dict => {
+                let get = method(self, "__getattribute__")?;
+                value(self)?;
+                self.asm.callee(&get);
+                obj(self)?;
+                self.load_str("__dict__");
+                self.asm.call(2);
+                self.load_str(name);
+                self.asm.op(Op::StoreSubscr);
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes an attribute; `obj` pushes the object.
+    pub(super) fn delete_attr(&mut self, class: &Obj, name: &str, obj: impl FnOnce(&mut Self) -> R<()>) -> R<()> {
+        let object = self.tx.known.object.clone();
+        let py = self.tx.py;
+        match self.attr_store(class, name) {
+            AttrStore::Plain => {
+                obj(self)?;
+                let n = self.asm.name_idx(name);
+                self.asm.op(Op::DeleteAttr(n));
+            }
+            AttrStore::Object => {
+                let delete = object.bind(py).getattr("__delattr__")?.unbind();
+                self.asm.callee(&delete);
+                obj(self)?;
+                self.load_str(name);
+                self.asm.call(2);
+                self.asm.op(Op::PopTop);
+            }
+            AttrStore::Dict => {
+                let get = object.bind(py).getattr("__getattribute__")?.unbind();
+                self.asm.callee(&get);
+                obj(self)?;
+                self.load_str("__dict__");
+                self.asm.call(2);
+                self.load_str(name);
+                self.asm.op(Op::DeleteSubscr);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+//! Raw reads of Python objects: what no safe API gives without running user code.
+//!
+//! Invariant: nothing here calls back into Python code.
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyType};
+use variables::Obj;
+
+unsafe extern "C" {
+    /// Borrowed reference to what the MRO of a type holds for a name, without binding.
+    fn _PyType_Lookup(ty: *mut ffi::PyTypeObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject;
+}
+
+/// What the MRO of a class holds for a name; no descriptor is bound (CPython's `_PyType_Lookup`).
+pub fn type_lookup(class: &Bound<'_, PyType>, name: &str) -> Option<Obj> {
+    let py = class.py();
+    let name = PyString::intern(py, name);
+    // SAFETY: both pointers are live for the call; the result is borrowed and owned at once; no
+    // exception is left set for a str name.
+    unsafe {
+        let found = _PyType_Lookup(class.as_type_ptr(), name.as_ptr());
+        Bound::from_borrowed_ptr_or_opt(py, found).map(Bound::unbind)
+    }
+}
+
+/// As [`type_lookup`], in the part of `class`'s MRO behind `after`.
+pub fn type_lookup_after(class: &Bound<'_, PyType>, after: &Bound<'_, PyAny>, name: &str) -> Option<(Obj, Obj)> {
+    let mut seen = false;
+    for c in class.mro().iter() {
+        if seen && let Ok(found) = c.getattr("__dict__").and_then(|d| d.get_item(name)) {
+            return Some((found.unbind(), c.unbind()));
+        }
+        seen |= c.is(after);
+    }
+    None
+}
+
+/// The instance dict of an object, if its class gives it one.
+pub fn instance_dict<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
+    // SAFETY: the object is live; the new reference (or the error) is taken over.
+    unsafe {
+        let d = ffi::PyObject_GenericGetDict(obj.as_ptr(), std::ptr::null_mut());
+        if d.is_null() {
+            ffi::PyErr_Clear();
+            return None;
+        }
+        Bound::from_owned_ptr(obj.py(), d).cast_into::<PyDict>().ok()
+    }
+}
+
+/// The items of a dict or a subclass of it, without running an overridden method.
+pub fn dict_items(d: &Bound<'_, PyDict>) -> Vec<(Obj, Obj)> {
+    let mut out = Vec::with_capacity(d.len());
+    let (mut pos, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: `d` is a live dict that nothing changes during the loop; borrowed references are
+    // turned into owned ones at once.
+    unsafe {
+        while ffi::PyDict_Next(d.as_ptr(), &mut pos, &mut key, &mut value) != 0 {
+            let own = |p| Bound::from_borrowed_ptr(d.py(), p).unbind();
+            out.push((own(key), own(value)));
+        }
+    }
+    out
+}
+
+/// An item of a dict or subclass by string key, raw.
+pub fn dict_get<'py>(d: &Bound<'py, PyDict>, key: &str) -> Option<Bound<'py, PyAny>> {
+    let key = PyString::intern(d.py(), key);
+    // SAFETY: both pointers are live; a str key runs no user code; the borrowed result is owned
+    // at once.
+    unsafe {
+        let v = ffi::PyDict_GetItemWithError(d.as_ptr(), key.as_ptr());
+        Bound::from_borrowed_ptr_or_opt(d.py(), v)
+    }
+}

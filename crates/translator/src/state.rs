@@ -1,0 +1,72 @@
+//! The symbolic state: everything that a graph break has to put back.
+
+use std::rc::Rc;
+
+use guards::SourceId;
+use variables::{Effects, Obj, Var};
+
+use crate::code::CodeInfo;
+
+/// What happens to the value that an inlined frame returns.
+#[derive(Clone, Debug)]
+pub enum OnReturn {
+    /// push it on the caller's stack
+    Push,
+    /// `__init__`: must be `None`; push the instance instead
+    PushInstance(Var),
+    /// ignore it and push nothing (`__setattr__`, `__setitem__` and the like)
+    Discard,
+    /// `__bool__`-like conversions that finish by name; see `Tx::finish_return`
+    ToBool,
+    /// end of a nested run: hand it to the Rust caller
+    Nested,
+    /// the translated frame itself
+    Root,
+}
+
+/// Module globals that a frame runs in.
+#[derive(Clone, Debug)]
+pub struct Globals {
+    /// the dict
+    pub dict: Obj,
+    /// how to reach the dict; `None` for the root frame's own globals
+    pub source: Option<SourceId>,
+}
+
+/// One interpreted frame. A clone is O(1).
+#[derive(Clone)]
+pub struct Frame {
+    /// its code
+    pub code: Rc<CodeInfo>,
+    /// index of the next instruction; during a step, of the current one until it completes
+    pub ip: usize,
+    /// operand stack, top last
+    pub stack: im::Vector<Var>,
+    /// locals, cells, free variables; `None`: unbound. Cell slots hold a cell object
+    pub locals: im::Vector<Option<Var>>,
+    /// globals
+    pub globals: Globals,
+    /// cells of the closure, for `COPY_FREE_VARS`
+    pub closure: Rc<Vec<Var>>,
+    /// what becomes of its result
+    pub on_return: OnReturn,
+    /// exceptions being handled, innermost last (`sys.exc_info`)
+    pub handling: im::Vector<Var>,
+    /// the generator object whose frame this is
+    pub generator: Option<variables::ObjId>,
+    /// the caller, positioned at its call instruction
+    pub parent: Option<Rc<Frame>>,
+    /// 0 for the root
+    pub depth: u32,
+}
+
+/// The whole of it. A clone is O(1).
+#[derive(Clone)]
+pub struct State {
+    /// the innermost frame
+    pub frame: Frame,
+    /// what was changed
+    pub effects: Effects,
+    /// temporaries for global state changed by the program: grad mode now
+    pub grad_enabled: bool,
+}

@@ -1,0 +1,60 @@
+//! Why translation of an instruction stopped.
+
+use pyo3::prelude::*;
+use variables::Var;
+
+/// A graph break: what could not be captured, said so that the user can act on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BreakReason {
+    /// one line: what happened
+    pub reason: String,
+    /// why that is not captured
+    pub explanation: String,
+    /// what the user can do
+    pub hints: Vec<String>,
+    /// for developers: the values involved
+    pub context: String,
+}
+
+/// The ways in which an instruction does not complete.
+#[derive(Debug)]
+pub enum Stop {
+    /// the graph breaks here
+    Break(Box<BreakReason>),
+    /// the program raises this exception (a tracked instance of an exception class)
+    Raise(Var),
+    /// a defect of Ferrodyn: treated as a break, logged
+    Internal(String),
+}
+
+/// Result of a translation step.
+pub type R<T> = Result<T, Stop>;
+
+impl From<PyErr> for Stop {
+    fn from(e: PyErr) -> Stop {
+        Stop::Internal(format!("unexpected Python error while translating: {e}"))
+    }
+}
+
+impl Stop {
+    /// A break with a reason, an explanation and one hint.
+    pub fn brk(reason: impl Into<String>, explanation: impl Into<String>, hint: impl Into<String>) -> Stop {
+        Stop::Break(Box::new(BreakReason {
+            reason: reason.into(),
+            explanation: explanation.into(),
+            hints: vec![hint.into()],
+            context: String::new(),
+        }))
+    }
+
+    /// A break for something that the translator has no rule for yet.
+    pub fn unsupported(what: impl Into<String>) -> Stop {
+        let what = what.into();
+        Stop::Break(Box::new(BreakReason {
+            explanation: format!("Ferrodyn has no rule for: {what}."),
+            reason: format!("Unsupported: {what}"),
+            hints: vec!["Move it out of the compiled function, or mark the callee with `ferrodyn.disable`.".into()],
+            context: String::new(),
+        }))
+    }
+}

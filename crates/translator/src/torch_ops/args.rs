@@ -1,0 +1,227 @@
+//! Values as arguments of graph nodes, and as arguments of metadata rules.
+
+use std::rc::Rc;
+
+use fx_graph::Arg;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString};
+use tensor_meta::{DType, Device, MemoryFormat, TensorMeta, Value};
+use variables::{Body, Var};
+
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Tx};
+
+/// An owned form of [`Value`], which borrows.
+#[derive(Debug, Clone)]
+pub enum MetaArg {
+    /// tensor
+    Tensor(Rc<TensorMeta>),
+    /// int
+    Int(i64),
+    /// float
+    Float(f64),
+    /// bool
+    Bool(bool),
+    /// complex
+    Complex(f64, f64),
+    /// `None`
+    None,
+    /// str
+    Str(String),
+    /// dtype
+    DType(DType),
+    /// device
+    Device(Device),
+    /// memory format
+    MemoryFormat(MemoryFormat),
+    /// list
+    List(Vec<MetaArg>),
+    /// tuple
+    Tuple(Vec<MetaArg>),
+    /// slice
+    Slice(Box<[MetaArg; 3]>),
+    /// `...`
+    Ellipsis,
+    /// anything else
+    Unknown,
+}
+
+impl MetaArg {
+    /// The borrowing form.
+    pub fn value(&self) -> Value<'_> {
+        match self {
+            MetaArg::Tensor(t) => Value::Tensor(t),
+            MetaArg::Int(i) => Value::Int(*i),
+            MetaArg::Float(f) => Value::Float(*f),
+            MetaArg::Bool(b) => Value::Bool(*b),
+            MetaArg::Complex(a, b) => Value::Complex(*a, *b),
+            MetaArg::None => Value::None,
+            MetaArg::Str(s) => Value::Str(s),
+            MetaArg::DType(d) => Value::DType(*d),
+            MetaArg::Device(d) => Value::Device(*d),
+            MetaArg::MemoryFormat(m) => Value::MemoryFormat(*m),
+            MetaArg::List(v) => Value::List(v.iter().map(MetaArg::value).collect()),
+            MetaArg::Tuple(v) => Value::Tuple(v.iter().map(MetaArg::value).collect()),
+            MetaArg::Slice(s) => Value::slice(s[0].value(), s[1].value(), s[2].value()),
+            MetaArg::Ellipsis => Value::Ellipsis,
+            MetaArg::Unknown => Value::Unknown,
+        }
+    }
+}
+
+/// Arguments of a node in both forms.
+#[derive(Debug, Default)]
+pub struct NodeArgs {
+    /// for the graph
+    pub pos: Vec<Arg>,
+    /// for the graph
+    pub kw: fx_graph::Kwargs,
+    /// for the metadata rule
+    pub meta_pos: Vec<MetaArg>,
+    /// for the metadata rule
+    pub meta_kw: Vec<(std::sync::Arc<str>, MetaArg)>,
+}
+
+impl<'py> Tx<'py> {
+    /// Both forms of a call's arguments.
+    ///
+    /// # Errors
+    /// A break for values that a graph can't hold.
+    pub fn node_args(&mut self, args: &Args) -> R<NodeArgs> {
+        let mut out = NodeArgs::default();
+        for v in &args.pos {
+            let (a, m) = self.node_arg(v)?;
+            out.pos.push(a);
+            out.meta_pos.push(m);
+        }
+        for (n, v) in &args.kw {
+            let (a, m) = self.node_arg(v)?;
+            out.kw.push((n.clone(), a));
+            out.meta_kw.push((n.clone(), m));
+        }
+        Ok(out)
+    }
+
+    /// Both forms of one argument.
+    ///
+    /// # Errors
+    /// A break for values that a graph can't hold.
+    pub fn node_arg(&mut self, var: &Var) -> R<(Arg, MetaArg)> {
+        let var = self.realize(var)?;
+        Ok(match &var {
+            Var::Tensor(t) => (Arg::Node(t.node), MetaArg::Tensor(self.st.effects.meta(t).clone())),
+            Var::Const(o) => self.const_arg(o.bind(self.py)),
+            Var::Tuple(t) if t.class.is_none() || t.class.as_ref().is_some_and(|c| c.is(&self.known.size)) => {
+                let (a, m) = self.node_arg_list(&t.items)?;
+                (Arg::Tuple(a), MetaArg::Tuple(m))
+            }
+            Var::Slice(s) => {
+                let (a, m) = self.node_arg_list(&s[..])?;
+                let [a0, a1, a2]: [Arg; 3] = a.try_into().map_err(|_| Stop::Internal("slice".into()))?;
+                let m: [MetaArg; 3] = m.try_into().map_err(|_| Stop::Internal("slice".into()))?;
+                (Arg::slice(a0, a1, a2), MetaArg::Slice(Box::new(m)))
+            }
+            Var::Obj(id) => match self.obj(*id).body.clone() {
+                Body::List(items) if self.obj(*id).class.is(&self.known.list) => {
+                    let items: Vec<Var> = items.into_iter().collect();
+                    let (a, m) = self.node_arg_list(&items)?;
+                    (Arg::List(a), MetaArg::List(m))
+                }
+                Body::Dict(map) if self.obj(*id).class.is(&self.known.dict) => {
+                    let mut items = Vec::new();
+                    for (k, v) in map.iter() {
+                        items.push((self.node_arg(k)?.0, self.node_arg(v)?.0));
+                    }
+                    (Arg::Dict(items), MetaArg::Unknown)
+                }
+                _ => return Err(self.no_graph_argument(&var)),
+            },
+            Var::Py(p) => {
+                let b = p.obj.bind(self.py).clone();
+                let meta = if b.is(self.known.float.bind(self.py)) {
+                    MetaArg::DType(DType::Float64)
+                } else if b.is(self.known.int.bind(self.py)) {
+                    MetaArg::DType(DType::Int64)
+                } else if b.is(self.known.bool_.bind(self.py)) {
+                    MetaArg::DType(DType::Bool)
+                } else if b.is_instance_of::<pyo3::types::PyType>() || b.get_type().is(self.known.function.bind(self.py)) {
+                    MetaArg::Unknown
+                } else {
+                    return Err(self.no_graph_argument(&var));
+                };
+                let handle = self.handle(&p.obj);
+                (Arg::Opaque { handle, repr: b.repr()?.to_string().into() }, meta)
+            }
+            _ => return Err(self.no_graph_argument(&var)),
+        })
+    }
+
+    fn no_graph_argument(&self, var: &Var) -> Stop {
+        Stop::brk(
+            format!("Argument that a graph can't hold: {}", self.describe(var)),
+            "A tensor operation was called with an object that is neither a tensor, a constant nor a container of these.",
+            "Pass tensors and plain Python values to tensor operations.",
+        )
+    }
+
+    fn node_arg_list(&mut self, items: &[Var]) -> R<(Vec<Arg>, Vec<MetaArg>)> {
+        let mut a = Vec::with_capacity(items.len());
+        let mut m = Vec::with_capacity(items.len());
+        for v in items {
+            let (x, y) = self.node_arg(v)?;
+            a.push(x);
+            m.push(y);
+        }
+        Ok((a, m))
+    }
+
+    fn const_arg(&mut self, b: &Bound<'py, PyAny>) -> (Arg, MetaArg) {
+        if b.is_none() {
+            return (Arg::None, MetaArg::None);
+        }
+        if let Ok(v) = b.cast_exact::<PyBool>() {
+            return (Arg::Bool(v.is_true()), MetaArg::Bool(v.is_true()));
+        }
+        if let Ok(v) = b.cast_exact::<PyInt>()
+            && let Ok(i) = v.extract::<i64>()
+        {
+            return (Arg::Int(i), MetaArg::Int(i));
+        }
+        if let Ok(v) = b.cast_exact::<PyFloat>() {
+            return (Arg::Float(v.value()), MetaArg::Float(v.value()));
+        }
+        if let Ok(v) = b.cast_exact::<PyString>()
+            && let Ok(s) = v.to_str()
+        {
+            return (Arg::Str(s.into()), MetaArg::Str(s.into()));
+        }
+        if b.is(b.py().Ellipsis()) {
+            return (Arg::Ellipsis, MetaArg::Ellipsis);
+        }
+        let meta = if let Ok(v) = b.cast_exact::<PyComplex>() {
+            MetaArg::Complex(v.real(), v.imag())
+        } else {
+            let ty = b.get_type();
+            let text = b.str().map_or_else(|_| String::new(), |s| s.to_string());
+            let known = &self.known;
+            if ty.is(known.dtype.bind(self.py)) {
+                DType::from_name(&text).map_or(MetaArg::Unknown, MetaArg::DType)
+            } else if ty.is(known.device.bind(self.py)) {
+                Device::parse(&text).map_or(MetaArg::Unknown, MetaArg::Device)
+            } else if ty.is(known.memory_format.bind(self.py)) {
+                match text.as_str() {
+                    "torch.contiguous_format" => MetaArg::MemoryFormat(MemoryFormat::Contiguous),
+                    "torch.preserve_format" => MetaArg::MemoryFormat(MemoryFormat::Preserve),
+                    "torch.channels_last" => MetaArg::MemoryFormat(MemoryFormat::ChannelsLast),
+                    "torch.channels_last_3d" => MetaArg::MemoryFormat(MemoryFormat::ChannelsLast3d),
+                    _ => MetaArg::Unknown,
+                }
+            } else {
+                MetaArg::Unknown
+            }
+        };
+        let handle = self.handle(&b.clone().unbind());
+        let repr = b.repr().map_or_else(|_| "?".to_string(), |r| r.to_string());
+        (Arg::Opaque { handle, repr: repr.into() }, meta)
+    }
+}

@@ -1,0 +1,253 @@
+//! Making a node, and the value that stands for its result.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fx_graph::{Arg, FnTarget, Kwargs, NodeId, SourceLine, SourceStack};
+use pyo3::prelude::*;
+use tensor_meta::{Alias, Ctx, DType, Inferred, RuleError, RuleId, SymInt, TensorMeta};
+use variables::{Obj, TensorVar, TupleVar, Var};
+
+use super::args::{MetaArg, NodeArgs};
+use super::table::fn_target;
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+/// What a node calls.
+pub enum Callee<'a> {
+    /// a function: the object, its path, its rule
+    Function(&'a Obj, &'a str, Option<RuleId>),
+    /// a method of the first argument
+    Method(&'a str),
+}
+
+impl<'py> Tx<'py> {
+    /// A `call_function` node for a Python callable.
+    ///
+    /// # Errors
+    /// A break where an argument can't be in a graph or the result can't be described.
+    pub fn graph_call(&mut self, f: &Obj, args: Args) -> R<Flow> {
+        let b = f.bind(self.py).clone();
+        let entry = self.functions.get(&b);
+        let (path, rule) = match &entry {
+            Some(e) => (e.path.to_string(), e.rule),
+            None => {
+                let path = crate::tx::qualified_name(&b);
+                let rule = tensor_meta::lookup_function(&path);
+                (path, rule)
+            }
+        };
+        if args.kw.iter().any(|(n, v)| &**n == "out" && !v.is_none(self.py)) {
+            return Err(Stop::unsupported(format!("{path} with out=")));
+        }
+        self.emit(&Callee::Function(f, &path, rule), &args).map(Flow::Value)
+    }
+
+    /// Infers the result first; makes a node only where the result is a tensor (or several).
+    ///
+    /// # Errors
+    /// As [`Tx::graph_call`].
+    pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
+        let node_args = self.node_args(args)?;
+        let inferred = self.infer(callee, &node_args)?;
+        if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
+            return self.query_result(&inferred);
+        }
+        let node = self.add_node(callee, node_args.pos, node_args.kw)?;
+        self.graph.set_impure(node, true);
+        self.wrap(node, inferred, args, 0)
+    }
+
+    /// Adds the node with the user's source lines.
+    fn add_node(&mut self, callee: &Callee<'_>, pos: Vec<Arg>, kw: Kwargs) -> R<NodeId> {
+        let node = match callee {
+            Callee::Function(f, path, _) => {
+                let target = self.target(f, path)?;
+                self.graph.call_function(target, pos, kw)
+            }
+            Callee::Method(name) => self.graph.call_method(*name, pos, kw),
+        };
+        let stack = self.source_stack();
+        self.graph.set_source(node, &stack);
+        Ok(node)
+    }
+
+    /// The (cached) target of a function.
+    pub fn target(&mut self, f: &Obj, path: &str) -> R<Arc<FnTarget>> {
+        let addr = f.as_ptr() as usize;
+        if let Some(t) = self.targets.get(&addr) {
+            return Ok(t.clone());
+        }
+        let handle = self.handle(f);
+        let target = Arc::new(fn_target(f.bind(self.py), handle, path)?);
+        self.targets.insert(addr, target.clone());
+        Ok(target)
+    }
+
+    fn source_stack(&self) -> SourceStack {
+        let mut lines = Vec::new();
+        let mut frame = Some(&self.st.frame);
+        while let Some(f) = frame {
+            if f.depth == 0 || !crate::call::is_library_file(&f.code.filename) {
+                lines.push(SourceLine {
+                    file: f.code.filename.clone(),
+                    line: f.code.line(f.ip),
+                    function: f.code.name.clone(),
+                });
+            }
+            frame = f.parent.as_deref();
+        }
+        lines.reverse();
+        SourceStack::from_outermost(lines)
+    }
+
+    /// Metadata of the result: by rule, else by FakeTensor.
+    fn infer(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> R<Inferred> {
+        let rule = match callee {
+            Callee::Function(_, _, rule) => *rule,
+            Callee::Method(name) => tensor_meta::lookup_method(name),
+        };
+        let result = match rule {
+            Some(rule) => {
+                let pos: Vec<_> = args.meta_pos.iter().map(MetaArg::value).collect();
+                let kw: Vec<(&str, _)> = args.meta_kw.iter().map(|(n, m)| (&**n, m.value())).collect();
+                let ctx = self.meta_ctx();
+                tensor_meta::infer(rule, &pos, &kw, &ctx)
+            }
+            None => Err(RuleError::NoRule),
+        };
+        match result {
+            Ok(inferred) => Ok(inferred),
+            Err(RuleError::WouldRaise { message }) => Err(Stop::brk(
+                format!("Tensor operation that raises: {message}"),
+                "Eager PyTorch raises for these arguments; the operation runs as plain Python so that it does.",
+                "Correct the shapes or types of the arguments.",
+            )),
+            Err(RuleError::NoRule | RuleError::Unsupported(_)) => self.infer_fake(callee, args),
+        }
+    }
+
+    /// The state that results depend on.
+    pub fn meta_ctx(&self) -> Ctx {
+        Ctx { grad_enabled: self.st.grad_enabled, ..self.ctx }
+    }
+
+    /// A value that is known while translating: a shape, a dtype, a number.
+    fn query_result(&mut self, inferred: &Inferred) -> R<Var> {
+        let py = self.py;
+        Ok(match inferred {
+            Inferred::Int(i) => self.sym_int(*i)?,
+            Inferred::Bool(b) => self.bool(*b),
+            Inferred::None => self.none(),
+            Inferred::Str(s) => self.str(s),
+            Inferred::DType(d) => self.dtype_var(*d)?,
+            Inferred::Device(d) => Var::Const(self.known.device.call1(py, (d.to_string(),))?),
+            Inferred::Size(dims) => {
+                let items = dims.iter().map(|d| self.sym_int(*d)).collect::<R<Vec<_>>>()?;
+                Var::Tuple(Rc::new(TupleVar { items, class: Some(self.known.size.clone()), origin: None }))
+            }
+            Inferred::Tuple(items) => {
+                let items = items.iter().map(|i| self.query_result(i)).collect::<R<Vec<_>>>()?;
+                Var::tuple(items)
+            }
+            Inferred::List(items) => {
+                let items = items.iter().map(|i| self.query_result(i)).collect::<R<Vec<_>>>()?;
+                self.new_list(items)
+            }
+            Inferred::NamedTuple { .. } | Inferred::Tensor(_) => {
+                return Err(Stop::Internal("a tensor is no query result".into()));
+            }
+        })
+    }
+
+    /// A size as a value.
+    ///
+    /// # Errors
+    /// A break for symbolic sizes.
+    pub fn sym_int(&self, i: SymInt) -> R<Var> {
+        match i.as_const() {
+            Some(i) => Ok(self.int(i)),
+            None => Err(Stop::unsupported("a symbolic size")),
+        }
+    }
+
+    /// A dtype as a value.
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] for a dtype that torch does not have.
+    pub fn dtype_var(&self, d: DType) -> R<Var> {
+        let name = d.name();
+        let attr = name.strip_prefix("torch.").unwrap_or(name);
+        Ok(Var::Const(self.known.torch.getattr(self.py, attr)?))
+    }
+
+    fn wrap(&mut self, node: NodeId, inferred: Inferred, args: &Args, depth: u32) -> R<Var> {
+        match inferred {
+            Inferred::Tensor(meta) => Ok(self.wrap_tensor(node, meta, args, depth)),
+            Inferred::Tuple(items) => {
+                let items = self.wrap_items(node, items, args, depth)?;
+                Ok(Var::tuple(items))
+            }
+            Inferred::List(items) => {
+                let items = self.wrap_items(node, items, args, depth)?;
+                Ok(self.new_list(items))
+            }
+            Inferred::NamedTuple { type_name, items } => {
+                let items = self.wrap_items(node, items, args, depth)?;
+                let class = self.known.torch.bind(self.py).getattr("return_types")?.getattr(type_name)?.unbind();
+                Ok(Var::Tuple(Rc::new(TupleVar { items, class: Some(class), origin: None })))
+            }
+            other => self.query_result(&other),
+        }
+    }
+
+    fn wrap_items(&mut self, node: NodeId, items: Vec<Inferred>, args: &Args, depth: u32) -> R<Vec<Var>> {
+        let getitem = self.known.operator.bind(self.py).getattr("getitem")?.unbind();
+        let mut out = Vec::with_capacity(items.len());
+        for (i, item) in items.into_iter().enumerate() {
+            if !has_tensor(&item) {
+                out.push(self.query_result(&item)?);
+                continue;
+            }
+            let part = self.add_node(
+                &Callee::Function(&getitem, "operator.getitem", None),
+                vec![Arg::Node(node), Arg::Int(i as i64)],
+                Kwargs::new(),
+            )?;
+            out.push(self.wrap(part, item, args, depth + 1)?);
+        }
+        Ok(out)
+    }
+
+    /// The value of a tensor result. Where the op gives back its very argument, that argument is
+    /// the value: identity stays as in eager.
+    fn wrap_tensor(&mut self, node: NodeId, mut meta: TensorMeta, args: &Args, depth: u32) -> Var {
+        if meta.alias == Alias::Identity && depth == 0 {
+            let first = args.pos.first().cloned().or_else(|| {
+                args.kw.iter().find(|(n, _)| matches!(&**n, "input" | "self" | "tensor")).map(|(_, v)| v.clone())
+            });
+            if let Some(Ok(v @ Var::Tensor(_))) = first.map(|v| self.realize(&v))
+                && let Var::Tensor(t) = &v
+            {
+                let (t_node, old) = (t.node, self.st.effects.meta(t).clone());
+                meta.alias = old.alias;
+                if *old != meta {
+                    self.st.effects.set_meta(t_node, Rc::new(meta));
+                }
+                return v;
+            }
+        }
+        let fresh = meta.alias != Alias::Identity;
+        let class = self.known.tensor.clone();
+        Var::Tensor(Rc::new(TensorVar { node, class, meta: Rc::new(meta), input: None, fresh }))
+    }
+}
+
+fn has_tensor(i: &Inferred) -> bool {
+    match i {
+        Inferred::Tensor(_) => true,
+        Inferred::Tuple(v) | Inferred::List(v) => v.iter().any(has_tensor),
+        Inferred::NamedTuple { items, .. } => items.iter().any(has_tensor),
+        _ => false,
+    }
+}

@@ -1,0 +1,169 @@
+//! The fallback where no rule knows an op: torch's FakeTensor propagation.
+//!
+//! Importing it costs about a second the first time; rules in `tensor-meta` make it rare.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
+use tensor_meta::{Alias, Inferred, SymInt, TensorMeta};
+use torch_abi::TorchAbi;
+use variables::Obj;
+
+use super::args::{MetaArg, NodeArgs};
+use super::emit::Callee;
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+
+impl<'py> Tx<'py> {
+    /// Runs the op on fake tensors.
+    ///
+    /// # Errors
+    /// A break for data-dependent results and for what FakeTensor rejects.
+    pub(crate) fn infer_fake(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> R<Inferred> {
+        self.fake_fallbacks += 1;
+        let what = match callee {
+            Callee::Function(_, path, _) => (*path).to_string(),
+            Callee::Method(name) => format!("Tensor.{name}"),
+        };
+        match self.run_fake(callee, args) {
+            Ok(v) => Ok(v),
+            Err(e) => Err(Stop::brk(
+                format!("Operation that can't be described without running it: {what}"),
+                format!("FakeTensor propagation of {what} failed: {e}"),
+                "Its result depends on data, or its arguments are wrong; call it outside the compiled function.",
+            )),
+        }
+    }
+
+    fn run_fake(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> PyResult<Inferred> {
+        let py = self.py;
+        let mode = self.fake_mode()?;
+        let mode = mode.bind(py);
+        let grad = py.import("torch")?.getattr("set_grad_enabled")?.call1((self.st.grad_enabled,))?;
+        let result = (|| {
+            mode.call_method0("__enter__")?;
+            let run = || -> PyResult<Inferred> {
+                let mut fakes: Vec<(usize, Obj)> = Vec::new();
+                let pos = args.meta_pos.iter().zip(&args.pos).map(|(m, a)| self.fake_arg(m, a, &mut fakes)).collect::<PyResult<Vec<_>>>()?;
+                let kw = PyDict::new(py);
+                for ((n, m), (_, a)) in args.meta_kw.iter().zip(&args.kw) {
+                    kw.set_item(&**n, self.fake_arg(m, a, &mut fakes)?)?;
+                }
+                let out = match callee {
+                    Callee::Function(f, _, _) => f.bind(py).call(PyTuple::new(py, pos)?, Some(&kw))?,
+                    Callee::Method(name) => {
+                        pos[0].call_method(*name, PyTuple::new(py, &pos[1..])?, Some(&kw))?
+                    }
+                };
+                let first = fakes.first().map(|f| f.1.clone());
+                fake_result(py, &out, first.as_ref())
+            };
+            let r = run();
+            mode.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
+            r
+        })();
+        // `set_grad_enabled` is a context manager that acts when made: leaving it restores.
+        grad.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
+        result
+    }
+
+    fn fake_mode(&mut self) -> PyResult<Obj> {
+        if let Some(m) = &self.fake_mode {
+            return Ok(m.clone());
+        }
+        let class = self.py.import("torch._subclasses.fake_tensor")?.getattr("FakeTensorMode")?;
+        let kw = PyDict::new(self.py);
+        kw.set_item("allow_non_fake_inputs", true)?;
+        let m = class.call((), Some(&kw))?.unbind();
+        self.fake_mode = Some(m.clone());
+        Ok(m)
+    }
+
+    fn fake_arg(&self, m: &MetaArg, a: &fx_graph::Arg, fakes: &mut Vec<(usize, Obj)>) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        let torch = self.known.torch.bind(py);
+        Ok(match (m, a) {
+            (MetaArg::Tensor(t), fx_graph::Arg::Node(n)) => {
+                if let Some((_, f)) = fakes.iter().find(|(id, _)| *id == n.0 as usize) {
+                    return Ok(f.bind(py).clone());
+                }
+                let f = self.fake_tensor(t)?;
+                fakes.push((n.0 as usize, f.clone().unbind()));
+                f
+            }
+            (MetaArg::List(v), fx_graph::Arg::List(w)) => {
+                PyList::new(py, v.iter().zip(w).map(|(m, a)| self.fake_arg(m, a, fakes)).collect::<PyResult<Vec<_>>>()?)?.into_any()
+            }
+            (MetaArg::Tuple(v), fx_graph::Arg::Tuple(w)) => {
+                PyTuple::new(py, v.iter().zip(w).map(|(m, a)| self.fake_arg(m, a, fakes)).collect::<PyResult<Vec<_>>>()?)?.into_any()
+            }
+            (MetaArg::Slice(v), fx_graph::Arg::Slice(w)) => {
+                let parts = v.iter().zip(w.iter()).map(|(m, a)| self.fake_arg(m, a, fakes)).collect::<PyResult<Vec<_>>>()?;
+                py.get_type::<PySlice>().call1(PyTuple::new(py, parts)?)?
+            }
+            (MetaArg::Int(i), _) => i.into_pyobject(py)?.into_any(),
+            (MetaArg::Float(f), _) => f.into_pyobject(py)?.into_any(),
+            (MetaArg::Bool(b), _) => b.into_pyobject(py)?.to_owned().into_any(),
+            (MetaArg::None, _) => py.None().into_bound(py),
+            (MetaArg::Str(s), _) => s.into_pyobject(py)?.into_any(),
+            (MetaArg::Ellipsis, _) => py.Ellipsis().into_bound(py),
+            (_, fx_graph::Arg::Opaque { handle, .. }) => self.objects[*handle as usize].bind(py).clone(),
+            _ => {
+                let _ = torch;
+                return Err(pyo3::exceptions::PyTypeError::new_err("an argument that FakeTensor can't be given"));
+            }
+        })
+    }
+
+    fn fake_tensor(&self, t: &TensorMeta) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        let torch = self.known.torch.bind(py);
+        let ints = |v: &[SymInt]| v.iter().map(|i| i.as_const().unwrap_or(1)).collect::<Vec<i64>>();
+        let kw = PyDict::new(py);
+        kw.set_item("dtype", torch.getattr(t.dtype.name().trim_start_matches("torch."))?)?;
+        kw.set_item("device", t.device.to_string())?;
+        let fake = torch.call_method("empty_strided", (ints(&t.shape), ints(&t.strides)), Some(&kw))?;
+        if t.requires_grad {
+            fake.call_method1("requires_grad_", (true,))?;
+        }
+        Ok(fake)
+    }
+}
+
+fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> PyResult<Inferred> {
+    if out.is_none() {
+        return Ok(Inferred::None);
+    }
+    let abi = TorchAbi::get(py).map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))?;
+    if abi.is_tensor_type(out.get_type_ptr()) {
+        if out.getattr("shape")?.try_iter()?.any(|d| d.is_ok_and(|d| !d.is_exact_instance_of::<pyo3::types::PyInt>())) {
+            return Err(pyo3::exceptions::PyValueError::new_err("the result's shape depends on data"));
+        }
+        let ints = |n: &str| -> PyResult<Vec<i64>> { out.call_method0(n)?.extract() };
+        let dtype = tensor_meta::DType::from_name(&out.getattr("dtype")?.str()?.to_string());
+        let device = tensor_meta::Device::parse(&out.getattr("device")?.str()?.to_string());
+        let (Some(dtype), Some(device)) = (dtype, device) else {
+            return Err(pyo3::exceptions::PyValueError::new_err("unknown dtype or device"));
+        };
+        let mut meta = TensorMeta::strided(&ints("size")?, &ints("stride")?, dtype, device)
+            .with_grad(out.getattr("requires_grad")?.extract()?);
+        meta.alias = if first.is_some_and(|f| f.is(out)) { Alias::Identity } else { Alias::View };
+        meta.storage_offset = SymInt::Const(out.call_method0("storage_offset")?.extract()?);
+        return Ok(Inferred::Tensor(meta));
+    }
+    let items = |o: &Bound<'_, PyAny>| -> PyResult<Vec<Inferred>> {
+        o.try_iter()?.map(|i| fake_result(py, &i?, first)).collect()
+    };
+    if out.is_exact_instance_of::<PyTuple>() {
+        return Ok(Inferred::Tuple(items(out)?));
+    }
+    if out.is_exact_instance_of::<PyList>() {
+        return Ok(Inferred::List(items(out)?));
+    }
+    if let Ok(b) = out.cast_exact::<pyo3::types::PyBool>() {
+        return Ok(Inferred::Bool(b.is_true()));
+    }
+    if out.is_exact_instance_of::<pyo3::types::PyInt>() {
+        return Ok(Inferred::Int(SymInt::Const(out.extract()?)));
+    }
+    Err(pyo3::exceptions::PyTypeError::new_err(format!("a result of type {}", out.get_type().name()?)))
+}

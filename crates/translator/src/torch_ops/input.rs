@@ -1,0 +1,64 @@
+//! Tensors from outside become placeholders.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use guards::{GuardKind, Source, SourceId};
+use pyo3::prelude::*;
+use torch_abi::TorchAbi;
+use variables::{Obj, TensorInput, TensorVar, Var};
+
+use crate::stop::{R, Stop};
+use crate::tx::{GraphInput, Tx};
+
+impl Tx<'_> {
+    /// A tensor that a source reaches: a placeholder, and a TENSOR_MATCH.
+    ///
+    /// # Errors
+    /// A break for tensors without plain strides.
+    pub fn build_tensor(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let b = obj.bind(self.py).clone();
+        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let meta = abi.read_meta(self.py, &b).map_err(|e| {
+            Stop::brk(
+                format!("Unsupported tensor: {e}"),
+                "Ferrodyn captures strided tensors.",
+                "Convert the tensor with `.to_dense()` or use it outside the compiled function.",
+            )
+        })?;
+        let bound = self.is_module_tensor(source);
+        if bound {
+            let r = self.pin(obj, true);
+            self.guard(source, GuardKind::IdMatch { obj: r });
+        }
+        let class = b.get_type().into_any().unbind();
+        let pytype = self.pin(&class, false);
+        let spec = guards::python::tensor_spec(self.py, abi, &b, pytype).map_err(|e| Stop::Internal(e.to_string()))?;
+        self.guard(source, GuardKind::TensorMatch { spec: Arc::new(spec) });
+        if !bound {
+            self.guard(source, GuardKind::HasAttr { name: "_dynamo_dynamic_indices".into(), present: false });
+        }
+        let name = self.placeholder_name(source);
+        let node = self.graph.placeholder(name);
+        self.inputs.push(GraphInput { node, obj: obj.clone(), source, bound });
+        let input = Some(TensorInput { obj: obj.clone(), source });
+        Ok(Var::Tensor(Rc::new(TensorVar { node, class, meta: Rc::new(meta), input, fresh: false })))
+    }
+
+    /// A name in the user's words: the variable's own for an argument, the path for the rest.
+    fn placeholder_name(&self, source: SourceId) -> String {
+        if let Source::Local { name, .. } | Source::Closure { name, .. } = self.sources.get(source) {
+            return name.to_string();
+        }
+        let mut out = String::new();
+        for c in self.sources.plain_name(source).chars() {
+            if c.is_alphanumeric() {
+                out.push(c);
+            } else if !out.ends_with('_') {
+                out.push('_');
+            }
+        }
+        let path = out.trim_matches('_').replace("_modules_", "_").replace("_parameters_", "_").replace("_buffers_", "_");
+        path
+    }
+}

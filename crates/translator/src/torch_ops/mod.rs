@@ -1,0 +1,20 @@
+//! Tensor operations: nodes of the graph and their metadata.
+//!
+//! - [`table`]: which Python callables are graph functions, and under which name
+//! - [`input`]: tensors from outside become placeholders
+//! - [`args`]: values as arguments of nodes, and as arguments of metadata rules
+//! - [`emit`]: making a node and the value that stands for its result
+//! - [`ops`]: operators, subscripts, methods
+//! - [`attrs`]: attributes of tensors
+//! - [`state_calls`]: functions that read or change torch's global state
+//!
+//! Invariant: every node that may have an effect or raise is kept, in program order.
+
+pub mod args;
+pub mod attrs;
+pub mod emit;
+pub mod fake;
+pub mod input;
+pub mod ops;
+pub mod state_calls;
+pub mod table;

@@ -1,0 +1,177 @@
+//! Operators, subscripts and methods of tensors.
+
+use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
+use pyo3::prelude::*;
+use variables::{Obj, Var};
+
+use super::emit::Callee;
+use crate::stop::{BreakReason, R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+/// Methods whose result depends on data or that act outside the graph.
+const BREAKING_METHODS: [&str; 22] = [
+    "item", "tolist", "numpy", "backward", "register_hook", "retain_grad", "register_post_accumulate_grad_hook",
+    "__bool__", "__int__", "__float__", "__index__", "__complex__", "__array__", "__repr__", "__str__", "__format__",
+    "apply_", "map_", "share_memory_", "data_ptr", "untyped_storage", "storage",
+];
+
+impl<'py> Tx<'py> {
+    fn operator(&mut self, name: &str) -> R<Obj> {
+        Ok(self.known.operator.bind(self.py).getattr(name)?.unbind())
+    }
+
+    fn call_operator(&mut self, name: &str, args: Vec<Var>) -> R<Flow> {
+        let f = self.operator(name)?;
+        let path = format!("operator.{name}");
+        let rule = tensor_meta::lookup_function(&path);
+        self.emit(&Callee::Function(&f, &path, rule), &Args::pos(args)).map(Flow::Value)
+    }
+
+    /// Arithmetic with at least one tensor operand.
+    ///
+    /// # Errors
+    /// As [`Tx::graph_call`].
+    pub fn tensor_binary(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var) -> R<Flow> {
+        let a = self.realize(a)?;
+        let b = self.realize(b)?;
+        let inplace = inplace && matches!(a, Var::Tensor(_));
+        let name = match (op, inplace) {
+            (BinaryOp::Add, false) => "add",
+            (BinaryOp::Add, true) => "iadd",
+            (BinaryOp::And, false) => "and_",
+            (BinaryOp::And, true) => "iand",
+            (BinaryOp::FloorDivide, false) => "floordiv",
+            (BinaryOp::FloorDivide, true) => "ifloordiv",
+            (BinaryOp::Lshift, false) => "lshift",
+            (BinaryOp::Lshift, true) => "ilshift",
+            (BinaryOp::MatrixMultiply, false) => "matmul",
+            (BinaryOp::MatrixMultiply, true) => "imatmul",
+            (BinaryOp::Multiply, false) => "mul",
+            (BinaryOp::Multiply, true) => "imul",
+            (BinaryOp::Remainder, false) => "mod",
+            (BinaryOp::Remainder, true) => "imod",
+            (BinaryOp::Or, false) => "or_",
+            (BinaryOp::Or, true) => "ior",
+            (BinaryOp::Power, false) => "pow",
+            (BinaryOp::Power, true) => "ipow",
+            (BinaryOp::Rshift, false) => "rshift",
+            (BinaryOp::Rshift, true) => "irshift",
+            (BinaryOp::Subtract, false) => "sub",
+            (BinaryOp::Subtract, true) => "isub",
+            (BinaryOp::TrueDivide, false) => "truediv",
+            (BinaryOp::TrueDivide, true) => "itruediv",
+            (BinaryOp::Xor, false) => "xor",
+            (BinaryOp::Xor, true) => "ixor",
+        };
+        self.call_operator(name, vec![a, b])
+    }
+
+    /// Unary arithmetic of a tensor (`not` is a break).
+    ///
+    /// # Errors
+    /// As [`Tx::graph_call`].
+    pub fn tensor_unary(&mut self, op: UnaryOp, a: &Var) -> R<Flow> {
+        let name = match op {
+            UnaryOp::Positive => "pos",
+            UnaryOp::Negative => "neg",
+            UnaryOp::Invert => "invert",
+            UnaryOp::Not => return Err(self.data_dependent(a)),
+        };
+        self.call_operator(name, vec![a.clone()])
+    }
+
+    /// Comparison with at least one tensor operand.
+    ///
+    /// # Errors
+    /// As [`Tx::graph_call`].
+    pub fn tensor_compare(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Flow> {
+        let name = match op {
+            CompareOp::Lt => "lt",
+            CompareOp::Le => "le",
+            CompareOp::Eq => "eq",
+            CompareOp::Ne => "ne",
+            CompareOp::Gt => "gt",
+            CompareOp::Ge => "ge",
+        };
+        let (a, b) = (self.realize(a)?, self.realize(b)?);
+        if let (CompareOp::Eq | CompareOp::Ne, Some(other)) = (op, [&a, &b].into_iter().find(|v| !matches!(v, Var::Tensor(_))))
+            && !self.is_tensor_operand(other)
+        {
+            // `tensor == None` and the like: torch answers NotImplemented, Python compares identity.
+            return Ok(Flow::Value(self.bool(op == CompareOp::Ne)));
+        }
+        self.call_operator(name, vec![a, b])
+    }
+
+    fn is_tensor_operand(&self, v: &Var) -> bool {
+        match v {
+            Var::Tensor(_) => true,
+            Var::Const(o) => {
+                let b = o.bind(self.py);
+                b.is_instance_of::<pyo3::types::PyInt>() || b.is_instance_of::<pyo3::types::PyFloat>() || b.is_instance_of::<pyo3::types::PyComplex>()
+            }
+            _ => false,
+        }
+    }
+
+    /// `t[key]`.
+    ///
+    /// # Errors
+    /// As [`Tx::graph_call`].
+    pub fn tensor_getitem(&mut self, t: &Var, key: &Var) -> R<Flow> {
+        self.call_operator("getitem", vec![t.clone(), key.clone()])
+    }
+
+    /// `t[key] = value`.
+    ///
+    /// # Errors
+    /// As [`Tx::graph_call`].
+    pub fn tensor_setitem(&mut self, t: &Var, key: &Var, value: &Var) -> R<()> {
+        self.call_operator("setitem", vec![t.clone(), key.clone(), value.clone()]).map(|_| ())
+    }
+
+    /// A method of a tensor.
+    ///
+    /// # Errors
+    /// As [`Tx::graph_call`]; breaks where the method looks at data.
+    pub fn tensor_method(&mut self, t: &Var, name: &str, args: Args) -> R<Flow> {
+        if BREAKING_METHODS.contains(&name) {
+            return Err(self.breaking_method(name));
+        }
+        let attr = self.known.tensor.bind(self.py).getattr(name);
+        if attr.is_err() {
+            return Err(self.raise("AttributeError", &format!("'Tensor' object has no attribute '{name}'")));
+        }
+        let mut all = args;
+        all.pos.insert(0, t.clone());
+        match name {
+            "requires_grad_" => return Err(Stop::unsupported("Tensor.requires_grad_ in the compiled function")),
+            "__len__" | "__iter__" | "__contains__" | "__hash__" | "__deepcopy__" | "__reduce_ex__" => {
+                return self.tensor_protocol(t, name, &all);
+            }
+            _ => {}
+        }
+        self.emit(&Callee::Method(name), &all).map(Flow::Value)
+    }
+
+    fn tensor_protocol(&mut self, t: &Var, name: &str, _args: &Args) -> R<Flow> {
+        let Var::Tensor(tv) = t else { return Err(Stop::Internal("not a tensor".into())) };
+        match name {
+            "__len__" => match self.st.effects.meta(tv).shape.first().copied() {
+                Some(n) => self.sym_int(n).map(Flow::Value),
+                None => Err(self.raise("TypeError", "len() of a 0-d tensor")),
+            },
+            "__iter__" => self.get_iter(t).map(Flow::Value),
+            _ => Err(Stop::unsupported(format!("Tensor.{name}"))),
+        }
+    }
+
+    fn breaking_method(&self, name: &str) -> Stop {
+        Stop::Break(Box::new(BreakReason {
+            reason: format!("Unsupported Tensor.{name}() call"),
+            explanation: format!("`Tensor.{name}()` looks at the tensor's data or acts outside the graph, so the graph ends before it."),
+            hints: vec![format!("Move the `{name}()` call out of the compiled function, or keep the value as a tensor.")],
+            context: format!("call_method Tensor.{name}"),
+        }))
+    }
+}

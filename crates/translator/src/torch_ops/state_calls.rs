@@ -1,0 +1,181 @@
+//! Functions that read or change torch's global state, and functions that torch or Ferrodyn mark.
+
+use std::sync::Arc;
+
+use fx_graph::{Arg, Kwargs};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use variables::{Obj, Var};
+
+use super::table::QUERIES;
+use crate::stop::{BreakReason, R, Stop};
+use crate::tx::{Args, Flow, Tx, qualified_name};
+
+/// Modules of torch whose functions act outside a graph.
+const SKIPPED_TORCH: [&str; 24] = [
+    "torch.serialization", "torch.autograd", "torch.random", "torch.utils.data", "torch.cuda", "torch.distributed",
+    "torch.multiprocessing", "torch.jit", "torch.onnx", "torch.profiler", "torch._dynamo", "torch._inductor", "torch.hub",
+    "torch.fx", "torch.package", "torch.testing", "torch.library", "torch._library", "torch._subclasses", "torch._tensor_str",
+    "torch._guards", "torch.export", "torch.compiler", "torch.storage",
+];
+
+/// Modules of the standard library whose functions have effects, or look at the running interpreter.
+const SKIPPED_STDLIB: [&str; 33] = [
+    "logging", "warnings", "inspect", "os", "io", "subprocess", "threading", "tempfile", "pathlib", "posixpath", "random", "time",
+    "datetime", "json", "pickle", "re", "traceback", "linecache", "unittest", "asyncio", "ctypes", "importlib", "gc", "sys",
+    "socket", "shutil", "glob", "multiprocessing", "concurrent", "queue", "signal", "weakref", "pdb",
+];
+
+impl<'py> Tx<'py> {
+    /// Whether a callable goes into the graph as it is.
+    ///
+    /// # Errors
+    /// Whatever looking at it raises.
+    pub fn is_graph_function(&self, f: &Bound<'py, PyAny>) -> R<bool> {
+        if self.functions.get(f).is_some() {
+            return Ok(true);
+        }
+        let ty = f.get_type();
+        let name = ty.name()?;
+        let name = name.to_cow()?;
+        if matches!(&*name, "OpOverload" | "OpOverloadPacket" | "CustomOpDef") {
+            return Ok(true);
+        }
+        self.is_allowed_in_graph(f)
+    }
+
+    /// `torch.compiler.allow_in_graph`: only where torch's own tracer was imported.
+    fn is_allowed_in_graph(&self, f: &Bound<'py, PyAny>) -> R<bool> {
+        let modules = self.known.sys_modules.bind(self.py);
+        let Ok(rules) = modules.get_item("torch._dynamo.trace_rules") else { return Ok(false) };
+        let ids = rules.getattr("_allowed_callable_ids")?;
+        let ids = ids.getattr("function_ids").or_else(|_| ids.call0())?;
+        Ok(ids.contains(f.as_ptr() as usize).unwrap_or(false))
+    }
+
+    /// Python functions with a meaning of their own for a tracer; `None`: inline it.
+    ///
+    /// # Errors
+    /// A break for functions that must not be inlined.
+    pub fn marked_function(&mut self, f: &Bound<'py, PyAny>, args: &Args) -> R<Option<Flow>> {
+        let py = self.py;
+        let module: String = f.getattr("__module__").and_then(|m| m.extract()).unwrap_or_default();
+        let name: String = f.getattr("__name__").and_then(|m| m.extract()).unwrap_or_default();
+        let flag = |n: &str| f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false));
+        match (module.as_str(), name.as_str()) {
+            ("torch.compiler" | "ferrodyn" | "ferrodyn._api" | "torch._dynamo.external_utils", "is_compiling" | "is_dynamo_compiling") => {
+                return Ok(Some(Flow::Value(self.bool(true))));
+            }
+            ("torch.compiler", "is_exporting") | ("torch._jit_internal", "is_scripting") => {
+                return Ok(Some(Flow::Value(self.bool(false))));
+            }
+            ("torch.overrides", "has_torch_function" | "has_torch_function_unary" | "has_torch_function_variadic") => {
+                return Ok(Some(Flow::Value(self.bool(false))));
+            }
+            (m, "graph_break") if m.starts_with("ferrodyn") || m.starts_with("torch._dynamo") => {
+                let text = match args.pos.first().or(args.kw.first().map(|k| &k.1)) {
+                    Some(Var::Const(o)) => o.bind(py).str()?.to_string(),
+                    _ => String::new(),
+                };
+                return Err(Stop::Break(Box::new(BreakReason {
+                    reason: "Call to `graph_break()`".into(),
+                    explanation: format!("User-inserted graph break. Message: {}", if text.is_empty() { "None" } else { &text }),
+                    hints: vec!["Remove the `graph_break()` call.".into()],
+                    context: format!("called `{m}.graph_break` with message `{text}`"),
+                })));
+            }
+            _ => {}
+        }
+        if flag("_torchdynamo_disable") || flag("_dynamo_forbidden") {
+            return Err(Stop::Break(Box::new(BreakReason {
+                reason: "Skip calling a function marked with `disable`".into(),
+                explanation: format!("`{}` was marked so that it runs as plain Python.", qualified_name(f)),
+                hints: vec![format!("Remove the `disable` decorator from `{name}`.")],
+                context: qualified_name(f),
+            })));
+        }
+        if flag("_dynamo_marked_constant")
+            && let Some((pos, kw)) = self.constants(args)?
+        {
+            let pos = PyTuple::new(py, pos)?;
+            return self.fold(|_| f.call(pos, kw.as_ref())).map(|v| Some(Flow::Value(v)));
+        }
+        let under = |list: &[&str]| list.iter().any(|m| module == *m || module.strip_prefix(*m).is_some_and(|r| r.starts_with('.')));
+        let graph = self.is_graph_function(f)?;
+        let inlined_anyway = module == "torch.autograd.grad_mode" || module == "torch.autograd.profiler" && name == "__init__";
+        if !graph && !inlined_anyway && (under(&SKIPPED_TORCH) || under(&SKIPPED_STDLIB) || module.starts_with("numpy")) {
+            return Err(self.skipped(f));
+        }
+        let file: String = f.getattr("__code__").and_then(|c| c.getattr("co_filename")).and_then(|n| n.extract()).unwrap_or_default();
+        if file.ends_with("torch/_compile.py") {
+            return Err(self.skipped(f));
+        }
+        Ok(None)
+    }
+
+    /// C functions that read or change torch's global state; `None` where there is no rule.
+    ///
+    /// # Errors
+    /// A break for arguments that are not constants.
+    pub fn torch_state_call(&mut self, f: &Bound<'py, PyAny>, args: &Args) -> R<Option<Flow>> {
+        let module: String = f.getattr("__module__").and_then(|m| m.extract()).unwrap_or_default();
+        let name: String = f.getattr("__name__").and_then(|m| m.extract()).unwrap_or_default();
+        if !module.starts_with("torch") && !module.is_empty() {
+            return Ok(None);
+        }
+        let value = match name.as_str() {
+            "is_grad_enabled" => self.bool(self.st.grad_enabled),
+            "_set_grad_enabled" => {
+                let enabled = match args.pos.first() {
+                    Some(v) => self.truth(&v.clone())?,
+                    None => return Ok(None),
+                };
+                self.set_grad_enabled(&f.clone().unbind(), enabled)?;
+                self.none()
+            }
+            "_log_api_usage_once" => self.none(),
+            "_has_torch_function" | "_has_torch_function_unary" | "_has_torch_function_variadic" => self.bool(false),
+            "is_tensor" => {
+                let v = args.pos.first().cloned().unwrap_or(Var::Null);
+                let v = self.realize(&v)?;
+                self.bool(matches!(v, Var::Tensor(_)))
+            }
+            "is_floating_point" | "is_complex" | "numel" | "is_signed" => {
+                let mut rest = args.clone();
+                if rest.pos.is_empty() {
+                    return Ok(None);
+                }
+                let t = rest.pos.remove(0);
+                let t = self.realize(&t)?;
+                if !matches!(t, Var::Tensor(_)) {
+                    return Ok(None);
+                }
+                return self.tensor_method(&t, &name, rest).map(Some);
+            }
+            "_get_tracing_state" => self.none(),
+            n if QUERIES.contains(&n) || n.starts_with("_is_") || n.starts_with("_get_") || n.starts_with("get_") || n.starts_with("is_") || n == "_are_functorch_transforms_active" => {
+                match self.constants(args)? {
+                    Some((pos, kw)) => {
+                        let pos = PyTuple::new(self.py, pos)?;
+                        return self.fold(|_| f.call(pos, kw.as_ref())).map(|v| Some(Flow::Value(v)));
+                    }
+                    None => return Ok(None),
+                }
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Flow::Value(value)))
+    }
+
+    /// The grad mode changes from here on, in the graph as well.
+    fn set_grad_enabled(&mut self, f: &Obj, enabled: bool) -> R<()> {
+        let target = self.target(f, "torch._C._set_grad_enabled")?;
+        let node = self.graph.call_function(target, vec![Arg::Bool(enabled)], Kwargs::new());
+        self.graph.set_impure(node, true);
+        self.st.grad_enabled = enabled;
+        Ok(())
+    }
+}
+
+#[allow(unused_imports)]
+use Arc as _;

@@ -1,0 +1,501 @@
+//! The translator of one frame: its state, and what every rule needs.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fx_graph::{Checkpoint, FnTarget, Graph};
+use guards::{Guard, GuardKind, ObjRef, Source, SourceId, SourceTable};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tensor_meta::Ctx;
+use variables::{Body, IterBody, Key, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var};
+
+use crate::code::{CodeCache, CodeInfo};
+use crate::known::Known;
+use crate::torch_ops::table::FnTable;
+use crate::state::State;
+use crate::stop::{R, Stop};
+
+/// Arguments of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Args {
+    /// positional
+    pub pos: Vec<Var>,
+    /// keywords, in order
+    pub kw: Vec<(Arc<str>, Var)>,
+}
+
+impl Args {
+    /// Positional arguments only.
+    pub fn pos(pos: Vec<Var>) -> Args {
+        Args { pos, kw: Vec::new() }
+    }
+
+    /// Removes a keyword.
+    pub fn take_kw(&mut self, name: &str) -> Option<Var> {
+        let i = self.kw.iter().position(|(n, _)| &**n == name)?;
+        Some(self.kw.remove(i).1)
+    }
+}
+
+/// What a call or an operation gave.
+#[derive(Debug)]
+pub enum Flow {
+    /// a value, to be pushed by the instruction
+    Value(Var),
+    /// a frame was pushed; its result will arrive on the caller's stack when it returns
+    Pushed,
+}
+
+/// State to go back to.
+#[derive(Clone)]
+pub struct Snapshot {
+    state: State,
+    guards: usize,
+    inputs: usize,
+    graph: Checkpoint,
+}
+
+/// An object that the compiled code holds, strongly or weakly.
+#[derive(Clone, Debug)]
+pub struct Pin {
+    /// the object
+    pub obj: Obj,
+    /// held by a weak reference: its death invalidates the compiled code
+    pub weak: bool,
+    /// its reference in guards
+    pub reference: ObjRef,
+}
+
+/// One input of the graph.
+#[derive(Clone, Debug)]
+pub struct GraphInput {
+    /// the placeholder
+    pub node: fx_graph::NodeId,
+    /// the real tensor
+    pub obj: Obj,
+    /// how the frame reaches it
+    pub source: SourceId,
+    /// identity-guarded and passed as a constant of the residual code (parameters, buffers)
+    pub bound: bool,
+}
+
+/// One translation.
+pub struct Tx<'py> {
+    /// the interpreter
+    pub py: Python<'py>,
+    /// what a break puts back
+    pub st: State,
+    /// the graph so far
+    pub graph: Graph,
+    /// inputs of the graph, in the order of their first use
+    pub inputs: Vec<GraphInput>,
+    /// guards so far, in the order in which they were added
+    pub guards: Vec<Guard>,
+    /// for each guard the code and line that asked for it
+    pub guard_lines: Vec<(Rc<CodeInfo>, u32)>,
+    guard_set: FxHashSet<(Option<SourceId>, GuardKind)>,
+    /// interned sources; only grows
+    pub sources: SourceTable,
+    /// objects that guards and sources name; only grows
+    pub pins: Vec<Pin>,
+    pin_index: FxHashMap<usize, u32>,
+    /// Python objects that graph nodes name by handle; only grows
+    pub objects: Vec<Obj>,
+    object_index: FxHashMap<usize, u32>,
+    /// decoded code objects
+    pub codes: &'py mut CodeCache,
+    /// well-known Python objects
+    pub known: Rc<Known>,
+    /// how many nested runs are under way: a break inside breaks the outer instruction
+    pub nested: u32,
+    /// value of the `yield` at which a nested run stopped
+    pub yielded: Option<Var>,
+    /// result of the nested run that just ended
+    pub nested_result: Option<Var>,
+    /// graph functions of this torch
+    pub functions: Rc<FnTable>,
+    /// targets of graph functions, by address
+    pub targets: FxHashMap<usize, Arc<FnTarget>>,
+    /// the state of torch when translation began
+    pub ctx: Ctx,
+    /// torch's FakeTensorMode, once it was needed
+    pub fake_mode: Option<Obj>,
+    /// where a break goes back to
+    pub checkpoint: Option<Snapshot>,
+    /// instructions interpreted
+    pub instructions: u64,
+    /// how often metadata came from FakeTensor
+    pub fake_fallbacks: u32,
+}
+
+impl<'py> Tx<'py> {
+    /// A translation that starts in `state`.
+    pub fn new(py: Python<'py>, state: State, codes: &'py mut CodeCache, known: Rc<Known>, functions: Rc<FnTable>, ctx: Ctx) -> Tx<'py> {
+        Tx {
+            py,
+            st: state,
+            graph: Graph::new(),
+            inputs: Vec::new(),
+            guards: Vec::new(),
+            guard_lines: Vec::new(),
+            guard_set: FxHashSet::default(),
+            sources: SourceTable::new(),
+            pins: Vec::new(),
+            pin_index: FxHashMap::default(),
+            objects: Vec::new(),
+            object_index: FxHashMap::default(),
+            codes,
+            known,
+            nested: 0,
+            yielded: None,
+            nested_result: None,
+            functions,
+            targets: FxHashMap::default(),
+            ctx,
+            fake_mode: None,
+            checkpoint: None,
+            instructions: 0,
+            fake_fallbacks: 0,
+        }
+    }
+
+    // ---- snapshots ------------------------------------------------------------------------
+
+    /// O(1).
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            state: self.st.clone(),
+            guards: self.guards.len(),
+            inputs: self.inputs.len(),
+            graph: self.graph.checkpoint(),
+        }
+    }
+
+    /// Goes back; costs what was added since.
+    pub fn restore(&mut self, snap: &Snapshot) {
+        self.st = snap.state.clone();
+        for g in self.guards.drain(snap.guards..) {
+            self.guard_set.remove(&(g.source, g.kind));
+        }
+        self.guard_lines.truncate(snap.guards);
+        self.inputs.truncate(snap.inputs);
+        self.graph.restore(snap.graph);
+    }
+
+    // ---- guards, sources, pins --------------------------------------------------------------
+
+    /// Adds a guard once.
+    pub fn guard(&mut self, source: SourceId, kind: GuardKind) {
+        self.guard_opt(Some(source), kind);
+    }
+
+    /// Adds a guard that is about no single source, once.
+    pub fn guard_ambient(&mut self, kind: GuardKind) {
+        self.guard_opt(None, kind);
+    }
+
+    fn guard_opt(&mut self, source: Option<SourceId>, kind: GuardKind) {
+        if self.guard_set.insert((source, kind.clone())) {
+            self.guards.push(Guard { source, kind, user_frame: None });
+            let f = &self.st.frame;
+            self.guard_lines.push((f.code.clone(), f.code.line(f.ip)));
+        }
+    }
+
+    /// Interns a source.
+    pub fn source(&mut self, source: Source) -> SourceId {
+        self.sources.intern(source)
+    }
+
+    /// Makes the compiled code hold an object, and names it for guards.
+    pub fn pin(&mut self, obj: &Obj, weak: bool) -> ObjRef {
+        let addr = obj.as_ptr() as usize;
+        if let Some(&i) = self.pin_index.get(&addr) {
+            self.pins[i as usize].weak &= weak;
+            return self.pins[i as usize].reference.clone();
+        }
+        let pin = self.pins.len() as u32;
+        let b = obj.bind(self.py);
+        let type_name = qualified_name(b.get_type().as_any());
+        let repr: Arc<str> = if b.is_instance_of::<PyType>() {
+            Arc::from(qualified_name(b))
+        } else {
+            Arc::from(format!("<{type_name} object at {addr:#x}>"))
+        };
+        let reference = ObjRef { addr, pin, repr, type_repr: Arc::from(format!("<class '{type_name}'>")) };
+        self.pin_index.insert(addr, pin);
+        self.pins.push(Pin { obj: obj.clone(), weak, reference: reference.clone() });
+        reference
+    }
+
+    /// The source of an object that the compiled code itself holds.
+    pub fn pinned_source(&mut self, obj: &Obj, weak: bool, name: &str) -> SourceId {
+        let r = self.pin(obj, weak);
+        let source = if weak {
+            Source::WeakPinned { pin: r.pin, name: name.into() }
+        } else {
+            Source::Pinned { pin: r.pin, name: name.into() }
+        };
+        self.sources.intern(source)
+    }
+
+    // ---- objects of the graph ---------------------------------------------------------------
+
+    /// The handle by which graph nodes name a Python object.
+    pub fn handle(&mut self, obj: &Obj) -> u32 {
+        let addr = obj.as_ptr() as usize;
+        if let Some(&h) = self.object_index.get(&addr) {
+            return h;
+        }
+        let h = self.objects.len() as u32;
+        self.objects.push(obj.clone());
+        self.object_index.insert(addr, h);
+        h
+    }
+
+    // ---- values -------------------------------------------------------------------------------
+
+    /// A Python `bool`.
+    pub fn bool(&self, b: bool) -> Var {
+        Var::Const(PyBool::new(self.py, b).to_owned().into_any().unbind())
+    }
+
+    /// A Python `int`.
+    pub fn int(&self, i: i64) -> Var {
+        Var::Const(i.into_pyobject(self.py).expect("an int").into_any().unbind())
+    }
+
+    /// A Python `str`.
+    pub fn str(&self, s: &str) -> Var {
+        Var::Const(PyString::new(self.py, s).into_any().unbind())
+    }
+
+    /// `None`.
+    pub fn none(&self) -> Var {
+        Var::none(self.py)
+    }
+
+    /// A new list.
+    pub fn new_list(&mut self, items: impl IntoIterator<Item = Var>) -> Var {
+        let class = self.known.list.clone();
+        Var::Obj(self.st.effects.add(ObjState::new(class, Body::List(items.into_iter().collect()))))
+    }
+
+    /// A new dict with values for hash keys.
+    pub fn new_dict(&mut self, items: OrderedMap) -> Var {
+        let class = self.known.dict.clone();
+        Var::Obj(self.st.effects.add(ObjState::new(class, Body::Dict(items))))
+    }
+
+    /// A new set.
+    pub fn new_set(&mut self, items: OrderedMap) -> Var {
+        let class = self.known.set.clone();
+        Var::Obj(self.st.effects.add(ObjState::new(class, Body::Set(items))))
+    }
+
+    /// A new iterator.
+    pub fn new_iter(&mut self, class: Obj, body: IterBody) -> Var {
+        Var::Obj(self.st.effects.add(ObjState::new(class, Body::Iter(body))))
+    }
+
+    /// A new object of any class.
+    pub fn new_object(&mut self, class: Obj, body: Body) -> ObjId {
+        self.st.effects.add(ObjState::new(class, body))
+    }
+
+    /// An object's state.
+    pub fn obj(&self, id: ObjId) -> &ObjState {
+        self.st.effects.get(id)
+    }
+
+    /// The hash key of a (realized) value.
+    ///
+    /// # Errors
+    /// A break where hashing would run user code; `TypeError` as Python raises it for unhashable
+    /// builtins.
+    pub fn key(&mut self, var: &Var) -> R<Key> {
+        let var = self.realize(var)?;
+        if let Var::Tuple(t) = &var {
+            let keys = t.items.iter().map(|v| self.key(v)).collect::<R<Vec<_>>>()?;
+            return Ok(Key::Tuple(keys));
+        }
+        if let Var::Obj(id) = &var {
+            let state = self.obj(*id);
+            if matches!(state.body, Body::List(_) | Body::Dict(_) | Body::Set(_) | Body::Deque(..)) {
+                let name = self.class_name(&state.class.clone());
+                return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));
+            }
+            if !self.hashes_by_identity(&state.class.clone()) {
+                return Err(Stop::unsupported("hashing an object whose class defines __hash__ or __eq__"));
+            }
+        }
+        Key::new(self.py, &var, |_| true).ok_or_else(|| Stop::unsupported(format!("hashing {}", self.describe(&var))))
+    }
+
+    /// Whether a class hashes and compares by identity.
+    pub fn hashes_by_identity(&self, class: &Obj) -> bool {
+        let b = class.bind(self.py);
+        let object = self.known.object.bind(self.py);
+        let same = |n: &str| match (b.getattr(n), object.getattr(n)) {
+            (Ok(a), Ok(o)) => a.is(&o),
+            _ => false,
+        };
+        same("__hash__") && same("__eq__")
+    }
+
+    /// The value as a real Python object, if it consists of constants only (tuples included).
+    pub fn as_const(&mut self, var: &Var) -> R<Option<Obj>> {
+        Ok(match self.realize(var)? {
+            Var::Const(o) => Some(o),
+            Var::Py(p) => Some(p.obj.clone()),
+            Var::Tuple(t) if t.class.is_none() || t.class.as_ref().is_some_and(|c| c.is(&self.known.size)) => {
+                let mut items = Vec::with_capacity(t.items.len());
+                for v in &t.items {
+                    match self.as_const(v)? {
+                        Some(o) => items.push(o),
+                        None => return Ok(None),
+                    }
+                }
+                let tuple = PyTuple::new(self.py, items)?;
+                Some(match &t.class {
+                    Some(c) => c.call1(self.py, (tuple,))?,
+                    None => tuple.into_any().unbind(),
+                })
+            }
+            Var::Slice(s) => {
+                let mut parts = Vec::with_capacity(3);
+                for v in s.iter() {
+                    match self.as_const(v)? {
+                        Some(o) => parts.push(o),
+                        None => return Ok(None),
+                    }
+                }
+                Some(self.known.slice.call1(self.py, PyTuple::new(self.py, parts)?)?)
+            }
+            _ => None,
+        })
+    }
+
+    /// A value for an object that a constant operation gave: tuples and slices become tracked
+    /// values, lists, dicts and sets new objects, everything else a constant.
+    pub fn from_const(&mut self, obj: Bound<'py, PyAny>) -> R<Var> {
+        if let Ok(t) = obj.cast_exact::<PyTuple>() {
+            let items = t.iter().map(|i| self.from_const(i)).collect::<R<Vec<_>>>()?;
+            return Ok(Var::tuple(items));
+        }
+        if obj.get_type().is(self.known.size.bind(self.py)) {
+            let items = obj.cast::<PyTuple>().map_err(PyErr::from)?.iter().map(|i| self.from_const(i)).collect::<R<Vec<_>>>()?;
+            return Ok(Var::Tuple(Rc::new(TupleVar { items, class: Some(self.known.size.clone()), origin: None })));
+        }
+        if let Ok(l) = obj.cast_exact::<PyList>() {
+            let items = l.iter().map(|i| self.from_const(i)).collect::<R<Vec<_>>>()?;
+            return Ok(self.new_list(items));
+        }
+        if let Ok(d) = obj.cast_exact::<PyDict>() {
+            let mut map = OrderedMap::default();
+            for (k, v) in d.iter() {
+                let (k, v) = (self.from_const(k)?, self.from_const(v)?);
+                map.insert(self.key(&k)?, k, v);
+            }
+            return Ok(self.new_dict(map));
+        }
+        if let Ok(s) = obj.cast_exact::<PySlice>() {
+            let part = |n: &str| s.getattr(n);
+            let parts = [part("start")?, part("stop")?, part("step")?];
+            let [a, b, c] = parts.map(|p| Var::Const(p.unbind()));
+            return Ok(Var::Slice(Rc::new([a, b, c])));
+        }
+        if self.known.is_const_type(obj.get_type().as_any()) {
+            return Ok(Var::Const(obj.unbind()));
+        }
+        Ok(Var::py(obj.unbind()))
+    }
+
+    /// Runs an operation on constants with Python itself; an exception becomes the program's.
+    pub fn fold(&mut self, f: impl FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>) -> R<Var> {
+        match f(self.py) {
+            Ok(o) => self.from_const(o),
+            Err(e) => Err(self.raise_pyerr(&e)),
+        }
+    }
+
+    // ---- exceptions ------------------------------------------------------------------------------
+
+    /// The program raises a builtin exception.
+    pub fn raise(&mut self, class: &str, message: &str) -> Stop {
+        match self.known.builtins.bind(self.py).getattr(class) {
+            Ok(class) => {
+                let message = self.str(message);
+                self.raise_class(class.unbind(), vec![message])
+            }
+            Err(e) => Stop::from(e),
+        }
+    }
+
+    /// The program raises `class(*args)`.
+    pub fn raise_class(&mut self, class: Obj, args: Vec<Var>) -> Stop {
+        let id = self.new_object(class, Body::Plain);
+        let args = Var::tuple(args);
+        self.st.effects.write_attr(id, &Arc::from("args"), Some(args));
+        Stop::Raise(Var::Obj(id))
+    }
+
+    /// The program raises what a constant operation raised.
+    pub fn raise_pyerr(&mut self, e: &PyErr) -> Stop {
+        let args = match e.value(self.py).getattr("args") {
+            Ok(args) => self.from_const(args),
+            Err(e) => return e.into(),
+        };
+        match args {
+            Ok(Var::Tuple(t)) => self.raise_class(e.get_type(self.py).into_any().unbind(), t.items.clone()),
+            Ok(_) => Stop::Internal("exception args are no tuple".into()),
+            Err(stop) => stop,
+        }
+    }
+
+    // ---- text -------------------------------------------------------------------------------------
+
+    /// `__name__` of a class.
+    pub fn class_name(&self, class: &Obj) -> String {
+        class.bind(self.py).cast::<PyType>().ok().and_then(|t| t.name().ok()).map_or_else(String::new, |n| n.to_string())
+    }
+
+    /// A value in a few words, for reasons and logs. Runs no user code.
+    pub fn describe(&self, var: &Var) -> String {
+        match var {
+            Var::Null => "NULL".into(),
+            Var::Const(o) => format!("constant {}", o.bind(self.py).repr().map_or_else(|_| "?".into(), |r| r.to_string())),
+            Var::Tensor(t) => format!("tensor {}", self.graph.node(t.node).name),
+            Var::Tuple(t) => format!("tuple of {}", t.items.len()),
+            Var::Slice(_) => "slice".into(),
+            Var::Obj(id) => format!("{} object", self.class_name(&self.obj(*id).class)),
+            Var::Func(f) => format!("function {}", qualified_name(f.code.bind(self.py))),
+            Var::Method(_) => "bound method".into(),
+            Var::BuiltinMethod(m) => format!("method {} of {}", m.1, self.describe(&m.0)),
+            Var::Super(_) => "super object".into(),
+            Var::Py(p) => describe_obj(p.obj.bind(self.py)),
+            Var::Lazy(l) => describe_obj(l.obj.bind(self.py)),
+        }
+    }
+}
+
+/// `module.qualname` (without `builtins.`) of a class or function; its type's where it has none.
+pub fn qualified_name(obj: &Bound<'_, PyAny>) -> String {
+    let text = |n: &str| obj.getattr(n).ok().and_then(|v| v.extract::<String>().ok());
+    let Some(name) = text("__qualname__").or_else(|| text("__name__")).or_else(|| text("co_qualname")) else {
+        return qualified_name(obj.get_type().as_any());
+    };
+    match text("__module__") {
+        Some(m) if m != "builtins" => format!("{m}.{name}"),
+        _ => name,
+    }
+}
+
+fn describe_obj(obj: &Bound<'_, PyAny>) -> String {
+    let ty = qualified_name(obj.get_type().as_any());
+    let named = obj.is_instance_of::<PyType>()
+        || matches!(ty.as_str(), "function" | "builtin_function_or_method" | "module" | "method_descriptor");
+    if named { format!("{ty} {}", qualified_name(obj)) } else { format!("{ty} object") }
+}

@@ -1,0 +1,273 @@
+//! Making and filling containers: what `BUILD_*`, `*_UPDATE` and `*_EXTEND` do.
+
+use pyo3::prelude::*;
+use variables::{Body, OrderedMap, Var};
+
+use super::special::Special;
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+
+impl Tx<'_> {
+    /// `{a, b, ...}`.
+    ///
+    /// # Errors
+    /// Those of hashing.
+    pub fn build_set(&mut self, items: Vec<Var>) -> R<Var> {
+        let map = self.set_map(items)?;
+        Ok(self.new_set(map))
+    }
+
+    /// `{k: v, ...}` from keys and values that alternate in pairs.
+    ///
+    /// # Errors
+    /// Those of hashing.
+    pub fn build_map(&mut self, pairs: impl IntoIterator<Item = (Var, Var)>) -> R<Var> {
+        let mut map = OrderedMap::default();
+        for (k, v) in pairs {
+            let k = self.realize(&k)?;
+            map.insert(self.key(&k)?, k, v);
+        }
+        Ok(self.new_dict(map))
+    }
+
+    /// Adds one item to a set that nobody else sees yet, or replays on one that existed.
+    ///
+    /// # Errors
+    /// Those of hashing.
+    pub fn set_add(&mut self, set: &Var, item: &Var) -> R<()> {
+        let item = self.realize(item)?;
+        let key = self.key(&item)?;
+        let none = self.none();
+        let Some(id) = self.id_of(set) else { return Err(Stop::Internal("set_add to no set".into())) };
+        if let Body::Set(s) = &self.obj(id).body
+            && s.contains(&key)
+        {
+            return Ok(());
+        }
+        if let Body::Set(s) = self.st.effects.body_mut(id) {
+            s.insert(key, item, none);
+        }
+        Ok(())
+    }
+
+    /// Appends to a list or deque, by what it holds.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn list_append(&mut self, list: &Var, item: Var) -> R<()> {
+        let Some(id) = self.id_of(list) else { return Err(Stop::Internal("list_append to no list".into())) };
+        match self.st.effects.body_mut(id) {
+            Body::List(v) => v.push_back(item),
+            Body::Deque(v, max) => {
+                v.push_back(item);
+                super::operators::trim_left(v, *max);
+            }
+            _ => return Err(Stop::Internal("list_append to no list".into())),
+        }
+        Ok(())
+    }
+
+    /// `list.extend(iterable)` (also `deque.extend`).
+    ///
+    /// # Errors
+    /// Whatever iterating raises.
+    pub fn list_extend(&mut self, list: &Var, iterable: &Var) -> R<()> {
+        let items = self.iterate(iterable)?;
+        let Some(id) = self.id_of(list) else { return Err(Stop::Internal("list_extend of no list".into())) };
+        if items.is_empty() {
+            return Ok(());
+        }
+        match self.st.effects.body_mut(id) {
+            Body::List(v) => v.extend(items),
+            Body::Deque(v, max) => {
+                v.extend(items);
+                super::operators::trim_left(v, *max);
+            }
+            _ => return Err(Stop::Internal("list_extend of no list".into())),
+        }
+        Ok(())
+    }
+
+    /// `[*a, *b]` inside a display: `LIST_EXTEND`'s own message for what is not iterable.
+    ///
+    /// # Errors
+    /// Whatever iterating raises.
+    pub fn display_extend(&mut self, list: &Var, iterable: &Var) -> R<()> {
+        let v = self.realize(iterable)?;
+        if !matches!(v, Var::Tensor(_))
+            && self.special(&v, "__iter__")? == Special::Absent
+            && self.special(&v, "__getitem__")? == Special::Absent
+        {
+            let name = self.type_name(&v)?;
+            return Err(self.raise("TypeError", &format!("Value after * must be an iterable, not {name}")));
+        }
+        self.list_extend(list, &v)
+    }
+
+    /// `set.update(iterable)`.
+    ///
+    /// # Errors
+    /// Whatever iterating or hashing raises.
+    pub fn set_update(&mut self, set: &Var, iterable: &Var) -> R<()> {
+        for item in self.iterate(iterable)? {
+            self.set_add(set, &item)?;
+        }
+        Ok(())
+    }
+
+    /// `tuple(list)`.
+    ///
+    /// # Errors
+    /// Whatever iterating raises.
+    pub fn list_to_tuple(&mut self, list: &Var) -> R<Var> {
+        Ok(Var::tuple(self.iterate(list)?))
+    }
+
+    /// Keys and values of a mapping, as `dict.update` reads them: a dict's own, else by `keys()` and
+    /// subscript. `None`: no mapping.
+    ///
+    /// # Errors
+    /// Whatever the mapping's methods raise.
+    pub fn mapping_pairs(&mut self, m: &Var) -> R<Option<Vec<(Var, Var)>>> {
+        let m = self.realize(m)?;
+        if let Some(id) = self.id_of(&m)
+            && let Body::Dict(d) = &self.obj(id).body
+        {
+            let (d, class) = (d.clone(), self.obj(id).class.clone());
+            // CPython takes the fast way unless a subclass overrides `__iter__`.
+            if self.is_builtin_container(&class) || !self.class_special(&class, "__iter__")?.is_user() {
+                return Ok(Some(d.iter().map(|(k, v)| (k.clone(), v.clone())).collect()));
+            }
+        }
+        if let Var::Py(p) = &m
+            && p.obj.bind(self.py).get_type().is(self.known.mappingproxy.bind(self.py))
+        {
+            let mut out = Vec::new();
+            for pair in p.obj.bind(self.py).call_method0("items")?.try_iter()? {
+                let (k, v): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
+                out.push((self.from_const(k)?, self.from_const(v)?));
+            }
+            return Ok(Some(out));
+        }
+        let keys: std::sync::Arc<str> = "keys".into();
+        if matches!(m, Var::Const(_) | Var::Tuple(_) | Var::Tensor(_)) || !self.hasattr(&m, &keys)? {
+            return Ok(None);
+        }
+        let f = self.getattr_sync(&m, &keys)?;
+        let keys = self.call_sync(&f, crate::tx::Args::default())?;
+        let mut out = Vec::new();
+        for k in self.iterate(&keys)? {
+            let v = self.getitem_sync(&m, &k)?;
+            out.push((k, v));
+        }
+        Ok(Some(out))
+    }
+
+    /// `{**mapping}` and `dict |= mapping` and the first half of `dict.update`: a mapping, else
+    /// pairs.
+    ///
+    /// # Errors
+    /// Whatever reading the mapping raises, in `dict.update`'s words.
+    pub fn dict_update(&mut self, dict: &Var, mapping: &Var) -> R<()> {
+        let pairs = match self.mapping_pairs(mapping)? {
+            Some(p) => p,
+            None => self.pairs_of(mapping)?,
+        };
+        self.insert_all(dict, pairs)
+    }
+
+    /// `DICT_UPDATE` of a display `{**x}`: only mappings.
+    ///
+    /// # Errors
+    /// `TypeError` for what is no mapping.
+    pub fn display_update(&mut self, dict: &Var, mapping: &Var) -> R<()> {
+        match self.mapping_pairs(mapping)? {
+            Some(p) => self.insert_all(dict, p),
+            None => {
+                let name = self.type_name(mapping)?;
+                Err(self.raise("TypeError", &format!("'{name}' object is not a mapping")))
+            }
+        }
+    }
+
+    fn insert_all(&mut self, dict: &Var, pairs: Vec<(Var, Var)>) -> R<()> {
+        let Some(id) = self.id_of(dict) else { return Err(Stop::Internal("update of no dict".into())) };
+        if pairs.is_empty() {
+            return Ok(());
+        }
+        for (k, v) in pairs {
+            let k = self.realize(&k)?;
+            let key = self.key(&k)?;
+            if let Body::Dict(d) = self.st.effects.body_mut(id) {
+                d.insert(key, k, v);
+            }
+        }
+        Ok(())
+    }
+
+    /// Pairs out of an iterable of pairs, with `dict`'s messages.
+    ///
+    /// # Errors
+    /// `TypeError` or `ValueError` for elements that are no pairs.
+    pub fn pairs_of(&mut self, iterable: &Var) -> R<Vec<(Var, Var)>> {
+        let items = self.iterate(iterable)?;
+        let mut out = Vec::with_capacity(items.len());
+        for (i, item) in items.into_iter().enumerate() {
+            let item = self.realize(&item)?;
+            if !matches!(item, Var::Tensor(_))
+                && self.special(&item, "__iter__")? == Special::Absent
+                && self.special(&item, "__getitem__")? == Special::Absent
+            {
+                let message = format!("cannot convert dictionary update sequence element #{i} to a sequence");
+                return Err(self.raise("TypeError", &message));
+            }
+            let pair = self.iterate(&item)?;
+            let [k, v] = &pair[..] else {
+                let message = format!("dictionary update sequence element #{i} has length {}; 2 is required", pair.len());
+                return Err(self.raise("ValueError", &message));
+            };
+            out.push((k.clone(), v.clone()));
+        }
+        Ok(out)
+    }
+
+    /// `DICT_MERGE`: keywords of a call to `func`; a name given twice is an error.
+    ///
+    /// # Errors
+    /// `TypeError` in CPython's words.
+    pub fn dict_merge(&mut self, dict: &Var, mapping: &Var, func: &Var) -> R<()> {
+        let Some(pairs) = self.mapping_pairs(mapping)? else {
+            let (f, name) = (self.function_text(func), self.type_name(mapping)?);
+            return Err(self.raise("TypeError", &format!("{f} argument after ** must be a mapping, not {name}")));
+        };
+        let Some(id) = self.id_of(dict) else { return Err(Stop::Internal("merge into no dict".into())) };
+        for (k, v) in pairs {
+            let k = self.realize(&k)?;
+            let key = self.key(&k)?;
+            let Body::Dict(d) = &self.obj(id).body else { return Err(Stop::Internal("merge into no dict".into())) };
+            if d.contains(&key) {
+                let f = self.function_text(func);
+                let k = match &k {
+                    Var::Const(o) => o.bind(self.py).str()?.to_string(),
+                    _ => self.describe(&k),
+                };
+                return Err(self.raise("TypeError", &format!("{f} got multiple values for keyword argument '{k}'")));
+            }
+            if let Body::Dict(d) = self.st.effects.body_mut(id) {
+                d.insert(key, k, v);
+            }
+        }
+        Ok(())
+    }
+
+    /// `module.qualname()`, as call errors name a callable (`_PyObject_FunctionStr`).
+    fn function_text(&mut self, f: &Var) -> String {
+        let obj = match f {
+            Var::Func(f) => f.code.clone(),
+            Var::Py(p) => p.obj.clone(),
+            Var::Method(m) => return self.function_text(&m.func.clone()),
+            other => return self.describe(other),
+        };
+        format!("{}()", crate::tx::qualified_name(obj.bind(self.py)))
+    }
+}

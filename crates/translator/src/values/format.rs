@@ -1,0 +1,282 @@
+//! Text of values: `str`, `repr`, `format`.
+
+use bytecode::op::Conversion;
+use pyo3::prelude::*;
+use variables::{Body, Var};
+
+use super::special::Special;
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+
+impl Tx<'_> {
+    /// One replacement field of an f-string: conversion, then `format` with a spec.
+    ///
+    /// # Errors
+    /// Whatever formatting raises; a break for values without a known text.
+    pub fn format_value(&mut self, v: &Var, conv: Option<Conversion>, spec: Option<&Var>) -> R<Var> {
+        let v = match conv {
+            None => self.realize(v)?,
+            Some(c) => self.convert_value(v, c)?,
+        };
+        let spec = match spec {
+            Some(s) => self.realize(s)?,
+            None => self.str(""),
+        };
+        let empty = matches!(&spec, Var::Const(o) if o.bind(self.py).len().is_ok_and(|n| n == 0));
+        match &v {
+            Var::Const(o) => {
+                let (o, Some(s)) = (o.clone(), self.as_const(&spec)?) else {
+                    return Err(Stop::unsupported("a format spec that is no constant"));
+                };
+                self.fold(move |py| py.import("builtins")?.call_method1("format", (o, s)))
+            }
+            _ => {
+                if let Special::User = self.special(&v, "__format__")? {
+                    return self.special_sync(&v, "__format__", vec![spec]);
+                }
+                if empty {
+                    return self.str_of(&v);
+                }
+                if let (Var::Py(p), Some(s)) = (&v, self.as_const(&spec)?)
+                    && self.special(&v, "__str__")? == Special::Builtin
+                    && self.special(&v, "__repr__")? == Special::Builtin
+                {
+                    let o = p.obj.clone();
+                    return self.fold(move |py| py.import("builtins")?.call_method1("format", (o, s)));
+                }
+                if matches!(v, Var::Tensor(_)) {
+                    return Err(self.no_text(&v));
+                }
+                let name = self.type_name(&v)?;
+                Err(self.raise("TypeError", &format!("unsupported format string passed to {name}.__format__")))
+            }
+        }
+    }
+
+    /// `!s`, `!r` or `!a`.
+    ///
+    /// # Errors
+    /// As [`Tx::str_of`] and [`Tx::repr_of`].
+    pub fn convert_value(&mut self, v: &Var, conv: Conversion) -> R<Var> {
+        match conv {
+            Conversion::Str => self.str_of(v),
+            Conversion::Repr => self.repr_of(v),
+            Conversion::Ascii => {
+                let r = self.repr_of(v)?;
+                let Some(o) = self.as_const(&r)? else { return Err(Stop::unsupported("ascii() of a text that is no constant")) };
+                // `ascii` of a text escapes as `ascii` of the value does, but for the quotes.
+                self.fold(move |py| o.bind(py).call_method1("encode", ("ascii", "backslashreplace"))?.call_method1("decode", ("ascii",)))
+            }
+        }
+    }
+
+    /// `str(v)` with one argument.
+    ///
+    /// # Errors
+    /// Whatever a user's `__str__` does; a break for values without a known text.
+    pub fn str_of(&mut self, v: &Var) -> R<Var> {
+        let v = self.realize(v)?;
+        match &v {
+            Var::Const(o) => {
+                let o = o.clone();
+                return self.fold(move |py| o.bind(py).str().map(Bound::into_any));
+            }
+            Var::Tensor(_) => return Err(self.no_text(&v)),
+            _ => {}
+        }
+        if self.special(&v, "__str__")?.is_user() {
+            let r = self.special_sync(&v, "__str__", vec![])?;
+            return self.checked_text(r, "__str__");
+        }
+        if let Some(args) = self.exception_args(&v)? {
+            return match &args[..] {
+                [] => Ok(self.str("")),
+                [one] => {
+                    let key_error = self.known.builtins.bind(self.py).getattr("KeyError")?.unbind();
+                    let class = self.type_of(&v)?;
+                    if self.is_subtype(&class, &key_error) { self.repr_of(one) } else { self.str_of(one) }
+                }
+                _ => self.repr_of(&Var::tuple(args)),
+            };
+        }
+        // `type.__str__` and other C classes that have a text apart from their `repr`.
+        if let Var::Py(p) = &v {
+            let class = p.obj.bind(self.py).get_type();
+            let own = !class.getattr("__str__")?.is(&self.known.object.bind(self.py).getattr("__str__")?);
+            if own {
+                let o = p.obj.clone();
+                return self.fold(move |py| o.bind(py).str().map(Bound::into_any));
+            }
+        }
+        self.repr_of(&v)
+    }
+
+    /// `repr(v)`.
+    ///
+    /// # Errors
+    /// Whatever a user's `__repr__` does; a break for values without a known text.
+    pub fn repr_of(&mut self, v: &Var) -> R<Var> {
+        let v = self.realize(v)?;
+        match &v {
+            Var::Const(o) => {
+                let o = o.clone();
+                return self.fold(move |py| o.bind(py).repr().map(Bound::into_any));
+            }
+            Var::Tensor(_) => return Err(self.no_text(&v)),
+            _ => {}
+        }
+        if self.special(&v, "__repr__")?.is_user() {
+            // `collections.namedtuple` writes its `__repr__` in Python over a tuple's items.
+            let r = self.special_sync(&v, "__repr__", vec![])?;
+            return self.checked_text(r, "__repr__");
+        }
+        match &v {
+            Var::Tuple(t) => {
+                let parts = self.reprs(&t.items.clone())?;
+                let inner = if parts.len() == 1 { format!("({},)", parts[0]) } else { format!("({})", parts.join(", ")) };
+                let text = match &t.class {
+                    Some(c) if c.is(&self.known.size) => format!("torch.Size([{}])", parts.join(", ")),
+                    Some(_) => return Err(self.no_text(&v)),
+                    None => inner,
+                };
+                Ok(self.str(&text))
+            }
+            Var::Slice(s) => {
+                let parts = self.reprs(&s[..].to_vec())?;
+                Ok(self.str(&format!("slice({})", parts.join(", "))))
+            }
+            Var::Obj(id) => {
+                let id = *id;
+                if let Some(args) = self.exception_args(&v)? {
+                    let name = self.type_name(&v)?;
+                    let parts = self.reprs(&args)?;
+                    return Ok(self.str(&format!("{name}({})", parts.join(", "))));
+                }
+                let (body, class) = (self.obj(id).body.clone(), self.obj(id).class.clone());
+                self.repr_of_body(&v, body, &class)
+            }
+            // The C text of existing objects: classes, functions, enums of C classes, dtypes.
+            Var::Py(p) if !stateful_text(&p.obj.bind(self.py).get_type()) => {
+                let o = p.obj.clone();
+                self.fold(move |py| o.bind(py).repr().map(Bound::into_any))
+            }
+            _ => Err(self.no_text(&v)),
+        }
+    }
+
+    fn repr_of_body(&mut self, v: &Var, body: Body, class: &variables::Obj) -> R<Var> {
+        let name = self.class_name(class);
+        let text = match body {
+            Body::List(items) => {
+                let parts = self.reprs(&items.into_iter().collect::<Vec<_>>())?;
+                format!("[{}]", parts.join(", "))
+            }
+            Body::Deque(items, max) => {
+                let parts = self.reprs(&items.into_iter().collect::<Vec<_>>())?;
+                let max = max.map_or_else(String::new, |m| format!(", maxlen={m}"));
+                format!("{name}([{}]{max})", parts.join(", "))
+            }
+            Body::Set(_) => {
+                let Some(id) = self.id_of(v) else { return Err(Stop::Internal("set".into())) };
+                let items = self.set_order(id)?;
+                let parts = self.reprs(&items)?.join(", ");
+                match (parts.is_empty(), class.is(&self.known.set)) {
+                    (true, _) => format!("{name}()"),
+                    (false, true) => format!("{{{parts}}}"),
+                    (false, false) => format!("{name}({{{parts}}})"),
+                }
+            }
+            Body::Dict(d) => {
+                let mut parts = Vec::with_capacity(d.len());
+                for (k, value) in d.iter() {
+                    parts.push(format!("{}: {}", self.text(k)?, self.text(value)?));
+                }
+                let inner = format!("{{{}}}", parts.join(", "));
+                if self.is_subtype(class, &self.known.ordered_dict.clone()) {
+                    // 3.12 writes the dict; 3.11 writes a list of pairs.
+                    if self.py.version_info() >= (3, 12) {
+                        if d.is_empty() { format!("{name}()") } else { format!("{name}({inner})") }
+                    } else {
+                        let mut pairs = Vec::with_capacity(d.len());
+                        for (k, value) in d.iter() {
+                            pairs.push(format!("({}, {})", self.text(k)?, self.text(value)?));
+                        }
+                        if d.is_empty() { format!("{name}()") } else { format!("{name}([{}])", pairs.join(", ")) }
+                    }
+                } else if self.is_subtype(class, &self.known.defaultdict.clone()) {
+                    return Err(self.no_text(v));
+                } else {
+                    inner
+                }
+            }
+            Body::DictView(d, view) => {
+                let items = self.iterate(v)?;
+                let parts = self.reprs(&items)?.join(", ");
+                let ordered = self.is_subtype(&self.obj(d).class.clone(), &self.known.ordered_dict.clone());
+                let prefix = if ordered { "o" } else { "" };
+                let view = match view {
+                    variables::DictView::Keys => "dict_keys",
+                    variables::DictView::Values => "dict_values",
+                    variables::DictView::Items => "dict_items",
+                };
+                format!("{prefix}{view}([{parts}])")
+            }
+            _ => return Err(self.no_text(v)),
+        };
+        Ok(self.str(&text))
+    }
+
+    /// The `repr` of each item as Rust text.
+    fn reprs(&mut self, items: &[Var]) -> R<Vec<String>> {
+        items.iter().map(|v| self.text(v)).collect()
+    }
+
+    fn text(&mut self, v: &Var) -> R<String> {
+        let r = self.repr_of(v)?;
+        match &r {
+            Var::Const(o) => Ok(o.bind(self.py).extract::<String>()?),
+            _ => Err(self.no_text(v)),
+        }
+    }
+
+    /// A result of `__str__` or `__repr__` has to be a `str`.
+    fn checked_text(&mut self, r: Var, name: &str) -> R<Var> {
+        let r = self.realize(&r)?;
+        if matches!(&r, Var::Const(o) if o.bind(self.py).is_instance_of::<pyo3::types::PyString>()) {
+            return Ok(r);
+        }
+        let class = self.type_name(&r)?;
+        Err(self.raise("TypeError", &format!("{name} returned non-string (type {class})")))
+    }
+
+    /// The arguments of an exception made while translating.
+    fn exception_args(&mut self, v: &Var) -> R<Option<Vec<Var>>> {
+        let Var::Obj(id) = v else { return Ok(None) };
+        let state = self.obj(*id);
+        if !state.is_new() || !self.is_subtype(&state.class, &self.known.base_exception) {
+            return Ok(None);
+        }
+        match state.attrs.get("args") {
+            Some(Some(args)) => {
+                let args = args.clone();
+                self.iterate(&args).map(Some)
+            }
+            _ => Ok(Some(Vec::new())),
+        }
+    }
+
+    /// The break for a value whose text is known only when the program runs.
+    fn no_text(&self, v: &Var) -> Stop {
+        let what = self.describe(v);
+        Stop::brk(
+            format!("Text of {what}"),
+            "The text of a tensor, or of an object made in the compiled function, is known only when the program runs.",
+            "Format it outside of the compiled function, or format its shape, dtype or other metadata.",
+        )
+    }
+}
+
+/// Objects whose text shows contents that are not guarded.
+fn stateful_text(class: &Bound<'_, pyo3::types::PyType>) -> bool {
+    class.name().is_ok_and(|n| matches!(&*n.to_string_lossy(), "mappingproxy" | "partial" | "generator" | "cell"))
+}

@@ -1,0 +1,69 @@
+//! `a is b`.
+
+use std::rc::Rc;
+
+use pyo3::prelude::*;
+use variables::{Origin, Var};
+
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+
+impl Tx<'_> {
+    /// Whether two values are one object.
+    ///
+    /// # Errors
+    /// A break for two tensors of which an operation may have returned its own argument.
+    pub fn is_same(&mut self, a: &Var, b: &Var) -> R<bool> {
+        if let (Var::Lazy(x), Var::Lazy(y)) = (a, b)
+            && x.source == y.source
+        {
+            return Ok(true);
+        }
+        let (a, b) = (self.realize(a)?, self.realize(b)?);
+        Ok(match (&a, &b) {
+            (Var::Tensor(x), Var::Tensor(y)) => {
+                if x.node == y.node {
+                    true
+                } else if let (Some(i), Some(j)) = (&x.input, &y.input) {
+                    i.obj.is(&j.obj)
+                } else if x.fresh || y.fresh {
+                    false
+                } else {
+                    return Err(Stop::brk(
+                        "Identity of two tensors",
+                        "An operation may have returned one of its arguments, so whether two tensors are one object is known only when the graph runs.",
+                        "Compare the values that the tensors come from, or keep a flag beside them.",
+                    ));
+                }
+            }
+            (Var::Obj(x), Var::Obj(y)) => x == y,
+            (Var::Func(x), Var::Func(y)) => x.obj == y.obj,
+            (Var::Tuple(x), Var::Tuple(y)) => {
+                Rc::ptr_eq(x, y)
+                    || (x.items.is_empty() && y.items.is_empty() && x.class.is_none() && y.class.is_none())
+                    || matches!((&x.origin, &y.origin), (Some(i), Some(j)) if i.0.is(&j.0))
+            }
+            (Var::Method(x), Var::Method(y)) => Rc::ptr_eq(x, y),
+            (Var::BuiltinMethod(x), Var::BuiltinMethod(y)) => Rc::ptr_eq(x, y),
+            (Var::Slice(x), Var::Slice(y)) => Rc::ptr_eq(x, y),
+            (Var::Super(x), Var::Super(y)) => Rc::ptr_eq(x, y),
+            (Var::Py(x), Var::Obj(id)) | (Var::Obj(id), Var::Py(x)) => {
+                matches!(&self.obj(*id).origin, Origin::Source { obj, .. } if obj.is(&x.obj))
+            }
+            _ => match (a.as_obj(), b.as_obj()) {
+                (Some(x), Some(y)) => x.is(y) || self.same_immortal(x, y),
+                _ => false,
+            },
+        })
+    }
+
+    /// Small integers, one-character strings and other constants of which CPython keeps one object.
+    fn same_immortal(&self, x: &variables::Obj, y: &variables::Obj) -> bool {
+        let (x, y) = (x.bind(self.py), y.bind(self.py));
+        let empty = |o: &Bound<'_, PyAny>| {
+            (o.is_exact_instance_of::<pyo3::types::PyString>() || o.is_exact_instance_of::<pyo3::types::PyBytes>())
+                && o.len().is_ok_and(|n| n == 0)
+        };
+        x.get_type().is(y.get_type()) && empty(x) && empty(y)
+    }
+}

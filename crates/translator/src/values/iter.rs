@@ -1,0 +1,185 @@
+//! `iter(x)` and what it takes to make an iterator.
+
+use std::rc::Rc;
+
+use pyo3::prelude::*;
+use variables::{Body, DictView, IterBody, ObjId, Var};
+
+use super::classes::IterClass;
+use super::special::Special;
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Tx};
+
+impl Tx<'_> {
+    /// `iter(v)` (CPython's `PyObject_GetIter`).
+    ///
+    /// # Errors
+    /// `TypeError` where the value is not iterable; whatever a user's `__iter__` does.
+    pub fn get_iter(&mut self, v: &Var) -> R<Var> {
+        let v = self.realize(v)?;
+        match &v {
+            Var::Tuple(t) if t.class.is_none() => self.iter_items(IterClass::Tuple, t.items.clone()),
+            Var::Const(o) => self.iter_const(&v, &o.clone()),
+            Var::Tensor(_) => self.iter_tensor(&v),
+            Var::Obj(id) => {
+                let state = self.obj(*id);
+                match &state.body {
+                    Body::Iter(_) | Body::Generator(_) => return Ok(v),
+                    Body::Plain | Body::Cell(_) => {}
+                    _ if self.is_builtin_container(&state.class) => return self.iter_body(*id),
+                    Body::DictView(..) => return self.iter_body(*id),
+                    _ => {}
+                }
+                self.iter_by_class(&v)
+            }
+            _ => self.iter_by_class(&v),
+        }
+    }
+
+    /// A new iterator over fixed items.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn iter_items(&mut self, class: IterClass, items: Vec<Var>) -> R<Var> {
+        let class = class.get(self.py)?;
+        Ok(self.new_iter(class, IterBody::Items(Rc::new(items), 0)))
+    }
+
+    fn not_iterable(&mut self, v: &Var) -> R<Var> {
+        let name = self.type_name(v)?;
+        Err(self.raise("TypeError", &format!("'{name}' object is not iterable")))
+    }
+
+    fn iter_const(&mut self, v: &Var, o: &variables::Obj) -> R<Var> {
+        let b = o.bind(self.py);
+        let class = if b.is_exact_instance_of::<pyo3::types::PyString>() {
+            IterClass::Str
+        } else if b.is_exact_instance_of::<pyo3::types::PyRange>() {
+            IterClass::Range
+        } else if b.is_exact_instance_of::<pyo3::types::PyBytes>() {
+            IterClass::Bytes
+        } else if b.get_type().is(self.known.frozenset.bind(self.py)) {
+            let items = b.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+            let items = items.into_iter().map(|i| self.from_const(i)).collect::<R<Vec<_>>>()?;
+            return self.iter_items(IterClass::Set, items);
+        } else {
+            return self.not_iterable(v);
+        };
+        let class = class.get(self.py)?;
+        Ok(self.new_iter(class, IterBody::Sequence(v.clone(), 0)))
+    }
+
+    fn iter_tensor(&mut self, v: &Var) -> R<Var> {
+        if let Var::Tensor(t) = v
+            && self.st.effects.meta(t).shape.is_empty()
+        {
+            return Err(self.raise("TypeError", "iteration over a 0-d tensor"));
+        }
+        let zero = self.int(0);
+        let flow = self.tensor_method(v, "unbind", Args::pos(vec![zero]))?;
+        let items = self.finish_flow(flow)?;
+        self.get_iter(&items)
+    }
+
+    /// The iterator of a builtin container, by what it holds.
+    pub(super) fn iter_body(&mut self, id: ObjId) -> R<Var> {
+        let py = self.py;
+        let (class, body) = match &self.obj(id).body {
+            Body::List(_) => (IterClass::List, IterBody::List(id, Some(0))),
+            Body::Deque(items, _) => (IterClass::Deque, IterBody::Fixed(id, Rc::new(items.iter().cloned().collect()), 0)),
+            Body::Set(_) => {
+                let items = self.set_order(id)?;
+                (IterClass::Set, IterBody::Fixed(id, Rc::new(items), 0))
+            }
+            Body::Dict(d) => {
+                let class = self.obj(id).class.clone();
+                let ordered = self.is_subtype(&class, &self.known.ordered_dict.clone());
+                let kind = if ordered { IterClass::OrderedDict } else { IterClass::DictKey };
+                (kind, IterBody::Dict(id, DictView::Keys, 0, d.len()))
+            }
+            Body::DictView(d, view) => {
+                let (d, view) = (*d, *view);
+                let Body::Dict(map) = &self.obj(d).body else { return Err(Stop::Internal("view of no dict".into())) };
+                (IterClass::of_dict_iter(view, false), IterBody::Dict(d, view, 0, map.len()))
+            }
+            Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
+            Body::Plain | Body::Cell(_) => return self.not_iterable(&Var::Obj(id)),
+        };
+        let class = class.get(py)?;
+        Ok(self.new_iter(class, body))
+    }
+
+    fn iter_by_class(&mut self, v: &Var) -> R<Var> {
+        match self.special(v, "__iter__")? {
+            Special::User => {
+                let it = self.special_sync(v, "__iter__", vec![])?;
+                let it = self.realize(&it)?;
+                if !self.is_iterator(&it)? {
+                    let name = self.type_name(&it)?;
+                    return Err(self.raise("TypeError", &format!("iter() returned non-iterator of type '{name}'")));
+                }
+                Ok(it)
+            }
+            Special::Builtin => match v {
+                Var::Tuple(t) => self.iter_items(IterClass::Tuple, t.items.clone()),
+                Var::Obj(id) => self.iter_body(*id),
+                Var::Py(p) if p.obj.bind(self.py).get_type().is(self.known.mappingproxy.bind(self.py)) => {
+                    let keys = p.obj.bind(self.py).try_iter()?.collect::<PyResult<Vec<_>>>()?;
+                    let keys = keys.into_iter().map(|k| self.from_const(k)).collect::<R<Vec<_>>>()?;
+                    self.iter_items(IterClass::DictKey, keys)
+                }
+                _ => Err(Stop::unsupported(format!("iterating over {}", self.describe(v)))),
+            },
+            Special::Absent => {
+                if self.special(v, "__getitem__")?.is_user() {
+                    let class = IterClass::Sequence.get(self.py)?;
+                    return Ok(self.new_iter(class, IterBody::Sequence(v.clone(), 0)));
+                }
+                self.not_iterable(v)
+            }
+        }
+    }
+
+    /// Whether a value has `__next__`.
+    ///
+    /// # Errors
+    /// Those of looking at its class.
+    pub fn is_iterator(&mut self, v: &Var) -> R<bool> {
+        let v = self.realize(v)?;
+        if let Var::Obj(id) = &v
+            && matches!(self.obj(*id).body, Body::Iter(_) | Body::Generator(_))
+        {
+            return Ok(true);
+        }
+        Ok(self.special(&v, "__next__")? != Special::Absent)
+    }
+
+    /// A set's items in the order in which CPython iterates over it: that of the hash table, where
+    /// all hashes are those of existing objects; insertion order otherwise (then the order depends
+    /// on addresses that do not exist yet).
+    ///
+    /// # Errors
+    /// Those of hashing.
+    pub fn set_order(&mut self, id: ObjId) -> R<Vec<Var>> {
+        let state = self.obj(id);
+        let Body::Set(items) = &state.body else { return Err(Stop::Internal("order of no set".into())) };
+        let vars: Vec<Var> = items.iter().map(|(k, _)| k.clone()).collect();
+        if vars.len() < 2 || (!state.is_new() && !state.body_dirty) {
+            return Ok(vars);
+        }
+        let mut real = Vec::with_capacity(vars.len());
+        for v in &vars {
+            match self.as_const(v)? {
+                Some(o) => real.push(o),
+                None => return Ok(vars),
+            }
+        }
+        let set = self.known.set.bind(self.py).call0()?;
+        let mut by_addr = rustc_hash::FxHashMap::default();
+        for (o, v) in real.iter().zip(vars) {
+            set.call_method1("add", (o,))?;
+            by_addr.insert(o.as_ptr() as usize, v);
+        }
+        Ok(set.try_iter()?.filter_map(|o| o.ok().and_then(|o| by_addr.remove(&(o.as_ptr() as usize)))).collect())
+    }
+}

@@ -1,0 +1,499 @@
+//! `next(it)`: one step of every builtin iterator.
+
+use std::rc::Rc;
+
+use bytecode::op::BinaryOp;
+use pyo3::prelude::*;
+use variables::object::GroupState;
+use variables::{Body, DictView, IterBody, ObjId, Var};
+
+use super::special::Special;
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Tx};
+
+impl Tx<'_> {
+    /// The next item of an iterator, or `None` where it is exhausted.
+    ///
+    /// # Errors
+    /// Whatever the iterator raises; a break for an iterator from outside.
+    pub fn iter_next(&mut self, it: &Var) -> R<Option<Var>> {
+        let it = self.realize(it)?;
+        if let Var::Obj(id) = &it {
+            match &self.obj(*id).body {
+                Body::Iter(body) => {
+                    let body = body.clone();
+                    return self.advance(*id, body);
+                }
+                Body::Generator(_) => return self.generator_next(&it, None),
+                _ => {}
+            }
+        }
+        match self.special(&it, "__next__")? {
+            Special::User => match self.special_sync(&it, "__next__", vec![]) {
+                Ok(v) => Ok(Some(v)),
+                Err(stop) if self.is_raise_of(&stop, "StopIteration") => Ok(None),
+                Err(stop) => Err(stop),
+            },
+            Special::Builtin => Err(Stop::unsupported(format!("advancing {}", self.describe(&it)))),
+            Special::Absent => {
+                let name = self.type_name(&it)?;
+                Err(self.raise("TypeError", &format!("'{name}' object is not an iterator")))
+            }
+        }
+    }
+
+    /// Whether the program raises an instance of a builtin exception class.
+    pub fn is_raise_of(&self, stop: &Stop, class: &str) -> bool {
+        let Stop::Raise(Var::Obj(id)) = stop else { return false };
+        match self.known.builtins.bind(self.py).getattr(class) {
+            Ok(base) => self.is_subtype(&self.obj(*id).class, &base.unbind()),
+            Err(_) => false,
+        }
+    }
+
+    fn put(&mut self, id: ObjId, body: IterBody) {
+        self.st.effects.get_mut(id).body = Body::Iter(body);
+    }
+
+    fn exhaust(&mut self, id: ObjId) -> R<Option<Var>> {
+        self.put(id, IterBody::Items(Rc::new(Vec::new()), 0));
+        Ok(None)
+    }
+
+    fn advance(&mut self, id: ObjId, body: IterBody) -> R<Option<Var>> {
+        match body {
+            IterBody::Items(items, i) => match items.get(i) {
+                Some(v) => {
+                    let v = v.clone();
+                    self.put(id, IterBody::Items(items, i + 1));
+                    Ok(Some(v))
+                }
+                None => Ok(None),
+            },
+            IterBody::List(list, at) => {
+                let Some(i) = at else { return Ok(None) };
+                let item = match &self.obj(list).body {
+                    Body::List(v) => v.get(i).cloned(),
+                    _ => return Err(Stop::Internal("list iterator without list".into())),
+                };
+                self.put(id, IterBody::List(list, item.as_ref().map(|_| i + 1)));
+                Ok(item)
+            }
+            IterBody::ListReverse(list, at) => {
+                let Some(i) = at else { return Ok(None) };
+                let item = match &self.obj(list).body {
+                    Body::List(v) | Body::Deque(v, _) => v.get(i).cloned(),
+                    _ => return Err(Stop::Internal("list iterator without list".into())),
+                };
+                let next = item.as_ref().and_then(|_| i.checked_sub(1));
+                self.put(id, IterBody::ListReverse(list, next));
+                Ok(item)
+            }
+            IterBody::Fixed(owner, items, i) => {
+                if i >= items.len() {
+                    return Ok(None);
+                }
+                let size = super::truth::body_len(&self.obj(owner).body);
+                if size != Some(items.len()) {
+                    let what = match self.obj(owner).body {
+                        Body::Deque(..) => "deque mutated during iteration",
+                        _ => "Set changed size during iteration",
+                    };
+                    return Err(self.raise("RuntimeError", what));
+                }
+                let v = items[i].clone();
+                self.put(id, IterBody::Fixed(owner, items, i + 1));
+                Ok(Some(v))
+            }
+            IterBody::Dict(dict, view, slot, size) => self.advance_dict(id, dict, view, slot, size),
+            IterBody::DictReverse(dict, view, keys, left, size) => {
+                if left == 0 {
+                    return Ok(None);
+                }
+                let key = self.key(&keys[left - 1])?;
+                let Body::Dict(map) = &self.obj(dict).body else { return Err(Stop::Internal("iterator without dict".into())) };
+                if map.len() != size {
+                    return Err(self.raise("RuntimeError", "dictionary changed size during iteration"));
+                }
+                let Some(value) = map.get(&key).cloned() else {
+                    return Err(self.raise("RuntimeError", "dictionary keys changed during iteration"));
+                };
+                let k = keys[left - 1].clone();
+                self.put(id, IterBody::DictReverse(dict, view, keys, left - 1, size));
+                Ok(Some(view_item(view, k, value)))
+            }
+            IterBody::Enumerate(inner, count) => {
+                let Some(item) = self.iter_next(&inner)? else { return Ok(None) };
+                let one = self.int(1);
+                let next = self.binary_sync(BinaryOp::Add, &count, &one)?;
+                self.put(id, IterBody::Enumerate(inner, next));
+                Ok(Some(Var::tuple(vec![count, item])))
+            }
+            IterBody::Zip(inner, strict) => self.advance_zip(&inner, strict),
+            IterBody::Map(f, inner) => {
+                let mut args = Vec::with_capacity(inner.len());
+                for it in &inner {
+                    match self.iter_next(it)? {
+                        Some(v) => args.push(v),
+                        None => return Ok(None),
+                    }
+                }
+                self.call_sync(&f, Args::pos(args)).map(Some)
+            }
+            IterBody::Filter(f, inner) => self.advance_filter(&f, &inner, true),
+            IterBody::FilterFalse(f, inner) => self.advance_filter(&f, &inner, false),
+            IterBody::Chain(outer, current) => self.advance_chain(id, &outer, current),
+            IterBody::Repeat(v, left) => match left {
+                Some(0) => Ok(None),
+                Some(n) => {
+                    self.put(id, IterBody::Repeat(v.clone(), Some(n - 1)));
+                    Ok(Some(v))
+                }
+                None => Ok(Some(v)),
+            },
+            IterBody::Count(now, step) => {
+                let next = self.binary_sync(BinaryOp::Add, &now, &step)?;
+                self.put(id, IterBody::Count(next, step));
+                Ok(Some(now))
+            }
+            IterBody::Call(f, sentinel) => match self.call_sync(&f, Args::default()) {
+                Ok(v) => {
+                    if self.equals(&v, &sentinel)? {
+                        return self.exhaust(id);
+                    }
+                    Ok(Some(v))
+                }
+                Err(stop) if self.is_raise_of(&stop, "StopIteration") => self.exhaust(id),
+                Err(stop) => Err(stop),
+            },
+            IterBody::Sequence(v, i) => {
+                if let Var::Const(o) = &v {
+                    let b = o.bind(self.py);
+                    if i >= b.len()? as i64 {
+                        return self.exhaust(id);
+                    }
+                    let item = b.get_item(i)?;
+                    self.put(id, IterBody::Sequence(v.clone(), i + 1));
+                    return self.from_const(item).map(Some);
+                }
+                match self.sequence_item(&v, i)? {
+                    Some(item) => {
+                        self.put(id, IterBody::Sequence(v, i + 1));
+                        Ok(Some(item))
+                    }
+                    None => self.exhaust(id),
+                }
+            }
+            IterBody::SequenceReverse(v, i) => {
+                if i < 0 {
+                    return Ok(None);
+                }
+                match self.sequence_item(&v, i)? {
+                    Some(item) => {
+                        self.put(id, IterBody::SequenceReverse(v, i - 1));
+                        Ok(Some(item))
+                    }
+                    None => self.exhaust(id),
+                }
+            }
+            IterBody::Islice(inner, mut cnt, next, stop, step) => {
+                while cnt < next {
+                    if self.iter_next(&inner)?.is_none() {
+                        return self.exhaust(id);
+                    }
+                    cnt += 1;
+                    self.put(id, IterBody::Islice(inner.clone(), cnt, next, stop, step));
+                }
+                if stop.is_some_and(|s| cnt >= s) {
+                    return self.exhaust(id);
+                }
+                let Some(item) = self.iter_next(&inner)? else { return self.exhaust(id) };
+                let following = next.saturating_add(step);
+                let following = stop.map_or(following, |s| following.min(s));
+                self.put(id, IterBody::Islice(inner, cnt + 1, following, stop, step));
+                Ok(Some(item))
+            }
+            IterBody::Starmap(f, inner) => {
+                let Some(args) = self.iter_next(&inner)? else { return Ok(None) };
+                let args = self.iterate(&args)?;
+                self.call_sync(&f, Args::pos(args)).map(Some)
+            }
+            IterBody::TakeWhile(f, inner) => {
+                let Some(v) = self.iter_next(&inner)? else { return Ok(None) };
+                let keep = self.call_sync(&f, Args::pos(vec![v.clone()]))?;
+                if self.truth(&keep)? { Ok(Some(v)) } else { self.exhaust(id) }
+            }
+            IterBody::DropWhile(f, inner, started) => loop {
+                let Some(v) = self.iter_next(&inner)? else { return Ok(None) };
+                if started {
+                    return Ok(Some(v));
+                }
+                let drop = self.call_sync(&f, Args::pos(vec![v.clone()]))?;
+                if !self.truth(&drop)? {
+                    self.put(id, IterBody::DropWhile(f, inner, true));
+                    return Ok(Some(v));
+                }
+            },
+            IterBody::Compress(data, selectors) => loop {
+                let Some(v) = self.iter_next(&data)? else { return Ok(None) };
+                let Some(s) = self.iter_next(&selectors)? else { return Ok(None) };
+                if self.truth(&s)? {
+                    return Ok(Some(v));
+                }
+            },
+            IterBody::Accumulate(inner, f, total, initial) => {
+                if let Some(v) = initial {
+                    self.put(id, IterBody::Accumulate(inner, f, Some(v.clone()), None));
+                    return Ok(Some(v));
+                }
+                let Some(v) = self.iter_next(&inner)? else { return Ok(None) };
+                let next = match total {
+                    None => v,
+                    Some(t) if f.is_none(self.py) => self.binary_sync(BinaryOp::Add, &t, &v)?,
+                    Some(t) => self.call_sync(&f, Args::pos(vec![t, v]))?,
+                };
+                self.put(id, IterBody::Accumulate(inner, f, Some(next.clone()), None));
+                Ok(Some(next))
+            }
+            IterBody::ZipLongest(mut inner, fill) => {
+                let mut out = Vec::with_capacity(inner.len());
+                for slot in 0..inner.len() {
+                    let Some(it) = inner[slot].clone() else {
+                        out.push(fill.clone());
+                        continue;
+                    };
+                    match self.iter_next(&it)? {
+                        Some(v) => out.push(v),
+                        None => {
+                            inner[slot] = None;
+                            self.put(id, IterBody::ZipLongest(inner.clone(), fill.clone()));
+                            if inner.iter().all(Option::is_none) {
+                                return Ok(None);
+                            }
+                            out.push(fill.clone());
+                        }
+                    }
+                }
+                Ok((!out.is_empty()).then(|| Var::tuple(out)))
+            }
+            IterBody::Cycle(inner, mut saved, i) => {
+                if let Some(it) = &inner {
+                    if let Some(v) = self.iter_next(it)? {
+                        saved.push_back(v.clone());
+                        self.put(id, IterBody::Cycle(inner, saved, 0));
+                        return Ok(Some(v));
+                    }
+                    self.put(id, IterBody::Cycle(None, saved.clone(), 0));
+                }
+                let Some(v) = saved.get(i).cloned() else { return Ok(None) };
+                let next = (i + 1) % saved.len();
+                self.put(id, IterBody::Cycle(None, saved, next));
+                Ok(Some(v))
+            }
+            IterBody::Pairwise(inner, previous) => {
+                let first = match previous {
+                    Some(v) => v,
+                    None => match self.iter_next(&inner)? {
+                        Some(v) => v,
+                        None => return self.exhaust(id),
+                    },
+                };
+                let Some(second) = self.iter_next(&inner)? else { return self.exhaust(id) };
+                self.put(id, IterBody::Pairwise(inner, Some(second.clone())));
+                Ok(Some(Var::tuple(vec![first, second])))
+            }
+            IterBody::Batched(inner, n, strict) => {
+                let mut out = Vec::new();
+                while out.len() < n {
+                    match self.iter_next(&inner)? {
+                        Some(v) => out.push(v),
+                        None => break,
+                    }
+                }
+                if out.is_empty() {
+                    return self.exhaust(id);
+                }
+                if out.len() < n {
+                    self.exhaust(id)?;
+                    if strict {
+                        return Err(self.raise("ValueError", "batched(): incomplete batch"));
+                    }
+                }
+                Ok(Some(Var::tuple(out)))
+            }
+            IterBody::Tee(source, buffer, i) => {
+                let Body::List(items) = &self.obj(buffer).body else { return Err(Stop::Internal("tee without buffer".into())) };
+                let item = match items.get(i).cloned() {
+                    Some(v) => v,
+                    None => {
+                        let Some(v) = self.iter_next(&source)? else { return Ok(None) };
+                        if let Body::List(items) = &mut self.st.effects.get_mut(buffer).body {
+                            items.push_back(v.clone());
+                        }
+                        v
+                    }
+                };
+                self.put(id, IterBody::Tee(source, buffer, i + 1));
+                Ok(Some(item))
+            }
+            IterBody::GroupBy(inner, keyfunc, state) => self.advance_groupby(id, inner, keyfunc, state),
+            IterBody::Group(parent, key, serial) => self.advance_group(id, parent, &key, serial),
+            IterBody::Opaque => Err(Stop::brk(
+                "Iterator from outside",
+                "The position of an iterator that existed before the compiled function cannot be read without moving it.",
+                "Make the iterator inside the compiled function, or pass the list that it runs over.",
+            )),
+        }
+    }
+
+    fn advance_dict(&mut self, id: ObjId, dict: ObjId, view: DictView, slot: usize, size: usize) -> R<Option<Var>> {
+        let Body::Dict(map) = &self.obj(dict).body else { return Err(Stop::Internal("iterator without dict".into())) };
+        if map.len() != size {
+            self.put(id, IterBody::Dict(dict, view, slot, usize::MAX - 1));
+            return Err(self.raise("RuntimeError", "dictionary changed size during iteration"));
+        }
+        match map.next_from(slot as u64).map(|(next, k, v)| (next as usize, k.clone(), v.clone())) {
+            Some((next, k, v)) => {
+                self.put(id, IterBody::Dict(dict, view, next, size));
+                Ok(Some(view_item(view, k, v)))
+            }
+            None => self.exhaust(id),
+        }
+    }
+
+    fn advance_zip(&mut self, inner: &[Var], strict: bool) -> R<Option<Var>> {
+        let mut out = Vec::with_capacity(inner.len());
+        for (i, it) in inner.iter().enumerate() {
+            match self.iter_next(it)? {
+                Some(v) => out.push(v),
+                None if !strict => return Ok(None),
+                None if i > 0 => {
+                    let message = format!("zip() argument {} is shorter than argument{}", i + 1, ordinal_range(i));
+                    return Err(self.raise("ValueError", &message));
+                }
+                None => {
+                    for (j, it) in inner.iter().enumerate().skip(1) {
+                        if self.iter_next(it)?.is_some() {
+                            let message = format!("zip() argument {} is longer than argument{}", j + 1, ordinal_range(j));
+                            return Err(self.raise("ValueError", &message));
+                        }
+                    }
+                    return Ok(None);
+                }
+            }
+        }
+        Ok((!inner.is_empty()).then(|| Var::tuple(out)))
+    }
+
+    fn advance_filter(&mut self, f: &Var, inner: &Var, keep: bool) -> R<Option<Var>> {
+        loop {
+            let Some(v) = self.iter_next(inner)? else { return Ok(None) };
+            let test = if f.is_none(self.py) || f.as_obj().is_some_and(|o| o.is(&self.known.bool_)) {
+                v.clone()
+            } else {
+                self.call_sync(f, Args::pos(vec![v.clone()]))?
+            };
+            if self.truth(&test)? == keep {
+                return Ok(Some(v));
+            }
+        }
+    }
+
+    fn advance_chain(&mut self, id: ObjId, outer: &Var, mut current: Option<Var>) -> R<Option<Var>> {
+        loop {
+            let it = match current.take() {
+                Some(it) => it,
+                None => {
+                    let Some(next) = self.iter_next(outer)? else { return self.exhaust(id) };
+                    let it = self.get_iter(&next)?;
+                    self.put(id, IterBody::Chain(outer.clone(), Some(it.clone())));
+                    it
+                }
+            };
+            if let Some(v) = self.iter_next(&it)? {
+                return Ok(Some(v));
+            }
+            self.put(id, IterBody::Chain(outer.clone(), None));
+        }
+    }
+
+    /// `obj[i]` of the sequence protocol: `IndexError` and `StopIteration` end it.
+    fn sequence_item(&mut self, v: &Var, i: i64) -> R<Option<Var>> {
+        let i = self.int(i);
+        match self.getitem(v, &i).and_then(|f| self.finish_flow(f)) {
+            Ok(item) => Ok(Some(item)),
+            Err(stop) if self.is_raise_of(&stop, "IndexError") || self.is_raise_of(&stop, "StopIteration") => Ok(None),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// The next item and its key (CPython's `groupby_step`).
+    fn group_step(&mut self, inner: &Var, keyfunc: &Var) -> R<Option<(Var, Var)>> {
+        let Some(v) = self.iter_next(inner)? else { return Ok(None) };
+        let key = if keyfunc.is_none(self.py) { v.clone() } else { self.call_sync(keyfunc, Args::pos(vec![v.clone()]))? };
+        Ok(Some((v, key)))
+    }
+
+    fn advance_groupby(&mut self, id: ObjId, inner: Var, keyfunc: Var, state: Rc<GroupState>) -> R<Option<Var>> {
+        let mut state = (*state).clone();
+        // Skips what is left of the present group.
+        loop {
+            match (&state.current, &state.target) {
+                (None, _) => {}
+                (Some(_), None) => break,
+                (Some((_, key)), Some(target)) => {
+                    let (key, target) = (key.clone(), target.clone());
+                    if !self.equals(&target, &key)? {
+                        break;
+                    }
+                }
+            }
+            match self.group_step(&inner, &keyfunc)? {
+                Some(c) => state.current = Some(c),
+                None => return self.exhaust(id),
+            }
+        }
+        let key = state.current.as_ref().map(|c| c.1.clone()).ok_or_else(|| Stop::Internal("groupby".into()))?;
+        state.target = Some(key.clone());
+        state.serial += 1;
+        let serial = state.serial;
+        self.put(id, IterBody::GroupBy(inner, keyfunc, Rc::new(state)));
+        let class = super::IterClass::Group.get(self.py)?;
+        let group = self.new_iter(class, IterBody::Group(id, key.clone(), serial));
+        Ok(Some(Var::tuple(vec![key, group])))
+    }
+
+    fn advance_group(&mut self, id: ObjId, parent: ObjId, key: &Var, serial: u64) -> R<Option<Var>> {
+        let Body::Iter(IterBody::GroupBy(inner, keyfunc, state)) = self.obj(parent).body.clone() else {
+            return self.exhaust(id);
+        };
+        if state.serial != serial {
+            return self.exhaust(id);
+        }
+        let mut state = (*state).clone();
+        if state.current.is_none() {
+            state.current = self.group_step(&inner, &keyfunc)?;
+        }
+        let Some((v, k)) = state.current.clone() else { return self.exhaust(id) };
+        if !self.equals(key, &k)? {
+            self.put(parent, IterBody::GroupBy(inner, keyfunc, Rc::new(state)));
+            return Ok(None);
+        }
+        state.current = None;
+        self.put(parent, IterBody::GroupBy(inner, keyfunc, Rc::new(state)));
+        Ok(Some(v))
+    }
+}
+
+fn view_item(view: DictView, k: Var, v: Var) -> Var {
+    match view {
+        DictView::Keys => k,
+        DictView::Values => v,
+        DictView::Items => Var::tuple(vec![k, v]),
+    }
+}
+
+/// `" 1"` or `"s 1-3"`, as `zip`'s messages have it.
+fn ordinal_range(n: usize) -> String {
+    if n == 1 { " 1".into() } else { format!("s 1-{n}") }
+}

@@ -1,0 +1,27 @@
+//! What Python's operations do to builtin values: truth, iteration, operators, subscripts, text.
+//!
+//! Lives here: the rules of the data model, one idea a module. Does not live here: methods called by
+//! name (`methods`), builtin functions and constructors (`builtins`), tensors (`torch_ops`).
+//!
+//! Invariants: operations on constants are done by Python itself; user-defined special methods
+//! are called symbolically; what has no rule is a break, never a guess.
+
+mod arith;
+mod build;
+mod classes;
+mod compare;
+mod format;
+mod identity;
+mod iter;
+mod iter_next;
+mod operators;
+mod percent;
+mod slicing;
+mod special;
+mod subscr;
+mod truth;
+mod types;
+mod unpack;
+
+pub use classes::IterClass;
+pub use special::Special;

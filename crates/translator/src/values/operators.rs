@@ -1,0 +1,339 @@
+//! Operators of builtin containers and of constants mixed with existing objects.
+
+use bytecode::op::BinaryOp;
+use pyo3::prelude::*;
+use variables::{Body, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var};
+
+use super::arith::{apply, names};
+use super::special::Special;
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+
+/// No constant repetition that fills the memory.
+const MAX_REPEAT: usize = 1 << 20;
+
+impl Tx<'_> {
+    /// `a op b` where neither class defines it in Python. `None`: `NotImplemented` from both.
+    ///
+    /// # Errors
+    /// Whatever the operation raises; a break where it has no rule.
+    pub(super) fn builtin_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        match op {
+            BinaryOp::Add => {
+                if let Some(v) = self.concat(a, b)? {
+                    return Ok(Some(v));
+                }
+            }
+            BinaryOp::Multiply => {
+                for (seq, n) in [(a, b), (b, a)] {
+                    if self.is_sequence(seq) && self.special(n, "__index__")? != Special::Absent {
+                        return self.repeat(seq, n).map(Some);
+                    }
+                }
+            }
+            BinaryOp::Remainder if self.is_text(a) => return self.percent_format(a, b).map(Some),
+            BinaryOp::Or | BinaryOp::And | BinaryOp::Subtract | BinaryOp::Xor => {
+                if let Some(v) = self.set_operator(op, a, b)? {
+                    return Ok(Some(v));
+                }
+                if op == BinaryOp::Or
+                    && let Some(v) = self.dict_or(a, b)?
+                {
+                    return Ok(Some(v));
+                }
+            }
+            _ => {}
+        }
+        self.fold_objects(op, a, b)
+    }
+
+    /// Both operands exist as real objects, and their classes' operators are C code.
+    fn fold_objects(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        let n = names(op);
+        let any = self.special(a, n.direct)? == Special::Builtin || self.special(b, n.reflected)? == Special::Builtin;
+        if !any && !matches!(op, BinaryOp::Add | BinaryOp::Multiply) {
+            return Ok(None);
+        }
+        if let (Some(x), Some(y)) = (self.as_const(a)?, self.as_const(b)?) {
+            return match apply(op, x.bind(self.py), y.bind(self.py)) {
+                Ok(o) => self.from_const(o).map(Some),
+                Err(e) => Err(self.raise_pyerr(&e)),
+            };
+        }
+        if any && !self.is_sequence(a) && !self.is_sequence(b) && !matches!((a, b), (Var::Obj(_), _) | (_, Var::Obj(_))) {
+            return Err(Stop::unsupported(format!("{} {} {}", self.describe(a), n.symbol, self.describe(b))));
+        }
+        for v in [a, b] {
+            if let Var::Obj(id) = v
+                && matches!(self.obj(*id).body, Body::Plain)
+                && any
+            {
+                return Err(Stop::unsupported(format!("{} {} {}", self.describe(a), n.symbol, self.describe(b))));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_sequence(&self, v: &Var) -> bool {
+        match v {
+            Var::Tuple(_) => true,
+            Var::Obj(id) => matches!(self.obj(*id).body, Body::List(_) | Body::Deque(..)),
+            v => self.is_text(v),
+        }
+    }
+
+    /// A new container of the same kind as an existing one, without its subclass.
+    pub(crate) fn new_like(&mut self, class: Obj, body: Body) -> Var {
+        Var::Obj(self.st.effects.add(ObjState::new(class, body)))
+    }
+
+    fn concat(&mut self, a: &Var, b: &Var) -> R<Option<Var>> {
+        match (a, b) {
+            (Var::Tuple(x), Var::Tuple(y)) => {
+                let items: Vec<Var> = x.items.iter().chain(&y.items).cloned().collect();
+                // `torch.Size + tuple` is a `torch.Size`.
+                let size = x.class.as_ref().is_some_and(|c| c.is(&self.known.size));
+                let class = size.then(|| self.known.size.clone());
+                Ok(Some(Var::Tuple(std::rc::Rc::new(TupleVar { items, class, origin: None }))))
+            }
+            (Var::Obj(i), Var::Obj(j)) => match (&self.obj(*i).body, &self.obj(*j).body) {
+                (Body::List(x), Body::List(y)) => {
+                    let mut out = x.clone();
+                    out.append(y.clone());
+                    Ok(Some(self.new_list(out)))
+                }
+                (Body::Deque(x, max), Body::Deque(y, _)) => {
+                    let max = *max;
+                    let mut out = x.clone();
+                    out.append(y.clone());
+                    trim_left(&mut out, max);
+                    let class = self.obj(*i).class.clone();
+                    Ok(Some(self.new_like(class, Body::Deque(out, max))))
+                }
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn repeat(&mut self, seq: &Var, n: &Var) -> R<Var> {
+        let n = self.index_of(n)?.max(0) as usize;
+        let len = self.value_len(seq)?.unwrap_or(0);
+        if len.saturating_mul(n) > MAX_REPEAT {
+            return Err(Stop::unsupported(format!("a sequence of {len} items repeated {n} times")));
+        }
+        match seq {
+            Var::Tuple(t) => {
+                let items = std::iter::repeat_n(t.items.iter(), n).flatten().cloned().collect();
+                let class = t.class.clone().filter(|c| c.is(&self.known.size));
+                Ok(Var::Tuple(std::rc::Rc::new(TupleVar { items, class, origin: None })))
+            }
+            Var::Obj(id) => {
+                let (body, class) = (self.obj(*id).body.clone(), self.obj(*id).class.clone());
+                match body {
+                    Body::List(v) => Ok(self.new_list(repeated(&v, n))),
+                    Body::Deque(v, max) => {
+                        let mut out = repeated(&v, n);
+                        trim_left(&mut out, max);
+                        Ok(self.new_like(class, Body::Deque(out, max)))
+                    }
+                    _ => Err(Stop::Internal("repeat of no sequence".into())),
+                }
+            }
+            Var::Const(o) => {
+                let o = o.clone();
+                self.fold(move |py| o.bind(py).mul(n))
+            }
+            _ => Err(Stop::Internal("repeat of no sequence".into())),
+        }
+    }
+
+    /// The items of a set, frozenset, or set-like dict view; `None` for anything else.
+    pub(crate) fn set_items(&mut self, v: &Var) -> R<Option<OrderedMap>> {
+        match v {
+            Var::Obj(id) => match self.obj(*id).body.clone() {
+                Body::Set(s) => Ok(Some(s)),
+                Body::DictView(_, variables::DictView::Values) => Ok(None),
+                Body::DictView(..) => {
+                    let items = self.iterate(v)?;
+                    self.set_map(items).map(Some)
+                }
+                _ => Ok(None),
+            },
+            Var::Const(o) if o.bind(self.py).get_type().is(self.known.frozenset.bind(self.py)) => {
+                let items = self.iterate(v)?;
+                self.set_map(items).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Items as a set, hashed.
+    ///
+    /// # Errors
+    /// Those of hashing.
+    pub(crate) fn set_map(&mut self, items: Vec<Var>) -> R<OrderedMap> {
+        let mut map = OrderedMap::default();
+        let none = self.none();
+        for v in items {
+            let v = self.realize(&v)?;
+            let key = self.key(&v)?;
+            if !map.contains(&key) {
+                map.insert(key, v, none.clone());
+            }
+        }
+        Ok(map)
+    }
+
+    /// A set or, where its items are all constants and the class is `frozenset`, a constant.
+    pub(crate) fn make_set(&mut self, class: Obj, map: OrderedMap) -> R<Var> {
+        if class.is(&self.known.frozenset) {
+            let items: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
+            let mut real = Vec::with_capacity(items.len());
+            for v in &items {
+                match v {
+                    Var::Const(o) => real.push(o.clone()),
+                    Var::Tuple(_) => match self.as_const(v)? {
+                        Some(o) => real.push(o),
+                        None => break,
+                    },
+                    _ => break,
+                }
+            }
+            if real.len() == items.len() {
+                let list = pyo3::types::PyList::new(self.py, real)?;
+                return Ok(Var::Const(class.call1(self.py, (list,))?));
+            }
+        }
+        Ok(self.new_like(class, Body::Set(map)))
+    }
+
+    fn set_operator(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        let (Some(x), Some(y)) = (self.set_items(a)?, self.set_items(b)?) else { return Ok(None) };
+        let frozen = self.known.frozenset.clone();
+        let class = self.type_of(a)?;
+        // `set.__or__` makes a `set` even for a subclass; a frozenset makes a frozenset.
+        let class = if self.is_subtype(&class, &frozen) { frozen } else { self.known.set.clone() };
+        let map = combine(op, &x, &y);
+        self.make_set(class, map).map(Some)
+    }
+
+    /// `d | e`: a new dict of the left operand's class.
+    fn dict_or(&mut self, a: &Var, b: &Var) -> R<Option<Var>> {
+        let (Var::Obj(i), Var::Obj(j)) = (a, b) else { return Ok(None) };
+        let (Body::Dict(x), Body::Dict(y)) = (&self.obj(*i).body, &self.obj(*j).body) else { return Ok(None) };
+        let (mut out, y) = (x.clone(), y.clone());
+        for (k, kv, v) in y.entries() {
+            out.insert(k.clone(), kv.clone(), v.clone());
+        }
+        let class = self.obj(*i).class.clone();
+        if !self.is_builtin_container(&class) {
+            return Ok(Some(self.new_dict(out)));
+        }
+        let factory = self.obj(*i).seen.get("default_factory").cloned();
+        let made = self.new_like(class, Body::Dict(out));
+        if let (Var::Obj(id), Some(f)) = (&made, factory) {
+            self.st.effects.get_mut(*id).seen.insert("default_factory".into(), f);
+        }
+        Ok(Some(made))
+    }
+
+    /// `a op= b` of a builtin mutable container. `None`: there is no in-place form.
+    ///
+    /// # Errors
+    /// Whatever the operation raises.
+    pub(super) fn builtin_inplace(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        let Var::Obj(id) = a else { return Ok(None) };
+        let id = *id;
+        match (self.obj(id).body.clone(), op) {
+            (Body::List(_) | Body::Deque(..), BinaryOp::Add) => {
+                self.list_extend(a, b)?;
+                Ok(Some(a.clone()))
+            }
+            (Body::List(_), BinaryOp::Multiply) => {
+                if self.special(b, "__index__")? == Special::Absent {
+                    return Ok(None);
+                }
+                let n = self.index_of(b)?.max(0) as usize;
+                if let Body::List(v) = self.st.effects.body_mut(id) {
+                    *v = repeated(v, n);
+                }
+                Ok(Some(a.clone()))
+            }
+            (Body::Deque(v, max), BinaryOp::Multiply) => {
+                let n = self.index_of(b)?.max(0) as usize;
+                let mut out = repeated(&v, n);
+                trim_left(&mut out, max);
+                *self.st.effects.body_mut(id) = Body::Deque(out, max);
+                Ok(Some(a.clone()))
+            }
+            (Body::Set(x), BinaryOp::Or | BinaryOp::And | BinaryOp::Subtract | BinaryOp::Xor)
+                if !self.obj(id).class.is(&self.known.frozenset) =>
+            {
+                let Some(y) = self.set_items(b)? else { return Ok(None) };
+                let map = combine(op, &x, &y);
+                *self.st.effects.body_mut(id) = Body::Set(map);
+                Ok(Some(a.clone()))
+            }
+            (Body::Dict(_), BinaryOp::Or) => {
+                self.dict_update(a, b)?;
+                Ok(Some(a.clone()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The id of a tracked object.
+    pub(crate) fn id_of(&self, v: &Var) -> Option<ObjId> {
+        match v {
+            Var::Obj(id) => Some(*id),
+            _ => None,
+        }
+    }
+}
+
+fn repeated(v: &im::Vector<Var>, n: usize) -> im::Vector<Var> {
+    let mut out = im::Vector::new();
+    for _ in 0..n {
+        out.append(v.clone());
+    }
+    out
+}
+
+/// A full deque drops from the left.
+pub(crate) fn trim_left(v: &mut im::Vector<Var>, max: Option<usize>) {
+    if let Some(max) = max {
+        while v.len() > max {
+            v.pop_front();
+        }
+    }
+}
+
+/// A set operator.
+pub(crate) fn combine(op: BinaryOp, x: &OrderedMap, y: &OrderedMap) -> OrderedMap {
+    let mut out = OrderedMap::default();
+    let mut put = |m: &OrderedMap, keep: &dyn Fn(&variables::Key) -> bool| {
+        for (k, kv, v) in m.entries() {
+            if keep(k) {
+                out.insert(k.clone(), kv.clone(), v.clone());
+            }
+        }
+    };
+    match op {
+        BinaryOp::And => {
+            // CPython iterates over the smaller one, and keeps its objects.
+            let (small, large) = if y.len() > x.len() { (x, y) } else { (y, x) };
+            put(small, &|k| large.contains(k));
+        }
+        BinaryOp::Subtract => put(x, &|k| !y.contains(k)),
+        BinaryOp::Xor => {
+            put(x, &|k| !y.contains(k));
+            put(y, &|k| !x.contains(k));
+        }
+        _ => {
+            put(x, &|_| true);
+            put(y, &|k| !x.contains(k));
+        }
+    }
+    out
+}

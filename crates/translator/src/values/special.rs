@@ -1,0 +1,143 @@
+//! Where a class gets a special method from: nowhere, from C, or from user code.
+
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use variables::{Body, Obj, Var};
+
+use crate::stop::{R, Stop};
+use crate::tx::{Flow, Tx};
+
+/// What `type(value)` has under the name of a special method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// nothing, or `None` (which means "not supported", as in `__hash__ = None`)
+    Absent,
+    /// a slot of a builtin or other C class
+    Builtin,
+    /// a Python function or any other object
+    User,
+}
+
+impl Special {
+    /// Whether it is user code.
+    pub fn is_user(self) -> bool {
+        self == Special::User
+    }
+}
+
+impl Tx<'_> {
+    /// Whether a class is one of the builtin containers themselves, so that each of its methods is
+    /// known.
+    pub fn is_builtin_container(&self, class: &Obj) -> bool {
+        let k = &self.known;
+        [&k.list, &k.dict, &k.tuple, &k.set, &k.frozenset, &k.ordered_dict, &k.defaultdict, &k.deque, &k.size]
+            .iter()
+            .any(|c| c.is(class))
+    }
+
+    /// Where the class of a realized value gets a special method from.
+    ///
+    /// # Errors
+    /// Those of looking at the class.
+    pub fn special(&mut self, v: &Var, name: &str) -> R<Special> {
+        match v {
+            Var::Const(_) | Var::Tensor(_) | Var::Slice(_) | Var::Super(_) | Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => {
+                let class = self.type_of(v)?;
+                Ok(if class.bind(self.py).hasattr(name)? { Special::Builtin } else { Special::Absent })
+            }
+            Var::Tuple(t) if t.class.is_none() => {
+                Ok(if self.known.tuple.bind(self.py).hasattr(name)? { Special::Builtin } else { Special::Absent })
+            }
+            _ => {
+                let class = self.type_of(v)?;
+                self.class_special(&class, name)
+            }
+        }
+    }
+
+    /// Where a class gets a special method from.
+    ///
+    /// # Errors
+    /// Those of looking at the class.
+    pub fn class_special(&mut self, class: &Obj, name: &str) -> R<Special> {
+        if self.is_builtin_container(class) {
+            return Ok(if class.bind(self.py).hasattr(name)? { Special::Builtin } else { Special::Absent });
+        }
+        Ok(match self.class_lookup(class, name)? {
+            None => Special::Absent,
+            Some(o) => self.special_kind(&o),
+        })
+    }
+
+    /// Tells C slots from user code.
+    pub fn special_kind(&self, attr: &Obj) -> Special {
+        let b = attr.bind(self.py);
+        if b.is_none() {
+            return Special::Absent;
+        }
+        let ty = b.get_type();
+        let k = &self.known;
+        let c = [&k.wrapper_descriptor, &k.method_descriptor, &k.builtin_function, &k.classmethod_descriptor, &k.getset_descriptor];
+        if c.iter().any(|t| ty.is(t.bind(self.py))) {
+            return Special::Builtin;
+        }
+        // `__new__` and friends of C classes, and staticmethods around them.
+        if ty.is(k.staticmethod.bind(self.py))
+            && b.getattr("__func__").is_ok_and(|f| f.get_type().is(k.builtin_function.bind(self.py)))
+        {
+            return Special::Builtin;
+        }
+        Special::User
+    }
+
+    /// Calls a special method that is there (see [`Tx::special`]) and runs it to its end.
+    ///
+    /// # Errors
+    /// Whatever the call does.
+    pub fn special_sync(&mut self, receiver: &Var, name: &str, args: Vec<Var>) -> R<Var> {
+        let flow = self.special_flow(receiver, name, args)?;
+        self.finish_flow(flow)
+    }
+
+    /// Calls a special method that is there.
+    ///
+    /// # Errors
+    /// Whatever the call does.
+    pub fn special_flow(&mut self, receiver: &Var, name: &str, args: Vec<Var>) -> R<Flow> {
+        match self.call_special(receiver, name, args)? {
+            Some(flow) => Ok(flow),
+            None => Err(Stop::Internal(format!("special method {name} vanished"))),
+        }
+    }
+
+    /// Whether a value is `NotImplemented`.
+    pub fn is_not_implemented(&self, v: &Var) -> bool {
+        matches!(v, Var::Const(o) if o.bind(self.py).is(self.py.NotImplemented()))
+    }
+
+    /// Whether a class is another or derives from it (the MRO, no hooks).
+    pub fn is_subtype(&self, class: &Obj, base: &Obj) -> bool {
+        match (class.bind(self.py).cast::<PyType>(), base.bind(self.py).cast::<PyType>()) {
+            // The MRO decides; `PyType_IsSubtype` runs no hook.
+            (Ok(c), Ok(b)) => c.mro().iter().any(|m| m.is(b)),
+            _ => false,
+        }
+    }
+
+    /// The class name of a value, as error messages have it.
+    ///
+    /// # Errors
+    /// Those of realizing the value.
+    pub fn type_name(&mut self, v: &Var) -> R<String> {
+        let class = self.type_of(v)?;
+        Ok(self.class_name(&class))
+    }
+
+    /// The body of a tracked object, cloned (all bodies are cheap to clone).
+    pub fn body_of(&self, v: &Var) -> Option<Body> {
+        match v {
+            Var::Obj(id) => Some(self.obj(*id).body.clone()),
+            _ => None,
+        }
+    }
+}

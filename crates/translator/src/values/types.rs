@@ -1,0 +1,269 @@
+//! `type(x)`, `isinstance` and `issubclass`.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+use variables::{Obj, Var};
+
+use super::special::Special;
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+
+impl Tx<'_> {
+    /// The class of a value.
+    ///
+    /// # Errors
+    /// Those of realizing a lazy value.
+    pub fn type_of(&mut self, v: &Var) -> R<Obj> {
+        let v = self.realize(v)?;
+        Ok(match &v {
+            Var::Const(o) => o.bind(self.py).get_type().into_any().unbind(),
+            Var::Tensor(t) => t.class.clone(),
+            Var::Tuple(t) => t.class.clone().unwrap_or_else(|| self.known.tuple.clone()),
+            Var::Slice(_) => self.known.slice.clone(),
+            Var::Obj(id) => self.obj(*id).class.clone(),
+            Var::Func(_) => self.known.function.clone(),
+            Var::Method(_) => self.known.method.clone(),
+            Var::BuiltinMethod(_) => self.known.builtin_function.clone(),
+            Var::Super(_) => self.known.super_.clone(),
+            Var::Py(p) => p.obj.bind(self.py).get_type().into_any().unbind(),
+            Var::Null | Var::Lazy(_) => return Err(Stop::Internal("type of no value".into())),
+        })
+    }
+
+    /// `isinstance(v, classinfo)`.
+    ///
+    /// # Errors
+    /// `TypeError` as Python raises it; whatever a user's `__instancecheck__` does.
+    pub fn isinstance(&mut self, v: &Var, classinfo: &Var) -> R<bool> {
+        let v = self.realize(v)?;
+        let info = self.realize(classinfo)?;
+        if let Var::Tuple(t) = &info {
+            for c in &t.items {
+                if self.isinstance(&v, c)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        let class = self.type_of(&v)?;
+        let Some(info_obj) = info.as_obj().cloned() else {
+            return Err(self.raise("TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union"));
+        };
+        if class.is(&info_obj) {
+            return Ok(true);
+        }
+        if let Some(members) = self.union_members(&info_obj)? {
+            for m in members {
+                if self.isinstance(&v, &Var::py(m))? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        let b = info_obj.bind(self.py);
+        let is_class = b.is_instance_of::<PyType>();
+        if is_class && b.get_type().is(self.known.type_.bind(self.py)) {
+            return Ok(self.is_subtype(&class, &info_obj) || self.declared_class(&v, &class, &info_obj)?);
+        }
+        if info_obj.is(&self.known.parameter) || info_obj.is(&self.known.buffer) {
+            return self.is_parameter_like(&v, &class, &info_obj);
+        }
+        if is_class && b.getattr("_is_protocol").and_then(|p| p.extract::<bool>()).unwrap_or(false) {
+            return self.matches_protocol(&v, &class, &info_obj);
+        }
+        let metaclass = b.get_type().into_any().unbind();
+        match self.check_hook(&metaclass, "__instancecheck__")? {
+            Hook::Real => Ok(self.is_subtype(&class, &info_obj) || self.real_issubclass(&class, &info_obj)?),
+            Hook::Call => {
+                let r = self.special_sync(&info, "__instancecheck__", vec![v])?;
+                self.truth(&r)
+            }
+            Hook::None => Err(self.raise("TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union")),
+            Hook::TensorType => self.is_tensor_type(&v, &info_obj),
+        }
+    }
+
+    /// `issubclass(c, classinfo)`.
+    ///
+    /// # Errors
+    /// `TypeError` as Python raises it; whatever a user's `__subclasscheck__` does.
+    pub fn issubclass(&mut self, c: &Var, classinfo: &Var) -> R<bool> {
+        let c = self.realize(c)?;
+        let info = self.realize(classinfo)?;
+        if let Var::Tuple(t) = &info {
+            for i in &t.items {
+                if self.issubclass(&c, i)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        let Some(info_obj) = info.as_obj().cloned() else {
+            return Err(self.raise("TypeError", "issubclass() arg 2 must be a class, a tuple of classes, or a union"));
+        };
+        let Some(class) = c.as_obj().filter(|o| o.bind(self.py).is_instance_of::<PyType>()).cloned() else {
+            return Err(self.raise("TypeError", "issubclass() arg 1 must be a class"));
+        };
+        if let Some(members) = self.union_members(&info_obj)? {
+            for m in members {
+                if self.issubclass(&c, &Var::py(m))? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        let b = info_obj.bind(self.py);
+        if b.is_instance_of::<PyType>() && b.get_type().is(self.known.type_.bind(self.py)) {
+            return Ok(self.is_subtype(&class, &info_obj));
+        }
+        let metaclass = b.get_type().into_any().unbind();
+        match self.check_hook(&metaclass, "__subclasscheck__")? {
+            Hook::Real => self.real_issubclass(&class, &info_obj),
+            Hook::Call => {
+                let r = self.special_sync(&info, "__subclasscheck__", vec![c])?;
+                self.truth(&r)
+            }
+            Hook::TensorType => Ok(false),
+            Hook::None => Err(self.raise("TypeError", "issubclass() arg 2 must be a class, a tuple of classes, or a union")),
+        }
+    }
+
+    /// The members of `X | Y` and `typing.Union[X, Y]`.
+    fn union_members(&mut self, info: &Obj) -> R<Option<Vec<Obj>>> {
+        let b = info.bind(self.py);
+        if b.is_instance_of::<PyType>() {
+            return Ok(None);
+        }
+        let ty = b.get_type();
+        let name = ty.name()?.to_string();
+        if name == "UnionType" || name == "_UnionGenericAlias" || name == "Union" {
+            let args = b.getattr("__args__")?;
+            let args = args.cast::<PyTuple>().map_err(PyErr::from)?;
+            return Ok(Some(args.iter().map(Bound::unbind).collect()));
+        }
+        Ok(None)
+    }
+
+    /// An instance whose class is overridden by a `__class__` attribute (`object.__class__` is not).
+    fn declared_class(&mut self, v: &Var, class: &Obj, info: &Obj) -> R<bool> {
+        if !matches!(v, Var::Obj(_)) || self.is_builtin_container(class) {
+            return Ok(false);
+        }
+        let own = class.bind(self.py).cast::<PyType>().ok().and_then(|c| {
+            let object = self.known.object.bind(self.py).clone();
+            c.mro().iter().take_while(|m| !m.is(&object)).find_map(|m| {
+                m.getattr("__dict__").ok().filter(|d| d.contains("__class__").unwrap_or(false))
+            })
+        });
+        if own.is_none() {
+            return Ok(false);
+        }
+        let declared = self.getattr_sync(v, &"__class__".into())?;
+        match self.realize(&declared)?.as_obj() {
+            Some(c) => {
+                let c = c.clone();
+                Ok(self.is_subtype(&c, info))
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// `torch.nn.Parameter` and `Buffer` count plain tensors that carry their mark.
+    fn is_parameter_like(&mut self, v: &Var, class: &Obj, info: &Obj) -> R<bool> {
+        if self.is_subtype(class, info) {
+            return Ok(true);
+        }
+        let Var::Tensor(t) = v else { return Ok(false) };
+        let mark = if info.is(&self.known.parameter) { "_is_param" } else { "_is_buffer" };
+        match &t.input {
+            Some(i) => Ok(i.obj.bind(self.py).getattr(mark).and_then(|m| m.is_truthy()).unwrap_or(false)),
+            None => Ok(false),
+        }
+    }
+
+    /// `torch.FloatTensor` and its like: `isinstance` looks at dtype and device.
+    fn is_tensor_type(&mut self, v: &Var, info: &Obj) -> R<bool> {
+        let Var::Tensor(t) = v else { return Ok(false) };
+        let meta = self.st.effects.meta(t).clone();
+        let b = info.bind(self.py);
+        let dtype = b.getattr("dtype")?.str()?.to_string();
+        let on_cuda: bool = b.getattr("is_cuda").and_then(|c| c.extract()).unwrap_or(false);
+        let device = format!("{:?}", meta.device).to_lowercase();
+        Ok(meta.dtype.name() == dtype && device.contains("cuda") == on_cuda)
+    }
+
+    /// `@runtime_checkable` protocols look for attributes.
+    fn matches_protocol(&mut self, v: &Var, class: &Obj, info: &Obj) -> R<bool> {
+        if self.is_subtype(class, info) {
+            return Ok(true);
+        }
+        let typing = self.py.import("typing")?;
+        let b = info.bind(self.py);
+        if !b.getattr("_is_runtime_protocol").and_then(|p| p.is_truthy()).unwrap_or(false) {
+            return Err(self.raise(
+                "TypeError",
+                "Instance and class checks can only be used with @runtime_checkable protocols",
+            ));
+        }
+        let names = match b.getattr("__protocol_attrs__") {
+            Ok(n) => n,
+            Err(_) => typing.call_method1("_get_protocol_attrs", (b,))?,
+        };
+        for name in names.try_iter()? {
+            let name: String = name?.extract()?;
+            if !self.hasattr(v, &name.as_str().into())? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Who answers a check on a class with this metaclass.
+    fn check_hook(&mut self, metaclass: &Obj, name: &str) -> R<Hook> {
+        let b = metaclass.bind(self.py);
+        let text = |n: &str| b.getattr(n).and_then(|v| v.extract::<String>()).unwrap_or_default();
+        if text("__name__") == "tensortype" {
+            return Ok(Hook::TensorType);
+        }
+        let Some(hook) = self.class_lookup(metaclass, name)? else { return Ok(Hook::None) };
+        if self.special_kind(&hook) == Special::Builtin {
+            return Ok(Hook::Real);
+        }
+        let module = hook.bind(self.py).getattr("__module__").and_then(|m| m.extract::<String>()).unwrap_or_default();
+        Ok(if matches!(module.as_str(), "abc" | "_py_abc" | "typing") { Hook::Real } else { Hook::Call })
+    }
+
+    /// `issubclass` by Python itself, where its hooks are Python's own.
+    fn real_issubclass(&mut self, class: &Obj, info: &Obj) -> R<bool> {
+        let b = info.bind(self.py);
+        if let Ok(hook) = b.getattr("__subclasshook__") {
+            let func = hook.getattr("__func__").unwrap_or(hook);
+            let module = func.getattr("__module__").ok().and_then(|m| m.extract::<String>().ok());
+            let own = module.as_deref().is_none_or(|m| {
+                matches!(m, "builtins" | "abc" | "_abc" | "collections.abc" | "_collections_abc" | "typing" | "numbers" | "os" | "contextlib" | "importlib.abc")
+            });
+            if !own {
+                return Err(Stop::unsupported(format!(
+                    "isinstance or issubclass with {}, whose __subclasshook__ is user code",
+                    self.class_name(info)
+                )));
+            }
+        }
+        match self.py.import("builtins")?.call_method1("issubclass", (class, info)) {
+            Ok(r) => Ok(r.is_truthy()?),
+            Err(e) => Err(self.raise_pyerr(&e)),
+        }
+    }
+}
+
+/// Who answers `isinstance` and `issubclass`.
+enum Hook {
+    /// Python's own rule, run on the real classes
+    Real,
+    /// a user's method
+    Call,
+    /// torch's legacy tensor types
+    TensorType,
+    /// no class at all
+    None,
+}

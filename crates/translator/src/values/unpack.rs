@@ -1,0 +1,123 @@
+//! Taking iterables apart.
+
+use pyo3::prelude::*;
+use variables::{Body, Var};
+
+use super::special::Special;
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+
+/// No loop over an iterator that does not end.
+const MAX_ITEMS: usize = 1_000_000;
+
+impl Tx<'_> {
+    /// All items of an iterable (`list(v)`).
+    ///
+    /// # Errors
+    /// Whatever iterating raises; a break for iterators that do not end.
+    pub fn iterate(&mut self, v: &Var) -> R<Vec<Var>> {
+        let v = self.realize(v)?;
+        if let Some(items) = self.items_now(&v)? {
+            return Ok(items);
+        }
+        let it = self.get_iter(&v)?;
+        let mut out = Vec::new();
+        while let Some(item) = self.iter_next(&it)? {
+            out.push(item);
+            if out.len() > MAX_ITEMS {
+                return Err(Stop::unsupported(format!("an iterator of more than {MAX_ITEMS} items")));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The items of a builtin container whose iteration nobody has overridden.
+    fn items_now(&mut self, v: &Var) -> R<Option<Vec<Var>>> {
+        match v {
+            Var::Tuple(t) if t.class.is_none() => Ok(Some(t.items.clone())),
+            Var::Obj(id) => {
+                let id = *id;
+                let class = self.obj(id).class.clone();
+                if !self.is_builtin_container(&class) {
+                    return Ok(None);
+                }
+                Ok(match &self.obj(id).body {
+                    Body::List(l) | Body::Deque(l, _) => Some(l.iter().cloned().collect()),
+                    Body::Dict(d) => Some(d.iter().map(|(k, _)| k.clone()).collect()),
+                    Body::Set(_) => Some(self.set_order(id)?),
+                    _ => None,
+                })
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn cannot_unpack(&mut self, v: &Var) -> R<()> {
+        // `PyObject_GetIter`'s TypeError gets a message of its own in unpacking.
+        let v = self.realize(v)?;
+        let iterable = match &v {
+            Var::Tensor(_) => true,
+            Var::Const(o) => o.bind(self.py).len().is_ok(),
+            _ => {
+                self.special(&v, "__iter__")? != Special::Absent || self.special(&v, "__getitem__")? != Special::Absent
+            }
+        };
+        if iterable {
+            return Ok(());
+        }
+        let name = self.type_name(&v)?;
+        Err(self.raise("TypeError", &format!("cannot unpack non-iterable {name} object")))
+    }
+
+    /// `a, b, c = v`: exactly `n` items, in order.
+    ///
+    /// # Errors
+    /// `ValueError` or `TypeError` with CPython's messages.
+    pub fn unpack(&mut self, v: &Var, n: usize) -> R<Vec<Var>> {
+        let v = self.realize(v)?;
+        if let Some(items) = self.items_now(&v)? {
+            return match items.len() {
+                len if len == n => Ok(items),
+                len if len < n => Err(self.raise("ValueError", &format!("not enough values to unpack (expected {n}, got {len})"))),
+                _ => Err(self.too_many(n)),
+            };
+        }
+        self.cannot_unpack(&v)?;
+        let it = self.get_iter(&v)?;
+        let mut out = Vec::with_capacity(n);
+        for got in 0..n {
+            match self.iter_next(&it)? {
+                Some(item) => out.push(item),
+                None => {
+                    return Err(self.raise("ValueError", &format!("not enough values to unpack (expected {n}, got {got})")));
+                }
+            }
+        }
+        if self.iter_next(&it)?.is_some() {
+            return Err(self.too_many(n));
+        }
+        Ok(out)
+    }
+
+
+    fn too_many(&mut self, n: usize) -> Stop {
+        self.raise("ValueError", &format!("too many values to unpack (expected {n})"))
+    }
+
+    /// `a, *b, c = v`: `before` items, a list, `after` items.
+    ///
+    /// # Errors
+    /// `ValueError` or `TypeError` with CPython's messages.
+    pub fn unpack_ex(&mut self, v: &Var, before: usize, after: usize) -> R<(Vec<Var>, Var, Vec<Var>)> {
+        self.cannot_unpack(v)?;
+        let mut items = self.iterate(v)?;
+        if items.len() < before + after {
+            let (least, got) = (before + after, items.len());
+            return Err(self.raise("ValueError", &format!("not enough values to unpack (expected at least {least}, got {got})")));
+        }
+        let tail = items.split_off(items.len() - after);
+        let middle = items.split_off(before);
+        let middle = self.new_list(middle);
+        Ok((items, middle, tail))
+    }
+}

@@ -1,0 +1,133 @@
+//! The table of everything that translation has changed, and of which objects it knows.
+//!
+//! Invariant: no effect reaches a real object while translating; all of them are replayed by the
+//! residual bytecode, from this table.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fx_graph::NodeId;
+use tensor_meta::TensorMeta;
+
+use crate::object::{Body, ObjId, ObjState};
+use crate::var::{Obj, TensorVar, Var};
+
+/// One global variable: the address of the globals dict, and the name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GlobalKey {
+    /// address of the dict
+    pub dict: usize,
+    /// variable
+    pub name: Arc<str>,
+}
+
+/// A global that was written.
+#[derive(Clone, Debug)]
+pub struct GlobalWrite {
+    /// the dict, kept alive
+    pub dict: Obj,
+    /// the variable
+    pub name: Arc<str>,
+    /// `None`: deleted
+    pub value: Option<Var>,
+}
+
+/// Persistent: a clone is O(1) and independent.
+#[derive(Clone, Default)]
+pub struct Effects {
+    objs: im::Vector<ObjState>,
+    by_addr: im::HashMap<usize, Var>,
+    /// objects in the order in which they were first changed
+    pub dirty: im::Vector<ObjId>,
+    globals: im::HashMap<GlobalKey, u32>,
+    /// writes to globals, in first-write order
+    pub global_writes: im::Vector<GlobalWrite>,
+    metas: im::HashMap<u32, Rc<TensorMeta>>,
+}
+
+impl Effects {
+    /// Adds an object.
+    pub fn add(&mut self, state: ObjState) -> ObjId {
+        let id = ObjId(self.objs.len() as u32);
+        self.objs.push_back(state);
+        id
+    }
+
+    /// An object's state.
+    pub fn get(&self, id: ObjId) -> &ObjState {
+        &self.objs[id.0 as usize]
+    }
+
+    /// Number of objects.
+    pub fn len(&self) -> usize {
+        self.objs.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.objs.is_empty()
+    }
+
+    /// For bookkeeping that is no effect (`seen`, positions of tracked iterators).
+    pub fn get_mut(&mut self, id: ObjId) -> &mut ObjState {
+        &mut self.objs[id.0 as usize]
+    }
+
+    /// For a change that the residual code has to replay: marks the object's body dirty.
+    pub fn body_mut(&mut self, id: ObjId) -> &mut Body {
+        self.mark(id);
+        let s = &mut self.objs[id.0 as usize];
+        s.body_dirty = true;
+        &mut s.body
+    }
+
+    /// Writes or deletes an instance attribute.
+    pub fn write_attr(&mut self, id: ObjId, name: &Arc<str>, value: Option<Var>) {
+        self.mark(id);
+        self.objs[id.0 as usize].write_attr(name, value);
+    }
+
+    fn mark(&mut self, id: ObjId) {
+        let s = &self.objs[id.0 as usize];
+        if !s.is_new() && !s.is_dirty() {
+            self.dirty.push_back(id);
+        }
+    }
+
+    /// The value that stands for a real object, if it was met before: aliases stay aliases.
+    pub fn known(&self, addr: usize) -> Option<&Var> {
+        self.by_addr.get(&addr)
+    }
+
+    /// Registers the value that stands for a real object.
+    pub fn know(&mut self, addr: usize, var: Var) {
+        self.by_addr.insert(addr, var);
+    }
+
+    /// A global that was written here: `Some(None)` where it was deleted.
+    pub fn global(&self, key: &GlobalKey) -> Option<Option<Var>> {
+        self.globals.get(key).map(|i| self.global_writes[*i as usize].value.clone())
+    }
+
+    /// Writes (or deletes) a global.
+    pub fn write_global(&mut self, dict: &Obj, name: &Arc<str>, value: Option<Var>) {
+        let key = GlobalKey { dict: dict.as_ptr() as usize, name: name.clone() };
+        match self.globals.get(&key) {
+            Some(i) => self.global_writes[*i as usize].value = value,
+            None => {
+                self.globals.insert(key, self.global_writes.len() as u32);
+                self.global_writes.push_back(GlobalWrite { dict: dict.clone(), name: name.clone(), value });
+            }
+        }
+    }
+
+    /// A tensor's metadata now: in-place operations may have changed it.
+    pub fn meta<'a>(&'a self, t: &'a TensorVar) -> &'a Rc<TensorMeta> {
+        self.metas.get(&t.node.0).unwrap_or(&t.meta)
+    }
+
+    /// Records that an in-place operation changed a tensor's metadata.
+    pub fn set_meta(&mut self, node: NodeId, meta: Rc<TensorMeta>) {
+        self.metas.insert(node.0, meta);
+    }
+}

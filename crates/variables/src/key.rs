@@ -1,0 +1,73 @@
+//! Hash keys of tracked dictionaries and sets: equality as Python's `==` has it.
+
+use std::hash::{Hash, Hasher};
+
+use fx_graph::NodeId;
+use pyo3::prelude::*;
+
+use crate::object::ObjId;
+use crate::var::{Obj, Var};
+
+/// A key with Python's notion of equality (`1 == 1.0 == True`), computed once.
+#[derive(Clone, Debug)]
+pub enum Key {
+    /// a constant with its Python hash
+    Const(isize, Obj),
+    /// an object that hashes by identity: its address
+    Id(usize),
+    /// a tensor
+    Node(NodeId),
+    /// a tracked object that hashes by identity
+    Obj(ObjId),
+    /// a tuple of keys
+    Tuple(Vec<Key>),
+}
+
+impl Key {
+    /// The key of a value, or `None` where hashing would run user code or is not defined.
+    pub fn new(py: Python<'_>, var: &Var, obj_by_identity: impl Fn(ObjId) -> bool + Copy) -> Option<Key> {
+        match var {
+            Var::Const(o) => o.bind(py).hash().ok().map(|h| Key::Const(h, o.clone())),
+            Var::Tensor(t) => Some(Key::Node(t.node)),
+            Var::Tuple(t) => t
+                .items
+                .iter()
+                .map(|v| Key::new(py, v, obj_by_identity))
+                .collect::<Option<Vec<_>>>()
+                .map(Key::Tuple),
+            Var::Obj(id) => obj_by_identity(*id).then_some(Key::Obj(*id)),
+            Var::Func(f) => Some(Key::Obj(f.obj)),
+            Var::Py(p) => Some(Key::Id(p.obj.as_ptr() as usize)),
+            _ => None,
+        }
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        match (self, other) {
+            (Key::Const(h, a), Key::Const(k, b)) => {
+                h == k && (a.is(b) || Python::attach(|py| a.bind(py).eq(b.bind(py)).unwrap_or(false)))
+            }
+            (Key::Id(a), Key::Id(b)) => a == b,
+            (Key::Node(a), Key::Node(b)) => a == b,
+            (Key::Obj(a), Key::Obj(b)) => a == b,
+            (Key::Tuple(a), Key::Tuple(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Key::Const(h, _) => h.hash(state),
+            Key::Id(a) => a.hash(state),
+            Key::Node(n) => n.hash(state),
+            Key::Obj(o) => o.hash(state),
+            Key::Tuple(t) => t.hash(state),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Mutable objects: identity, origin and present contents.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use guards::SourceId;
+
+use crate::dict::OrderedMap;
+use crate::var::{Obj, Var};
+
+/// Identity of a mutable object during one translation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjId(pub u32);
+
+/// Where a mutable object comes from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// made while translating: rebuilt by residual bytecode where it is still needed
+    New,
+    /// existed before: changes are replayed on it
+    Source {
+        /// the real object
+        obj: Obj,
+        /// how the frame reaches it
+        source: SourceId,
+    },
+    /// the cell of one of the root frame's own cell variables (localsplus index)
+    RootCell(u32),
+}
+
+/// What a mutable object holds.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// attributes only
+    Plain,
+    /// `list` or a subclass
+    List(im::Vector<Var>),
+    /// `collections.deque`, with its `maxlen`
+    Deque(im::Vector<Var>, Option<usize>),
+    /// `dict`, `OrderedDict`, `defaultdict` or a subclass
+    Dict(OrderedMap),
+    /// `set` (values are ignored)
+    Set(OrderedMap),
+    /// a closure cell
+    Cell(Option<Var>),
+    /// an iterator
+    Iter(IterBody),
+    /// a live view of a tracked dict: `d.keys()` and the like
+    DictView(ObjId, DictView),
+    /// a generator: the translator's suspended frame
+    Generator(Rc<dyn std::any::Any>),
+}
+
+/// A builtin iterator at its present position.
+#[derive(Clone, Debug)]
+pub enum IterBody {
+    /// over fixed items (tuple, range, str, dict views of unchanging dicts, ...), next index
+    Items(Rc<Vec<Var>>, usize),
+    /// over a tracked list: sees later changes, next index; `None` once exhausted
+    List(ObjId, Option<usize>),
+    /// over a tracked dict: what to yield, next slot (see [`OrderedMap::next_from`] and
+    /// [`OrderedMap::rank`]), size when it began
+    Dict(ObjId, DictView, usize, usize),
+    /// `enumerate`: inner iterator and next count
+    Enumerate(Var, Var),
+    /// `zip`: inner iterators, `strict`
+    Zip(Vec<Var>, bool),
+    /// `map`: function and inner iterators
+    Map(Var, Vec<Var>),
+    /// `filter`: function or `None`, inner iterator
+    Filter(Var, Var),
+    /// `itertools.chain`: outer iterator, current inner one
+    Chain(Var, Option<Var>),
+    /// `itertools.repeat`: value, how many are left
+    Repeat(Var, Option<usize>),
+    /// `itertools.count`: next value, step
+    Count(Var, Var),
+    /// `reversed` of a tracked list or deque: next index; `None` once exhausted
+    ListReverse(ObjId, Option<usize>),
+    /// over a tracked set or deque: its items when it began, next index. A change of the
+    /// container's size is an error
+    Fixed(ObjId, Rc<Vec<Var>>, usize),
+    /// `reversed` of a tracked dict or view: what to yield, keys left (last is next), size when it
+    /// began
+    DictReverse(ObjId, DictView, Rc<Vec<Var>>, usize, usize),
+    /// `iter(callable, sentinel)`
+    Call(Var, Var),
+    /// the sequence protocol: `obj[0]`, `obj[1]`, ... until `IndexError`; next index
+    Sequence(Var, i64),
+    /// `reversed` by the sequence protocol: next index, below 0 once exhausted
+    SequenceReverse(Var, i64),
+    /// `itertools.islice`: inner iterator, items taken from it, index of the next item to yield,
+    /// stop, step
+    Islice(Var, usize, usize, Option<usize>, usize),
+    /// `itertools.starmap`: function, iterator of argument tuples
+    Starmap(Var, Var),
+    /// `itertools.takewhile`: predicate, inner iterator
+    TakeWhile(Var, Var),
+    /// `itertools.dropwhile`: predicate, inner iterator, whether it has started to yield
+    DropWhile(Var, Var, bool),
+    /// `itertools.filterfalse`: predicate or `None`, inner iterator
+    FilterFalse(Var, Var),
+    /// `itertools.compress`: data, selectors
+    Compress(Var, Var),
+    /// `itertools.accumulate`: inner iterator, function or `None`, total so far, initial value not
+    /// yet yielded
+    Accumulate(Var, Var, Option<Var>, Option<Var>),
+    /// `itertools.zip_longest`: inner iterators (`None` once exhausted), fill value
+    ZipLongest(Vec<Option<Var>>, Var),
+    /// `itertools.cycle`: inner iterator (`None` once exhausted), items saved, next index
+    Cycle(Option<Var>, im::Vector<Var>, usize),
+    /// `itertools.pairwise`: inner iterator, previous item
+    Pairwise(Var, Option<Var>),
+    /// `itertools.batched` (3.12+): inner iterator, size, `strict` (3.13+)
+    Batched(Var, usize, bool),
+    /// one of `itertools.tee`'s iterators: the source iterator, the tracked list of items taken from
+    /// it so far, next index
+    Tee(Var, ObjId, usize),
+    /// `itertools.groupby`: inner iterator, key function or `None`, state
+    GroupBy(Var, Var, Rc<GroupState>),
+    /// a group of `itertools.groupby`: the groupby object, the group's key, which group it is
+    Group(ObjId, Var, u64),
+    /// an iterator from outside whose position is not known: advancing it breaks the graph
+    Opaque,
+}
+
+/// Where an `itertools.groupby` stands.
+#[derive(Clone, Debug, Default)]
+pub struct GroupState {
+    /// key of the group that was yielded last
+    pub target: Option<Var>,
+    /// the item read ahead, with its key
+    pub current: Option<(Var, Var)>,
+    /// number of the group that was yielded last: an earlier group is exhausted
+    pub serial: u64,
+}
+
+/// Which view of a dictionary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DictView {
+    /// `keys()`
+    Keys,
+    /// `values()`
+    Values,
+    /// `items()`
+    Items,
+}
+
+/// A mutable object's state; see [`crate::Effects`].
+#[derive(Clone, Debug)]
+pub struct ObjState {
+    /// where it comes from
+    pub origin: Origin,
+    /// its class
+    pub class: Obj,
+    /// what it holds
+    pub body: Body,
+    /// whether `body` differs from what the real object held at the start
+    pub body_dirty: bool,
+    /// attributes written (or deleted: `None`) in the instance dict since the start
+    pub attrs: im::HashMap<Arc<str>, Option<Var>>,
+    /// the order of the keys of `attrs`
+    pub attr_order: im::Vector<Arc<str>>,
+    /// attributes read so far from the real object's instance dict (`None`: absent)
+    pub seen: im::HashMap<Arc<str>, Option<Var>>,
+}
+
+impl ObjState {
+    /// A new object without attributes.
+    pub fn new(class: Obj, body: Body) -> ObjState {
+        ObjState {
+            origin: Origin::New,
+            class,
+            body,
+            body_dirty: false,
+            attrs: im::HashMap::new(),
+            attr_order: im::Vector::new(),
+            seen: im::HashMap::new(),
+        }
+    }
+
+    /// An object from outside.
+    pub fn existing(class: Obj, body: Body, obj: Obj, source: SourceId) -> ObjState {
+        ObjState { origin: Origin::Source { obj, source }, ..ObjState::new(class, body) }
+    }
+
+    /// Whether it was made while translating.
+    pub fn is_new(&self) -> bool {
+        matches!(self.origin, Origin::New)
+    }
+
+    /// Whether anything has to be replayed on the real object.
+    pub fn is_dirty(&self) -> bool {
+        self.body_dirty || !self.attrs.is_empty()
+    }
+
+    /// Records a write (`Some`) or deletion (`None`) of an instance attribute.
+    pub fn write_attr(&mut self, name: &Arc<str>, value: Option<Var>) {
+        if !self.attrs.contains_key(name) {
+            self.attr_order.push_back(name.clone());
+        }
+        self.attrs.insert(name.clone(), value);
+    }
+}

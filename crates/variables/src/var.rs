@@ -1,0 +1,178 @@
+//! The enum of values.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fx_graph::NodeId;
+use guards::SourceId;
+use pyo3::prelude::*;
+use tensor_meta::TensorMeta;
+
+use crate::object::ObjId;
+
+/// A reference to a real Python object. Cloning takes a reference and needs the GIL.
+pub type Obj = Py<PyAny>;
+
+/// A value during translation: what TorchDynamo calls a `VariableTracker`.
+#[derive(Clone, Debug)]
+pub enum Var {
+    /// The `NULL` that CPython keeps beside a callable.
+    Null,
+    /// An immutable value of an exact builtin type without references to tracked values: `None`,
+    /// `bool`, `int`, `float`, `complex`, `str`, `bytes`, `range`, `Ellipsis`, `NotImplemented`,
+    /// `torch.dtype`, `torch.device`, `torch.layout`, `torch.memory_format`, and frozensets of such.
+    /// Its value was guarded where it came from outside.
+    Const(Obj),
+    /// A tensor: a node of the graph.
+    Tensor(Rc<TensorVar>),
+    /// A tuple, `torch.Size`, named tuple or struct sequence.
+    Tuple(Rc<TupleVar>),
+    /// `slice(start, stop, step)`.
+    Slice(Rc<[Var; 3]>),
+    /// A mutable object: its state is in [`crate::Effects`].
+    Obj(ObjId),
+    /// A function made while translating.
+    Func(Rc<FuncVar>),
+    /// A Python function bound to a receiver.
+    Method(Rc<MethodVar>),
+    /// A method of a builtin type bound to a tracked receiver, by name: `[].append`, `x.view`.
+    BuiltinMethod(Rc<(Var, Arc<str>)>),
+    /// `super()`: attribute look-up starts behind a class in the receiver's MRO.
+    Super(Rc<SuperVar>),
+    /// An existing object that is used by identity: a function, class, module, builtin, method
+    /// descriptor, or any object that the translator passes along without looking inside.
+    Py(Rc<PyVar>),
+    /// A value from outside that nothing has looked at, so nothing of it is guarded.
+    Lazy(Rc<LazyVar>),
+}
+
+/// See [`Var::Tensor`].
+#[derive(Debug)]
+pub struct TensorVar {
+    /// the graph node that computes it
+    pub node: NodeId,
+    /// its Python class: `torch.Tensor`, `torch.nn.Parameter`, ...
+    pub class: Obj,
+    /// shape, strides, dtype, device when it was made; see [`crate::Effects::meta`] for now
+    pub meta: Rc<TensorMeta>,
+    /// set for a tensor that existed before the frame
+    pub input: Option<TensorInput>,
+    /// whether the op that made it always allocates a new tensor object, so that it is identical
+    /// to no other value
+    pub fresh: bool,
+}
+
+/// Where an input tensor comes from.
+#[derive(Debug, Clone)]
+pub struct TensorInput {
+    /// the real tensor
+    pub obj: Obj,
+    /// how the frame reaches it
+    pub source: SourceId,
+}
+
+/// See [`Var::Tuple`].
+#[derive(Debug)]
+pub struct TupleVar {
+    /// the items
+    pub items: Vec<Var>,
+    /// the class, where it is not `tuple` itself
+    pub class: Option<Obj>,
+    /// the real tuple, where it came from outside
+    pub origin: Option<(Obj, SourceId)>,
+}
+
+/// See [`Var::Func`].
+#[derive(Debug)]
+pub struct FuncVar {
+    /// the code object
+    pub code: Obj,
+    /// the module globals it runs in
+    pub globals: Obj,
+    /// how to reach these globals, when they are not the frame's own
+    pub globals_source: Option<SourceId>,
+    /// positional defaults
+    pub defaults: Option<Var>,
+    /// keyword-only defaults: a tracked dict
+    pub kwdefaults: Option<Var>,
+    /// annotations, never looked at
+    pub annotations: Option<Var>,
+    /// cells, one for each free variable
+    pub closure: Vec<Var>,
+    /// attributes and name live in an object of the effects table
+    pub obj: ObjId,
+}
+
+/// See [`Var::Method`].
+#[derive(Debug)]
+pub struct MethodVar {
+    /// the function
+    pub func: Var,
+    /// the receiver
+    pub receiver: Var,
+}
+
+/// See [`Var::Super`].
+#[derive(Debug)]
+pub struct SuperVar {
+    /// look-up starts behind this class
+    pub after: Obj,
+    /// the class whose MRO is searched
+    pub start: Obj,
+    /// instance or class that attributes are bound to
+    pub receiver: Var,
+}
+
+/// See [`Var::Py`].
+#[derive(Debug)]
+pub struct PyVar {
+    /// the object
+    pub obj: Obj,
+    /// how the frame reaches it; `None`: it is held by the compiled code as a constant
+    pub source: Option<SourceId>,
+}
+
+/// See [`Var::Lazy`].
+#[derive(Debug)]
+pub struct LazyVar {
+    /// the real object
+    pub obj: Obj,
+    /// how the frame reaches it
+    pub source: SourceId,
+}
+
+impl Var {
+    /// A tuple of exactly `tuple` type.
+    pub fn tuple(items: Vec<Var>) -> Var {
+        Var::Tuple(Rc::new(TupleVar { items, class: None, origin: None }))
+    }
+
+    /// A constant; the caller vouches for [`Var::Const`]'s condition.
+    pub fn constant<'py>(obj: impl Into<Bound<'py, PyAny>>) -> Var {
+        Var::Const(obj.into().unbind())
+    }
+
+    /// `None`.
+    pub fn none(py: Python<'_>) -> Var {
+        Var::Const(py.None())
+    }
+
+    /// An existing object known without a source.
+    pub fn py(obj: Obj) -> Var {
+        Var::Py(Rc::new(PyVar { obj, source: None }))
+    }
+
+    /// Whether this is `None`.
+    pub fn is_none(&self, py: Python<'_>) -> bool {
+        matches!(self, Var::Const(o) if o.is_none(py))
+    }
+
+    /// The real object, where the value is one that existed before or is a constant.
+    pub fn as_obj(&self) -> Option<&Obj> {
+        match self {
+            Var::Const(o) => Some(o),
+            Var::Py(p) => Some(&p.obj),
+            _ => None,
+        }
+    }
+}
