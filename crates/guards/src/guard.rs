@@ -92,6 +92,15 @@ pub struct TensorSpec {
     pub strided: bool,
 }
 
+/// What a torch function mode must be.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ModeSpec {
+    /// Its exact type.
+    pub ty: ObjRef,
+    /// The device in its `__dict__` (the mode of `with torch.device(...)` has one), or [`ConstVal::None`].
+    pub device: ConstVal,
+}
+
 /// The part of torch's state that decides what a captured graph means.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct GlobalState {
@@ -119,6 +128,35 @@ pub struct GlobalState {
     pub included_keys: u64,
     /// The thread's excluded dispatch keys.
     pub excluded_keys: u64,
+}
+
+impl GlobalState {
+    /// Names of the parts in which two states differ, as PyTorch's guard names them.
+    pub fn difference(&self, other: &Self) -> Vec<&'static str> {
+        let mut parts = Vec::new();
+        let mut part = |name, differs: bool| {
+            if differs {
+                parts.push(name);
+            }
+        };
+        part("grad_mode", self.grad_mode != other.grad_mode);
+        part("inference_mode", self.inference_mode != other.inference_mode);
+        part("autocast", self.autocast != other.autocast || self.autocast_cache != other.autocast_cache);
+        part("torch_function", self.torch_function != other.torch_function);
+        part("deterministic_algorithms", self.deterministic != other.deterministic);
+        part(
+            "deterministic_algorithms_warn_only",
+            self.deterministic_warn_only != other.deterministic_warn_only,
+        );
+        part("allow_tf32", self.allow_tf32 != other.allow_tf32);
+        part("reduced_precision", self.reduced_precision != other.reduced_precision);
+        part("default_dtype", self.default_dtype != other.default_dtype);
+        part(
+            "dispatch_keys",
+            self.included_keys != other.included_keys || self.excluded_keys != other.excluded_keys,
+        );
+        parts
+    }
 }
 
 /// The kinds of guards, named as in PyTorch.
@@ -300,9 +338,9 @@ pub enum GuardKind {
         /// The state.
         state: u8,
     },
-    /// The types of the active torch function modes, outermost first.
+    /// The active torch function modes, outermost first.
     TorchFunctionModeStack {
-        /// The types.
-        types: Arc<[ObjRef]>,
+        /// What each must be.
+        modes: Arc<[ModeSpec]>,
     },
 }

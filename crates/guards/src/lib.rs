@@ -9,11 +9,19 @@
 //! Invariants: a check runs no user code, allocates nothing that Python sees and changes nothing; a check that
 //! passes implies that every guard of the set holds; the program and the Python text give the same verdict.
 
+#[cfg(feature = "python")]
+pub mod exec;
 pub mod guard;
+pub mod kinds;
+pub mod program;
+pub mod set;
 pub mod source;
 pub mod text;
+pub mod tree;
 pub mod value;
 
-pub use guard::{GlobalState, Guard, GuardKind, TensorSpec, UserFrame};
+pub use guard::{GlobalState, Guard, GuardKind, ModeSpec, TensorSpec, UserFrame};
+pub use program::{Program, VerifyError, compile_all};
+pub use set::{ConstTypes, GuardSet};
 pub use source::{NameStyle, Source, SourceId, SourceTable};
 pub use value::{ConstVal, Key, ObjRef};

@@ -41,6 +41,8 @@ pub enum Source {
         /// The variable's name.
         name: Arc<str>,
     },
+    /// The globals dictionary of the called function.
+    Globals,
     /// An item of the called function's globals.
     Global {
         /// The variable's name.
@@ -167,6 +169,7 @@ impl Source {
         match self {
             Self::Local { .. }
             | Self::Closure { .. }
+            | Self::Globals
             | Self::Global { .. }
             | Self::GlobalsOf { .. }
             | Self::Builtin { .. }
@@ -335,6 +338,7 @@ impl SourceTable {
                 NameStyle::Explicit => write!(out, "L[{}]", str_repr(name)),
                 NameStyle::Plain => write!(out, "{name}"),
             },
+            Source::Globals => write!(out, "G"),
             Source::Global { name } => match style {
                 NameStyle::Explicit => write!(out, "G[{}]", str_repr(name)),
                 NameStyle::Plain => write!(out, "{name}"),

@@ -54,7 +54,7 @@ pub enum ConstVal {
     Bool(bool),
     /// An `int` of at most 64 bits.
     Int(i64),
-    /// A wider `int`, in decimal.
+    /// A wider `int`, as a Python literal (hexadecimal where it was read from an object).
     BigInt(Arc<str>),
     /// A `float`, as its bits.
     Float(u64),

@@ -1,0 +1,25 @@
+//! The executing half: checks in a running interpreter.
+//!
+//! What lives here: pins ([`pins`]), reading constants and tensors into guard values ([`read`]), linking a
+//! program to the interpreter ([`link`]), checking it ([`check`]), saying why it failed ([`explain`]) and running
+//! the Python text ([`oracle`]). Raw object reads are in [`objects`].
+//!
+//! Invariants: the GIL is held; a check runs no user code, raises nothing and leaves no Python object behind;
+//! every pointer in a linked program is kept valid by the program's pins or is a constant that it owns.
+
+pub mod check;
+pub mod explain;
+pub mod link;
+pub(crate) mod objects;
+pub mod oracle;
+pub mod pins;
+pub mod read;
+
+#[cfg(test)]
+mod source_tests;
+#[cfg(test)]
+mod tests;
+
+pub use check::{CheckEnv, CheckProgram};
+pub use link::LinkError;
+pub use pins::{Pins, Validity};

@@ -1,0 +1,218 @@
+//! Why a check failed, in PyTorch's words.
+//!
+//! Invariant: explaining runs no `__repr__` and no other user code.
+
+use std::mem::MaybeUninit;
+
+use pyo3::ffi::PyObject;
+use pyo3::prelude::*;
+
+use crate::exec::check::{CheckEnv, CheckProgram};
+use crate::exec::objects;
+use crate::guard::{Guard, GuardKind};
+use crate::kinds::tensor;
+use crate::program::Op;
+use crate::source::NameStyle;
+
+/// A failed guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Kind of the guard that failed; empty where a source had no value.
+    pub kind: &'static str,
+    /// The reason: `tensor 'x' size mismatch at index 0. expected 3, actual 4`.
+    pub reason: String,
+    /// The failed guard as Python code.
+    pub code: String,
+    /// The user's line that asked for the guard: `  # return x + 1  # file.py:3 in fn`, or empty.
+    pub user_line: String,
+}
+
+impl CheckProgram {
+    /// The reason why the check fails for this call, or `None` if it passes.
+    ///
+    /// # Safety
+    /// As for [`CheckProgram::check`].
+    pub unsafe fn explain_failure(&self, py: Python<'_>, env: &CheckEnv<'_>) -> Option<Failure> {
+        if !self.validity().is_valid() {
+            return Some(Failure {
+                kind: "VALID",
+                reason: "___guarded_code.valid: an object that the code relied on has died or changed".into(),
+                code: "___guarded_code.valid".into(),
+                user_line: String::new(),
+            });
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.failing_op(env, |op, regs| self.explain_op(py, op, regs)) }.map(|(_, failure)| failure)
+    }
+
+    fn explain_op(&self, py: Python<'_>, op: usize, regs: &[MaybeUninit<*mut PyObject>]) -> Failure {
+        let set = self.set();
+        let value = |reg: u16| {
+            // SAFETY: the verifier proved that the register was written, and nothing ran since.
+            unsafe { Bound::from_borrowed_ptr(py, regs[usize::from(reg)].assume_init()) }
+        };
+        match &self.program().ops[op] {
+            Op::Load { source, .. } => {
+                let name = set.sources().plain_name(*source);
+                Failure {
+                    kind: "",
+                    reason: format!("{name} has no value that can be read"),
+                    code: set.sources().name(*source),
+                    user_line: String::new(),
+                }
+            }
+            Op::Check { reg, guard } => {
+                let guard = set.guard(*guard);
+                self.failure(guard, self.reason(py, guard, &value(reg.0)))
+            }
+            Op::Ambient { guard } => {
+                let guard = set.guard(*guard);
+                self.failure(guard, self.state_reason(py, guard))
+            }
+            Op::Relation { regs: list, guard } => {
+                let guard = set.guard(*guard);
+                let reason = match &guard.kind {
+                    GuardKind::NoTensorAliasing { sources } => {
+                        let mut pairs = (0..list.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
+                        pairs.find(|(j, i)| value(list[*j].0).is(&value(list[*i].0))).map_or_else(
+                            || self.plain_code(guard),
+                            |(j, i)| {
+                                let name = |k: usize| set.sources().plain_name(sources[k]);
+                                format!("Duplicate tensors found: '{}' and '{}' are the same object", name(j), name(i))
+                            },
+                        )
+                    }
+                    _ => self.plain_code(guard),
+                };
+                self.failure(guard, reason)
+            }
+        }
+    }
+
+    fn failure(&self, guard: &Guard, reason: String) -> Failure {
+        let cx = self.set().cx(NameStyle::Explicit);
+        Failure {
+            kind: guard.kind.name(),
+            reason,
+            code: guard.kind.code_parts(guard.source, &cx).join(" and "),
+            user_line: guard.user_frame.as_deref().map(crate::tree::user_line).unwrap_or_default(),
+        }
+    }
+
+    /// The guard as the tree prints it, with plain names.
+    fn plain_code(&self, guard: &Guard) -> String {
+        guard.kind.tree_text(guard.source, &self.set().cx(NameStyle::Plain))
+    }
+
+    fn reason(&self, py: Python<'_>, guard: &Guard, actual: &Bound<'_, PyAny>) -> String {
+        let name = guard.source.map(|id| self.set().sources().plain_name(id)).unwrap_or_default();
+        let code = self.plain_code(guard);
+        let actual_type = objects::class_repr(&actual.get_type());
+        match &guard.kind {
+            GuardKind::TensorMatch { spec } => {
+                let abi = self.abi();
+                let names = |keys| abi.key_set_names(py, keys).unwrap_or_default();
+                // SAFETY: a live object.
+                unsafe { tensor::explain(abi, spec, &name, actual.as_ptr(), names) }
+            }
+            GuardKind::TypeMatch { ty } => {
+                format!("{code}. expected type {}, actual {actual_type}", ty.repr)
+            }
+            GuardKind::EqualsMatch { value } | GuardKind::ConstantMatch { value } => {
+                format!("{code}. expected {value}, actual {}", objects::describe(actual))
+            }
+            GuardKind::IdMatch { obj } | GuardKind::FunctionMatch { obj } | GuardKind::ModuleMatch { obj } => {
+                format!("{code}. expected {}, actual {}", obj.repr, objects::describe(actual))
+            }
+            GuardKind::SequenceLength { len } | GuardKind::DictLength { len } => {
+                // SAFETY: a live object.
+                let have = unsafe { objects::length(actual.as_ptr()) };
+                let have = have.map_or_else(|| format!("a {actual_type} without a length"), |n| n.to_string());
+                format!("{code}. expected {len}, actual {have}")
+            }
+            GuardKind::TupleIteratorLen { len } => {
+                // SAFETY: a live object.
+                let have = unsafe { objects::tuple_iterator_len(actual.as_ptr()) };
+                format!("{code}. expected {len}, actual {}", have.map_or(actual_type, |n| n.to_string()))
+            }
+            GuardKind::RangeIteratorMatch { start, stop, step } => {
+                // SAFETY: a live object.
+                let have = unsafe { crate::exec::check::range_iterator(actual.as_ptr()) };
+                let have = have.map_or(actual_type, |(a, b, c)| format!("({a}, {b}, {c})"));
+                format!("{code}. expected ({start}, {stop}, {step}), actual {have}")
+            }
+            GuardKind::DictKeys { keys } => {
+                let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+                format!("{code}. expected [{}], actual {}", keys.join(", "), self.describe_keys(actual))
+            }
+            GuardKind::DictContains { key, present } | GuardKind::SetContains { key, present } => {
+                let (wanted, found) = if *present { ("present", "absent") } else { ("absent", "present") };
+                format!("{code}. expected {key} to be {wanted}, but it is {found}")
+            }
+            GuardKind::HasAttr { name: attr, present } | GuardKind::GenericDictContains { name: attr, present } => {
+                let (wanted, found) = if *present { ("present", "absent") } else { ("absent", "present") };
+                format!("{code}. expected attribute '{attr}' to be {wanted}, but it is {found}")
+            }
+            GuardKind::MroAttr { name: attr, value } => {
+                let wanted = value.as_ref().map_or("nothing", |obj| &*obj.repr);
+                format!("{code}. expected {wanted} for '{attr}' in {}, actual another value", objects::describe(actual))
+            }
+            GuardKind::NoneMatch | GuardKind::TrueMatch | GuardKind::FalseMatch => {
+                format!("{code}. actual {}", objects::describe(actual))
+            }
+            GuardKind::ClosureMatch { code: wanted } => {
+                format!("{code}. expected a function with {}, actual {}", wanted.repr, objects::describe(actual))
+            }
+            _ => code,
+        }
+    }
+
+    fn describe_keys(&self, actual: &Bound<'_, PyAny>) -> String {
+        let mut keys = Vec::new();
+        // SAFETY: a live object; the type is checked first.
+        let is_dict = unsafe {
+            pyo3::ffi::PyDict_Check(actual.as_ptr()) != 0
+                && objects::each_key(actual.as_ptr(), &|_| true, |key| {
+                    keys.push(objects::describe(&Bound::from_borrowed_ptr(actual.py(), key)));
+                    true
+                })
+        };
+        if is_dict { format!("[{}]", keys.join(", ")) } else { objects::describe(actual) }
+    }
+
+    fn state_reason(&self, py: Python<'_>, guard: &Guard) -> String {
+        let abi = self.abi();
+        let code = self.plain_code(guard);
+        match &guard.kind {
+            GuardKind::GlobalState { state } => {
+                let now = crate::guard::GlobalState::read(py, abi);
+                format!("GLOBAL_STATE changed: {}", state.difference(&now).join(" "))
+            }
+            GuardKind::GradMode { enabled } => format!("{code}. expected {enabled}, actual {}", abi.grad_mode()),
+            GuardKind::InferenceMode { enabled } => {
+                format!("{code}. expected {enabled}, actual {}", abi.inference_mode())
+            }
+            GuardKind::DefaultDtype { text, .. } => {
+                format!("{code}. expected {text}, actual {}", objects::dtype_name(abi.default_dtype()))
+            }
+            GuardKind::DefaultDevice { device } => {
+                // SAFETY: borrowed from a module's dictionary, used at once.
+                let now = unsafe { Bound::from_borrowed_ptr_or_opt(py, abi.current_device()) };
+                let now = now.map_or_else(|| "nothing".to_owned(), |now| objects::describe(&now));
+                format!("{code}. expected {device}, actual {now}")
+            }
+            GuardKind::TorchFunctionState { state } => {
+                format!("{code}. expected {state}, actual {}", abi.torch_function_state())
+            }
+            GuardKind::TorchFunctionModeStack { modes } => {
+                let wanted: Vec<&str> = modes.iter().map(|m| &*m.ty.repr).collect();
+                let now: Vec<String> = (0..abi.torch_function_stack_len())
+                    .filter_map(|i| abi.torch_function_mode(py, i).ok())
+                    .map(|mode| objects::class_repr(&mode.get_type()))
+                    .collect();
+                format!("{code}. expected [{}], actual [{}]", wanted.join(", "), now.join(", "))
+            }
+            _ => code,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Lengths, keys and members of containers, and what iterators have still to give: LENGTH_CHECK, DICT_LENGTH,
+//! DICT_KEYS, DICT_CONTAINS, SET_CONTAINS, RANGE_ITERATOR_MATCH, TUPLE_ITERATOR_LEN.
+//!
+//! Invariant: subclasses are read by their raw storage; nothing of theirs is called.
+
+use crate::guard::GuardKind;
+use crate::text::literal;
+use crate::value::Key;
+
+/// Python text.
+pub(crate) fn code_parts(kind: &GuardKind, name: &str) -> Vec<String> {
+    let not = |present: bool| if present { "" } else { "not " };
+    vec![match kind {
+        GuardKind::SequenceLength { len } | GuardKind::DictLength { len } => format!("len({name}) == {len}"),
+        GuardKind::DictKeys { keys } => {
+            let list: Vec<String> = keys.iter().map(literal).collect();
+            let list = list.join(", ");
+            if keys.iter().all(|key| matches!(key, Key::Str(_))) {
+                format!("___dict_keys({name}) == [{list}]")
+            } else {
+                format!("___exactly(___dict_keys({name}), [{list}])")
+            }
+        }
+        GuardKind::DictContains { key, present } => {
+            format!("{}___dict_contains({}, {name})", not(*present), literal(key))
+        }
+        GuardKind::SetContains { key, present } => {
+            format!("{}set.__contains__({name}, {})", not(*present), literal(key))
+        }
+        GuardKind::RangeIteratorMatch { start, stop, step } => {
+            format!("___normalize_range_iter({name}) == ({start}, {stop}, {step})")
+        }
+        GuardKind::TupleIteratorLen { len } => format!("___tuple_iterator_len({name}) == {len}"),
+        _ => String::new(),
+    }]
+}
