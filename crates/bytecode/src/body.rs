@@ -104,6 +104,17 @@ impl Body {
         Some(self.instrs.partition_point(|instr| instr.offset < found) as u32)
     }
 
+    /// How many instructions there are up to and with the first `Resume`: those that set up the
+    /// frame (free variables, cells, the generator) and have to stay in front of any code that is
+    /// added. All of them if there is no `Resume`.
+    pub fn entry_len(&self) -> u32 {
+        let resume = self
+            .instrs
+            .iter()
+            .position(|instr| matches!(instr.op, Op::Resume(_)));
+        resume.map_or(self.instrs.len(), |at| at + 1) as u32
+    }
+
     /// For each instruction the index into [`Body::handlers`] of the entry that covers it.
     pub fn handler_map(&self) -> Vec<Option<u32>> {
         let mut map = vec![None; self.instrs.len()];

@@ -83,6 +83,21 @@ pub enum VerifyError {
         /// length of the table
         len: u32,
     },
+    /// a [`Op::CopyFreeVars`] that control reaches must be the first instruction: CPython looks for
+    /// it there where it reads the locals of a frame that has not started (a trace function does)
+    #[error("COPY_FREE_VARS at instruction {at} is not the first instruction")]
+    LateFreeVars {
+        /// the instruction
+        at: u32,
+    },
+    /// a [`Op::ReturnGenerator`] that control reaches must stand before the first [`Op::Resume`] of
+    /// the code: CPython traces lines from the first `RESUME` on, which must not happen before the
+    /// frame has moved into the generator
+    #[error("RETURN_GENERATOR at instruction {at} stands behind a RESUME")]
+    LateGenerator {
+        /// the instruction
+        at: u32,
+    },
     /// an exhausted [`Op::ForIter`] must lead to an `EndFor` (and on 3.13 a `PopTop`) on 3.12+
     #[error("the loop of instruction {at} does not end in END_FOR")]
     LoopEnd {
@@ -91,11 +106,20 @@ pub enum VerifyError {
     },
 }
 
-/// Checks a body: what [`stack_depths`] checks, the ends of loops, and, given `limits`, indices.
+/// Checks a body: what [`stack_depths`] checks, the ends of loops, the places of `COPY_FREE_VARS` and
+/// `RETURN_GENERATOR` and, given `limits`, indices.
 pub fn verify(body: &Body, limits: Option<&Limits>) -> Result<(), VerifyError> {
-    stack_depths(body)?;
+    let depths = stack_depths(body)?;
+    let entry = body.entry_len();
     for (at, instr) in body.instrs.iter().enumerate() {
+        let reached = depths[at].is_some();
         let at = at as u32;
+        if reached && at > 0 && matches!(instr.op, Op::CopyFreeVars(_)) {
+            return Err(VerifyError::LateFreeVars { at });
+        }
+        if reached && at >= entry && instr.op == Op::ReturnGenerator {
+            return Err(VerifyError::LateGenerator { at });
+        }
         if let Op::ForIter { to } = instr.op
             && !loop_end(body, to.0 as usize)
         {

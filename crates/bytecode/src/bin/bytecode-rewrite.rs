@@ -2,8 +2,8 @@
 //!
 //! Usage: `bytecode-rewrite MODE`, see [`bytecode::wire`] for what goes over the pipes. `exact`
 //! assembles what was decoded; `plain` forgets how instructions were encoded, so that each is
-//! written by its version's plain rule; `moved` builds a new body that jumps over a dead copy of the
-//! code into a live one, as residual code does.
+//! written by its version's plain rule; `moved` builds a new body that sets up the frame, then
+//! jumps over a dead copy of the code into the middle of a live one, as residual code does.
 
 use std::io::{BufReader, BufWriter, Write};
 use std::process::ExitCode;
@@ -28,9 +28,11 @@ fn moved(body: &Body) -> Result<Body, bytecode::BuildError> {
             .map(|instr| instr.loc)
             .unwrap_or_default(),
     );
-    let live = builder.import(body);
+    let entry = body.entry_len();
+    let (front, live) = (builder.import(body), builder.import(body));
+    builder.copy(&front, body, 0..entry);
     builder.emit(op::Op::Nop);
-    builder.jump(live.label(op::Label(0)));
+    builder.jump(live.label(op::Label(entry)));
     builder.copy_all(body);
     builder.copy(&live, body, 0..body.instrs.len() as u32);
     builder.finish()
