@@ -17,25 +17,96 @@ impl Tx<'_> {
         Ok(self.new_set(map))
     }
 
-    /// `{k: v, ...}` from keys and values that alternate in pairs.
+    /// `{k: v, ...}` from keys and values in alternation.
     ///
     /// # Errors
     /// Those of hashing.
-    pub fn build_map(&mut self, pairs: impl IntoIterator<Item = (Var, Var)>) -> R<Var> {
+    pub fn build_map(&mut self, items: Vec<Var>) -> R<Var> {
         let mut map = OrderedMap::default();
-        for (k, v) in pairs {
-            let k = self.realize(&k)?;
-            map.insert(self.key(&k)?, k, v);
+        for pair in items.chunks_exact(2) {
+            let k = self.realize(&pair[0])?;
+            map.insert(self.key(&k)?, k, pair[1].clone());
         }
         Ok(self.new_dict(map))
+    }
+
+    /// Adds one pair to a dict, by what it holds.
+    ///
+    /// # Errors
+    /// Those of hashing.
+    pub fn map_add(&mut self, dict: &Var, k: Var, v: Var) -> R<()> {
+        self.insert_all(dict, vec![(k, v)])
+    }
+
+    /// Joins the pieces of an f-string, all of them `str`.
+    ///
+    /// # Errors
+    /// A break for a piece that is no constant.
+    pub fn build_string(&mut self, items: &[Var]) -> R<Var> {
+        let mut out = String::new();
+        let mut parts = Vec::with_capacity(items.len());
+        for v in items {
+            match self.realize(v)? {
+                Var::Const(o) => parts.push(o),
+                other => return Err(Stop::unsupported(format!("an f-string with {}", self.describe(&other)))),
+            }
+        }
+        for p in &parts {
+            match p.bind(self.py).extract::<String>() {
+                Ok(s) => out.push_str(&s),
+                // Text with lone surrogates: only Python can join it.
+                Err(_) => {
+                    let list = pyo3::types::PyList::new(self.py, &parts)?;
+                    return self.fold(move |py| pyo3::types::PyString::new(py, "").call_method1("join", (list,)));
+                }
+            }
+        }
+        Ok(self.str(&out))
+    }
+
+    /// `len(v)`.
+    ///
+    /// # Errors
+    /// `TypeError` where the value has no length; whatever a user's `__len__` does.
+    pub fn length(&mut self, v: &Var) -> R<Var> {
+        let v = self.realize(v)?;
+        if let Var::Tensor(t) = &v {
+            let meta = self.st.effects.meta(t).clone();
+            if meta.shape.is_empty() {
+                return Err(self.raise("TypeError", "len() of a 0-d tensor"));
+            }
+            let f = self.tensor_method(&v, "size", crate::tx::Args::pos(vec![self.int(0)]))?;
+            return self.finish_flow(f);
+        }
+        match self.special(&v, "__len__")? {
+            Special::User => {
+                let n = self.special_sync(&v, "__len__", vec![])?;
+                let n = self.checked_len(&n)?;
+                Ok(self.int(n as i64))
+            }
+            Special::Builtin => match self.value_len(&v)? {
+                Some(n) => Ok(self.int(n as i64)),
+                None => match v.as_obj() {
+                    Some(o) => match o.bind(self.py).len() {
+                        Ok(n) => Ok(self.int(n as i64)),
+                        Err(e) => Err(self.raise_pyerr(&e)),
+                    },
+                    None => Err(Stop::unsupported(format!("len() of {}", self.describe(&v)))),
+                },
+            },
+            Special::Absent => {
+                let name = self.type_name(&v)?;
+                Err(self.raise("TypeError", &format!("object of type '{name}' has no len()")))
+            }
+        }
     }
 
     /// Adds one item to a set that nobody else sees yet, or replays on one that existed.
     ///
     /// # Errors
     /// Those of hashing.
-    pub fn set_add(&mut self, set: &Var, item: &Var) -> R<()> {
-        let item = self.realize(item)?;
+    pub fn set_add(&mut self, set: &Var, item: Var) -> R<()> {
+        let item = self.realize(&item)?;
         let key = self.key(&item)?;
         let none = self.none();
         let Some(id) = self.id_of(set) else { return Err(Stop::Internal("set_add to no set".into())) };
@@ -71,7 +142,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever iterating raises.
-    pub fn list_extend(&mut self, list: &Var, iterable: &Var) -> R<()> {
+    pub fn extend_items(&mut self, list: &Var, iterable: &Var) -> R<()> {
         let items = self.iterate(iterable)?;
         let Some(id) = self.id_of(list) else { return Err(Stop::Internal("list_extend of no list".into())) };
         if items.is_empty() {
@@ -88,11 +159,11 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// `[*a, *b]` inside a display: `LIST_EXTEND`'s own message for what is not iterable.
+    /// `[*a, *b]` inside a display or a call: `LIST_EXTEND`'s own message for what is not iterable.
     ///
     /// # Errors
     /// Whatever iterating raises.
-    pub fn display_extend(&mut self, list: &Var, iterable: &Var) -> R<()> {
+    pub fn list_extend(&mut self, list: &Var, iterable: &Var) -> R<()> {
         let v = self.realize(iterable)?;
         if !matches!(v, Var::Tensor(_))
             && self.special(&v, "__iter__")? == Special::Absent
@@ -101,7 +172,7 @@ impl Tx<'_> {
             let name = self.type_name(&v)?;
             return Err(self.raise("TypeError", &format!("Value after * must be an iterable, not {name}")));
         }
-        self.list_extend(list, &v)
+        self.extend_items(list, &v)
     }
 
     /// `set.update(iterable)`.
@@ -110,7 +181,7 @@ impl Tx<'_> {
     /// Whatever iterating or hashing raises.
     pub fn set_update(&mut self, set: &Var, iterable: &Var) -> R<()> {
         for item in self.iterate(iterable)? {
-            self.set_add(set, &item)?;
+            self.set_add(set, item)?;
         }
         Ok(())
     }
@@ -168,7 +239,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever reading the mapping raises, in `dict.update`'s words.
-    pub fn dict_update(&mut self, dict: &Var, mapping: &Var) -> R<()> {
+    pub fn update_items(&mut self, dict: &Var, mapping: &Var) -> R<()> {
         let pairs = match self.mapping_pairs(mapping)? {
             Some(p) => p,
             None => self.pairs_of(mapping)?,
@@ -180,7 +251,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// `TypeError` for what is no mapping.
-    pub fn display_update(&mut self, dict: &Var, mapping: &Var) -> R<()> {
+    pub fn dict_update(&mut self, dict: &Var, mapping: &Var) -> R<()> {
         match self.mapping_pairs(mapping)? {
             Some(p) => self.insert_all(dict, p),
             None => {

@@ -247,7 +247,7 @@ impl Tx<'_> {
         let id = *id;
         match (self.obj(id).body.clone(), op) {
             (Body::List(_) | Body::Deque(..), BinaryOp::Add) => {
-                self.list_extend(a, b)?;
+                self.extend_items(a, b)?;
                 Ok(Some(a.clone()))
             }
             (Body::List(_), BinaryOp::Multiply) => {
@@ -276,7 +276,7 @@ impl Tx<'_> {
                 Ok(Some(a.clone()))
             }
             (Body::Dict(_), BinaryOp::Or) => {
-                self.dict_update(a, b)?;
+                self.update_items(a, b)?;
                 Ok(Some(a.clone()))
             }
             _ => Ok(None),

@@ -104,11 +104,11 @@ impl Tx<'_> {
         self.raise("ValueError", &format!("too many values to unpack (expected {n})"))
     }
 
-    /// `a, *b, c = v`: `before` items, a list, `after` items.
+    /// `a, *b, c = v`: `before` items, a list, `after` items, in order.
     ///
     /// # Errors
     /// `ValueError` or `TypeError` with CPython's messages.
-    pub fn unpack_ex(&mut self, v: &Var, before: usize, after: usize) -> R<(Vec<Var>, Var, Vec<Var>)> {
+    pub fn unpack_ex(&mut self, v: &Var, before: usize, after: usize) -> R<Vec<Var>> {
         self.cannot_unpack(v)?;
         let mut items = self.iterate(v)?;
         if items.len() < before + after {
@@ -118,6 +118,8 @@ impl Tx<'_> {
         let tail = items.split_off(items.len() - after);
         let middle = items.split_off(before);
         let middle = self.new_list(middle);
-        Ok((items, middle, tail))
+        items.push(middle);
+        items.extend(tail);
+        Ok(items)
     }
 }
