@@ -11,6 +11,7 @@
 
 mod aot;
 mod call;
+mod eager;
 mod error;
 mod from_torch;
 mod function;
@@ -21,6 +22,7 @@ mod to_torch;
 
 pub use aot::{AotContext, AotInput};
 pub use call::{BackendCall, Compiled, call_backend};
+pub use eager::eager_callable;
 pub use error::BackendError;
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;

@@ -73,8 +73,24 @@ pub(crate) fn operator_arity(name: &str) -> Option<usize> {
         .map(|form| form.matches("{}").count())
 }
 
+/// How Python writes a function of `operator`, such as `{} + {}`; `None` where it has no operator.
+pub(crate) fn operator_form(function: &FnTarget) -> Option<&'static str> {
+    match function.origin {
+        FnOrigin::Operator => lookup(&OPERATORS, &function.hint),
+        _ => None,
+    }
+}
+
+/// How Python writes an in-place function of `operator`, such as `{} += {}`.
+pub(crate) fn statement_form(function: &FnTarget) -> Option<&'static str> {
+    match function.origin {
+        FnOrigin::Operator => lookup(&STATEMENTS, &function.hint),
+        _ => None,
+    }
+}
+
 /// `format` with each `{}` replaced in turn.
-fn fill(form: &str, values: &[String]) -> String {
+pub(crate) fn fill(form: &str, values: &[String]) -> String {
     let mut out = String::new();
     let mut values = values.iter();
     for (i, part) in form.split("{}").enumerate() {
@@ -196,16 +212,14 @@ impl Printer<'_> {
 
     /// `name = function(args)` in the form that Python has for it.
     fn call_function(&mut self, node: &NodeData, lhs: &str, target: &FnTarget) -> String {
-        if target.origin == FnOrigin::Operator {
-            if let Some(form) = lookup(&OPERATORS, &target.hint) {
-                let values: Vec<_> = node.args.iter().map(|arg| self.arg(arg)).collect();
-                return format!("{lhs} = {}", fill(form, &values));
-            }
-            if let Some(form) = lookup(&STATEMENTS, &target.hint) {
-                let values: Vec<_> = node.args.iter().map(|arg| self.arg(arg)).collect();
-                let first = values.first().map_or("", String::as_str);
-                return format!("{};  {lhs} = {first}", fill(form, &values));
-            }
+        if let Some(form) = operator_form(target) {
+            let values: Vec<_> = node.args.iter().map(|arg| self.arg(arg)).collect();
+            return format!("{lhs} = {}", fill(form, &values));
+        }
+        if let Some(form) = statement_form(target) {
+            let values: Vec<_> = node.args.iter().map(|arg| self.arg(arg)).collect();
+            let first = values.first().map_or("", String::as_str);
+            return format!("{};  {lhs} = {first}", fill(form, &values));
         }
         let function = self.function(target);
         if let ("getattr", [object, Arg::Str(name)]) = (&*function, &node.args[..])
@@ -222,7 +236,7 @@ impl Printer<'_> {
 }
 
 /// For each node, the values whose last use it is, in the order in which `torch.fx` frees them.
-fn last_uses(graph: &Graph) -> FxHashMap<NodeId, Vec<NodeId>> {
+pub(crate) fn last_uses(graph: &Graph) -> FxHashMap<NodeId, Vec<NodeId>> {
     let mut seen = vec![false; graph.id_bound()];
     let mut freed: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
     for user in graph.order().rev() {

@@ -20,6 +20,7 @@ mod names;
 mod node;
 mod parse;
 mod passes;
+mod program;
 mod pyrepr;
 mod tabular;
 mod text;
@@ -32,5 +33,6 @@ pub use node::{
     FnOrigin, FnTarget, NodeData, NodeId, OpKind, SourceLine, SourceStack, Target, TypeExpr,
 };
 pub use parse::ParseError;
+pub use program::{Global, Program};
 pub use pyrepr::{float_repr, str_repr};
 pub use verify::VerifyError;
