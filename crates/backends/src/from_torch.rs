@@ -29,8 +29,8 @@ pub struct FromTorch {
 /// Reads the graph of a `torch.fx.GraphModule`.
 ///
 /// # Errors
-/// `ValueError` for a graph that ours cannot hold, such as one with a placeholder after other
-/// nodes' names clash; what attribute access raises.
+/// `ValueError` for a graph that ours cannot hold, such as one with nodes inside a named tuple; what
+/// attribute access raises.
 pub fn from_torch(module: &Bound<'_, PyAny>) -> PyResult<FromTorch> {
     let py = module.py();
     let mut reader = Reader {
@@ -117,6 +117,13 @@ impl<'py> Reader<'py> {
             .graph
             .create_exactly_named(op, target.clone(), args, kwargs, name.into())
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        // A named tuple, or another class of the user's, may hold nodes where ours cannot see them.
+        if self.graph.inputs(id).len() != node.getattr(intern!(py, "_input_nodes"))?.len()? {
+            return Err(PyValueError::new_err(format!(
+                "{} holds nodes in a container that has no form in a graph",
+                node.repr()?
+            )));
+        }
         let type_object = node.getattr(intern!(py, "type"))?;
         if !type_object.is_none() {
             let code = py
