@@ -48,6 +48,7 @@ pub(crate) struct Entry {
     any_dtype: bool,
     any_device: bool,
     mutates: bool,
+    switch: Option<usize>,
     rule: Rule,
 }
 
@@ -66,6 +67,7 @@ pub(crate) const fn rule(
         any_dtype: false,
         any_device: false,
         mutates: false,
+        switch: None,
         rule,
     }
 }
@@ -87,6 +89,12 @@ impl Entry {
     /// Holds for every device: the layout of the result is decided above the kernels.
     pub const fn any_device(mut self) -> Entry {
         self.any_device = true;
+        self
+    }
+
+    /// Takes an `inplace` argument, at this position.
+    pub const fn switch(mut self, position: usize) -> Entry {
+        self.switch = Some(position);
         self
     }
 
@@ -230,6 +238,15 @@ pub fn infer(
         seen.check(value)?;
     }
     let call = Call { args, kwargs, ctx };
+    let asked = entry.switch.and_then(|position| {
+        let named = kwargs.iter().find(|(k, _)| *k == "inplace").map(|(_, v)| v);
+        named.or(args.get(position))
+    });
+    let inplace = match asked {
+        None | Some(Value::Bool(false) | Value::None) => *inplace,
+        Some(Value::Bool(true)) => true,
+        Some(_) => return unsupported("inplace argument"),
+    };
     if !inplace && !entry.mutates {
         return (entry.rule)(&call);
     }
@@ -240,15 +257,15 @@ pub fn infer(
     if entry.mutates && !inplace {
         check_writable(target, ctx)?;
     }
-    if let Some(Value::Bool(true)) = kwargs.iter().find(|(k, _)| *k == "inplace").map(|(_, v)| v) {
-        return unsupported("inplace keyword");
-    }
     let result = (entry.rule)(&call)?;
     let Inferred::Tensor(result) = result else {
         return unsupported("in-place op without a tensor result");
     };
     if entry.mutates && !inplace {
         return Ok(written(target, result.requires_grad));
+    }
+    if result.alias == Alias::Identity {
+        return Ok(Inferred::Tensor(result));
     }
     if result.dtype == DType::Bool && target.dtype != DType::Bool && requires_grad(args) {
         return unsupported("in-place comparison of tensors that require grad");

@@ -4,6 +4,7 @@ use crate::registry::Entry;
 
 mod activation;
 mod elementwise;
+mod matmul;
 mod reduce;
 mod view;
 
@@ -13,4 +14,5 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     activation::entries(out);
     view::entries(out);
     reduce::entries(out);
+    matmul::entries(out);
 }

@@ -57,18 +57,21 @@ fn reduced(call: &Call<'_>, x: &In<'_>, dim: &Value<'_>, keep: bool, dtype: DTyp
 }
 
 /// The dtype that sum-like ops return.
-fn sum_type(x: &In<'_>, dtype: Option<DType>) -> DType {
-    dtype.unwrap_or(if x.dtype.is_integral_or_bool() {
-        DType::Int64
-    } else {
-        x.dtype
-    })
+fn sum_type(x: &In<'_>, dtype: Option<DType>) -> R<DType> {
+    match dtype {
+        Some(d) if x.requires_grad && !d.is_differentiable() => {
+            unsupported("integer result of a tensor that requires grad")
+        }
+        Some(d) => Ok(d),
+        None if x.dtype.is_integral_or_bool() => Ok(DType::Int64),
+        None => Ok(x.dtype),
+    }
 }
 
 fn sum(call: &Call<'_>) -> R {
     let [x, dim, keep, dtype] = call.bind(["input", "dim", "keepdim", "dtype"])?;
     let x = tensor(x)?;
-    let dtype = sum_type(&x, opt_dtype(dtype)?);
+    let dtype = sum_type(&x, opt_dtype(dtype)?)?;
     one(reduced(call, &x, dim, bool_or(keep, false)?, dtype)?)
 }
 fn nansum(call: &Call<'_>) -> R {
@@ -93,7 +96,7 @@ fn prod(call: &Call<'_>) -> R {
     if !dim.is_none() {
         int(dim)?;
     }
-    let dtype = sum_type(&x, opt_dtype(dtype)?);
+    let dtype = sum_type(&x, opt_dtype(dtype)?)?;
     one(reduced(call, &x, dim, bool_or(keep, false)?, dtype)?)
 }
 fn amax(call: &Call<'_>) -> R {
@@ -291,7 +294,7 @@ fn scan(call: &Call<'_>) -> R {
         return raise("a scan needs dim");
     }
     wrap_dim(int(dim)?, x.dim())?;
-    let dtype = sum_type(&x, opt_dtype(dtype)?);
+    let dtype = sum_type(&x, opt_dtype(dtype)?)?;
     let strides = scan_strides(&x, dtype);
     one(call.fresh(&x.shape, &strides, dtype, &[x.meta]))
 }

@@ -258,12 +258,13 @@ fn squeeze(call: &Call<'_>) -> R {
     if !dim.is_none() {
         for d in int_list(dim)? {
             let d = wrap_dim(d, x.dim())?;
-            if x.dim() > 0 {
-                if drop[d] {
-                    return raise("repeated dimension");
-                }
-                drop[d] = true;
+            if x.dim() == 0 {
+                return unsupported("squeeze of a 0-dim tensor");
             }
+            if drop[d] {
+                return raise("repeated dimension");
+            }
+            drop[d] = true;
         }
     }
     let keep: Vec<usize> = (0..x.dim()).filter(|&d| !(drop[d] && x.shape[d] == 1)).collect();
@@ -522,7 +523,7 @@ fn contiguous(call: &Call<'_>) -> R {
         Value::None | Value::MemoryFormat(MemoryFormat::Contiguous) => contiguous_strides(&x.shape),
         Value::MemoryFormat(f) => match format_strides(*f, &x.shape)? {
             Some(strides) => strides,
-            None => return raise("preserve_format in contiguous"),
+            None => return unsupported("preserve_format in contiguous"),
         },
         _ => return unsupported("memory format"),
     };

@@ -1,12 +1,13 @@
 """Which cases each rule gets: `cases(name)` yields (args, kwargs)."""
 
 import elementwise
+import nn
 import reduce
 import torch_names
 import view
 
 TABLE = {}
-for module in (elementwise, reduce, torch_names, view):
+for module in (elementwise, nn, reduce, torch_names, view):
     TABLE.update(module.TABLE)
 
 

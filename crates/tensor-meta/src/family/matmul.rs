@@ -1,0 +1,414 @@
+//! Matrix products, attention.
+
+use smallvec::SmallVec;
+
+use crate::call::{
+    Call, In, R, bool_or, float_or, int_list, one, opt_tensor, raise, string, tensor, tensors,
+    unsupported, wrap_dim,
+};
+use crate::iterator::broadcast;
+use crate::registry::{Entry, rule};
+use crate::types::{DType, Dims, TensorMeta, Value, contiguous_strides};
+
+fn same_dtype(inputs: &[&In<'_>]) -> R<DType> {
+    let dtype = inputs[0].dtype;
+    if inputs.iter().any(|t| t.dtype != dtype) {
+        if inputs.iter().any(|t| t.count() == 0) {
+            return unsupported("empty operands of different dtypes");
+        }
+        return raise("operands of different dtypes");
+    }
+    if dtype == DType::Bool {
+        return unsupported("product of bool tensors");
+    }
+    Ok(dtype)
+}
+
+/// The shape of `a @ b`.
+fn product_shape(a: &[i64], b: &[i64]) -> R<Dims> {
+    let (n, m) = (a.len(), b.len());
+    if n == 0 || m == 0 {
+        return raise("matmul of a 0-dim tensor");
+    }
+    let inner = if m == 1 { b[0] } else { b[m - 2] };
+    if a[n - 1] != inner {
+        return raise(format!("matmul of shapes {a:?} and {b:?}"));
+    }
+    let mut shape = broadcast(&a[..n.saturating_sub(2)], &b[..m.saturating_sub(2)])?;
+    if n > 1 {
+        shape.push(a[n - 2]);
+    }
+    if m > 1 {
+        shape.push(b[m - 1]);
+    }
+    Ok(shape)
+}
+fn matmul(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    let (a, b) = (tensor(a)?, tensor(b)?);
+    let shape = product_shape(&a.shape, &b.shape)?;
+    let dtype = same_dtype(&[&a, &b])?;
+    one(call.rows(&shape, dtype, &[a.meta, b.meta]))
+}
+fn matmul_reversed(call: &Call<'_>) -> R {
+    let [b, a] = call.bind(["input", "other"])?;
+    let (a, b) = (tensor(a)?, tensor(b)?);
+    let shape = product_shape(&a.shape, &b.shape)?;
+    let dtype = same_dtype(&[&a, &b])?;
+    one(call.rows(&shape, dtype, &[a.meta, b.meta]))
+}
+fn ranked(call: &Call<'_>, second: &str, ranks: (usize, usize)) -> R {
+    let [a, b] = call.bind(["input", second])?;
+    let (a, b) = (tensor(a)?, tensor(b)?);
+    if (a.dim(), b.dim()) != ranks {
+        return raise("wrong number of dimensions");
+    }
+    if ranks == (3, 3) && a.shape[0] != b.shape[0] {
+        return raise("batches differ");
+    }
+    let shape = product_shape(&a.shape, &b.shape)?;
+    let dtype = same_dtype(&[&a, &b])?;
+    one(call.rows(&shape, dtype, &[a.meta, b.meta]))
+}
+fn mm(call: &Call<'_>) -> R {
+    ranked(call, "mat2", (2, 2))
+}
+fn bmm(call: &Call<'_>) -> R {
+    ranked(call, "mat2", (3, 3))
+}
+fn mv(call: &Call<'_>) -> R {
+    ranked(call, "vec", (2, 1))
+}
+fn dot(call: &Call<'_>) -> R {
+    ranked(call, "tensor", (1, 1))
+}
+fn added(call: &Call<'_>, names: [&str; 5], ranks: (usize, usize)) -> R {
+    let [c, a, b, beta, alpha] = call.bind(names)?;
+    let (c, a, b) = (tensor(c)?, tensor(a)?, tensor(b)?);
+    if (a.dim(), b.dim()) != ranks {
+        return raise("wrong number of dimensions");
+    }
+    if ranks == (3, 3) && a.shape[0] != b.shape[0] {
+        return raise("batches differ");
+    }
+    float_or(beta, 1.0)?;
+    float_or(alpha, 1.0)?;
+    let dtype = same_dtype(&[&a, &b, &c])?;
+    if !dtype.is_floating() {
+        return unsupported("dtype");
+    }
+    let shape = product_shape(&a.shape, &b.shape)?;
+    if broadcast(&c.shape, &shape)? != shape {
+        return raise("addend does not broadcast to the product");
+    }
+    one(call.rows(&shape, dtype, &[c.meta, a.meta, b.meta]))
+}
+fn addmm(call: &Call<'_>) -> R {
+    added(call, ["input", "mat1", "mat2", "beta", "alpha"], (2, 2))
+}
+fn baddbmm(call: &Call<'_>) -> R {
+    added(call, ["input", "batch1", "batch2", "beta", "alpha"], (3, 3))
+}
+fn addmv(call: &Call<'_>) -> R {
+    added(call, ["input", "mat", "vec", "beta", "alpha"], (2, 1))
+}
+fn outer(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "vec2"])?;
+    let (a, b) = (tensor(a)?, tensor(b)?);
+    if a.dim() != 1 || b.dim() != 1 {
+        return raise("outer of other than vectors");
+    }
+    if a.dtype != b.dtype {
+        return unsupported("outer of different dtypes");
+    }
+    one(call.rows(&[a.shape[0], b.shape[0]], a.dtype, &[a.meta, b.meta]))
+}
+fn linear(call: &Call<'_>) -> R {
+    let [x, w, b] = call.bind(["input", "weight", "bias"])?;
+    let (x, w, b) = (tensor(x)?, tensor(w)?, opt_tensor(b)?);
+    if x.dim() == 0 || w.dim() > 2 || w.dim() == 0 {
+        return raise("linear dimensions");
+    }
+    if *x.shape.last().unwrap_or(&0) != *w.shape.last().unwrap_or(&0) {
+        return raise("linear input and weight sizes differ");
+    }
+    let dtype = same_dtype(&[&x, &w])?;
+    let mut shape = x.shape.clone();
+    shape.pop();
+    if w.dim() == 2 {
+        shape.push(w.shape[0]);
+    } else if b.is_some() {
+        return unsupported("linear with a vector weight and bias");
+    }
+    let mut inputs: SmallVec<[&TensorMeta; 3]> = SmallVec::from_slice(&[x.meta, w.meta]);
+    if let Some(b) = &b {
+        if b.dtype != dtype {
+            return raise("operands of different dtypes");
+        }
+        if b.dim() != 1 {
+            return unsupported("bias of another rank");
+        }
+        if b.shape[0] != w.shape[0] && (b.shape[0] != 1) {
+            return raise("bias size");
+        }
+        if b.shape[0] != w.shape[0] {
+            return unsupported("bias that broadcasts");
+        }
+        inputs.push(b.meta);
+    }
+    one(call.rows(&shape, dtype, &inputs))
+}
+fn bilinear(call: &Call<'_>) -> R {
+    let [a, b, w, bias] = call.bind(["input1", "input2", "weight", "bias"])?;
+    let (a, b, w, bias) = (tensor(a)?, tensor(b)?, tensor(w)?, opt_tensor(bias)?);
+    let dtype = same_dtype(&[&a, &b, &w])?;
+    let (n, m) = (a.dim(), b.dim());
+    if n == 0 || n != m || w.dim() != 3 || a.shape[..n - 1] != b.shape[..n - 1] {
+        return unsupported("arguments of bilinear");
+    }
+    if a.shape[n - 1] != w.shape[1] || b.shape[n - 1] != w.shape[2] {
+        return raise("bilinear sizes");
+    }
+    let mut shape = a.shape.clone();
+    shape[n - 1] = w.shape[0];
+    let mut inputs = vec![a.meta, b.meta, w.meta];
+    if let Some(bias) = &bias {
+        if bias.dtype != dtype || bias.shape[..] != [w.shape[0]] {
+            return unsupported("bias of bilinear");
+        }
+        inputs.push(bias.meta);
+    }
+    one(call.rows(&shape, dtype, &inputs))
+}
+fn tensordot(call: &Call<'_>) -> R {
+    let [a, b, dims] = call.bind(["a", "b", "dims"])?;
+    let (a, b) = (tensor(a)?, tensor(b)?);
+    let (da, db): (Dims, Dims) = match dims {
+        Value::None => ((a.dim() as i64 - 2..a.dim() as i64).collect(), (0..2).collect()),
+        Value::Int(n) => ((a.dim() as i64 - n..a.dim() as i64).collect(), (0..*n).collect()),
+        other => match other.items() {
+            Some([x, y]) => (int_list(x)?, int_list(y)?),
+            _ => return unsupported("dims of tensordot"),
+        },
+    };
+    if da.len() != db.len() || a.dtype != b.dtype || da.iter().any(|d| *d < -(a.dim() as i64)) {
+        return unsupported("arguments of tensordot");
+    }
+    let mut gone_a: SmallVec<[bool; 6]> = SmallVec::from_elem(false, a.dim());
+    let mut gone_b: SmallVec<[bool; 6]> = SmallVec::from_elem(false, b.dim());
+    for (x, y) in da.iter().zip(&db) {
+        let (x, y) = (wrap_dim(*x, a.dim())?, wrap_dim(*y, b.dim())?);
+        if a.shape[x] != b.shape[y] {
+            return unsupported("contracted sizes differ");
+        }
+        gone_a[x] = true;
+        gone_b[y] = true;
+    }
+    let mut shape: Dims = (0..a.dim()).filter(|d| !gone_a[*d]).map(|d| a.shape[d]).collect();
+    shape.extend((0..b.dim()).filter(|d| !gone_b[*d]).map(|d| b.shape[d]));
+    let dtype = same_dtype(&[&a, &b])?;
+    one(call.rows(&shape, dtype, &[a.meta, b.meta]))
+}
+
+/// Two-operand einsum. Its result is a batched product, `(batch, left, right)` row-major, seen
+/// in the order of the output's labels.
+fn einsum(call: &Call<'_>) -> R {
+    let Some((equation, rest)) = call.args.split_first() else {
+        return unsupported("einsum form");
+    };
+    let equation: String = string(equation)?.chars().filter(|c| *c != ' ').collect();
+    let operands: Vec<In<'_>> = match rest {
+        [list] if list.items().is_some() => tensors(list)?,
+        _ => rest.iter().map(tensor).collect::<R<_>>()?,
+    };
+    let (Some((inputs, output)), [a, b]) = (equation.split_once("->"), operands.as_slice()) else {
+        return unsupported("einsum form");
+    };
+    let Some((la, lb)) = inputs.split_once(',') else {
+        return unsupported("einsum form");
+    };
+    let plain = |s: &str| {
+        s.bytes().all(|c| c.is_ascii_alphabetic())
+            && s.bytes().enumerate().all(|(i, c)| !s.as_bytes()[..i].contains(&c))
+    };
+    if !plain(la) || !plain(lb) || !plain(output) {
+        return unsupported("einsum with ellipsis or repeated labels");
+    }
+    if la.len() != a.dim() || lb.len() != b.dim() {
+        return raise("einsum labels do not match the dimensions");
+    }
+    let size_in = |labels: &str, t: &In<'_>, c: u8| labels.bytes().position(|l| l == c).map(|d| t.shape[d]);
+    let dtype = same_dtype(&[a, b])?;
+    if !dtype.is_floating() || a.count() == 0 || b.count() == 0 {
+        return unsupported("einsum dtype or empty operand");
+    }
+    let mut contracted = false;
+    for c in la.bytes().chain(lb.bytes()) {
+        let (x, y) = (size_in(la, a, c), size_in(lb, b, c));
+        if let (Some(x), Some(y)) = (x, y) {
+            if x != y && x != 1 && y != 1 {
+                return raise("einsum sizes differ");
+            }
+            if x != y {
+                return unsupported("einsum that broadcasts");
+            }
+        }
+        if !output.as_bytes().contains(&c) {
+            if !(x.is_some_and(|x| x != 1) && y.is_some_and(|y| y != 1)) {
+                return unsupported("einsum that sums over one operand");
+            }
+            contracted = true;
+        }
+    }
+    if !contracted {
+        return unsupported("einsum without a contraction");
+    }
+    // batch: in both with size != 1; left: in a only; right: the rest.
+    let mut order: SmallVec<[(u8, u8, i64); 6]> = SmallVec::new();
+    for c in output.bytes() {
+        let (x, y) = (size_in(la, a, c), size_in(lb, b, c));
+        let Some(size) = x.or(y) else {
+            return raise("einsum output label is in no operand");
+        };
+        let (sl, sr) = (x.is_some_and(|x| x != 1), y.is_some_and(|y| y != 1));
+        let class = match (sl, sr) {
+            (true, true) => 0,
+            (true, false) => 1,
+            _ => 2,
+        };
+        order.push((class, c, size));
+    }
+    let shape: Dims = order.iter().map(|o| o.2).collect();
+    let mut sorted = order.clone();
+    sorted.sort_by_key(|o| o.0);
+    let laid: Dims = sorted.iter().map(|o| o.2).collect();
+    let dense = contiguous_strides(&laid);
+    let strides: Dims = order
+        .iter()
+        .map(|o| sorted.iter().position(|s| s.1 == o.1).map_or(1, |i| dense[i]))
+        .collect();
+    one(call.fresh(&shape, &strides, dtype, &[a.meta, b.meta]))
+}
+
+/// `scaled_dot_product_attention` on the CPU: the flash kernel writes `(batch, length, heads, size)`
+/// and returns it transposed; the math path returns a row-major product.
+fn attention(call: &Call<'_>) -> R {
+    let [q, k, v, mask, p, causal, scale, gqa] = call.bind([
+        "query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa",
+    ])?;
+    let (q, k, v, mask) = (tensor(q)?, tensor(k)?, tensor(v)?, opt_tensor(mask)?);
+    let (p, causal, gqa) = (float_or(p, 0.0)?, bool_or(causal, false)?, bool_or(gqa, false)?);
+    float_or(scale, 1.0)?;
+    let dtype = same_dtype(&[&q, &k, &v])?;
+    if !dtype.is_floating() {
+        return unsupported("attention dtype");
+    }
+    let n = q.dim();
+    if n != k.dim() || n != v.dim() || n < 2 {
+        return unsupported("attention ranks");
+    }
+    let (l, e) = (q.shape[n - 2], q.shape[n - 1]);
+    let (s, ev) = (k.shape[n - 2], v.shape[n - 1]);
+    if k.shape[n - 1] != e || v.shape[n - 2] != s {
+        return raise("attention sizes");
+    }
+    if [&q, &k, &v].iter().any(|t| t.shape.contains(&0)) {
+        return unsupported("empty attention");
+    }
+    if q.shape[..n - 2] != k.shape[..n - 2] || k.shape[..n - 2] != v.shape[..n - 2] {
+        let heads = n == 4 && q.shape[0] == k.shape[0] && k.shape[..2] == v.shape[..2];
+        if !(gqa && heads && k.shape[1] != 0 && q.shape[1] % k.shape[1] == 0) {
+            return unsupported("attention that broadcasts");
+        }
+    }
+    if causal && mask.is_some() {
+        return raise("attn_mask with is_causal");
+    }
+    let mut inputs = vec![q.meta, k.meta, v.meta];
+    if let Some(m) = &mask {
+        if m.dtype != DType::Bool && m.dtype != dtype {
+            return unsupported("mask dtype");
+        }
+        if m.dim() > n {
+            return unsupported("mask of more dimensions");
+        }
+        let mut target: Dims = SmallVec::from_slice(&q.shape[..n - 1]);
+        target.push(s);
+        if broadcast(&m.shape, &target)? != target {
+            return raise("mask does not broadcast");
+        }
+        inputs.push(m.meta);
+    }
+    let mut shape = q.shape.clone();
+    shape[n - 1] = ev;
+    let unit = |t: &In<'_>| t.shape[t.dim() - 1] == 1 || t.strides[t.dim() - 1] == 1;
+    let mask_ok = mask.as_ref().is_none_or(|m| !m.requires_grad && matches!(m.dim(), 2 | 4));
+    let flash = n == 4 && p == 0.0 && e == ev && [&q, &k, &v].iter().all(|t| unit(t)) && mask_ok;
+    if !flash {
+        if mask.as_ref().is_some_and(|m| !m.requires_grad && m.dim() == 3) && n == 4 {
+            return unsupported("mask of 3 dimensions");
+        }
+        return one(call.rows(&shape, dtype, &inputs));
+    }
+    let _ = l;
+    one(call.rows(&shape, dtype, &inputs))
+}
+
+fn cdist(call: &Call<'_>) -> R {
+    let [a, b, p, mode] = call.bind(["x1", "x2", "p", "compute_mode"])?;
+    let (a, b) = (tensor(a)?, tensor(b)?);
+    float_or(p, 2.0)?;
+    if !mode.is_none() {
+        string(mode)?;
+    }
+    let dtype = same_dtype(&[&a, &b])?;
+    let (n, m) = (a.dim(), b.dim());
+    if n < 2 || m < 2 || !dtype.is_floating() {
+        return raise("cdist needs matrices of floats");
+    }
+    if a.shape[n - 1] != b.shape[m - 1] {
+        return raise("cdist sizes");
+    }
+    let mut shape = broadcast(&a.shape[..n - 2], &b.shape[..m - 2])?;
+    shape.push(a.shape[n - 2]);
+    shape.push(b.shape[m - 2]);
+    one(call.rows(&shape, dtype, &[a.meta, b.meta]))
+}
+fn cosine_similarity(call: &Call<'_>) -> R {
+    let [a, b, dim, eps] = call.bind(["x1", "x2", "dim", "eps"])?;
+    let (a, b) = (tensor(a)?, tensor(b)?);
+    let dtype = same_dtype(&[&a, &b])?;
+    float_or(eps, 1e-8)?;
+    if !dtype.is_floating() || !a.contiguous() || !b.contiguous() {
+        return unsupported("arguments of cosine_similarity");
+    }
+    let mut shape = broadcast(&a.shape, &b.shape)?;
+    let d = wrap_dim(crate::call::int_or(dim, 1)?, shape.len())?;
+    if shape.is_empty() {
+        return unsupported("0-dim tensors");
+    }
+    shape.remove(d);
+    one(call.rows(&shape, dtype, &[a.meta, b.meta]))
+}
+
+pub(crate) fn entries(out: &mut Vec<Entry>) {
+    out.extend([
+        rule("matmul", "* operator.matmul", "* __matmul__", matmul).any_device(),
+        rule("rmatmul", "", "__rmatmul__", matmul_reversed).any_device(),
+        rule("mm", "*", "*", mm).any_device(),
+        rule("bmm", "*", "*", bmm).any_device(),
+        rule("mv", "*", "*", mv).any_device(),
+        rule("dot", "*", "*", dot).any_device(),
+        rule("addmm", "*", "*", addmm).inplace("", "").any_device(),
+        rule("baddbmm", "*", "*", baddbmm).inplace("", "").any_device(),
+        rule("addmv", "*", "*", addmv).any_device(),
+        rule("outer", "* torch.ger", "* ger", outer),
+        rule("linear", "F N", "", linear).any_device(),
+        rule("bilinear", "* F", "", bilinear),
+        rule("tensordot", "*", "", tensordot),
+        rule("einsum", "*", "", einsum),
+        rule("scaled_dot_product_attention", "F N", "", attention),
+        rule("cdist", "*", "", cdist),
+        rule("cosine_similarity", "* F", "", cosine_similarity),
+    ]);
+}
