@@ -1,0 +1,260 @@
+//! The entries of one code object.
+//!
+//! Invariants: most recent hit first; an entry that is no longer valid is never offered and is dropped at the
+//! next chance; no entry is dropped while the list is borrowed; with the GIL held, a nested call (from a
+//! finalizer) at worst skips a reordering or an insertion.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use guards::exec::CheckEnv;
+use guards::exec::explain::Failure;
+use pyo3::prelude::*;
+
+use crate::entry::{CompileId, GuardedCode};
+use crate::hook::{self, GuardFailure};
+use crate::message::{CodeName, recompile_limit_warning};
+
+/// Limits on compilations of one code object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many entries a code object may have.
+    pub recompile_limit: usize,
+    /// How often it may be compiled, entries that were dropped included.
+    pub accumulated_recompile_limit: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { recompile_limit: 8, accumulated_recompile_limit: 256 }
+    }
+}
+
+/// An entry that was tried in vain.
+#[derive(Clone, Debug)]
+pub struct Miss {
+    /// The entry.
+    pub id: CompileId,
+    /// Its first guard that failed.
+    pub failure: Failure,
+}
+
+/// What to do for a call.
+pub enum Decision {
+    /// Run this entry.
+    Hit(Arc<GuardedCode>),
+    /// Compile: no entry fits. Empty reasons mean that there was none.
+    Miss(Vec<Miss>),
+    /// Run plain Python: there are as many entries as may be.
+    LimitReached {
+        /// Why the entries do not fit.
+        misses: Vec<Miss>,
+        /// The warning to log, the first time only.
+        warning: Option<String>,
+    },
+}
+
+struct Inner {
+    name: CodeName,
+    frame: u32,
+    list: RefCell<Vec<Arc<GuardedCode>>>,
+    compiled: Cell<u32>,
+    warned: Cell<bool>,
+    stale: Cell<bool>,
+}
+
+// SAFETY: every access needs the GIL (methods take `Python`, hooks attach), and no borrow is held while the GIL
+// could be released.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
+/// The entries of one code object.
+#[derive(Clone)]
+pub struct Entries(Arc<Inner>);
+
+static NEXT_FRAME: AtomicU32 = AtomicU32::new(0);
+static ALL: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
+
+impl Entries {
+    /// No entries yet. The frame number is taken at once.
+    pub fn new(name: CodeName) -> Self {
+        let inner = Arc::new(Inner {
+            name,
+            frame: NEXT_FRAME.fetch_add(1, Ordering::Relaxed),
+            list: RefCell::new(Vec::new()),
+            compiled: Cell::new(0),
+            warned: Cell::new(false),
+            stale: Cell::new(false),
+        });
+        if let Ok(mut all) = ALL.lock() {
+            if all.len().is_multiple_of(256) {
+                all.retain(|weak| weak.strong_count() > 0);
+            }
+            all.push(Arc::downgrade(&inner));
+        }
+        Self(inner)
+    }
+
+    /// The code object's name.
+    pub fn name(&self) -> &CodeName {
+        &self.0.name
+    }
+
+    /// The number that the next compilation gets. Each call takes one.
+    pub fn next_id(&self, _py: Python<'_>) -> CompileId {
+        let compile = self.0.compiled.get();
+        self.0.compiled.set(compile + 1);
+        CompileId { frame: self.0.frame, compile }
+    }
+
+    /// How many entries there are.
+    pub fn len(&self, _py: Python<'_>) -> usize {
+        self.0.list.borrow().len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self, py: Python<'_>) -> bool {
+        self.len(py) == 0
+    }
+
+    /// The entries, most recent hit first.
+    pub fn entries(&self, _py: Python<'_>) -> Vec<Arc<GuardedCode>> {
+        self.0.list.borrow().clone()
+    }
+
+    /// The entry that fits a call, if any. Moves it to the front. The fast path: gives no reasons.
+    ///
+    /// # Safety
+    /// Every non-null pointer of `env` is live.
+    #[inline]
+    pub unsafe fn find(&self, py: Python<'_>, env: &CheckEnv<'_>) -> Option<Arc<GuardedCode>> {
+        let (index, found) = {
+            let list = self.0.list.try_borrow().ok()?;
+            // SAFETY: the caller's promise.
+            let index = list.iter().position(|entry| unsafe { entry.program.check(env) })?;
+            (index, list[index].clone())
+        };
+        found.count_hit();
+        if index > 0
+            && let Ok(mut list) = self.0.list.try_borrow_mut()
+            && list.get(index).is_some_and(|entry| Arc::ptr_eq(entry, &found))
+        {
+            list[..=index].rotate_right(1);
+        }
+        if self.0.stale.get() {
+            self.purge(py);
+        }
+        Some(found)
+    }
+
+    /// What to do for a call: run an entry, compile, or run plain Python. Tells the hook of every failure.
+    ///
+    /// # Safety
+    /// Every non-null pointer of `env` is live.
+    pub unsafe fn decide(&self, py: Python<'_>, env: &CheckEnv<'_>, limits: Limits) -> Decision {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Some(found) = self.find(py, env) {
+                return Decision::Hit(found);
+            }
+            let entries = self.entries(py);
+            let misses: Vec<Miss> = entries
+                .iter()
+                .filter_map(|entry| {
+                    let failure = entry.program.explain_failure(py, env)?;
+                    Some(Miss { id: entry.id, failure })
+                })
+                .collect();
+            self.tell(py, &entries, &misses);
+            drop(entries);
+            self.purge(py);
+            self.limit(py, limits, misses)
+        }
+    }
+
+    fn tell(&self, py: Python<'_>, entries: &[Arc<GuardedCode>], misses: &[Miss]) {
+        let Some(hook) = hook::current() else { return };
+        for miss in misses {
+            let Some(entry) = entries.iter().find(|entry| entry.id == miss.id) else { continue };
+            hook(
+                py,
+                &GuardFailure {
+                    id: miss.id,
+                    function: self.0.name.clone(),
+                    guard_code: entry.guard_code(),
+                    failure: miss.failure.clone(),
+                },
+            );
+        }
+    }
+
+    fn limit(&self, py: Python<'_>, limits: Limits, misses: Vec<Miss>) -> Decision {
+        let (setting, limit) = if self.len(py) >= limits.recompile_limit {
+            ("recompile_limit", limits.recompile_limit)
+        } else if self.0.compiled.get() as usize >= limits.accumulated_recompile_limit {
+            ("accumulated_recompile_limit", limits.accumulated_recompile_limit)
+        } else {
+            return Decision::Miss(misses);
+        };
+        let warning =
+            (!self.0.warned.replace(true)).then(|| recompile_limit_warning(&self.0.name, setting, limit, &misses));
+        Decision::LimitReached { misses, warning }
+    }
+
+    /// Adds an entry at the front. It is dropped again as soon as an object that it relies on dies.
+    pub fn insert(&self, py: Python<'_>, entry: GuardedCode) -> Arc<GuardedCode> {
+        let entry = Arc::new(entry);
+        if let Ok(mut list) = self.0.list.try_borrow_mut() {
+            list.insert(0, entry.clone());
+        }
+        let inner = Arc::downgrade(&self.0);
+        entry.program.validity().on_clear(move || {
+            if let Some(inner) = inner.upgrade() {
+                Python::attach(|py| Entries(inner).purge(py));
+            }
+        });
+        if !entry.is_valid() {
+            self.purge(py);
+        }
+        entry
+    }
+
+    /// Drops the entries that are no longer valid.
+    pub fn purge(&self, _py: Python<'_>) {
+        let dead = match self.0.list.try_borrow_mut() {
+            Ok(mut list) => {
+                self.0.stale.set(false);
+                let (alive, dead): (Vec<_>, Vec<_>) = list.drain(..).partition(|entry| entry.is_valid());
+                *list = alive;
+                dead
+            }
+            Err(_) => {
+                self.0.stale.set(true);
+                return;
+            }
+        };
+        drop(dead);
+    }
+
+    /// Forgets everything: entries, counts and that a warning was given.
+    pub fn reset(&self, _py: Python<'_>) {
+        self.0.compiled.set(0);
+        self.0.warned.set(false);
+        let dropped = match self.0.list.try_borrow_mut() {
+            Ok(mut list) => std::mem::take(&mut *list),
+            Err(_) => return,
+        };
+        drop(dropped);
+    }
+}
+
+/// Resets the entries of every code object, and begins frame numbers anew.
+pub fn reset_all(py: Python<'_>) {
+    let all = ALL.lock().map(|all| all.clone()).unwrap_or_default();
+    for inner in all.iter().filter_map(Weak::upgrade) {
+        Entries(inner).reset(py);
+    }
+    NEXT_FRAME.store(0, Ordering::Relaxed);
+}

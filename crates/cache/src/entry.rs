@@ -1,0 +1,76 @@
+//! One compiled form of a code object.
+//!
+//! Invariant: immutable but for the hit counter and the `valid` flag, which only ever goes from set to clear.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use guards::exec::CheckProgram;
+use guards::{GuardSet, NameStyle};
+use pyo3::prelude::*;
+
+/// Number of a compilation: the frame, and which compilation of it. Prints as `3/0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CompileId {
+    /// Number of the code object, in the order of their first compilation.
+    pub frame: u32,
+    /// Number of the compilation, from 0.
+    pub compile: u32,
+}
+
+impl fmt::Display for CompileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.frame, self.compile)
+    }
+}
+
+/// A replacement for a code object, with the guards under which it may run.
+pub struct GuardedCode {
+    /// Number of the compilation.
+    pub id: CompileId,
+    /// The guards.
+    pub program: CheckProgram,
+    /// What runs instead: a code object to retarget a frame to.
+    pub code: Py<PyAny>,
+    /// What runs instead where guards were checked before a frame exists: a function with the same arguments.
+    pub function: Option<Py<PyAny>>,
+    hits: AtomicU64,
+}
+
+impl GuardedCode {
+    /// An entry without hits.
+    pub fn new(id: CompileId, program: CheckProgram, code: Py<PyAny>, function: Option<Py<PyAny>>) -> Self {
+        Self { id, program, code, function, hits: AtomicU64::new(0) }
+    }
+
+    /// Whether the entry may still be used.
+    #[inline]
+    pub fn is_valid(&self) -> bool {
+        self.program.validity().is_valid()
+    }
+
+    /// Forbids further use.
+    pub fn invalidate(&self) {
+        self.program.validity().clear();
+    }
+
+    /// How often the entry was chosen.
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn count_hit(&self) {
+        self.hits.store(self.hits.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// The guards.
+    pub fn guards(&self) -> &GuardSet {
+        self.program.set()
+    }
+
+    /// The guards as one Python expression: `___guarded_code.valid and ...`.
+    pub fn guard_code(&self) -> String {
+        self.program.set().guard_code(NameStyle::Explicit)
+    }
+}
