@@ -8,6 +8,7 @@ use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
+use rustc_hash::FxHashMap;
 
 use crate::names;
 
@@ -192,6 +193,7 @@ fn prepare(
     let mut sources: Vec<Option<Bound<'_, PyAny>>> = vec![None; count];
     let mut contexts: Vec<Bound<'_, PyAny>> = Vec::with_capacity(count);
     let mut is_dynamic = false;
+    let mut taken = FxHashMap::default();
     for (at, example) in example_inputs.iter().enumerate() {
         let mut context = py.None().into_bound(py);
         match inputs.get(at) {
@@ -200,7 +202,7 @@ fn prepare(
                 dynamic_dims,
                 ..
             }) if example.is_instance(&torch.tensor)? => {
-                let source = torch.local(source)?;
+                let source = torch.unique_local(source, &mut taken)?;
                 is_dynamic |= !dynamic_dims.is_empty();
                 context = torch.symbolic_context(&example, &source, dynamic_dims)?;
                 fakes[at] = Some(from_tensor(&mode, &example, &source, &context)?);
@@ -208,7 +210,7 @@ fn prepare(
                 sources[at] = Some(source);
             }
             Some(AotInput::Tensor { source, .. } | AotInput::Other { source }) => {
-                sources[at] = Some(torch.local(source)?);
+                sources[at] = Some(torch.unique_local(source, &mut taken)?);
             }
             _ => {}
         }
@@ -240,7 +242,7 @@ fn prepare(
         let named = gm.call_method(group, (), Some(&dict(py, "remove_duplicate", false)?))?;
         for pair in named.try_iter()? {
             let (name, tensor): (String, Bound<'_, PyAny>) = pair?.extract()?;
-            let source = torch.local(&format!("self.{name}"))?;
+            let source = torch.unique_local(&format!("self.{name}"), &mut taken)?;
             let context = torch.symbolic_context(&tensor, &source, &[])?;
             tensor_contexts.set_item(&tensor, context)?;
             params.set_item(name, source)?;
@@ -361,10 +363,16 @@ fn propagate<'py>(
     let managers = py
         .import(names::GUARDS)?
         .call_method1("tracing", (tracing,))?;
+    // A node of the graph may switch grad mode; the backend starts from the caller's.
+    let package = py.import("torch")?;
+    let grad_mode = package.call_method0("is_grad_enabled")?;
     stack.call_method1("enter_context", (managers,))?;
     stack.call_method1("enter_context", (mode,))?;
     let result = run_all();
     stack.call_method0("close")?;
+    package
+        .getattr("_C")?
+        .call_method1("_set_grad_enabled", (grad_mode,))?;
     match result {
         Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
         _ => Ok(values),
@@ -377,6 +385,20 @@ impl<'py> Torch<'py> {
         let kwargs = dict(py, "is_input", true)?;
         self.source
             .call_method("LocalSource", (name,), Some(&kwargs))
+    }
+
+    /// As `local`, with a name that no other input has: torch insists on one source an input.
+    fn unique_local(
+        &self,
+        name: &str,
+        taken: &mut FxHashMap<String, usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let seen = taken.entry(name.to_owned()).or_insert(0);
+        *seen += 1;
+        match *seen {
+            1 => self.local(name),
+            count => self.local(&format!("{name} ({count})")),
+        }
     }
 
     /// Sizes of `dynamic_dims` symbolic, all others constant. Strides follow from sizes.

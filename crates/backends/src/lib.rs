@@ -17,6 +17,7 @@ mod from_torch;
 mod function;
 mod fx;
 pub mod names;
+mod native;
 mod registry;
 mod to_torch;
 
@@ -26,6 +27,7 @@ pub use eager::eager_callable;
 pub use error::BackendError;
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
+pub use native::NativeGraph;
 pub use registry::{
     Backend, CompileOptions, list, list_backends, register, register_backend, unregister,
 };

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use backends::{ToTorch, eager_callable, fn_target, from_torch, to_torch};
+use backends::{NativeGraph, ToTorch, eager_callable, fn_target, from_torch, to_torch};
 use common::{module, with_torch};
 use fx_graph::{Arg, Graph, Kwargs, Namespace, NodeId, SourceLine, SourceStack, target_stem};
 use pyo3::prelude::*;
@@ -162,7 +162,7 @@ fn what_was_not_given_is_missed() {
 }
 
 #[test]
-fn eager_callable_binds_tightly() {
+fn eager_ways_agree_with_python() {
     with_torch(|py| {
         let operator = py.import("operator")?;
         let names = ["pow", "neg", "getitem", "iadd", "setitem", "sub"];
@@ -226,13 +226,18 @@ fn eager_callable_binds_tightly() {
             list.clone(),
         ];
         graph.output(Arg::Tuple(results));
-        let function = eager_callable(py, &graph, &objects, &[])?;
-        let list = PyList::new(py, [1, 2, 3])?;
-        let got = function.call1(py, (2, &list))?;
-        assert_eq!(
-            got.bind(py).repr()?.to_string(),
-            "(1, 5, (inf+1j), [2, 3], [3, 2, 1], ['a b', 'class'], 3, 3, 2, None, [9, 2, 3])"
-        );
+        let native = Bound::new(py, NativeGraph::new(py, &graph, &objects, &[])?)?.into_any();
+        let source = eager_callable(py, &graph, &objects, &[])?.into_bound(py);
+        for function in [native, source] {
+            let list = PyList::new(py, [1, 2, 3])?;
+            let got = function.call1((2, &list))?;
+            assert_eq!(
+                got.repr()?.to_string(),
+                "(1, 5, (inf+1j), [2, 3], [3, 2, 1], ['a b', 'class'], 3, 3, 2, None, [9, 2, 3])"
+            );
+            assert!(function.call1((2,)).is_err());
+            assert!(function.call1((2, &list, 3)).is_err());
+        }
         Ok(())
     });
 }
@@ -380,10 +385,76 @@ fn costs_of_a_node() {
         time("eager_callable", &|| {
             eager_callable(py, &graph, &objects, &[]).map(drop)
         })?;
+        time("NativeGraph", &|| {
+            NativeGraph::new(py, &graph, &objects, &[]).map(drop)
+        })?;
+        let source = eager_callable(py, &graph, &objects, &[])?;
+        time("a run of eager_callable", &|| {
+            source.call1(py, (1,)).map(drop)
+        })?;
+        let native = Bound::new(py, NativeGraph::new(py, &graph, &objects, &[])?)?;
+        time("a run of NativeGraph", &|| native.call1((1,)).map(drop))?;
         time("to_torch and forward", &|| {
             to_torch(py, &graph, &objects, &[])?
                 .call_method0(py, "real_recompile")
                 .map(drop)
         })
+    });
+}
+
+#[test]
+fn native_graph_frees_values_and_takes_defaults() {
+    with_torch(|py| {
+        let source = "
+import weakref
+alive = []
+class Value:
+    made = []
+    def __init__(self):
+        Value.made.append(weakref.ref(self))
+def make(*_):
+    alive.append(sum(ref() is not None for ref in Value.made))
+    return Value()
+def fail(_):
+    raise ZeroDivisionError
+";
+        let cases = module(py, source)?;
+        let objects = vec![
+            cases.getattr("make")?.unbind(),
+            cases.getattr("fail")?.unbind(),
+        ];
+        let target = |handle: u32| fn_target(objects[handle as usize].bind(py), handle).unwrap();
+        let mut graph = Graph::new();
+        let mut value = graph.create(
+            fx_graph::OpKind::Placeholder,
+            fx_graph::Target::Name("x".into()),
+            vec![Arg::Tuple(vec![1i64.into()])],
+            Kwargs::new(),
+        );
+        for _ in 0..10 {
+            let nested = Arg::List(vec![value.into()]);
+            value = graph.call_function(target(0), vec![nested], Kwargs::new());
+        }
+        let checkpoint = graph.checkpoint();
+        graph.output(Arg::None);
+        let run = |graph: &Graph| -> PyResult<Py<PyAny>> {
+            let native = NativeGraph::new(py, graph, &objects, &[])?;
+            Bound::new(py, native)?.call0().map(Bound::unbind)
+        };
+        assert!(run(&graph)?.is_none(py));
+        let alive: Vec<usize> = cases.getattr("alive")?.extract()?;
+        assert_eq!(alive, [0, 1, 1, 1, 1, 1, 1, 1, 1, 1], "one value at a time");
+        graph.restore(checkpoint).unwrap();
+        graph.call_function(target(1), vec![value.into()], Kwargs::new());
+        let error = run(&graph).unwrap_err();
+        assert!(error.is_instance_of::<pyo3::exceptions::PyZeroDivisionError>(py));
+        drop(error);
+        let count = "lambda made: sum(ref() is not None for ref in made)";
+        let left: usize = py
+            .eval(&std::ffi::CString::new(count)?, None, None)?
+            .call1((cases.getattr("Value")?.getattr("made")?,))?
+            .extract()?;
+        assert_eq!(left, 0, "a failed run keeps nothing alive");
+        Ok(())
     });
 }
