@@ -108,28 +108,29 @@ pub trait FrameCompiler: Send + Sync {
     }
 }
 
-static COMPILER: AtomicPtr<Box<dyn FrameCompiler>> = AtomicPtr::new(std::ptr::null_mut());
+/// A compiler that can be asked; never freed, because a frame of another thread may be inside it.
+pub struct Registered(Box<dyn FrameCompiler>);
+
+impl Registered {
+    /// Gives a compiler the lifetime that [`set_compiler`] wants.
+    pub fn leak(compiler: impl FrameCompiler + 'static) -> &'static Registered {
+        Box::leak(Box::new(Registered(Box::new(compiler))))
+    }
+}
+
+static COMPILER: AtomicPtr<Registered> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Makes `compiler` the one that is asked, and gives back the one before.
-///
-/// Compilers are never freed: a frame in another thread may be inside one.
-pub fn set_compiler(
-    compiler: Option<&'static Box<dyn FrameCompiler>>,
-) -> Option<&'static Box<dyn FrameCompiler>> {
+pub fn set_compiler(compiler: Option<&'static Registered>) -> Option<&'static Registered> {
     let new = compiler.map_or(std::ptr::null_mut(), |c| std::ptr::from_ref(c).cast_mut());
     let old = COMPILER.swap(new, Ordering::AcqRel);
     // SAFETY: only `'static` references are stored.
     unsafe { old.as_ref() }
 }
 
-/// Gives a compiler the lifetime that [`set_compiler`] wants.
-pub fn leak(compiler: impl FrameCompiler + 'static) -> &'static Box<dyn FrameCompiler> {
-    Box::leak(Box::new(Box::new(compiler) as Box<dyn FrameCompiler>))
-}
-
 /// The compiler that is asked now.
 #[inline]
 pub(crate) fn current() -> Option<&'static dyn FrameCompiler> {
     // SAFETY: only `'static` references are stored.
-    unsafe { COMPILER.load(Ordering::Acquire).as_ref() }.map(|c| &**c)
+    unsafe { COMPILER.load(Ordering::Acquire).as_ref() }.map(|c| &*c.0)
 }

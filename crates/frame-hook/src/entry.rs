@@ -14,7 +14,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, Py_ssize_t, PyObject};
 use pyo3::prelude::*;
 
-use crate::compiler::{self, Direct, EntryCall};
+use crate::compiler::{self, Direct, EntryCall, FrameCompiler};
 use crate::context::{CompileContext, Context};
 use crate::entry_type::{self, EntryType};
 use crate::frame::is_plain_function;
@@ -181,30 +181,42 @@ unsafe extern "C" fn call_compiled(
             if thread.is_exhausted() {
                 return raise_exhausted();
             }
-            if kwnames.is_null() && !this.func.is_null() {
-                let code = (*this.func).func_code;
-                let nargs = ffi::PyVectorcall_NARGS(nargsf) as usize;
-                if binds_plainly(&*code.cast::<RawCode>(), nargs)
-                    && let Some(direct) = offer(
-                        thread,
-                        callable,
-                        code,
-                        std::slice::from_raw_parts(
-                            if nargs == 0 { ptr::dangling() } else { args },
-                            nargs,
-                        ),
-                        &*settings,
-                    )
+            let Some(compiler) = compiler::current() else {
+                return run_hooked(thread, callable, args, nargsf, kwnames, settings);
+            };
+            // Attached once here: what the hook asks below finds the thread attached, at no cost.
+            // While the interpreter shuts down there is no attaching, and nothing to compile.
+            Python::try_attach(|py| {
+                if kwnames.is_null()
+                    && let Some(direct) =
+                        offer(py, compiler, thread, this, args, nargsf, &*settings)
                 {
                     return call_direct(thread, direct, args, nargsf, settings);
                 }
-            }
-            let region = Region::enter(thread, settings);
-            let result =
-                without_c_recursion(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames));
-            drop(region);
-            result
+                run_hooked(thread, callable, args, nargsf, kwnames, settings)
+            })
+            .unwrap_or_else(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames))
         })
+    }
+}
+
+#[inline]
+unsafe fn run_hooked(
+    thread: &ThreadRegions,
+    callable: *mut PyObject,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+    settings: *const CompileContext,
+) -> *mut PyObject {
+    // SAFETY: the arguments and the callable are those of an entry's call, which keeps the
+    // settings alive; the region ends before this returns.
+    unsafe {
+        let region = Region::enter(thread, settings);
+        let result =
+            without_c_recursion(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames));
+        drop(region);
+        result
     }
 }
 
@@ -217,35 +229,50 @@ fn binds_plainly(code: &RawCode, nargs: usize) -> bool {
         && is_plain_function(code.flags)
 }
 
+/// Offers a call to the compiler where it needs no binding.
 #[inline]
 unsafe fn offer(
+    py: Python<'_>,
+    compiler: &dyn FrameCompiler,
     thread: &ThreadRegions,
-    callable: *mut PyObject,
-    code: *mut PyObject,
-    args: &[*mut PyObject],
+    entry: &Entry,
+    args: *const *mut PyObject,
+    nargsf: usize,
     settings: &CompileContext,
 ) -> Option<Direct> {
-    let compiler = compiler::current()?;
+    if entry.func.is_null() {
+        return None;
+    }
+    // SAFETY: the entry keeps its function alive, the function its code; `args` has `nargs`
+    // objects, borrowed from the caller for the length of the call.
+    let (func, code, args) = unsafe {
+        let code = (*entry.func).func_code;
+        let nargs = ffi::PyVectorcall_NARGS(nargsf) as usize;
+        if !binds_plainly(&*code.cast::<RawCode>(), nargs) {
+            return None;
+        }
+        let args = if nargs == 0 { ptr::dangling() } else { args };
+        (
+            Bound::from_borrowed_ptr(py, entry.callable),
+            code,
+            std::slice::from_raw_parts(args, nargs),
+        )
+    };
     let on = thread.context.replace(ptr::null());
     thread.compiling.set(true);
-    let offered = Python::attach(|py| {
-        catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: the entry keeps its callable alive during the call.
-            let func = unsafe { Bound::from_borrowed_ptr(py, callable) };
-            compiler.on_call(py, &EntryCall::new(&func, code, args), settings)
-        }))
-        .unwrap_or_else(|payload| {
-            let text = report::panic_text(&*payload);
-            report::warn_once(
-                py,
-                &format!("internal error in ferrodyn's compiler ({text}), in a call of an entry"),
-            );
-            None
-        })
-    });
+    let offered = catch_unwind(AssertUnwindSafe(|| {
+        compiler.on_call(py, &EntryCall::new(&func, code, args), settings)
+    }));
     thread.compiling.set(false);
     thread.context.set(on);
-    offered
+    offered.unwrap_or_else(|payload| {
+        let text = report::panic_text(&*payload);
+        report::warn_once(
+            py,
+            &format!("internal error in ferrodyn's compiler ({text}), in a call of an entry"),
+        );
+        None
+    })
 }
 
 #[inline]

@@ -314,6 +314,23 @@ unsafe extern "C" fn clear(object: *mut PyObject) -> c_int {
     0
 }
 
+/// Runs Python-level code of a slot; an error, or no attaching because the interpreter shuts
+/// down, becomes an exception and null.
+fn in_slot(body: impl FnOnce(Python<'_>) -> PyResult<*mut PyObject>) -> *mut PyObject {
+    let result = Python::try_attach(|py| {
+        body(py).unwrap_or_else(|error| {
+            error.restore(py);
+            ptr::null_mut()
+        })
+    });
+    result.unwrap_or_else(|| {
+        const LATE: &CStr = c"the interpreter is shutting down";
+        // SAFETY: a slot is called with the GIL held.
+        unsafe { ffi::PyErr_SetString(ffi::PyExc_RuntimeError, LATE.as_ptr()) };
+        ptr::null_mut()
+    })
+}
+
 unsafe extern "C" fn bind_function(
     object: *mut PyObject,
     instance: *mut PyObject,
@@ -353,23 +370,14 @@ unsafe extern "C" fn bind_callable(
                 ffi::Py_NewRef(object)
             };
         }
-        Python::attach(|py| {
+        in_slot(|py| {
             let bound = Bound::from_owned_ptr(py, bound);
             let this = Bound::from_borrowed_ptr(py, object);
             let entry = match context_of(&this) {
-                Some(context) => context
-                    .cast_into()
-                    .map_err(PyErr::from)
-                    .and_then(|context| crate::entry::make_compiled(&bound, &context)),
+                Some(context) => crate::entry::make_compiled(&bound, &context.cast_into()?),
                 None => crate::entry::make_disabled(&bound),
             };
-            entry.map_or_else(
-                |error| {
-                    error.restore(py);
-                    ptr::null_mut()
-                },
-                Bound::into_ptr,
-            )
+            entry.map(Bound::into_ptr)
         })
     }
 }
@@ -451,20 +459,12 @@ unsafe extern "C" fn set_attribute(
 
 /// Pickles and copies by reference, as functions do: the name under which it is found.
 unsafe extern "C" fn reduce(object: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
-    Python::attach(|py| {
+    in_slot(|py| {
         // SAFETY: called with the GIL held on an entry.
         let this = unsafe { Bound::from_borrowed_ptr(py, object) };
-        let name = this
-            .getattr("__qualname__")
+        this.getattr("__qualname__")
             .or_else(|_| this.getattr("__name__"))
-            .and_then(|name| Ok(name.cast_into::<PyString>()?))
-            .map_err(|_| PyTypeError::new_err(format!("cannot pickle {this:?}: it has no name")));
-        name.map_or_else(
-            |error| {
-                error.restore(py);
-                ptr::null_mut()
-            },
-            |name| name.into_ptr(),
-        )
+            .and_then(|name| Ok(name.cast_into::<PyString>()?.into_ptr()))
+            .map_err(|_| PyTypeError::new_err(format!("cannot pickle {this:?}: it has no name")))
     })
 }

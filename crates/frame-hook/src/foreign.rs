@@ -28,7 +28,7 @@ fn switch(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
 /// was off. A pending exception is kept.
 #[cold]
 pub(crate) fn suspend() -> *mut PyObject {
-    Python::attach(|py| {
+    Python::try_attach(|py| {
         let pending = PyErr::take(py);
         let before = switch(py).and_then(|set| set.call1((py.None(),)).ok());
         if let Some(pending) = pending {
@@ -39,6 +39,7 @@ pub(crate) fn suspend() -> *mut PyObject {
             _ => ptr::null_mut(),
         }
     })
+    .unwrap_or(ptr::null_mut())
 }
 
 /// Switches torch's capture on again. A pending exception is kept.
@@ -47,7 +48,7 @@ pub(crate) fn suspend() -> *mut PyObject {
 /// `callback` came from [`suspend`], and is given back once.
 #[cold]
 pub(crate) unsafe fn resume(callback: *mut PyObject) {
-    Python::attach(|py| {
+    Python::try_attach(|py| {
         let pending = PyErr::take(py);
         // SAFETY: an owned reference, as required of the caller.
         let callback = unsafe { Bound::from_owned_ptr(py, callback) };

@@ -152,7 +152,8 @@ unsafe fn ask(
     let was_compiling = thread.compiling.replace(true);
     // SAFETY: `decide` has checked the frame, and it is not run before this returns.
     let view = unsafe { FrameRef::new(frame, state) };
-    let decision = Python::attach(|py| {
+    // While the interpreter shuts down there is no attaching, and nothing to compile.
+    let decision = Python::try_attach(|py| {
         let asked = catch_unwind(AssertUnwindSafe(|| compiler.on_frame(py, &view, context)));
         let decision = match asked {
             Ok(outcome) => settle(py, &view, context, outcome),
@@ -171,16 +172,23 @@ unsafe fn ask(
                 Decision::Plain
             }
         };
-        if !matches!(decision, Decision::Raise)
-            && let Some(stray) = PyErr::take(py)
-        {
-            stray.write_unraisable(py, None);
+        // SAFETY: the GIL is held.
+        if !matches!(decision, Decision::Raise) && !unsafe { ffi::PyErr_Occurred() }.is_null() {
+            report_stray(py);
         }
         decision
-    });
+    })
+    .unwrap_or(Decision::Plain);
     thread.compiling.set(was_compiling);
     thread.context.set(on);
     decision
+}
+
+#[cold]
+fn report_stray(py: Python<'_>) {
+    if let Some(stray) = PyErr::take(py) {
+        stray.write_unraisable(py, None);
+    }
 }
 
 fn settle(
@@ -262,24 +270,25 @@ unsafe fn run_detached(
 /// Clears and pops a frame that will not run. A pending exception is kept.
 ///
 /// On 3.11 the interpreter does that itself when the hook returns.
+#[cfg(not(Py_3_12))]
+unsafe fn discard(_tstate: *mut PyThreadState, _frame: *mut RawFrame) {}
+
+/// Clears and pops a frame that will not run. A pending exception is kept.
+#[cfg(Py_3_12)]
 unsafe fn discard(tstate: *mut PyThreadState, frame: *mut RawFrame) {
-    if !cfg!(Py_3_12) {
-        return;
-    }
     // SAFETY: raising in an unstarted frame clears and pops it without running an instruction;
-    // tracing is off meanwhile, so that no tool sees a call that did not happen.
+    // tracing is off meanwhile, so that no tool sees a call that did not happen. The exception
+    // that was pending is owned in between.
     unsafe {
-        Python::attach(|py| {
-            let pending = PyErr::take(py);
-            ffi::PyErr_SetNone(ffi::PyExc_RuntimeError);
-            ffi::PyThreadState_EnterTracing(tstate);
-            let nothing = evaluate(DEFAULT_EVAL, tstate, frame, 1);
-            ffi::PyThreadState_LeaveTracing(tstate);
-            debug_assert!(nothing.is_null());
-            ffi::PyErr_Clear();
-            if let Some(pending) = pending {
-                pending.restore(py);
-            }
-        });
+        let pending = ffi::PyErr_GetRaisedException();
+        ffi::PyErr_SetNone(ffi::PyExc_RuntimeError);
+        ffi::PyThreadState_EnterTracing(tstate);
+        let nothing = evaluate(DEFAULT_EVAL, tstate, frame, 1);
+        ffi::PyThreadState_LeaveTracing(tstate);
+        debug_assert!(nothing.is_null());
+        ffi::PyErr_Clear();
+        if !pending.is_null() {
+            ffi::PyErr_SetRaisedException(pending);
+        }
     }
 }

@@ -58,6 +58,7 @@ pub(crate) fn with_thread<R>(body: impl FnOnce(&ThreadRegions) -> R) -> R {
 }
 
 static INTERPRETER: AtomicPtr<ffi::PyInterpreterState> = AtomicPtr::new(ptr::null_mut());
+// Counted with the GIL held: loads and stores need not be one operation.
 static NEST: AtomicUsize = AtomicUsize::new(0);
 static PREVIOUS: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
@@ -73,11 +74,13 @@ fn interpreter() -> *mut ffi::PyInterpreterState {
 }
 
 /// Regions that are open in all threads.
+#[inline]
 pub(crate) fn open_regions() -> usize {
     NEST.load(Ordering::Relaxed)
 }
 
 /// Whether our evaluator is the interpreter's.
+#[inline]
 pub(crate) fn is_installed() -> bool {
     // SAFETY: called with the GIL held, after `initialise`.
     same_eval(unsafe { installed_eval(interpreter()) }, HOOK)
@@ -96,26 +99,28 @@ pub(crate) fn previous_eval() -> EvalFn {
 }
 
 /// A region that this thread is in; ends when dropped.
-pub(crate) struct Region {
+pub(crate) struct Region<'t> {
+    thread: &'t ThreadRegions,
     saved: *const CompileContext,
     suspended: *mut PyObject,
     hooked: bool,
 }
 
-impl Region {
+impl<'t> Region<'t> {
     /// Switches `context` on and installs the hook.
     ///
     /// # Safety
     /// The GIL is held, `context` outlives the region, and regions of a thread end in the
     /// reverse order of their starts.
     #[inline]
-    pub(crate) unsafe fn enter(thread: &ThreadRegions, context: *const CompileContext) -> Region {
+    pub(crate) unsafe fn enter(thread: &'t ThreadRegions, context: *const CompileContext) -> Self {
         let saved = thread.context.replace(context);
         thread.depth.set(thread.depth.get() + 1);
-        NEST.fetch_add(1, Ordering::Relaxed);
+        NEST.store(open_regions() + 1, Ordering::Relaxed);
         // SAFETY: required of the caller.
         let suspended = unsafe { install() };
         Region {
+            thread,
             saved,
             suspended,
             hooked: true,
@@ -127,7 +132,7 @@ impl Region {
     /// # Safety
     /// As for [`Region::enter`].
     #[inline]
-    pub(crate) unsafe fn pause(thread: &ThreadRegions) -> Region {
+    pub(crate) unsafe fn pause(thread: &'t ThreadRegions) -> Self {
         let saved = thread.context.replace(ptr::null());
         // SAFETY: the GIL is held.
         let current = unsafe { installed_eval(interpreter()) };
@@ -137,6 +142,7 @@ impl Region {
             foreign::suspend()
         };
         Region {
+            thread,
             saved,
             suspended,
             hooked: false,
@@ -144,17 +150,19 @@ impl Region {
     }
 }
 
-impl Drop for Region {
+impl Drop for Region<'_> {
     #[inline]
     fn drop(&mut self) {
-        with_thread(|thread| {
-            thread.context.set(self.saved);
-            if self.hooked {
-                thread.depth.set(thread.depth.get().saturating_sub(1));
+        self.thread.context.set(self.saved);
+        if self.hooked {
+            self.thread
+                .depth
+                .set(self.thread.depth.get().saturating_sub(1));
+            let open = open_regions().saturating_sub(1);
+            NEST.store(open, Ordering::Relaxed);
+            if open == 0 {
+                uninstall();
             }
-        });
-        if self.hooked && NEST.fetch_sub(1, Ordering::Relaxed) == 1 {
-            uninstall();
         }
         if !self.suspended.is_null() {
             // SAFETY: `suspended` is what `suspend` gave, given back once.

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCode, PyDict, PyTuple};
 
 use crate::code_state;
-use crate::compiler::{self, Direct, EntryCall, FrameCompiler, Outcome};
+use crate::compiler::{self, Direct, EntryCall, FrameCompiler, Outcome, Registered};
 use crate::context::CompileContext;
 use crate::frame::FrameRef;
 use crate::{hook, region, substitute};
@@ -22,8 +22,8 @@ static ON_CALL: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
 static PANIC: AtomicBool = AtomicBool::new(false);
 static FRAMES: AtomicUsize = AtomicUsize::new(0);
 static CALLS: AtomicUsize = AtomicUsize::new(0);
-static BEFORE: Mutex<Option<Option<&'static Box<dyn FrameCompiler>>>> = Mutex::new(None);
-static COMPILER: Mutex<Option<&'static Box<dyn FrameCompiler>>> = Mutex::new(None);
+static BEFORE: Mutex<Option<Option<&'static Registered>>> = Mutex::new(None);
+static COMPILER: Mutex<Option<&'static Registered>> = Mutex::new(None);
 
 fn callback(py: Python<'_>, which: &Mutex<Option<Py<PyAny>>>) -> Option<Py<PyAny>> {
     which
@@ -139,7 +139,7 @@ impl FrameCompiler for ConstantCompiler {
     }
 }
 
-fn install(compiler: &'static Box<dyn FrameCompiler>) {
+fn install(compiler: &'static Registered) {
     let before = compiler::set_compiler(Some(compiler));
     let mut saved = BEFORE
         .lock()
@@ -175,7 +175,7 @@ fn use_python_compiler(callback: Option<Py<PyAny>>, on_call: Option<Py<PyAny>>) 
         let python = *COMPILER
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .get_or_insert_with(|| compiler::leak(PythonCompiler));
+            .get_or_insert_with(|| Registered::leak(PythonCompiler));
         install(python);
     }
     set(&CALLBACK, callback);
@@ -187,7 +187,7 @@ fn use_python_compiler(callback: Option<Py<PyAny>>, on_call: Option<Py<PyAny>>) 
 fn use_constant_compiler(function: Bound<'_, PyAny>, direct: bool) -> PyResult<()> {
     let code = function.getattr("__code__")?.cast_into::<PyCode>()?;
     code_state::of(&code)?.skip_always();
-    install(compiler::leak(ConstantCompiler {
+    install(Registered::leak(ConstantCompiler {
         function: function.unbind(),
         code: code.unbind(),
         direct,

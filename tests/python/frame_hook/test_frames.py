@@ -621,6 +621,29 @@ def test_exit_inside_a_region():
     assert (result.returncode, result.stdout.strip(), result.stderr) == (3, "at exit", "")
 
 
+def test_calls_while_the_interpreter_shuts_down():
+    result = run_python(
+        """
+        from hook_core import compiled, core, testing
+        testing.use_python_compiler(lambda code, arguments: None)
+        def leaf(x):
+            return x + 1
+        class Late:
+            entry = compiled(leaf)
+            bound = core.make_disabled(leaf)
+            def __del__(self, write=sys.__stdout__.write, leaf=leaf):
+                write(f"late {self.entry.__wrapped__(1)} {type(self).entry(2)} "
+                      f"{type(self).bound(3)} {type(self).entry.__name__}\\n")
+        # Freed with the modules, after the interpreter has begun to finalise.
+        sys.modules["kept"] = type(sys)("kept")
+        sys.modules["kept"].late = Late()
+        sys.late = Late()
+        """
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "late 2 3 4 leaf\n" * 2
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_fork(mode):
     if not hasattr(os, "fork"):

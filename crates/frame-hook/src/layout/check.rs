@@ -210,7 +210,7 @@ fn check_code(function: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
 }
 
 fn is_tuple_starting_with(tuple: *mut PyObject, first: &Bound<'_, PyAny>, len: usize) -> bool {
-    if tuple.is_null() || (tuple as usize) % align_of::<usize>() != 0 {
+    if tuple.is_null() || !(tuple as usize).is_multiple_of(align_of::<usize>()) {
         return false;
     }
     // SAFETY: in every supported version the word at this offset holds an owned object; a patch
@@ -256,7 +256,7 @@ fn check_thread(_py: Python<'_>) -> PyResult<Option<&'static str>> {
     );
     let data = chunk.wrapping_add(std::mem::offset_of!(Chunk, data));
     let plausible = chunk != 0
-        && chunk % align_of::<Chunk>() == 0
+        && chunk.is_multiple_of(align_of::<Chunk>())
         && data <= top
         && top <= limit
         && limit - chunk < 1 << 40;

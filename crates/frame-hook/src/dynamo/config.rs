@@ -1,0 +1,90 @@
+//! Options, process-wide. Names are torch's where the meaning is.
+
+use std::sync::RwLock;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// All options.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// how many times one code object is compiled before it runs plainly
+    pub recompile_limit: usize,
+    /// the same over all resume functions and contexts of a code object
+    pub accumulated_recompile_limit: usize,
+    /// a recompilation raises `RecompileError`
+    pub error_on_recompile: bool,
+    /// reaching the limit raises `FailOnRecompileLimitHit`
+    pub fail_on_recompile_limit_hit: bool,
+    /// internal errors are logged with what was being translated
+    pub verbose: bool,
+    /// a failing backend falls back to plain Python
+    pub suppress_errors: bool,
+    /// nothing is compiled
+    pub disable: bool,
+    /// instructions interpreted for one frame before it is left to Python
+    pub max_instructions: usize,
+}
+
+impl Config {
+    const DEFAULT: Config = Config {
+        recompile_limit: 8,
+        accumulated_recompile_limit: 256,
+        error_on_recompile: false,
+        fail_on_recompile_limit_hit: false,
+        verbose: false,
+        suppress_errors: false,
+        disable: false,
+        max_instructions: 5_000_000,
+    };
+}
+
+static CONFIG: RwLock<Config> = RwLock::new(Config::DEFAULT);
+
+/// The options now.
+pub fn get() -> Config {
+    CONFIG.read().map_or(Config::DEFAULT, |c| c.clone())
+}
+
+macro_rules! options {
+    ($($name:ident),* $(,)?) => {
+        /// All options with their values.
+        #[pyfunction]
+        pub fn get_config(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+            let config = get();
+            let out = PyDict::new(py);
+            $(out.set_item(stringify!($name), config.$name)?;)*
+            Ok(out)
+        }
+
+        /// Sets options; all or none.
+        #[pyfunction]
+        pub fn set_config(options: &Bound<'_, PyDict>) -> PyResult<()> {
+            let mut config = get();
+            for (key, value) in options.iter() {
+                let key: String = key.extract()?;
+                match key.as_str() {
+                    $(stringify!($name) => config.$name = value.extract()?,)*
+                    other => {
+                        return Err(pyo3::exceptions::PyAttributeError::new_err(format!("ferrodyn.config has no option '{other}'")));
+                    }
+                }
+            }
+            if let Ok(mut slot) = CONFIG.write() {
+                *slot = config;
+            }
+            Ok(())
+        }
+    };
+}
+
+options!(
+    recompile_limit,
+    accumulated_recompile_limit,
+    error_on_recompile,
+    fail_on_recompile_limit_hit,
+    verbose,
+    suppress_errors,
+    disable,
+    max_instructions,
+);

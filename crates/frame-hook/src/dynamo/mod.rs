@@ -1,0 +1,17 @@
+//! The compiler behind the hook: cache, translation, backend.
+//!
+//! Lives here: what happens between "a frame is about to run" and "run this code instead";
+//! options, logs and records of it. Does not live here: how frames are seen and replaced (the
+//! rest of this crate), or what any of the stages does.
+//!
+//! Invariant: whatever goes wrong here, the user's frame runs; only `fullgraph=True` and errors of
+//! a backend reach the user as exceptions.
+
+pub mod config;
+pub mod driver;
+pub mod explain;
+pub mod ignored;
+pub mod log;
+pub mod python;
+pub mod reasons;
+pub mod translate;

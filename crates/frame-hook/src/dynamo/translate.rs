@@ -1,0 +1,185 @@
+//! From a frame (or a call about to make one) to a translation ready to run.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use guards::exec::Pins;
+use guards::{GlobalState, GuardKind, Source, exec};
+use pyo3::ffi::PyObject;
+use pyo3::prelude::*;
+use pyo3::types::{PyCode, PyDict, PyTuple};
+use tensor_meta::{Ctx, DType, Device};
+use torch_abi::TorchAbi;
+use translator::code::CodeCache;
+use translator::known::Known;
+use translator::state::{Frame, Globals, OnReturn, State};
+use translator::torch_ops::table::FnTable;
+use translator::{R, Stop, Tx};
+use variables::{Body, Effects, ObjState, Origin, Var};
+
+/// What is translated: a function's code with its arguments bound.
+pub struct Request<'a, 'py> {
+    /// the code
+    pub code: Bound<'py, PyCode>,
+    /// the globals that it runs in
+    pub globals: Bound<'py, PyDict>,
+    /// cells of its free variables
+    pub closure: Option<Bound<'py, PyTuple>>,
+    /// fast locals, borrowed; null where nothing is bound
+    pub locals: &'a [*mut PyObject],
+}
+
+/// What translations of one thread share.
+pub struct Tables {
+    /// well-known objects
+    pub known: Rc<Known>,
+    /// graph functions
+    pub functions: Rc<FnTable>,
+    /// decoded code
+    pub codes: CodeCache,
+    /// probed torch
+    pub abi: &'static TorchAbi,
+}
+
+impl Tables {
+    /// Looks everything up; torch is imported where it is not yet.
+    ///
+    /// # Errors
+    /// What an unsupported torch raises.
+    pub fn new(py: Python<'_>) -> PyResult<Tables> {
+        let abi = TorchAbi::get(py).map_err(|e| {
+            let class = py.import("ferrodyn.exc").and_then(|m| m.getattr("UnsupportedTorchError"));
+            match class {
+                Ok(c) => c.call1((e.to_string(),)).map_or_else(|e| e, PyErr::from_value),
+                Err(e) => e,
+            }
+        })?;
+        Ok(Tables {
+            known: Rc::new(Known::new(py)?),
+            functions: Rc::new(FnTable::new(py)?),
+            codes: CodeCache::default(),
+            abi,
+        })
+    }
+}
+
+/// A translator at the first instruction of a frame.
+///
+/// # Errors
+/// Where the code does not decode.
+pub fn begin<'py>(py: Python<'py>, tables: &'py mut Tables, request: &Request<'_, 'py>) -> R<Tx<'py>> {
+    let code = tables.codes.get(request.code.as_any())?;
+    let mut pins = Pins::new();
+    let ambient = exec::read::ambient_guards(py, tables.abi, &mut pins)?;
+    let global = GlobalState::read(py, tables.abi);
+    let ctx = Ctx {
+        grad_enabled: global.grad_mode,
+        inference_mode: global.inference_mode,
+        default_dtype: DType::from_scalar_type(u16::from(global.default_dtype)).unwrap_or(DType::Float32),
+        default_device: default_device(py, tables.abi),
+        autocast: !global.autocast.is_empty(),
+    };
+    let frame = Frame {
+        code: code.clone(),
+        ip: 0,
+        stack: im::Vector::new(),
+        locals: code.local_names.iter().map(|_| None).collect(),
+        globals: Globals { dict: request.globals.clone().into_any().unbind(), source: None },
+        closure: Rc::new(Vec::new()),
+        on_return: OnReturn::Root,
+        handling: im::Vector::new(),
+        generator: None,
+        parent: None,
+        depth: 0,
+    };
+    let state = State { frame, effects: Effects::default(), grad_enabled: global.grad_mode };
+    let mut tx = Tx::new(py, state, &mut tables.codes, tables.known.clone(), tables.functions.clone(), ctx);
+    tx.pins = pins;
+    for kind in ambient {
+        tx.guard_ambient(kind);
+    }
+    bind_arguments(&mut tx, request);
+    bind_closure(&mut tx, request);
+    Ok(tx)
+}
+
+fn default_device(py: Python<'_>, abi: &TorchAbi) -> Device {
+    let current = abi.current_device();
+    // SAFETY: borrowed from a module's dictionary, used at once.
+    let device = unsafe { Bound::from_borrowed_ptr_or_opt(py, current) };
+    device
+        .filter(|d| !d.is_none())
+        .and_then(|d| d.str().ok())
+        .and_then(|s| Device::parse(&s.to_string_lossy()))
+        .unwrap_or(Device::CPU)
+}
+
+fn bind_arguments(tx: &mut Tx<'_>, request: &Request<'_, '_>) {
+    let names = tx.st.frame.code.local_names.clone();
+    for (i, slot) in request.locals.iter().enumerate() {
+        // SAFETY: a bound fast local of a frame (or an argument of a call) that is alive during
+        // the translation.
+        let Some(value) = (unsafe { Bound::from_borrowed_ptr_or_opt(tx.py, *slot) }) else { continue };
+        let source = tx.source(Source::Local { index: i as u32, name: names[i].clone() });
+        tx.st.frame.locals[i] = Some(tx.lazy(value.unbind(), source));
+    }
+}
+
+fn bind_closure(tx: &mut Tx<'_>, request: &Request<'_, '_>) {
+    let Some(closure) = &request.closure else { return };
+    let first = tx.st.frame.code.local_names.len() - closure.len();
+    let mut cells = Vec::with_capacity(closure.len());
+    for (i, cell) in closure.iter().enumerate() {
+        let name: Arc<str> = tx.st.frame.code.local_names[first + i].clone();
+        let addr = cell.as_ptr() as usize;
+        if let Some(known) = tx.st.effects.known(addr).cloned() {
+            cells.push(known);
+            continue;
+        }
+        let contents = cell.getattr("cell_contents").ok().map(|c| {
+            let source = tx.source(Source::Closure { index: i as u32, name });
+            tx.lazy(c.unbind(), source)
+        });
+        let class = tx.known.cell.clone();
+        let mut state = ObjState::new(class, Body::Cell(contents));
+        state.origin = Origin::RootCell((first + i) as u32);
+        let var = Var::Obj(tx.st.effects.add(state));
+        tx.st.effects.know(addr, var.clone());
+        cells.push(var);
+    }
+    tx.st.frame.closure = Rc::new(cells);
+}
+
+/// Guards that depend on the whole translation: what is changed must not be reachable by another
+/// name, and two tensors that were different objects stay so.
+pub fn closing_guards(tx: &mut Tx<'_>) {
+    let free: Vec<_> = tx.inputs.iter().filter(|i| !i.bound).map(|i| i.source).collect();
+    if free.len() > 1 {
+        tx.guard_ambient(GuardKind::NoTensorAliasing { sources: Arc::from(free) });
+    }
+    let existing: Vec<_> = (0..tx.st.effects.len())
+        .map(|i| variables::ObjId(i as u32))
+        .filter_map(|id| match &tx.obj(id).origin {
+            Origin::Source { source, .. } => Some((id, *source, tx.obj(id).class.as_ptr() as usize)),
+            _ => None,
+        })
+        .collect();
+    let dirty: Vec<_> = tx.st.effects.dirty.iter().copied().collect();
+    for d in dirty {
+        let Some((_, source, class)) = existing.iter().find(|e| e.0 == d).copied() else { continue };
+        for (other, other_source, other_class) in &existing {
+            if *other != d && *other_class == class {
+                tx.guard(source, GuardKind::NotAliasing { other: *other_source });
+            }
+        }
+    }
+}
+
+/// A [`Stop`] as text.
+pub fn stop_text(stop: &Stop) -> String {
+    match stop {
+        Stop::Break(b) => format!("{}: {}", b.reason, b.context),
+        Stop::Raise(_) => "an exception of the program".into(),
+        Stop::Internal(m) => m.clone(),
+    }
+}
