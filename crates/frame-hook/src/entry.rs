@@ -213,8 +213,9 @@ unsafe fn run_hooked(
     // settings alive; the region ends before this returns.
     unsafe {
         let region = Region::enter(thread, settings);
-        let result =
-            without_c_recursion(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames));
+        let result = without_c_recursion(thread, || {
+            ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
+        });
         drop(region);
         result
     }
@@ -288,7 +289,7 @@ unsafe fn call_direct(
     // the settings live in the entry's context.
     unsafe {
         let region = direct.needs_hook.then(|| Region::enter(thread, settings));
-        let result = without_c_recursion(|| {
+        let result = without_c_recursion(thread, || {
             ffi::PyObject_Vectorcall(function, args, nargsf, ptr::null_mut())
         });
         drop(region);
@@ -314,8 +315,9 @@ unsafe extern "C" fn call_disabled(
                 return raise_exhausted();
             }
             let region = Region::pause(thread);
-            let result =
-                without_c_recursion(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames));
+            let result = without_c_recursion(thread, || {
+                ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
+            });
             drop(region);
             result
         })

@@ -255,7 +255,7 @@ unsafe fn run_detached(
         let result = match DetachedCall::prepare(frame, code) {
             Some(call) => {
                 let before = thread.bypass.replace(code);
-                let result = crate::region::without_c_recursion(|| call.run());
+                let result = crate::region::without_c_recursion(thread, || call.run());
                 thread.bypass.set(before);
                 result
             }

@@ -35,6 +35,8 @@ pub(crate) struct ThreadRegions {
     soft_floor: Cell<usize>,
     /// Below this stack address a call of an entry raises `RecursionError`.
     hard_floor: Cell<usize>,
+    /// Bytes of stack that hooked frames of one outermost region may take.
+    budget: Cell<usize>,
 }
 
 thread_local! {
@@ -47,6 +49,7 @@ thread_local! {
             bypass: Cell::new(ptr::null_mut()),
             soft_floor: Cell::new(0),
             hard_floor: Cell::new(0),
+            budget: Cell::new(0),
         }
     };
 }
@@ -115,7 +118,11 @@ impl<'t> Region<'t> {
     #[inline]
     pub(crate) unsafe fn enter(thread: &'t ThreadRegions, context: *const CompileContext) -> Self {
         let saved = thread.context.replace(context);
-        thread.depth.set(thread.depth.get() + 1);
+        let depth = thread.depth.get();
+        if depth == 0 {
+            thread.start_budget();
+        }
+        thread.depth.set(depth + 1);
         NEST.store(open_regions() + 1, Ordering::Relaxed);
         // SAFETY: required of the caller.
         let suspended = unsafe { install() };
@@ -220,11 +227,15 @@ pub(crate) fn uninstall() {
     }
 }
 
-/// Evaluates a frame with CPython's evaluator, at no cost in C recursion.
+/// What one evaluation takes of `c_recursion_remaining`.
+#[cfg(Py_3_12)]
+const EVALUATION_UNITS: c_int = 2;
+
+/// Evaluates a frame at no cost in C recursion.
 ///
 /// With a hook each Python call is also a C call. `c_recursion_remaining` is given back what the
 /// evaluator takes, so that the Python recursion limit is what stops a recursion, as without a
-/// hook; the stack itself is watched by [`evaluate_unhooked`].
+/// hook; the stack itself is watched by [`ThreadRegions::is_deep`].
 ///
 /// # Safety
 /// As for an evaluator: `tstate` is current, and `frame` was passed to the hook.
@@ -237,13 +248,12 @@ pub(crate) unsafe fn evaluate(
 ) -> *mut PyObject {
     #[cfg(Py_3_12)]
     {
-        const UNITS: c_int = 2;
         let remaining = crate::layout::thread::c_recursion_remaining(tstate);
         // SAFETY: an int inside the current thread state.
         unsafe {
-            *remaining += UNITS;
+            *remaining += EVALUATION_UNITS;
             let result = eval(tstate, frame, throwflag);
-            *remaining -= UNITS;
+            *remaining -= EVALUATION_UNITS;
             result
         }
     }
@@ -254,25 +264,25 @@ pub(crate) unsafe fn evaluate(
     }
 }
 
-/// Calls `body` with the C recursion counter given back what one call of a Python function takes.
+/// Calls `body`, one call of a Python function, at no cost in C recursion unless this thread is
+/// deep down its stack: there CPython's own count of C calls is what keeps it from overflowing.
 ///
 /// # Safety
 /// The GIL is held.
 #[inline]
-pub(crate) unsafe fn without_c_recursion<R>(body: impl FnOnce() -> R) -> R {
+pub(crate) unsafe fn without_c_recursion<R>(thread: &ThreadRegions, body: impl FnOnce() -> R) -> R {
     #[cfg(Py_3_12)]
-    {
-        const UNITS: c_int = 2;
+    if !thread.is_deep() {
         // SAFETY: the GIL is held; the counter is an int inside the current thread state.
-        unsafe {
+        return unsafe {
             let remaining = crate::layout::thread::c_recursion_remaining(ffi::PyThreadState_Get());
-            *remaining += UNITS;
+            *remaining += EVALUATION_UNITS;
             let result = body();
-            *remaining -= UNITS;
+            *remaining -= EVALUATION_UNITS;
             result
-        }
+        };
     }
-    #[cfg(not(Py_3_12))]
+    let _ = thread;
     body()
 }
 
@@ -283,15 +293,13 @@ fn stack_address() -> usize {
 }
 
 impl ThreadRegions {
-    /// Whether the C stack is more than half used.
+    /// Whether hooked frames have used up the part of the C stack that they may take.
     #[inline]
     pub(crate) fn is_deep(&self) -> bool {
-        let floor = self.soft_floor.get();
-        if floor == 0 {
+        if self.soft_floor.get() == 0 {
             self.measure_stack();
-            return stack_address() < self.soft_floor.get();
         }
-        stack_address() < floor
+        stack_address() < self.soft_floor.get()
     }
 
     /// Whether the C stack is nearly used up.
@@ -303,22 +311,32 @@ impl ThreadRegions {
         stack_address() < self.hard_floor.get()
     }
 
+    /// Lets hooked frames take an eighth of the stack from here on: thousands of levels, and the
+    /// rest is left to what takes stack without us.
+    #[inline]
+    fn start_budget(&self) {
+        if self.budget.get() == 0 {
+            self.measure_stack();
+        }
+        let floor = stack_address().saturating_sub(self.budget.get());
+        self.soft_floor.set(floor.max(self.hard_floor.get()));
+    }
+
     #[cold]
     fn measure_stack(&self) {
         const LARGEST: usize = 64 << 20;
+        const UNKNOWN: usize = 256 << 10;
         let here = stack_address();
-        let (low, size) = stack_bounds().unwrap_or((here.saturating_sub(1 << 20), 1 << 20));
-        let top = low.saturating_add(size);
-        let size = size.min(LARGEST);
-        // An address above the bounds is on a stack of its own (a coroutine library): what is left
-        // of it is not known, so a modest part is taken.
-        let (top, size) = if (low..top).contains(&here) {
-            (top, size)
-        } else {
-            (here, 256 << 10)
-        };
-        self.soft_floor.set(top.saturating_sub(size / 2).max(1));
+        // An address outside of the bounds is on a stack of its own (a coroutine library): what is
+        // left of it is not known, so a modest part is taken.
+        let (top, size) = stack_bounds()
+            .map(|(low, size)| (low, low.saturating_add(size), size.min(LARGEST)))
+            .filter(|(low, top, _)| (*low..*top).contains(&here))
+            .map_or((here, UNKNOWN), |(_, top, size)| (top, size));
+        self.budget.set(size / 8);
         self.hard_floor.set(top.saturating_sub(size / 8 * 7).max(1));
+        self.soft_floor
+            .set(here.saturating_sub(size / 8).max(self.hard_floor.get()));
     }
 }
 
@@ -354,7 +372,7 @@ pub(crate) unsafe fn evaluate_unhooked(
         unsafe { install_eval(interpreter(), DEFAULT_EVAL) };
     }
     // SAFETY: required of the caller.
-    let result = unsafe { evaluate(DEFAULT_EVAL, tstate, frame, throwflag) };
+    let result = unsafe { DEFAULT_EVAL(tstate, frame, throwflag) };
     // SAFETY: the GIL is held.
     unsafe {
         if was_installed

@@ -20,6 +20,7 @@ use crate::{hook, region, substitute};
 static CALLBACK: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
 static ON_CALL: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
 static PANIC: AtomicBool = AtomicBool::new(false);
+static UNCHECKED: AtomicBool = AtomicBool::new(false);
 static FRAMES: AtomicUsize = AtomicUsize::new(0);
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 static BEFORE: Mutex<Option<Option<&'static Registered>>> = Mutex::new(None);
@@ -76,7 +77,9 @@ impl FrameCompiler for PythonCompiler {
                 .bind(py)
                 .call1((frame.code(py), arguments(py, frame)?))?;
             let outcome = outcome(&answer)?;
-            if let Outcome::Replace(code) = &outcome {
+            if let Outcome::Replace(code) = &outcome
+                && !UNCHECKED.load(Ordering::Relaxed)
+            {
                 substitute::check(&frame.code(py), code.bind(py))?;
             }
             Ok(outcome)
@@ -201,6 +204,12 @@ fn set_panic(on: bool) {
     PANIC.store(on, Ordering::Relaxed);
 }
 
+/// Leaves the check of replacements to the hook.
+#[pyfunction]
+fn set_unchecked(on: bool) {
+    UNCHECKED.store(on, Ordering::Relaxed);
+}
+
 /// Takes the way of a full data-stack chunk for every substitution.
 #[pyfunction]
 fn set_always_detach(on: bool) {
@@ -235,6 +244,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(use_python_compiler, &module)?)?;
     module.add_function(wrap_pyfunction!(use_constant_compiler, &module)?)?;
     module.add_function(wrap_pyfunction!(set_panic, &module)?)?;
+    module.add_function(wrap_pyfunction!(set_unchecked, &module)?)?;
     module.add_function(wrap_pyfunction!(set_always_detach, &module)?)?;
     module.add_function(wrap_pyfunction!(counts, &module)?)?;
     module.add_function(wrap_pyfunction!(hook_state, &module)?)?;

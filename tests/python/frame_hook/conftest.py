@@ -1,6 +1,5 @@
 """Modes of running frames, as a fixture, and a check that no test leaves the hook behind."""
 
-import gc
 import os
 import sys
 
@@ -21,5 +20,4 @@ def mode(request):
 @pytest.fixture(autouse=True)
 def hook_is_gone_afterwards():
     yield
-    gc.collect()
     assert testing.hook_state() == (False, 0)

@@ -278,6 +278,24 @@ def test_wrong_replacement_is_a_named_error(replacement, reason):
         core.check_replacement(f.__code__, replacement.__code__)
 
 
+def test_a_compiler_that_gives_wrong_code_is_an_error_only_with_fullgraph(caplog):
+    def f(x):
+        return x
+
+    testing.use_python_compiler(lambda code, _: (lambda x, y: 0).__code__)
+    testing.set_unchecked(True)
+    try:
+        entry = compiled(f)
+        assert [entry(1), entry(2)] == [1, 2]
+        strict = compiled(f, core.Context("eager", fullgraph=True))
+        with pytest.raises(core.ReplacementError, match="co_argcount is 2, not 1"):
+            strict(1)
+    finally:
+        testing.set_unchecked(False)
+        testing.use_python_compiler(None)
+    assert len([r for r in caplog.records if "co_argcount" in r.getMessage()]) == 1
+
+
 def test_generator_and_module_code_cannot_replace():
     def f(x):
         return x

@@ -187,6 +187,40 @@ def test_deep_recursion_uses_no_more_stack_than_plain(mode):
     assert compiled(recurse)(10) == 10
 
 
+def test_deep_recursion_then_recursion_in_c():
+    # In a process of its own: an overflow of the C stack ends the process.
+    result = run_python(
+        """
+        from hook_core import Mode, compiled
+        import functools
+        sys.setrecursionlimit(10**6)
+        def in_c(n):
+            return functools.reduce(lambda total, _: in_c(n + 1), [0], n)
+        def deep(n):
+            if n:
+                return deep(n - 1)
+            try:
+                return in_c(0) if sys.version_info >= (3, 12) else 0
+            except RecursionError:
+                return 0
+        for name in ("pass", "twin", "detach", "skip"):
+            with Mode(name).on():
+                for depth in (0, 500, 3000, 50_000):
+                    assert compiled(deep)(depth) == 0
+                @compiled
+                def by_entries(n):
+                    return by_entries(n - 1) if n else deep(10)
+                for depth in (0, 500, 1000, 5000, 20_000):
+                    try:
+                        by_entries(depth)
+                    except RecursionError:
+                        pass
+        print("survived")
+        """
+    )
+    assert (result.returncode, result.stdout.strip()) == (0, "survived"), result.stderr[-2000:]
+
+
 def test_recursion_through_the_entry(mode):
     @compiled
     def recurse(n):

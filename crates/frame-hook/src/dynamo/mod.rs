@@ -9,6 +9,7 @@
 
 pub mod config;
 pub mod driver;
+pub mod env;
 pub mod explain;
 pub mod ignored;
 pub mod log;
