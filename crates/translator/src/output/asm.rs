@@ -53,7 +53,9 @@ impl Asm {
             tmps: Vec::new(),
         };
         for (i, c) in consts.iter().enumerate() {
-            asm.const_index.entry(c.as_ptr() as usize).or_insert(i as u32);
+            asm.const_index
+                .entry(c.as_ptr() as usize)
+                .or_insert(i as u32);
         }
         for (i, n) in names.iter().enumerate() {
             asm.name_index.entry(n.clone()).or_insert(i as u32);
@@ -69,10 +71,15 @@ impl Asm {
     /// Index of a constant, by identity.
     pub fn const_idx(&mut self, obj: &Obj) -> ConstIdx {
         let consts = &mut self.consts;
-        ConstIdx(*self.const_index.entry(obj.as_ptr() as usize).or_insert_with(|| {
-            consts.push(obj.clone());
-            consts.len() as u32 - 1
-        }))
+        ConstIdx(
+            *self
+                .const_index
+                .entry(obj.as_ptr() as usize)
+                .or_insert_with(|| {
+                    consts.push(obj.clone());
+                    consts.len() as u32 - 1
+                }),
+        )
     }
 
     /// Index of a name.
@@ -106,7 +113,10 @@ impl Asm {
 
     /// `-- value`
     pub fn load_fast(&mut self, local: LocalIdx) {
-        self.op(Op::LoadFast { local, check: false });
+        self.op(Op::LoadFast {
+            local,
+            check: false,
+        });
     }
 
     /// `value --`
@@ -168,9 +178,17 @@ impl Shape {
     pub fn of(code: &CodeInfo) -> Shape {
         let pick = |bit: u8| -> Vec<String> {
             let kinds = &code.fields.localspluskinds;
-            (0..kinds.len()).filter(|&i| kinds[i] & bit != 0).map(|i| code.fields.localsplusnames[i].clone()).collect()
+            (0..kinds.len())
+                .filter(|&i| kinds[i] & bit != 0)
+                .map(|i| code.fields.localsplusnames[i].clone())
+                .collect()
         };
-        Shape { varnames: pick(kinds::LOCAL), cellvars: pick(kinds::CELL), freevars: pick(kinds::FREE), args: None }
+        Shape {
+            varnames: pick(kinds::LOCAL),
+            cellvars: pick(kinds::CELL),
+            freevars: pick(kinds::FREE),
+            args: None,
+        }
     }
 }
 
@@ -188,9 +206,28 @@ impl Asm {
     ///
     /// # Errors
     /// [`Stop::Internal`] where the body is not well formed.
-    pub fn build(self, py: Python<'_>, template: &CodeInfo, shape: &Shape) -> R<Built> {
-        let internal = |e: &dyn std::fmt::Display| Stop::Internal(format!("residual bytecode of {}: {e}", template.qualname));
-        let mut body = self.body.finish().map_err(|e| internal(&e))?;
+    pub fn build(mut self, py: Python<'_>, template: &CodeInfo, shape: &Shape) -> R<Built> {
+        let builder = std::mem::replace(&mut self.body, BodyBuilder::new(template.fields.version));
+        let body = builder.finish().map_err(|e| {
+            Stop::Internal(format!("residual bytecode of {}: {e}", template.qualname))
+        })?;
+        self.build_body(py, body, template, shape)
+    }
+
+    /// As [`Asm::build`], of a body that was built with these tables.
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] where the body is not well formed.
+    pub fn build_body(
+        self,
+        py: Python<'_>,
+        mut body: Body,
+        template: &CodeInfo,
+        shape: &Shape,
+    ) -> R<Built> {
+        let internal = |e: &dyn std::fmt::Display| {
+            Stop::Internal(format!("residual bytecode of {}: {e}", template.qualname))
+        };
         let (vars, tmps) = (shape.varnames.len() as u32, self.tmps.len() as u32);
         for instr in &mut body.instrs {
             map_local(&mut instr.op, |l| match l {
@@ -201,13 +238,20 @@ impl Asm {
         }
         let mut varnames = shape.varnames.clone();
         varnames.extend(self.tmps);
-        let only_cells = shape.cellvars.iter().filter(|c| !shape.varnames.contains(c)).count();
+        let only_cells = shape
+            .cellvars
+            .iter()
+            .filter(|c| !shape.varnames.contains(c))
+            .count();
         let limits = Limits {
             consts: self.consts.len() as u32,
             names: self.names.len() as u32,
             locals: (varnames.len() + only_cells + shape.freevars.len()) as u32,
         };
-        let info = AsmInfo { firstlineno: template.fields.firstlineno, limits: Some(limits) };
+        let info = AsmInfo {
+            firstlineno: template.fields.firstlineno,
+            limits: Some(limits),
+        };
         let out = bytecode::assemble(&body, &info).map_err(|e| internal(&e))?;
         let kw = PyDict::new(py);
         kw.set_item("co_code", PyBytes::new(py, &out.code))?;
@@ -227,7 +271,11 @@ impl Asm {
             let stars = crate::code::flags::VARARGS | crate::code::flags::VARKEYWORDS;
             kw.set_item("co_flags", template.fields.flags & !stars)?;
         }
-        let code = template.obj.bind(py).call_method("replace", (), Some(&kw))?.unbind();
+        let code = template
+            .obj
+            .bind(py)
+            .call_method("replace", (), Some(&kw))?
+            .unbind();
         Ok(Built { code, body })
     }
 }
@@ -251,9 +299,17 @@ pub fn map_local(op: &mut Op, f: impl Fn(u32) -> u32) {
 }
 
 /// Renumbers the constants and names of an instruction.
-pub fn map_tables(op: &mut Op, consts: &mut impl FnMut(ConstIdx) -> ConstIdx, names: &mut impl FnMut(NameIdx) -> NameIdx) {
+pub fn map_tables(
+    op: &mut Op,
+    consts: &mut impl FnMut(ConstIdx) -> ConstIdx,
+    names: &mut impl FnMut(NameIdx) -> NameIdx,
+) {
     match op {
-        Op::LoadConst(c) | Op::ReturnConst(c) | Op::Call { kw_names: Some(c), .. } => *c = consts(*c),
+        Op::LoadConst(c)
+        | Op::ReturnConst(c)
+        | Op::Call {
+            kw_names: Some(c), ..
+        } => *c = consts(*c),
         Op::LoadFromDictOrGlobals(n)
         | Op::LoadGlobal(n)
         | Op::StoreGlobal(n)
@@ -274,7 +330,10 @@ pub fn map_tables(op: &mut Op, consts: &mut impl FnMut(ConstIdx) -> ConstIdx, na
 
 /// How many instructions come before the function's own: cells, free variables, `Resume`.
 pub fn prologue_len(body: &Body) -> usize {
-    let at = body.instrs.iter().position(|i| matches!(i.op, Op::Resume(_)));
+    let at = body
+        .instrs
+        .iter()
+        .position(|i| matches!(i.op, Op::Resume(_)));
     at.map_or(0, |i| i + 1)
 }
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Var};
 
-use super::r#gen::{Gen, Ident};
+use super::emitter::{Emitter, Ident};
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 
@@ -26,7 +26,7 @@ pub enum AttrStore {
     Dict,
 }
 
-impl Gen<'_, '_> {
+impl Emitter<'_, '_> {
     /// `-- obj` for a new object.
     pub(super) fn object(&mut self, id: ObjId) -> R<()> {
         let known = self.tx.known.clone();
@@ -85,7 +85,9 @@ impl Gen<'_, '_> {
 
     fn needs_fill(&self, id: ObjId) -> bool {
         let s = self.tx.obj(id);
-        let attrs = s.attr_order.iter().any(|n| !self.is_constructor_attr(s, n) && s.attrs.get(n).is_some_and(Option::is_some));
+        let attrs = s.attr_order.iter().any(|n| {
+            !self.is_constructor_attr(s, n) && s.attrs.get(n).is_some_and(Option::is_some)
+        });
         attrs
             || match &s.body {
                 Body::List(l) | Body::Deque(l, _) => !l.is_empty(),
@@ -150,7 +152,11 @@ impl Gen<'_, '_> {
     /// The builtin dict class whose methods act on the storage of a dict of this class.
     pub(super) fn dict_base(&self, class: &Obj) -> Obj {
         let known = &self.tx.known;
-        if self.is_subclass(class, &known.ordered_dict) { known.ordered_dict.clone() } else { known.dict.clone() }
+        if self.is_subclass(class, &known.ordered_dict) {
+            known.ordered_dict.clone()
+        } else {
+            known.dict.clone()
+        }
     }
 
     /// The first class in the MRO that is not made by Python code.
@@ -158,7 +164,13 @@ impl Gen<'_, '_> {
         /// `Py_TPFLAGS_HEAPTYPE`
         const HEAP: u64 = 1 << 9;
         let py = self.tx.py;
-        for c in class.bind(py).cast::<PyType>().map_err(PyErr::from)?.mro().iter() {
+        for c in class
+            .bind(py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .mro()
+            .iter()
+        {
             let flags: u64 = c.getattr("__flags__")?.extract()?;
             if flags & HEAP == 0 {
                 return Ok(c.unbind());
@@ -187,7 +199,12 @@ impl Gen<'_, '_> {
             Body::Dict(_) if class.is(&known.defaultdict) => {
                 self.asm.callee(&class);
                 let s = self.tx.obj(id);
-                let factory = s.attrs.get("default_factory").or_else(|| s.seen.get("default_factory")).cloned().flatten();
+                let factory = s
+                    .attrs
+                    .get("default_factory")
+                    .or_else(|| s.seen.get("default_factory"))
+                    .cloned()
+                    .flatten();
                 match factory {
                     Some(f) => self.value(&f)?,
                     None => self.asm.load_const(&py.None()),
@@ -202,9 +219,13 @@ impl Gen<'_, '_> {
                 self.asm.callee(&known.cell);
                 self.asm.call(0);
             }
-            Body::Plain if self.is_subclass(&class, &known.base_exception) => self.exception(id, &class)?,
+            Body::Plain if self.is_subclass(&class, &known.base_exception) => {
+                self.exception(id, &class)?
+            }
             Body::Plain | Body::List(_) | Body::Dict(_) | Body::Set(_) => {
-                let base = if matches!(body, Body::Dict(_)) && !self.is_subclass(&class, &known.defaultdict) {
+                let base = if matches!(body, Body::Dict(_))
+                    && !self.is_subclass(&class, &known.defaultdict)
+                {
                     self.dict_base(&class)
                 } else if matches!(body, Body::Dict(_)) {
                     known.defaultdict.clone()
@@ -218,7 +239,9 @@ impl Gen<'_, '_> {
                     _ => true,
                 };
                 if !fits {
-                    return Err(self.cannot(format!("an instance of {}", self.tx.class_name(&class))));
+                    return Err(
+                        self.cannot(format!("an instance of {}", self.tx.class_name(&class)))
+                    );
                 }
                 let new = base.bind(py).getattr("__new__")?.unbind();
                 self.asm.callee(&new);
@@ -280,7 +303,11 @@ impl Gen<'_, '_> {
         let state = self.tx.obj(id).clone();
         match &state.body {
             Body::List(items) | Body::Deque(items, _) if !items.is_empty() => {
-                let base = if matches!(state.body, Body::List(_)) { &known.list } else { &known.deque };
+                let base = if matches!(state.body, Body::List(_)) {
+                    &known.list
+                } else {
+                    &known.deque
+                };
                 let extend = base.bind(py).getattr("extend")?.unbind();
                 let items: Vec<Var> = items.iter().cloned().collect();
                 self.asm.callee(&extend);
@@ -299,8 +326,14 @@ impl Gen<'_, '_> {
                 self.asm.op(Op::PopTop);
             }
             Body::Dict(map) => {
-                let exact = [&known.dict, &known.ordered_dict, &known.defaultdict].iter().any(|c| c.is(&state.class));
-                let set = self.dict_base(&state.class).bind(py).getattr("__setitem__")?.unbind();
+                let exact = [&known.dict, &known.ordered_dict, &known.defaultdict]
+                    .iter()
+                    .any(|c| c.is(&state.class));
+                let set = self
+                    .dict_base(&state.class)
+                    .bind(py)
+                    .getattr("__setitem__")?
+                    .unbind();
                 for (k, v) in map.iter() {
                     if exact {
                         self.value(v)?;
@@ -331,10 +364,15 @@ impl Gen<'_, '_> {
             if self.is_constructor_attr(&state, &name) {
                 continue;
             }
-            self.set_attr(&state.class, &name, |g| g.value(&value), |g| {
-                g.asm.load_fast(local);
-                Ok(())
-            })?;
+            self.set_attr(
+                &state.class,
+                &name,
+                |g| g.value(&value),
+                |g| {
+                    g.asm.load_fast(local);
+                    Ok(())
+                },
+            )?;
         }
         Ok(())
     }
@@ -342,17 +380,30 @@ impl Gen<'_, '_> {
     /// How attributes of instances of a class are written without running the user's code.
     pub(super) fn attr_store(&self, class: &Obj, name: &str) -> AttrStore {
         let py = self.tx.py;
-        let Ok(class) = class.bind(py).cast::<PyType>() else { return AttrStore::Object };
+        let Ok(class) = class.bind(py).cast::<PyType>() else {
+            return AttrStore::Object;
+        };
         let known = &self.tx.known;
         if let Some(d) = type_lookup(class, name) {
             let ty = d.bind(py).get_type();
-            let c_level = ty.is(known.member_descriptor.bind(py)) || ty.is(known.getset_descriptor.bind(py));
-            if !c_level && (type_lookup(&ty, "__set__").is_some() || type_lookup(&ty, "__delete__").is_some()) {
+            let c_level =
+                ty.is(known.member_descriptor.bind(py)) || ty.is(known.getset_descriptor.bind(py));
+            if !c_level
+                && (type_lookup(&ty, "__set__").is_some()
+                    || type_lookup(&ty, "__delete__").is_some())
+            {
                 return AttrStore::Dict;
             }
         }
-        let generic = |slot: &str| type_lookup(class, slot).is_some_and(|s| s.bind(py).get_type().is(known.wrapper_descriptor.bind(py)));
-        if generic("__setattr__") && generic("__delattr__") { AttrStore::Plain } else { AttrStore::Object }
+        let generic = |slot: &str| {
+            type_lookup(class, slot)
+                .is_some_and(|s| s.bind(py).get_type().is(known.wrapper_descriptor.bind(py)))
+        };
+        if generic("__setattr__") && generic("__delattr__") {
+            AttrStore::Plain
+        } else {
+            AttrStore::Object
+        }
     }
 
     /// Writes an attribute; `value` and `obj` push the two.
@@ -364,7 +415,8 @@ impl Gen<'_, '_> {
         obj: impl FnOnce(&mut Self) -> R<()>,
     ) -> R<()> {
         let object = self.tx.known.object.clone();
-        let method = |g: &Self, n: &str| -> R<Obj> { Ok(object.bind(g.tx.py).getattr(n)?.unbind()) };
+        let method =
+            |g: &Self, n: &str| -> R<Obj> { Ok(object.bind(g.tx.py).getattr(n)?.unbind()) };
         match self.attr_store(class, name) {
             AttrStore::Plain => {
                 value(self)?;
@@ -396,7 +448,12 @@ impl Gen<'_, '_> {
     }
 
     /// Deletes an attribute; `obj` pushes the object.
-    pub(super) fn delete_attr(&mut self, class: &Obj, name: &str, obj: impl FnOnce(&mut Self) -> R<()>) -> R<()> {
+    pub(super) fn delete_attr(
+        &mut self,
+        class: &Obj,
+        name: &str,
+        obj: impl FnOnce(&mut Self) -> R<()>,
+    ) -> R<()> {
         let object = self.tx.known.object.clone();
         let py = self.tx.py;
         match self.attr_store(class, name) {

@@ -1,1 +1,249 @@
-//! output
+//! Residual bytecode: a finished translation becomes a code object that calls the compiled graph,
+//! rebuilds values, replays side effects, and returns or goes on in resume functions.
+//!
+//! Lives here: which values are live, how each is rebuilt, what a graph break runs, resume
+//! functions. Does not live here: bytes of instructions (`bytecode`), backends (`backends`).
+//!
+//! Invariants: nothing is changed in the translation before every value was found to be rebuildable;
+//! the residual code object has the arguments and free variables of the original; no name of the
+//! user's globals is added or taken.
+
+mod asm;
+mod breaks;
+mod containers;
+mod effects;
+mod emitter;
+mod graph;
+mod iterators;
+mod rebuild;
+mod resume;
+mod sources;
+mod text;
+
+use bytecode::op::{LocalIdx, Op};
+use bytecode::{Body, Instr};
+use pyo3::prelude::*;
+use variables::{Obj, Var};
+
+use crate::state::Frame;
+use crate::stop::{BreakReason, Stop};
+use crate::tx::Tx;
+
+use asm::{Shape, loc_of, prologue_len};
+use emitter::Emitter;
+use graph::Compiled;
+
+pub use resume::{ResumeCache, ResumeInfo};
+pub use text::listing;
+
+/// How a translation ended.
+#[derive(Debug)]
+pub enum Finish {
+    /// the root frame returns this value
+    Return(Var),
+    /// the graph breaks at the current instruction of the innermost frame
+    Break(Box<BreakReason>),
+}
+
+/// What code generation needs from its caller.
+pub trait OutputEnv {
+    /// Has the backend compile a graph module; gives the callable.
+    ///
+    /// # Errors
+    /// Whatever the backend raises.
+    fn compile_graph(&mut self, py: Python<'_>, module: Py<PyAny>, examples: Vec<Obj>, name: &str) -> PyResult<Obj>;
+    /// `__compiled_fn_N`
+    fn next_compiled_name(&mut self) -> String;
+    /// The number at the end of a resume function's name.
+    fn next_resume_index(&mut self) -> u32;
+    /// Resume functions made so far, of all translations.
+    fn resume_cache(&mut self) -> &mut ResumeCache;
+    /// What the residual code calls for a resume function without free variables.
+    ///
+    /// # Errors
+    /// Whatever making a wrapper raises.
+    fn wrap_resume(&mut self, _py: Python<'_>, function: Obj, _info: &ResumeInfo) -> PyResult<Obj> {
+        Ok(function)
+    }
+}
+
+/// The compiled form of a frame.
+#[derive(Debug)]
+pub struct Residual {
+    /// replaces the frame's code object: same arguments, same free variables
+    pub code: Obj,
+    /// the graph module that the backend got
+    pub graph: Option<Py<PyAny>>,
+    /// name and function of the compiled graph
+    pub compiled: Option<(String, Obj)>,
+    /// resume functions that the code calls, in order of their first use
+    pub resumes: Vec<ResumeInfo>,
+    /// whether the code runs Python code beyond the compiled graph, so that inner calls are to be
+    /// compiled while it runs
+    pub calls_out: bool,
+    /// constants and their names in listings
+    pub names: Vec<(Obj, String)>,
+}
+
+/// Why a translation has no residual code.
+#[derive(Debug)]
+pub enum Unfinished {
+    /// An inlined function cannot be left in the middle (its caller's `try`, a generator, an
+    /// unusual call): break at the outermost call instead, which works.
+    Outer(Box<BreakReason>),
+    /// A value cannot be rebuilt ([`Stop::Break`]): break earlier, or run the frame plainly. Any
+    /// other [`Stop`] is a defect.
+    Stop(Stop),
+    /// The backend raised.
+    Backend(PyErr),
+}
+
+impl From<Stop> for Unfinished {
+    fn from(stop: Stop) -> Unfinished {
+        Unfinished::Stop(stop)
+    }
+}
+
+impl From<PyErr> for Unfinished {
+    fn from(e: PyErr) -> Unfinished {
+        Unfinished::Stop(e.into())
+    }
+}
+
+impl Unfinished {
+    fn blocked(depth: u32, what: &str) -> Unfinished {
+        match Stop::unsupported(what) {
+            Stop::Break(reason) if depth > 0 => Unfinished::Outer(reason),
+            stop => Unfinished::Stop(stop),
+        }
+    }
+}
+
+fn nested_try(f: &Frame) -> BreakReason {
+    BreakReason {
+        reason: "Graph break in a function called inside try or with".into(),
+        explanation: format!("{} calls the function inside a block that handles exceptions, which cannot be entered in the middle.", f.code.qualname),
+        hints: vec!["Move the code that breaks the graph out of the try or with block.".into()],
+        context: "nested-try".into(),
+    }
+}
+
+fn nested_call(f: &Frame) -> BreakReason {
+    BreakReason {
+        reason: "Graph break in a function that an operation calls".into(),
+        explanation: format!("{} calls the function by an operator or a protocol, so it cannot go on behind the call.", f.code.qualname),
+        hints: vec!["Call the function by name, or move the code that breaks the graph out of it.".into()],
+        context: "nested-call".into(),
+    }
+}
+
+/// Turns a finished translation into a code object for the root frame. On [`Finish::Break`] the
+/// state is that of the checkpoint: the innermost frame stands at the breaking instruction with its
+/// operands on the stack, callers stand at their call with callee and arguments popped.
+///
+/// # Errors
+/// See [`Unfinished`]. Unless the backend failed the translation is as it was.
+pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> Result<Residual, Unfinished> {
+    let py = tx.py;
+    let root = root_frame(tx);
+    let code = root.code.clone();
+    let mut g = Emitter::new(tx, code.clone(), root.globals.dict.clone());
+    let mut resumes = Vec::new();
+    let loc = loc_of(&code, root.ip);
+    g.asm.body.set_loc(loc);
+    let breaks = matches!(finish, Finish::Break(_));
+    match finish {
+        Finish::Return(value) => {
+            g.analyse(&value);
+            g.analyse_effects();
+            let dirty = !g.tx.st.effects.dirty.is_empty() || !g.tx.st.effects.global_writes.is_empty();
+            if dirty {
+                let value = g.prepare(&value)?;
+                let steps = g.effects()?;
+                g.replay(steps)?;
+                g.asm.load(&value);
+            } else {
+                g.emit(&value)?;
+            }
+            g.asm.op(Op::ReturnValue);
+        }
+        Finish::Break(_) => g.emit_break(env, &mut resumes)?,
+    }
+    let internal = |e: bytecode::BuildError| Stop::Internal(format!("residual bytecode: {e}"));
+    let version = code.fields.version;
+    let post = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version)).finish().map_err(internal)?;
+
+    let outputs = g.outputs.clone();
+    let compiled = graph::compile(g.tx, outputs, env)?;
+
+    g.asm.body.set_loc(loc);
+    for instr in &code.body.instrs[..prologue_len(&code.body)] {
+        g.asm.body.emit_at(instr.op.clone(), instr.loc);
+    }
+    let mut names = std::mem::take(&mut g.names);
+    let mut skip = 0;
+    if let Some(c) = &compiled {
+        names.push((c.function.clone(), c.name.clone()));
+        skip = call_graph(&mut g, c, &post)?;
+    }
+    let pre = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version)).finish().map_err(internal)?;
+    let body = join(pre, post, skip);
+    let built = g.asm.build_body(py, body, &code, &Shape::of(&code))?;
+    Ok(Residual {
+        code: built.code,
+        graph: compiled.as_ref().map(|c| c.module.clone_ref(py)),
+        compiled: compiled.map(|c| (c.name, c.function)),
+        resumes,
+        calls_out: breaks,
+        names,
+    })
+}
+
+fn root_frame(tx: &Tx<'_>) -> Frame {
+    let mut frame = tx.st.frame.clone();
+    while let Some(parent) = frame.parent.clone() {
+        frame = (*parent).clone();
+    }
+    frame
+}
+
+/// Calls the compiled graph and stores its results. The last result stays on the stack where the
+/// code that follows begins with its only use: that instruction is then to be skipped.
+fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> Result<usize, Unfinished> {
+    g.asm.callee(&c.function);
+    for input in &c.inputs {
+        if input.bound {
+            g.asm.load_const(&input.obj);
+        } else {
+            g.load_source(input.source)?;
+        }
+    }
+    g.asm.call(c.inputs.len() as u32);
+    let Some((last, others)) = c.outputs.split_last() else {
+        g.asm.op(Op::PopTop);
+        return Ok(0);
+    };
+    g.asm.op(Op::UnpackSequence(c.outputs.len() as u32));
+    for l in others {
+        g.asm.store_fast(*l);
+    }
+    let loads = |l: LocalIdx| post.instrs.iter().filter(|i| i.op.local_use().is_some_and(|u| u.local == l)).count();
+    let first = matches!(post.instrs.first(), Some(Instr { op: Op::LoadFast { local, .. }, .. }) if local == last);
+    if first && loads(*last) == 1 && !post.targets()[0] {
+        return Ok(1);
+    }
+    g.asm.store_fast(*last);
+    Ok(0)
+}
+
+/// `pre`, then `post` without its first `skip` instructions.
+fn join(mut pre: Body, post: Body, skip: usize) -> Body {
+    let shift = pre.instrs.len();
+    for mut instr in post.instrs.into_iter().skip(skip) {
+        if let Some(to) = instr.op.target_mut() {
+            to.0 = (to.0 as usize + shift - skip) as u32;
+        }
+        pre.instrs.push(instr);
+    }
+    pre
+}

@@ -13,11 +13,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::{Body, FuncVar, ObjId, Origin, TensorVar, TupleVar, Var};
 
-use super::r#gen::{Gen, Ident};
+use super::emitter::{Emitter, Ident};
 use crate::code::kinds;
 use crate::stop::R;
 
-impl Gen<'_, '_> {
+impl Emitter<'_, '_> {
     /// `-- value`. Cyclic objects below it are complete afterwards.
     ///
     /// # Errors
@@ -32,7 +32,9 @@ impl Gen<'_, '_> {
 
     /// `-- value`, leaving cyclic objects to be filled later.
     pub(super) fn value(&mut self, var: &Var) -> R<()> {
-        let Some(ident) = self.ident(var) else { return self.leaf(var) };
+        let Some(ident) = self.ident(var) else {
+            return self.leaf(var);
+        };
         if let Some(local) = self.memo.get(&ident) {
             let local = *local;
             self.asm.load_fast(local);
@@ -169,7 +171,9 @@ impl Gen<'_, '_> {
             g.asm.op(Op::BuildTuple(t.items.len() as u32));
             Ok(())
         };
-        let Some(class) = &t.class else { return items(self) };
+        let Some(class) = &t.class else {
+            return items(self);
+        };
         let py = self.tx.py;
         let known = self.tx.known.clone();
         let c = class.bind(py);
@@ -203,7 +207,11 @@ impl Gen<'_, '_> {
         let root = f.globals.is(&self.globals);
         if root {
             let mut parts = 0;
-            let optional = [(&f.defaults, FuncAttr::DEFAULTS), (&f.kwdefaults, FuncAttr::KWDEFAULTS), (&f.annotations, FuncAttr::ANNOTATIONS)];
+            let optional = [
+                (&f.defaults, FuncAttr::DEFAULTS),
+                (&f.kwdefaults, FuncAttr::KWDEFAULTS),
+                (&f.annotations, FuncAttr::ANNOTATIONS),
+            ];
             for (part, bit) in optional {
                 if let Some(part) = part {
                     self.value(part)?;
@@ -240,10 +248,13 @@ impl Gen<'_, '_> {
         let attrs = self.attrs_of(f.obj);
         let late: Vec<(&str, &Var)> = match root {
             true => Vec::new(),
-            false => [("__kwdefaults__", &f.kwdefaults), ("__annotations__", &f.annotations)]
-                .into_iter()
-                .filter_map(|(n, v)| v.as_ref().map(|v| (n, v)))
-                .collect(),
+            false => [
+                ("__kwdefaults__", &f.kwdefaults),
+                ("__annotations__", &f.annotations),
+            ]
+            .into_iter()
+            .filter_map(|(n, v)| v.as_ref().map(|v| (n, v)))
+            .collect(),
         };
         if attrs.is_empty() && late.is_empty() {
             return Ok(());
@@ -290,17 +301,27 @@ impl Gen<'_, '_> {
     /// Attributes written since an object was made, in order.
     pub(super) fn attrs_of(&self, id: ObjId) -> Vec<(std::sync::Arc<str>, Option<Var>)> {
         let s = self.tx.obj(id);
-        s.attr_order.iter().filter_map(|n| s.attrs.get(n).map(|v| (n.clone(), v.clone()))).collect()
+        s.attr_order
+            .iter()
+            .filter_map(|n| s.attrs.get(n).map(|v| (n.clone(), v.clone())))
+            .collect()
     }
 
     /// Whether a class inherits from another.
     pub(super) fn is_subclass(&self, class: &variables::Obj, of: &variables::Obj) -> bool {
         let py = self.tx.py;
-        class.bind(py).cast::<PyType>().is_ok_and(|c| c.mro().iter().any(|m| m.is(of.bind(py))))
+        class
+            .bind(py)
+            .cast::<PyType>()
+            .is_ok_and(|c| c.mro().iter().any(|m| m.is(of.bind(py))))
     }
 
     /// Whether a slot of the root frame is a cell.
     pub(super) fn is_cell_slot(&self, index: usize) -> bool {
-        self.root.fields.localspluskinds.get(index).is_some_and(|k| k & (kinds::CELL | kinds::FREE) != 0)
+        self.root
+            .fields
+            .localspluskinds
+            .get(index)
+            .is_some_and(|k| k & (kinds::CELL | kinds::FREE) != 0)
     }
 }

@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use variables::Obj;
 
-use super::r#gen::Gen;
+use super::emitter::Emitter;
 use crate::code::kinds;
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 
-impl Gen<'_, '_> {
+impl Emitter<'_, '_> {
     /// The fast local of an argument, where the source is one and no cell.
     pub fn argument(&self, source: SourceId) -> Option<LocalIdx> {
         match self.tx.sources.get(source) {
@@ -56,7 +56,11 @@ impl Gen<'_, '_> {
 
     /// `-- number`
     pub fn load_int(&mut self, i: i64) -> R<()> {
-        let o = i.into_pyobject(self.tx.py).map_err(PyErr::from)?.into_any().unbind();
+        let o = i
+            .into_pyobject(self.tx.py)
+            .map_err(PyErr::from)?
+            .into_any()
+            .unbind();
         self.asm.load_const(&o);
         Ok(())
     }
@@ -129,8 +133,14 @@ impl Gen<'_, '_> {
             }
             Source::ListItem { base, index } => {
                 let known = self.tx.known.clone();
-                if self.class_of(base).is_some_and(|c| c.bind(py).cast::<PyType>().is_ok_and(|c| c.is_subclass(known.list.bind(py)).unwrap_or(false))) {
-                    self.load_item(base, &[&known.list], &known.list, |g| g.load_int(index.into()))?;
+                if self.class_of(base).is_some_and(|c| {
+                    c.bind(py)
+                        .cast::<PyType>()
+                        .is_ok_and(|c| c.is_subclass(known.list.bind(py)).unwrap_or(false))
+                }) {
+                    self.load_item(base, &[&known.list], &known.list, |g| {
+                        g.load_int(index.into())
+                    })?;
                 } else {
                     self.load_source(base)?;
                     self.load_int(index.into())?;
@@ -174,15 +184,28 @@ impl Gen<'_, '_> {
     }
 
     fn pinned(&self, pin: u32) -> R<Obj> {
-        let pin = self.tx.pins.get(pin as usize).ok_or_else(|| Stop::Internal("a pin out of range".into()))?;
-        Ok(pin.obj.clone())
+        let pinned = self.tx.pins.get(self.tx.py, pin);
+        Ok(pinned
+            .ok_or_else(|| Stop::Internal("a pin out of range".into()))?
+            .unbind())
     }
 
     /// `-- base[key]` without a subclass's own `__getitem__`.
-    fn load_item(&mut self, base: SourceId, exact: &[&Obj], class: &Obj, key: impl FnOnce(&mut Self) -> R<()>) -> R<()> {
+    fn load_item(
+        &mut self,
+        base: SourceId,
+        exact: &[&Obj],
+        class: &Obj,
+        key: impl FnOnce(&mut Self) -> R<()>,
+    ) -> R<()> {
         let py = self.tx.py;
-        let is_exact = self.class_of(base).is_some_and(|c| exact.iter().any(|e| e.is(&c)))
-            || matches!(self.tx.sources.get(base), Source::InstanceDict { .. } | Source::InstanceDictItem { .. });
+        let is_exact = self
+            .class_of(base)
+            .is_some_and(|c| exact.iter().any(|e| e.is(&c)))
+            || matches!(
+                self.tx.sources.get(base),
+                Source::InstanceDict { .. } | Source::InstanceDictItem { .. }
+            );
         if is_exact {
             self.load_source(base)?;
             key(self)?;
@@ -200,9 +223,17 @@ impl Gen<'_, '_> {
     /// Whether `LOAD_ATTR` of an instance attribute reads the instance dict and nothing else.
     fn plain_attr(&mut self, base: SourceId, name: &str) -> bool {
         let py = self.tx.py;
-        let Some(class) = self.class_of(base) else { return false };
-        let Ok(class) = class.bind(py).cast::<PyType>().cloned() else { return false };
-        let generic = type_lookup(&class, "__getattribute__").is_some_and(|g| g.bind(py).get_type().is(self.tx.known.wrapper_descriptor.bind(py)));
+        let Some(class) = self.class_of(base) else {
+            return false;
+        };
+        let Ok(class) = class.bind(py).cast::<PyType>().cloned() else {
+            return false;
+        };
+        let generic = type_lookup(&class, "__getattribute__").is_some_and(|g| {
+            g.bind(py)
+                .get_type()
+                .is(self.tx.known.wrapper_descriptor.bind(py))
+        });
         generic
             && type_lookup(&class, name).is_none_or(|d| {
                 let ty = d.bind(py).get_type();
@@ -218,7 +249,13 @@ impl Gen<'_, '_> {
             self.asm.load_attr("__dict__");
             return Ok(());
         }
-        let get = self.tx.known.object.bind(self.tx.py).getattr("__getattribute__")?.unbind();
+        let get = self
+            .tx
+            .known
+            .object
+            .bind(self.tx.py)
+            .getattr("__getattribute__")?
+            .unbind();
         self.asm.callee(&get);
         self.load_source(base)?;
         self.load_str("__dict__");
@@ -228,10 +265,22 @@ impl Gen<'_, '_> {
 
     fn plain_dict(&mut self, base: SourceId) -> bool {
         let py = self.tx.py;
-        let Some(class) = self.class_of(base) else { return false };
-        let Ok(class) = class.bind(py).cast::<PyType>().cloned() else { return false };
-        let generic = type_lookup(&class, "__getattribute__").is_some_and(|g| g.bind(py).get_type().is(self.tx.known.wrapper_descriptor.bind(py)));
-        let getset = type_lookup(&class, "__dict__").is_some_and(|d| d.bind(py).get_type().is(self.tx.known.getset_descriptor.bind(py)));
+        let Some(class) = self.class_of(base) else {
+            return false;
+        };
+        let Ok(class) = class.bind(py).cast::<PyType>().cloned() else {
+            return false;
+        };
+        let generic = type_lookup(&class, "__getattribute__").is_some_and(|g| {
+            g.bind(py)
+                .get_type()
+                .is(self.tx.known.wrapper_descriptor.bind(py))
+        });
+        let getset = type_lookup(&class, "__dict__").is_some_and(|d| {
+            d.bind(py)
+                .get_type()
+                .is(self.tx.known.getset_descriptor.bind(py))
+        });
         generic && getset
     }
 
@@ -243,8 +292,16 @@ impl Gen<'_, '_> {
             Source::Pinned { pin, .. } | Source::WeakPinned { pin, .. } => Some(self.pinned(pin)?),
             _ => None,
         };
-        let Some(class) = class else { return Err(self.cannot(format!("the attribute {name} of a class"))) };
-        for c in class.bind(py).cast::<PyType>().map_err(PyErr::from)?.mro().iter() {
+        let Some(class) = class else {
+            return Err(self.cannot(format!("the attribute {name} of a class")));
+        };
+        for c in class
+            .bind(py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .mro()
+            .iter()
+        {
             if c.getattr("__dict__")?.contains(name)? {
                 self.load_obj(&c.unbind())?;
                 self.asm.load_attr("__dict__");
@@ -268,15 +325,30 @@ impl Gen<'_, '_> {
             ConstVal::Int(i) => any(i.into_pyobject(py).map_err(PyErr::from)?.into_any()),
             ConstVal::BigInt(text) => any(py.get_type::<PyInt>().call1((&**text,))?),
             ConstVal::Float(bits) => any(PyFloat::new(py, f64::from_bits(*bits)).into_any()),
-            ConstVal::Complex(re, im) => any(PyComplex::from_doubles(py, f64::from_bits(*re), f64::from_bits(*im)).into_any()),
+            ConstVal::Complex(re, im) => {
+                any(
+                    PyComplex::from_doubles(py, f64::from_bits(*re), f64::from_bits(*im))
+                        .into_any(),
+                )
+            }
             ConstVal::Str(s) => any(PyString::intern(py, s).into_any()),
             ConstVal::Bytes(b) => any(PyBytes::new(py, b).into_any()),
             ConstVal::Tuple(items) => {
-                let items = items.iter().map(|i| self.const_obj(i)).collect::<R<Vec<_>>>()?;
+                let items = items
+                    .iter()
+                    .map(|i| self.const_obj(i))
+                    .collect::<R<Vec<_>>>()?;
                 any(PyTuple::new(py, items)?.into_any())
             }
-            ConstVal::Size(dims) => any(self.tx.known.size.bind(py).call1((PyTuple::new(py, dims.iter())?,))?),
-            ConstVal::Device { text, .. } => any(self.tx.known.device.bind(py).call1((&**text,))?),
+            ConstVal::Size(dims) => any(self
+                .tx
+                .known
+                .size
+                .bind(py)
+                .call1((PyTuple::new(py, dims.iter())?,))?),
+            ConstVal::Device { text, .. } => {
+                any(self.tx.known.device.bind(py).call1((&**text,))?)
+            }
             ConstVal::Obj(r) => self.pinned(r.pin)?,
             #[allow(unreachable_patterns)]
             other => return Err(self.cannot(format!("the dictionary key {other}"))),

@@ -27,7 +27,7 @@ pub enum Ident {
 }
 
 /// Generates the code of one residual function.
-pub struct Gen<'a, 'py> {
+pub struct Emitter<'a, 'py> {
     /// the translation
     pub tx: &'a mut Tx<'py>,
     /// the instructions behind the call of the graph
@@ -40,6 +40,8 @@ pub struct Gen<'a, 'py> {
     pub outputs: Vec<(NodeId, LocalIdx)>,
     /// locals of the user that a tensor may be kept in
     pub homes: FxHashMap<NodeId, LocalIdx>,
+    /// objects whose names listings show
+    pub names: Vec<(Obj, String)>,
     pub(super) uses: FxHashMap<Ident, u32>,
     pub(super) early: FxHashSet<ObjId>,
     pub(super) memo: FxHashMap<Ident, LocalIdx>,
@@ -51,19 +53,25 @@ pub struct Gen<'a, 'py> {
     path: Vec<Ident>,
 }
 
-impl<'a, 'py> Gen<'a, 'py> {
+impl<'a, 'py> Emitter<'a, 'py> {
     /// Starts.
-    pub fn new(tx: &'a mut Tx<'py>, root: Rc<CodeInfo>, globals: Obj) -> Gen<'a, 'py> {
+    pub fn new(tx: &'a mut Tx<'py>, root: Rc<CodeInfo>, globals: Obj) -> Emitter<'a, 'py> {
         let keep = &root.consts[..root.consts.len().min(1)];
         let asm = Asm::new(root.fields.version, keep, &[]);
-        let bound = tx.inputs.iter().filter(|i| i.bound).map(|i| (i.node, i.obj.clone())).collect();
-        Gen {
+        let bound = tx
+            .inputs
+            .iter()
+            .filter(|i| i.bound)
+            .map(|i| (i.node, i.obj.clone()))
+            .collect();
+        Emitter {
             tx,
             asm,
             root,
             globals,
             outputs: Vec::new(),
             homes: FxHashMap::default(),
+            names: Vec::new(),
             uses: FxHashMap::default(),
             early: FxHashSet::default(),
             memo: FxHashMap::default(),
@@ -110,7 +118,11 @@ impl<'a, 'py> Gen<'a, 'py> {
         let fillable = |i: &Ident| match i {
             Ident::Obj(id) => {
                 let body = &self.tx.obj(*id).body;
-                matches!(body, Body::Plain | Body::List(_) | Body::Deque(..) | Body::Dict(_) | Body::Cell(_)).then_some(*id)
+                matches!(
+                    body,
+                    Body::Plain | Body::List(_) | Body::Deque(..) | Body::Dict(_) | Body::Cell(_)
+                )
+                .then_some(*id)
             }
             Ident::Ptr(_) => None,
         };
@@ -164,8 +176,13 @@ impl<'a, 'py> Gen<'a, 'py> {
 
     fn attr_values(&self, id: ObjId) -> Vec<Var> {
         let s = self.tx.obj(id);
-        let written = s.attr_order.iter().filter_map(|n| s.attrs.get(n).cloned().flatten());
-        written.chain(s.seen.get("default_factory").cloned().flatten()).collect()
+        let written = s
+            .attr_order
+            .iter()
+            .filter_map(|n| s.attrs.get(n).cloned().flatten());
+        written
+            .chain(s.seen.get("default_factory").cloned().flatten())
+            .collect()
     }
 
     fn body_values(&self, id: ObjId) -> Vec<Var> {
@@ -219,12 +236,8 @@ impl<'a, 'py> Gen<'a, 'py> {
     }
 
     /// Whether the compiled code may hold an object only weakly.
-    pub fn is_weak(&mut self, obj: &Obj) -> bool {
-        let pins = &self.tx.pins;
-        let weak = self
-            .weak
-            .get_or_insert_with(|| pins.iter().filter(|p| p.weak).map(|p| p.obj.as_ptr() as usize).collect());
-        weak.contains(&(obj.as_ptr() as usize))
+    pub fn is_weak(&self, obj: &Obj) -> bool {
+        self.tx.pins.is_weak(obj.bind(self.tx.py))
     }
 
     // ---- values for later --------------------------------------------------------------------
@@ -256,7 +269,9 @@ impl<'a, 'py> Gen<'a, 'py> {
         match var {
             Var::Null => Some(Val::Null),
             Var::Const(o) => Some(Val::Const(o.clone())),
-            Var::Py(p) if p.source.is_none() && !self.is_weak(&p.obj) => Some(Val::Const(p.obj.clone())),
+            Var::Py(p) if p.source.is_none() && !self.is_weak(&p.obj) => {
+                Some(Val::Const(p.obj.clone()))
+            }
             Var::Tensor(t) => match &t.input {
                 None => Some(Val::Fast(self.output(t.node))),
                 Some(i) => match self.bound_input(t.node) {
@@ -271,7 +286,10 @@ impl<'a, 'py> Gen<'a, 'py> {
                 let source = self.source_of(var)?;
                 self.argument(source).map(Val::Fast)
             }
-            _ => self.ident(var).and_then(|i| self.memo.get(&i)).map(|l| Val::Fast(*l)),
+            _ => self
+                .ident(var)
+                .and_then(|i| self.memo.get(&i))
+                .map(|l| Val::Fast(*l)),
         }
     }
 

@@ -1,0 +1,446 @@
+//! Side effects as bytecode: everything that translation changed on objects that existed before.
+//!
+//! All values are made available first, then the effects are replayed in the order of first change:
+//! sources read what the objects held at the start.
+
+use std::sync::Arc;
+
+use bytecode::op::{LocalIdx, Op};
+use guards::Source;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Origin, Var};
+
+use super::asm::Val;
+use super::emitter::Emitter;
+use crate::raw::{dict_items, instance_dict};
+use crate::stop::R;
+
+/// A prepared effect.
+pub enum Step {
+    /// `class.method(obj, *args)`, result dropped
+    Call(Obj, Vec<Val>),
+    /// `obj[:] = value`
+    ReplaceAll(Val, Val),
+    /// `obj[key] = value`
+    SetItem(Val, Val, Val),
+    /// `del obj[key]`
+    DelItem(Val, Val),
+    /// `obj.name = value`, of a class
+    SetAttr(Obj, Val, Arc<str>, Val),
+    /// `del obj.name`, of a class
+    DelAttr(Obj, Val, Arc<str>),
+    /// content of a cell of the frame
+    SetDeref(LocalIdx, Val),
+    /// empties a cell of the frame
+    DelDeref(LocalIdx),
+    /// a global of the frame
+    SetGlobal(Arc<str>, Val),
+    /// deletes a global of the frame
+    DelGlobal(Arc<str>),
+}
+
+impl Emitter<'_, '_> {
+    /// Counts references below everything that effects write.
+    pub fn analyse_effects(&mut self) {
+        let mut values: Vec<Var> = Vec::new();
+        for id in self.tx.st.effects.dirty.iter() {
+            let s = self.tx.obj(*id);
+            if s.body_dirty {
+                match &s.body {
+                    Body::List(l) | Body::Deque(l, _) => values.extend(l.iter().cloned()),
+                    Body::Dict(d) => {
+                        values.extend(d.iter().flat_map(|(k, v)| [k.clone(), v.clone()]))
+                    }
+                    Body::Set(d) => values.extend(d.iter().map(|(k, _)| k.clone())),
+                    Body::Cell(v) => values.extend(v.iter().cloned()),
+                    _ => {}
+                }
+            }
+            values.extend(s.attrs.values().flatten().cloned());
+        }
+        values.extend(
+            self.tx
+                .st
+                .effects
+                .global_writes
+                .iter()
+                .filter_map(|w| w.value.clone()),
+        );
+        for v in &values {
+            self.analyse(v);
+        }
+    }
+
+    /// Makes all values that effects write available.
+    ///
+    /// # Errors
+    /// A break where a value cannot be rebuilt.
+    pub fn effects(&mut self) -> R<Vec<Step>> {
+        let mut steps = Vec::new();
+        for id in self.tx.st.effects.dirty.clone() {
+            self.object_effects(id, &mut steps)?;
+        }
+        for w in self.tx.st.effects.global_writes.clone() {
+            let own = w.dict.is(&self.globals);
+            match (own, &w.value) {
+                (true, Some(v)) => {
+                    let v = self.prepare(v)?;
+                    steps.push(Step::SetGlobal(w.name.clone(), v));
+                }
+                (true, None) if self.has_global(&w.dict, &w.name) => {
+                    steps.push(Step::DelGlobal(w.name.clone()))
+                }
+                (false, Some(v)) => {
+                    let v = self.prepare(v)?;
+                    let key = self.name_val(&w.name);
+                    steps.push(Step::SetItem(Val::Const(w.dict.clone()), key, v));
+                }
+                (false, None) if self.has_global(&w.dict, &w.name) => {
+                    let key = self.name_val(&w.name);
+                    steps.push(Step::DelItem(Val::Const(w.dict.clone()), key));
+                }
+                _ => {}
+            }
+        }
+        Ok(steps)
+    }
+
+    fn has_global(&self, dict: &Obj, name: &str) -> bool {
+        dict.bind(self.tx.py).contains(name).unwrap_or(true)
+    }
+
+    fn name_val(&self, name: &str) -> Val {
+        Val::Const(
+            pyo3::types::PyString::intern(self.tx.py, name)
+                .into_any()
+                .unbind(),
+        )
+    }
+
+    fn object_effects(&mut self, id: ObjId, steps: &mut Vec<Step>) -> R<()> {
+        let state = self.tx.obj(id).clone();
+        if let Body::Cell(content) = &state.body
+            && let Some(local) = self.frame_cell(&state)
+        {
+            steps.push(match content {
+                Some(v) => Step::SetDeref(local, self.prepare(v)?),
+                None => Step::DelDeref(local),
+            });
+            return Ok(());
+        }
+        let Origin::Source { obj: real, .. } = state.origin.clone() else {
+            return Ok(());
+        };
+        let target = self.prepare(&Var::Obj(id))?;
+        if state.body_dirty {
+            self.body_effects(&state, &real, &target, steps)?;
+        }
+        for name in &state.attr_order {
+            match state.attrs.get(name) {
+                Some(Some(v)) => {
+                    let v = self.prepare(v)?;
+                    steps.push(Step::SetAttr(
+                        state.class.clone(),
+                        target.clone(),
+                        name.clone(),
+                        v,
+                    ));
+                }
+                Some(None) if self.had_attr(&state, &real, name) => {
+                    steps.push(Step::DelAttr(
+                        state.class.clone(),
+                        target.clone(),
+                        name.clone(),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the real object has an attribute that was deleted, so that deleting it does something.
+    fn had_attr(&self, state: &ObjState, real: &Obj, name: &str) -> bool {
+        match state.seen.get(name) {
+            Some(seen) => seen.is_some(),
+            None => instance_dict(real.bind(self.tx.py))
+                .is_none_or(|d| d.contains(name).unwrap_or(true)),
+        }
+    }
+
+    /// The slot of a cell that the frame itself has.
+    fn frame_cell(&self, state: &ObjState) -> Option<LocalIdx> {
+        match &state.origin {
+            Origin::RootCell(i) => Some(LocalIdx(*i)),
+            Origin::Source { source, .. } => match self.tx.sources.get(*source) {
+                Source::Closure { index, .. } => Some(self.free_var(*index)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn body_effects(
+        &mut self,
+        state: &ObjState,
+        real: &Obj,
+        target: &Val,
+        steps: &mut Vec<Step>,
+    ) -> R<()> {
+        let py = self.tx.py;
+        let known = self.tx.known.clone();
+        let method =
+            |class: &Obj, name: &str| -> R<Obj> { Ok(class.bind(py).getattr(name)?.unbind()) };
+        match &state.body {
+            Body::List(items) | Body::Deque(items, _) => {
+                let is_list = matches!(state.body, Body::List(_));
+                let base = if is_list { &known.list } else { &known.deque };
+                let items: Vec<Var> = items.iter().cloned().collect();
+                let old: Vec<Obj> = match real.bind(py).cast::<pyo3::types::PyList>() {
+                    Ok(l) => l.iter().map(Bound::unbind).collect(),
+                    Err(_) => real
+                        .bind(py)
+                        .try_iter()?
+                        .map(|i| i.map(Bound::unbind))
+                        .collect::<PyResult<_>>()?,
+                };
+                let kept = items.len() >= old.len()
+                    && items.iter().zip(&old).all(|(v, o)| self.is_object(v, o));
+                if kept {
+                    if items.len() > old.len() {
+                        let rest = self.new_list_of(&items[old.len()..])?;
+                        steps.push(Step::Call(
+                            method(base, "extend")?,
+                            vec![target.clone(), rest],
+                        ));
+                    }
+                    return Ok(());
+                }
+                let all = self.new_list_of(&items)?;
+                if state.class.is(&known.list) {
+                    steps.push(Step::ReplaceAll(target.clone(), all));
+                } else {
+                    steps.push(Step::Call(method(base, "clear")?, vec![target.clone()]));
+                    steps.push(Step::Call(
+                        method(base, "extend")?,
+                        vec![target.clone(), all],
+                    ));
+                }
+            }
+            Body::Dict(map) => self.dict_effects(state, map, real, target, steps)?,
+            Body::Set(map) => {
+                let mut gone = Vec::new();
+                let mut old = OrderedMap::default();
+                for item in real.bind(py).try_iter()? {
+                    let item = item?.unbind();
+                    let var = self.known_var(&item)?;
+                    let key = self.tx.key(&var)?;
+                    if !map.contains(&key) {
+                        gone.push(item.clone());
+                    }
+                    old.insert(key, var.clone(), var);
+                }
+                for item in gone {
+                    steps.push(Step::Call(
+                        method(&known.set, "discard")?,
+                        vec![target.clone(), Val::Const(item)],
+                    ));
+                }
+                for (key, var, _) in map.entries() {
+                    if !old.contains(key) {
+                        let v = self.prepare(var)?;
+                        steps.push(Step::Call(
+                            method(&known.set, "add")?,
+                            vec![target.clone(), v],
+                        ));
+                    }
+                }
+            }
+            Body::Cell(content) => match content {
+                Some(v) => {
+                    let v = self.prepare(v)?;
+                    steps.push(Step::SetAttr(
+                        state.class.clone(),
+                        target.clone(),
+                        "cell_contents".into(),
+                        v,
+                    ));
+                }
+                None => steps.push(Step::DelAttr(
+                    state.class.clone(),
+                    target.clone(),
+                    "cell_contents".into(),
+                )),
+            },
+            _ => {
+                return Err(self.cannot(format!(
+                    "a change of a {}",
+                    self.tx.class_name(&state.class)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// A temporary with a new list.
+    fn new_list_of(&mut self, items: &[Var]) -> R<Val> {
+        self.list_of(items)?;
+        self.finish_deferred()?;
+        let tmp = self.asm.tmp("___tmp");
+        self.asm.store_fast(tmp);
+        Ok(Val::Fast(tmp))
+    }
+
+    fn finish_deferred(&mut self) -> R<()> {
+        while let Some(id) = self.deferred.pop() {
+            self.fill(id)?;
+        }
+        Ok(())
+    }
+
+    /// The value that stands for a real object as a dictionary key or set item.
+    fn known_var(&mut self, obj: &Obj) -> R<Var> {
+        if let Some(v) = self.tx.st.effects.known(obj.as_ptr() as usize) {
+            return Ok(v.clone());
+        }
+        self.tx.from_const(obj.bind(self.tx.py).clone())
+    }
+
+    fn dict_effects(
+        &mut self,
+        state: &ObjState,
+        map: &OrderedMap,
+        real: &Obj,
+        target: &Val,
+        steps: &mut Vec<Step>,
+    ) -> R<()> {
+        let py = self.tx.py;
+        let known = self.tx.known.clone();
+        let real = real.bind(py).cast::<PyDict>().map_err(PyErr::from)?.clone();
+        let mut old = OrderedMap::default();
+        let mut old_items = Vec::new();
+        for (k, v) in dict_items(&real) {
+            let var = self.known_var(&k)?;
+            let key = self.tx.key(&var)?;
+            old_items.push((key.clone(), k, v));
+            old.insert(key, var.clone(), var);
+        }
+        // Old keys that stay must come first and in their old order.
+        let stay: Vec<_> = old_items.iter().filter(|(k, ..)| map.contains(k)).collect();
+        let in_order = map.entries().zip(&stay).all(|((k, ..), (o, ..))| k == o);
+        let base = self.dict_base(&state.class);
+        let exact = [&known.dict, &known.ordered_dict, &known.defaultdict]
+            .iter()
+            .any(|c| c.is(&state.class));
+        let method = |name: &str| -> R<Obj> { Ok(base.bind(py).getattr(name)?.unbind()) };
+        if !in_order {
+            steps.push(Step::Call(method("clear")?, vec![target.clone()]));
+        } else {
+            for (key, k, _) in &old_items {
+                if !map.contains(key) {
+                    let k = Val::Const(k.clone());
+                    steps.push(match exact {
+                        true => Step::DelItem(target.clone(), k),
+                        false => Step::Call(method("__delitem__")?, vec![target.clone(), k]),
+                    });
+                }
+            }
+        }
+        for (i, (_, k, v)) in map.entries().enumerate() {
+            if in_order
+                && let Some((_, _, old)) = stay.get(i)
+                && self.is_object(v, old)
+            {
+                continue;
+            }
+            let (k, v) = (self.prepare(k)?, self.prepare(v)?);
+            steps.push(match exact {
+                true => Step::SetItem(target.clone(), k, v),
+                false => Step::Call(method("__setitem__")?, vec![target.clone(), k, v]),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether a value is this very object.
+    fn is_object(&self, var: &Var, obj: &Obj) -> bool {
+        match var {
+            Var::Const(o) => o.is(obj),
+            Var::Py(p) => p.obj.is(obj),
+            Var::Lazy(l) => l.obj.is(obj),
+            Var::Tensor(t) => t.input.as_ref().is_some_and(|i| i.obj.is(obj)),
+            Var::Tuple(t) => t.origin.as_ref().is_some_and(|o| o.0.is(obj)),
+            Var::Obj(id) => {
+                matches!(&self.tx.obj(*id).origin, Origin::Source { obj: o, .. } if o.is(obj))
+            }
+            _ => false,
+        }
+    }
+
+    /// Replays effects.
+    ///
+    /// # Errors
+    /// Only internal ones.
+    pub fn replay(&mut self, steps: Vec<Step>) -> R<()> {
+        for step in steps {
+            match step {
+                Step::Call(f, args) => {
+                    self.asm.callee(&f);
+                    for a in &args {
+                        self.asm.load(a);
+                    }
+                    self.asm.call(args.len() as u32);
+                    self.asm.op(Op::PopTop);
+                }
+                Step::ReplaceAll(obj, value) => {
+                    let none = self.tx.py.None();
+                    self.asm.load(&value);
+                    self.asm.load(&obj);
+                    self.asm.load_const(&none);
+                    self.asm.load_const(&none);
+                    self.asm.op(Op::StoreSlice);
+                }
+                Step::SetItem(obj, key, value) => {
+                    self.asm.load(&value);
+                    self.asm.load(&obj);
+                    self.asm.load(&key);
+                    self.asm.op(Op::StoreSubscr);
+                }
+                Step::DelItem(obj, key) => {
+                    self.asm.load(&obj);
+                    self.asm.load(&key);
+                    self.asm.op(Op::DeleteSubscr);
+                }
+                Step::SetAttr(class, obj, name, value) => {
+                    let load = |v: Val| {
+                        move |g: &mut Self| {
+                            g.asm.load(&v);
+                            Ok(())
+                        }
+                    };
+                    self.set_attr(&class, &name, load(value), load(obj))?;
+                }
+                Step::DelAttr(class, obj, name) => self.delete_attr(&class, &name, |g| {
+                    g.asm.load(&obj);
+                    Ok(())
+                })?,
+                Step::SetDeref(local, value) => {
+                    self.asm.load(&value);
+                    self.asm.op(Op::StoreDeref(local));
+                }
+                Step::DelDeref(local) => self.asm.op(Op::DeleteDeref(local)),
+                Step::SetGlobal(name, value) => {
+                    self.asm.load(&value);
+                    let n = self.asm.name_idx(&name);
+                    self.asm.op(Op::StoreGlobal(n));
+                }
+                Step::DelGlobal(name) => {
+                    let n = self.asm.name_idx(&name);
+                    self.asm.op(Op::DeleteGlobal(n));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! The graph's last steps: outputs, dead code, the order of inputs, the backend.
+
+use std::sync::Arc;
+
+use bytecode::op::LocalIdx;
+use fx_graph::{Arg, NodeId};
+use guards::Source;
+use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
+use variables::Obj;
+
+use super::{OutputEnv, Unfinished};
+use crate::stop::Stop;
+use crate::tx::{GraphInput, Tx};
+
+/// A compiled graph and how the residual code calls it.
+pub struct Compiled {
+    /// what the backend gave
+    pub function: Obj,
+    /// `__compiled_fn_N`
+    pub name: String,
+    /// the graph module that the backend got
+    pub module: Py<PyAny>,
+    /// inputs, in the order of the arguments
+    pub inputs: Vec<GraphInput>,
+    /// where the results go, in order
+    pub outputs: Vec<LocalIdx>,
+}
+
+/// Finishes the graph of a translation and has it compiled; `None` where it does nothing.
+///
+/// # Errors
+/// [`Unfinished::Backend`] with what the backend raised.
+pub fn compile(
+    tx: &mut Tx<'_>,
+    mut outputs: Vec<(NodeId, LocalIdx)>,
+    env: &mut dyn OutputEnv,
+) -> Result<Option<Compiled>, Unfinished> {
+    let py = tx.py;
+    let position: FxHashMap<NodeId, usize> =
+        tx.graph.order().enumerate().map(|(i, n)| (n, i)).collect();
+    outputs.sort_by_key(|(n, _)| position.get(n).copied().unwrap_or(usize::MAX));
+    tx.graph.output(Arg::Tuple(
+        outputs.iter().map(|(n, _)| Arg::Node(*n)).collect(),
+    ));
+    tx.graph.eliminate_dead_code();
+    if tx.graph.op_count() == 0 {
+        return Ok(None);
+    }
+    tx.graph.erase_unused_placeholders();
+    let rank: FxHashMap<NodeId, (u8, usize)> = tx
+        .inputs
+        .iter()
+        .enumerate()
+        .map(|(i, input)| match tx.sources.get(input.source) {
+            Source::Local { index, .. } => (input.node, (0, *index as usize)),
+            _ => (input.node, (1, i)),
+        })
+        .collect();
+    tx.graph
+        .sort_placeholders_by_key(|id, _| rank.get(&id).copied().unwrap_or((2, id.index())));
+    tx.graph
+        .verify()
+        .map_err(|e| Stop::Internal(format!("graph: {e}")))?;
+    let inputs = tx
+        .graph
+        .placeholders()
+        .iter()
+        .map(|id| tx.inputs.iter().find(|i| i.node == *id).cloned())
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| Stop::Internal("a placeholder without an input".into()))?;
+    let name = env.next_compiled_name();
+    let attrs: [(Arc<str>, Py<PyAny>); 0] = [];
+    let module = backends::to_torch(py, &tx.graph, &tx.objects, &attrs).map_err(Stop::from)?;
+    let examples = inputs.iter().map(|i| i.obj.clone()).collect();
+    let function = env
+        .compile_graph(py, module.clone_ref(py), examples, &name)
+        .map_err(Unfinished::Backend)?;
+    Ok(Some(Compiled {
+        function,
+        name,
+        module,
+        inputs,
+        outputs: outputs.into_iter().map(|(_, l)| l).collect(),
+    }))
+}

@@ -1,0 +1,327 @@
+//! Iterators as bytecode: rebuilt at their position, over the same objects.
+
+use bytecode::op::Op;
+use pyo3::prelude::*;
+use variables::object::DictView;
+use variables::{Body, IterBody, Obj, ObjId, Var};
+
+use super::emitter::Emitter;
+use crate::stop::R;
+
+/// The method that gives a view of a dict.
+pub(super) fn view_name(view: DictView) -> &'static str {
+    match view {
+        DictView::Keys => "keys",
+        DictView::Values => "values",
+        DictView::Items => "items",
+    }
+}
+
+/// The values that rebuilding an iterator emits.
+pub(super) fn values(body: &IterBody) -> Vec<Var> {
+    let two = |a: &Var, b: &Var| vec![a.clone(), b.clone()];
+    match body {
+        IterBody::Items(items, at) => items[(*at).min(items.len())..].to_vec(),
+        IterBody::List(l, Some(_)) | IterBody::ListReverse(l, Some(_)) => vec![Var::Obj(*l)],
+        IterBody::Dict(d, ..) => vec![Var::Obj(*d)],
+        IterBody::Enumerate(a, b)
+        | IterBody::Filter(a, b)
+        | IterBody::Count(a, b)
+        | IterBody::Call(a, b)
+        | IterBody::Starmap(a, b)
+        | IterBody::TakeWhile(a, b)
+        | IterBody::FilterFalse(a, b)
+        | IterBody::Compress(a, b)
+        | IterBody::DropWhile(a, b, _) => two(a, b),
+        IterBody::Zip(its, _) => its.clone(),
+        IterBody::Map(f, its) => std::iter::once(f).chain(its).cloned().collect(),
+        IterBody::Chain(a, b) | IterBody::Pairwise(a, b) => {
+            std::iter::once(a).chain(b).cloned().collect()
+        }
+        IterBody::Repeat(v, _) | IterBody::Sequence(v, _) | IterBody::SequenceReverse(v, _) => {
+            vec![v.clone()]
+        }
+        IterBody::Islice(v, ..) | IterBody::Batched(v, ..) => vec![v.clone()],
+        IterBody::Fixed(_, items, at) => items[(*at).min(items.len())..].to_vec(),
+        IterBody::DictReverse(_, _, keys, ..) => keys.to_vec(),
+        IterBody::Accumulate(it, f, total, initial) => [it, f]
+            .into_iter()
+            .chain(total)
+            .chain(initial)
+            .cloned()
+            .collect(),
+        IterBody::ZipLongest(its, fill) => its.iter().flatten().chain([fill]).cloned().collect(),
+        IterBody::Cycle(it, saved, _) => it.iter().chain(saved.iter()).cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// `-- iterator` of this class at its position.
+    pub(super) fn iterator(&mut self, class: &Obj, body: &IterBody) -> R<()> {
+        match body {
+            IterBody::Items(items, at) | IterBody::Fixed(_, items, at) => {
+                let rest = items[(*at).min(items.len())..].to_vec();
+                self.items_iterator(class, &rest)?;
+            }
+            IterBody::List(_, None) | IterBody::ListReverse(_, None) => {
+                self.asm.op(Op::BuildList(0));
+                self.asm.op(Op::GetIter);
+            }
+            IterBody::List(list, Some(at)) => {
+                let (known, list) = (self.tx.known.clone(), *list);
+                let list_class = self.tx.obj(list).class.clone();
+                if list_class.is(&known.list) {
+                    self.value(&Var::Obj(list))?;
+                    self.asm.op(Op::GetIter);
+                } else {
+                    let base = if matches!(self.tx.obj(list).body, Body::List(_)) {
+                        &known.list
+                    } else {
+                        &known.deque
+                    };
+                    self.call_method_of(base, "__iter__", list)?;
+                }
+                self.advance(*at)?;
+            }
+            IterBody::ListReverse(list, Some(at)) => {
+                let known = self.tx.known.clone();
+                let base = if matches!(self.tx.obj(*list).body, Body::List(_)) {
+                    &known.list
+                } else {
+                    &known.deque
+                };
+                self.call_method_of(base, "__reversed__", *list)?;
+                if matches!(self.tx.obj(*list).body, Body::List(_)) {
+                    self.set_state(*at)?;
+                } else {
+                    return Err(self.cannot("a reversed deque iterator"));
+                }
+            }
+            IterBody::Dict(dict, view, slot, _) => {
+                let at = match &self.tx.obj(*dict).body {
+                    Body::Dict(map) => map.rank(*slot as u64),
+                    _ => 0,
+                };
+                let base = self.dict_base(&self.tx.obj(*dict).class.clone());
+                self.call_method_of(&base, view_name(*view), *dict)?;
+                self.asm.op(Op::GetIter);
+                self.consume(at)?;
+            }
+            IterBody::Enumerate(it, count) => {
+                let f = self.tx.known.enumerate.clone();
+                self.call_with(&f, &[it, count])?;
+            }
+            IterBody::Zip(its, strict) => {
+                let f = self.tx.known.zip.clone();
+                self.asm.callee(&f);
+                for it in its {
+                    self.value(it)?;
+                }
+                let mut argc = its.len() as u32;
+                let mut kw_names = None;
+                if *strict {
+                    let py = self.tx.py;
+                    let yes = pyo3::types::PyBool::new(py, true)
+                        .to_owned()
+                        .into_any()
+                        .unbind();
+                    self.asm.load_const(&yes);
+                    let names = pyo3::types::PyTuple::new(py, ["strict"])?
+                        .into_any()
+                        .unbind();
+                    kw_names = Some(self.asm.const_idx(&names));
+                    argc += 1;
+                }
+                self.asm.op(Op::Call { argc, kw_names });
+            }
+            IterBody::Map(f, its) => {
+                let map = self.tx.known.map.clone();
+                let args: Vec<&Var> = std::iter::once(f).chain(its).collect();
+                self.call_with(&map, &args)?;
+            }
+            IterBody::Filter(f, it) => {
+                let filter = self.tx.known.filter.clone();
+                self.call_with(&filter, &[f, it])?;
+            }
+            IterBody::Chain(outer, current) => {
+                let chain = self.itertools("chain")?;
+                let many = chain.bind(self.tx.py).getattr("from_iterable")?.unbind();
+                match current {
+                    None => self.call_with(&many, &[outer])?,
+                    Some(c) => {
+                        self.asm.callee(&chain);
+                        self.value(c)?;
+                        self.call_with(&many, &[outer])?;
+                        self.asm.call(2);
+                    }
+                }
+            }
+            IterBody::Repeat(v, left) => {
+                let repeat = self.itertools("repeat")?;
+                self.asm.callee(&repeat);
+                self.value(v)?;
+                if let Some(n) = left {
+                    self.load_int(*n as i64)?;
+                }
+                self.asm.call(1 + u32::from(left.is_some()));
+            }
+            IterBody::Count(a, b) => self.call_tool("count", &[a, b])?,
+            IterBody::Call(f, sentinel) => {
+                let iter = self.tx.known.iter.clone();
+                self.call_with(&iter, &[f, sentinel])?;
+            }
+            IterBody::Starmap(f, it) => self.call_tool("starmap", &[f, it])?,
+            IterBody::TakeWhile(f, it) => self.call_tool("takewhile", &[f, it])?,
+            IterBody::FilterFalse(f, it) => self.call_tool("filterfalse", &[f, it])?,
+            IterBody::Compress(a, b) => self.call_tool("compress", &[a, b])?,
+            IterBody::DropWhile(f, it, false) => self.call_tool("dropwhile", &[f, it])?,
+            IterBody::DropWhile(_, it, true) => self.value(it)?,
+            IterBody::Islice(it, taken, next, stop, step) => {
+                let islice = self.itertools("islice")?;
+                self.asm.callee(&islice);
+                self.value(it)?;
+                let none = self.tx.py.None();
+                self.load_int(next.saturating_sub(*taken) as i64)?;
+                match stop {
+                    Some(s) => self.load_int(s.saturating_sub(*taken) as i64)?,
+                    None => self.asm.load_const(&none),
+                }
+                self.load_int(*step as i64)?;
+                self.asm.call(4);
+            }
+            IterBody::ZipLongest(its, fill) if its.iter().all(Option::is_some) => {
+                let f = self.itertools("zip_longest")?;
+                self.asm.callee(&f);
+                for it in its.iter().flatten() {
+                    self.value(it)?;
+                }
+                self.value(fill)?;
+                let names = pyo3::types::PyTuple::new(self.tx.py, ["fillvalue"])?
+                    .into_any()
+                    .unbind();
+                let kw_names = Some(self.asm.const_idx(&names));
+                self.asm.op(Op::Call {
+                    argc: its.len() as u32 + 1,
+                    kw_names,
+                });
+            }
+            IterBody::Pairwise(it, None) => self.call_tool("pairwise", &[it])?,
+            IterBody::Pairwise(it, Some(previous)) => {
+                let (pairwise, chain) = (self.itertools("pairwise")?, self.itertools("chain")?);
+                self.asm.callee(&pairwise);
+                self.asm.callee(&chain);
+                self.value(previous)?;
+                self.asm.op(Op::BuildTuple(1));
+                self.value(it)?;
+                self.asm.call(2);
+                self.asm.call(1);
+            }
+            _ => return Err(self.cannot(format!("a {} iterator", self.tx.class_name(class)))),
+        }
+        Ok(())
+    }
+
+    fn itertools(&self, name: &str) -> R<Obj> {
+        Ok(self.tx.py.import("itertools")?.getattr(name)?.unbind())
+    }
+
+    fn call_tool(&mut self, name: &str, args: &[&Var]) -> R<()> {
+        let f = self.itertools(name)?;
+        self.call_with(&f, args)
+    }
+
+    fn call_with(&mut self, f: &Obj, args: &[&Var]) -> R<()> {
+        self.asm.callee(f);
+        for a in args {
+            self.value(a)?;
+        }
+        self.asm.call(args.len() as u32);
+        Ok(())
+    }
+
+    /// `-- class.name(obj)`
+    fn call_method_of(&mut self, class: &Obj, name: &str, obj: ObjId) -> R<()> {
+        let f = class.bind(self.tx.py).getattr(name)?.unbind();
+        self.asm.callee(&f);
+        self.value(&Var::Obj(obj))?;
+        self.asm.call(1);
+        Ok(())
+    }
+
+    /// `iterator -- iterator`, at index `at` of its list or deque.
+    fn advance(&mut self, at: usize) -> R<()> {
+        if at == 0 { Ok(()) } else { self.set_state(at) }
+    }
+
+    /// `iterator -- iterator`, by `__setstate__`.
+    fn set_state(&mut self, at: usize) -> R<()> {
+        let tmp = self.asm.tmp("___tmp");
+        self.asm.store_fast(tmp);
+        self.asm.load_fast(tmp);
+        self.asm.load_attr("__setstate__");
+        self.asm.body.make_callable();
+        self.load_int(at as i64)?;
+        self.asm.call(1);
+        self.asm.op(Op::PopTop);
+        self.asm.load_fast(tmp);
+        Ok(())
+    }
+
+    /// `iterator -- iterator`, `n` items later, run in C.
+    fn consume(&mut self, n: usize) -> R<()> {
+        if n == 0 {
+            return Ok(());
+        }
+        let tmp = self.asm.tmp("___tmp");
+        let (deque, islice) = (self.tx.known.deque.clone(), self.itertools("islice")?);
+        self.asm.store_fast(tmp);
+        self.asm.callee(&deque);
+        self.asm.callee(&islice);
+        self.asm.load_fast(tmp);
+        self.load_int(n as i64)?;
+        self.asm.call(2);
+        self.load_int(0)?;
+        self.asm.call(2);
+        self.asm.op(Op::PopTop);
+        self.asm.load_fast(tmp);
+        Ok(())
+    }
+
+    /// An iterator over fixed items: over a range where the class says so, else over a tuple.
+    fn items_iterator(&mut self, class: &Obj, items: &[Var]) -> R<()> {
+        let py = self.tx.py;
+        if self.tx.class_name(class) == "range_iterator" {
+            let ints: Option<Vec<i64>> = items
+                .iter()
+                .map(|v| match v {
+                    Var::Const(o) => o.bind(py).extract().ok(),
+                    _ => None,
+                })
+                .collect();
+            if let Some(ints) = ints {
+                let step = if ints.len() > 1 { ints[1] - ints[0] } else { 1 };
+                let (start, stop) = match ints.as_slice() {
+                    [] => (0, 0),
+                    [first, ..] => (*first, first + step * ints.len() as i64),
+                };
+                let range = self
+                    .tx
+                    .known
+                    .range
+                    .bind(py)
+                    .call1((start, stop, step))?
+                    .unbind();
+                self.asm.load_const(&range);
+                self.asm.op(Op::GetIter);
+                return Ok(());
+            }
+        }
+        for i in items {
+            self.value(i)?;
+        }
+        self.asm.op(Op::BuildTuple(items.len() as u32));
+        self.asm.op(Op::GetIter);
+        Ok(())
+    }
+}

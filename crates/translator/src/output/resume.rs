@@ -1,0 +1,358 @@
+//! Resume functions: the rest of a function as a function of its own.
+//!
+//! A resume function has the live locals and the operand stack for arguments, all cells for free
+//! variables, and a full copy of the original body that is entered in the middle.
+//!
+//! Invariant: copies are made of the user's code, never of a resume function's: a loop that breaks
+//! does not make resume functions of resume functions.
+
+use std::rc::Rc;
+
+use bytecode::LiveLocals;
+use bytecode::op::{Label, LocalIdx, Op};
+use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
+use variables::Obj;
+
+use super::asm::{Asm, Shape, loc_of, map_local, prologue_len};
+use crate::code::{CodeCache, CodeInfo, flags, kinds};
+use crate::stop::{R, Stop};
+
+/// Names that see all locals of the frame that calls them.
+const INTROSPECTION: [&str; 7] = [
+    "locals",
+    "vars",
+    "dir",
+    "eval",
+    "exec",
+    "_getframe",
+    "currentframe",
+];
+
+/// Prefix of the argument that holds the operand stack's `n`th value.
+const STACK: &str = "___stack";
+/// The first argument of a method, for `super()` without arguments, where it is a cell.
+const FIRST: &str = "___first";
+
+/// One resume function, for logs and for the cache of compiled code.
+#[derive(Clone, Debug)]
+pub struct ResumeInfo {
+    /// `__resume_at_<offset>_<n>`
+    pub name: String,
+    /// its code object
+    pub code: Obj,
+    /// the user's code object that it is a part of
+    pub original: Obj,
+    /// byte offset in the user's code at which it goes on
+    pub offset: u32,
+    /// runs the instruction that breaks itself, so it is never captured; what it calls is
+    pub plain: bool,
+    /// goes on inside a loop
+    pub in_loop: bool,
+}
+
+/// Where a resume function comes from.
+#[derive(Clone)]
+pub(super) struct Source {
+    /// the user's code
+    pub code: Rc<CodeInfo>,
+    /// how many instructions come before the copy of the user's
+    pub shift: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    code: usize,
+    target: u32,
+    plain: bool,
+    nulls: Vec<bool>,
+    locals: Vec<u32>,
+    first: bool,
+}
+
+/// A resume function's code, and which values it takes.
+pub(super) struct Resume {
+    pub info: ResumeInfo,
+    /// names of free variables, in order
+    pub free: Vec<String>,
+    /// functions without free variables, by the address of their globals
+    functions: FxHashMap<usize, (Obj, Obj)>,
+}
+
+/// All resume functions made so far: the same break point uses the same one again.
+#[derive(Default)]
+pub struct ResumeCache {
+    made: FxHashMap<Key, Resume>,
+    sources: FxHashMap<usize, Source>,
+    live: FxHashMap<usize, Rc<LiveLocals>>,
+}
+
+/// Which values a resume function takes: the plan from which it is found or made.
+pub(super) struct Plan {
+    pub source: Source,
+    /// index of the instruction in the user's code
+    pub target: u32,
+    pub plain: bool,
+    /// which stack slots are `NULL`
+    pub nulls: Vec<bool>,
+    /// locals to be passed, by index in the user's code
+    pub locals: Vec<u32>,
+    /// whether the first argument is passed as [`FIRST`]
+    pub first: bool,
+}
+
+impl ResumeCache {
+    /// Which of the user's code a code object runs, where it is a resume function.
+    pub fn original(&self, code: &Obj) -> Option<(Rc<CodeInfo>, usize)> {
+        self.sources
+            .get(&(code.as_ptr() as usize))
+            .map(|s| (s.code.clone(), s.shift))
+    }
+
+    pub(super) fn source(&self, code: &Rc<CodeInfo>) -> Source {
+        self.original(&code.obj).map_or_else(
+            || Source {
+                code: code.clone(),
+                shift: 0,
+            },
+            |(code, shift)| Source { code, shift },
+        )
+    }
+
+    fn live(&mut self, code: &CodeInfo) -> R<Rc<LiveLocals>> {
+        let addr = code.obj.as_ptr() as usize;
+        if let Some(l) = self.live.get(&addr) {
+            return Ok(l.clone());
+        }
+        let live = bytecode::live_locals(&code.body)
+            .map_err(|e| Stop::Internal(format!("live locals of {}: {e}", code.qualname)))?;
+        let live = Rc::new(live);
+        self.live.insert(addr, live.clone());
+        Ok(live)
+    }
+
+    /// What a resume function takes. `bound` says whether a local of the user's code has a value.
+    pub(super) fn plan(
+        &mut self,
+        source: Source,
+        target: usize,
+        plain: bool,
+        nulls: Vec<bool>,
+        bound: impl Fn(&str) -> bool,
+    ) -> R<Plan> {
+        let code = source.code.clone();
+        if code.has(flags::GENERATOR)
+            || code.has(flags::COROUTINE)
+            || code.has(flags::ASYNC_GENERATOR)
+        {
+            return Err(Stop::unsupported(format!(
+                "a graph break inside the generator {}",
+                code.qualname
+            )));
+        }
+        let live = self.live(&code)?;
+        let all = code.names.iter().any(|n| INTROSPECTION.contains(&&**n));
+        let kind = |i: usize| code.fields.localspluskinds[i];
+        let has_super = code
+            .local_names
+            .iter()
+            .enumerate()
+            .any(|(i, n)| &**n == "__class__" && kind(i) & kinds::FREE != 0);
+        let needs_first = has_super && code.fields.argcount > 0;
+        let first_is_cell = needs_first && kind(0) & kinds::CELL != 0;
+        let mut locals = Vec::new();
+        for i in 0..code.local_names.len() {
+            if kind(i) & (kinds::CELL | kinds::FREE) != 0 || !bound(&code.local_names[i]) {
+                continue;
+            }
+            if all || live.contains(target as u32, LocalIdx(i as u32)) || (i == 0 && needs_first) {
+                locals.push(i as u32);
+            }
+        }
+        Ok(Plan {
+            source,
+            target: target as u32,
+            plain,
+            nulls,
+            locals,
+            first: first_is_cell,
+        })
+    }
+
+    fn key(plan: &Plan) -> Key {
+        Key {
+            code: plan.source.code.obj.as_ptr() as usize,
+            target: plan.target,
+            plain: plan.plain,
+            nulls: plan.nulls.clone(),
+            locals: plan.locals.clone(),
+            first: plan.first,
+        }
+    }
+
+    /// Whether [`ResumeCache::get`] would find one.
+    pub(super) fn has(&self, plan: &Plan) -> bool {
+        self.made.contains_key(&Self::key(plan))
+    }
+
+    /// The resume function of a plan, made before.
+    pub(super) fn get(&mut self, plan: &Plan) -> R<&mut Resume> {
+        self.made
+            .get_mut(&Self::key(plan))
+            .ok_or_else(|| Stop::Internal("a resume function got lost".into()))
+    }
+
+    /// Makes the resume function of a plan.
+    pub(super) fn make(
+        &mut self,
+        py: Python<'_>,
+        codes: &mut CodeCache,
+        plan: &Plan,
+        index: u32,
+    ) -> R<()> {
+        let resume = self.build(py, codes, plan, index)?;
+        self.made.insert(Self::key(plan), resume);
+        Ok(())
+    }
+
+    fn build(
+        &mut self,
+        py: Python<'_>,
+        codes: &mut CodeCache,
+        plan: &Plan,
+        index: u32,
+    ) -> R<Resume> {
+        let code = &plan.source.code;
+        let fields = &code.fields;
+        let is_cell = |i: usize| fields.localspluskinds[i] & (kinds::CELL | kinds::FREE) != 0;
+        let n = fields.localsplusnames.len();
+        let by_kind = |bit: u8| (0..n).filter(move |&i| fields.localspluskinds[i] & bit != 0);
+        let free: Vec<String> = by_kind(kinds::CELL)
+            .chain(by_kind(kinds::FREE))
+            .map(|i| fields.localsplusnames[i].clone())
+            .collect();
+
+        // Arguments, then the other locals. `super()` looks at the first local.
+        let mut varnames: Vec<String> = Vec::new();
+        let leading = plan.locals.first() == Some(&0) && fields.argcount > 0;
+        if plan.first {
+            varnames.push(FIRST.into());
+        } else if leading {
+            varnames.push(fields.localsplusnames[0].clone());
+        }
+        for (i, null) in plan.nulls.iter().enumerate() {
+            if !null {
+                varnames.push(format!("{STACK}{i}"));
+            }
+        }
+        for &l in plan.locals.iter().skip(usize::from(leading)) {
+            varnames.push(fields.localsplusnames[l as usize].clone());
+        }
+        let args = varnames.len() as u32;
+        for i in 0..n {
+            if !is_cell(i) && !plan.locals.contains(&(i as u32)) {
+                varnames.push(fields.localsplusnames[i].clone());
+            }
+        }
+        let place = |i: u32| -> u32 {
+            let (i, name) = (i as usize, &fields.localsplusnames[i as usize]);
+            let (list, base) = if is_cell(i) {
+                (&free, varnames.len())
+            } else {
+                (&varnames, 0)
+            };
+            (base + list.iter().position(|v| v == name).unwrap_or(0)) as u32
+        };
+
+        let mut body = code.body.clone();
+        let prologue = prologue_len(&body);
+        for (at, instr) in body.instrs.iter_mut().enumerate() {
+            if at < prologue && matches!(instr.op, Op::MakeCell(_) | Op::CopyFreeVars(_)) {
+                instr.op = Op::Nop;
+                instr.enc = bytecode::Enc::Synthetic;
+            }
+            map_local(&mut instr.op, place);
+        }
+        let mut asm = Asm::new(fields.version, &code.consts, &fields.names);
+        asm.body.set_loc(loc_of(code, plan.target as usize));
+        if !free.is_empty() {
+            asm.op(Op::CopyFreeVars(free.len() as u32));
+        }
+        asm.op(Op::Resume(0));
+        for (i, null) in plan.nulls.iter().enumerate() {
+            if *null {
+                asm.op(Op::PushNull);
+            } else {
+                let name = format!("{STACK}{i}");
+                let at = varnames.iter().position(|v| *v == name).unwrap_or(0);
+                asm.load_fast(LocalIdx(at as u32));
+            }
+        }
+        let import = asm.body.import(&body);
+        asm.body.jump(import.label(Label(plan.target)));
+        let shift = asm.body.len() as usize;
+        asm.body.copy(&import, &body, 0..body.instrs.len() as u32);
+
+        let shape = Shape {
+            varnames,
+            cellvars: Vec::new(),
+            freevars: free.clone(),
+            args: Some(args),
+        };
+        let built = asm.build(py, code, &shape)?;
+        let info = codes.get(built.code.bind(py))?;
+        if info.body.instrs.len() != built.body.instrs.len() {
+            return Err(Stop::Internal(format!(
+                "a resume function of {} does not decode to what it was made of",
+                code.qualname
+            )));
+        }
+        self.sources.insert(
+            built.code.as_ptr() as usize,
+            Source {
+                code: code.clone(),
+                shift,
+            },
+        );
+        let offset = code
+            .body
+            .instrs
+            .get(plan.target as usize)
+            .map_or(0, |i| i.offset);
+        let info = ResumeInfo {
+            name: format!("__resume_at_{offset}_{index}"),
+            code: built.code,
+            original: code.obj.clone(),
+            offset,
+            plain: plan.plain,
+            in_loop: in_loop(code, plan.target as usize),
+        };
+        Ok(Resume {
+            info,
+            free,
+            functions: FxHashMap::default(),
+        })
+    }
+}
+
+impl Resume {
+    /// The function in these globals, for code without free variables.
+    pub fn function(&mut self, py: Python<'_>, function_type: &Obj, globals: &Obj) -> R<Obj> {
+        let addr = globals.as_ptr() as usize;
+        if let Some((f, _)) = self.functions.get(&addr) {
+            return Ok(f.clone());
+        }
+        let f = function_type.call1(py, (&self.info.code, globals))?;
+        self.functions.insert(addr, (f.clone(), globals.clone()));
+        Ok(f)
+    }
+}
+
+/// Whether a backward jump leads from behind an instruction to it or before it.
+fn in_loop(code: &CodeInfo, at: usize) -> bool {
+    code.body
+        .instrs
+        .iter()
+        .skip(at)
+        .any(|i| i.op.target().is_some_and(|to| to.0 as usize <= at))
+}
