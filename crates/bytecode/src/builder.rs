@@ -3,6 +3,10 @@
 //!
 //! A [`Label`] that a builder hands out is symbolic. It may be used in the jumps emitted to that
 //! builder only, before or after it is bound; [`BodyBuilder::finish`] turns labels into indices.
+//!
+//! Code that is put in front of a copied body has to stand behind the body's entry
+//! ([`BodyBuilder::copy_entry`]) and to jump behind it in the full copy: see
+//! [`crate::VerifyError::LateFreeVars`] and [`crate::VerifyError::LateGenerator`].
 
 use std::ops::Range;
 
@@ -211,6 +215,19 @@ impl BodyBuilder {
     /// # Panics
     /// If the range is beyond the body or the import is of another body.
     pub fn copy(&mut self, import: &Import, body: &Body, range: Range<u32>) {
+        self.copy_range(import, body, range, true);
+    }
+
+    /// Copies the instructions that set up a frame, the first [`Body::entry_len`], without binding
+    /// labels: jumps and handlers lead to the copy that is made with the same import. Returns the
+    /// label behind them in that copy, where the body goes on.
+    pub fn copy_entry(&mut self, import: &Import, body: &Body) -> Label {
+        let len = body.entry_len();
+        self.copy_range(import, body, 0..len, false);
+        import.label(Label(len))
+    }
+
+    fn copy_range(&mut self, import: &Import, body: &Body, range: Range<u32>, bind: bool) {
         assert_eq!(
             import.len as usize,
             body.instrs.len(),
@@ -227,7 +244,9 @@ impl BodyBuilder {
         }
         let first = self.instrs.len() as u32;
         for index in range.clone() {
-            self.bind(at(index));
+            if bind {
+                self.bind(at(index));
+            }
             let mut instr = body.instrs[index as usize].clone();
             if let Some(to) = instr.op.target_mut() {
                 *to = at(to.0);
@@ -235,7 +254,9 @@ impl BodyBuilder {
             self.instrs.push(instr);
         }
         if range.end == import.len {
-            self.bind(at(range.end));
+            if bind {
+                self.bind(at(range.end));
+            }
         } else if let Some(last) = range.end.checked_sub(1).filter(|last| *last >= range.start) {
             // What was joined with an instruction that is not copied stands alone.
             let instr = &mut self.instrs[(first + last - range.start) as usize];

@@ -22,17 +22,10 @@ enum Mode {
 
 fn moved(body: &Body) -> Result<Body, bytecode::BuildError> {
     let mut builder = BodyBuilder::new(body.version);
-    builder.set_loc(
-        body.instrs
-            .first()
-            .map(|instr| instr.loc)
-            .unwrap_or_default(),
-    );
-    let entry = body.entry_len();
-    let (front, live) = (builder.import(body), builder.import(body));
-    builder.copy(&front, body, 0..entry);
+    let live = builder.import(body);
+    let entered = builder.copy_entry(&live, body);
     builder.emit(op::Op::Nop);
-    builder.jump(live.label(op::Label(entry)));
+    builder.jump(entered);
     builder.copy_all(body);
     builder.copy(&live, body, 0..body.instrs.len() as u32);
     builder.finish()

@@ -94,7 +94,7 @@ def main():
     for test, text in ours.items():
         print(f"--- {test}\n{text}")
     sys.stdout.flush()
-    os._exit(1 if ours or ran == 0 else 0)
+    os._exit(1 if ours or ran == 0 or rewrite.count < 1000 else 0)
 
 
 main()
