@@ -1,0 +1,306 @@
+"""The public interface: compile in every form, disable, explain, backends, reset."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import importlib.metadata
+import inspect
+import weakref
+
+import harness
+import pytest
+import torch
+
+ferrodyn = pytest.importorskip("ferrodyn") if not harness.REFERENCE else None
+pytestmark = pytest.mark.own
+
+
+def add(x, y=1):
+    """Adds."""
+    return x + y
+
+
+def test_names_and_version():
+    for name in ferrodyn.__all__:
+        assert hasattr(ferrodyn, name), name
+    assert ferrodyn.__version__ == importlib.metadata.version("ferrodyn")
+
+
+def test_signature_of_compile():
+    parameters = inspect.signature(ferrodyn.compile).parameters
+    defaults = {name: p.default for name, p in parameters.items()}
+    assert defaults == {
+        "model": None, "fullgraph": False, "dynamic": None, "backend": "inductor",
+        "mode": None, "options": None, "disable": False,
+    }  # fmt: skip
+    assert all(p.kind is p.KEYWORD_ONLY for n, p in parameters.items() if n != "model")
+
+
+def test_as_call_and_as_decorator_with_and_without_arguments():
+    recorder = harness.Recorder()
+
+    @ferrodyn.compile(backend=recorder, fullgraph=True)
+    def one(x):
+        return x + 1
+
+    two = ferrodyn.compile(lambda x: x + 2, backend=recorder)
+    three = ferrodyn.optimize(recorder)(lambda x: x + 3)
+    four = ferrodyn.optimize_assert(recorder)(lambda x: x + 4)
+    five = functools.partial(ferrodyn.compile, backend=recorder)(lambda x: x + 5)
+    for n, f in enumerate((one, two, three, four, five), 1):
+        assert torch.equal(f(torch.zeros(2)), torch.full((2,), float(n)))
+    assert len(recorder.graphs) == 5
+
+
+def test_entry_keeps_what_functions_have():
+    compiled = ferrodyn.compile(add, backend="eager")
+    assert compiled.__name__ == "add" and compiled.__doc__ == "Adds."
+    assert compiled.__wrapped__ is add and compiled.__module__ == add.__module__
+    assert inspect.signature(compiled) == inspect.signature(add)
+    compiled.note = 5
+    assert compiled.note == 5
+    assert weakref.ref(compiled)() is compiled
+
+
+def test_methods_static_and_class_methods():
+    recorder = harness.Recorder()
+    compile = ferrodyn.compile(backend=recorder)
+
+    class A:
+        k = 2
+
+        @compile
+        def method(self, x):
+            return x * self.k
+
+        @staticmethod
+        @compile
+        def static(x):
+            return x + 1
+
+        @classmethod
+        @compile
+        def of_class(cls, x):
+            return x + cls.k
+
+        @compile
+        @staticmethod
+        def static_inside(x):
+            return x + 3
+
+    a, x = A(), torch.ones(2)
+    assert torch.equal(a.method(x), x * 2)
+    assert torch.equal(A.static(x), x + 1) and torch.equal(a.static(x), x + 1)
+    assert torch.equal(A.of_class(x), x + 2) and torch.equal(a.static_inside(x), x + 3)
+    assert len(recorder.graphs) >= 4
+
+
+def test_a_class_is_compiled_through_its_call():
+    recorder = harness.Recorder()
+
+    @ferrodyn.compile(backend=recorder)
+    class Scale(torch.nn.Module):
+        def forward(self, x):
+            return x * 3
+
+    assert isinstance(Scale, type)
+    assert torch.equal(Scale()(torch.ones(2)), torch.full((2,), 3.0))
+    assert len(recorder.graphs) == 1
+
+
+def test_disable_argument_returns_the_function_itself():
+    assert ferrodyn.compile(add, disable=True) is add
+    assert ferrodyn.compile(disable=True)(add) is add
+    assert ferrodyn.optimize("eager", disable=True)(add) is add
+
+
+def test_disable_keeps_a_function_out_of_the_graph():
+    recorder = harness.Recorder()
+    compiling = []
+
+    @ferrodyn.disable
+    def out(x):
+        compiling.append(ferrodyn.is_compiling())
+        return x * 2
+
+    @ferrodyn.disable(reason="it is slow")
+    def reasoned(x):
+        return x - 1
+
+    def f(x):
+        y = x + 1
+        y = out(y)
+        y = reasoned(y + 1)
+        return y + 3
+
+    x = torch.ones(2)
+    with harness.captured_logs("graph_breaks") as records:
+        assert torch.equal(ferrodyn.compile(f, backend=recorder)(x), f(x))
+    assert [
+        len(ops)
+        for ops in ([n for n in g.graph.nodes if n.op.startswith("call")] for g in recorder.graphs)
+    ] == [1, 1, 1]
+    assert compiling == [False, False]
+    assert any("it is slow" in text for _, text in records)
+
+
+def test_graph_break_and_is_compiling():
+    recorder = harness.Recorder()
+
+    def f(x):
+        y = x + (1 if ferrodyn.is_compiling() else 2)
+        ferrodyn.graph_break("here")
+        return y * 2
+
+    assert ferrodyn.is_compiling() is False
+    ferrodyn.graph_break()
+    with harness.captured_logs("graph_breaks") as records:
+        assert torch.equal(
+            ferrodyn.compile(f, backend=recorder)(torch.ones(1)), torch.tensor([4.0])
+        )
+    assert len(recorder.graphs) == 2
+    assert any("here" in text for _, text in records)
+    with pytest.raises(ferrodyn.exc.Unsupported):
+        ferrodyn.compile(f, backend="eager", fullgraph=True)(torch.ones(1))
+
+
+def test_torch_markers_are_honoured():
+    def f(x):
+        return x + (1 if torch.compiler.is_compiling() else 2)
+
+    assert ferrodyn.compile(f, backend="eager")(torch.zeros(1)).item() == 1
+    assert f(torch.zeros(1)).item() == 2
+
+
+def test_reset_forgets():
+    recorder = harness.Recorder()
+    compiled = ferrodyn.compile(add, backend=recorder)
+    compiled(torch.ones(2))
+    compiled(torch.ones(2))
+    assert len(recorder.graphs) == 1
+    ferrodyn.reset()
+    compiled(torch.ones(2))
+    assert len(recorder.graphs) == 2
+
+
+def test_two_backends_do_not_share_code():
+    one, two = harness.Recorder(), harness.Recorder()
+    first, second = ferrodyn.compile(add, backend=one), ferrodyn.compile(add, backend=two)
+    for _ in range(3):
+        first(torch.ones(2))
+        second(torch.ones(2))
+    assert (len(one.graphs), len(two.graphs)) == (1, 1)
+
+
+def test_backends_by_name():
+    names = ferrodyn.list_backends()
+    assert names == sorted(names) and "inductor" in names
+    assert "eager" not in names and "eager" in ferrodyn.list_backends(())
+    assert "aot_eager" in ferrodyn.list_backends(exclude_tags=())
+    for name in ("eager", "aot_eager"):
+        assert torch.equal(ferrodyn.compile(add, backend=name)(torch.ones(2)), torch.ones(2) + 1)
+
+
+def test_register_backend():
+    calls = []
+
+    @ferrodyn.register_backend(name="test_api_one", tags=("experimental",))
+    def backend(gm, inputs):
+        calls.append(len(inputs))
+        return gm.forward
+
+    assert "test_api_one" not in ferrodyn.list_backends()
+    assert "test_api_one" in ferrodyn.list_backends(exclude_tags=())
+    ferrodyn.compile(lambda x: x + 1, backend="test_api_one")(torch.ones(2))
+    assert calls == [1]
+    with pytest.raises(ferrodyn.exc.InvalidBackend):
+        ferrodyn.register_backend(lambda gm, inputs: gm, name="test_api_one")
+    with pytest.raises(ferrodyn.exc.InvalidBackend):
+        ferrodyn.register_backend(5, name="test_api_two")
+
+
+def test_backend_gets_a_graph_module_and_real_inputs():
+    got = []
+
+    def backend(gm, inputs):
+        got.append((gm, inputs))
+        return gm.forward
+
+    x = torch.randn(3)
+    ferrodyn.compile(add, backend=backend)(x)
+    ((gm, inputs),) = got
+    assert isinstance(gm, torch.fx.GraphModule)
+    assert isinstance(inputs, (list, tuple)) and len(inputs) == 1
+    assert isinstance(inputs[0], torch.Tensor) and inputs[0].shape == (3,)
+    (result,) = gm(x)
+    assert torch.equal(result, x + 1)
+    assert "def forward" in gm.code and "+ 1" in gm.code.replace("operator.add", "+ 1")
+
+
+def test_backend_may_return_any_callable():
+    class Runner:
+        def __call__(self, x):
+            return (x * 100,)
+
+    compiled = ferrodyn.compile(add, backend=lambda gm, inputs: Runner())
+    assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 100.0))
+    assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 100.0))
+
+
+def test_explain():
+    def f(x):
+        y = x + 1
+        print("break")
+        return (y * 2).sum()
+
+    out = ferrodyn.explain(f)(torch.ones(3))
+    assert out.graph_count == len(out.graphs) == 2 and out.graph_break_count == 1
+    assert out.op_count == 3 and [len(ops) for ops in out.ops_per_graph] == [1, 2]
+    assert len(out.break_reasons) == 1
+    assert any(
+        "print" in line for line in [out.break_reasons[0].reason, *out.break_reasons[0].user_stack]
+    )
+    assert out.out_guards and out.compile_times and out.instruction_counts
+    text = str(out)
+    for part in ("Graph Count: 2", "Graph Break Count: 1", "Op Count: 3", "Break Reason 1:"):
+        assert part in text
+    # It also takes what is compiled already, and leaves that as it is.
+    recorder = harness.Recorder()
+    compiled = ferrodyn.compile(f, backend=recorder)
+    compiled(torch.ones(3))
+    assert ferrodyn.explain(compiled)(torch.ones(3)).graph_count == 2
+    compiled(torch.ones(3))
+    assert len(recorder.graphs) == 2
+
+
+def test_collected_with_its_function():
+    def make():
+        def f(x):
+            return x + 1
+
+        return f
+
+    f = make()
+    compiled = ferrodyn.compile(f, backend="eager")
+    compiled(torch.ones(2))
+    dead = weakref.ref(f)
+    del f, compiled
+    gc.collect()
+    assert dead() is None
+
+
+def test_compiled_function_calls_another():
+    one, two = harness.Recorder(), harness.Recorder()
+
+    @ferrodyn.compile(backend=one)
+    def inner(x):
+        return x * 2
+
+    @ferrodyn.compile(backend=two)
+    def outer(x):
+        return inner(x) + 1
+
+    for _ in range(2):
+        assert torch.equal(outer(torch.ones(2)), torch.full((2,), 3.0))
+    assert len(two.graphs) == 1 and not one.graphs

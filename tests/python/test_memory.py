@@ -1,0 +1,229 @@
+"""No crash, leak or growth: references, blocks, collection at every allocation, debug malloc."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+
+import harness
+import pytest
+import torch
+
+if not harness.REFERENCE:
+    import ferrodyn
+pytestmark = pytest.mark.own
+
+PROGRAM = """
+import gc, io, sys
+import torch, ferrodyn
+
+BUFFER = io.BytesIO()
+
+class State:
+    def __init__(self):
+        self.n = 0
+
+def toy_example(a, b):
+    x = a / (torch.abs(a) + 1)
+    if b.sum() < 0:
+        b = b * -1
+    return x * b
+
+def effects(state, items, x):
+    state.n += 1
+    items.append(x + state.n)
+    torch.save(x, BUFFER)
+    items.append({"k": [x * 2]})
+    return items
+
+def raises(x, n):
+    y = x + 1
+    try:
+        if n:
+            raise ValueError("n")
+    finally:
+        y = y * 2
+    return y
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(3, 3) for _ in range(3)])
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return x
+
+def main(rounds):
+    backend = lambda gm, inputs: gm.forward
+    toy = ferrodyn.compile(toy_example, backend=backend)
+    eff = ferrodyn.compile(effects, backend=backend)
+    err = ferrodyn.compile(raises, backend=backend)
+    net = Net()
+    compiled = ferrodyn.compile(net, backend=backend)
+    for i in range(rounds):
+        a, b = torch.randn(10), torch.randn(10)
+        assert torch.equal(toy(a, b), toy_example(a, b))
+        BUFFER.seek(0)
+        state, items = State(), []
+        eff(state, items, a)
+        assert state.n == 1 and len(items) == 2 and torch.equal(items[0], a + 1)
+        for n in (0, 1):
+            try:
+                err(a, n)
+            except ValueError:
+                assert n
+        x = torch.randn(2, 3)
+        assert torch.equal(compiled(x), net(x))
+        if i % 2:
+            ferrodyn.reset()
+    print("done")
+"""
+
+
+def run(tail: str, **env: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", PROGRAM + tail],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert result.returncode == 0, result.stderr[-4000:]
+    assert result.stdout.endswith("done\n")
+
+
+def test_debug_malloc():
+    run("main(6)", PYTHONMALLOC="debug")
+
+
+@pytest.mark.slow
+def test_collection_at_every_allocation():
+    run("gc.freeze(); gc.set_threshold(1, 1, 1); main(2)")
+
+
+@pytest.mark.parametrize("threshold", [2, 7, 50])
+def test_collection_at_many_allocations(threshold):
+    run(f"gc.freeze(); gc.set_threshold({threshold}); main(2)")
+
+
+def test_development_mode():
+    run("main(4)", PYTHONDEVMODE="1")
+
+
+def _steady(step, rounds: int = 40) -> None:
+    """Blocks in use do not grow with the number of rounds."""
+    for _ in range(10):
+        step()
+    counts = []
+    for _ in range(4):
+        for _ in range(rounds):
+            step()
+        gc.collect()
+        counts.append(sys.getallocatedblocks())
+    # The last three: caches may still fill during the first.
+    assert counts[3] - counts[1] < rounds, counts
+
+
+def test_calls_do_not_grow():
+    compiled = ferrodyn.compile(lambda x: x + 1, backend="eager")
+    x = torch.ones(2)
+    _steady(lambda: compiled(x), 500)
+
+
+def test_calls_with_breaks_and_effects_do_not_grow():
+    def f(x, items):
+        items.append(x + 1)
+        if x.sum() > 0:
+            items.append(2)
+        return [x * 2, items]
+
+    compiled = ferrodyn.compile(f, backend="eager")
+    x = torch.ones(2)
+    _steady(lambda: compiled(x, []), 200)
+
+
+def test_exceptions_do_not_grow():
+    def f(x):
+        y = x + 1
+        raise ValueError(y)
+
+    compiled = ferrodyn.compile(f, backend="eager")
+    x = torch.ones(2)
+
+    def step():
+        with pytest.raises(ValueError):
+            compiled(x)
+
+    _steady(step, 100)
+
+
+def test_compilations_do_not_grow():
+    def f(x):
+        return x * 2 + 1
+
+    compiled = ferrodyn.compile(f, backend="eager")
+    x = torch.ones(2)
+
+    def step():
+        ferrodyn.reset()
+        compiled(x)
+
+    _steady(step, 40)
+
+
+def test_failed_guards_do_not_grow():
+    compiled = ferrodyn.compile(lambda x, n: x + n, backend="eager")
+    x = torch.ones(2)
+    with ferrodyn.config.patch(recompile_limit=2):
+        compiled(x, 0)
+        compiled(x, 1)
+        _steady(lambda: compiled(x, 5), 200)
+
+
+def test_inputs_and_results_are_not_kept():
+    compiled = ferrodyn.compile(lambda x: x + 1, backend="eager")
+    x = torch.ones(1000)
+    result = compiled(x)
+    dead = weakref.ref(x), weakref.ref(result)
+    before = sys.getrefcount(x)
+    compiled(x)
+    assert sys.getrefcount(x) == before
+    del x, result
+    gc.collect()
+    assert [ref() for ref in dead] == [None, None]
+
+
+def test_modules_are_not_kept():
+    model = torch.nn.Linear(3, 3)
+    compiled = ferrodyn.compile(model, backend="eager")
+    compiled(torch.ones(3))
+    dead = weakref.ref(model), weakref.ref(model.weight)
+    del model, compiled
+    gc.collect()
+    assert [ref() for ref in dead] == [None, None]
+
+
+def test_closures_and_instances_are_not_kept():
+    class K:
+        pass
+
+    def make():
+        k = K()
+        k.scale = 2
+
+        def f(x):
+            return x * k.scale
+
+        return f, k
+
+    f, k = make()
+    compiled = ferrodyn.compile(f, backend="eager")
+    compiled(torch.ones(2))
+    dead = weakref.ref(f), weakref.ref(k)
+    del f, k, compiled
+    gc.collect()
+    assert [ref() for ref in dead] == [None, None]

@@ -1,0 +1,231 @@
+"""A compiled nn.Module stands for the module that it wraps."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import weakref
+
+import harness
+import pytest
+import torch
+
+if not harness.REFERENCE:
+    import ferrodyn
+pytestmark = pytest.mark.own
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(3, 3)
+        self.drop = torch.nn.Dropout(0.5)
+        self.register_buffer("steps", torch.tensor(0))
+        self.scale = 2
+
+    def forward(self, x, extra=0):
+        self.steps += 1
+        return self.drop(self.lin(x)) * self.scale + extra
+
+    def helper(self):
+        return self.scale + 1
+
+
+def pair(**choices):
+    recorder = harness.Recorder()
+    net = Net()
+    return net, ferrodyn.compile(net, backend=recorder, **choices), recorder
+
+
+def test_is_a_module_and_computes_the_same():
+    net, compiled, recorder = pair()
+    assert isinstance(compiled, torch.nn.Module)
+    assert isinstance(compiled, ferrodyn.OptimizedModule)
+    x = torch.randn(2, 3)
+    compiled.eval()
+    assert torch.equal(compiled(x), net(x))
+    assert torch.equal(compiled(x, extra=1), net(x, 1))
+    assert torch.equal(compiled.forward(x), net(x))
+    assert int(net.steps) == 6
+    assert len(recorder.graphs) == 2
+
+
+def test_attributes_go_both_ways():
+    net, compiled, _ = pair()
+    compiled.eval()
+    assert compiled.scale == 2 and compiled.helper() == 3 and compiled.lin is net.lin
+    compiled.scale = 5
+    assert net.scale == 5
+    net.scale = 7
+    assert compiled.scale == 7
+    x = torch.randn(2, 3)
+    assert torch.equal(compiled(x), net(x))
+    compiled.extra = torch.nn.Linear(1, 1)
+    assert "extra" in dict(net.named_children())
+    del compiled.extra
+    assert not hasattr(net, "extra")
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = compiled.nothing
+    assert {"lin", "scale", "helper", "forward", "_orig_mod"} <= set(dir(compiled))
+
+
+def test_attribute_change_is_guarded():
+    net, compiled, recorder = pair()
+    compiled.eval()
+    x = torch.ones(2, 3)
+    for scale in (2, 3, 2):
+        net.scale = scale
+        assert torch.equal(compiled(x), net(x))
+    assert len(recorder.graphs) == 2
+
+
+def test_train_and_eval():
+    net, compiled, _ = pair()
+    assert compiled.training and net.training
+    assert compiled.eval() is compiled
+    assert not (compiled.training or net.training or net.drop.training)
+    net.train()
+    assert compiled.training
+    compiled.train(False)
+    assert not net.drop.training
+    compiled.training = True
+    assert net.training
+    x = torch.randn(4, 3)
+    for mode in (True, False, True):
+        compiled.train(mode)
+        torch.manual_seed(1)
+        expected = net(x)
+        torch.manual_seed(1)
+        assert torch.equal(compiled(x), expected)
+
+
+def test_state_dict_and_parameters():
+    net, compiled, _ = pair()
+    keys = list(compiled.state_dict())
+    assert keys == [f"_orig_mod.{key}" for key in net.state_dict()]
+    assert [id(p) for p in compiled.parameters()] == [id(p) for p in net.parameters()]
+    assert [n for n, _ in compiled.named_parameters()] == [
+        "_orig_mod.lin.weight",
+        "_orig_mod.lin.bias",
+    ]
+    other = Net()
+    ferrodyn.compile(other, backend="eager").load_state_dict(compiled.state_dict())
+    assert torch.equal(other.lin.weight, net.lin.weight)
+    compiled.requires_grad_(False)
+    assert not net.lin.weight.requires_grad
+    compiled.double()
+    assert net.lin.weight.dtype == torch.float64
+
+
+def test_hooks_on_either():
+    net, compiled, _ = pair()
+    compiled.eval()
+    calls = []
+    outer = compiled.register_forward_hook(lambda *a: calls.append("outer"))
+    inner = net.register_forward_hook(lambda *a: calls.append("inner"))
+    x = torch.randn(2, 3)
+    compiled(x)
+    compiled(x)
+    assert calls == ["inner", "outer"] * 2
+    outer.remove()
+    compiled(x)
+    assert calls[4:] == ["inner"]
+    inner.remove()
+    compiled(x)
+    assert len(calls) == 5
+    doubled = net.register_forward_hook(lambda m, a, r: r * 2)
+    expected = net(x)
+    assert torch.equal(compiled(x), expected)
+    doubled.remove()
+    pre = compiled.register_forward_pre_hook(lambda m, a: (a[0] * 0,))
+    assert torch.equal(compiled(x), net(x * 0))
+    pre.remove()
+
+
+def test_deepcopy_pickle_weakref():
+    net, compiled, recorder = pair()
+    compiled.eval()
+    x = torch.randn(2, 3)
+    twin = copy.deepcopy(compiled)
+    assert twin._orig_mod is not net and torch.equal(twin(x), compiled(x))
+    before = net.lin.weight.clone()
+    with torch.no_grad():
+        twin.lin.weight.zero_()
+    assert torch.equal(net.lin.weight, before)
+    by_name = ferrodyn.compile(net, backend="eager")
+    loaded = pickle.loads(pickle.dumps(by_name))
+    assert isinstance(loaded, ferrodyn.OptimizedModule) and torch.equal(loaded(x), by_name(x))
+    ref = weakref.ref(compiled)
+    assert ref() is compiled
+    del compiled, recorder
+    gc.collect()
+    assert ref() is None
+
+
+def test_length_iteration_and_truth():
+    layers = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh())
+    compiled = ferrodyn.compile(layers, backend="eager")
+    assert len(compiled) == 2 and compiled[1] is layers[1] and list(compiled) == list(layers)
+    assert bool(compiled) and bool(pair()[1])
+    with pytest.raises(TypeError, match="len"):
+        len(pair()[1])
+
+
+def test_compiled_twice_keeps_one_wrapper():
+    net, compiled, _ = pair()
+    recorder = harness.Recorder()
+    again = ferrodyn.compile(compiled, backend=recorder)
+    assert again._orig_mod is net
+    again.eval()
+    again(torch.ones(2, 3))
+    assert len(recorder.graphs) == 1
+
+
+def test_disabled_module():
+    net, _, recorder = pair()
+    net.eval()
+    disabled = ferrodyn.disable(net)
+
+    def f(x):
+        return disabled(x + 1) * 2
+
+    x = torch.randn(2, 3)
+    assert torch.equal(ferrodyn.compile(f, backend=recorder)(x), f(x))
+    assert len(recorder.graphs) == 2
+
+
+def test_lazy_module_makes_its_parameters_first():
+    recorder = harness.Recorder()
+    net = torch.nn.LazyLinear(4)
+    compiled = ferrodyn.compile(net, backend=recorder)
+    x = torch.randn(2, 3)
+    result = compiled(x)
+    assert net.weight.shape == (4, 3) and torch.equal(result, net(x))
+
+
+def test_inside_another_module():
+    net, compiled, recorder = pair()
+    outer = torch.nn.Sequential(torch.nn.ReLU(), compiled).eval()
+    x = torch.randn(2, 3)
+    assert torch.equal(outer(x), net(torch.relu(x)))
+    assert len(recorder.graphs) == 1
+    assert [k for k, _ in outer.named_parameters()][0] == "1._orig_mod.lin.weight"
+
+
+def test_gradients_and_training_loop():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    twin = copy.deepcopy(net)
+    recorder = harness.Recorder()
+    compiled = ferrodyn.compile(net, backend=recorder)
+    steps = [torch.optim.SGD(m.parameters(), lr=0.1) for m in (compiled, twin)]
+    for _ in range(5):
+        x = torch.randn(4, 3)
+        for model, optimizer in zip((compiled, twin), steps, strict=True):
+            optimizer.zero_grad()
+            model(x).pow(2).mean().backward()
+            optimizer.step()
+    for mine, eager in zip(net.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(mine, eager)
+    assert len(recorder.graphs) == 1
