@@ -27,7 +27,10 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { recompile_limit: 8, accumulated_recompile_limit: 256 }
+        Self {
+            recompile_limit: 8,
+            accumulated_recompile_limit: 256,
+        }
     }
 }
 
@@ -106,7 +109,10 @@ impl Entries {
     pub fn next_id(&self, _py: Python<'_>) -> CompileId {
         let compile = self.0.compiled.get();
         self.0.compiled.set(compile + 1);
-        CompileId { frame: self.0.frame, compile }
+        CompileId {
+            frame: self.0.frame,
+            compile,
+        }
     }
 
     /// How many entries there are.
@@ -133,13 +139,17 @@ impl Entries {
         let (index, found) = {
             let list = self.0.list.try_borrow().ok()?;
             // SAFETY: the caller's promise.
-            let index = list.iter().position(|entry| unsafe { entry.program.check(env) })?;
+            let index = list
+                .iter()
+                .position(|entry| unsafe { entry.program.check(env) })?;
             (index, list[index].clone())
         };
         found.count_hit();
         if index > 0
             && let Ok(mut list) = self.0.list.try_borrow_mut()
-            && list.get(index).is_some_and(|entry| Arc::ptr_eq(entry, &found))
+            && list
+                .get(index)
+                .is_some_and(|entry| Arc::ptr_eq(entry, &found))
         {
             list[..=index].rotate_right(1);
         }
@@ -164,7 +174,10 @@ impl Entries {
                 .iter()
                 .filter_map(|entry| {
                     let failure = entry.program.explain_failure(py, env)?;
-                    Some(Miss { id: entry.id, failure })
+                    Some(Miss {
+                        id: entry.id,
+                        failure,
+                    })
                 })
                 .collect();
             self.tell(py, &entries, &misses);
@@ -177,7 +190,9 @@ impl Entries {
     fn tell(&self, py: Python<'_>, entries: &[Arc<GuardedCode>], misses: &[Miss]) {
         let Some(hook) = hook::current() else { return };
         for miss in misses {
-            let Some(entry) = entries.iter().find(|entry| entry.id == miss.id) else { continue };
+            let Some(entry) = entries.iter().find(|entry| entry.id == miss.id) else {
+                continue;
+            };
             hook(
                 py,
                 &GuardFailure {
@@ -194,12 +209,15 @@ impl Entries {
         let (setting, limit) = if self.len(py) >= limits.recompile_limit {
             ("recompile_limit", limits.recompile_limit)
         } else if self.0.compiled.get() as usize >= limits.accumulated_recompile_limit {
-            ("accumulated_recompile_limit", limits.accumulated_recompile_limit)
+            (
+                "accumulated_recompile_limit",
+                limits.accumulated_recompile_limit,
+            )
         } else {
             return Decision::Miss(misses);
         };
-        let warning =
-            (!self.0.warned.replace(true)).then(|| recompile_limit_warning(&self.0.name, setting, limit, &misses));
+        let warning = (!self.0.warned.replace(true))
+            .then(|| recompile_limit_warning(&self.0.name, setting, limit, &misses));
         Decision::LimitReached { misses, warning }
     }
 
@@ -226,7 +244,8 @@ impl Entries {
         let dead = match self.0.list.try_borrow_mut() {
             Ok(mut list) => {
                 self.0.stale.set(false);
-                let (alive, dead): (Vec<_>, Vec<_>) = list.drain(..).partition(|entry| entry.is_valid());
+                let (alive, dead): (Vec<_>, Vec<_>) =
+                    list.drain(..).partition(|entry| entry.is_valid());
                 *list = alive;
                 dead
             }

@@ -34,13 +34,33 @@ pub struct GuardedCode {
     pub code: Py<PyAny>,
     /// What runs instead where guards were checked before a frame exists: a function with the same arguments.
     pub function: Option<Py<PyAny>>,
+    /// Whether frames below the replacement are to be captured too: it calls more than its graph.
+    pub needs_hook: bool,
     hits: AtomicU64,
 }
 
 impl GuardedCode {
     /// An entry without hits.
-    pub fn new(id: CompileId, program: CheckProgram, code: Py<PyAny>, function: Option<Py<PyAny>>) -> Self {
-        Self { id, program, code, function, hits: AtomicU64::new(0) }
+    pub fn new(
+        id: CompileId,
+        program: CheckProgram,
+        code: Py<PyAny>,
+        function: Option<Py<PyAny>>,
+    ) -> Self {
+        Self {
+            id,
+            program,
+            code,
+            function,
+            needs_hook: false,
+            hits: AtomicU64::new(0),
+        }
+    }
+
+    /// The same with [`GuardedCode::needs_hook`] set.
+    #[must_use]
+    pub fn with_needs_hook(self, needs_hook: bool) -> Self {
+        Self { needs_hook, ..self }
     }
 
     /// Whether the entry may still be used.
@@ -61,7 +81,8 @@ impl GuardedCode {
 
     #[inline]
     pub(crate) fn count_hit(&self) {
-        self.hits.store(self.hits.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.hits
+            .store(self.hits.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// The guards.

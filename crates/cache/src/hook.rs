@@ -29,7 +29,9 @@ static HOOK: Mutex<Option<Hook>> = Mutex::new(None);
 
 /// Sets the hook, or removes it. Returns the one that was set before.
 pub fn set_guard_failure_hook(hook: Option<Hook>) -> Option<Hook> {
-    HOOK.lock().map(|mut slot| std::mem::replace(&mut *slot, hook)).unwrap_or_default()
+    HOOK.lock()
+        .map(|mut slot| std::mem::replace(&mut *slot, hook))
+        .unwrap_or_default()
 }
 
 /// Whether a hook is set.

@@ -25,22 +25,36 @@ impl fmt::Display for CodeName {
 
 /// `Recompiling function fn in /path/file.py:1` and the reasons, one a line.
 pub fn recompile_message(name: &CodeName, misses: &[Miss]) -> String {
-    let mut out = format!("Recompiling function {name}\n    triggered by the following guard failure(s):");
+    let mut out =
+        format!("Recompiling function {name}\n    triggered by the following guard failure(s):");
     for miss in misses {
-        let _ = write!(out, "\n    - {}: {}{}", miss.id, miss.failure.reason, miss.failure.user_line);
+        let _ = write!(
+            out,
+            "\n    - {}: {}{}",
+            miss.id, miss.failure.reason, miss.failure.user_line
+        );
     }
     out
 }
 
 /// The warning that is given once where a code object reaches a limit. `setting` is the limit's name in
 /// `ferrodyn.config`.
-pub fn recompile_limit_warning(name: &CodeName, setting: &str, limit: usize, misses: &[Miss]) -> String {
+pub fn recompile_limit_warning(
+    name: &CodeName,
+    setting: &str,
+    limit: usize,
+    misses: &[Miss],
+) -> String {
     let mut out = format!(
         "ferrodyn hit config.{setting} ({limit})\n   function: '{}' ({}:{})\n",
         name.function, name.file, name.line
     );
     if let Some(miss) = misses.first() {
-        let _ = writeln!(out, "   last reason: {}: {}{}", miss.id, miss.failure.reason, miss.failure.user_line);
+        let _ = writeln!(
+            out,
+            "   last reason: {}: {}{}",
+            miss.id, miss.failure.reason, miss.failure.user_line
+        );
     }
     out.push_str("To log all recompilation reasons, use FERRODYN_LOGS=\"recompiles\".");
     out

@@ -140,16 +140,31 @@ impl GlobalState {
             }
         };
         part("grad_mode", self.grad_mode != other.grad_mode);
-        part("inference_mode", self.inference_mode != other.inference_mode);
-        part("autocast", self.autocast != other.autocast || self.autocast_cache != other.autocast_cache);
-        part("torch_function", self.torch_function != other.torch_function);
-        part("deterministic_algorithms", self.deterministic != other.deterministic);
+        part(
+            "inference_mode",
+            self.inference_mode != other.inference_mode,
+        );
+        part(
+            "autocast",
+            self.autocast != other.autocast || self.autocast_cache != other.autocast_cache,
+        );
+        part(
+            "torch_function",
+            self.torch_function != other.torch_function,
+        );
+        part(
+            "deterministic_algorithms",
+            self.deterministic != other.deterministic,
+        );
         part(
             "deterministic_algorithms_warn_only",
             self.deterministic_warn_only != other.deterministic_warn_only,
         );
         part("allow_tf32", self.allow_tf32 != other.allow_tf32);
-        part("reduced_precision", self.reduced_precision != other.reduced_precision);
+        part(
+            "reduced_precision",
+            self.reduced_precision != other.reduced_precision,
+        );
         part("default_dtype", self.default_dtype != other.default_dtype);
         part(
             "dispatch_keys",

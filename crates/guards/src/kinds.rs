@@ -36,7 +36,10 @@ impl TextCx<'_> {
     }
 
     fn names(&self, ids: &[SourceId]) -> String {
-        ids.iter().map(|&id| self.name(id)).collect::<Vec<_>>().join(", ")
+        ids.iter()
+            .map(|&id| self.name(id))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 
@@ -129,9 +132,14 @@ impl GuardKind {
         match self {
             Self::ObjectAliasing { other } | Self::NotAliasing { other } => [*other].into(),
             Self::NoTensorAliasing { sources } => sources.clone(),
-            Self::StorageOverlap { overlapping, non_overlapping } => {
-                overlapping.iter().chain(non_overlapping.iter()).copied().collect()
-            }
+            Self::StorageOverlap {
+                overlapping,
+                non_overlapping,
+            } => overlapping
+                .iter()
+                .chain(non_overlapping.iter())
+                .copied()
+                .collect(),
             _ => [].into(),
         }
     }
@@ -150,7 +158,9 @@ impl GuardKind {
             | Self::FalseMatch
             | Self::NotNoneMatch
             | Self::WeakrefAlive => identity::code_parts(self, &name),
-            Self::EqualsMatch { value } | Self::ConstantMatch { value } => value::code_parts(value, &name, cx),
+            Self::EqualsMatch { value } | Self::ConstantMatch { value } => {
+                value::code_parts(value, &name, cx)
+            }
             Self::TensorMatch { .. } => vec![format!("___check_tensors({name})")],
             Self::SequenceLength { .. }
             | Self::DictLength { .. }
@@ -187,10 +197,18 @@ impl GuardKind {
                 value::tree_text(value, &source.map(|id| cx.name(id)).unwrap_or_default())
             }
             Self::TypeMatch { ty } => {
-                format!("{}, type={}", self.code_parts(source, cx).join(" and "), ty.repr)
+                format!(
+                    "{}, type={}",
+                    self.code_parts(source, cx).join(" and "),
+                    ty.repr
+                )
             }
             Self::IdMatch { obj } | Self::FunctionMatch { obj } | Self::ModuleMatch { obj } => {
-                format!("{}, type={}", self.code_parts(source, cx).join(" and "), obj.type_repr)
+                format!(
+                    "{}, type={}",
+                    self.code_parts(source, cx).join(" and "),
+                    obj.type_repr
+                )
             }
             _ => self.code_parts(source, cx).join(" and "),
         }

@@ -97,19 +97,34 @@ pub enum VerifyError {
 impl Program {
     /// Compiles a set. Needs no interpreter.
     pub fn compile(set: &GuardSet) -> Self {
-        let mut compiler = Compiler { set, ops: Vec::new(), regs: vec![None; set.sources().len()], next: 0 };
+        let mut compiler = Compiler {
+            set,
+            ops: Vec::new(),
+            regs: vec![None; set.sources().len()],
+            next: 0,
+        };
         compiler.assign_registers();
-        compiler.ops.extend(set.ambient().iter().map(|&guard| Op::Ambient { guard }));
+        compiler
+            .ops
+            .extend(set.ambient().iter().map(|&guard| Op::Ambient { guard }));
         for &root in set.roots() {
             compiler.emit(root);
         }
         for &guard in set.relational() {
             let g = set.guard(guard);
             let others = g.kind.other_sources();
-            let regs = g.source.iter().chain(others.iter()).map(|&id| compiler.reg(id)).collect();
+            let regs = g
+                .source
+                .iter()
+                .chain(others.iter())
+                .map(|&id| compiler.reg(id))
+                .collect();
             compiler.ops.push(Op::Relation { regs, guard });
         }
-        let program = Self { ops: compiler.ops, registers: compiler.next };
+        let program = Self {
+            ops: compiler.ops,
+            registers: compiler.next,
+        };
         debug_assert_eq!(program.verify(set), Ok(()));
         program
     }
@@ -128,9 +143,12 @@ impl Program {
             .flatten()
         {
             None => Err(VerifyError::Unwritten { op, reg: reg.0 }),
-            Some(source) if source != wanted => {
-                Err(VerifyError::WrongSource { op, reg: reg.0, wanted: name(wanted), held: name(source) })
-            }
+            Some(source) if source != wanted => Err(VerifyError::WrongSource {
+                op,
+                reg: reg.0,
+                wanted: name(wanted),
+                held: name(source),
+            }),
             Some(_) => Ok(()),
         };
         for (i, op) in self.ops.iter().enumerate() {
@@ -162,14 +180,21 @@ impl Program {
             }
         }
         match checked.iter().position(|&times| times != 1) {
-            Some(guard) => Err(VerifyError::Coverage { guard, times: checked[guard] }),
+            Some(guard) => Err(VerifyError::Coverage {
+                guard,
+                times: checked[guard],
+            }),
             None => Ok(()),
         }
     }
 
     /// The program as text, one op a line.
     pub fn text(&self, set: &GuardSet) -> String {
-        let cx = TextCx { sources: set.sources(), style: NameStyle::Explicit, const_types: set.const_types() };
+        let cx = TextCx {
+            sources: set.sources(),
+            style: NameStyle::Explicit,
+            const_types: set.const_types(),
+        };
         let mut out = String::new();
         for op in &self.ops {
             let _ = match op {
@@ -179,11 +204,21 @@ impl Program {
                 },
                 Op::Check { reg, guard } => {
                     let g = set.guard(*guard);
-                    writeln!(out, "check {reg} {} {}", g.kind.name(), g.kind.tree_text(g.source, &cx))
+                    writeln!(
+                        out,
+                        "check {reg} {} {}",
+                        g.kind.name(),
+                        g.kind.tree_text(g.source, &cx)
+                    )
                 }
                 Op::Ambient { guard } => {
                     let g = set.guard(*guard);
-                    writeln!(out, "state {} {}", g.kind.name(), g.kind.tree_text(g.source, &cx))
+                    writeln!(
+                        out,
+                        "state {} {}",
+                        g.kind.name(),
+                        g.kind.tree_text(g.source, &cx)
+                    )
                 }
                 Op::Relation { regs, guard } => {
                     let g = set.guard(*guard);
@@ -223,12 +258,22 @@ impl Compiler<'_> {
         let mut stack: Vec<(SourceId, u16)> = self.set.roots().iter().map(|&id| (id, 1)).collect();
         while let Some((id, level)) = stack.pop() {
             depth = depth.max(level);
-            stack.extend(self.set.node(id).children.iter().map(|&child| (child, level + 1)));
+            stack.extend(
+                self.set
+                    .node(id)
+                    .children
+                    .iter()
+                    .map(|&child| (child, level + 1)),
+            );
         }
         self.next = depth;
         for &guard in self.set.relational() {
             let g = self.set.guard(guard);
-            for id in g.source.into_iter().chain(g.kind.other_sources().iter().copied()) {
+            for id in g
+                .source
+                .into_iter()
+                .chain(g.kind.other_sources().iter().copied())
+            {
                 debug_assert!(id.index() < sources.len());
                 if self.regs[id.index()].is_none() {
                     self.regs[id.index()] = Some(Reg(self.next));
@@ -246,10 +291,23 @@ impl Compiler<'_> {
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
             let dst = self.reg(id);
-            let base = self.set.sources().get(id).base().map_or(dst, |base| self.reg(base));
-            self.ops.push(Op::Load { dst, base, source: id });
+            let base = self
+                .set
+                .sources()
+                .get(id)
+                .base()
+                .map_or(dst, |base| self.reg(base));
+            self.ops.push(Op::Load {
+                dst,
+                base,
+                source: id,
+            });
             let node = self.set.node(id);
-            self.ops.extend(node.guards.iter().map(|&guard| Op::Check { reg: dst, guard }));
+            self.ops.extend(
+                node.guards
+                    .iter()
+                    .map(|&guard| Op::Check { reg: dst, guard }),
+            );
             stack.extend(node.children.iter().rev());
         }
     }
@@ -260,17 +318,27 @@ pub(crate) fn accessor(source: &Source) -> String {
     use crate::value::str_repr;
     match source {
         Source::Local { index, name } => {
-            format!("FrameLocalsGuardAccessor(key={}, framelocals_idx={index})", str_repr(name))
+            format!(
+                "FrameLocalsGuardAccessor(key={}, framelocals_idx={index})",
+                str_repr(name)
+            )
         }
         Source::Closure { index, name } => {
-            format!("ClosureGuardAccessor(key={}, closure_idx={index})", str_repr(name))
+            format!(
+                "ClosureGuardAccessor(key={}, closure_idx={index})",
+                str_repr(name)
+            )
         }
         Source::Globals => "GlobalsGuardAccessor".into(),
-        Source::Global { name } | Source::Builtin { name } => format!("DictGetItemGuardAccessor({})", str_repr(name)),
+        Source::Global { name } | Source::Builtin { name } => {
+            format!("DictGetItemGuardAccessor({})", str_repr(name))
+        }
         Source::GlobalsOf { name, .. } => format!("DictGetItemGuardAccessor({})", str_repr(name)),
         Source::Attr { name, .. } => format!("GetAttrGuardAccessor({name})"),
         Source::InstanceDict { .. } => "GetGenericDictGuardAccessor".into(),
-        Source::InstanceDictItem { name, .. } => format!("DictGetItemGuardAccessor({})", str_repr(name)),
+        Source::InstanceDictItem { name, .. } => {
+            format!("DictGetItemGuardAccessor({})", str_repr(name))
+        }
         Source::DictItem { key, .. } => format!("DictGetItemGuardAccessor({key})"),
         Source::DictKeyAt { index, .. } => format!("KeyManager({index})"),
         Source::ListItem { index, .. } => format!("ListGetItemGuardAccessor({index})"),

@@ -58,7 +58,11 @@ pub struct GuardSet {
 
 impl GuardSet {
     /// Builds the set of these guards, whose sources are in `sources`.
-    pub fn new(sources: SourceTable, guards: impl IntoIterator<Item = Guard>, const_types: ConstTypes) -> Self {
+    pub fn new(
+        sources: SourceTable,
+        guards: impl IntoIterator<Item = Guard>,
+        const_types: ConstTypes,
+    ) -> Self {
         let guards = dedupe(guards);
         let mut nodes = vec![Node::default(); sources.len()];
         let mut needed = vec![false; sources.len()];
@@ -72,7 +76,11 @@ impl GuardSet {
         };
         let (mut ambient, mut relational) = (Vec::new(), Vec::new());
         for (i, guard) in guards.iter().enumerate() {
-            guard.source.into_iter().chain(guard.kind.other_sources().iter().copied()).for_each(&mut mark);
+            guard
+                .source
+                .into_iter()
+                .chain(guard.kind.other_sources().iter().copied())
+                .for_each(&mut mark);
             match guard.source {
                 _ if guard.kind.is_relational() => relational.push(i as u32),
                 Some(source) => nodes[source.index()].guards.push(i as u32),
@@ -81,7 +89,9 @@ impl GuardSet {
         }
         let mut roots = Vec::new();
         for (id, source) in sources.iter() {
-            nodes[id.index()].guards.sort_by_key(|&g| guards[g as usize].kind.rank());
+            nodes[id.index()]
+                .guards
+                .sort_by_key(|&g| guards[g as usize].kind.rank());
             if needed[id.index()] {
                 match source.base() {
                     Some(base) => nodes[base.index()].children.push(id),
@@ -90,19 +100,31 @@ impl GuardSet {
             }
         }
         ambient.sort_by_key(|&g| guards[g as usize].kind.rank());
-        let mut set = Self { sources, guards, ambient, relational, roots, nodes, const_types };
+        relational.sort_by_key(|&g| guards[g as usize].kind.rank());
+        let mut set = Self {
+            sources,
+            guards,
+            ambient,
+            relational,
+            roots,
+            nodes,
+            const_types,
+        };
         set.order();
         set
     }
 
-    /// Puts subtrees that are cheap and likely to fail first: the frame's own variables before globals, and
-    /// within a level the lowest rank first.
+    /// Puts subtrees that are cheap and likely to fail first: the frame's own variables before pinned objects
+    /// and globals, and within a level the smallest subtree first (inputs before models).
     fn order(&mut self) {
-        let mut best = vec![u32::MAX; self.nodes.len()];
+        let mut size = vec![0usize; self.nodes.len()];
         for id in (0..self.nodes.len()).rev() {
-            let own = self.nodes[id].guards.first().map_or(u32::MAX, |&g| self.guards[g as usize].kind.rank());
-            let below = self.nodes[id].children.iter().map(|c| best[c.index()]).min().unwrap_or(u32::MAX);
-            best[id] = own.min(below.saturating_add(1));
+            let below: usize = self.nodes[id]
+                .children
+                .iter()
+                .map(|c| size[c.index()])
+                .sum();
+            size[id] = self.nodes[id].guards.len() + below;
         }
         let sources = &self.sources;
         let key = |id: &SourceId| {
@@ -116,7 +138,7 @@ impl GuardSet {
                 Source::Builtin { .. } => 6,
                 _ => 0,
             };
-            (place, best[id.index()], *id)
+            (place, size[id.index()], *id)
         };
         self.roots.sort_by_key(key);
         for node in &mut self.nodes {
@@ -180,5 +202,8 @@ impl GuardSet {
 
 fn dedupe(guards: impl IntoIterator<Item = Guard>) -> Vec<Guard> {
     let mut seen: FxHashSet<(Option<SourceId>, GuardKind)> = FxHashSet::default();
-    guards.into_iter().filter(|guard| seen.insert((guard.source, guard.kind.clone()))).collect()
+    guards
+        .into_iter()
+        .filter(|guard| seen.insert((guard.source, guard.kind.clone())))
+        .collect()
 }

@@ -385,10 +385,7 @@ impl SourceTable {
 pub fn import_alias(module: &str) -> String {
     format!(
         "__import_{}",
-        module
-            .replace('>', "_")
-            .replace('<', "_")
-            .replace('.', "_dot_")
+        module.replace(['>', '<'], "_").replace('.', "_dot_")
     )
 }
 

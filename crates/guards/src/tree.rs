@@ -24,7 +24,8 @@ impl GuardSet {
         for &guard in self.ambient() {
             self.write_guard(guard, 1, &cx, &mut out);
         }
-        let mut stack: Vec<(SourceId, usize)> = self.roots().iter().rev().map(|&id| (id, 1)).collect();
+        let mut stack: Vec<(SourceId, usize)> =
+            self.roots().iter().rev().map(|&id| (id, 1)).collect();
         while let Some((id, depth)) = stack.pop() {
             let source = self.sources().get(id);
             let _ = writeln!(
@@ -37,7 +38,13 @@ impl GuardSet {
             for &guard in &self.node(id).guards {
                 self.write_guard(guard, depth + 1, &cx, &mut out);
             }
-            stack.extend(self.node(id).children.iter().rev().map(|&child| (child, depth + 1)));
+            stack.extend(
+                self.node(id)
+                    .children
+                    .iter()
+                    .rev()
+                    .map(|&child| (child, depth + 1)),
+            );
         }
         for &guard in self.relational() {
             self.write_guard(guard, 1, &cx, &mut out);
@@ -72,11 +79,19 @@ impl GuardSet {
             }
             for part in guard.kind.code_parts(guard.source, &cx) {
                 if seen.insert(part.clone()) {
-                    if guard.kind.is_relational() { relations.push(part) } else { parts.push(part) }
+                    if guard.kind.is_relational() {
+                        relations.push(part)
+                    } else {
+                        parts.push(part)
+                    }
                 }
             }
         }
-        let tensors: Vec<String> = self.tensor_checks().iter().map(|(id, _)| cx.name(*id)).collect();
+        let tensors: Vec<String> = self
+            .tensor_checks()
+            .iter()
+            .map(|(id, _)| cx.name(*id))
+            .collect();
         if !tensors.is_empty() {
             parts.push(format!("___check_tensors({})", tensors.join(", ")));
         }
@@ -98,16 +113,22 @@ impl GuardSet {
     pub fn tensor_checks(&self) -> Vec<(SourceId, Arc<TensorSpec>)> {
         self.checking_order()
             .into_iter()
-            .filter_map(|index| match (self.guard(index).source, &self.guard(index).kind) {
-                (Some(source), GuardKind::TensorMatch { spec }) => Some((source, spec.clone())),
-                _ => None,
-            })
+            .filter_map(
+                |index| match (self.guard(index).source, &self.guard(index).kind) {
+                    (Some(source), GuardKind::TensorMatch { spec }) => Some((source, spec.clone())),
+                    _ => None,
+                },
+            )
             .collect()
     }
 
     /// The text context of this set.
     pub fn cx(&self, style: NameStyle) -> TextCx<'_> {
-        TextCx { sources: self.sources(), style, const_types: self.const_types() }
+        TextCx {
+            sources: self.sources(),
+            style,
+            const_types: self.const_types(),
+        }
     }
 }
 
@@ -117,6 +138,10 @@ pub fn user_line(frame: &UserFrame) -> String {
     if !frame.text.is_empty() {
         let _ = write!(out, "  # {}", frame.text);
     }
-    let _ = write!(out, "  # {}:{} in {}", frame.file, frame.line, frame.function);
+    let _ = write!(
+        out,
+        "  # {}:{} in {}",
+        frame.file, frame.line, frame.function
+    );
     out
 }

@@ -147,15 +147,20 @@ impl TorchAbi {
             TensorClass::Tensor
         } else if ty == self.parameter_type() {
             TensorClass::Parameter
-        } else if self.is_tensor_type(ty) {
+        } else if self.is_subtype_of_base(ty) {
             TensorClass::Subclass
         } else {
             TensorClass::No
         }
     }
 
-    /// Whether instances of a class are tensors.
+    /// Whether instances of a class are tensors. `ty` must be a live type object (a type pointer that `pyo3` or
+    /// `Py_TYPE` gave), with the GIL held.
     pub fn is_tensor_type(&self, ty: *mut ffi::PyTypeObject) -> bool {
+        self.is_subtype_of_base(ty)
+    }
+
+    fn is_subtype_of_base(&self, ty: *mut ffi::PyTypeObject) -> bool {
         let base = self.tensor_base.as_ptr().cast::<ffi::PyTypeObject>();
         // SAFETY: both are live type objects; the call reads MROs only.
         unsafe { ffi::PyType_IsSubtype(ty, base) != 0 }

@@ -28,6 +28,8 @@ pub const TLS_INCLUDE_SET: &str = "_dispatch_tls_local_include_set";
 pub const TLS_EXCLUDE_SET: &str = "_dispatch_tls_local_exclude_set";
 /// Mode at a position of the torch function mode stack, in [`TORCH_C`].
 pub const FUNCTION_STACK_AT: &str = "_get_function_stack_at";
+/// Number of CUDA devices, in [`TORCH_C`].
+pub const CUDA_DEVICE_COUNT: &str = "_cuda_getDeviceCount";
 /// Whether cuBLAS may use TF32, in [`TORCH_C`].
 pub const CUBLAS_ALLOW_TF32: &str = "_get_cublas_allow_tf32";
 /// Whether fp16 matrix products may reduce in fp16, in [`TORCH_C`].

@@ -73,14 +73,20 @@ pub(crate) struct Objects {
     device_module: Py<PyDict>,
     current_device: Py<PyString>,
     function_stack_at: Py<PyAny>,
-    /// Readers of cuBLAS settings, where torch was built with CUDA.
+    /// Readers of cuBLAS settings, where there is a GPU.
     cublas: Option<[Py<PyAny>; 3]>,
 }
 
 impl Objects {
     pub(crate) fn load(py: Python<'_>) -> Result<Self, AbiError> {
         let torch_c = py.import(names::TORCH_C)?;
-        let cuda: bool = torch_c.getattr("_has_cuda")?.extract()?;
+        // Without a GPU nothing reads these settings; counting devices makes no CUDA context.
+        let built: bool = torch_c.getattr("_has_cuda")?.extract()?;
+        let cuda = built
+            && torch_c
+                .getattr(names::CUDA_DEVICE_COUNT)
+                .and_then(|count| count.call0()?.extract::<i64>())
+                .is_ok_and(|count| count > 0);
         let function = |name: &str| torch_c.getattr(name).map(Bound::unbind);
         Ok(Self {
             device_module: PyModule::import(py, names::UTILS_DEVICE)?.dict().unbind(),
@@ -202,7 +208,13 @@ impl TorchAbi {
         }
     }
 
-    /// cuBLAS settings as (TF32 allowed, reduced precision bits: 1 for fp16, 2 for bf16). All false without CUDA.
+    /// Whether cuBLAS settings can matter: there is a GPU.
+    #[inline]
+    pub fn has_cublas(&self) -> bool {
+        self.objects.cublas.is_some()
+    }
+
+    /// cuBLAS settings as (TF32 allowed, reduced precision bits: 1 for fp16, 2 for bf16). All false without a GPU.
     pub fn cublas(&self, py: Python<'_>) -> (bool, u8) {
         let Some(readers) = &self.objects.cublas else {
             return (false, 0);

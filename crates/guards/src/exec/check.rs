@@ -76,7 +76,16 @@ impl CheckProgram {
     ) -> Self {
         let reads_tensors = ops.iter().any(|op| matches!(op, LinkedOp::Tensor { .. }));
         let registers = usize::from(program.registers);
-        Self { abi, set, program, ops: ops.into(), registers, reads_tensors, pins, _owned: owned }
+        Self {
+            abi,
+            set,
+            program,
+            ops: ops.into(),
+            registers,
+            reads_tensors,
+            pins,
+            _owned: owned,
+        }
     }
 
     /// The set that the program checks.
@@ -162,14 +171,21 @@ impl CheckProgram {
     #[inline]
     unsafe fn run(&self, env: &CheckEnv<'_>, regs: &mut [MaybeUninit<*mut PyObject>]) -> Stop {
         let mut owned = SmallVec::new();
-        let keys = if self.reads_tensors { self.abi.local_keys() } else { (0, 0) };
+        let keys = if self.reads_tensors {
+            self.abi.local_keys()
+        } else {
+            (0, 0)
+        };
         for (i, op) in self.ops.iter().enumerate() {
             // SAFETY: the caller's promise.
             if !unsafe { self.step(op, env, keys, regs, &mut owned) } {
                 return Stop { op: i, owned };
             }
         }
-        Stop { op: self.ops.len(), owned }
+        Stop {
+            op: self.ops.len(),
+            owned,
+        }
     }
 
     #[inline(always)]
@@ -198,23 +214,43 @@ impl CheckProgram {
             }
             match op {
                 LinkedOp::Local { d, index } => {
-                    put!(d, env.locals.get(*index as usize).copied().unwrap_or(std::ptr::null_mut()))
+                    put!(
+                        d,
+                        env.locals
+                            .get(*index as usize)
+                            .copied()
+                            .unwrap_or(std::ptr::null_mut())
+                    )
                 }
                 LinkedOp::Closure { d, index } => {
                     let index = *index as isize;
                     if env.closure.is_null() || index >= ffi::PyTuple_GET_SIZE(env.closure) {
                         return false;
                     }
-                    put!(d, objects::cell_contents(ffi::PyTuple_GET_ITEM(env.closure, index)))
+                    put!(
+                        d,
+                        objects::cell_contents(ffi::PyTuple_GET_ITEM(env.closure, index))
+                    )
                 }
                 LinkedOp::Globals { d } => put!(d, env.globals),
                 LinkedOp::Global { d, name } => {
                     !env.globals.is_null() && put!(d, objects::dict_get_str(env.globals, *name))
                 }
-                LinkedOp::GlobalsOf { d, dict, weak, name } => {
-                    let dict = if *weak { objects::weakref_target(*dict) } else { Some(*dict) };
+                LinkedOp::GlobalsOf {
+                    d,
+                    dict,
+                    weak,
+                    name,
+                } => {
+                    let dict = if *weak {
+                        objects::weakref_target(*dict)
+                    } else {
+                        Some(*dict)
+                    };
                     match dict {
-                        Some(dict) if ffi::PyDict_Check(dict) != 0 => put!(d, objects::dict_get_str(dict, *name)),
+                        Some(dict) if ffi::PyDict_Check(dict) != 0 => {
+                            put!(d, objects::dict_get_str(dict, *name))
+                        }
                         _ => false,
                     }
                 }
@@ -223,9 +259,13 @@ impl CheckProgram {
                 }
                 LinkedOp::Pinned { d, obj } => put!(d, *obj),
                 LinkedOp::WeakPinned { d, weak } => {
-                    put!(d, objects::weakref_target(*weak).unwrap_or(std::ptr::null_mut()))
+                    put!(
+                        d,
+                        objects::weakref_target(*weak).unwrap_or(std::ptr::null_mut())
+                    )
                 }
-                LinkedOp::Attr { d, b, name } => match objects::attribute(self.abi, reg!(b), *name) {
+                LinkedOp::Attr { d, b, name } => match objects::attribute(self.abi, reg!(b), *name)
+                {
                     Found::None => false,
                     Found::Borrowed(value) => put!(d, value),
                     Found::Owned(value) => {
@@ -236,7 +276,9 @@ impl CheckProgram {
                 LinkedOp::InstanceDict { d, b } => put!(d, objects::instance_dict(reg!(b))),
                 LinkedOp::InstanceItem { d, b, name } => {
                     let dict = objects::instance_dict(reg!(b));
-                    !dict.is_null() && ffi::PyDict_Check(dict) != 0 && put!(d, objects::dict_get_str(dict, *name))
+                    !dict.is_null()
+                        && ffi::PyDict_Check(dict) != 0
+                        && put!(d, objects::dict_get_str(dict, *name))
                 }
                 LinkedOp::DictItem { d, b, key } => {
                     let dict = reg!(b);
@@ -249,7 +291,8 @@ impl CheckProgram {
                 LinkedOp::ListItem { d, b, index } => {
                     let (list, index) = (reg!(b), *index as isize);
                     if ffi::PyList_Check(list) != 0 {
-                        index < ffi::PyList_GET_SIZE(list) && put!(d, ffi::PyList_GET_ITEM(list, index))
+                        index < ffi::PyList_GET_SIZE(list)
+                            && put!(d, ffi::PyList_GET_ITEM(list, index))
                     } else if objects::is_deque(list) {
                         let value = ffi::PySequence_GetItem(list, index);
                         if value.is_null() {
@@ -286,7 +329,14 @@ impl CheckProgram {
                         FuncField::Closure => function.func_closure,
                         FuncField::Code => function.func_code,
                     };
-                    put!(d, if value.is_null() { ffi::Py_None() } else { value })
+                    put!(
+                        d,
+                        if value.is_null() {
+                            ffi::Py_None()
+                        } else {
+                            value
+                        }
+                    )
                 }
 
                 LinkedOp::Type { r, ty } => ffi::Py_TYPE(reg!(r)) == *ty,
@@ -297,7 +347,8 @@ impl CheckProgram {
                 LinkedOp::Int { r, value } => is_int(reg!(r), *value),
                 LinkedOp::Str { r, value } => {
                     let obj = reg!(r);
-                    obj == *value || (ffi::PyUnicode_CheckExact(obj) != 0 && objects::str_equal(obj, *value))
+                    obj == *value
+                        || (ffi::PyUnicode_CheckExact(obj) != 0 && objects::str_equal(obj, *value))
                 }
                 LinkedOp::Const { r, value } => value.matches(self.abi, reg!(r)),
                 LinkedOp::Tensor { r, spec } => spec.check(self.abi, keys, reg!(r)),
@@ -313,7 +364,8 @@ impl CheckProgram {
                 }
                 LinkedOp::SetHas { r, key, present } => {
                     let set = reg!(r);
-                    ffi::PyAnySet_Check(set) != 0 && objects::set_has(set, key.obj, key.is_plain) == *present
+                    ffi::PyAnySet_Check(set) != 0
+                        && objects::set_has(set, key.obj, key.is_plain) == *present
                 }
                 LinkedOp::HasAttr { r, name, present } => {
                     let obj = reg!(r);
@@ -321,15 +373,22 @@ impl CheckProgram {
                         || !objects::mro_lookup(ffi::Py_TYPE(obj), *name).is_null();
                     has == *present
                 }
-                LinkedOp::OwnDictHas { r, name, present } => objects::own_dict_has(reg!(r), *name) == *present,
+                LinkedOp::OwnDictHas { r, name, present } => {
+                    objects::own_dict_has(reg!(r), *name) == *present
+                }
                 LinkedOp::MroIs { r, name, value } => {
                     let ty = reg!(r);
                     ffi::PyType_Check(ty) != 0 && objects::mro_lookup(ty.cast(), *name) == *value
                 }
-                LinkedOp::RangeIter { r, start, stop, step } => {
-                    range_iterator(reg!(r)) == Some((*start, *stop, *step))
+                LinkedOp::RangeIter {
+                    r,
+                    start,
+                    stop,
+                    step,
+                } => range_iterator(reg!(r)) == Some((*start, *stop, *step)),
+                LinkedOp::TupleIter { r, len } => {
+                    objects::tuple_iterator_len(reg!(r)) == Some(*len)
                 }
-                LinkedOp::TupleIter { r, len } => objects::tuple_iterator_len(reg!(r)) == Some(*len),
 
                 LinkedOp::GradMode { enabled } => self.abi.grad_mode() == *enabled,
                 LinkedOp::InferenceMode { enabled } => self.abi.inference_mode() == *enabled,
@@ -338,7 +397,9 @@ impl CheckProgram {
                     !current.is_null() && device.matches(self.abi, current)
                 }
                 LinkedOp::DefaultDtype { dtype } => self.abi.default_dtype() == *dtype,
-                LinkedOp::Deterministic { enabled, warn_only } => self.abi.deterministic() == (*enabled, *warn_only),
+                LinkedOp::Deterministic { enabled, warn_only } => {
+                    self.abi.deterministic() == (*enabled, *warn_only)
+                }
                 LinkedOp::GlobalState { state } => same_state(self.abi, state),
                 LinkedOp::TorchFunction { state } => self.abi.torch_function_state() == *state,
                 LinkedOp::ModeStack { modes } => {
@@ -348,10 +409,14 @@ impl CheckProgram {
 
                 LinkedOp::Same { a, b } => reg!(a) == reg!(b),
                 LinkedOp::Differ { a, b } => reg!(a) != reg!(b),
-                LinkedOp::NoAliasing { regs: list } => {
-                    list.iter().enumerate().all(|(i, a)| list[..i].iter().all(|b| reg!(a) != reg!(b)))
-                }
-                LinkedOp::Overlap { regs: list, overlapping } => {
+                LinkedOp::NoAliasing { regs: list } => list
+                    .iter()
+                    .enumerate()
+                    .all(|(i, a)| list[..i].iter().all(|b| reg!(a) != reg!(b))),
+                LinkedOp::Overlap {
+                    regs: list,
+                    overlapping,
+                } => {
                     let mut views: SmallVec<[TensorView<'_>; 8]> = SmallVec::new();
                     for r in list {
                         let obj = reg!(r);
@@ -416,8 +481,13 @@ unsafe fn has_keys(abi: &TorchAbi, dict: *mut PyObject, keys: &[LinkedConst]) ->
             return false;
         }
         let mut expected = keys.iter();
-        let known = |key: *mut PyObject| keys.iter().any(|k| matches!(k, LinkedConst::Same(obj) if *obj == key));
-        objects::each_key(dict, &known, |key| expected.next().is_some_and(|want| want.matches(abi, key)))
+        let known = |key: *mut PyObject| {
+            keys.iter()
+                .any(|k| matches!(k, LinkedConst::Same(obj) if *obj == key))
+        };
+        objects::each_key(dict, &known, |key| {
+            expected.next().is_some_and(|want| want.matches(abi, key))
+        })
     }
 }
 
@@ -436,9 +506,17 @@ pub(crate) unsafe fn range_iterator(obj: *mut PyObject) -> Option<(i64, i64, i64
         let (start, step, left) = if objects::is_python_3_12() {
             (words.read(), words.add(1).read(), words.add(2).read())
         } else {
-            let (index, start, step, len) =
-                (words.read(), words.add(1).read(), words.add(2).read(), words.add(3).read());
-            (start.wrapping_add(index.wrapping_mul(step)), step, len - index)
+            let (index, start, step, len) = (
+                words.read(),
+                words.add(1).read(),
+                words.add(2).read(),
+                words.add(3).read(),
+            );
+            (
+                start.wrapping_add(index.wrapping_mul(step)),
+                step,
+                len - index,
+            )
         };
         Some((start, start.wrapping_add(left.wrapping_mul(step)), step))
     }
@@ -452,22 +530,32 @@ fn same_state(abi: &TorchAbi, state: &GlobalState) -> bool {
         && abi.default_dtype() == state.default_dtype
         && abi.deterministic() == (state.deterministic, state.deterministic_warn_only)
         && (state.autocast.is_empty() || same_autocast(abi, state))
-        && (!abi.has_cublas() || Python::attach(|py| abi.cublas(py)) == (state.allow_tf32, state.reduced_precision))
+        && (!abi.has_cublas()
+            || Python::attach(|py| abi.cublas(py)) == (state.allow_tf32, state.reduced_precision))
 }
 
 /// The thread's keys, which were compared before, say for which devices autocast is on.
 fn same_autocast(abi: &TorchAbi, state: &GlobalState) -> bool {
     abi.autocast_cache() == state.autocast_cache
-        && state.autocast.iter().all(|(device, enabled, dtype)| abi.autocast(*device) == (*enabled, *dtype))
+        && state
+            .autocast
+            .iter()
+            .all(|(device, enabled, dtype)| abi.autocast(*device) == (*enabled, *dtype))
 }
 
 #[cold]
 fn same_modes(abi: &TorchAbi, modes: &[(*mut ffi::PyTypeObject, crate::value::ConstVal)]) -> bool {
     Python::attach(|py| {
-        modes.iter().enumerate().all(|(i, (ty, device))| match abi.torch_function_mode(py, i) {
-            Ok(mode) => mode.get_type_ptr() == *ty && crate::exec::read::mode_device(abi, &mode) == *device,
-            Err(_) => false,
-        })
+        modes
+            .iter()
+            .enumerate()
+            .all(|(i, (ty, device))| match abi.torch_function_mode(py, i) {
+                Ok(mode) => {
+                    mode.get_type_ptr() == *ty
+                        && crate::exec::read::mode_device(abi, &mode) == *device
+                }
+                Err(_) => false,
+            })
     })
 }
 
@@ -483,10 +571,12 @@ impl LinkedConst {
                 Self::Same(same) => obj == *same,
                 Self::Int(value) => is_int(obj, *value),
                 Self::BigInt(value) => {
-                    ffi::PyLong_CheckExact(obj) != 0 && ffi::PyObject_RichCompareBool(obj, *value, ffi::Py_EQ) == 1
+                    ffi::PyLong_CheckExact(obj) != 0
+                        && ffi::PyObject_RichCompareBool(obj, *value, ffi::Py_EQ) == 1
                 }
                 Self::Float(bits) => {
-                    ffi::PyFloat_CheckExact(obj) != 0 && same_float(ffi::PyFloat_AS_DOUBLE(obj), *bits)
+                    ffi::PyFloat_CheckExact(obj) != 0
+                        && same_float(ffi::PyFloat_AS_DOUBLE(obj), *bits)
                 }
                 Self::Complex(re, im) => {
                     ffi::PyComplex_CheckExact(obj) != 0
@@ -494,12 +584,16 @@ impl LinkedConst {
                         && same_float(ffi::PyComplex_ImagAsDouble(obj), *im)
                 }
                 Self::Str(value) => {
-                    obj == *value || (ffi::PyUnicode_CheckExact(obj) != 0 && objects::str_equal(obj, *value))
+                    obj == *value
+                        || (ffi::PyUnicode_CheckExact(obj) != 0 && objects::str_equal(obj, *value))
                 }
                 Self::Bytes(value) => {
                     ffi::PyBytes_CheckExact(obj) != 0 && {
                         let bytes = |b: *mut PyObject| {
-                            std::slice::from_raw_parts(ffi::PyBytes_AsString(b).cast::<u8>(), ffi::PyBytes_Size(b) as usize)
+                            std::slice::from_raw_parts(
+                                ffi::PyBytes_AsString(b).cast::<u8>(),
+                                ffi::PyBytes_Size(b) as usize,
+                            )
                         };
                         bytes(obj) == bytes(*value)
                     }
@@ -507,10 +601,9 @@ impl LinkedConst {
                 Self::Tuple(items) => {
                     ffi::PyTuple_CheckExact(obj) != 0
                         && ffi::PyTuple_GET_SIZE(obj) as usize == items.len()
-                        && items
-                            .iter()
-                            .enumerate()
-                            .all(|(i, item)| item.matches(abi, ffi::PyTuple_GET_ITEM(obj, i as isize)))
+                        && items.iter().enumerate().all(|(i, item)| {
+                            item.matches(abi, ffi::PyTuple_GET_ITEM(obj, i as isize))
+                        })
                 }
                 Self::Size(dims) => {
                     ffi::Py_TYPE(obj) == abi.size_type()

@@ -36,16 +36,24 @@ impl CheckProgram {
         if !self.validity().is_valid() {
             return Some(Failure {
                 kind: "VALID",
-                reason: "___guarded_code.valid: an object that the code relied on has died or changed".into(),
+                reason:
+                    "___guarded_code.valid: an object that the code relied on has died or changed"
+                        .into(),
                 code: "___guarded_code.valid".into(),
                 user_line: String::new(),
             });
         }
         // SAFETY: the caller's promise.
-        unsafe { self.failing_op(env, |op, regs| self.explain_op(py, op, regs)) }.map(|(_, failure)| failure)
+        unsafe { self.failing_op(env, |op, regs| self.explain_op(py, op, regs)) }
+            .map(|(_, failure)| failure)
     }
 
-    fn explain_op(&self, py: Python<'_>, op: usize, regs: &[MaybeUninit<*mut PyObject>]) -> Failure {
+    fn explain_op(
+        &self,
+        py: Python<'_>,
+        op: usize,
+        regs: &[MaybeUninit<*mut PyObject>],
+    ) -> Failure {
         let set = self.set();
         let value = |reg: u16| {
             // SAFETY: the verifier proved that the register was written, and nothing ran since.
@@ -74,7 +82,7 @@ impl CheckProgram {
                 let reason = match &guard.kind {
                     GuardKind::NoTensorAliasing { sources } => {
                         let mut pairs = (0..list.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
-                        pairs.find(|(j, i)| value(list[*j].0).is(&value(list[*i].0))).map_or_else(
+                        pairs.find(|(j, i)| value(list[*j].0).is(value(list[*i].0))).map_or_else(
                             || self.plain_code(guard),
                             |(j, i)| {
                                 let name = |k: usize| set.sources().plain_name(sources[k]);
@@ -95,17 +103,26 @@ impl CheckProgram {
             kind: guard.kind.name(),
             reason,
             code: guard.kind.code_parts(guard.source, &cx).join(" and "),
-            user_line: guard.user_frame.as_deref().map(crate::tree::user_line).unwrap_or_default(),
+            user_line: guard
+                .user_frame
+                .as_deref()
+                .map(crate::tree::user_line)
+                .unwrap_or_default(),
         }
     }
 
     /// The guard as the tree prints it, with plain names.
     fn plain_code(&self, guard: &Guard) -> String {
-        guard.kind.tree_text(guard.source, &self.set().cx(NameStyle::Plain))
+        guard
+            .kind
+            .tree_text(guard.source, &self.set().cx(NameStyle::Plain))
     }
 
     fn reason(&self, py: Python<'_>, guard: &Guard, actual: &Bound<'_, PyAny>) -> String {
-        let name = guard.source.map(|id| self.set().sources().plain_name(id)).unwrap_or_default();
+        let name = guard
+            .source
+            .map(|id| self.set().sources().plain_name(id))
+            .unwrap_or_default();
         let code = self.plain_code(guard);
         let actual_type = objects::class_repr(&actual.get_type());
         match &guard.kind {
@@ -119,21 +136,36 @@ impl CheckProgram {
                 format!("{code}. expected type {}, actual {actual_type}", ty.repr)
             }
             GuardKind::EqualsMatch { value } | GuardKind::ConstantMatch { value } => {
-                format!("{code}. expected {value}, actual {}", objects::describe(actual))
+                format!(
+                    "{code}. expected {value}, actual {}",
+                    objects::describe(actual)
+                )
             }
-            GuardKind::IdMatch { obj } | GuardKind::FunctionMatch { obj } | GuardKind::ModuleMatch { obj } => {
-                format!("{code}. expected {}, actual {}", obj.repr, objects::describe(actual))
+            GuardKind::IdMatch { obj }
+            | GuardKind::FunctionMatch { obj }
+            | GuardKind::ModuleMatch { obj } => {
+                format!(
+                    "{code}. expected {}, actual {}",
+                    obj.repr,
+                    objects::describe(actual)
+                )
             }
             GuardKind::SequenceLength { len } | GuardKind::DictLength { len } => {
                 // SAFETY: a live object.
                 let have = unsafe { objects::length(actual.as_ptr()) };
-                let have = have.map_or_else(|| format!("a {actual_type} without a length"), |n| n.to_string());
+                let have = have.map_or_else(
+                    || format!("a {actual_type} without a length"),
+                    |n| n.to_string(),
+                );
                 format!("{code}. expected {len}, actual {have}")
             }
             GuardKind::TupleIteratorLen { len } => {
                 // SAFETY: a live object.
                 let have = unsafe { objects::tuple_iterator_len(actual.as_ptr()) };
-                format!("{code}. expected {len}, actual {}", have.map_or(actual_type, |n| n.to_string()))
+                format!(
+                    "{code}. expected {len}, actual {}",
+                    have.map_or(actual_type, |n| n.to_string())
+                )
             }
             GuardKind::RangeIteratorMatch { start, stop, step } => {
                 // SAFETY: a live object.
@@ -143,25 +175,51 @@ impl CheckProgram {
             }
             GuardKind::DictKeys { keys } => {
                 let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
-                format!("{code}. expected [{}], actual {}", keys.join(", "), self.describe_keys(actual))
+                format!(
+                    "{code}. expected [{}], actual {}",
+                    keys.join(", "),
+                    self.describe_keys(actual)
+                )
             }
             GuardKind::DictContains { key, present } | GuardKind::SetContains { key, present } => {
-                let (wanted, found) = if *present { ("present", "absent") } else { ("absent", "present") };
+                let (wanted, found) = if *present {
+                    ("present", "absent")
+                } else {
+                    ("absent", "present")
+                };
                 format!("{code}. expected {key} to be {wanted}, but it is {found}")
             }
-            GuardKind::HasAttr { name: attr, present } | GuardKind::GenericDictContains { name: attr, present } => {
-                let (wanted, found) = if *present { ("present", "absent") } else { ("absent", "present") };
+            GuardKind::HasAttr {
+                name: attr,
+                present,
+            }
+            | GuardKind::GenericDictContains {
+                name: attr,
+                present,
+            } => {
+                let (wanted, found) = if *present {
+                    ("present", "absent")
+                } else {
+                    ("absent", "present")
+                };
                 format!("{code}. expected attribute '{attr}' to be {wanted}, but it is {found}")
             }
             GuardKind::MroAttr { name: attr, value } => {
                 let wanted = value.as_ref().map_or("nothing", |obj| &*obj.repr);
-                format!("{code}. expected {wanted} for '{attr}' in {}, actual another value", objects::describe(actual))
+                format!(
+                    "{code}. expected {wanted} for '{attr}' in {}, actual another value",
+                    objects::describe(actual)
+                )
             }
             GuardKind::NoneMatch | GuardKind::TrueMatch | GuardKind::FalseMatch => {
                 format!("{code}. actual {}", objects::describe(actual))
             }
             GuardKind::ClosureMatch { code: wanted } => {
-                format!("{code}. expected a function with {}, actual {}", wanted.repr, objects::describe(actual))
+                format!(
+                    "{code}. expected a function with {}, actual {}",
+                    wanted.repr,
+                    objects::describe(actual)
+                )
             }
             _ => code,
         }
@@ -173,11 +231,18 @@ impl CheckProgram {
         let is_dict = unsafe {
             pyo3::ffi::PyDict_Check(actual.as_ptr()) != 0
                 && objects::each_key(actual.as_ptr(), &|_| true, |key| {
-                    keys.push(objects::describe(&Bound::from_borrowed_ptr(actual.py(), key)));
+                    keys.push(objects::describe(&Bound::from_borrowed_ptr(
+                        actual.py(),
+                        key,
+                    )));
                     true
                 })
         };
-        if is_dict { format!("[{}]", keys.join(", ")) } else { objects::describe(actual) }
+        if is_dict {
+            format!("[{}]", keys.join(", "))
+        } else {
+            objects::describe(actual)
+        }
     }
 
     fn state_reason(&self, py: Python<'_>, guard: &Guard) -> String {
@@ -188,12 +253,20 @@ impl CheckProgram {
                 let now = crate::guard::GlobalState::read(py, abi);
                 format!("GLOBAL_STATE changed: {}", state.difference(&now).join(" "))
             }
-            GuardKind::GradMode { enabled } => format!("{code}. expected {enabled}, actual {}", abi.grad_mode()),
+            GuardKind::GradMode { enabled } => {
+                format!("{code}. expected {enabled}, actual {}", abi.grad_mode())
+            }
             GuardKind::InferenceMode { enabled } => {
-                format!("{code}. expected {enabled}, actual {}", abi.inference_mode())
+                format!(
+                    "{code}. expected {enabled}, actual {}",
+                    abi.inference_mode()
+                )
             }
             GuardKind::DefaultDtype { text, .. } => {
-                format!("{code}. expected {text}, actual {}", objects::dtype_name(abi.default_dtype()))
+                format!(
+                    "{code}. expected {text}, actual {}",
+                    objects::dtype_name(abi.default_dtype())
+                )
             }
             GuardKind::DefaultDevice { device } => {
                 // SAFETY: borrowed from a module's dictionary, used at once.
@@ -202,7 +275,10 @@ impl CheckProgram {
                 format!("{code}. expected {device}, actual {now}")
             }
             GuardKind::TorchFunctionState { state } => {
-                format!("{code}. expected {state}, actual {}", abi.torch_function_state())
+                format!(
+                    "{code}. expected {state}, actual {}",
+                    abi.torch_function_state()
+                )
             }
             GuardKind::TorchFunctionModeStack { modes } => {
                 let wanted: Vec<&str> = modes.iter().map(|m| &*m.ty.repr).collect();
@@ -210,7 +286,11 @@ impl CheckProgram {
                     .filter_map(|i| abi.torch_function_mode(py, i).ok())
                     .map(|mode| objects::class_repr(&mode.get_type()))
                     .collect();
-                format!("{code}. expected [{}], actual [{}]", wanted.join(", "), now.join(", "))
+                format!(
+                    "{code}. expected [{}], actual [{}]",
+                    wanted.join(", "),
+                    now.join(", ")
+                )
             }
             _ => code,
         }

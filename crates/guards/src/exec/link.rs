@@ -70,59 +70,216 @@ pub(crate) enum FuncField {
 
 /// A step with everything resolved. `d`, `b` and `r` are registers: target, base, value.
 pub(crate) enum LinkedOp {
-    Local { d: u16, index: u32 },
-    Closure { d: u16, index: u32 },
-    Globals { d: u16 },
-    Global { d: u16, name: *mut PyObject },
-    GlobalsOf { d: u16, dict: *mut PyObject, weak: bool, name: *mut PyObject },
-    Builtin { d: u16, name: *mut PyObject },
-    Pinned { d: u16, obj: *mut PyObject },
-    WeakPinned { d: u16, weak: *mut PyObject },
-    Attr { d: u16, b: u16, name: *mut PyObject },
-    InstanceDict { d: u16, b: u16 },
-    InstanceItem { d: u16, b: u16, name: *mut PyObject },
-    DictItem { d: u16, b: u16, key: Box<LinkedKey> },
-    DictKeyAt { d: u16, b: u16, index: u32 },
-    ListItem { d: u16, b: u16, index: u32 },
-    TupleItem { d: u16, b: u16, index: u32 },
-    Cell { d: u16, b: u16 },
-    TypeOf { d: u16, b: u16 },
-    Mro { d: u16, b: u16, name: *mut PyObject },
-    Func { d: u16, b: u16, field: FuncField },
+    Local {
+        d: u16,
+        index: u32,
+    },
+    Closure {
+        d: u16,
+        index: u32,
+    },
+    Globals {
+        d: u16,
+    },
+    Global {
+        d: u16,
+        name: *mut PyObject,
+    },
+    GlobalsOf {
+        d: u16,
+        dict: *mut PyObject,
+        weak: bool,
+        name: *mut PyObject,
+    },
+    Builtin {
+        d: u16,
+        name: *mut PyObject,
+    },
+    Pinned {
+        d: u16,
+        obj: *mut PyObject,
+    },
+    WeakPinned {
+        d: u16,
+        weak: *mut PyObject,
+    },
+    Attr {
+        d: u16,
+        b: u16,
+        name: *mut PyObject,
+    },
+    InstanceDict {
+        d: u16,
+        b: u16,
+    },
+    InstanceItem {
+        d: u16,
+        b: u16,
+        name: *mut PyObject,
+    },
+    DictItem {
+        d: u16,
+        b: u16,
+        key: Box<LinkedKey>,
+    },
+    DictKeyAt {
+        d: u16,
+        b: u16,
+        index: u32,
+    },
+    ListItem {
+        d: u16,
+        b: u16,
+        index: u32,
+    },
+    TupleItem {
+        d: u16,
+        b: u16,
+        index: u32,
+    },
+    Cell {
+        d: u16,
+        b: u16,
+    },
+    TypeOf {
+        d: u16,
+        b: u16,
+    },
+    Mro {
+        d: u16,
+        b: u16,
+        name: *mut PyObject,
+    },
+    Func {
+        d: u16,
+        b: u16,
+        field: FuncField,
+    },
 
-    Type { r: u16, ty: *mut ffi::PyTypeObject },
-    Is { r: u16, obj: *mut PyObject },
-    IsNot { r: u16, obj: *mut PyObject },
-    Code { r: u16, code: *mut PyObject },
-    WeakAlive { r: u16 },
-    Int { r: u16, value: i64 },
-    Str { r: u16, value: *mut PyObject },
-    Const { r: u16, value: Box<LinkedConst> },
-    Tensor { r: u16, spec: Box<LinkedTensor> },
-    Len { r: u16, len: usize },
-    DictLen { r: u16, len: usize },
-    DictKeys { r: u16, keys: Box<[LinkedConst]> },
-    DictHas { r: u16, key: Box<LinkedKey>, present: bool },
-    SetHas { r: u16, key: Box<LinkedKey>, present: bool },
-    HasAttr { r: u16, name: *mut PyObject, present: bool },
-    OwnDictHas { r: u16, name: *mut PyObject, present: bool },
-    MroIs { r: u16, name: *mut PyObject, value: *mut PyObject },
-    RangeIter { r: u16, start: i64, stop: i64, step: i64 },
-    TupleIter { r: u16, len: usize },
+    Type {
+        r: u16,
+        ty: *mut ffi::PyTypeObject,
+    },
+    Is {
+        r: u16,
+        obj: *mut PyObject,
+    },
+    IsNot {
+        r: u16,
+        obj: *mut PyObject,
+    },
+    Code {
+        r: u16,
+        code: *mut PyObject,
+    },
+    WeakAlive {
+        r: u16,
+    },
+    Int {
+        r: u16,
+        value: i64,
+    },
+    Str {
+        r: u16,
+        value: *mut PyObject,
+    },
+    Const {
+        r: u16,
+        value: Box<LinkedConst>,
+    },
+    Tensor {
+        r: u16,
+        spec: Box<LinkedTensor>,
+    },
+    Len {
+        r: u16,
+        len: usize,
+    },
+    DictLen {
+        r: u16,
+        len: usize,
+    },
+    DictKeys {
+        r: u16,
+        keys: Box<[LinkedConst]>,
+    },
+    DictHas {
+        r: u16,
+        key: Box<LinkedKey>,
+        present: bool,
+    },
+    SetHas {
+        r: u16,
+        key: Box<LinkedKey>,
+        present: bool,
+    },
+    HasAttr {
+        r: u16,
+        name: *mut PyObject,
+        present: bool,
+    },
+    OwnDictHas {
+        r: u16,
+        name: *mut PyObject,
+        present: bool,
+    },
+    MroIs {
+        r: u16,
+        name: *mut PyObject,
+        value: *mut PyObject,
+    },
+    RangeIter {
+        r: u16,
+        start: i64,
+        stop: i64,
+        step: i64,
+    },
+    TupleIter {
+        r: u16,
+        len: usize,
+    },
 
-    GradMode { enabled: bool },
-    InferenceMode { enabled: bool },
-    DefaultDevice { device: Box<LinkedConst> },
-    DefaultDtype { dtype: u8 },
-    Deterministic { enabled: bool, warn_only: bool },
-    GlobalState { state: Arc<GlobalState> },
-    TorchFunction { state: u8 },
-    ModeStack { modes: Box<[(*mut ffi::PyTypeObject, ConstVal)]> },
+    GradMode {
+        enabled: bool,
+    },
+    InferenceMode {
+        enabled: bool,
+    },
+    DefaultDevice {
+        device: Box<LinkedConst>,
+    },
+    DefaultDtype {
+        dtype: u8,
+    },
+    Deterministic {
+        enabled: bool,
+        warn_only: bool,
+    },
+    GlobalState {
+        state: Arc<GlobalState>,
+    },
+    TorchFunction {
+        state: u8,
+    },
+    ModeStack {
+        modes: Box<[(*mut ffi::PyTypeObject, ConstVal)]>,
+    },
 
-    Same { a: u16, b: u16 },
-    Differ { a: u16, b: u16 },
-    NoAliasing { regs: Box<[u16]> },
-    Overlap { regs: Box<[u16]>, overlapping: usize },
+    Same {
+        a: u16,
+        b: u16,
+    },
+    Differ {
+        a: u16,
+        b: u16,
+    },
+    NoAliasing {
+        regs: Box<[u16]>,
+    },
+    Overlap {
+        regs: Box<[u16]>,
+        overlapping: usize,
+    },
 }
 
 /// Makes Python objects for constants and remembers them.
@@ -137,10 +294,23 @@ impl CheckProgram {
     ///
     /// # Errors
     /// [`LinkError`] if a pin does not exist, or if Python or torch fail.
-    pub fn link(py: Python<'_>, set: Arc<GuardSet>, program: Program, pins: Pins) -> Result<Self, LinkError> {
+    pub fn link(
+        py: Python<'_>,
+        set: Arc<GuardSet>,
+        program: Program,
+        pins: Pins,
+    ) -> Result<Self, LinkError> {
         let abi = TorchAbi::get(py)?;
-        let mut linker = Linker { py, pins: &pins, owned: Vec::new() };
-        let ops = program.ops.iter().map(|op| linker.op(&set, op)).collect::<Result<Vec<_>, _>>()?;
+        let mut linker = Linker {
+            py,
+            pins: &pins,
+            owned: Vec::new(),
+        };
+        let ops = program
+            .ops
+            .iter()
+            .map(|op| linker.op(&set, op))
+            .collect::<Result<Vec<_>, _>>()?;
         let owned = linker.owned;
         Ok(Self::from_parts(abi, set, program, ops, pins, owned))
     }
@@ -168,29 +338,54 @@ impl Linker<'_, '_> {
             ConstVal::None => py.None(),
             ConstVal::Ellipsis => py.Ellipsis(),
             ConstVal::NotImplemented => py.NotImplemented(),
-            ConstVal::Bool(value) => value.into_pyobject(py).map_err(PyErr::from)?.to_owned().into_any().unbind(),
-            ConstVal::Int(value) => value.into_pyobject(py).map_err(PyErr::from)?.into_any().unbind(),
-            ConstVal::BigInt(text) => {
-                py.import("builtins")?.getattr("int")?.call1((&**text, 0))?.unbind()
-            }
+            ConstVal::Bool(value) => value
+                .into_pyobject(py)
+                .map_err(PyErr::from)?
+                .to_owned()
+                .into_any()
+                .unbind(),
+            ConstVal::Int(value) => value
+                .into_pyobject(py)
+                .map_err(PyErr::from)?
+                .into_any()
+                .unbind(),
+            ConstVal::BigInt(text) => py
+                .import("builtins")?
+                .getattr("int")?
+                .call1((&**text, 0))?
+                .unbind(),
             ConstVal::Float(bits) => PyFloat::new(py, f64::from_bits(*bits)).into_any().unbind(),
             ConstVal::Complex(re, im) => {
-                PyComplex::from_doubles(py, f64::from_bits(*re), f64::from_bits(*im)).into_any().unbind()
+                PyComplex::from_doubles(py, f64::from_bits(*re), f64::from_bits(*im))
+                    .into_any()
+                    .unbind()
             }
             ConstVal::Str(text) => PyString::intern(py, text).into_any().unbind(),
             ConstVal::Bytes(bytes) => PyBytes::new(py, bytes).into_any().unbind(),
             ConstVal::Tuple(items) => {
-                let items = items.iter().map(|item| self.object(item)).collect::<Result<Vec<_>, _>>()?;
+                let items = items
+                    .iter()
+                    .map(|item| self.object(item))
+                    .collect::<Result<Vec<_>, _>>()?;
                 PyTuple::new(py, items)?.into_any().unbind()
             }
             ConstVal::Size(dims) => {
                 let dims = PyTuple::new(py, dims.iter())?;
-                py.import(torch_abi::names::TORCH)?.getattr("Size")?.call1((dims,))?.unbind()
+                py.import(torch_abi::names::TORCH)?
+                    .getattr("Size")?
+                    .call1((dims,))?
+                    .unbind()
             }
-            ConstVal::Device { text, .. } => {
-                py.import(torch_abi::names::TORCH)?.getattr("device")?.call1((&**text,))?.unbind()
-            }
-            ConstVal::Obj(obj) => self.pins.get(py, obj.pin).ok_or(LinkError::NoSuchPin(obj.pin))?.unbind(),
+            ConstVal::Device { text, .. } => py
+                .import(torch_abi::names::TORCH)?
+                .getattr("device")?
+                .call1((&**text,))?
+                .unbind(),
+            ConstVal::Obj(obj) => self
+                .pins
+                .get(py, obj.pin)
+                .ok_or(LinkError::NoSuchPin(obj.pin))?
+                .unbind(),
         })
     }
 
@@ -216,9 +411,12 @@ impl Linker<'_, '_> {
                 let obj = self.object(value)?;
                 LinkedConst::Bytes(self.keep(obj))
             }
-            ConstVal::Tuple(items) => {
-                LinkedConst::Tuple(items.iter().map(|item| self.constant(item)).collect::<Result<_, _>>()?)
-            }
+            ConstVal::Tuple(items) => LinkedConst::Tuple(
+                items
+                    .iter()
+                    .map(|item| self.constant(item))
+                    .collect::<Result<_, _>>()?,
+            ),
             ConstVal::Size(dims) => LinkedConst::Size((**dims).into()),
             ConstVal::Device { kind, index, .. } => LinkedConst::Device(*kind, *index),
         })
@@ -234,7 +432,8 @@ impl Linker<'_, '_> {
             }
         };
         // SAFETY: `obj` is live: owned by the program or pinned.
-        let is_plain = !matches!(key, ConstVal::Obj(_)) && unsafe { crate::exec::objects::is_plain(obj) };
+        let is_plain =
+            !matches!(key, ConstVal::Obj(_)) && unsafe { crate::exec::objects::is_plain(obj) };
         Ok(Box::new(LinkedKey {
             obj,
             is_str: matches!(key, ConstVal::Str(_)),
@@ -251,11 +450,18 @@ impl Linker<'_, '_> {
             Op::Relation { regs, guard } => {
                 let regs: Box<[u16]> = regs.iter().map(|reg| reg.0).collect();
                 Ok(match &set.guard(*guard).kind {
-                    GuardKind::ObjectAliasing { .. } => LinkedOp::Same { a: regs[0], b: regs[1] },
-                    GuardKind::NotAliasing { .. } => LinkedOp::Differ { a: regs[0], b: regs[1] },
-                    GuardKind::StorageOverlap { overlapping, .. } => {
-                        LinkedOp::Overlap { regs, overlapping: overlapping.len() }
-                    }
+                    GuardKind::ObjectAliasing { .. } => LinkedOp::Same {
+                        a: regs[0],
+                        b: regs[1],
+                    },
+                    GuardKind::NotAliasing { .. } => LinkedOp::Differ {
+                        a: regs[0],
+                        b: regs[1],
+                    },
+                    GuardKind::StorageOverlap { overlapping, .. } => LinkedOp::Overlap {
+                        regs,
+                        overlapping: overlapping.len(),
+                    },
                     _ => LinkedOp::NoAliasing { regs },
                 })
             }
@@ -267,26 +473,81 @@ impl Linker<'_, '_> {
             Source::Local { index, .. } => LinkedOp::Local { d, index: *index },
             Source::Closure { index, .. } => LinkedOp::Closure { d, index: *index },
             Source::Globals => LinkedOp::Globals { d },
-            Source::Global { name } => LinkedOp::Global { d, name: self.name(name) },
+            Source::Global { name } => LinkedOp::Global {
+                d,
+                name: self.name(name),
+            },
             Source::GlobalsOf { pin, name, .. } => {
                 let (dict, weak) = self.pin(*pin)?;
-                LinkedOp::GlobalsOf { d, dict, weak, name: self.name(name) }
+                LinkedOp::GlobalsOf {
+                    d,
+                    dict,
+                    weak,
+                    name: self.name(name),
+                }
             }
-            Source::Builtin { name } => LinkedOp::Builtin { d, name: self.name(name) },
-            Source::Attr { name, .. } => LinkedOp::Attr { d, b, name: self.name(name) },
+            Source::Builtin { name } => LinkedOp::Builtin {
+                d,
+                name: self.name(name),
+            },
+            Source::Attr { name, .. } => LinkedOp::Attr {
+                d,
+                b,
+                name: self.name(name),
+            },
             Source::InstanceDict { .. } => LinkedOp::InstanceDict { d, b },
-            Source::InstanceDictItem { name, .. } => LinkedOp::InstanceItem { d, b, name: self.name(name) },
-            Source::DictItem { key, .. } => LinkedOp::DictItem { d, b, key: self.key(key)? },
-            Source::DictKeyAt { index, .. } => LinkedOp::DictKeyAt { d, b, index: *index },
-            Source::ListItem { index, .. } => LinkedOp::ListItem { d, b, index: *index },
-            Source::TupleItem { index, .. } => LinkedOp::TupleItem { d, b, index: *index },
+            Source::InstanceDictItem { name, .. } => LinkedOp::InstanceItem {
+                d,
+                b,
+                name: self.name(name),
+            },
+            Source::DictItem { key, .. } => LinkedOp::DictItem {
+                d,
+                b,
+                key: self.key(key)?,
+            },
+            Source::DictKeyAt { index, .. } => LinkedOp::DictKeyAt {
+                d,
+                b,
+                index: *index,
+            },
+            Source::ListItem { index, .. } => LinkedOp::ListItem {
+                d,
+                b,
+                index: *index,
+            },
+            Source::TupleItem { index, .. } => LinkedOp::TupleItem {
+                d,
+                b,
+                index: *index,
+            },
             Source::CellContents { .. } => LinkedOp::Cell { d, b },
             Source::TypeOf { .. } => LinkedOp::TypeOf { d, b },
-            Source::MroAttr { name, .. } => LinkedOp::Mro { d, b, name: self.name(name) },
-            Source::FuncDefaults { .. } => LinkedOp::Func { d, b, field: FuncField::Defaults },
-            Source::FuncKwDefaults { .. } => LinkedOp::Func { d, b, field: FuncField::KwDefaults },
-            Source::FuncClosure { .. } => LinkedOp::Func { d, b, field: FuncField::Closure },
-            Source::FuncCode { .. } => LinkedOp::Func { d, b, field: FuncField::Code },
+            Source::MroAttr { name, .. } => LinkedOp::Mro {
+                d,
+                b,
+                name: self.name(name),
+            },
+            Source::FuncDefaults { .. } => LinkedOp::Func {
+                d,
+                b,
+                field: FuncField::Defaults,
+            },
+            Source::FuncKwDefaults { .. } => LinkedOp::Func {
+                d,
+                b,
+                field: FuncField::KwDefaults,
+            },
+            Source::FuncClosure { .. } => LinkedOp::Func {
+                d,
+                b,
+                field: FuncField::Closure,
+            },
+            Source::FuncCode { .. } => LinkedOp::Func {
+                d,
+                b,
+                field: FuncField::Code,
+            },
             Source::Pinned { pin, .. } | Source::WeakPinned { pin, .. } => match self.pin(*pin)? {
                 (obj, false) => LinkedOp::Pinned { d, obj },
                 (weak, true) => LinkedOp::WeakPinned { d, weak },
@@ -300,63 +561,118 @@ impl Linker<'_, '_> {
             Ok(linker.keep(obj))
         };
         Ok(match kind {
-            GuardKind::TypeMatch { ty } => LinkedOp::Type { r, ty: ty.addr as *mut ffi::PyTypeObject },
-            GuardKind::IdMatch { obj } | GuardKind::FunctionMatch { obj } | GuardKind::ModuleMatch { obj } => {
-                LinkedOp::Is { r, obj: obj.addr as *mut PyObject }
-            }
-            GuardKind::ClosureMatch { code } => LinkedOp::Code { r, code: code.addr as *mut PyObject },
-            GuardKind::NoneMatch => LinkedOp::Is { r, obj: singleton(ConstVal::None, self)? },
-            GuardKind::TrueMatch => LinkedOp::Is { r, obj: singleton(ConstVal::Bool(true), self)? },
-            GuardKind::FalseMatch => LinkedOp::Is { r, obj: singleton(ConstVal::Bool(false), self)? },
-            GuardKind::NotNoneMatch => LinkedOp::IsNot { r, obj: singleton(ConstVal::None, self)? },
-            GuardKind::EqualsMatch { value } | GuardKind::ConstantMatch { value } => match self.constant(value)? {
-                LinkedConst::Same(obj) => LinkedOp::Is { r, obj },
-                LinkedConst::Int(value) => LinkedOp::Int { r, value },
-                LinkedConst::Str(value) => LinkedOp::Str { r, value },
-                value => LinkedOp::Const { r, value: Box::new(value) },
+            GuardKind::TypeMatch { ty } => LinkedOp::Type {
+                r,
+                ty: ty.addr as *mut ffi::PyTypeObject,
             },
-            GuardKind::TensorMatch { spec } => LinkedOp::Tensor { r, spec: Box::new(LinkedTensor::new(spec)) },
+            GuardKind::IdMatch { obj }
+            | GuardKind::FunctionMatch { obj }
+            | GuardKind::ModuleMatch { obj } => LinkedOp::Is {
+                r,
+                obj: obj.addr as *mut PyObject,
+            },
+            GuardKind::ClosureMatch { code } => LinkedOp::Code {
+                r,
+                code: code.addr as *mut PyObject,
+            },
+            GuardKind::NoneMatch => LinkedOp::Is {
+                r,
+                obj: singleton(ConstVal::None, self)?,
+            },
+            GuardKind::TrueMatch => LinkedOp::Is {
+                r,
+                obj: singleton(ConstVal::Bool(true), self)?,
+            },
+            GuardKind::FalseMatch => LinkedOp::Is {
+                r,
+                obj: singleton(ConstVal::Bool(false), self)?,
+            },
+            GuardKind::NotNoneMatch => LinkedOp::IsNot {
+                r,
+                obj: singleton(ConstVal::None, self)?,
+            },
+            GuardKind::EqualsMatch { value } | GuardKind::ConstantMatch { value } => {
+                match self.constant(value)? {
+                    LinkedConst::Same(obj) => LinkedOp::Is { r, obj },
+                    LinkedConst::Int(value) => LinkedOp::Int { r, value },
+                    LinkedConst::Str(value) => LinkedOp::Str { r, value },
+                    value => LinkedOp::Const {
+                        r,
+                        value: Box::new(value),
+                    },
+                }
+            }
+            GuardKind::TensorMatch { spec } => LinkedOp::Tensor {
+                r,
+                spec: Box::new(LinkedTensor::new(spec)),
+            },
             GuardKind::SequenceLength { len } => LinkedOp::Len { r, len: *len },
             GuardKind::DictLength { len } => LinkedOp::DictLen { r, len: *len },
             GuardKind::DictKeys { keys } => LinkedOp::DictKeys {
                 r,
-                keys: keys.iter().map(|key| self.constant(key)).collect::<Result<_, _>>()?,
+                keys: keys
+                    .iter()
+                    .map(|key| self.constant(key))
+                    .collect::<Result<_, _>>()?,
             },
-            GuardKind::DictContains { key, present } => {
-                LinkedOp::DictHas { r, key: self.key(key)?, present: *present }
-            }
-            GuardKind::SetContains { key, present } => LinkedOp::SetHas { r, key: self.key(key)?, present: *present },
-            GuardKind::HasAttr { name, present } => {
-                LinkedOp::HasAttr { r, name: self.name(name), present: *present }
-            }
-            GuardKind::GenericDictContains { name, present } => {
-                LinkedOp::OwnDictHas { r, name: self.name(name), present: *present }
-            }
+            GuardKind::DictContains { key, present } => LinkedOp::DictHas {
+                r,
+                key: self.key(key)?,
+                present: *present,
+            },
+            GuardKind::SetContains { key, present } => LinkedOp::SetHas {
+                r,
+                key: self.key(key)?,
+                present: *present,
+            },
+            GuardKind::HasAttr { name, present } => LinkedOp::HasAttr {
+                r,
+                name: self.name(name),
+                present: *present,
+            },
+            GuardKind::GenericDictContains { name, present } => LinkedOp::OwnDictHas {
+                r,
+                name: self.name(name),
+                present: *present,
+            },
             GuardKind::MroAttr { name, value } => LinkedOp::MroIs {
                 r,
                 name: self.name(name),
-                value: value.as_ref().map_or(std::ptr::null_mut(), |obj| obj.addr as *mut PyObject),
+                value: value
+                    .as_ref()
+                    .map_or(std::ptr::null_mut(), |obj| obj.addr as *mut PyObject),
             },
             GuardKind::WeakrefAlive => LinkedOp::WeakAlive { r },
-            GuardKind::RangeIteratorMatch { start, stop, step } => {
-                LinkedOp::RangeIter { r, start: *start, stop: *stop, step: *step }
-            }
+            GuardKind::RangeIteratorMatch { start, stop, step } => LinkedOp::RangeIter {
+                r,
+                start: *start,
+                stop: *stop,
+                step: *step,
+            },
             GuardKind::TupleIteratorLen { len } => LinkedOp::TupleIter { r, len: *len },
             GuardKind::GradMode { enabled } => LinkedOp::GradMode { enabled: *enabled },
             GuardKind::InferenceMode { enabled } => LinkedOp::InferenceMode { enabled: *enabled },
-            GuardKind::DefaultDevice { device } => {
-                LinkedOp::DefaultDevice { device: Box::new(self.constant(device)?) }
-            }
+            GuardKind::DefaultDevice { device } => LinkedOp::DefaultDevice {
+                device: Box::new(self.constant(device)?),
+            },
             GuardKind::DefaultDtype { dtype, .. } => LinkedOp::DefaultDtype { dtype: *dtype },
-            GuardKind::DeterministicAlgorithms { enabled, warn_only } => {
-                LinkedOp::Deterministic { enabled: *enabled, warn_only: *warn_only }
-            }
-            GuardKind::GlobalState { state } => LinkedOp::GlobalState { state: state.clone() },
+            GuardKind::DeterministicAlgorithms { enabled, warn_only } => LinkedOp::Deterministic {
+                enabled: *enabled,
+                warn_only: *warn_only,
+            },
+            GuardKind::GlobalState { state } => LinkedOp::GlobalState {
+                state: state.clone(),
+            },
             GuardKind::TorchFunctionState { state } => LinkedOp::TorchFunction { state: *state },
             GuardKind::TorchFunctionModeStack { modes } => LinkedOp::ModeStack {
-                modes: modes.iter().map(|m| (m.ty.addr as *mut ffi::PyTypeObject, m.device.clone())).collect(),
+                modes: modes
+                    .iter()
+                    .map(|m| (m.ty.addr as *mut ffi::PyTypeObject, m.device.clone()))
+                    .collect(),
             },
-            GuardKind::ObjectAliasing { .. } | GuardKind::NotAliasing { .. } => LinkedOp::NoAliasing { regs: [].into() },
+            GuardKind::ObjectAliasing { .. } | GuardKind::NotAliasing { .. } => {
+                LinkedOp::NoAliasing { regs: [].into() }
+            }
             GuardKind::NoTensorAliasing { .. } | GuardKind::StorageOverlap { .. } => {
                 LinkedOp::NoAliasing { regs: [].into() }
             }

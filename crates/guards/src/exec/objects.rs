@@ -49,7 +49,15 @@ const KEYS_KIND: usize = 10;
 #[inline]
 pub(crate) unsafe fn has_only_str_keys(dict: *mut PyObject) -> bool {
     // SAFETY: the layout above; a dictionary always has a keys object.
-    unsafe { dict.cast::<u8>().add(DICT_KEYS).cast::<*const u8>().read().add(KEYS_KIND).read() != 0 }
+    unsafe {
+        dict.cast::<u8>()
+            .add(DICT_KEYS)
+            .cast::<*const u8>()
+            .read()
+            .add(KEYS_KIND)
+            .read()
+            != 0
+    }
 }
 
 /// Value for an exact, interned string key, or null.
@@ -89,7 +97,11 @@ unsafe fn scan_for_str(dict: *mut PyObject, name: *mut PyObject) -> *mut PyObjec
 #[inline]
 pub(crate) unsafe fn str_equal(a: *mut PyObject, b: *mut PyObject) -> bool {
     // SAFETY: exact strings compare without raising.
-    unsafe { a == b || (ffi::PyUnicode_GetLength(a) == ffi::PyUnicode_GetLength(b) && ffi::PyUnicode_Compare(a, b) == 0) }
+    unsafe {
+        a == b
+            || (ffi::PyUnicode_GetLength(a) == ffi::PyUnicode_GetLength(b)
+                && ffi::PyUnicode_Compare(a, b) == 0)
+    }
 }
 
 /// Whether a value is made of exact builtin constants at every depth, so that comparing it runs C code only.
@@ -101,7 +113,8 @@ pub(crate) unsafe fn is_plain(obj: *mut PyObject) -> bool {
     unsafe {
         let ty = ffi::Py_TYPE(obj);
         if ty == &raw mut ffi::PyTuple_Type {
-            return (0..ffi::PyTuple_GET_SIZE(obj)).all(|i| is_plain(ffi::PyTuple_GET_ITEM(obj, i)));
+            return (0..ffi::PyTuple_GET_SIZE(obj))
+                .all(|i| is_plain(ffi::PyTuple_GET_ITEM(obj, i)));
         }
         ty == &raw mut ffi::PyUnicode_Type
             || ty == &raw mut ffi::PyLong_Type
@@ -117,7 +130,11 @@ pub(crate) unsafe fn is_plain(obj: *mut PyObject) -> bool {
 ///
 /// # Safety
 /// Both must be live, and `wanted` plain or compared by identity.
-pub(crate) unsafe fn key_equal(key: *mut PyObject, wanted: *mut PyObject, wanted_is_plain: bool) -> bool {
+pub(crate) unsafe fn key_equal(
+    key: *mut PyObject,
+    wanted: *mut PyObject,
+    wanted_is_plain: bool,
+) -> bool {
     // SAFETY: comparison of plain values runs C code only.
     unsafe {
         key == wanted
@@ -166,7 +183,11 @@ pub(crate) unsafe fn dict_scan(
 ///
 /// # Safety
 /// `set` must be a set; see [`key_equal`].
-pub(crate) unsafe fn set_has(set: *mut PyObject, wanted: *mut PyObject, wanted_is_plain: bool) -> bool {
+pub(crate) unsafe fn set_has(
+    set: *mut PyObject,
+    wanted: *mut PyObject,
+    wanted_is_plain: bool,
+) -> bool {
     let (mut pos, mut key, mut hash) = (0, std::ptr::null_mut(), 0);
     // SAFETY: plain iteration.
     unsafe {
@@ -205,7 +226,9 @@ pub(crate) unsafe fn each_key(
                 return false;
             }
         }
-        let Some(iterate) = PyODict_Type.tp_iter else { return false };
+        let Some(iterate) = PyODict_Type.tp_iter else {
+            return false;
+        };
         let iterator = iterate(dict);
         if iterator.is_null() {
             ffi::PyErr_Clear();
@@ -232,7 +255,10 @@ pub(crate) unsafe fn each_key(
 
 unsafe fn hashes_by_identity(obj: *mut PyObject) -> bool {
     // SAFETY: static type fields.
-    unsafe { (*ffi::Py_TYPE(obj)).tp_hash.map(|f| f as usize) == ffi::PyBaseObject_Type.tp_hash.map(|f| f as usize) }
+    unsafe {
+        (*ffi::Py_TYPE(obj)).tp_hash.map(|f| f as usize)
+            == ffi::PyBaseObject_Type.tp_hash.map(|f| f as usize)
+    }
 }
 
 /// An instance's `__dict__`, or null if it has none.
@@ -244,7 +270,11 @@ pub(crate) unsafe fn instance_dict(obj: *mut PyObject) -> *mut PyObject {
     // SAFETY: the function makes inline attributes into a dictionary where needed, and clears its own errors.
     unsafe {
         let place = _PyObject_GetDictPtr(obj);
-        if place.is_null() { std::ptr::null_mut() } else { *place }
+        if place.is_null() {
+            std::ptr::null_mut()
+        } else {
+            *place
+        }
     }
 }
 
@@ -279,7 +309,11 @@ pub(crate) enum Found {
 ///
 /// # Safety
 /// `obj` must be live, `name` an exact interned string.
-pub(crate) unsafe fn attribute(abi: &torch_abi::TorchAbi, obj: *mut PyObject, name: *mut PyObject) -> Found {
+pub(crate) unsafe fn attribute(
+    abi: &torch_abi::TorchAbi,
+    obj: *mut PyObject,
+    name: *mut PyObject,
+) -> Found {
     // SAFETY: type slots are compared before anything is read; only C descriptors are called.
     unsafe {
         let ty = ffi::Py_TYPE(obj);
@@ -287,16 +321,21 @@ pub(crate) unsafe fn attribute(abi: &torch_abi::TorchAbi, obj: *mut PyObject, na
         let of_class = mro_lookup(ty, name);
         if !of_class.is_null() {
             let descriptor = ffi::Py_TYPE(of_class);
-            if descriptor == &raw mut PyGetSetDescr_Type || descriptor == &raw mut PyMemberDescr_Type {
+            if descriptor == &raw mut PyGetSetDescr_Type
+                || descriptor == &raw mut PyMemberDescr_Type
+            {
                 if abi.is_tensor_type(ty)
-                    && (ty != abi.tensor_type() && ty != abi.parameter_type() || abi.torch_function_stack_len() > 0)
+                    && (ty != abi.tensor_type() && ty != abi.parameter_type()
+                        || abi.torch_function_stack_len() > 0)
                 {
                     return Found::None;
                 }
                 let generic = slot == ffi::PyObject_GenericGetAttr as *const () as usize
                     || slot == ffi::PyType_Type.tp_getattro.map_or(1, |f| f as usize)
                     || slot == ffi::PyModule_Type.tp_getattro.map_or(1, |f| f as usize);
-                let Some(get) = (*descriptor).tp_descr_get.filter(|_| generic) else { return Found::None };
+                let Some(get) = (*descriptor).tp_descr_get.filter(|_| generic) else {
+                    return Found::None;
+                };
                 let value = get(of_class, obj, ty.cast());
                 if value.is_null() {
                     ffi::PyErr_Clear();
@@ -308,14 +347,21 @@ pub(crate) unsafe fn attribute(abi: &torch_abi::TorchAbi, obj: *mut PyObject, na
                 return Found::None;
             }
         }
-        if slot == ffi::PyType_Type.tp_getattro.map_or(1, |f| f as usize) && ffi::PyType_Check(obj) != 0 {
+        if slot == ffi::PyType_Type.tp_getattro.map_or(1, |f| f as usize)
+            && ffi::PyType_Check(obj) != 0
+        {
             let value = mro_lookup(obj.cast(), name);
             if value.is_null() {
                 return Found::None;
             }
             let value_type = ffi::Py_TYPE(value);
-            let plain = (*value_type).tp_descr_get.is_none() || value_type == &raw mut ffi::PyFunction_Type;
-            return if plain { Found::Borrowed(value) } else { Found::None };
+            let plain =
+                (*value_type).tp_descr_get.is_none() || value_type == &raw mut ffi::PyFunction_Type;
+            return if plain {
+                Found::Borrowed(value)
+            } else {
+                Found::None
+            };
         }
         let is_module = slot == ffi::PyModule_Type.tp_getattro.map_or(1, |f| f as usize);
         if is_module || slot == ffi::PyObject_GenericGetAttr as *const () as usize {
@@ -366,7 +412,9 @@ pub(crate) unsafe fn length(obj: *mut PyObject) -> Option<usize> {
             ffi::PyUnicode_GetLength(obj)
         } else if ffi::PyBytes_Check(obj) != 0 {
             ffi::PyBytes_Size(obj)
-        } else if ffi::PyType_HasFeature(ffi::Py_TYPE(obj), ffi::Py_TPFLAGS_HEAPTYPE) == 0 || is_deque(obj) {
+        } else if ffi::PyType_HasFeature(ffi::Py_TYPE(obj), ffi::Py_TPFLAGS_HEAPTYPE) == 0
+            || is_deque(obj)
+        {
             ffi::PyObject_Size(obj)
         } else {
             return None;
@@ -465,7 +513,10 @@ fn qualified_name(ty: &Bound<'_, PyType>) -> String {
     // SAFETY: type names are NUL-terminated.
     let short = unsafe { std::ffi::CStr::from_ptr((*ty.as_type_ptr()).tp_name.cast::<c_char>()) };
     let short = short.to_string_lossy();
-    let qualname = ty.qualname().map(|q| q.to_string()).unwrap_or_else(|_| short.to_string());
+    let qualname = ty
+        .qualname()
+        .map(|q| q.to_string())
+        .unwrap_or_else(|_| short.to_string());
     match ty.module().map(|m| m.to_string()) {
         Ok(module) if module != "builtins" => format!("{module}.{qualname}"),
         _ => qualname,
@@ -483,12 +534,19 @@ pub(crate) fn names_of(obj: &Bound<'_, PyAny>) -> (String, String) {
         // SAFETY: a live object.
         let of_function = unsafe {
             let ptr = obj.as_ptr();
-            (ffi::PyFunction_Check(ptr) != 0).then(|| (*ptr.cast::<ffi::PyFunctionObject>()).func_qualname)
+            (ffi::PyFunction_Check(ptr) != 0)
+                .then(|| (*ptr.cast::<ffi::PyFunctionObject>()).func_qualname)
         };
         match of_function {
             // SAFETY: a function's qualified name is a live string.
-            Some(name) => format!("<function {}>", unsafe { Bound::from_borrowed_ptr(obj.py(), name) }),
-            None => format!("<{} object at {:#x}>", qualified_name(&obj.get_type()), obj.as_ptr() as usize),
+            Some(name) => format!("<function {}>", unsafe {
+                Bound::from_borrowed_ptr(obj.py(), name)
+            }),
+            None => format!(
+                "<{} object at {:#x}>",
+                qualified_name(&obj.get_type()),
+                obj.as_ptr() as usize
+            ),
         }
     };
     (repr, type_repr)
@@ -504,13 +562,21 @@ pub(crate) fn describe(obj: &Bound<'_, PyAny>) -> String {
 
 /// `torch.float32` for a dtype number.
 pub(crate) fn dtype_name(number: u8) -> String {
-    tensor_meta::DType::from_scalar_type(u16::from(number))
-        .map_or_else(|| format!("dtype {number}"), |dtype| dtype.name().to_owned())
+    tensor_meta::DType::from_scalar_type(u16::from(number)).map_or_else(
+        || format!("dtype {number}"),
+        |dtype| dtype.name().to_owned(),
+    )
 }
 
 /// `cuda:0` for a (type, index) pair.
 pub(crate) fn device_name((kind, index): (i8, i8)) -> String {
-    let kind = u8::try_from(kind).ok().and_then(tensor_meta::DeviceKind::from_device_type);
+    let kind = u8::try_from(kind)
+        .ok()
+        .and_then(tensor_meta::DeviceKind::from_device_type);
     let name = kind.map_or("unknown", tensor_meta::DeviceKind::name);
-    if index < 0 { name.to_owned() } else { format!("{name}:{index}") }
+    if index < 0 {
+        name.to_owned()
+    } else {
+        format!("{name}:{index}")
+    }
 }

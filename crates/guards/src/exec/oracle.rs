@@ -18,7 +18,8 @@ use crate::source::{NameStyle, Source, import_alias};
 const PRELUDE: &std::ffi::CStr = c_prelude();
 
 const fn c_prelude() -> &'static std::ffi::CStr {
-    match std::ffi::CStr::from_bytes_with_nul(concat!(include_str!("prelude.py"), "\0").as_bytes()) {
+    match std::ffi::CStr::from_bytes_with_nul(concat!(include_str!("prelude.py"), "\0").as_bytes())
+    {
         Ok(text) => text,
         Err(_) => panic!("the prelude has a NUL"),
     }
@@ -44,7 +45,11 @@ impl CheckProgram {
     ///
     /// # Safety
     /// As for [`CheckProgram::check`].
-    pub unsafe fn text_namespace<'py>(&self, py: Python<'py>, env: &CheckEnv<'_>) -> PyResult<Bound<'py, PyDict>> {
+    pub unsafe fn text_namespace<'py>(
+        &self,
+        py: Python<'py>,
+        env: &CheckEnv<'_>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let scope = guard_helpers(py)?;
         let set = self.set();
         let (local, global) = (PyDict::new(py), PyDict::new(py));
@@ -64,14 +69,25 @@ impl CheckProgram {
                     }
                 }
                 Source::Closure { index, name } => {
-                    let cell = object(env.closure).and_then(|c| c.cast_into::<PyTuple>().ok()?.get_item(*index as usize).ok());
+                    let cell = object(env.closure).and_then(|c| {
+                        c.cast_into::<PyTuple>()
+                            .ok()?
+                            .get_item(*index as usize)
+                            .ok()
+                    });
                     if let Some(value) = cell.and_then(|cell| cell.getattr("cell_contents").ok()) {
                         local.set_item(&**name, value)?;
                     }
                 }
                 Source::GlobalsOf { pin, module, .. } => {
                     if let Some(dict) = self.pins().get(py, *pin) {
-                        global.set_item(import_alias(module), scope.get_item("___namespace")?.map(|f| f.call1((dict,))).transpose()?)?;
+                        global.set_item(
+                            import_alias(module),
+                            scope
+                                .get_item("___namespace")?
+                                .map(|f| f.call1((dict,)))
+                                .transpose()?,
+                        )?;
                     }
                 }
                 Source::Pinned { pin, name } | Source::WeakPinned { pin, name } => {
@@ -86,7 +102,13 @@ impl CheckProgram {
         scope.set_item("G", global)?;
         let valid = PyDict::new(py);
         valid.set_item("valid", self.validity().is_valid())?;
-        scope.set_item("___guarded_code", scope.get_item("___namespace")?.map(|f| f.call1((valid,))).transpose()?)?;
+        scope.set_item(
+            "___guarded_code",
+            scope
+                .get_item("___namespace")?
+                .map(|f| f.call1((valid,)))
+                .transpose()?,
+        )?;
         self.bind_state(py, &scope)?;
         Ok(scope)
     }
@@ -135,8 +157,10 @@ impl CheckProgram {
                     )?;
                 }
                 GuardKind::TorchFunctionModeStack { modes } => {
-                    let modes: Vec<(usize, String)> =
-                        modes.iter().map(|mode| (mode.ty.addr, mode.device.to_string())).collect();
+                    let modes: Vec<(usize, String)> = modes
+                        .iter()
+                        .map(|mode| (mode.ty.addr, mode.device.to_string()))
+                        .collect();
                     scope.set_item("___mode_stack", modes)?;
                 }
                 _ => {}

@@ -29,7 +29,10 @@ struct ValidityInner {
 
 impl Default for ValidityInner {
     fn default() -> Self {
-        Self { valid: AtomicBool::new(true), hooks: Mutex::new(Vec::new()) }
+        Self {
+            valid: AtomicBool::new(true),
+            hooks: Mutex::new(Vec::new()),
+        }
     }
 }
 
@@ -48,7 +51,12 @@ impl Validity {
     /// Clears the flag for good and runs the hooks, once.
     pub fn clear(&self) {
         if self.0.valid.swap(false, Ordering::Relaxed) {
-            let hooks = self.0.hooks.lock().map(|mut hooks| std::mem::take(&mut *hooks)).unwrap_or_default();
+            let hooks = self
+                .0
+                .hooks
+                .lock()
+                .map(|mut hooks| std::mem::take(&mut *hooks))
+                .unwrap_or_default();
             for hook in hooks {
                 hook();
             }
@@ -125,7 +133,9 @@ impl Pins {
             return known.clone();
         }
         let weak = self.weak_reference(obj);
-        self.add(obj, |_| weak.map_or_else(|| Pin::Strong(obj.clone().unbind()), Pin::Weak))
+        self.add(obj, |_| {
+            weak.map_or_else(|| Pin::Strong(obj.clone().unbind()), Pin::Weak)
+        })
     }
 
     /// Pins weakly what the user may want to die (instances, functions, classes made at run time) and strongly
@@ -138,13 +148,23 @@ impl Pins {
             })
             // SAFETY: a live object.
             || unsafe { ffi::PyCFunction_Check(obj.as_ptr()) != 0 };
-        if lasting { self.pin(obj) } else { self.pin_weak(obj) }
+        if lasting {
+            self.pin(obj)
+        } else {
+            self.pin_weak(obj)
+        }
     }
 
     fn weak_reference(&mut self, obj: &Bound<'_, PyAny>) -> Option<Py<PyAny>> {
         let py = obj.py();
         if self.callback.is_none() {
-            self.callback = Py::new(py, Invalidate { validity: self.validity.clone() }).ok();
+            self.callback = Py::new(
+                py,
+                Invalidate {
+                    validity: self.validity.clone(),
+                },
+            )
+            .ok();
         }
         let callback = self.callback.as_ref()?;
         // SAFETY: live objects; a failure (no weak references for this type) is cleared.
@@ -164,7 +184,12 @@ impl Pins {
         }
         let pin = make(self);
         let (repr, type_repr) = objects::names_of(obj);
-        let known = ObjRef { addr, pin: self.pins.len() as u32, repr: repr.into(), type_repr: type_repr.into() };
+        let known = ObjRef {
+            addr,
+            pin: self.pins.len() as u32,
+            repr: repr.into(),
+            type_repr: type_repr.into(),
+        };
         self.pins.push(pin);
         self.by_address.insert(addr, known.clone());
         known
@@ -175,13 +200,20 @@ impl Pins {
         self.by_address.get(&(obj.as_ptr() as usize))
     }
 
+    /// Whether an object is pinned by a weak reference.
+    pub fn is_weak(&self, obj: &Bound<'_, PyAny>) -> bool {
+        self.find(obj)
+            .is_some_and(|known| matches!(self.pins[known.pin as usize], Pin::Weak(_)))
+    }
+
     /// The pinned object, if it is alive.
     pub fn get<'py>(&self, py: Python<'py>, pin: u32) -> Option<Bound<'py, PyAny>> {
         match self.pins.get(pin as usize)? {
             Pin::Strong(obj) => Some(obj.bind(py).clone()),
             // SAFETY: the pin is a weak reference object; the borrowed target is given a reference at once.
             Pin::Weak(weak) => unsafe {
-                objects::weakref_target(weak.as_ptr()).map(|target| Bound::from_borrowed_ptr(py, target))
+                objects::weakref_target(weak.as_ptr())
+                    .map(|target| Bound::from_borrowed_ptr(py, target))
             },
         }
     }

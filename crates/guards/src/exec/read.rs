@@ -43,7 +43,10 @@ pub fn constant(obj: &Bound<'_, PyAny>) -> Option<ConstVal> {
     }
     if let Ok(value) = obj.cast_exact::<PyComplex>() {
         use pyo3::types::PyComplexMethods;
-        return Some(ConstVal::Complex(value.real().to_bits(), value.imag().to_bits()));
+        return Some(ConstVal::Complex(
+            value.real().to_bits(),
+            value.imag().to_bits(),
+        ));
     }
     if let Ok(items) = obj.cast_exact::<PyTuple>() {
         let items: Option<Vec<ConstVal>> = items.iter().map(|item| constant(&item)).collect();
@@ -60,8 +63,14 @@ pub fn constant(obj: &Bound<'_, PyAny>) -> Option<ConstVal> {
     if ty == abi.size_type() {
         // SAFETY: torch.Size is a tuple.
         let items = unsafe { obj.clone().cast_into_unchecked::<PyTuple>() };
-        let dims: Option<Vec<i64>> =
-            items.iter().map(|item| item.cast_exact::<PyInt>().ok().and_then(|n| n.extract().ok())).collect();
+        let dims: Option<Vec<i64>> = items
+            .iter()
+            .map(|item| {
+                item.cast_exact::<PyInt>()
+                    .ok()
+                    .and_then(|n| n.extract().ok())
+            })
+            .collect();
         return dims.map(|dims| ConstVal::Size(dims.into()));
     }
     // SAFETY: a live object.
@@ -70,13 +79,23 @@ pub fn constant(obj: &Bound<'_, PyAny>) -> Option<ConstVal> {
 
 fn big_int(value: &Bound<'_, PyInt>) -> Option<ConstVal> {
     // `hex` has no limit on digits, unlike `str`.
-    let text: String = value.call_method1("__format__", ("x",)).ok()?.extract().ok()?;
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));
+    let text: String = value
+        .call_method1("__format__", ("x",))
+        .ok()?
+        .extract()
+        .ok()?;
+    let (sign, digits) = text
+        .strip_prefix('-')
+        .map_or(("", text.as_str()), |digits| ("-", digits));
     Some(ConstVal::BigInt(format!("{sign}0x{digits}").into()))
 }
 
 fn device(pair: (i8, i8)) -> ConstVal {
-    ConstVal::Device { kind: pair.0, index: pair.1, text: crate::exec::objects::device_name(pair).into() }
+    ConstVal::Device {
+        kind: pair.0,
+        index: pair.1,
+        text: crate::exec::objects::device_name(pair).into(),
+    }
 }
 
 impl ConstTypes {
@@ -103,16 +122,28 @@ impl TensorSpec {
     ///
     /// # Errors
     /// [`AbiError::NotReadable`] if it is no tensor.
-    pub fn of(py: Python<'_>, abi: &TorchAbi, pins: &mut Pins, obj: &Bound<'_, PyAny>) -> Result<Self, AbiError> {
+    pub fn of(
+        py: Python<'_>,
+        abi: &TorchAbi,
+        pins: &mut Pins,
+        obj: &Bound<'_, PyAny>,
+    ) -> Result<Self, AbiError> {
         if abi.classify(obj) == TensorClass::No {
-            return Err(AbiError::NotReadable(format!("{} is no tensor", obj.get_type().name()?)));
+            return Err(AbiError::NotReadable(format!(
+                "{} is no tensor",
+                obj.get_type().name()?
+            )));
         }
         // SAFETY: checked to be a tensor; `obj` keeps it alive.
         let view = unsafe { TensorView::new(abi, obj.as_ptr()) };
         let (included, excluded) = abi.local_keys();
         let keys = (view.key_set() | included) & !excluded;
         let strided = abi.is_strided(py, obj)?;
-        let (sizes, strides) = if strided { view.geometry() } else { (&[][..], &[][..]) };
+        let (sizes, strides) = if strided {
+            view.geometry()
+        } else {
+            (&[][..], &[][..])
+        };
         let (device_type, device_index) = view.device();
         let ty = obj.get_type();
         let mut pytype = pins.pin_auto(&ty);
@@ -174,7 +205,10 @@ pub fn ambient_guards(py: Python<'_>, abi: &TorchAbi, pins: &mut Pins) -> PyResu
     for i in 0..abi.torch_function_stack_len() {
         let mode = abi.torch_function_mode(py, i)?;
         let ty = pins.pin_auto(&mode.get_type());
-        modes.push(ModeSpec { ty, device: mode_device(abi, &mode) });
+        modes.push(ModeSpec {
+            ty,
+            device: mode_device(abi, &mode),
+        });
     }
     // SAFETY: borrowed from a module's dictionary, used at once.
     let device = unsafe { Bound::from_borrowed_ptr_or_opt(py, abi.current_device()) };
@@ -183,8 +217,12 @@ pub fn ambient_guards(py: Python<'_>, abi: &TorchAbi, pins: &mut Pins) -> PyResu
         None => ConstVal::None,
     };
     Ok(vec![
-        GuardKind::GlobalState { state: Arc::new(GlobalState::read(py, abi)) },
-        GuardKind::TorchFunctionModeStack { modes: modes.into() },
+        GuardKind::GlobalState {
+            state: Arc::new(GlobalState::read(py, abi)),
+        },
+        GuardKind::TorchFunctionModeStack {
+            modes: modes.into(),
+        },
         GuardKind::DefaultDevice { device },
     ])
 }
@@ -199,6 +237,11 @@ pub(crate) fn mode_device(abi: &TorchAbi, mode: &Bound<'_, PyAny>) -> ConstVal {
             return ConstVal::None;
         }
         let value = crate::exec::objects::dict_get_str(dict, name.as_ptr());
-        if value.is_null() { None } else { abi.device_of(value) }.map_or(ConstVal::None, device)
+        if value.is_null() {
+            None
+        } else {
+            abi.device_of(value)
+        }
+        .map_or(ConstVal::None, device)
     }
 }

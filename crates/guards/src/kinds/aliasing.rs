@@ -11,8 +11,13 @@ pub(crate) fn code_parts(kind: &GuardKind, name: &str, cx: &TextCx<'_>) -> Vec<S
     vec![match kind {
         GuardKind::ObjectAliasing { other } => format!("{} is {name}", cx.name(*other)),
         GuardKind::NotAliasing { other } => format!("{} is not {name}", cx.name(*other)),
-        GuardKind::NoTensorAliasing { sources } => format!("check_no_aliasing({})", cx.names(sources)),
-        GuardKind::StorageOverlap { overlapping, non_overlapping } => format!(
+        GuardKind::NoTensorAliasing { sources } => {
+            format!("check_no_aliasing({})", cx.names(sources))
+        }
+        GuardKind::StorageOverlap {
+            overlapping,
+            non_overlapping,
+        } => format!(
             "check_overlapping(overlapping=[{}], non_overlapping=[{}])",
             cx.names(overlapping),
             cx.names(non_overlapping)
@@ -28,16 +33,30 @@ mod native {
 
     /// The first of `overlapping` that shares memory with none of the others, or the first of `non_overlapping`
     /// that shares memory with any tensor; as an index into both lists in a row.
-    pub(crate) fn first_misplaced(overlapping: &[TensorView<'_>], non_overlapping: &[TensorView<'_>]) -> Option<usize> {
+    pub(crate) fn first_misplaced(
+        overlapping: &[TensorView<'_>],
+        non_overlapping: &[TensorView<'_>],
+    ) -> Option<usize> {
         for (i, a) in overlapping.iter().enumerate() {
-            let partner = overlapping.iter().enumerate().any(|(j, b)| i != j && tensors_may_overlap(a, b));
+            let partner = overlapping
+                .iter()
+                .enumerate()
+                .any(|(j, b)| i != j && tensors_may_overlap(a, b));
             if !partner {
                 return Some(i);
             }
         }
         for (i, a) in non_overlapping.iter().enumerate() {
-            let others = non_overlapping.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, b)| b);
-            if overlapping.iter().chain(others).any(|b| tensors_may_overlap(a, b)) {
+            let others = non_overlapping
+                .iter()
+                .enumerate()
+                .filter(|(j, _)| *j != i)
+                .map(|(_, b)| b);
+            if overlapping
+                .iter()
+                .chain(others)
+                .any(|b| tensors_may_overlap(a, b))
+            {
                 return Some(overlapping.len() + i);
             }
         }

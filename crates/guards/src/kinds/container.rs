@@ -11,7 +11,9 @@ use crate::value::Key;
 pub(crate) fn code_parts(kind: &GuardKind, name: &str) -> Vec<String> {
     let not = |present: bool| if present { "" } else { "not " };
     vec![match kind {
-        GuardKind::SequenceLength { len } | GuardKind::DictLength { len } => format!("len({name}) == {len}"),
+        GuardKind::SequenceLength { len } | GuardKind::DictLength { len } => {
+            format!("len({name}) == {len}")
+        }
         GuardKind::DictKeys { keys } => {
             let list: Vec<String> = keys.iter().map(literal).collect();
             let list = list.join(", ");
@@ -22,10 +24,18 @@ pub(crate) fn code_parts(kind: &GuardKind, name: &str) -> Vec<String> {
             }
         }
         GuardKind::DictContains { key, present } => {
-            format!("{}___dict_contains({}, {name})", not(*present), literal(key))
+            format!(
+                "{}___dict_contains({}, {name})",
+                not(*present),
+                literal(key)
+            )
         }
         GuardKind::SetContains { key, present } => {
-            format!("{}set.__contains__({name}, {})", not(*present), literal(key))
+            format!(
+                "{}set.__contains__({name}, {})",
+                not(*present),
+                literal(key)
+            )
         }
         GuardKind::RangeIteratorMatch { start, stop, step } => {
             format!("___normalize_range_iter({name}) == ({start}, {stop}, {step})")

@@ -9,7 +9,9 @@ use crate::guard::GuardKind;
 pub(crate) fn code_parts(kind: &GuardKind, name: &str) -> Vec<String> {
     vec![match kind {
         GuardKind::TypeMatch { ty } => format!("___check_type_id({name}, {})", ty.addr),
-        GuardKind::IdMatch { obj } | GuardKind::FunctionMatch { obj } | GuardKind::ModuleMatch { obj } => {
+        GuardKind::IdMatch { obj }
+        | GuardKind::FunctionMatch { obj }
+        | GuardKind::ModuleMatch { obj } => {
             format!("___check_obj_id({name}, {})", obj.addr)
         }
         GuardKind::ClosureMatch { code } => format!("___check_code_id({name}, {})", code.addr),
@@ -32,7 +34,8 @@ mod native {
     pub(crate) unsafe fn has_code(obj: *mut ffi::PyObject, code: *mut ffi::PyObject) -> bool {
         // SAFETY: the exact type is checked before the field is read.
         unsafe {
-            ffi::PyFunction_Check(obj) != 0 && (*obj.cast::<ffi::PyFunctionObject>()).func_code == code
+            ffi::PyFunction_Check(obj) != 0
+                && (*obj.cast::<ffi::PyFunctionObject>()).func_code == code
         }
     }
 
@@ -42,7 +45,9 @@ mod native {
     /// `obj` must be live.
     pub(crate) unsafe fn weakref_alive(obj: *mut ffi::PyObject) -> bool {
         // SAFETY: only weak references are asked; `PyWeakref_GetObject` borrows and runs no code.
-        unsafe { ffi::PyWeakref_Check(obj) != 0 && crate::exec::objects::weakref_target(obj).is_some() }
+        unsafe {
+            ffi::PyWeakref_Check(obj) != 0 && crate::exec::objects::weakref_target(obj).is_some()
+        }
     }
 }
 

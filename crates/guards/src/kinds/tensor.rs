@@ -14,18 +14,30 @@ pub(crate) fn tree_text(spec: &TensorSpec, name: &str) -> String {
         spec.pytype.repr,
         spec.keys_text,
         spec.dtype_text,
-        if spec.device_index < 0 { "None".to_owned() } else { spec.device_index.to_string() },
+        if spec.device_index < 0 {
+            "None".to_owned()
+        } else {
+            spec.device_index.to_string()
+        },
         if spec.requires_grad { "True" } else { "False" },
     );
     if spec.strided {
-        let _ = write!(out, ", size={}, stride={}", dims(&spec.sizes), dims(&spec.strides));
+        let _ = write!(
+            out,
+            ", size={}, stride={}",
+            dims(&spec.sizes),
+            dims(&spec.strides)
+        );
     }
     out.push(')');
     out
 }
 
 fn dims(dims: &[Option<i64>]) -> String {
-    let items: Vec<String> = dims.iter().map(|d| d.map_or_else(|| "None".to_owned(), |n| n.to_string())).collect();
+    let items: Vec<String> = dims
+        .iter()
+        .map(|d| d.map_or_else(|| "None".to_owned(), |n| n.to_string()))
+        .collect();
     format!("[{}]", items.join(", "))
 }
 
@@ -55,7 +67,11 @@ mod native {
 
     impl LinkedTensor {
         pub(crate) fn new(spec: &TensorSpec) -> Self {
-            let fill = |dims: &[Option<i64>]| dims.iter().map(|d| d.unwrap_or(ANY)).collect::<Box<[i64]>>();
+            let fill = |dims: &[Option<i64>]| {
+                dims.iter()
+                    .map(|d| d.unwrap_or(ANY))
+                    .collect::<Box<[i64]>>()
+            };
             Self {
                 pytype: spec.pytype.addr as *mut ffi::PyTypeObject,
                 keys: spec.keys,
@@ -72,7 +88,12 @@ mod native {
         /// # Safety
         /// `obj` must be live and the GIL held. `keys` are the thread's (included, excluded) key sets.
         #[inline]
-        pub(crate) unsafe fn check(&self, abi: &TorchAbi, keys: (u64, u64), obj: *mut ffi::PyObject) -> bool {
+        pub(crate) unsafe fn check(
+            &self,
+            abi: &TorchAbi,
+            keys: (u64, u64),
+            obj: *mut ffi::PyObject,
+        ) -> bool {
             // SAFETY: the exact type is compared first; the spec's type is a tensor class.
             let view = unsafe {
                 if ffi::Py_TYPE(obj) != self.pytype {
@@ -96,7 +117,8 @@ mod native {
                 *self.sizes == *sizes && *self.strides == *strides
             } else {
                 let fits = |want: &[i64], have: &[i64]| {
-                    want.len() == have.len() && want.iter().zip(have).all(|(w, h)| *w == ANY || w == h)
+                    want.len() == have.len()
+                        && want.iter().zip(have).all(|(w, h)| *w == ANY || w == h)
                 };
                 fits(&self.sizes, sizes) && fits(&self.strides, strides)
             }
@@ -161,9 +183,16 @@ mod native {
         }
         let (sizes, strides) = view.geometry();
         if sizes.len() != spec.sizes.len() {
-            return format!("tensor '{name}' rank mismatch. expected {}, actual {}", spec.sizes.len(), sizes.len());
+            return format!(
+                "tensor '{name}' rank mismatch. expected {}, actual {}",
+                spec.sizes.len(),
+                sizes.len()
+            );
         }
-        for (what, want, have) in [("size", &spec.sizes, sizes), ("stride", &spec.strides, strides)] {
+        for (what, want, have) in [
+            ("size", &spec.sizes, sizes),
+            ("stride", &spec.strides, strides),
+        ] {
             for (i, (want, have)) in want.iter().zip(have).enumerate() {
                 if want.is_some_and(|want| want != *have) {
                     return format!(

@@ -23,16 +23,25 @@ pub(crate) fn code_parts(value: &ConstVal, name: &str, cx: &TextCx<'_>) -> Vec<S
         ConstVal::Size(_) => types.size,
         ConstVal::Device { .. } => types.device,
     };
-    vec![format!("___check_type_id({name}, {ty})"), comparison(value, name)]
+    vec![
+        format!("___check_type_id({name}, {ty})"),
+        comparison(value, name),
+    ]
 }
 
 /// `==` says enough only for some types: floats have two zeros and nan, tuples hold values of any type.
 fn comparison(value: &ConstVal, name: &str) -> String {
     match value {
         ConstVal::Float(bits) if f64::from_bits(*bits).is_nan() => format!("__math_isnan({name})"),
-        ConstVal::Float(bits) if f64::from_bits(*bits) == 0.0 => format!("___exactly({name}, {})", literal(value)),
+        ConstVal::Float(bits) if f64::from_bits(*bits) == 0.0 => {
+            format!("___exactly({name}, {})", literal(value))
+        }
         ConstVal::Complex(..) => format!("___exactly({name}, {})", literal(value)),
-        ConstVal::Tuple(items) if !items.iter().all(|i| matches!(i, ConstVal::Str(_) | ConstVal::Bytes(_))) => {
+        ConstVal::Tuple(items)
+            if !items
+                .iter()
+                .all(|i| matches!(i, ConstVal::Str(_) | ConstVal::Bytes(_))) =>
+        {
             format!("___exactly({name}, {})", literal(value))
         }
         _ => format!("{name} == {}", literal(value)),
@@ -45,7 +54,10 @@ pub(crate) fn tree_text(value: &ConstVal, name: &str) -> String {
         ConstVal::Float(bits) if f64::from_bits(*bits).is_nan() => {
             format!("(type({name}) is float and __math_isnan({name}))")
         }
-        ConstVal::Obj(obj) => format!("___check_obj_id({name}, {}), type={}", obj.addr, obj.type_repr),
+        ConstVal::Obj(obj) => format!(
+            "___check_obj_id({name}, {}), type={}",
+            obj.addr, obj.type_repr
+        ),
         _ => format!("{name} == {value}"),
     }
 }
