@@ -332,3 +332,185 @@ fn names_can_be_registered() {
         Ok(())
     });
 }
+
+#[test]
+fn caches_of_the_backend_are_hit() {
+    with_torch(|py| {
+        let cases = module(py, CASES)?;
+        let inductor = resolve(py, "inductor")?;
+        let counters = py
+            .import("torch._dynamo.utils")?
+            .getattr("counters")?
+            .get_item("aot_autograd")?;
+        let count = |key: &str| -> PyResult<i64> { counters.get_item(key)?.extract() };
+        let compile = || -> PyResult<()> {
+            let (gm, weight): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+                cases.call_method1("graph_module", (false,))?.extract()?;
+            let args = cases.call_method1("inputs", (true, 6))?;
+            let (x, bias): (Bound<'_, PyAny>, Bound<'_, PyAny>) = args.extract()?;
+            let inputs = [
+                tensor("x", &[], false),
+                tensor("self.weight", &[], true),
+                tensor("b", &[], false),
+            ];
+            let call = BackendCall {
+                inputs: &inputs,
+                compile_id: (9, 0),
+            };
+            let examples = PyList::new(py, [x, weight.clone(), bias])?;
+            let compiled = call.run(&inductor, &gm, &examples)?;
+            cases.call_method1("check", (compiled.callable, weight, args, false, true))?;
+            Ok(())
+        };
+        compile()?;
+        let (hits, bypassed) = (
+            count("autograd_cache_hit")?,
+            count("autograd_cache_bypass")?,
+        );
+        compile()?;
+        assert_eq!(count("autograd_cache_bypass")?, bypassed);
+        assert_eq!(count("autograd_cache_hit")?, hits + 1, "{counters}");
+        Ok(())
+    });
+}
+
+#[test]
+fn inputs_may_share_a_source_text() {
+    with_torch(|py| {
+        let cases = module(py, CASES)?;
+        let (gm, weight): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+            cases.call_method1("graph_module", (true,))?.extract()?;
+        let args = cases.call_method1("inputs", (false,))?;
+        let call = BackendCall {
+            inputs: &[tensor("x", &[], false), tensor("x", &[], false)],
+            compile_id: (10, 0),
+        };
+        let examples = PyList::new(py, args.try_iter()?.collect::<PyResult<Vec<_>>>()?)?;
+        let compiled = call.run(&resolve(py, "aot_eager")?, &gm, &examples)?;
+        cases.call_method1("check", (compiled.callable, weight, args, true, false))?;
+        Ok(())
+    });
+}
+
+#[test]
+fn python_sees_decorators_and_lists() {
+    with_torch(|py| {
+        let cases = module(py, CASES)?;
+        let scope = PyDict::new(py);
+        scope.set_item(
+            "register_backend",
+            pyo3::wrap_pyfunction!(backends::register_backend, py)?,
+        )?;
+        scope.set_item(
+            "list_backends",
+            pyo3::wrap_pyfunction!(backends::list_backends, py)?,
+        )?;
+        scope.set_item("passing", cases.getattr("passing")?)?;
+        let source = c"
+assert register_backend(passing) is passing
+assert register_backend(name='other', tags=('debug',))(passing) is passing
+for bad in (lambda: register_backend(passing), lambda: register_backend(3, name='x')):
+    try:
+        bad()
+    except (AssertionError, TypeError):
+        pass
+    else:
+        raise RuntimeError('accepted')
+assert {'passing', 'inductor', 'cudagraphs'} <= set(list_backends())
+assert not {'other', 'eager', 'aot_eager'} & set(list_backends())
+assert {'other', 'eager', 'aot_eager'} <= set(list_backends(None))
+assert list_backends(None) == sorted(set(list_backends(None)))
+";
+        py.run(source, Some(&scope), None)?;
+        assert_eq!(resolve(py, "other")?.name(), "other");
+        assert!(unregister("passing") && unregister("other"));
+        Ok(())
+    });
+}
+
+#[test]
+fn errors_become_ferrodyns_exceptions() {
+    with_torch(|py| {
+        // The module of exceptions alone: the package needs the extension, which is built from here.
+        let scope = PyDict::new(py);
+        scope.set_item(
+            "path",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/ferrodyn/exc.py"),
+        )?;
+        let load = c"
+import importlib.util, sys, types
+package = types.ModuleType('ferrodyn')
+package.__path__ = []
+spec = importlib.util.spec_from_file_location('ferrodyn.exc', path)
+exc = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(exc)
+package.exc = exc
+sys.modules.update({'ferrodyn': package, 'ferrodyn.exc': exc})
+";
+        py.run(load, Some(&scope), None)?;
+        let exc = py.import("ferrodyn.exc")?;
+        let raised = BackendError::Raised {
+            name: "mine".into(),
+            cause: PyValueError::new_err("no good"),
+        };
+        let error = raised.into_py_err(py);
+        assert!(error.is_instance(py, &exc.getattr("BackendCompilerFailed")?));
+        assert!(error.cause(py).unwrap().is_instance_of::<PyValueError>(py));
+        let value = error.value(py);
+        assert_eq!(value.getattr("backend_name")?.extract::<String>()?, "mine");
+        assert!(
+            value
+                .getattr("inner_exception")?
+                .is_instance_of::<PyValueError>()
+        );
+        assert_eq!(
+            value.str()?.to_string(),
+            "backend='mine' raised:\nValueError: no good"
+        );
+        let unknown = resolve(py, "no-such-backend")
+            .err()
+            .unwrap()
+            .into_py_err(py);
+        assert!(unknown.is_instance(py, &exc.getattr("InvalidBackend")?));
+        let modules = py.import("sys")?.getattr("modules")?;
+        modules.del_item("ferrodyn.exc")?;
+        modules.del_item("ferrodyn")
+    });
+}
+
+#[test]
+fn entry_points_are_backends() {
+    with_torch(|py| {
+        let directory = std::env::temp_dir().join(format!("ferrodyn-entry-{}", std::process::id()));
+        let info = directory.join("fancy-1.0.dist-info");
+        std::fs::create_dir_all(&info)?;
+        std::fs::write(
+            info.join("METADATA"),
+            "Metadata-Version: 2.1\nName: fancy\nVersion: 1.0\n",
+        )?;
+        std::fs::write(
+            info.join("entry_points.txt"),
+            "[torch_dynamo_backends]\nfancy = fancy_backend:compile\n",
+        )?;
+        std::fs::write(
+            directory.join("fancy_backend.py"),
+            "def compile(gm, example_inputs):\n    return gm.forward\n",
+        )?;
+        let path = py.import("sys")?.getattr("path")?;
+        path.call_method1("insert", (0, directory.to_str()))?;
+        let found = resolve(py, "fancy");
+        let listed = list(py, &[]);
+        path.call_method1("remove", (directory.to_str(),))?;
+        std::fs::remove_dir_all(&directory)?;
+        assert_eq!(
+            found?
+                .callable()
+                .unwrap()
+                .getattr(py, "__name__")?
+                .to_string(),
+            "compile"
+        );
+        assert!(listed?.contains(&"fancy".to_owned()));
+        Ok(())
+    });
+}
