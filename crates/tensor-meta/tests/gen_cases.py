@@ -68,8 +68,8 @@ def emit(out, name, callee, fn, args, kwargs, grad):
     torch.manual_seed(0)
     if callee.startswith("f:operator.") and kwargs:
         return
-    if not callee.startswith("f:torch.nn.functional.") and name.rstrip("_") in SWITCHED:
-        if "inplace" in kwargs or len(args) > SWITCHED[name.rstrip("_")]:
+    if (not callee.startswith("f:torch.nn.functional.") or callee.endswith("_")) and name.rstrip("_") in SWITCHED:
+        if kwargs or len(args) > SWITCHED[name.rstrip("_")]:
             return
     real_args, real_kwargs = build(args), build(kwargs)
     enc_args, enc_kwargs = encode(real_args), encode(real_kwargs)

@@ -109,9 +109,6 @@ fn addmm(call: &Call<'_>) -> R {
 fn baddbmm(call: &Call<'_>) -> R {
     added(call, ["input", "batch1", "batch2", "beta", "alpha"], (3, 3))
 }
-fn addmv(call: &Call<'_>) -> R {
-    added(call, ["input", "mat", "vec", "beta", "alpha"], (2, 1))
-}
 fn outer(call: &Call<'_>) -> R {
     let [a, b] = call.bind(["input", "vec2"])?;
     let (a, b) = (tensor(a)?, tensor(b)?);
@@ -281,6 +278,10 @@ fn einsum(call: &Call<'_>) -> R {
     let shape: Dims = order.iter().map(|o| o.2).collect();
     let mut sorted = order.clone();
     sorted.sort_by_key(|o| o.0);
+    let first_right = order.iter().position(|o| o.0 == 2).unwrap_or(order.len());
+    if order[first_right..].iter().any(|o| o.0 != 2) {
+        return unsupported("einsum whose output puts the right operand first");
+    }
     let laid: Dims = sorted.iter().map(|o| o.2).collect();
     let dense = contiguous_strides(&laid);
     let strides: Dims = order
@@ -290,14 +291,14 @@ fn einsum(call: &Call<'_>) -> R {
     one(call.fresh(&shape, &strides, dtype, &[a.meta, b.meta]))
 }
 
-/// `scaled_dot_product_attention` on the CPU: the flash kernel writes `(batch, length, heads, size)`
-/// and returns it transposed; the math path returns a row-major product.
+/// `scaled_dot_product_attention` on the CPU: row-major whichever kernel runs.
 fn attention(call: &Call<'_>) -> R {
     let [q, k, v, mask, p, causal, scale, gqa] = call.bind([
         "query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa",
     ])?;
     let (q, k, v, mask) = (tensor(q)?, tensor(k)?, tensor(v)?, opt_tensor(mask)?);
-    let (p, causal, gqa) = (float_or(p, 0.0)?, bool_or(causal, false)?, bool_or(gqa, false)?);
+    float_or(p, 0.0)?;
+    let (causal, gqa) = (bool_or(causal, false)?, bool_or(gqa, false)?);
     float_or(scale, 1.0)?;
     let dtype = same_dtype(&[&q, &k, &v])?;
     if !dtype.is_floating() {
@@ -307,7 +308,7 @@ fn attention(call: &Call<'_>) -> R {
     if n != k.dim() || n != v.dim() || n < 2 {
         return unsupported("attention ranks");
     }
-    let (l, e) = (q.shape[n - 2], q.shape[n - 1]);
+    let e = q.shape[n - 1];
     let (s, ev) = (k.shape[n - 2], v.shape[n - 1]);
     if k.shape[n - 1] != e || v.shape[n - 2] != s {
         return raise("attention sizes");
@@ -329,6 +330,9 @@ fn attention(call: &Call<'_>) -> R {
         if m.dtype != DType::Bool && m.dtype != dtype {
             return unsupported("mask dtype");
         }
+        if m.dim() < 2 {
+            return unsupported("mask of fewer than 2 dimensions");
+        }
         if m.dim() > n {
             return unsupported("mask of more dimensions");
         }
@@ -341,16 +345,6 @@ fn attention(call: &Call<'_>) -> R {
     }
     let mut shape = q.shape.clone();
     shape[n - 1] = ev;
-    let unit = |t: &In<'_>| t.shape[t.dim() - 1] == 1 || t.strides[t.dim() - 1] == 1;
-    let mask_ok = mask.as_ref().is_none_or(|m| !m.requires_grad && matches!(m.dim(), 2 | 4));
-    let flash = n == 4 && p == 0.0 && e == ev && [&q, &k, &v].iter().all(|t| unit(t)) && mask_ok;
-    if !flash {
-        if mask.as_ref().is_some_and(|m| !m.requires_grad && m.dim() == 3) && n == 4 {
-            return unsupported("mask of 3 dimensions");
-        }
-        return one(call.rows(&shape, dtype, &inputs));
-    }
-    let _ = l;
     one(call.rows(&shape, dtype, &inputs))
 }
 
@@ -401,7 +395,6 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("dot", "*", "*", dot).any_device(),
         rule("addmm", "*", "*", addmm).inplace("", "").any_device(),
         rule("baddbmm", "*", "*", baddbmm).inplace("", "").any_device(),
-        rule("addmv", "*", "*", addmv).any_device(),
         rule("outer", "* torch.ger", "* ger", outer),
         rule("linear", "F N", "", linear).any_device(),
         rule("bilinear", "* F", "", bilinear),

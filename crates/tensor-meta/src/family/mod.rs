@@ -4,7 +4,10 @@ use crate::registry::Entry;
 
 mod activation;
 mod elementwise;
+mod conv;
+mod create;
 mod matmul;
+mod norm;
 mod reduce;
 mod view;
 
@@ -15,4 +18,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     view::entries(out);
     reduce::entries(out);
     matmul::entries(out);
+    conv::entries(out);
+    create::entries(out);
+    norm::entries(out);
 }

@@ -1,13 +1,15 @@
 """Which cases each rule gets: `cases(name)` yields (args, kwargs)."""
 
+import create
 import elementwise
 import nn
 import reduce
+import spatial
 import torch_names
 import view
 
 TABLE = {}
-for module in (elementwise, nn, reduce, torch_names, view):
+for module in (create, elementwise, nn, reduce, spatial, torch_names, view):
     TABLE.update(module.TABLE)
 
 

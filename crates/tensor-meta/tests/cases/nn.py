@@ -188,8 +188,10 @@ def sdpa():
             for d in "b", q.d:
                 yield [q, k, v], {"attn_mask": T(*m, d=d)}
                 yield [q, k, v], {"attn_mask": T(*m, d=d), "dropout_p": 0.1}
-    for l in "t", "p", "r", "s", "e":
+    for l in "t", "p", "r", "s", "e", "h":
         q, k, v = qkv()
+        yield [q.but(l=l), k.but(l=l), v.but(l=l)], {"attn_mask": T(4, 5)}
+        yield [q.but(l=l), k.but(l=l), v.but(l=l)], {"dropout_p": 0.5}
         yield q.but(l=l), k.but(l=l), v.but(l=l)
         yield q.but(l=l), k, v
         yield q, k, v.but(l=l)

@@ -50,6 +50,8 @@ class T:
             order = [(i + 1) % n for i in range(n)]
             back = [order.index(i) for i in range(n)]
             t = self.plain([shape[i] for i in order]).permute(back)
+        elif l == "h" and n == 4:
+            t = self.plain([shape[0], shape[2], shape[1], shape[3]]).transpose(1, 2)
         elif l == "s":
             t = self.plain(shape[:-1] + [shape[-1] * 2])[..., ::2]
         elif l == "o":

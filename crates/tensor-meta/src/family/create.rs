@@ -1,0 +1,583 @@
+//! Making tensors: factories, copies in another dtype, device or layout, and queries.
+
+use smallvec::SmallVec;
+
+use crate::call::{
+    Call, In, R, bool_or, float_or, identity, int, int_list, int_or, one, opt_device, opt_dtype,
+    raise, tensor, unsupported,
+};
+use crate::family::view::format_strides;
+use crate::iterator::preserved_strides;
+use crate::registry::{Entry, rule};
+use crate::types::{
+    DType, Device, Dims, Inferred, MemoryFormat, SymInt, TensorMeta, Value, contiguous_strides,
+};
+
+/// The keywords that factories share, taken out of the call.
+struct Options {
+    dtype: Option<DType>,
+    device: Option<Device>,
+    requires_grad: bool,
+    format: Option<MemoryFormat>,
+}
+
+const FACTORY: [&str; 7] =
+    ["dtype", "device", "requires_grad", "layout", "pin_memory", "memory_format", "out"];
+
+/// Splits a factory call into its options and the call without them.
+fn options<'a>(call: &Call<'a>) -> R<(Options, Vec<(&'a str, Value<'a>)>)> {
+    let mut options = Options { dtype: None, device: None, requires_grad: false, format: None };
+    let mut rest = Vec::new();
+    for (key, value) in call.kwargs {
+        match *key {
+            "dtype" => options.dtype = opt_dtype(value)?,
+            "device" => options.device = opt_device(value)?,
+            "requires_grad" => options.requires_grad = bool_or(value, false)?,
+            "pin_memory" if !bool_or(value, false)? => {}
+            "memory_format" => match value {
+                Value::MemoryFormat(f) => options.format = Some(*f),
+                Value::None => {}
+                _ => return unsupported("memory_format"),
+            },
+            k if FACTORY.contains(&k) && value.is_none() => {}
+            k if FACTORY.contains(&k) => return unsupported("factory option"),
+            _ => rest.push((*key, value.clone())),
+        }
+    }
+    Ok((options, rest))
+}
+
+fn made(call: &Call<'_>, o: &Options, shape: &[i64], strides: &[i64], dtype: DType) -> R {
+    let device = o.device.unwrap_or(call.ctx.default_device);
+    made_on(call, o, shape, strides, dtype, device)
+}
+fn made_on(call: &Call<'_>, o: &Options, shape: &[i64], strides: &[i64], dtype: DType, device: Device) -> R {
+    if shape.iter().any(|s| *s < 0) {
+        return raise("negative size");
+    }
+    if o.requires_grad && !dtype.is_differentiable() {
+        return raise("only floating and complex tensors can require grad");
+    }
+    if o.requires_grad && call.ctx.inference_mode {
+        return unsupported("requires_grad in inference mode");
+    }
+    let mut meta = TensorMeta::strided(shape, strides, dtype, device);
+    meta.requires_grad = o.requires_grad;
+    one(meta)
+}
+
+/// The size of `zeros(2, 3)` and `zeros((2, 3))`.
+fn size_of(args: &[Value<'_>], rest: &[(&str, Value<'_>)]) -> R<Dims> {
+    match (args, rest) {
+        ([], [("size", value)]) => int_list(value),
+        ([list], []) if list.items().is_some() => int_list(list),
+        (items, []) => crate::call::ints(items),
+        _ => unsupported("factory arguments"),
+    }
+}
+fn filled(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    if o.format.is_some_and(|f| f != MemoryFormat::Contiguous) {
+        return unsupported("memory_format of a factory");
+    }
+    let shape = size_of(call.args, &rest)?;
+    let dtype = o.dtype.unwrap_or(call.ctx.default_dtype);
+    made(call, &o, &shape, &contiguous_strides(&shape), dtype)
+}
+fn random(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    if rest.iter().any(|(k, v)| *k == "generator" && !v.is_none()) {
+        return unsupported("generator");
+    }
+    let rest: Vec<_> = rest.into_iter().filter(|(k, _)| *k != "generator").collect();
+    let shape = size_of(call.args, &rest)?;
+    let dtype = o.dtype.unwrap_or(call.ctx.default_dtype);
+    if !dtype.is_floating() {
+        return unsupported("random numbers of this dtype");
+    }
+    made(call, &o, &shape, &contiguous_strides(&shape), dtype)
+}
+fn number_type(call: &Call<'_>, value: &Value<'_>) -> R<DType> {
+    Ok(match value {
+        Value::Int(_) => DType::Int64,
+        Value::Bool(_) => DType::Bool,
+        Value::Float(_) => call.ctx.default_dtype,
+        Value::Complex(..) => match call.ctx.default_dtype.to_complex() {
+            Some(c) => c,
+            None => return unsupported("complex of this default dtype"),
+        },
+        _ => return unsupported("value is not a plain number"),
+    })
+}
+fn full(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let [size, value] = inner.bind(["size", "fill_value"])?;
+    let shape = int_list(size)?;
+    let dtype = match o.dtype {
+        Some(d) => {
+            number_type(call, value)?;
+            d
+        }
+        None => number_type(call, value)?,
+    };
+    made(call, &o, &shape, &contiguous_strides(&shape), dtype)
+}
+fn randint(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    if !rest.is_empty() {
+        return unsupported("keyword arguments of randint");
+    }
+    let (low, high, size) = match call.args {
+        [high, size] if size.items().is_some() => (0, int(high)?, size),
+        [low, high, size] if size.items().is_some() => (int(low)?, int(high)?, size),
+        _ => return unsupported("arguments of randint"),
+    };
+    if low >= high {
+        return raise("randint range");
+    }
+    let shape = int_list(size)?;
+    let dtype = o.dtype.unwrap_or(DType::Int64);
+    if dtype != DType::Int64 {
+        return unsupported("randint of this dtype");
+    }
+    made(call, &o, &shape, &contiguous_strides(&shape), dtype)
+}
+fn randperm(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let ([n], []) = (call.args, rest.as_slice()) else {
+        return unsupported("arguments of randperm");
+    };
+    let n = int(n)?;
+    let dtype = o.dtype.unwrap_or(DType::Int64);
+    if dtype != DType::Int64 {
+        return unsupported("randperm of this dtype");
+    }
+    made(call, &o, &[n], &[1], dtype)
+}
+fn arange(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let zero = Value::Int(0);
+    let one_step = Value::Int(1);
+    let (start, end, step) = if call.args.len() == 1 && !rest.iter().any(|(k, _)| *k == "end") {
+        let [end, start, step] = inner.bind(["end", "start", "step"])?;
+        (if start.is_none() { &zero } else { start }, end, step)
+    } else {
+        let [start, end, step] = inner.bind(["start", "end", "step"])?;
+        (if start.is_none() { &zero } else { start }, end, step)
+    };
+    let step = if step.is_none() { &one_step } else { step };
+    let all = [start, end, step];
+    let whole = all.iter().all(|v| matches!(v, Value::Int(_)));
+    for v in all {
+        if !matches!(v, Value::Int(_) | Value::Float(_)) {
+            return unsupported("arange of other than numbers");
+        }
+    }
+    let dtype = o.dtype.unwrap_or(if whole { DType::Int64 } else { call.ctx.default_dtype });
+    if dtype == DType::Bool || dtype.is_complex() {
+        return unsupported("arange of this dtype");
+    }
+    let length = if whole {
+        let (a, b, s) = (int(start)?, int(end)?, int(step)?);
+        if s == 0 || (s > 0 && b < a) || (s < 0 && b > a) {
+            return raise("arange bounds");
+        }
+        let span = i128::from(b) - i128::from(a);
+        let s = i128::from(s);
+        ((span + s - s.signum()) / s) as i64
+    } else {
+        if dtype.is_integral() {
+            return unsupported("integer arange of floats");
+        }
+        let (a, b, s) = (float_or(start, 0.0)?, float_or(end, 0.0)?, float_or(step, 1.0)?);
+        if !a.is_finite() || !b.is_finite() || !s.is_finite() || s == 0.0 || (b - a) * s < 0.0 {
+            return raise("arange bounds");
+        }
+        ((b - a) / s).ceil() as i64
+    };
+    made(call, &o, &[length], &[1], dtype)
+}
+fn linspace(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let [start, end, steps] = inner.bind(["start", "end", "steps"])?;
+    float_or(start, 0.0)?;
+    float_or(end, 0.0)?;
+    let steps = int(steps)?;
+    if steps < 0 {
+        return raise("steps");
+    }
+    let dtype = o.dtype.unwrap_or(call.ctx.default_dtype);
+    if !dtype.is_floating() {
+        return unsupported("linspace of this dtype");
+    }
+    made(call, &o, &[steps], &[1], dtype)
+}
+fn eye(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let [n, m] = inner.bind(["n", "m"])?;
+    let n = int(n)?;
+    let m = int_or(m, n)?;
+    made(call, &o, &[n, m], &[m.max(1), 1], o.dtype.unwrap_or(call.ctx.default_dtype))
+}
+
+fn like(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let [x] = inner.bind(["input"])?;
+    like_of(call, &o, &tensor(x)?)
+}
+fn full_like(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let [x, value] = inner.bind(["input", "fill_value"])?;
+    number_type(call, value)?;
+    like_of(call, &o, &tensor(x)?)
+}
+fn random_like(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let [x] = inner.bind(["input"])?;
+    let x = tensor(x)?;
+    if !o.dtype.unwrap_or(x.dtype).is_floating() {
+        return unsupported("random numbers of this dtype");
+    }
+    like_of(call, &o, &x)
+}
+fn like_of(call: &Call<'_>, o: &Options, x: &In<'_>) -> R {
+    let strides = match format_strides(o.format.unwrap_or(MemoryFormat::Preserve), &x.shape)? {
+        Some(strides) => strides,
+        None => preserved_strides(&x.shape, &x.strides),
+    };
+    let device = o.device.unwrap_or(x.device);
+    made_on(call, o, &x.shape, &strides, o.dtype.unwrap_or(x.dtype), device)
+}
+fn new_sized(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let Some((x, size)) = call.args.split_first() else {
+        return unsupported("arguments");
+    };
+    let x = tensor(x)?;
+    let shape = size_of(size, &rest)?;
+    let device = o.device.unwrap_or(x.device);
+    made_on(call, &o, &shape, &contiguous_strides(&shape), o.dtype.unwrap_or(x.dtype), device)
+}
+fn new_full(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let [x, size, value] = inner.bind(["input", "size", "fill_value"])?;
+    let x = tensor(x)?;
+    number_type(call, value)?;
+    let shape = int_list(size)?;
+    let device = o.device.unwrap_or(x.device);
+    made_on(call, &o, &shape, &contiguous_strides(&shape), o.dtype.unwrap_or(x.dtype), device)
+}
+
+/// Shape and dtype of nested Python numbers.
+fn nested(call: &Call<'_>, value: &Value<'_>) -> R<(Dims, Option<DType>)> {
+    let Some(items) = value.items() else {
+        return Ok((Dims::new(), Some(number_type(call, value)?)));
+    };
+    let mut shape: Dims = SmallVec::from_slice(&[items.len() as i64]);
+    let mut dtype: Option<DType> = None;
+    let mut inner: Option<Dims> = None;
+    for item in items {
+        let (s, d) = nested(call, item)?;
+        if inner.as_ref().is_some_and(|i| *i != s) {
+            return raise("ragged nesting");
+        }
+        inner = Some(s);
+        dtype = match (dtype, d) {
+            (Some(a), Some(b)) => Some(crate::promote::promote_types(a, b)?),
+            (a, b) => a.or(b),
+        };
+    }
+    shape.extend(inner.unwrap_or_default());
+    Ok((shape, dtype))
+}
+fn from_data(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let [data] = inner.bind(["data"])?;
+    if matches!(data, Value::Tensor(_)) {
+        return unsupported("tensor of a tensor");
+    }
+    let (shape, dtype) = nested(call, data)?;
+    let dtype = o.dtype.or(dtype).unwrap_or(call.ctx.default_dtype);
+    made(call, &o, &shape, &contiguous_strides(&shape), dtype)
+}
+fn as_tensor(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let [data] = inner.bind(["data"])?;
+    if let Value::Tensor(_) = data {
+        let x = tensor(data)?;
+        return converted(call, &x, o.dtype, o.device, false, MemoryFormat::Preserve);
+    }
+    let (shape, dtype) = nested(call, data)?;
+    let dtype = o.dtype.or(dtype).unwrap_or(call.ctx.default_dtype);
+    made(call, &o, &shape, &contiguous_strides(&shape), dtype)
+}
+
+/// `x.to(...)`: x itself where nothing changes.
+fn converted(
+    call: &Call<'_>, x: &In<'_>, dtype: Option<DType>, device: Option<Device>, copy: bool, format: MemoryFormat,
+) -> R {
+    let (dtype, device) = (dtype.unwrap_or(x.dtype), device.unwrap_or(x.device));
+    let wanted = format_strides(format, &x.shape)?;
+    let laid = match format {
+        MemoryFormat::Preserve => true,
+        MemoryFormat::Contiguous => x.contiguous(),
+        _ => crate::types::is_channels_last_contiguous(&x.shape, &x.strides),
+    };
+    if dtype == x.dtype && device == x.device && laid && !copy {
+        return Ok(identity(x.meta));
+    }
+    let strides = wanted.unwrap_or_else(|| preserved_strides(&x.shape, &x.strides));
+    let mut meta = call.fresh(&x.shape, &strides, dtype, &[x.meta]);
+    meta.device = device;
+    one(meta)
+}
+fn to(call: &Call<'_>) -> R {
+    let Some((x, rest)) = call.args.split_first() else {
+        return unsupported("arguments of to");
+    };
+    let x = tensor(x)?;
+    let (mut dtype, mut device, mut copy, mut format) = (None, None, false, MemoryFormat::Preserve);
+    let mut flags = 0;
+    for value in rest {
+        match value {
+            Value::DType(d) => dtype = Some(*d),
+            Value::Device(_) | Value::Str(_) => device = opt_device(value)?,
+            Value::Tensor(other) => {
+                dtype = Some(other.dtype);
+                device = Some(other.device);
+            }
+            Value::Bool(b) => {
+                flags += 1;
+                if flags == 2 {
+                    copy = *b;
+                }
+            }
+            Value::None => {}
+            _ => return unsupported("arguments of to"),
+        }
+    }
+    for (key, value) in call.kwargs {
+        match (*key, value) {
+            ("dtype", v) => dtype = opt_dtype(v)?,
+            ("device", v) => device = opt_device(v)?,
+            ("copy", v) => copy = bool_or(v, false)?,
+            ("non_blocking", v) => {
+                bool_or(v, false)?;
+            }
+            ("memory_format", Value::MemoryFormat(f)) => format = *f,
+            ("memory_format", Value::None) => {}
+            ("other", Value::Tensor(other)) => {
+                dtype = Some(other.dtype);
+                device = Some(other.device);
+            }
+            _ => return unsupported("keyword argument"),
+        }
+    }
+    converted(call, &x, dtype, device, copy, format)
+}
+fn cast(call: &Call<'_>, dtype: DType) -> R {
+    let [x, format] = call.bind(["input", "memory_format"])?;
+    let format = match format {
+        Value::None => MemoryFormat::Preserve,
+        Value::MemoryFormat(f) => *f,
+        _ => return unsupported("memory_format"),
+    };
+    converted(call, &tensor(x)?, Some(dtype), None, false, format)
+}
+fn type_as(call: &Call<'_>) -> R {
+    let [x, other] = call.bind(["input", "other"])?;
+    let other = tensor(other)?;
+    converted(call, &tensor(x)?, Some(other.dtype), Some(other.device), false, MemoryFormat::Preserve)
+}
+fn cpu(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    converted(call, &tensor(x)?, None, Some(Device::CPU), false, MemoryFormat::Preserve)
+}
+fn type_(call: &Call<'_>) -> R {
+    let [x, dtype] = call.bind(["input", "dtype"])?;
+    let x = tensor(x)?;
+    match dtype {
+        Value::DType(d) => converted(call, &x, Some(*d), None, false, MemoryFormat::Preserve),
+        Value::None if x.is_cpu() => {
+            let name = match x.dtype {
+                DType::Float32 => "torch.FloatTensor",
+                DType::Float64 => "torch.DoubleTensor",
+                DType::Float16 => "torch.HalfTensor",
+                DType::BFloat16 => "torch.BFloat16Tensor",
+                DType::UInt8 => "torch.ByteTensor",
+                DType::Int8 => "torch.CharTensor",
+                DType::Int16 => "torch.ShortTensor",
+                DType::Int32 => "torch.IntTensor",
+                DType::Int64 => "torch.LongTensor",
+                DType::Bool => "torch.BoolTensor",
+                DType::Complex64 => "torch.ComplexFloatTensor",
+                DType::Complex128 => "torch.ComplexDoubleTensor",
+                _ => return unsupported("type of this dtype"),
+            };
+            Ok(Inferred::Str(name.to_owned()))
+        }
+        _ => unsupported("type by name"),
+    }
+}
+fn clone(call: &Call<'_>) -> R {
+    let [x, format] = call.bind(["input", "memory_format"])?;
+    let x = tensor(x)?;
+    let format = match format {
+        Value::None => MemoryFormat::Preserve,
+        Value::MemoryFormat(f) => *f,
+        _ => return unsupported("memory_format"),
+    };
+    let strides = match format_strides(format, &x.shape)? {
+        Some(strides) => strides,
+        None => preserved_strides(&x.shape, &x.strides),
+    };
+    one(call.fresh(&x.shape, &strides, x.dtype, &[x.meta]))
+}
+
+fn size(call: &Call<'_>) -> R {
+    let [x, dim] = call.bind(["input", "dim"])?;
+    per_dim(x, dim, |x| x.shape.clone(), false)
+}
+fn stride(call: &Call<'_>) -> R {
+    let [x, dim] = call.bind(["input", "dim"])?;
+    per_dim(x, dim, |x| x.strides.clone(), true)
+}
+fn per_dim(x: &Value<'_>, dim: &Value<'_>, all: fn(&In<'_>) -> Dims, tuple: bool) -> R {
+    let x = tensor(x)?;
+    let all = all(&x);
+    if dim.is_none() {
+        let items = all.iter().map(|s| SymInt::Const(*s));
+        return Ok(if tuple {
+            Inferred::Tuple(items.map(Inferred::Int).collect())
+        } else {
+            Inferred::Size(items.collect())
+        });
+    }
+    let d = int(dim)?;
+    let n = x.dim() as i64;
+    if d < -n || d >= n {
+        return raise("dimension out of range");
+    }
+    Ok(Inferred::Int(SymInt::Const(all[d.rem_euclid(n) as usize])))
+}
+fn query(call: &Call<'_>, answer: fn(&In<'_>) -> Inferred) -> R {
+    let [x] = call.bind(["input"])?;
+    Ok(answer(&tensor(x)?))
+}
+fn dim(call: &Call<'_>) -> R {
+    query(call, |x| Inferred::Int((x.dim() as i64).into()))
+}
+fn numel(call: &Call<'_>) -> R {
+    query(call, |x| Inferred::Int(x.count().into()))
+}
+fn is_floating_point(call: &Call<'_>) -> R {
+    query(call, |x| Inferred::Bool(x.dtype.is_floating()))
+}
+fn is_complex(call: &Call<'_>) -> R {
+    query(call, |x| Inferred::Bool(x.dtype.is_complex()))
+}
+fn element_size(call: &Call<'_>) -> R {
+    query(call, |x| Inferred::Int((x.dtype.itemsize() as i64).into()))
+}
+fn storage_offset(call: &Call<'_>) -> R {
+    query(call, |x| Inferred::Int(x.start().into()))
+}
+fn is_contiguous(call: &Call<'_>) -> R {
+    let [x, format] = call.bind(["input", "memory_format"])?;
+    let x = tensor(x)?;
+    Ok(Inferred::Bool(match format {
+        Value::None | Value::MemoryFormat(MemoryFormat::Contiguous) => x.contiguous(),
+        Value::MemoryFormat(MemoryFormat::ChannelsLast) if x.dim() == 4 => {
+            crate::types::is_channels_last_contiguous(&x.shape, &x.strides)
+        }
+        Value::MemoryFormat(MemoryFormat::ChannelsLast3d) if x.dim() == 5 => {
+            crate::types::is_channels_last_contiguous(&x.shape, &x.strides)
+        }
+        _ => return unsupported("memory_format"),
+    }))
+}
+fn result_type(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["tensor", "other"])?;
+    let operands = [
+        crate::family::elementwise::Operand::read(a)?,
+        crate::family::elementwise::Operand::read(b)?,
+    ];
+    Ok(Inferred::DType(crate::family::elementwise::common_type(call, &operands)?))
+}
+/// Draws into, or fills, `x` itself.
+fn in_place_draw(call: &Call<'_>) -> R {
+    let Some(x) = call.args.first() else {
+        return unsupported("arguments");
+    };
+    let x = tensor(x)?;
+    if !x.dtype.is_floating() || call.kwargs.iter().any(|(k, _)| *k == "generator") {
+        return unsupported("random numbers of this dtype");
+    }
+    for v in &call.args[1..] {
+        float_or(v, 0.0)?;
+    }
+    one(call.fresh(&x.shape, &x.strides, x.dtype, &[x.meta]))
+}
+
+pub(crate) fn entries(out: &mut Vec<Entry>) {
+    let casts: [(&'static str, crate::registry::Rule); 8] = [
+        ("float", |c| cast(c, DType::Float32)),
+        ("double", |c| cast(c, DType::Float64)),
+        ("half", |c| cast(c, DType::Float16)),
+        ("bfloat16", |c| cast(c, DType::BFloat16)),
+        ("long", |c| cast(c, DType::Int64)),
+        ("int", |c| cast(c, DType::Int32)),
+        ("short", |c| cast(c, DType::Int16)),
+        ("bool", |c| cast(c, DType::Bool)),
+    ];
+    out.extend(casts.map(|(n, r)| rule(n, "", "*", r).any_device()));
+    let lines = [
+        rule("zeros", "*", "", filled),
+        rule("ones", "*", "", filled),
+        rule("empty", "*", "", filled),
+        rule("rand", "*", "", random),
+        rule("randn", "*", "", random),
+        rule("randint", "*", "", randint),
+        rule("randperm", "*", "", randperm),
+        rule("full", "*", "", full),
+        rule("arange", "*", "", arange),
+        rule("linspace", "*", "", linspace),
+        rule("eye", "*", "", eye),
+        rule("zeros_like", "*", "", like),
+        rule("ones_like", "*", "", like),
+        rule("empty_like", "*", "", like),
+        rule("full_like", "*", "", full_like),
+        rule("rand_like", "* torch.randn_like", "", random_like),
+        rule("new_zeros", "", "* new_ones new_empty", new_sized),
+        rule("new_full", "", "*", new_full),
+        rule("tensor", "*", "", from_data),
+        rule("as_tensor", "*", "", as_tensor),
+        rule("to", "", "*", to),
+        rule("type_as", "", "*", type_as),
+        rule("type", "", "*", type_),
+        rule("cpu", "", "*", cpu),
+        rule("clone", "*", "*", clone),
+        rule("size", "", "*", size),
+        rule("stride", "", "*", stride),
+        rule("dim", "", "* ndimension", dim),
+        rule("numel", "*", "* nelement", numel),
+        rule("is_floating_point", "*", "*", is_floating_point),
+        rule("is_complex", "*", "*", is_complex),
+        rule("element_size", "", "*", element_size),
+        rule("storage_offset", "", "*", storage_offset),
+        rule("is_contiguous", "", "*", is_contiguous),
+        rule("result_type", "*", "", result_type),
+        rule("uniform_", "", "* normal_", in_place_draw).mutates(),
+    ];
+    out.extend(lines.map(|r| r.any_device()));
+}

@@ -1,0 +1,240 @@
+"""Cases of factories, conversions and queries."""
+
+import torch
+from spec import DTYPES, T
+from elementwise import ALL, layouts
+
+TABLE = {}
+
+
+def rule(*names):
+    def add(fn):
+        for name in names:
+            TABLE[name] = fn
+        return fn
+
+    return add
+
+
+@rule("zeros", "ones", "empty", "rand", "randn")
+def zeros():
+    for s in (), (3,), (2, 3), (0, 2), (-1, 2), (2, 1, 3):
+        yield (s,)
+        yield s
+        yield [list(s)], {}
+        for d in "f8", "i8", "b", "bf", "c4":
+            yield [s], {"dtype": DTYPES[d]}
+            yield [s], {"dtype": DTYPES[d], "requires_grad": True}
+        yield [s], {"device": "cpu", "requires_grad": True}
+        yield [s], {"device": torch.device("cpu")}
+        yield [], {"size": s}
+
+
+@rule("full")
+def full():
+    for s in (), (2, 3):
+        for v in 1, 1.5, True, 1j:
+            yield s, v
+            yield [s, v], {"dtype": torch.float64}
+            yield [s], {"fill_value": v}
+
+
+@rule("randint")
+def randint():
+    yield 5, (2, 3)
+    yield 1, 5, (2,)
+    yield 5, 5, (2,)
+    yield [5, (2, 3)], {"device": "cpu"}
+
+
+@rule("randperm")
+def randperm():
+    yield (5,)
+    yield (0,)
+    yield (-1,)
+
+
+@rule("arange")
+def arange():
+    for a in (5,), (0,), (1, 5), (1, 6, 2), (5, 1), (5, 1, -2), (5.0,), (0, 1, 0.1), (0.0, 2, 0.3), (1, 1), (3, 10, 0), (2.5,), (-3,), (7, 0, -3), (10, 0, -3):
+        yield a
+        for d in "f4", "f8", "i4", "bf":
+            yield [*a], {"dtype": DTYPES[d]}
+        yield [*a], {"device": "cpu"}
+    yield [], {"end": 5}
+    yield [], {"start": 1, "end": 5, "step": 2}
+    yield [1], {"end": 5}
+
+
+@rule("linspace")
+def linspace():
+    yield 0, 1, 5
+    yield [0.0, 1], {"steps": 7}
+    yield [0.0, 1, 3], {"dtype": torch.float64}
+    yield 0, 1, -1
+
+
+@rule("eye")
+def eye():
+    yield (3,)
+    yield 3, 4
+    yield [2], {"dtype": torch.int64}
+    yield 0, 3
+    yield 3, 0
+    yield (-1,)
+
+
+@rule("zeros_like", "ones_like", "empty_like", "rand_like")
+def like():
+    for t in layouts():
+        yield (t,)
+        yield [t], {"dtype": torch.float64}
+        yield [t], {"memory_format": torch.contiguous_format}
+        yield [t], {"memory_format": torch.channels_last}
+        yield [t], {"requires_grad": True}
+    for d in ALL:
+        yield (T(2, 3, d=d),)
+
+
+@rule("full_like")
+def full_like():
+    for t in layouts():
+        yield t, 1.5
+        yield [t, 0], {"dtype": torch.int64}
+
+
+@rule("new_zeros")
+def new_zeros():
+    for d in "f4", "i8", "c4":
+        for s in (), (2, 3), (0,):
+            yield T(4, 5, d=d, l="t"), s
+            yield T(4, 5, d=d), *s
+            yield [T(4, d=d), s], {"dtype": torch.float64}
+            yield [T(4, d=d), s], {"requires_grad": True}
+            yield [T(4, d=d)], {"size": s}
+    yield T(3), (-1,)
+
+
+@rule("new_full")
+def new_full():
+    for d in "f4", "i8":
+        yield T(4, 5, d=d), (2, 3), 1.5
+        yield T(4, 5, d=d), (), 2
+        yield [T(4, 5, d=d), (2,), 2], {"dtype": torch.bool}
+
+
+DATA = [1, 1.5, True, 1j, [], [1, 2], [1, 2.5], [True, 1], [[1, 2], [3, 4]], [[1.0], [2.0]], (1, 2), [[]], [[], []], [[1], [2, 3]], [[1, 2], 3], [True, 1.5], [1, 1j]]
+
+
+@rule("tensor", "as_tensor")
+def tensor():
+    for d in DATA:
+        yield (d,)
+        yield [d], {"device": "cpu"}
+        yield [d], {"dtype": torch.float64}
+        yield [d], {"dtype": torch.int32}
+    yield [1.5], {"requires_grad": True}
+    yield [1], {"requires_grad": True}
+
+
+def as_tensor():
+    yield from (c for c in tensor() if not (isinstance(c[1:], tuple) and len(c) == 2 and isinstance(c[1], dict) and "requires_grad" in c[1]))
+    for t in layouts():
+        yield (t,)
+        yield [t], {"dtype": torch.float64}
+        yield [t], {"dtype": torch.float32}
+
+
+TABLE["as_tensor"] = as_tensor
+
+
+@rule("to")
+def to():
+    for t in layouts():
+        yield t, torch.float32
+        yield t, torch.float64
+        yield t, "cpu"
+        yield t, torch.device("cpu"), torch.float16
+        yield t, T(2, d="f8")
+        yield [t], {"dtype": torch.float32, "copy": True}
+        yield [t, "cpu"], {"non_blocking": True}
+        yield [t], {"memory_format": torch.channels_last}
+        yield [t], {"memory_format": torch.contiguous_format}
+        yield [t, torch.float64], {"memory_format": torch.contiguous_format}
+        yield t, torch.float32, False, True
+        yield t, torch.int64
+    for a in ALL:
+        for b in ALL:
+            yield T(2, 3, d=a), DTYPES[b]
+
+
+@rule("float", "double", "half", "bfloat16", "long", "int", "short", "bool", "cpu")
+def casts():
+    for t in layouts():
+        yield (t,)
+    for d in ALL:
+        yield (T(2, 3, d=d),)
+        yield (T(2, 3, d=d, l="el"),)
+
+
+@rule("type_as")
+def type_as():
+    for t in layouts():
+        yield t, T(2, d="f8")
+        yield t, T(2)
+
+
+@rule("type")
+def type_():
+    for d in ALL:
+        yield (T(2, d=d),)
+        yield T(2, d=d), torch.float32
+        yield [T(2, d=d)], {"dtype": torch.float64}
+
+
+@rule("clone")
+def clone():
+    for t in layouts():
+        yield (t,)
+        yield [t], {"memory_format": torch.contiguous_format}
+        yield [t], {"memory_format": torch.channels_last}
+
+
+@rule("size", "stride")
+def size():
+    for t in layouts():
+        yield (t,)
+        yield t, 0
+        yield t, -1
+        yield t, 2
+
+
+@rule("dim", "numel", "is_floating_point", "is_complex", "element_size", "storage_offset")
+def queries():
+    for t in layouts():
+        yield (t,)
+    for d in ALL:
+        yield (T(2, d=d),)
+
+
+@rule("is_contiguous")
+def is_contiguous():
+    for t in layouts():
+        yield (t,)
+        yield [t], {"memory_format": torch.channels_last}
+        yield [t], {"memory_format": torch.channels_last_3d}
+
+
+@rule("result_type")
+def result_type():
+    from elementwise import mixed, numbers
+
+    for a, b in list(mixed()) + list(numbers()):
+        yield a, b
+
+
+@rule("uniform_")
+def uniform():
+    for t in layouts():
+        yield (t,)
+        yield t, 0.0, 1.0
