@@ -12,6 +12,7 @@
 pub mod code_state;
 pub mod compiler;
 pub mod context;
+pub mod dynamo;
 pub mod entry;
 pub mod entry_type;
 mod foreign;
@@ -42,6 +43,7 @@ fn make_entry<'py>(
     r#fn: &Bound<'py, PyAny>,
     context: &Bound<'py, Context>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    dynamo::driver::mark_explicit(r#fn);
     entry::make_compiled(r#fn, context)
 }
 
@@ -105,6 +107,8 @@ pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     options.set_item("after_in_child", after_fork)?;
     py.import("os")?
         .call_method("register_at_fork", (), Some(&options))?;
+    dynamo::python::register(module)?;
+    compiler::set_compiler(Some(compiler::Registered::leak(dynamo::driver::Driver)));
     testing::register(module)
 }
 

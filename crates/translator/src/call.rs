@@ -638,7 +638,7 @@ impl<'py> Tx<'py> {
     }
 
     fn inline(&mut self, callee: Callee, args: Args, on_return: OnReturn) -> R<Flow> {
-        let code = self.codes.get(callee.code.bind(self.py))?;
+        let code = self.codes.borrow_mut().get(callee.code.bind(self.py))?;
         if self.st.frame.depth + 1 > MAX_DEPTH {
             return Err(Stop::brk(
                 "Recursion too deep to inline",

@@ -36,6 +36,8 @@ pub enum End {
     Return(Var),
     /// the graph breaks; the state is that of the checkpoint before the instruction
     Break(Box<BreakReason>),
+    /// the program raises here and catches nowhere; the state is that of the checkpoint
+    Raises(Box<BreakReason>),
 }
 
 impl<'py> Tx<'py> {
@@ -43,21 +45,37 @@ impl<'py> Tx<'py> {
     pub fn run(&mut self) -> End {
         loop {
             if self.nested == 0 && may_break(self.current_op()) {
-                self.checkpoint = Some(self.snapshot());
+                let snapshot = self.snapshot();
+                if self.st.frame.depth == 0 {
+                    self.outer_checkpoint = Some(snapshot.clone());
+                }
+                self.checkpoint = Some(snapshot);
             }
             match self.step() {
                 Ok(None) => {}
                 Ok(Some(v)) => return End::Return(v),
                 Err(stop) => {
+                    let raises = matches!(stop, Stop::Raise(_));
                     let reason = self.reason_of(stop);
                     if let Some(c) = self.checkpoint.take() {
                         self.restore(&c);
                         self.checkpoint = Some(c);
                     }
-                    return End::Break(reason);
+                    return if raises { End::Raises(reason) } else { End::Break(reason) };
                 }
             }
         }
+    }
+
+    /// Goes back to the call of the root frame that the translation was in: the whole call then
+    /// runs as plain Python. `false` where it was in none.
+    pub fn restore_outermost(&mut self) -> bool {
+        let Some(c) = self.outer_checkpoint.take() else { return false };
+        if self.st.frame.depth == 0 {
+            return false;
+        }
+        self.restore(&c);
+        true
     }
 
     fn reason_of(&mut self, stop: Stop) -> Box<BreakReason> {
@@ -135,6 +153,13 @@ impl<'py> Tx<'py> {
     /// One instruction; `Some` when the root frame returned.
     fn step(&mut self) -> R<Option<Var>> {
         self.instructions += 1;
+        if self.instructions > self.max_instructions {
+            return Err(Stop::brk(
+                "Too many instructions",
+                format!("More than {} instructions were interpreted for one frame: a long Python loop is unrolled by tracing.", self.max_instructions),
+                "Move the loop out of the compiled function, or raise `ferrodyn.config.max_instructions`.",
+            ));
+        }
         let code = self.st.frame.code.clone();
         let ip = self.st.frame.ip;
         let depth = self.st.frame.depth;

@@ -1,9 +1,11 @@
 //! The translator of one frame: its state, and what every rule needs.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use fx_graph::{Checkpoint, FnTarget, Graph};
+use guards::exec::Pins;
 use guards::{Guard, GuardKind, ObjRef, Source, SourceId, SourceTable};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
@@ -57,17 +59,6 @@ pub struct Snapshot {
     graph: Checkpoint,
 }
 
-/// An object that the compiled code holds, strongly or weakly.
-#[derive(Clone, Debug)]
-pub struct Pin {
-    /// the object
-    pub obj: Obj,
-    /// held by a weak reference: its death invalidates the compiled code
-    pub weak: bool,
-    /// its reference in guards
-    pub reference: ObjRef,
-}
-
 /// One input of the graph.
 #[derive(Clone, Debug)]
 pub struct GraphInput {
@@ -99,13 +90,12 @@ pub struct Tx<'py> {
     /// interned sources; only grows
     pub sources: SourceTable,
     /// objects that guards and sources name; only grows
-    pub pins: Vec<Pin>,
-    pin_index: FxHashMap<usize, u32>,
+    pub pins: Pins,
     /// Python objects that graph nodes name by handle; only grows
     pub objects: Vec<Obj>,
     object_index: FxHashMap<usize, u32>,
     /// decoded code objects
-    pub codes: &'py mut CodeCache,
+    pub codes: Rc<RefCell<CodeCache>>,
     /// well-known Python objects
     pub known: Rc<Known>,
     /// how many nested runs are under way: a break inside breaks the outer instruction
@@ -124,15 +114,19 @@ pub struct Tx<'py> {
     pub fake_mode: Option<Obj>,
     /// where a break goes back to
     pub checkpoint: Option<Snapshot>,
+    /// the checkpoint before the last instruction of the root frame itself
+    pub outer_checkpoint: Option<Snapshot>,
     /// instructions interpreted
     pub instructions: u64,
+    /// how many may be
+    pub max_instructions: u64,
     /// how often metadata came from FakeTensor
     pub fake_fallbacks: u32,
 }
 
 impl<'py> Tx<'py> {
     /// A translation that starts in `state`.
-    pub fn new(py: Python<'py>, state: State, codes: &'py mut CodeCache, known: Rc<Known>, functions: Rc<FnTable>, ctx: Ctx) -> Tx<'py> {
+    pub fn new(py: Python<'py>, state: State, codes: Rc<RefCell<CodeCache>>, known: Rc<Known>, functions: Rc<FnTable>, ctx: Ctx) -> Tx<'py> {
         Tx {
             py,
             st: state,
@@ -142,8 +136,7 @@ impl<'py> Tx<'py> {
             guard_lines: Vec::new(),
             guard_set: FxHashSet::default(),
             sources: SourceTable::new(),
-            pins: Vec::new(),
-            pin_index: FxHashMap::default(),
+            pins: Pins::new(),
             objects: Vec::new(),
             object_index: FxHashMap::default(),
             codes,
@@ -156,7 +149,9 @@ impl<'py> Tx<'py> {
             ctx,
             fake_mode: None,
             checkpoint: None,
+            outer_checkpoint: None,
             instructions: 0,
+            max_instructions: u64::MAX,
             fake_fallbacks: 0,
         }
     }
@@ -209,25 +204,11 @@ impl<'py> Tx<'py> {
         self.sources.intern(source)
     }
 
-    /// Makes the compiled code hold an object, and names it for guards.
+    /// Makes the compiled code hold an object (weakly: its death invalidates the code), and names it
+    /// for guards.
     pub fn pin(&mut self, obj: &Obj, weak: bool) -> ObjRef {
-        let addr = obj.as_ptr() as usize;
-        if let Some(&i) = self.pin_index.get(&addr) {
-            self.pins[i as usize].weak &= weak;
-            return self.pins[i as usize].reference.clone();
-        }
-        let pin = self.pins.len() as u32;
         let b = obj.bind(self.py);
-        let type_name = qualified_name(b.get_type().as_any());
-        let repr: Arc<str> = if b.is_instance_of::<PyType>() {
-            Arc::from(qualified_name(b))
-        } else {
-            Arc::from(format!("<{type_name} object at {addr:#x}>"))
-        };
-        let reference = ObjRef { addr, pin, repr, type_repr: Arc::from(format!("<class '{type_name}'>")) };
-        self.pin_index.insert(addr, pin);
-        self.pins.push(Pin { obj: obj.clone(), weak, reference: reference.clone() });
-        reference
+        if weak { self.pins.pin_auto(b) } else { self.pins.pin(b) }
     }
 
     /// The source of an object that the compiled code itself holds.
@@ -467,7 +448,7 @@ impl<'py> Tx<'py> {
         match var {
             Var::Null => "NULL".into(),
             Var::Const(o) => format!("constant {}", o.bind(self.py).repr().map_or_else(|_| "?".into(), |r| r.to_string())),
-            Var::Tensor(t) => format!("tensor {}", self.graph.node(t.node).name),
+            Var::Tensor(t) => format!("tensor {}", self.graph.name(t.node)),
             Var::Tuple(t) => format!("tuple of {}", t.items.len()),
             Var::Slice(_) => "slice".into(),
             Var::Obj(id) => format!("{} object", self.class_name(&self.obj(*id).class)),

@@ -13,13 +13,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyList};
 use rustc_hash::FxHashMap;
 use translator::output::{self, Finish, OutputEnv, ResumeCache};
+use translator::code::CodeInfo;
 use translator::step::End;
 use translator::{BreakReason, Stop, Tx};
 use variables::Obj;
 
 use super::translate::{Request, Tables, begin, closing_guards, stop_text};
 use super::{config, env, explain, ignored, log, reasons};
-use crate::code_state::{self, CodeState};
+use crate::code_state;
 use crate::compiler::{Direct, EntryCall, FrameCompiler, Outcome};
 use crate::context::{CompileContext, ContextId};
 use crate::frame::FrameRef;
@@ -33,6 +34,8 @@ pub struct CodeSlot {
     entries: RefCell<Vec<(ContextId, Entries)>>,
     /// set for the code of a resume function inside a loop
     in_loop: Cell<bool>,
+    /// set where the user asked for this very function, wherever its file is
+    explicit: Cell<bool>,
 }
 
 impl CodeSlot {
@@ -115,7 +118,7 @@ impl FrameCompiler for Driver {
         }
         let code = frame.code(py);
         let slot = frame.code_state().slot(CodeSlot::default);
-        if slot.find(ctx.id()).is_none() && is_ignored(&code) && !is_region_root(py, frame) {
+        if !slot.explicit.get() && slot.find(ctx.id()).is_none() && is_ignored(&code) {
             frame.code_state().skip(ctx.id());
             remember_skip(py, &code);
             return Outcome::Skip;
@@ -205,10 +208,21 @@ fn is_ignored(code: &Bound<'_, PyCode>) -> bool {
     code.getattr("co_filename").and_then(|f| f.extract::<String>()).is_ok_and(|f| ignored::is_ignored_file(&f))
 }
 
-/// Whether the frame is the function that the user compiled: no Python frame of its region lies
-/// between it and the entry.
-fn is_region_root(py: Python<'_>, frame: &FrameRef<'_>) -> bool {
-    crate::region::is_root_frame(py, frame)
+/// Marks the function that the user compiled: it is captured even where its file is ignored.
+pub fn mark_explicit(callable: &Bound<'_, PyAny>) {
+    let py = callable.py();
+    let function = callable
+        .getattr("__func__")
+        .or_else(|_| callable.getattr("__code__").map(|_| callable.clone()))
+        .or_else(|_| callable.get_type().getattr("__call__"));
+    let code = function.and_then(|f| f.getattr("__code__"));
+    let _ = py;
+    if let Ok(code) = code
+        && let Ok(code) = code.cast::<PyCode>()
+        && let Ok(state) = code_state::of(code)
+    {
+        state.slot(CodeSlot::default).explicit.set(true);
+    }
 }
 
 fn code_name(code: &Bound<'_, PyCode>) -> CodeName {
@@ -272,9 +286,283 @@ struct Compilation<'a, 'py> {
 }
 
 impl<'py> Compilation<'_, 'py> {
-    fn run(&self, session: &'py mut Session, request: &Request<'_, 'py>) -> PyResult<Compiled> {
-        // The translator borrows the tables for `'py`; nothing else does while the session is
-        // borrowed here.
-        unimplemented!()
+    fn run(&self, session: &mut Session, request: &Request<'_, 'py>) -> PyResult<Compiled> {
+        let py = self.py;
+        let started = Instant::now();
+        let mut tx = match begin(py, &session.tables, request) {
+            Ok(tx) => tx,
+            Err(stop) => return self.give_up(&stop_text(&stop)),
+        };
+        tx.max_instructions = self.config.max_instructions as u64;
+        let end = tx.run();
+        let traced = started.elapsed().as_secs_f64();
+        explain::record(|r| {
+            *r.counts.entry("instructions").or_default() += tx.instructions;
+            *r.counts.entry("fake_tensor_fallbacks").or_default() += u64::from(tx.fake_fallbacks);
+            *r.seconds.entry("tracing").or_default() += traced;
+        });
+        let finish = match end {
+            End::Return(v) => Finish::Return(v),
+            End::Raises(reason) => {
+                if self.ctx.fullgraph() {
+                    return Ok(Compiled::Run);
+                }
+                self.report_break(&tx, &reason);
+                Finish::Break(reason)
+            }
+            End::Break(reason) => {
+                let stack = self.report_break(&tx, &reason);
+                if self.ctx.fullgraph() {
+                    return Err(self.unsupported(&reason, &stack));
+                }
+                Finish::Break(reason)
+            }
+        };
+        closing_guards(&mut tx);
+        let backend = match self.backend() {
+            Ok(b) => b,
+            Err(e) => return Err(e),
+        };
+        let mut env = Env { compilation: self, backend: &backend, resumes: &mut session.resumes, error: None, seconds: 0.0 };
+        let mut result = output::finish(&mut tx, finish, &mut env);
+        if let Err(Stop::Break(reason)) = &result
+            && output::must_break_outermost(&Stop::Break(reason.clone()))
+        {
+            let reason = reason.clone();
+            if !tx.restore_outermost() {
+                return self.give_up(&reason.reason);
+            }
+            closing_guards(&mut tx);
+            result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+        }
+        let residual = match (result, env.error.take()) {
+            (Ok(r), _) => r,
+            (Err(_), Some(e)) if self.config.suppress_errors => {
+                log::warning(py, &self.id.to_string(), || format!("the backend failed, the function runs as plain Python: {e}"));
+                return Ok(Compiled::Skip);
+            }
+            (Err(_), Some(e)) => return Err(e),
+            (Err(stop), None) => return self.give_up(&stop_text(&stop)),
+        };
+        let backend_seconds = env.seconds;
+        let guards_started = Instant::now();
+        let program = match self.link(&mut tx) {
+            Ok(p) => p,
+            Err(text) => return self.give_up(&text),
+        };
+        explain::record(|r| {
+            *r.seconds.entry("guards").or_default() += guards_started.elapsed().as_secs_f64();
+            *r.seconds.entry("backend").or_default() += backend_seconds;
+            *r.seconds.entry("total").or_default() += started.elapsed().as_secs_f64();
+        });
+        // SAFETY: the frame is alive and keeps what the environment names.
+        if let Some(failure) = unsafe { program.explain_failure(py, &env::of_frame(py, self.frame)) } {
+            return self.give_up(&format!("a guard fails for the very call that it was made for: {}", failure.reason));
+        }
+        self.install(program, &residual)
+    }
+
+    /// Plain Python from now on, with the reason in the log.
+    fn give_up(&self, why: &str) -> PyResult<Compiled> {
+        if self.ctx.fullgraph() {
+            return Err(ferrodyn_error(self.py, "InternalError", why));
+        }
+        let name = self.entries.name().clone();
+        log::debug(self.py, "graph_breaks", &self.id.to_string(), || format!("{name} runs as plain Python: {why}"));
+        explain::record(|r| {
+            r.breaks.push(explain::Break {
+                reason: BreakReason { reason: "Frame runs as plain Python".into(), explanation: why.to_string(), ..BreakReason::default() },
+                user_stack: vec![format!("File \"{}\", line {}, in {}", name.file, name.line, name.function)],
+            });
+        });
+        Ok(Compiled::Skip)
+    }
+
+    fn backend(&self) -> PyResult<Arc<Backend>> {
+        let state = self.ctx.state(BackendSlot::default);
+        if let Ok(slot) = state.0.lock()
+            && let Some(b) = &*slot
+        {
+            return Ok(b.clone());
+        }
+        let options = self.ctx.options().bind(self.py);
+        let asked = CompileOptions {
+            mode: options.get_item("mode")?.and_then(|m| m.extract().ok()),
+            options: options.get_item("options")?.and_then(|o| o.cast_into::<PyDict>().ok()).map(Bound::unbind),
+            dynamic: self.ctx.dynamic(),
+        };
+        let backend = Backend::resolve(self.ctx.backend().bind(self.py), &asked).map_err(|e| e.into_py_err(self.py))?;
+        let backend = Arc::new(backend);
+        if let Ok(mut slot) = state.0.lock() {
+            *slot = Some(backend.clone());
+        }
+        Ok(backend)
+    }
+
+    fn report_break(&self, tx: &Tx<'_>, reason: &BreakReason) -> Vec<String> {
+        let py = self.py;
+        if !log::enabled(py, "graph_breaks") && !explain::active() && !self.ctx.fullgraph() {
+            return Vec::new();
+        }
+        let stack = reasons::user_stack(py, self.frame.caller(py).as_ref(), &tx.st.frame);
+        let f = &tx.st.frame;
+        let location = format!("{}:{}", f.code.filename, f.code.line(f.ip));
+        log::debug(py, "graph_breaks", &self.id.to_string(), || reasons::message(reason, &stack, &location));
+        explain::record(|r| r.breaks.push(explain::Break { reason: reason.clone(), user_stack: stack.clone() }));
+        stack
+    }
+
+    fn unsupported(&self, reason: &BreakReason, stack: &[String]) -> PyErr {
+        let make = || -> PyResult<PyErr> {
+            let class = self.py.import("ferrodyn.exc")?.getattr("Unsupported")?;
+            let message = format!("{}\n{}", reason.reason, reasons::body(reason, stack));
+            let hints = pyo3::types::PyTuple::new(self.py, &reason.hints)?;
+            let e = class.call1((message, &reason.reason, &reason.explanation, hints, &reason.context))?;
+            Ok(PyErr::from_value(e))
+        };
+        make().unwrap_or_else(|e| e)
+    }
+
+    /// Turns the guards of the translation into a program.
+    fn link(&self, tx: &mut Tx<'_>) -> Result<CheckProgram, String> {
+        let py = self.py;
+        let abi = torch_abi::TorchAbi::get(py).map_err(|e| e.to_string())?;
+        let mut lines: FxHashMap<(usize, u32), Arc<UserFrame>> = FxHashMap::default();
+        let guards = std::mem::take(&mut tx.guards);
+        let places = std::mem::take(&mut tx.guard_lines);
+        let guards: Vec<_> = guards
+            .into_iter()
+            .zip(places)
+            .map(|(g, (code, line))| {
+                let frame = lines.entry((std::rc::Rc::as_ptr(&code) as usize, line)).or_insert_with(|| {
+                    Arc::new(UserFrame {
+                        file: code.filename.clone(),
+                        line,
+                        function: code.name.clone(),
+                        text: reasons::source_line(py, &code.filename, line).into(),
+                    })
+                });
+                g.at(Some(frame.clone()))
+            })
+            .collect();
+        let sources = std::mem::take(&mut tx.sources);
+        let pins = std::mem::take(&mut tx.pins);
+        let set = Arc::new(GuardSet::new(sources, guards, ConstTypes::of(abi)));
+        let program = Program::compile(&set);
+        CheckProgram::link(py, set, program, pins).map_err(|e| e.to_string())
+    }
+
+    fn install(&self, program: CheckProgram, residual: &output::Residual) -> PyResult<Compiled> {
+        let py = self.py;
+        for resume in &residual.resumes {
+            let code = resume.code.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
+            let state = code_state::of(code)?;
+            if resume.plain {
+                state.skip_always();
+            } else {
+                state.slot(CodeSlot::default).in_loop.set(resume.in_loop);
+            }
+        }
+        let code = residual.code.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
+        code_state::of(code)?.skip_always();
+        let free: usize = code.getattr("co_freevars")?.len()?;
+        let function = if free == 0 {
+            let class = py.import("types")?.getattr("FunctionType")?;
+            Some(class.call1((code, self.frame.globals(py)))?.unbind())
+        } else {
+            None
+        };
+        let id = self.id.to_string();
+        log::debug(py, "bytecode", &id, || self.bytecode_text(residual));
+        let entry = GuardedCode::new(self.id, program, residual.code.clone(), function).with_needs_hook(residual.calls_out);
+        let tree = || entry.guards().tree_text(self.latency(&entry));
+        log::debug(py, "guards", &id, tree);
+        if explain::active() {
+            let text = tree();
+            explain::record(|r| r.guards.push(text.clone()));
+        }
+        Ok(Compiled::Code(self.entries.insert(py, entry)))
+    }
+
+    /// Listings of the code before and after, and of the resume functions.
+    fn bytecode_text(&self, residual: &output::Residual) -> String {
+        let py = self.py;
+        let text = |code: &Bound<'_, PyAny>| match CodeInfo::new(code) {
+            Ok(info) => output::listing(py, &info, &residual.names),
+            Err(stop) => stop_text(&stop),
+        };
+        let name = self.entries.name();
+        let mut out = format!("ORIGINAL BYTECODE {name}\n{}\n", text(self.frame.code(py).as_any()));
+        out.push_str(&format!("MODIFIED BYTECODE {name}\n{}\n", text(residual.code.bind(py))));
+        for r in &residual.resumes {
+            out.push_str(&format!("RESUME FUNCTION {}\n{}\n", r.name, text(r.code.bind(py))));
+        }
+        out
+    }
+
+    /// Microseconds of one check, the best of a few.
+    fn latency(&self, entry: &GuardedCode) -> Option<f64> {
+        let check = env::of_frame(self.py, self.frame);
+        (0..5)
+            .map(|_| {
+                let t = Instant::now();
+                // SAFETY: the frame is alive and keeps what the environment names.
+                std::hint::black_box(unsafe { entry.program.check(&check) });
+                t.elapsed().as_secs_f64() * 1e6
+            })
+            .reduce(f64::min)
+    }
+}
+
+/// The resolved backend of a context.
+#[derive(Default)]
+struct BackendSlot(std::sync::Mutex<Option<Arc<Backend>>>);
+
+/// What the code generator asks for.
+struct Env<'a, 'b, 'py> {
+    compilation: &'a Compilation<'b, 'py>,
+    backend: &'a Backend,
+    resumes: &'a mut ResumeCache,
+    error: Option<PyErr>,
+    seconds: f64,
+}
+
+impl OutputEnv for Env<'_, '_, '_> {
+    fn compile_graph(
+        &mut self,
+        py: Python<'_>,
+        graph: &fx_graph::Graph,
+        module: Obj,
+        examples: Vec<Obj>,
+        name: &str,
+    ) -> PyResult<Obj> {
+        let id = self.compilation.id.to_string();
+        log::debug(py, "graph", &id, || format!("TRACED GRAPH\n {name}\n{}", graph.tabular()));
+        log::debug(py, "graph_code", &id, || format!("TRACED GRAPH\n {name}\n{}", graph.python_code()));
+        let started = Instant::now();
+        let inputs = PyList::new(py, examples)?;
+        let result = backends::call_backend(self.backend, module.bind(py), &inputs);
+        self.seconds += started.elapsed().as_secs_f64();
+        match result {
+            // What the graph runs is never captured again.
+            Ok(callable) => Ok(crate::entry::make_disabled(callable.bind(py))?.unbind()),
+            Err(e) => {
+                let e = e.into_py_err(py);
+                self.error = Some(e.clone_ref(py));
+                Err(e)
+            }
+        }
+    }
+
+    fn next_compiled_name(&mut self) -> String {
+        format!("__compiled_fn_{}", NEXT_COMPILED.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn next_resume_index(&mut self) -> u32 {
+        NEXT_RESUME.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn resume_cache(&mut self) -> &mut ResumeCache {
+        self.resumes
     }
 }

@@ -36,7 +36,7 @@ fn list_backends(py: Python<'_>, exclude_tags: Vec<String>) -> PyResult<Vec<Stri
 /// Gives a backend a name.
 #[pyfunction]
 fn register_backend(py: Python<'_>, name: String, r#fn: Py<PyAny>, tags: Vec<String>) -> PyResult<()> {
-    backends::register(py, &name, r#fn.bind(py), &tags).map_err(|e| e.into_py_err(py))
+    backends::register(r#fn.bind(py), Some(name), tags)
 }
 
 /// Adds them to the module.

@@ -1,5 +1,6 @@
 //! From a frame (or a call about to make one) to a translation ready to run.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub struct Tables {
     /// graph functions
     pub functions: Rc<FnTable>,
     /// decoded code
-    pub codes: CodeCache,
+    pub codes: Rc<RefCell<CodeCache>>,
     /// probed torch
     pub abi: &'static TorchAbi,
 }
@@ -57,7 +58,7 @@ impl Tables {
         Ok(Tables {
             known: Rc::new(Known::new(py)?),
             functions: Rc::new(FnTable::new(py)?),
-            codes: CodeCache::default(),
+            codes: Rc::default(),
             abi,
         })
     }
@@ -67,8 +68,8 @@ impl Tables {
 ///
 /// # Errors
 /// Where the code does not decode.
-pub fn begin<'py>(py: Python<'py>, tables: &'py mut Tables, request: &Request<'_, 'py>) -> R<Tx<'py>> {
-    let code = tables.codes.get(request.code.as_any())?;
+pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) -> R<Tx<'py>> {
+    let code = tables.codes.borrow_mut().get(request.code.as_any())?;
     let mut pins = Pins::new();
     let ambient = exec::read::ambient_guards(py, tables.abi, &mut pins)?;
     let global = GlobalState::read(py, tables.abi);
@@ -93,7 +94,7 @@ pub fn begin<'py>(py: Python<'py>, tables: &'py mut Tables, request: &Request<'_
         depth: 0,
     };
     let state = State { frame, effects: Effects::default(), grad_enabled: global.grad_mode };
-    let mut tx = Tx::new(py, state, &mut tables.codes, tables.known.clone(), tables.functions.clone(), ctx);
+    let mut tx = Tx::new(py, state, tables.codes.clone(), tables.known.clone(), tables.functions.clone(), ctx);
     tx.pins = pins;
     for kind in ambient {
         tx.guard_ambient(kind);

@@ -5,19 +5,78 @@
 //!
 //! Invariant: a method whose arguments do not bind raises `TypeError`; one without a rule breaks.
 
+mod binding;
+mod dict;
+mod dunder;
+mod iterators;
+mod list;
+mod object;
+mod set;
+mod text;
+mod tuple;
+
 use std::sync::Arc;
 
-use variables::Var;
+use pyo3::prelude::*;
+use variables::{Body, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
 impl Tx<'_> {
-    /// Calls a method of a builtin type, by name.
+    /// Calls a method of a builtin type, by name: the builtin's own, whatever a subclass overrides.
     ///
     /// # Errors
     /// Whatever the method raises; a break where it has no rule.
-    pub fn call_builtin_method(&mut self, recv: &Var, name: &Arc<str>, _args: Args) -> R<Flow> {
-        Err(Stop::unsupported(format!("method {name} of {}", self.describe(recv))))
+    pub fn call_builtin_method(&mut self, recv: &Var, name: &Arc<str>, args: Args) -> R<Flow> {
+        let recv = self.realize(recv)?;
+        let given = match &recv {
+            // Only `object`'s own constructor is called on what has no other.
+            Var::Const(o) if &**name != "__iter__" => self.const_method(&o.clone(), name, args.clone())?,
+            Var::Tuple(t) => self.tuple_method(&t.clone(), name, args.clone())?,
+            Var::Slice(s) => self.slice_method(&s.clone(), name, args.clone())?,
+            Var::Obj(id) => {
+                let id = *id;
+                match &self.obj(id).body {
+                    Body::List(_) => self.list_method(id, name, args.clone())?,
+                    Body::Deque(..) => self.deque_method(id, name, args.clone())?,
+                    Body::Dict(_) => self.dict_method(id, name, args.clone())?,
+                    Body::Set(_) => self.set_method(&recv, name, args.clone())?,
+                    Body::DictView(..) => self.view_method(id, name, args.clone())?,
+                    Body::Iter(_) => self.iterator_method(id, name, args.clone())?,
+                    Body::Generator(_) => self.generator_method(id, name, args.clone())?,
+                    Body::Plain | Body::Cell(_) => self.plain_method(id, name, args.clone())?,
+                }
+            }
+            Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => self.function_method(&recv, name, args.clone())?,
+            Var::Py(p) => self.existing_method(&recv, &p.obj.clone(), name, args.clone())?,
+            _ => None,
+        };
+        if let Some(flow) = given {
+            return Ok(flow);
+        }
+        if let Var::Const(o) = &recv
+            && o.bind(self.py).get_type().is(self.known.frozenset.bind(self.py))
+            && let Some(flow) = self.set_method(&recv, name, args.clone())?
+        {
+            return Ok(flow);
+        }
+        if let Some(flow) = self.dunder_method(&recv, name, args)? {
+            return Ok(flow);
+        }
+        let class = self.type_of(&recv)?;
+        let class_name = self.class_name(&class);
+        if !class.bind(self.py).hasattr(&**name)? {
+            return Err(self.raise("AttributeError", &format!("'{class_name}' object has no attribute '{name}'")));
+        }
+        Err(Stop::unsupported(format!("method {name} of {class_name}, called on {}", self.describe(&recv))))
+    }
+
+    /// Whether the class of a value has a method of this name in C.
+    ///
+    /// # Errors
+    /// Those of looking at the class.
+    pub fn has_builtin_method(&mut self, recv: &Var, name: &str) -> R<bool> {
+        Ok(self.special(recv, name)? == crate::values::Special::Builtin)
     }
 }

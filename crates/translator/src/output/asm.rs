@@ -63,11 +63,6 @@ impl Asm {
         asm
     }
 
-    /// The version that the code is for.
-    pub fn version(&self) -> Version {
-        self.body.version()
-    }
-
     /// Index of a constant, by identity.
     pub fn const_idx(&mut self, obj: &Obj) -> ConstIdx {
         let consts = &mut self.consts;
@@ -198,6 +193,12 @@ pub struct Built {
     pub code: Obj,
     /// its instructions
     pub body: Body,
+    /// `co_consts`
+    pub consts: Vec<Obj>,
+    /// `co_names`
+    pub names: Vec<String>,
+    /// names of locals, cells and free variables
+    pub locals: Vec<String>,
 }
 
 impl Asm {
@@ -276,7 +277,11 @@ impl Asm {
             .bind(py)
             .call_method("replace", (), Some(&kw))?
             .unbind();
-        Ok(Built { code, body })
+        let cells = shape.cellvars.iter().filter(|c| !shape.varnames.contains(c)).cloned();
+        let mut locals = varnames;
+        locals.extend(cells);
+        locals.extend(shape.freevars.iter().cloned());
+        Ok(Built { code, body, consts: self.consts, names: self.names, locals })
     }
 }
 

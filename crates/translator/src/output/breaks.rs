@@ -15,7 +15,7 @@ use variables::{Body, Obj, Var};
 use super::asm::{Val, loc_of, map_tables};
 use super::emitter::Emitter;
 use super::resume::{Plan, ResumeInfo};
-use super::{OutputEnv, Unfinished};
+use super::OutputEnv;
 use crate::code::{flags, kinds};
 use crate::state::{Frame, OnReturn};
 use crate::stop::{R, Stop};
@@ -55,16 +55,16 @@ impl Emitter<'_, '_> {
     /// Emits everything from the rebuilding of live values to the return.
     ///
     /// # Errors
-    /// [`Unfinished::Outer`] where a caller's `try` or an unusual call is in the way.
+    /// A break at the outermost call where a caller's `try` or an unusual call is in the way.
     pub fn emit_break(
         &mut self,
         env: &mut dyn OutputEnv,
         resumes: &mut Vec<ResumeInfo>,
-    ) -> Result<(), Unfinished> {
+    ) -> R<()> {
         let frames = self.frames();
         for f in &frames {
             if !f.handling.is_empty() {
-                return Err(Unfinished::blocked(
+                return Err(super::blocked(
                     f.depth,
                     "a graph break inside an exception handler",
                 ));
@@ -73,7 +73,7 @@ impl Emitter<'_, '_> {
                 || f.code.has(flags::COROUTINE)
                 || f.code.has(flags::ASYNC_GENERATOR)
             {
-                return Err(Unfinished::blocked(
+                return Err(super::blocked(
                     f.depth,
                     "a graph break inside a generator",
                 ));
@@ -81,7 +81,7 @@ impl Emitter<'_, '_> {
         }
         for f in &frames[1..] {
             if is_covered(&f.code.body, f.ip) {
-                return Err(Unfinished::Outer(Box::new(super::nested_try(f))));
+                return Err(super::nested_try(f));
             }
         }
         let inner = frames[0].clone();
@@ -141,11 +141,11 @@ impl Emitter<'_, '_> {
             match &frames[i - 1].on_return {
                 OnReturn::Push | OnReturn::PushInstance(_) => nulls.push(false),
                 OnReturn::Discard => {}
-                _ => return Err(Unfinished::Outer(Box::new(super::nested_call(&f)))),
+                _ => return Err(super::nested_call(&f)),
             }
             let depths = stack_depths(&f.code.body).map_err(|e| Stop::Internal(e.to_string()))?;
             if depths.get(f.ip + 1).copied().flatten() != Some(nulls.len() as u32) {
-                return Err(Unfinished::Outer(Box::new(super::nested_call(&f))));
+                return Err(super::nested_call(&f));
             }
             self.ready(env, &mut levels[i], f.ip + 1, nulls, false)?;
         }
@@ -564,7 +564,7 @@ impl Emitter<'_, '_> {
         if !env.resume_cache().has(&ready.plan) {
             let index = env.next_resume_index();
             env.resume_cache()
-                .make(py, self.tx.codes, &ready.plan, index)?;
+                .make(py, &mut self.tx.codes.borrow_mut(), &ready.plan, index)?;
         }
         let resume = env.resume_cache().get(&ready.plan)?;
         let info = resume.info.clone();

@@ -48,7 +48,6 @@ pub struct Emitter<'a, 'py> {
     pub(super) building: FxHashSet<Ident>,
     pub(super) deferred: Vec<ObjId>,
     classes: Option<FxHashMap<SourceId, Obj>>,
-    weak: Option<FxHashSet<usize>>,
     bound: FxHashMap<NodeId, Obj>,
     path: Vec<Ident>,
 }
@@ -78,7 +77,6 @@ impl<'a, 'py> Emitter<'a, 'py> {
             building: FxHashSet::default(),
             deferred: Vec::new(),
             classes: None,
-            weak: None,
             bound,
             path: Vec::new(),
         }

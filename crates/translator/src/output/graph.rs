@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::Obj;
 
-use super::{OutputEnv, Unfinished};
-use crate::stop::Stop;
+use super::OutputEnv;
+use crate::stop::{R, Stop};
 use crate::tx::{GraphInput, Tx};
 
 /// A compiled graph and how the residual code calls it.
@@ -30,12 +30,12 @@ pub struct Compiled {
 /// Finishes the graph of a translation and has it compiled; `None` where it does nothing.
 ///
 /// # Errors
-/// [`Unfinished::Backend`] with what the backend raised.
+/// [`Stop::Internal`] with what the backend raised.
 pub fn compile(
     tx: &mut Tx<'_>,
     mut outputs: Vec<(NodeId, LocalIdx)>,
     env: &mut dyn OutputEnv,
-) -> Result<Option<Compiled>, Unfinished> {
+) -> R<Option<Compiled>> {
     let py = tx.py;
     let position: FxHashMap<NodeId, usize> =
         tx.graph.order().enumerate().map(|(i, n)| (n, i)).collect();
@@ -73,9 +73,7 @@ pub fn compile(
     let attrs: [(Arc<str>, Py<PyAny>); 0] = [];
     let module = backends::to_torch(py, &tx.graph, &tx.objects, &attrs).map_err(Stop::from)?;
     let examples = inputs.iter().map(|i| i.obj.clone()).collect();
-    let function = env
-        .compile_graph(py, module.clone_ref(py), examples, &name)
-        .map_err(Unfinished::Backend)?;
+    let function = env.compile_graph(py, &tx.graph, module.clone_ref(py), examples, &name)?;
     Ok(Some(Compiled {
         function,
         name,

@@ -20,16 +20,19 @@ mod resume;
 mod sources;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 use bytecode::op::{LocalIdx, Op};
 use bytecode::{Body, Instr};
 use pyo3::prelude::*;
 use variables::{Obj, Var};
 
 use crate::state::Frame;
-use crate::stop::{BreakReason, Stop};
+use crate::stop::{BreakReason, R, Stop};
 use crate::tx::Tx;
 
-use asm::{Shape, loc_of, prologue_len};
+use asm::{Built, Shape, loc_of, prologue_len};
 use emitter::Emitter;
 use graph::Compiled;
 
@@ -51,7 +54,14 @@ pub trait OutputEnv {
     ///
     /// # Errors
     /// Whatever the backend raises.
-    fn compile_graph(&mut self, py: Python<'_>, module: Py<PyAny>, examples: Vec<Obj>, name: &str) -> PyResult<Obj>;
+    fn compile_graph(
+        &mut self,
+        py: Python<'_>,
+        graph: &fx_graph::Graph,
+        module: Obj,
+        examples: Vec<Obj>,
+        name: &str,
+    ) -> PyResult<Obj>;
     /// `__compiled_fn_N`
     fn next_compiled_name(&mut self) -> String;
     /// The number at the end of a resume function's name.
@@ -68,7 +78,6 @@ pub trait OutputEnv {
 }
 
 /// The compiled form of a frame.
-#[derive(Debug)]
 pub struct Residual {
     /// replaces the frame's code object: same arguments, same free variables
     pub code: Obj,
@@ -83,58 +92,52 @@ pub struct Residual {
     pub calls_out: bool,
     /// constants and their names in listings
     pub names: Vec<(Obj, String)>,
+    built: Built,
 }
 
-/// Why a translation has no residual code.
-#[derive(Debug)]
-pub enum Unfinished {
-    /// An inlined function cannot be left in the middle (its caller's `try`, a generator, an
-    /// unusual call): break at the outermost call instead, which works.
-    Outer(Box<BreakReason>),
-    /// A value cannot be rebuilt ([`Stop::Break`]): break earlier, or run the frame plainly. Any
-    /// other [`Stop`] is a defect.
-    Stop(Stop),
-    /// The backend raised.
-    Backend(PyErr),
-}
-
-impl From<Stop> for Unfinished {
-    fn from(stop: Stop) -> Unfinished {
-        Unfinished::Stop(stop)
+impl Residual {
+    /// The listing of the code.
+    pub fn listing(&self, py: Python<'_>) -> String {
+        text::built_listing(py, &self.built, &self.names)
     }
 }
 
-impl From<PyErr> for Unfinished {
-    fn from(e: PyErr) -> Unfinished {
-        Unfinished::Stop(e.into())
-    }
+/// [`BreakReason::context`] of a break that cannot be inside an inlined function.
+const NESTED: &str = "nested: break at the outermost call";
+
+/// Whether [`finish`] failed because an inlined function cannot be left in the middle (its caller's
+/// `try`, a generator, an unusual call). Breaking at the outermost call instead works.
+pub fn must_break_outermost(stop: &Stop) -> bool {
+    matches!(stop, Stop::Break(reason) if reason.context == NESTED)
 }
 
-impl Unfinished {
-    fn blocked(depth: u32, what: &str) -> Unfinished {
-        match Stop::unsupported(what) {
-            Stop::Break(reason) if depth > 0 => Unfinished::Outer(reason),
-            stop => Unfinished::Stop(stop),
+/// A break that is not supported where it is; in an inlined function the outermost call can break.
+fn blocked(depth: u32, what: &str) -> Stop {
+    match Stop::unsupported(what) {
+        Stop::Break(mut reason) if depth > 0 => {
+            reason.context = NESTED.into();
+            Stop::Break(reason)
         }
+        stop => stop,
     }
 }
 
-fn nested_try(f: &Frame) -> BreakReason {
-    BreakReason {
+fn nested_try(f: &Frame) -> Stop {
+    Stop::Break(Box::new(BreakReason {
         reason: "Graph break in a function called inside try or with".into(),
         explanation: format!("{} calls the function inside a block that handles exceptions, which cannot be entered in the middle.", f.code.qualname),
         hints: vec!["Move the code that breaks the graph out of the try or with block.".into()],
-        context: "nested-try".into(),
-    }
+        context: NESTED.into(),
+    }))
 }
 
-fn nested_call(f: &Frame) -> BreakReason {
-    BreakReason {
+fn nested_call(f: &Frame) -> Stop {
+    Stop::Break(Box::new(BreakReason {
         reason: "Graph break in a function that an operation calls".into(),
         explanation: format!("{} calls the function by an operator or a protocol, so it cannot go on behind the call.", f.code.qualname),
         hints: vec!["Call the function by name, or move the code that breaks the graph out of it.".into()],
-        context: "nested-call".into(),
-    }
+        context: NESTED.into(),
+    }))
 }
 
 /// Turns a finished translation into a code object for the root frame. On [`Finish::Break`] the
@@ -142,8 +145,10 @@ fn nested_call(f: &Frame) -> BreakReason {
 /// operands on the stack, callers stand at their call with callee and arguments popped.
 ///
 /// # Errors
-/// See [`Unfinished`]. Unless the backend failed the translation is as it was.
-pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> Result<Residual, Unfinished> {
+/// [`Stop::Break`] where a value cannot be rebuilt or the place cannot be left (see
+/// [`must_break_outermost`]): the translation is as it was. [`Stop::Internal`] with what the backend
+/// raised, and for defects.
+pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Residual> {
     let py = tx.py;
     let root = root_frame(tx);
     let code = root.code.clone();
@@ -190,7 +195,8 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> Resul
     let body = join(pre, post, skip);
     let built = g.asm.build_body(py, body, &code, &Shape::of(&code))?;
     Ok(Residual {
-        code: built.code,
+        code: built.code.clone(),
+        built,
         graph: compiled.as_ref().map(|c| c.module.clone_ref(py)),
         compiled: compiled.map(|c| (c.name, c.function)),
         resumes,
@@ -209,7 +215,7 @@ fn root_frame(tx: &Tx<'_>) -> Frame {
 
 /// Calls the compiled graph and stores its results. The last result stays on the stack where the
 /// code that follows begins with its only use: that instruction is then to be skipped.
-fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> Result<usize, Unfinished> {
+fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<usize> {
     g.asm.callee(&c.function);
     for input in &c.inputs {
         if input.bound {

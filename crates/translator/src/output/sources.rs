@@ -184,10 +184,8 @@ impl Emitter<'_, '_> {
     }
 
     fn pinned(&self, pin: u32) -> R<Obj> {
-        let pinned = self.tx.pins.get(self.tx.py, pin);
-        Ok(pinned
-            .ok_or_else(|| Stop::Internal("a pin out of range".into()))?
-            .unbind())
+        let found = self.tx.pins.get(self.tx.py, pin);
+        found.map(Bound::unbind).ok_or_else(|| Stop::Internal("a pinned object is gone".into()))
     }
 
     /// `-- base[key]` without a subclass's own `__getitem__`.

@@ -4,6 +4,7 @@ use bytecode::{Names, disassemble};
 use pyo3::prelude::*;
 use variables::Obj;
 
+use super::asm::Built;
 use crate::code::CodeInfo;
 use crate::tx::qualified_name;
 
@@ -16,6 +17,13 @@ pub fn listing(py: Python<'_>, code: &CodeInfo, names: &[(Obj, String)]) -> Stri
         locals: &code.fields.localsplusnames,
     };
     disassemble(&code.body, &tables)
+}
+
+/// As [`listing`], of code that was just made.
+pub(super) fn built_listing(py: Python<'_>, built: &Built, names: &[(Obj, String)]) -> String {
+    let consts: Vec<String> = built.consts.iter().map(|c| constant(py, c, names)).collect();
+    let tables = Names { consts: &consts, names: &built.names, locals: &built.locals };
+    disassemble(&built.body, &tables)
 }
 
 fn constant(py: Python<'_>, c: &Obj, names: &[(Obj, String)]) -> String {

@@ -134,7 +134,7 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
         return Ok(Inferred::None);
     }
     let abi = TorchAbi::get(py).map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))?;
-    if abi.is_tensor_type(out.get_type_ptr()) {
+    if abi.classify(out) != torch_abi::TensorClass::No {
         if out.getattr("shape")?.try_iter()?.any(|d| d.is_ok_and(|d| !d.is_exact_instance_of::<pyo3::types::PyInt>())) {
             return Err(pyo3::exceptions::PyValueError::new_err("the result's shape depends on data"));
         }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::{GuardKind, Source, SourceId};
+use guards::{GuardKind, Source, SourceId, TensorSpec};
 use pyo3::prelude::*;
 use torch_abi::TorchAbi;
 use variables::{Obj, TensorInput, TensorVar, Var};
@@ -32,8 +32,7 @@ impl Tx<'_> {
             self.guard(source, GuardKind::IdMatch { obj: r });
         }
         let class = b.get_type().into_any().unbind();
-        let pytype = self.pin(&class, false);
-        let spec = guards::python::tensor_spec(self.py, abi, &b, pytype).map_err(|e| Stop::Internal(e.to_string()))?;
+        let spec = TensorSpec::of(self.py, abi, &mut self.pins, &b).map_err(|e| Stop::Internal(e.to_string()))?;
         self.guard(source, GuardKind::TensorMatch { spec: Arc::new(spec) });
         if !bound {
             self.guard(source, GuardKind::HasAttr { name: "_dynamo_dynamic_indices".into(), present: false });

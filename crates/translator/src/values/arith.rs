@@ -179,7 +179,7 @@ impl Tx<'_> {
     }
 
     /// The `TypeError` of operands that do not go together.
-    pub(super) fn unsupported_operands(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var) -> R<Stop> {
+    pub(crate) fn unsupported_operands(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var) -> R<Stop> {
         let symbol = match (op, inplace) {
             (BinaryOp::Power, true) => "**=".to_owned(),
             (_, true) => format!("{}=", names(op).symbol),

@@ -141,7 +141,7 @@ impl Tx<'_> {
         }
     }
 
-    fn compare_builtin(&mut self, a: &Var, op: CompareOp, b: &Var) -> R<Option<Var>> {
+    pub(crate) fn compare_builtin(&mut self, a: &Var, op: CompareOp, b: &Var) -> R<Option<Var>> {
         match (a, b) {
             (Var::Tuple(x), Var::Tuple(y)) => return self.compare_items(op, &x.items, &y.items).map(Some),
             (Var::Slice(x), Var::Slice(y)) => return self.compare_items(op, &x[..], &y[..]).map(Some),
@@ -340,7 +340,7 @@ impl Tx<'_> {
         }
     }
 
-    fn body_contains(&mut self, c: &Var, body: Body, item: &Var) -> R<bool> {
+    pub(crate) fn body_contains(&mut self, c: &Var, body: Body, item: &Var) -> R<bool> {
         match body {
             Body::List(v) | Body::Deque(v, _) => {
                 let items: Vec<Var> = v.into_iter().collect();

@@ -88,16 +88,8 @@ impl Tx<'_> {
             let r = self.special_sync(&v, "__str__", vec![])?;
             return self.checked_text(r, "__str__");
         }
-        if let Some(args) = self.exception_args(&v)? {
-            return match &args[..] {
-                [] => Ok(self.str("")),
-                [one] => {
-                    let key_error = self.known.builtins.bind(self.py).getattr("KeyError")?.unbind();
-                    let class = self.type_of(&v)?;
-                    if self.is_subtype(&class, &key_error) { self.repr_of(one) } else { self.str_of(one) }
-                }
-                _ => self.repr_of(&Var::tuple(args)),
-            };
+        if let Some(text) = self.exception_text(&v)? {
+            return Ok(text);
         }
         // `type.__str__` and other C classes that have a text apart from their `repr`.
         if let Var::Py(p) = &v {
@@ -130,13 +122,42 @@ impl Tx<'_> {
             let r = self.special_sync(&v, "__repr__", vec![])?;
             return self.checked_text(r, "__repr__");
         }
-        match &v {
+        self.builtin_repr(&v)
+    }
+
+    /// `str` of an exception made while translating.
+    ///
+    /// # Errors
+    /// As [`Tx::str_of`] of its arguments.
+    pub(crate) fn exception_text(&mut self, v: &Var) -> R<Option<Var>> {
+        let Some(args) = self.exception_args(v)? else { return Ok(None) };
+        Ok(Some(match &args[..] {
+            [] => self.str(""),
+            [one] => {
+                let key_error = self.known.builtins.bind(self.py).getattr("KeyError")?.unbind();
+                let class = self.type_of(v)?;
+                if self.is_subtype(&class, &key_error) { self.repr_of(one)? } else { self.str_of(one)? }
+            }
+            _ => self.repr_of(&Var::tuple(args))?,
+        }))
+    }
+
+    /// The `repr` that the builtin class gives, whatever a subclass overrides.
+    ///
+    /// # Errors
+    /// A break for values without a known text.
+    pub(crate) fn builtin_repr(&mut self, v: &Var) -> R<Var> {
+        match v {
+            Var::Const(o) => {
+                let o = o.clone();
+                self.fold(move |py| o.bind(py).repr().map(Bound::into_any))
+            }
             Var::Tuple(t) => {
                 let parts = self.reprs(&t.items.clone())?;
                 let inner = if parts.len() == 1 { format!("({},)", parts[0]) } else { format!("({})", parts.join(", ")) };
                 let text = match &t.class {
                     Some(c) if c.is(&self.known.size) => format!("torch.Size([{}])", parts.join(", ")),
-                    Some(_) => return Err(self.no_text(&v)),
+                    Some(_) => return Err(self.no_text(v)),
                     None => inner,
                 };
                 Ok(self.str(&text))
@@ -147,20 +168,20 @@ impl Tx<'_> {
             }
             Var::Obj(id) => {
                 let id = *id;
-                if let Some(args) = self.exception_args(&v)? {
-                    let name = self.type_name(&v)?;
+                if let Some(args) = self.exception_args(v)? {
+                    let name = self.type_name(v)?;
                     let parts = self.reprs(&args)?;
                     return Ok(self.str(&format!("{name}({})", parts.join(", "))));
                 }
                 let (body, class) = (self.obj(id).body.clone(), self.obj(id).class.clone());
-                self.repr_of_body(&v, body, &class)
+                self.repr_of_body(v, body, &class)
             }
             // The C text of existing objects: classes, functions, enums of C classes, dtypes.
             Var::Py(p) if !stateful_text(&p.obj.bind(self.py).get_type()) => {
                 let o = p.obj.clone();
                 self.fold(move |py| o.bind(py).repr().map(Bound::into_any))
             }
-            _ => Err(self.no_text(&v)),
+            _ => Err(self.no_text(v)),
         }
     }
 

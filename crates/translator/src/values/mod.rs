@@ -24,4 +24,5 @@ mod types;
 mod unpack;
 
 pub use classes::IterClass;
+pub(crate) use operators::combine;
 pub use special::Special;

@@ -17,7 +17,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever the operation raises; a break where it has no rule.
-    pub(super) fn builtin_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+    pub(crate) fn builtin_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
         match op {
             BinaryOp::Add => {
                 if let Some(v) = self.concat(a, b)? {
@@ -242,7 +242,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever the operation raises.
-    pub(super) fn builtin_inplace(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+    pub(crate) fn builtin_inplace(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
         let Var::Obj(id) = a else { return Ok(None) };
         let id = *id;
         match (self.obj(id).body.clone(), op) {

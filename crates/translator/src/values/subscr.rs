@@ -104,7 +104,7 @@ impl Tx<'_> {
         Err(self.bad_index(obj, key)?)
     }
 
-    fn tuple_item(&mut self, t: &Rc<TupleVar>, key: &Var) -> R<Var> {
+    pub(crate) fn tuple_item(&mut self, t: &Rc<TupleVar>, key: &Var) -> R<Var> {
         if let Var::Slice(s) = key {
             let span = self.span(s, t.items.len())?;
             if span.count == t.items.len() && span.step == 1 && t.class.is_none() {
@@ -148,7 +148,7 @@ impl Tx<'_> {
         })
     }
 
-    fn body_item(&mut self, id: ObjId, key: &Var) -> R<Flow> {
+    pub(crate) fn body_item(&mut self, id: ObjId, key: &Var) -> R<Flow> {
         let obj = Var::Obj(id);
         match self.obj(id).body.clone() {
             Body::List(v) => {

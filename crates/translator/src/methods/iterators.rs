@@ -1,0 +1,103 @@
+//! Methods of iterators and generators.
+
+use std::rc::Rc;
+
+use variables::{Body, IterBody, ObjId, Var};
+
+use crate::call::{GeneratorState, Yielded};
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+impl Tx<'_> {
+    /// `StopIteration(value)`.
+    pub(crate) fn stop_iteration(&mut self, value: Option<Var>) -> Stop {
+        let class = self.known.stop_iteration.clone();
+        let args = match value {
+            Some(v) if !v.is_none(self.py) => vec![v],
+            _ => vec![],
+        };
+        self.raise_class(class, args)
+    }
+
+    /// An iterator's method. `None`: there is none of this name here.
+    pub(super) fn iterator_method(&mut self, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
+        let recv = Var::Obj(id);
+        let value = match name {
+            "__iter__" => recv,
+            "__next__" => {
+                self.positional(name, args, 0, 0)?;
+                match self.iter_next(&recv)? {
+                    Some(v) => v,
+                    None => return Err(self.stop_iteration(None)),
+                }
+            }
+            "__length_hint__" => {
+                let n = match self.obj(id).body.clone() {
+                    Body::Iter(IterBody::Items(v, i)) => v.len() - i,
+                    Body::Iter(IterBody::Fixed(_, v, i)) => v.len() - i,
+                    Body::Iter(IterBody::List(l, Some(i))) => match &self.obj(l).body {
+                        Body::List(v) => v.len().saturating_sub(i),
+                        _ => 0,
+                    },
+                    Body::Iter(IterBody::List(_, None)) => 0,
+                    Body::Iter(IterBody::ListReverse(_, i)) => i.map_or(0, |i| i + 1),
+                    Body::Iter(IterBody::Dict(d, _, slot, size)) => match &self.obj(d).body {
+                        Body::Dict(map) if map.len() == size => size - map.rank(slot as u64),
+                        _ => 0,
+                    },
+                    _ => return Err(Stop::unsupported("the length hint of an iterator")),
+                };
+                self.int(n as i64)
+            }
+            "__copy__" => match self.obj(id).body.clone() {
+                Body::Iter(IterBody::Tee(source, buffer, i)) => {
+                    let class = self.obj(id).class.clone();
+                    self.new_iter(class, IterBody::Tee(source, buffer, i))
+                }
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        Ok(Some(Flow::Value(value)))
+    }
+
+    /// A generator's method.
+    pub(super) fn generator_method(&mut self, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
+        let recv = Var::Obj(id);
+        match name {
+            "__iter__" => Ok(Some(Flow::Value(recv))),
+            "__next__" | "send" => {
+                let sent = if name == "send" { Some(self.one("generator.send", args)?) } else { None };
+                if let Some(v) = &sent
+                    && !v.is_none(self.py)
+                    && !self.generator_started(id)
+                {
+                    return Err(self.raise("TypeError", "can't send non-None value to a just-started generator"));
+                }
+                match self.generator_resume(&recv, sent)? {
+                    Yielded::Value(v) => Ok(Some(Flow::Value(v))),
+                    Yielded::Return(v) => Err(self.stop_iteration(Some(v))),
+                }
+            }
+            "close" => {
+                self.positional("generator.close", args, 0, 0)?;
+                let Body::Generator(state) = self.obj(id).body.clone() else { return Ok(None) };
+                let state = state.downcast::<GeneratorState>().map_err(|_| Stop::Internal("generator state".into()))?;
+                if state.started && state.frame.is_some() {
+                    return Err(Stop::unsupported("generator.close() on a suspended generator"));
+                }
+                self.st.effects.get_mut(id).body = Body::Generator(Rc::new(GeneratorState { frame: None, started: true }));
+                Ok(Some(Flow::Value(self.none())))
+            }
+            "throw" => Err(Stop::unsupported("generator.throw()")),
+            _ => Ok(None),
+        }
+    }
+
+    fn generator_started(&self, id: ObjId) -> bool {
+        match &self.obj(id).body {
+            Body::Generator(s) => s.downcast_ref::<GeneratorState>().is_none_or(|s| s.started),
+            _ => true,
+        }
+    }
+}

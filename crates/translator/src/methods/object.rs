@@ -1,0 +1,193 @@
+//! Methods of functions, exceptions, partial objects, classes and other existing objects.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+use variables::{Body, MethodVar, ObjId, Var};
+
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+impl Tx<'_> {
+    /// A method that C gives to an object without contents of its own.
+    pub(super) fn plain_method(&mut self, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
+        let recv = Var::Obj(id);
+        let class = self.obj(id).class.clone();
+        if self.is_subtype(&class, &self.known.base_exception.clone()) {
+            match name {
+                "__init__" => {
+                    let args = Var::tuple(args.pos);
+                    self.st.effects.write_attr(id, &Arc::from("args"), Some(args));
+                    return Ok(Some(Flow::Value(self.none())));
+                }
+                "with_traceback" => {
+                    self.one("with_traceback", args)?;
+                    return Ok(Some(Flow::Value(recv)));
+                }
+                "add_note" => {
+                    let note = self.one("add_note", args)?;
+                    let notes: Arc<str> = "__notes__".into();
+                    let old = self.obj(id).attrs.get(&notes).cloned().flatten();
+                    match old {
+                        Some(list) => self.list_append(&list, note)?,
+                        None => {
+                            let list = self.new_list([note]);
+                            self.st.effects.write_attr(id, &notes, Some(list));
+                        }
+                    }
+                    return Ok(Some(Flow::Value(self.none())));
+                }
+                _ => {}
+            }
+        }
+        if name == "__call__" && self.is_subtype(&class, &self.known.partial.clone()) {
+            return self.call_new_partial(id, args).map(Some);
+        }
+        if name == "__init__" {
+            return Ok(Some(Flow::Value(self.none())));
+        }
+        Ok(None)
+    }
+
+    /// `functools.partial` objects made while translating: `func`, `args` and `keywords` are
+    /// attributes of the tracked object.
+    pub(crate) fn call_new_partial(&mut self, id: ObjId, args: Args) -> R<Flow> {
+        let attr = |tx: &Self, n: &str| tx.obj(id).attrs.get(n).cloned().flatten();
+        let (Some(func), Some(first), Some(kw)) = (attr(self, "func"), attr(self, "args"), attr(self, "keywords")) else {
+            return Err(Stop::unsupported("calling a functools.partial object from outside"));
+        };
+        let mut pos = self.iterate(&first)?;
+        pos.extend(args.pos);
+        let mut all = self.keyword_items(&kw)?;
+        for (n, v) in args.kw {
+            match all.iter_mut().find(|(m, _)| *m == n) {
+                Some(slot) => slot.1 = v,
+                None => all.push((n, v)),
+            }
+        }
+        self.call(&func, Args { pos, kw: all })
+    }
+
+    /// A method of a function.
+    pub(super) fn function_method(&mut self, recv: &Var, name: &str, args: Args) -> R<Option<Flow>> {
+        match name {
+            "__call__" => self.call(recv, args).map(Some),
+            "__get__" => {
+                let a = self.positional("__get__", args, 1, 2)?;
+                let obj = self.realize(&a[0])?;
+                if obj.is_none(self.py) {
+                    return Ok(Some(Flow::Value(recv.clone())));
+                }
+                Ok(Some(Flow::Value(Var::Method(Rc::new(MethodVar { func: recv.clone(), receiver: obj })))))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A method that C gives to an existing object: class, function, descriptor, mapping proxy.
+    pub(super) fn existing_method(&mut self, recv: &Var, o: &variables::Obj, name: &str, args: Args) -> R<Option<Flow>> {
+        let py = self.py;
+        let b = o.bind(py).clone();
+        let ty = b.get_type();
+        let k = self.known.clone();
+        if ty.is(k.function.bind(py)) {
+            return self.function_method(recv, name, args);
+        }
+        if ty.is(k.property.bind(py)) && name == "__get__" {
+            let a = self.positional("__get__", args, 1, 2)?;
+            if a[0].is_none(py) {
+                return Ok(Some(Flow::Value(recv.clone())));
+            }
+            let get = self.from_const(b.getattr("fget")?)?;
+            return self.call(&get, Args::pos(vec![a[0].clone()])).map(Some);
+        }
+        if ty.is(k.staticmethod.bind(py)) || ty.is(k.classmethod.bind(py)) {
+            let func = Var::py(b.getattr("__func__")?.unbind());
+            return match name {
+                "__get__" if ty.is(k.staticmethod.bind(py)) => Ok(Some(Flow::Value(func))),
+                "__get__" => {
+                    let a = self.positional("__get__", args, 1, 2)?;
+                    let receiver = match a.get(1) {
+                        Some(c) if !c.is_none(py) => c.clone(),
+                        _ => Var::py(self.type_of(&a[0])?),
+                    };
+                    Ok(Some(Flow::Value(Var::Method(Rc::new(MethodVar { func, receiver })))))
+                }
+                "__call__" => self.call(&func, args).map(Some),
+                _ => Ok(None),
+            };
+        }
+        if matches!(name, "__call__") && !b.is_instance_of::<PyType>() {
+            return self.call(recv, args).map(Some);
+        }
+        if ty.is(k.mappingproxy.bind(py)) {
+            return self.proxy_method(&b, name, args);
+        }
+        let pure = b.is_instance_of::<PyType>()
+            && matches!(
+                name,
+                "mro" | "__subclasses__" | "__instancecheck__" | "__subclasscheck__" | "__or__" | "__ror__" | "__class_getitem__"
+                    | "fromkeys" | "from_bytes" | "fromhex" | "maketrans"
+            );
+        // Methods of enum members of builtin mix-ins (`str`, `int`) and of other objects whose class
+        // is C code: reading only.
+        let reading = b.is_instance_of::<pyo3::types::PyString>()
+            || b.is_instance_of::<pyo3::types::PyInt>()
+            || b.is_instance_of::<pyo3::types::PyFloat>()
+            || b.is_instance_of::<PyTuple>()
+            || b.is_instance_of::<pyo3::types::PyBytes>();
+        if (pure || reading)
+            && let Some((pos, kw)) = self.real_args(&args)?
+        {
+            let name = name.to_owned();
+            // The C method itself, not an override of it in a subclass.
+            let method = if reading { builtin_method(&b, &name)? } else { Some(b.getattr(&*name)?) };
+            let Some(method) = method else { return Ok(None) };
+            return self.fold(move |py| method.call(PyTuple::new(py, pos)?, kw.as_ref())).map(|v| Some(Flow::Value(v)));
+        }
+        Ok(None)
+    }
+
+    fn proxy_method(&mut self, b: &Bound<'_, PyAny>, name: &str, args: Args) -> R<Option<Flow>> {
+        if matches!(name, "keys" | "values" | "items") {
+            let list = b.call_method0(name)?.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+            let list = list.into_iter().map(|v| self.from_const_any(&v)).collect::<R<Vec<_>>>()?;
+            return Ok(Some(Flow::Value(Var::tuple(list))));
+        }
+        if name == "get"
+            && let Some(key) = args.pos.first()
+            && let Some(k) = self.pure_const(key)?
+        {
+            return match b.get_item(k) {
+                Ok(v) => self.from_const_any(&v).map(|v| Some(Flow::Value(v))),
+                Err(_) => Ok(Some(Flow::Value(args.pos.get(1).cloned().unwrap_or_else(|| self.none())))),
+            };
+        }
+        Ok(None)
+    }
+
+    /// As [`Tx::from_const`], for an object of any GIL lifetime.
+    pub(crate) fn from_const_any(&mut self, v: &Bound<'_, PyAny>) -> R<Var> {
+        let owned = v.clone().unbind();
+        self.from_const(owned.bind(self.py).clone())
+    }
+
+    /// The body of a tracked object is of a class that C code alone knows.
+    pub(super) fn is_plain(&self, id: ObjId) -> bool {
+        matches!(self.obj(id).body, Body::Plain | Body::Cell(_))
+    }
+}
+
+/// A method of an instance's builtin base class, bound.
+fn builtin_method<'py>(b: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    for c in b.get_type().mro().iter() {
+        let dict = c.getattr("__dict__")?;
+        let module = c.getattr("__module__")?;
+        if module.eq("builtins")? && dict.contains(name)? {
+            return Ok(Some(dict.get_item(name)?.call_method1("__get__", (b,))?));
+        }
+    }
+    Ok(None)
+}

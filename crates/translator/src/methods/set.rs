@@ -1,0 +1,154 @@
+//! Methods of `set` and `frozenset`.
+
+use bytecode::op::BinaryOp;
+use variables::{Body, Key, OrderedMap, Var};
+
+use crate::stop::R;
+use crate::tx::{Args, Flow, Tx};
+use crate::values::combine;
+
+impl Tx<'_> {
+    /// A set's method, on a tracked set or a constant frozenset. `None`: there is none of this name
+    /// here.
+    pub(super) fn set_method(&mut self, recv: &Var, name: &str, args: Args) -> R<Option<Flow>> {
+        let Some(mine) = self.set_items(recv)? else { return Ok(None) };
+        let class = self.type_of(recv)?;
+        let frozen = self.is_subtype(&class, &self.known.frozenset.clone());
+        let base = if frozen { self.known.frozenset.clone() } else { self.known.set.clone() };
+        let none = self.none();
+        let value = match name {
+            "union" | "intersection" | "difference" => {
+                let op = operator(name);
+                let args = self.positional(name, args, 0, usize::MAX)?;
+                let mut out = mine;
+                for a in &args {
+                    out = combine(op, &out, &self.other_set(a)?);
+                }
+                self.make_set(base, out)?
+            }
+            "symmetric_difference" => {
+                let other = self.one(name, args)?;
+                let other = self.other_set(&other)?;
+                self.make_set(base, combine(BinaryOp::Xor, &mine, &other))?
+            }
+            "issubset" | "issuperset" | "isdisjoint" => {
+                let other = self.one(name, args)?;
+                let other = self.other_set(&other)?;
+                let within = |a: &OrderedMap, b: &OrderedMap| a.entries().all(|(k, _, _)| b.contains(k));
+                let r = match name {
+                    "issubset" => within(&mine, &other),
+                    "issuperset" => within(&other, &mine),
+                    _ => mine.entries().all(|(k, _, _)| !other.contains(k)),
+                };
+                self.bool(r)
+            }
+            "copy" | "__copy__" => {
+                self.positional(name, args, 0, 0)?;
+                if frozen && class.is(&self.known.frozenset) { recv.clone() } else { self.make_set(base, mine)? }
+            }
+            "__le__" | "__lt__" | "__ge__" | "__gt__" | "__eq__" | "__ne__" => return Ok(None),
+            _ if frozen => return Ok(None),
+            "add" => {
+                let v = self.one("set.add", args)?;
+                self.set_add(recv, v)?;
+                none
+            }
+            "discard" | "remove" => {
+                let v = self.one(&format!("set.{name}"), args)?;
+                let v = self.realize(&v)?;
+                let key = self.lookup_key(&v)?;
+                if mine.contains(&key) {
+                    let mut out = mine;
+                    out.remove(&key);
+                    self.put_set(recv, out);
+                } else if name == "remove" {
+                    return Err(self.key_error(&v));
+                }
+                none
+            }
+            "pop" => {
+                self.positional("set.pop", args, 0, 0)?;
+                let Some(id) = self.id_of(recv) else { return Ok(None) };
+                let Some(first) = self.set_order(id)?.into_iter().next() else {
+                    let message = self.str("pop from an empty set");
+                    return Err(self.key_error(&message));
+                };
+                let key = self.key(&first)?;
+                let mut out = mine;
+                out.remove(&key);
+                self.put_set(recv, out);
+                first
+            }
+            "clear" => {
+                self.positional("set.clear", args, 0, 0)?;
+                self.put_set(recv, OrderedMap::default());
+                none
+            }
+            "update" | "intersection_update" | "difference_update" => {
+                let op = operator(name.strip_suffix("_update").unwrap_or("union"));
+                let args = self.positional(name, args, 0, usize::MAX)?;
+                let mut out = mine;
+                for a in &args {
+                    out = combine(op, &out, &self.other_set(a)?);
+                }
+                self.put_set(recv, out);
+                none
+            }
+            "symmetric_difference_update" => {
+                let other = self.one(name, args)?;
+                let other = self.other_set(&other)?;
+                self.put_set(recv, combine(BinaryOp::Xor, &mine, &other));
+                none
+            }
+            "__init__" => {
+                let a = self.positional("set", args, 0, 1)?;
+                let items = match a.first() {
+                    Some(v) => self.iterate(v)?,
+                    None => Vec::new(),
+                };
+                let map = self.set_map(items)?;
+                self.put_set(recv, map);
+                none
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Flow::Value(value)))
+    }
+
+    fn put_set(&mut self, recv: &Var, map: OrderedMap) {
+        if let Some(id) = self.id_of(recv) {
+            *self.st.effects.body_mut(id) = Body::Set(map);
+        }
+    }
+
+    fn other_set(&mut self, v: &Var) -> R<OrderedMap> {
+        let v = self.realize(v)?;
+        match self.set_items(&v)? {
+            Some(s) => Ok(s),
+            None => {
+                let items = self.iterate(&v)?;
+                self.set_map(items)
+            }
+        }
+    }
+
+    /// A set is looked up as a frozenset of its items.
+    fn lookup_key(&mut self, v: &Var) -> R<Key> {
+        if matches!(v, Var::Obj(_))
+            && let Some(items) = self.set_items(v)?
+        {
+            let class = self.known.frozenset.clone();
+            let frozen = self.make_set(class, items)?;
+            return self.key(&frozen);
+        }
+        self.key(v)
+    }
+}
+
+fn operator(name: &str) -> BinaryOp {
+    match name {
+        "intersection" => BinaryOp::And,
+        "difference" => BinaryOp::Subtract,
+        _ => BinaryOp::Or,
+    }
+}
