@@ -173,11 +173,6 @@ impl Tx<'_> {
         let owned = v.clone().unbind();
         self.from_const(owned.bind(self.py).clone())
     }
-
-    /// The body of a tracked object is of a class that C code alone knows.
-    pub(super) fn is_plain(&self, id: ObjId) -> bool {
-        matches!(self.obj(id).body, Body::Plain | Body::Cell(_))
-    }
 }
 
 /// A method of an instance's builtin base class, bound.
