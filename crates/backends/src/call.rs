@@ -48,6 +48,9 @@ pub fn call_backend(
 impl BackendCall<'_> {
     /// Hands a graph module and example inputs (one for each placeholder) to a backend.
     ///
+    /// [`Backend::eager`] gives `gm.forward`; who still has the graph saves the module and its
+    /// generated code with [`crate::NativeGraph`].
+    ///
     /// While the backend runs, `torch.compiler.is_compiling()` is true. Random state, grad mode,
     /// inference mode, default dtype and determinism are afterwards what they were.
     ///
