@@ -16,6 +16,8 @@ pub mod pins;
 pub mod read;
 
 #[cfg(test)]
+mod property_tests;
+#[cfg(test)]
 mod source_tests;
 #[cfg(test)]
 mod tests;
