@@ -1,0 +1,76 @@
+"""Benchmark of the whole pipeline against eager and torch.compile: `python benches [filter]`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import ferrodyn
+import torch
+from measure import difference, duration, first_calls, per_call
+from programs import plus_one, stack, toy_example
+from rich.console import Console
+from rich.table import Table
+
+
+def backend(graph: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+    """Run the graph as it is: what is measured is the capture."""
+    return graph.forward
+
+
+def compare(name: str, fn: Any, args: tuple[Any, ...], tables: tuple[Table, Table]) -> None:
+    """Measure one program and add a row to the table of first calls and to that of calls."""
+    ours = ferrodyn.compile(fn, backend=backend)
+    theirs = torch.compile(fn, backend=backend, dynamic=False)
+
+    cold, warm = first_calls(lambda: lambda: ours(*args), ferrodyn.reset)
+    torch_cold, torch_warm = first_calls(lambda: lambda: theirs(*args), torch._dynamo.reset)
+    tables[0].add_row(
+        name, *map(duration, (cold, warm, torch_cold, torch_warm)), f"{torch_warm / warm:.1f}x"
+    )
+    times = per_call(
+        {
+            "eager": lambda: fn(*args),
+            "ferrodyn": lambda: ours(*args),
+            "torch": lambda: theirs(*args),
+        }
+    )
+    tables[1].add_row(name, *map(duration, times.values()))
+
+
+def main(wanted: str) -> None:
+    """Run all programs whose name contains `wanted`."""
+    import torch._dynamo  # Its import is no part of a first call.
+
+    first = Table("program", "ferrodyn, cold", "warm", "torch, cold", "warm", "warm ratio")
+    first.title = "first call, same no-op backend (warm: compiled again after reset)"
+    calls = Table("program", "eager", "ferrodyn", "torch.compile", title="per call")
+    x, b = torch.randn(10), torch.rand(10)
+    programs: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "plus_one": (plus_one, (x,)),
+        "toy_example": (toy_example, (x, b)),
+        "stack_6": (stack(6), (torch.randn(1, 8, 64),)),
+        "stack_24": (stack(24), (torch.randn(1, 8, 64),)),
+    }
+    for name, (fn, args) in programs.items():
+        if wanted in name:
+            compare(name, fn, args, (first, calls))
+    console = Console()
+    console.print(first)
+    console.print(calls)
+    if wanted in "overhead":
+        graphs = []
+
+        def keep(graph: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+            graphs.append(graph.forward)
+            return graph.forward
+
+        compiled = ferrodyn.compile(plus_one, backend=keep)
+        compiled(x)
+        graph = graphs[0]
+        extra = difference(lambda: compiled(x), lambda: graph(x))
+        console.print(f"x + 1, compiled, over its graph called directly: {duration(extra)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "")
