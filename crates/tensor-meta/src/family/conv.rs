@@ -263,6 +263,11 @@ fn avg_pool(call: &Call<'_>, n: usize) -> R {
     bool_or(include, true)?;
     int_or(divisor, 1)?;
     let shape = pool_shape(&x, n, kernel, stride, padding, &Value::None, ceil)?;
+    let lead = x.dim() - n;
+    let sizes = expand_ints(kernel, n, 0)?;
+    if n == 3 && (0..n).any(|d| x.shape[lead + d] < sizes[d]) {
+        return unsupported("avg_pool3d window larger than the input");
+    }
     if n != 2 && x.strides != contiguous_strides(&x.shape) {
         return unsupported("layout of avg_pool's input");
     }

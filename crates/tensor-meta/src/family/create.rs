@@ -11,6 +11,7 @@ use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
 use crate::types::{
     DType, Device, Dims, Inferred, MemoryFormat, SymInt, TensorMeta, Value, contiguous_strides,
+    suggest_memory_format,
 };
 
 /// The keywords that factories share, taken out of the call.
@@ -69,6 +70,7 @@ fn made_on(call: &Call<'_>, o: &Options, shape: &[i64], strides: &[i64], dtype: 
 /// The size of `zeros(2, 3)` and `zeros((2, 3))`.
 fn size_of(args: &[Value<'_>], rest: &[(&str, Value<'_>)]) -> R<Dims> {
     match (args, rest) {
+        ([], []) => raise("no size"),
         ([], [("size", value)]) => int_list(value),
         ([list], []) if list.items().is_some() => int_list(list),
         (items, []) => crate::call::ints(items),
@@ -116,7 +118,9 @@ fn full(call: &Call<'_>) -> R {
     let shape = int_list(size)?;
     let dtype = match o.dtype {
         Some(d) => {
-            number_type(call, value)?;
+            if number_type(call, value)?.is_complex() && !d.is_complex() {
+                return raise("complex value in a real tensor");
+            }
             d
         }
         None => number_type(call, value)?,
@@ -306,6 +310,9 @@ fn from_data(call: &Call<'_>) -> R {
         return unsupported("tensor of a tensor");
     }
     let (shape, dtype) = nested(call, data)?;
+    if dtype.is_some_and(DType::is_complex) && o.dtype.is_some_and(|d| !d.is_complex()) {
+        return raise("complex value in a real tensor");
+    }
     let dtype = o.dtype.or(dtype).unwrap_or(call.ctx.default_dtype);
     made(call, &o, &shape, &contiguous_strides(&shape), dtype)
 }
@@ -318,6 +325,9 @@ fn as_tensor(call: &Call<'_>) -> R {
         return converted(call, &x, o.dtype, o.device, false, MemoryFormat::Preserve);
     }
     let (shape, dtype) = nested(call, data)?;
+    if dtype.is_some_and(DType::is_complex) && o.dtype.is_some_and(|d| !d.is_complex()) {
+        return raise("complex value in a real tensor");
+    }
     let dtype = o.dtype.or(dtype).unwrap_or(call.ctx.default_dtype);
     made(call, &o, &shape, &contiguous_strides(&shape), dtype)
 }
@@ -330,8 +340,7 @@ fn converted(
     let wanted = format_strides(format, &x.shape)?;
     let laid = match format {
         MemoryFormat::Preserve => true,
-        MemoryFormat::Contiguous => x.contiguous(),
-        _ => crate::types::is_channels_last_contiguous(&x.shape, &x.strides),
+        other => suggest_memory_format(&x.shape, &x.strides) == other,
     };
     if dtype == x.dtype && device == x.device && laid && !copy {
         return Ok(identity(x.meta));

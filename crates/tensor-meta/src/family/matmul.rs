@@ -6,7 +6,7 @@ use crate::call::{
     Call, In, R, bool_or, float_or, int_list, one, opt_tensor, raise, string, tensor, tensors,
     unsupported, wrap_dim,
 };
-use crate::iterator::broadcast;
+use crate::iterator::{broadcast, preserved_strides};
 use crate::registry::{Entry, rule};
 use crate::types::{DType, Dims, TensorMeta, Value, contiguous_strides};
 
@@ -291,13 +291,13 @@ fn einsum(call: &Call<'_>) -> R {
     one(call.fresh(&shape, &strides, dtype, &[a.meta, b.meta]))
 }
 
-/// `scaled_dot_product_attention` on the CPU: row-major whichever kernel runs.
+/// `scaled_dot_product_attention` on the CPU: row-major, or in the query's layout.
 fn attention(call: &Call<'_>) -> R {
     let [q, k, v, mask, p, causal, scale, gqa] = call.bind([
         "query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa",
     ])?;
     let (q, k, v, mask) = (tensor(q)?, tensor(k)?, tensor(v)?, opt_tensor(mask)?);
-    float_or(p, 0.0)?;
+    let p = float_or(p, 0.0)?;
     let (causal, gqa) = (bool_or(causal, false)?, bool_or(gqa, false)?);
     float_or(scale, 1.0)?;
     let dtype = same_dtype(&[&q, &k, &v])?;
@@ -345,6 +345,16 @@ fn attention(call: &Call<'_>) -> R {
     }
     let mut shape = q.shape.clone();
     shape[n - 1] = ev;
+    // The flash kernel gives its output the layout of the query, the math path is row-major.
+    let unit = |t: &In<'_>| t.strides[n - 1] == 1;
+    let flash_mask = mask.as_ref().is_none_or(|m| !m.requires_grad && matches!(m.dim(), 2 | 4));
+    if n == 4 && p == 0.0 && e == ev && [&q, &k, &v].iter().all(|t| unit(t)) && flash_mask {
+        if gqa && !q.contiguous() {
+            return unsupported("layout of grouped queries");
+        }
+        let strides = preserved_strides(&shape, &q.strides);
+        return one(call.fresh(&shape, &strides, dtype, &inputs));
+    }
     one(call.rows(&shape, dtype, &inputs))
 }
 

@@ -4,8 +4,10 @@ use crate::registry::Entry;
 
 mod activation;
 mod elementwise;
+mod combine;
 mod conv;
 mod create;
+mod index;
 mod matmul;
 mod norm;
 mod reduce;
@@ -19,6 +21,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     reduce::entries(out);
     matmul::entries(out);
     conv::entries(out);
+    index::entries(out);
+    combine::entries(out);
     create::entries(out);
     norm::entries(out);
 }

@@ -2,14 +2,14 @@
 
 import create
 import elementwise
+import indexing
 import nn
 import reduce
 import spatial
-import torch_names
 import view
 
 TABLE = {}
-for module in (create, elementwise, nn, reduce, spatial, torch_names, view):
+for module in (create, elementwise, indexing, nn, reduce, spatial, view):
     TABLE.update(module.TABLE)
 
 

@@ -1,0 +1,268 @@
+//! Joining, repeating, reordering: results with elements of the inputs in another place.
+
+use smallvec::SmallVec;
+
+use crate::call::{
+    Call, In, R, bool_or, float_or, int, int_list, int_or, one, raise, tensor, tensors, unsupported,
+    wrap_dim,
+};
+use crate::family::elementwise::{Operand, common_type};
+use crate::iterator::preserved_strides;
+use crate::promote::promote_types;
+use crate::registry::{Entry, rule};
+use crate::types::{
+    DType, Dims, Inferred, MemoryFormat, TensorMeta, Value, channels_last_strides,
+    contiguous_strides, suggest_memory_format,
+};
+
+fn join_type(call: &Call<'_>, parts: &[In<'_>]) -> R<DType> {
+    let operands: Vec<Operand<'_>> = parts.iter().cloned().map(Operand::Tensor).collect();
+    common_type(call, &operands)
+}
+fn joined(call: &Call<'_>, parts: &[In<'_>], dim: i64) -> R {
+    if parts.is_empty() {
+        return raise("cat of no tensors");
+    }
+    if parts.iter().any(|p| p.dim() == 0) {
+        return raise("cat of a 0-dim tensor");
+    }
+    let dtype = join_type(call, parts)?;
+    let metas: Vec<&TensorMeta> = parts.iter().map(|p| p.meta).collect();
+    // A tensor of shape (0,) joins with anything.
+    let real: Vec<&In<'_>> = parts.iter().filter(|p| p.shape[..] != [0]).collect();
+    let Some(first) = real.first() else {
+        wrap_dim(dim, 1)?;
+        return one(call.rows(&[0], dtype, &metas));
+    };
+    let d = wrap_dim(dim, first.dim())?;
+    let mut shape = first.shape.clone();
+    shape[d] = 0;
+    for part in &real {
+        if part.dim() != first.dim() || (0..first.dim()).any(|i| i != d && part.shape[i] != first.shape[i]) {
+            return raise("cat of tensors of different shapes");
+        }
+        shape[d] += part.shape[d];
+    }
+    let format = |p: &In<'_>| suggest_memory_format(&p.shape, &p.strides);
+    let common = format(&parts[0]);
+    let last = common != MemoryFormat::Contiguous && parts.iter().all(|p| format(p) == common);
+    let strides = if last { channels_last_strides(&shape) } else { contiguous_strides(&shape) };
+    one(call.fresh(&shape, &strides, dtype, &metas))
+}
+fn cat(call: &Call<'_>) -> R {
+    let [parts, dim] = call.bind(["tensors", "dim"])?;
+    joined(call, &tensors(parts)?, int_or(dim, 0)?)
+}
+fn stack(call: &Call<'_>) -> R {
+    let [parts, dim] = call.bind(["tensors", "dim"])?;
+    let parts = tensors(parts)?;
+    let Some(first) = parts.first() else {
+        return raise("stack of no tensors");
+    };
+    let d = wrap_dim(int_or(dim, 0)?, first.dim() + 1)?;
+    if parts.iter().any(|p| p.shape != first.shape) {
+        return raise("stack of tensors of different shapes");
+    }
+    if parts.iter().any(|p| !p.contiguous()) {
+        return unsupported("stack of tensors that are not row-major");
+    }
+    let dtype = join_type(call, &parts)?;
+    let mut shape = first.shape.clone();
+    shape.insert(d, parts.len() as i64);
+    let metas: Vec<&TensorMeta> = parts.iter().map(|p| p.meta).collect();
+    if shape.len() == 4 || shape.len() == 5 {
+        if shape.contains(&1) {
+            return unsupported("stack of an ambiguous layout");
+        }
+    }
+    one(call.rows(&shape, dtype, &metas))
+}
+fn hstack(call: &Call<'_>) -> R {
+    let [parts] = call.bind(["tensors"])?;
+    let parts = tensors(parts)?;
+    let rank = parts.first().map_or(0, |p| p.dim());
+    if rank == 0 || parts.iter().any(|p| p.dim() == 0) {
+        return unsupported("hstack of 0-dim tensors");
+    }
+    joined(call, &parts, i64::from(rank > 1))
+}
+fn vstack(call: &Call<'_>) -> R {
+    let [parts] = call.bind(["tensors"])?;
+    let parts = tensors(parts)?;
+    if parts.is_empty() {
+        return raise("vstack of no tensors");
+    }
+    if parts.iter().any(|p| p.dim() < 2) {
+        return unsupported("vstack of vectors");
+    }
+    joined(call, &parts, 0)
+}
+
+fn roll(call: &Call<'_>) -> R {
+    let [x, shifts, dims] = call.bind(["input", "shifts", "dims"])?;
+    let x = tensor(x)?;
+    let shifts = int_list(shifts)?;
+    let dims = if dims.is_none() { Dims::new() } else { int_list(dims)? };
+    if shifts.is_empty() || (dims.is_empty() && shifts.len() != 1) || (!dims.is_empty() && dims.len() != shifts.len()) {
+        return raise("roll shifts and dims");
+    }
+    for d in &dims {
+        wrap_dim(*d, x.dim())?;
+    }
+    if !x.contiguous() || x.dim() == 0 {
+        return unsupported("layout of roll's input");
+    }
+    one(call.rows(&x.shape, x.dtype, &[x.meta]))
+}
+fn flip(call: &Call<'_>) -> R {
+    let (x, dims) = call.bind_varargs("dims")?;
+    let x = tensor(x)?;
+    let mut seen: SmallVec<[usize; 6]> = SmallVec::new();
+    for d in crate::call::ints(dims)? {
+        let d = wrap_dim(d, x.dim())?;
+        if seen.contains(&d) {
+            return raise("repeated dimension");
+        }
+        seen.push(d);
+    }
+    let strides = preserved_strides(&x.shape, &x.strides);
+    one(call.fresh(&x.shape, &strides, x.dtype, &[x.meta]))
+}
+fn flip_function(call: &Call<'_>) -> R {
+    if call.args.len() > 2 {
+        return raise("dims is not a sequence");
+    }
+    flip(call)
+}
+fn repeat(call: &Call<'_>) -> R {
+    let (x, repeats) = call.bind_varargs("repeats")?;
+    repeated(call, &tensor(x)?, &crate::call::ints(repeats)?)
+}
+fn repeated(call: &Call<'_>, x: &In<'_>, repeats: &[i64]) -> R {
+    if repeats.len() < x.dim() || repeats.iter().any(|r| *r < 0) {
+        return raise("repeat counts");
+    }
+    let lead = repeats.len() - x.dim();
+    let shape: Dims = (0..repeats.len())
+        .map(|d| repeats[d] * if d < lead { 1 } else { x.shape[d - lead] })
+        .collect();
+    one(call.rows(&shape, x.dtype, &[x.meta]))
+}
+fn tile(call: &Call<'_>) -> R {
+    let (x, dims) = call.bind_varargs("dims")?;
+    let x = tensor(x)?;
+    let dims = crate::call::ints(dims)?;
+    let mut repeats: Dims = SmallVec::from_elem(1, x.dim().saturating_sub(dims.len()));
+    repeats.extend(dims);
+    repeated(call, &x, &repeats)
+}
+fn repeat_interleave(call: &Call<'_>) -> R {
+    let [x, repeats, dim, size] = call.bind(["input", "repeats", "dim", "output_size"])?;
+    let x = tensor(x)?;
+    if !matches!(repeats, Value::Int(_)) {
+        return unsupported("data-dependent shape");
+    }
+    let n = int(repeats)?;
+    int_or(size, 0)?;
+    if n < 0 || !size.is_none() || x.dim() == 0 || x.count() == 0 {
+        return unsupported("arguments of repeat_interleave");
+    }
+    if dim.is_none() {
+        return one(call.rows(&[x.count() * n], x.dtype, &[x.meta]));
+    }
+    let d = wrap_dim(int(dim)?, x.dim())?;
+    let mut shape = x.shape.clone();
+    shape[d] *= n;
+    one(call.rows(&shape, x.dtype, &[x.meta]))
+}
+fn meshgrid(call: &Call<'_>) -> R {
+    let mut indexing = "ij";
+    for (key, value) in call.kwargs {
+        match (*key, value) {
+            ("indexing", Value::Str(s)) => indexing = s,
+            _ => return unsupported("keyword argument"),
+        }
+    }
+    let parts: Vec<In<'_>> = match call.args {
+        [list] if list.items().is_some() => tensors(list)?,
+        items => items.iter().map(tensor).collect::<R<_>>()?,
+    };
+    if indexing != "ij" || parts.is_empty() {
+        return unsupported("xy indexing");
+    }
+    if parts.iter().any(|p| p.dim() > 1) {
+        return raise("meshgrid of other than vectors");
+    }
+    if parts.iter().any(|p| p.dtype != parts[0].dtype) {
+        return raise("meshgrid dtypes differ");
+    }
+    if parts.iter().any(|p| p.dim() == 0) {
+        return unsupported("0-dim tensors");
+    }
+    let shape: Dims = parts.iter().map(|p| p.shape[0]).collect();
+    let items = parts.iter().enumerate().map(|(i, p)| {
+        let mut thin: Dims = SmallVec::from_elem(1, shape.len());
+        thin[i] = p.shape[0];
+        let strides = crate::geometry::view_strides(&p.shape, &p.strides, &thin).unwrap_or_default();
+        let strides = crate::geometry::expand_strides(&thin, &strides, &shape);
+        Inferred::Tensor(call.view(p, &shape, &strides, p.start()))
+    });
+    Ok(Inferred::Tuple(items.collect()))
+}
+fn triangle(call: &Call<'_>) -> R {
+    let [x, diagonal] = call.bind(["input", "diagonal"])?;
+    let x = tensor(x)?;
+    int_or(diagonal, 0)?;
+    if x.dim() < 2 {
+        return raise("tril and triu need matrices");
+    }
+    if !x.contiguous() {
+        return unsupported("layout of tril's input");
+    }
+    one(call.rows(&x.shape, x.dtype, &[x.meta]))
+}
+fn histc(call: &Call<'_>) -> R {
+    let [x, bins, min, max] = call.bind(["input", "bins", "min", "max"])?;
+    let x = tensor(x)?;
+    let bins = int_or(bins, 100)?;
+    if float_or(min, 0.0)? > float_or(max, 0.0)? || bins <= 0 {
+        return raise("histc range");
+    }
+    if !x.dtype.is_floating() || x.requires_grad {
+        return unsupported("histc of this tensor");
+    }
+    one(call.rows(&[bins], x.dtype, &[x.meta]))
+}
+fn bucketize(call: &Call<'_>) -> R {
+    let [x, edges, int32, right] = call.bind(["input", "boundaries", "out_int32", "right"])?;
+    let (x, edges) = (tensor(x)?, tensor(edges)?);
+    bool_or(right, false)?;
+    if edges.dim() != 1 {
+        return raise("boundaries are not a vector");
+    }
+    if !x.contiguous() || promote_types(x.dtype, edges.dtype)? != x.dtype || x.dtype.is_complex() {
+        return unsupported("arguments of bucketize");
+    }
+    let dtype = if bool_or(int32, false)? { DType::Int32 } else { DType::Int64 };
+    one(call.rows(&x.shape, dtype, &[x.meta]))
+}
+
+pub(crate) fn entries(out: &mut Vec<Entry>) {
+    out.extend([
+        rule("cat", "* torch.concat torch.concatenate", "", cat).any_device(),
+        rule("stack", "*", "", stack),
+        rule("hstack", "*", "", hstack),
+        rule("vstack", "*", "", vstack),
+        rule("roll", "*", "*", roll),
+        rule("flip", "", "*", flip),
+        rule("flip_function", "torch.flip", "", flip_function),
+        rule("repeat", "", "*", repeat).any_device(),
+        rule("tile", "", "*", tile),
+        rule("repeat_interleave", "*", "*", repeat_interleave),
+        rule("meshgrid", "*", "", meshgrid).any_device(),
+        rule("tril", "*", "*", triangle).inplace("", ""),
+        rule("triu", "*", "*", triangle).inplace("", ""),
+        rule("histc", "*", "*", histc),
+        rule("bucketize", "*", "", bucketize),
+    ]);
+}

@@ -1,3 +1,0 @@
-"""Cases of the other rules (filled by the family modules)."""
-
-TABLE = {}
