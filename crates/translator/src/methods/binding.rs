@@ -14,7 +14,13 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// `TypeError` in CPython's words.
-    pub(crate) fn positional(&mut self, name: &str, args: Args, min: usize, max: usize) -> R<Vec<Var>> {
+    pub(crate) fn positional(
+        &mut self,
+        name: &str,
+        args: Args,
+        min: usize,
+        max: usize,
+    ) -> R<Vec<Var>> {
         if !args.kw.is_empty() {
             return Err(self.raise("TypeError", &format!("{name}() takes no keyword arguments")));
         }
@@ -29,9 +35,15 @@ impl Tx<'_> {
         } else if min == max {
             format!("{name} expected {min} argument{}, got {n}", plural(min))
         } else if n < min {
-            format!("{name} expected at least {min} argument{}, got {n}", plural(min))
+            format!(
+                "{name} expected at least {min} argument{}, got {n}",
+                plural(min)
+            )
         } else {
-            format!("{name} expected at most {max} argument{}, got {n}", plural(max))
+            format!(
+                "{name} expected at most {max} argument{}, got {n}",
+                plural(max)
+            )
         };
         Err(self.raise("TypeError", &message))
     }
@@ -60,24 +72,41 @@ impl Tx<'_> {
     ) -> R<Vec<Option<Var>>> {
         let n = args.pos.len();
         if n > positional {
-            let most = if required == positional { "exactly" } else { "at most" };
-            let message = format!("{func}() takes {most} {positional} positional argument{} ({n} given)", plural(positional));
+            let most = if required == positional {
+                "exactly"
+            } else {
+                "at most"
+            };
+            let message = format!(
+                "{func}() takes {most} {positional} positional argument{} ({n} given)",
+                plural(positional)
+            );
             return Err(self.raise("TypeError", &message));
         }
         let mut out: Vec<Option<Var>> = args.pos.into_iter().map(Some).collect();
         out.resize(names.len(), None);
         for (k, v) in args.kw {
             let Some(i) = names.iter().position(|m| **m == *k) else {
-                return Err(self.raise("TypeError", &format!("{func}() got an unexpected keyword argument '{k}'")));
+                return Err(self.raise(
+                    "TypeError",
+                    &format!("{func}() got an unexpected keyword argument '{k}'"),
+                ));
             };
             if i < n {
-                let message = format!("argument for {func}() given by name ('{k}') and position ({})", i + 1);
+                let message = format!(
+                    "argument for {func}() given by name ('{k}') and position ({})",
+                    i + 1
+                );
                 return Err(self.raise("TypeError", &message));
             }
             out[i] = Some(v);
         }
         if let Some(i) = (0..required).find(|i| out[*i].is_none()) {
-            let message = format!("{func}() missing required argument '{}' (pos {})", names[i], i + 1);
+            let message = format!(
+                "{func}() missing required argument '{}' (pos {})",
+                names[i],
+                i + 1
+            );
             return Err(self.raise("TypeError", &message));
         }
         Ok(out)

@@ -29,7 +29,10 @@ impl Tx<'_> {
     pub(super) fn dict_method(&mut self, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
         let recv = Var::Obj(id);
         let none = self.none();
-        let ordered = self.is_subtype(&self.obj(id).class.clone(), &self.known.ordered_dict.clone());
+        let ordered = self.is_subtype(
+            &self.obj(id).class.clone(),
+            &self.known.ordered_dict.clone(),
+        );
         let value = match name {
             "get" => {
                 let a = self.positional("get", args, 1, 2)?;
@@ -93,7 +96,11 @@ impl Tx<'_> {
                     true
                 };
                 if self.map_of(id).is_empty() {
-                    let message = if ordered { "dictionary is empty" } else { "popitem(): dictionary is empty" };
+                    let message = if ordered {
+                        "dictionary is empty"
+                    } else {
+                        "popitem(): dictionary is empty"
+                    };
                     let message = self.str(message);
                     return Err(self.key_error(&message));
                 }
@@ -119,11 +126,25 @@ impl Tx<'_> {
             }
             "update" | "__init__" => {
                 let mut args = args;
-                if name == "__init__" && self.is_subtype(&self.obj(id).class.clone(), &self.known.defaultdict.clone()) {
-                    let factory = if args.pos.is_empty() { self.none() } else { args.pos.remove(0) };
-                    self.st.effects.get_mut(id).seen.insert("default_factory".into(), Some(factory));
+                if name == "__init__"
+                    && self.is_subtype(&self.obj(id).class.clone(), &self.known.defaultdict.clone())
+                {
+                    let factory = if args.pos.is_empty() {
+                        self.none()
+                    } else {
+                        args.pos.remove(0)
+                    };
+                    self.st
+                        .effects
+                        .get_mut(id)
+                        .seen
+                        .insert("default_factory".into(), Some(factory));
                 }
-                self.update_with(&recv, if name == "update" { "update" } else { "dict" }, args)?;
+                self.update_with(
+                    &recv,
+                    if name == "update" { "update" } else { "dict" },
+                    args,
+                )?;
                 none
             }
             "copy" | "__copy__" => {
@@ -131,10 +152,18 @@ impl Tx<'_> {
                 let body = Body::Dict(self.map_of(id));
                 let factory = self.factory_of(id);
                 // `dict.copy` of a subclass gives a plain dict; the collections copy their class.
-                let class = if self.is_builtin_container(&class) { class } else { self.known.dict.clone() };
+                let class = if self.is_builtin_container(&class) {
+                    class
+                } else {
+                    self.known.dict.clone()
+                };
                 let made = self.new_object(class, body);
                 if let Some(f) = factory {
-                    self.st.effects.get_mut(made).seen.insert("default_factory".into(), Some(f));
+                    self.st
+                        .effects
+                        .get_mut(made)
+                        .seen
+                        .insert("default_factory".into(), Some(f));
                 }
                 Var::Obj(made)
             }
@@ -150,7 +179,9 @@ impl Tx<'_> {
             }
             "move_to_end" if ordered => {
                 let a = self.by_name("move_to_end", args, &["key", "last"], 1, 2)?;
-                let k = a[0].clone().ok_or_else(|| Stop::Internal("move_to_end".into()))?;
+                let k = a[0]
+                    .clone()
+                    .ok_or_else(|| Stop::Internal("move_to_end".into()))?;
                 let last = match &a[1] {
                     Some(v) => self.truth(v)?,
                     None => true,
@@ -182,14 +213,23 @@ impl Tx<'_> {
     /// A defaultdict's factory.
     pub(crate) fn factory_of(&self, id: ObjId) -> Option<Var> {
         let s = self.obj(id);
-        s.attrs.get("default_factory").or_else(|| s.seen.get("default_factory")).cloned().flatten()
+        s.attrs
+            .get("default_factory")
+            .or_else(|| s.seen.get("default_factory"))
+            .cloned()
+            .flatten()
     }
 
     /// `dict.fromkeys`.
     ///
     /// # Errors
     /// Whatever iterating or hashing raises.
-    pub(crate) fn dict_fromkeys(&mut self, class: variables::Obj, keys: &Var, value: Option<Var>) -> R<Var> {
+    pub(crate) fn dict_fromkeys(
+        &mut self,
+        class: variables::Obj,
+        keys: &Var,
+        value: Option<Var>,
+    ) -> R<Var> {
         if !self.is_builtin_container(&class) {
             return Err(Stop::unsupported("fromkeys of a dict subclass"));
         }
@@ -235,7 +275,9 @@ impl Tx<'_> {
 
     /// A method of a dict view.
     pub(super) fn view_method(&mut self, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
-        let Body::DictView(d, view) = self.obj(id).body.clone() else { return Ok(None) };
+        let Body::DictView(d, view) = self.obj(id).body.clone() else {
+            return Ok(None);
+        };
         match name {
             "__reversed__" => {
                 self.positional(name, args, 0, 0)?;

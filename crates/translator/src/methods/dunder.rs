@@ -36,7 +36,9 @@ fn binary_name(name: &str) -> Option<(BinaryOp, Form)> {
     if let Some(o) = core.strip_prefix('r').and_then(op) {
         return Some((o, Form::Reflected));
     }
-    core.strip_prefix('i').and_then(op).map(|o| (o, Form::Inplace))
+    core.strip_prefix('i')
+        .and_then(op)
+        .map(|o| (o, Form::Inplace))
 }
 
 /// Which of an operator's three methods.
@@ -66,12 +68,16 @@ impl Tx<'_> {
             let other = self.one(name, args)?;
             let other = self.realize(&other)?;
             let r = self.compare_builtin(recv, op, &other)?;
-            return Ok(Some(Flow::Value(r.unwrap_or_else(|| self.not_implemented()))));
+            return Ok(Some(Flow::Value(
+                r.unwrap_or_else(|| self.not_implemented()),
+            )));
         }
         if let Some((op, form)) = binary_name(name) {
             let mut a = self.positional(name, args, 1, 2)?;
             let other = self.realize(&a.remove(0))?;
-            return self.operator_method(recv, op, form, &other).map(|v| Some(Flow::Value(v)));
+            return self
+                .operator_method(recv, op, form, &other)
+                .map(|v| Some(Flow::Value(v)));
         }
         let value = match name {
             "__len__" => {
@@ -92,14 +98,18 @@ impl Tx<'_> {
             }
             "__setitem__" => {
                 let a = self.positional(name, args, 2, 2)?;
-                let Some(id) = self.id_of(recv) else { return Ok(None) };
+                let Some(id) = self.id_of(recv) else {
+                    return Ok(None);
+                };
                 let k = self.realize(&a[0])?;
                 self.set_body_item(id, &k, &a[1])?;
                 self.none()
             }
             "__delitem__" => {
                 let k = self.one(name, args)?;
-                let Some(id) = self.id_of(recv) else { return Ok(None) };
+                let Some(id) = self.id_of(recv) else {
+                    return Ok(None);
+                };
                 let k = self.realize(&k)?;
                 self.delete_body_item(id, &k)?;
                 self.none()
@@ -124,7 +134,9 @@ impl Tx<'_> {
                 self.positional(name, args, 0, 0)?;
                 match recv {
                     Var::Tuple(t) => self.iter_items(IterClass::Tuple, t.items.clone())?,
-                    Var::Obj(id) if !matches!(self.obj(*id).body, Body::Plain) => self.iter_body(*id)?,
+                    Var::Obj(id) if !matches!(self.obj(*id).body, Body::Plain) => {
+                        self.iter_body(*id)?
+                    }
                     Var::Const(_) => self.get_iter(recv)?,
                     _ => return Ok(None),
                 }
@@ -163,11 +175,16 @@ impl Tx<'_> {
                 None => self.not_implemented(),
             });
         }
-        let (a, b) = if form == Form::Direct { (recv, other) } else { (other, recv) };
+        let (a, b) = if form == Form::Direct {
+            (recv, other)
+        } else {
+            (other, recv)
+        };
         match self.builtin_binary(op, a, b)? {
             Some(v) => Ok(v),
             None => {
-                let sequence = matches!(recv, Var::Tuple(_)) || matches!(self.body_of(recv), Some(Body::List(_) | Body::Deque(..)));
+                let sequence = matches!(recv, Var::Tuple(_))
+                    || matches!(self.body_of(recv), Some(Body::List(_) | Body::Deque(..)));
                 if sequence && matches!(op, BinaryOp::Add | BinaryOp::Multiply) {
                     return Err(self.unsupported_operands(op, false, a, b)?);
                 }
@@ -184,14 +201,26 @@ impl Tx<'_> {
     pub(crate) fn hash_of(&mut self, v: &Var) -> R<Var> {
         let v = self.realize(v)?;
         if let Some(o) = self.pure_const(&v)? {
-            return self.fold(move |py| o.bind(py).hash()?.into_pyobject(py).map(Bound::into_any).map_err(Into::into));
+            return self.fold(move |py| {
+                o.bind(py)
+                    .hash()?
+                    .into_pyobject(py)
+                    .map(Bound::into_any)
+                    .map_err(Into::into)
+            });
         }
         if self.special(&v, "__hash__")?.is_user() {
             return self.special_sync(&v, "__hash__", vec![]);
         }
         if let Var::Py(p) = &v {
             let o = p.obj.clone();
-            return self.fold(move |py| o.bind(py).hash()?.into_pyobject(py).map(Bound::into_any).map_err(Into::into));
+            return self.fold(move |py| {
+                o.bind(py)
+                    .hash()?
+                    .into_pyobject(py)
+                    .map(Bound::into_any)
+                    .map_err(Into::into)
+            });
         }
         self.key(&v)?;
         Err(Stop::brk(

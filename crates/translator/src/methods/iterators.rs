@@ -62,17 +62,29 @@ impl Tx<'_> {
     }
 
     /// A generator's method.
-    pub(super) fn generator_method(&mut self, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
+    pub(super) fn generator_method(
+        &mut self,
+        id: ObjId,
+        name: &str,
+        args: Args,
+    ) -> R<Option<Flow>> {
         let recv = Var::Obj(id);
         match name {
             "__iter__" => Ok(Some(Flow::Value(recv))),
             "__next__" | "send" => {
-                let sent = if name == "send" { Some(self.one("generator.send", args)?) } else { None };
+                let sent = if name == "send" {
+                    Some(self.one("generator.send", args)?)
+                } else {
+                    None
+                };
                 if let Some(v) = &sent
                     && !v.is_none(self.py)
                     && !self.generator_started(id)
                 {
-                    return Err(self.raise("TypeError", "can't send non-None value to a just-started generator"));
+                    return Err(self.raise(
+                        "TypeError",
+                        "can't send non-None value to a just-started generator",
+                    ));
                 }
                 match self.generator_resume(&recv, sent)? {
                     Yielded::Value(v) => Ok(Some(Flow::Value(v))),
@@ -81,12 +93,21 @@ impl Tx<'_> {
             }
             "close" => {
                 self.positional("generator.close", args, 0, 0)?;
-                let Body::Generator(state) = self.obj(id).body.clone() else { return Ok(None) };
-                let state = state.downcast::<GeneratorState>().map_err(|_| Stop::Internal("generator state".into()))?;
+                let Body::Generator(state) = self.obj(id).body.clone() else {
+                    return Ok(None);
+                };
+                let state = state
+                    .downcast::<GeneratorState>()
+                    .map_err(|_| Stop::Internal("generator state".into()))?;
                 if state.started && state.frame.is_some() {
-                    return Err(Stop::unsupported("generator.close() on a suspended generator"));
+                    return Err(Stop::unsupported(
+                        "generator.close() on a suspended generator",
+                    ));
                 }
-                self.st.effects.get_mut(id).body = Body::Generator(Rc::new(GeneratorState { frame: None, started: true }));
+                self.st.effects.get_mut(id).body = Body::Generator(Rc::new(GeneratorState {
+                    frame: None,
+                    started: true,
+                }));
                 Ok(Some(Flow::Value(self.none())))
             }
             "throw" => Err(Stop::unsupported("generator.throw()")),

@@ -115,8 +115,11 @@ impl Tx<'_> {
         let recv = Var::Obj(id);
         let full = format!("deque.{name}");
         let none = self.none();
-        let Body::Deque(items, max) = self.obj(id).body.clone() else { return Ok(None) };
-        let put = |tx: &mut Self, v: im::Vector<Var>| *tx.st.effects.body_mut(id) = Body::Deque(v, max);
+        let Body::Deque(items, max) = self.obj(id).body.clone() else {
+            return Ok(None);
+        };
+        let put =
+            |tx: &mut Self, v: im::Vector<Var>| *tx.st.effects.body_mut(id) = Body::Deque(v, max);
         Ok(Some(Flow::Value(match name {
             "append" => {
                 let v = self.one(&full, args)?;
@@ -130,7 +133,11 @@ impl Tx<'_> {
             }
             "appendleft" | "extendleft" => {
                 let v = self.one(&full, args)?;
-                let new = if name == "appendleft" { vec![v] } else { self.iterate(&v)? };
+                let new = if name == "appendleft" {
+                    vec![v]
+                } else {
+                    self.iterate(&v)?
+                };
                 let mut out = items;
                 for v in new {
                     out.push_front(v);
@@ -144,8 +151,14 @@ impl Tx<'_> {
             "pop" | "popleft" => {
                 self.positional(&full, args, 0, 0)?;
                 let mut out = items;
-                let v = if name == "pop" { out.pop_back() } else { out.pop_front() };
-                let Some(v) = v else { return Err(self.raise("IndexError", "pop from an empty deque")) };
+                let v = if name == "pop" {
+                    out.pop_back()
+                } else {
+                    out.pop_front()
+                };
+                let Some(v) = v else {
+                    return Err(self.raise("IndexError", "pop from an empty deque"));
+                };
                 put(self, out);
                 v
             }
@@ -292,7 +305,10 @@ impl Tx<'_> {
     /// A constant `str` as Rust text.
     pub(crate) fn text_of(&self, v: &Var) -> String {
         match v {
-            Var::Const(o) => o.bind(self.py).str().map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
+            Var::Const(o) => o
+                .bind(self.py)
+                .str()
+                .map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
             other => self.describe(other),
         }
     }
@@ -301,7 +317,12 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever the key function or a comparison raises; a break for tensors.
-    pub(crate) fn sorted_items(&mut self, items: Vec<Var>, key: Option<Var>, reverse: Option<Var>) -> R<Vec<Var>> {
+    pub(crate) fn sorted_items(
+        &mut self,
+        items: Vec<Var>,
+        key: Option<Var>,
+        reverse: Option<Var>,
+    ) -> R<Vec<Var>> {
         let reverse = match reverse {
             Some(r) => self.truth(&r)?,
             None => false,
@@ -343,7 +364,11 @@ impl Tx<'_> {
         kw.set_item("key", list.getattr("__getitem__")?)?;
         kw.set_item("reverse", reverse)?;
         let range = pyo3::types::PyRange::new(py, 0, pairs.len() as isize)?;
-        match py.import("builtins")?.getattr("sorted")?.call((range,), Some(&kw)) {
+        match py
+            .import("builtins")?
+            .getattr("sorted")?
+            .call((range,), Some(&kw))
+        {
             Ok(order) => Ok(Some(order.extract()?)),
             Err(e) => Err(self.raise_pyerr(&e)),
         }
@@ -377,7 +402,11 @@ impl Tx<'_> {
                 _ => false,
             })
         }
-        if pure(self, v)? { self.as_const(v) } else { Ok(None) }
+        if pure(self, v)? {
+            self.as_const(v)
+        } else {
+            Ok(None)
+        }
     }
 
     fn merge_sort(&mut self, mut v: Vec<(Var, Var)>) -> R<Vec<(Var, Var)>> {
@@ -406,5 +435,9 @@ impl Tx<'_> {
 
 /// Where `insert` puts an item.
 fn clip(i: isize, len: usize) -> usize {
-    if i < 0 { (i + len as isize).max(0) as usize } else { (i as usize).min(len) }
+    if i < 0 {
+        (i + len as isize).max(0) as usize
+    } else {
+        (i as usize).min(len)
+    }
 }

@@ -32,7 +32,9 @@ impl Tx<'_> {
         let recv = self.realize(recv)?;
         let given = match &recv {
             // Only `object`'s own constructor is called on what has no other.
-            Var::Const(o) if &**name != "__iter__" => self.const_method(&o.clone(), name, args.clone())?,
+            Var::Const(o) if &**name != "__iter__" => {
+                self.const_method(&o.clone(), name, args.clone())?
+            }
             Var::Tuple(t) => self.tuple_method(&t.clone(), name, args.clone())?,
             Var::Slice(s) => self.slice_method(&s.clone(), name, args.clone())?,
             Var::Obj(id) => {
@@ -48,7 +50,9 @@ impl Tx<'_> {
                     Body::Plain | Body::Cell(_) => self.plain_method(id, name, args.clone())?,
                 }
             }
-            Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => self.function_method(&recv, name, args.clone())?,
+            Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => {
+                self.function_method(&recv, name, args.clone())?
+            }
             Var::Py(p) => self.existing_method(&recv, &p.obj.clone(), name, args.clone())?,
             _ => None,
         };
@@ -56,7 +60,9 @@ impl Tx<'_> {
             return Ok(flow);
         }
         if let Var::Const(o) = &recv
-            && o.bind(self.py).get_type().is(self.known.frozenset.bind(self.py))
+            && o.bind(self.py)
+                .get_type()
+                .is(self.known.frozenset.bind(self.py))
             && let Some(flow) = self.set_method(&recv, name, args.clone())?
         {
             return Ok(flow);
@@ -67,9 +73,15 @@ impl Tx<'_> {
         let class = self.type_of(&recv)?;
         let class_name = self.class_name(&class);
         if !class.bind(self.py).hasattr(&**name)? {
-            return Err(self.raise("AttributeError", &format!("'{class_name}' object has no attribute '{name}'")));
+            return Err(self.raise(
+                "AttributeError",
+                &format!("'{class_name}' object has no attribute '{name}'"),
+            ));
         }
-        Err(Stop::unsupported(format!("method {name} of {class_name}, called on {}", self.describe(&recv))))
+        Err(Stop::unsupported(format!(
+            "method {name} of {class_name}, called on {}",
+            self.describe(&recv)
+        )))
     }
 
     /// Whether the class of a value has a method of this name in C.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
-use variables::{Body, MethodVar, ObjId, Var};
+use variables::{MethodVar, ObjId, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -19,7 +19,9 @@ impl Tx<'_> {
             match name {
                 "__init__" => {
                     let args = Var::tuple(args.pos);
-                    self.st.effects.write_attr(id, &Arc::from("args"), Some(args));
+                    self.st
+                        .effects
+                        .write_attr(id, &Arc::from("args"), Some(args));
                     return Ok(Some(Flow::Value(self.none())));
                 }
                 "with_traceback" => {
@@ -55,8 +57,14 @@ impl Tx<'_> {
     /// attributes of the tracked object.
     pub(crate) fn call_new_partial(&mut self, id: ObjId, args: Args) -> R<Flow> {
         let attr = |tx: &Self, n: &str| tx.obj(id).attrs.get(n).cloned().flatten();
-        let (Some(func), Some(first), Some(kw)) = (attr(self, "func"), attr(self, "args"), attr(self, "keywords")) else {
-            return Err(Stop::unsupported("calling a functools.partial object from outside"));
+        let (Some(func), Some(first), Some(kw)) = (
+            attr(self, "func"),
+            attr(self, "args"),
+            attr(self, "keywords"),
+        ) else {
+            return Err(Stop::unsupported(
+                "calling a functools.partial object from outside",
+            ));
         };
         let mut pos = self.iterate(&first)?;
         pos.extend(args.pos);
@@ -71,7 +79,12 @@ impl Tx<'_> {
     }
 
     /// A method of a function.
-    pub(super) fn function_method(&mut self, recv: &Var, name: &str, args: Args) -> R<Option<Flow>> {
+    pub(super) fn function_method(
+        &mut self,
+        recv: &Var,
+        name: &str,
+        args: Args,
+    ) -> R<Option<Flow>> {
         match name {
             "__call__" => self.call(recv, args).map(Some),
             "__get__" => {
@@ -80,14 +93,23 @@ impl Tx<'_> {
                 if obj.is_none(self.py) {
                     return Ok(Some(Flow::Value(recv.clone())));
                 }
-                Ok(Some(Flow::Value(Var::Method(Rc::new(MethodVar { func: recv.clone(), receiver: obj })))))
+                Ok(Some(Flow::Value(Var::Method(Rc::new(MethodVar {
+                    func: recv.clone(),
+                    receiver: obj,
+                })))))
             }
             _ => Ok(None),
         }
     }
 
     /// A method that C gives to an existing object: class, function, descriptor, mapping proxy.
-    pub(super) fn existing_method(&mut self, recv: &Var, o: &variables::Obj, name: &str, args: Args) -> R<Option<Flow>> {
+    pub(super) fn existing_method(
+        &mut self,
+        recv: &Var,
+        o: &variables::Obj,
+        name: &str,
+        args: Args,
+    ) -> R<Option<Flow>> {
         let py = self.py;
         let b = o.bind(py).clone();
         let ty = b.get_type();
@@ -113,7 +135,10 @@ impl Tx<'_> {
                         Some(c) if !c.is_none(py) => c.clone(),
                         _ => Var::py(self.type_of(&a[0])?),
                     };
-                    Ok(Some(Flow::Value(Var::Method(Rc::new(MethodVar { func, receiver })))))
+                    Ok(Some(Flow::Value(Var::Method(Rc::new(MethodVar {
+                        func,
+                        receiver,
+                    })))))
                 }
                 "__call__" => self.call(&func, args).map(Some),
                 _ => Ok(None),
@@ -128,8 +153,17 @@ impl Tx<'_> {
         let pure = b.is_instance_of::<PyType>()
             && matches!(
                 name,
-                "mro" | "__subclasses__" | "__instancecheck__" | "__subclasscheck__" | "__or__" | "__ror__" | "__class_getitem__"
-                    | "fromkeys" | "from_bytes" | "fromhex" | "maketrans"
+                "mro"
+                    | "__subclasses__"
+                    | "__instancecheck__"
+                    | "__subclasscheck__"
+                    | "__or__"
+                    | "__ror__"
+                    | "__class_getitem__"
+                    | "fromkeys"
+                    | "from_bytes"
+                    | "fromhex"
+                    | "maketrans"
             );
         // Methods of enum members of builtin mix-ins (`str`, `int`) and of other objects whose class
         // is C code: reading only.
@@ -143,17 +177,31 @@ impl Tx<'_> {
         {
             let name = name.to_owned();
             // The C method itself, not an override of it in a subclass.
-            let method = if reading { builtin_method(&b, &name)? } else { Some(b.getattr(&*name)?) };
-            let Some(method) = method else { return Ok(None) };
-            return self.fold(move |py| method.call(PyTuple::new(py, pos)?, kw.as_ref())).map(|v| Some(Flow::Value(v)));
+            let method = if reading {
+                builtin_method(&b, &name)?
+            } else {
+                Some(b.getattr(&*name)?)
+            };
+            let Some(method) = method else {
+                return Ok(None);
+            };
+            return self
+                .fold(move |py| method.call(PyTuple::new(py, pos)?, kw.as_ref()))
+                .map(|v| Some(Flow::Value(v)));
         }
         Ok(None)
     }
 
     fn proxy_method(&mut self, b: &Bound<'_, PyAny>, name: &str, args: Args) -> R<Option<Flow>> {
         if matches!(name, "keys" | "values" | "items") {
-            let list = b.call_method0(name)?.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-            let list = list.into_iter().map(|v| self.from_const_any(&v)).collect::<R<Vec<_>>>()?;
+            let list = b
+                .call_method0(name)?
+                .try_iter()?
+                .collect::<PyResult<Vec<_>>>()?;
+            let list = list
+                .into_iter()
+                .map(|v| self.adopt(&v))
+                .collect::<R<Vec<_>>>()?;
             return Ok(Some(Flow::Value(Var::tuple(list))));
         }
         if name == "get"
@@ -161,15 +209,17 @@ impl Tx<'_> {
             && let Some(k) = self.pure_const(key)?
         {
             return match b.get_item(k) {
-                Ok(v) => self.from_const_any(&v).map(|v| Some(Flow::Value(v))),
-                Err(_) => Ok(Some(Flow::Value(args.pos.get(1).cloned().unwrap_or_else(|| self.none())))),
+                Ok(v) => self.adopt(&v).map(|v| Some(Flow::Value(v))),
+                Err(_) => Ok(Some(Flow::Value(
+                    args.pos.get(1).cloned().unwrap_or_else(|| self.none()),
+                ))),
             };
         }
         Ok(None)
     }
 
     /// As [`Tx::from_const`], for an object of any GIL lifetime.
-    pub(crate) fn from_const_any(&mut self, v: &Bound<'_, PyAny>) -> R<Var> {
+    pub(crate) fn adopt(&mut self, v: &Bound<'_, PyAny>) -> R<Var> {
         let owned = v.clone().unbind();
         self.from_const(owned.bind(self.py).clone())
     }

@@ -11,10 +11,16 @@ impl Tx<'_> {
     /// A set's method, on a tracked set or a constant frozenset. `None`: there is none of this name
     /// here.
     pub(super) fn set_method(&mut self, recv: &Var, name: &str, args: Args) -> R<Option<Flow>> {
-        let Some(mine) = self.set_items(recv)? else { return Ok(None) };
+        let Some(mine) = self.set_items(recv)? else {
+            return Ok(None);
+        };
         let class = self.type_of(recv)?;
         let frozen = self.is_subtype(&class, &self.known.frozenset.clone());
-        let base = if frozen { self.known.frozenset.clone() } else { self.known.set.clone() };
+        let base = if frozen {
+            self.known.frozenset.clone()
+        } else {
+            self.known.set.clone()
+        };
         let none = self.none();
         let value = match name {
             "union" | "intersection" | "difference" => {
@@ -34,7 +40,8 @@ impl Tx<'_> {
             "issubset" | "issuperset" | "isdisjoint" => {
                 let other = self.one(name, args)?;
                 let other = self.other_set(&other)?;
-                let within = |a: &OrderedMap, b: &OrderedMap| a.entries().all(|(k, _, _)| b.contains(k));
+                let within =
+                    |a: &OrderedMap, b: &OrderedMap| a.entries().all(|(k, _, _)| b.contains(k));
                 let r = match name {
                     "issubset" => within(&mine, &other),
                     "issuperset" => within(&other, &mine),
@@ -44,7 +51,11 @@ impl Tx<'_> {
             }
             "copy" | "__copy__" => {
                 self.positional(name, args, 0, 0)?;
-                if frozen && class.is(&self.known.frozenset) { recv.clone() } else { self.make_set(base, mine)? }
+                if frozen && class.is(&self.known.frozenset) {
+                    recv.clone()
+                } else {
+                    self.make_set(base, mine)?
+                }
             }
             "__le__" | "__lt__" | "__ge__" | "__gt__" | "__eq__" | "__ne__" => return Ok(None),
             _ if frozen => return Ok(None),
@@ -68,7 +79,9 @@ impl Tx<'_> {
             }
             "pop" => {
                 self.positional("set.pop", args, 0, 0)?;
-                let Some(id) = self.id_of(recv) else { return Ok(None) };
+                let Some(id) = self.id_of(recv) else {
+                    return Ok(None);
+                };
                 let Some(first) = self.set_order(id)?.into_iter().next() else {
                     let message = self.str("pop from an empty set");
                     return Err(self.key_error(&message));

@@ -23,24 +23,37 @@ impl<'py> Tx<'py> {
         }
         if let Some((pos, kw)) = self.real_args(&args)? {
             let name = name.to_owned();
-            return self.fold(move |py| b.getattr(name)?.call(PyTuple::new(py, pos)?, kw.as_ref())).map(|v| Some(Flow::Value(v)));
+            return self
+                .fold(move |py| b.getattr(name)?.call(PyTuple::new(py, pos)?, kw.as_ref()))
+                .map(|v| Some(Flow::Value(v)));
         }
         if text && name == "format" {
             let format: String = b.extract()?;
-            return self.format_text(&format, &args, &mut 0, 2).map(|v| Some(Flow::Value(v)));
+            return self
+                .format_text(&format, &args, &mut 0, 2)
+                .map(|v| Some(Flow::Value(v)));
         }
         if text && name == "format_map" {
             let m = self.one("format_map", args)?;
             let format: String = b.extract()?;
-            let Some(pairs) = self.mapping_pairs(&m)? else { return Err(Stop::unsupported("str.format_map of no dict")) };
+            let Some(pairs) = self.mapping_pairs(&m)? else {
+                return Err(Stop::unsupported("str.format_map of no dict"));
+            };
             let mut kw = Vec::new();
             for (k, v) in pairs {
                 kw.push((self.text_of(&k).into(), v));
             }
-            return self.format_text(&format, &Args { pos: vec![], kw }, &mut 0, 2).map(|v| Some(Flow::Value(v)));
+            return self
+                .format_text(&format, &Args { pos: vec![], kw }, &mut 0, 2)
+                .map(|v| Some(Flow::Value(v)));
         }
         if name == "__mod__" && args.pos.len() == 1 {
-            let f = self.binary(bytecode::op::BinaryOp::Remainder, false, &Var::Const(o.clone()), &args.pos[0])?;
+            let f = self.binary(
+                bytecode::op::BinaryOp::Remainder,
+                false,
+                &Var::Const(o.clone()),
+                &args.pos[0],
+            )?;
             return Ok(Some(f));
         }
         Ok(None)
@@ -52,7 +65,10 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// Those of realizing lazy values.
     #[allow(clippy::type_complexity)]
-    pub(crate) fn real_args(&mut self, args: &Args) -> R<Option<(Vec<Bound<'py, PyAny>>, Option<Bound<'py, PyDict>>)>> {
+    pub(crate) fn real_args(
+        &mut self,
+        args: &Args,
+    ) -> R<Option<(Vec<Bound<'py, PyAny>>, Option<Bound<'py, PyDict>>)>> {
         let mut pos = Vec::with_capacity(args.pos.len());
         for v in &args.pos {
             match self.real_copy(v)? {
@@ -83,7 +99,9 @@ impl<'py> Tx<'py> {
         if let Some(o) = self.as_const(&v)? {
             return Ok(Some(o.bind(py).clone()));
         }
-        let all = |tx: &mut Self, items: &mut dyn Iterator<Item = Var>| -> R<Option<Vec<Bound<'py, PyAny>>>> {
+        let all = |tx: &mut Self,
+                   items: &mut dyn Iterator<Item = Var>|
+         -> R<Option<Vec<Bound<'py, PyAny>>>> {
             let mut out = Vec::new();
             for i in items {
                 match tx.real_copy(&i)? {
@@ -95,7 +113,9 @@ impl<'py> Tx<'py> {
         };
         match &v {
             Var::Tuple(t) if t.class.is_none() => {
-                let Some(items) = all(self, &mut t.items.iter().cloned())? else { return Ok(None) };
+                let Some(items) = all(self, &mut t.items.iter().cloned())? else {
+                    return Ok(None);
+                };
                 Ok(Some(PyTuple::new(py, items)?.into_any()))
             }
             Var::Obj(id) => {
@@ -105,11 +125,15 @@ impl<'py> Tx<'py> {
                 }
                 match self.obj(*id).body.clone() {
                     Body::List(l) => {
-                        let Some(items) = all(self, &mut l.into_iter())? else { return Ok(None) };
+                        let Some(items) = all(self, &mut l.into_iter())? else {
+                            return Ok(None);
+                        };
                         Ok(Some(PyList::new(py, items)?.into_any()))
                     }
                     Body::Set(s) => {
-                        let Some(items) = all(self, &mut s.iter().map(|(k, _)| k.clone()))? else { return Ok(None) };
+                        let Some(items) = all(self, &mut s.iter().map(|(k, _)| k.clone()))? else {
+                            return Ok(None);
+                        };
                         if class.is(&self.known.frozenset) {
                             return Ok(Some(PyFrozenSet::new(py, items)?.into_any()));
                         }
@@ -118,7 +142,10 @@ impl<'py> Tx<'py> {
                     Body::Dict(d) if class.is(&self.known.dict) => {
                         let out = PyDict::new(py);
                         for (k, v) in d.iter() {
-                            let (Some(k), Some(v)) = (self.real_copy(k)?, self.real_copy(v)?) else { return Ok(None) };
+                            let (Some(k), Some(v)) = (self.real_copy(k)?, self.real_copy(v)?)
+                            else {
+                                return Ok(None);
+                            };
                             out.set_item(k, v)?;
                         }
                         Ok(Some(out.into_any()))
@@ -138,7 +165,10 @@ impl<'py> Tx<'py> {
                 Some(o) => parts.push(o),
                 None => {
                     let name = self.type_name(v)?;
-                    return Err(self.raise("TypeError", &format!("sequence item {i}: expected str instance, {name} found")));
+                    return Err(self.raise(
+                        "TypeError",
+                        &format!("sequence item {i}: expected str instance, {name} found"),
+                    ));
                 }
             }
         }
@@ -152,7 +182,10 @@ impl<'py> Tx<'py> {
             return Err(self.raise("ValueError", "Max string recursion exceeded"));
         }
         let string = self.py.import("_string")?;
-        let fields = match string.call_method1("formatter_parser", (format,)).and_then(|p| p.try_iter()?.collect::<PyResult<Vec<_>>>()) {
+        let fields = match string
+            .call_method1("formatter_parser", (format,))
+            .and_then(|p| p.try_iter()?.collect::<PyResult<Vec<_>>>())
+        {
             Ok(f) => f,
             Err(e) => return Err(self.raise_pyerr(&e)),
         };
@@ -164,13 +197,21 @@ impl<'py> Tx<'py> {
             let Some(name) = name else { continue };
             let value = self.format_field(&name, args, auto)?;
             let spec = spec.unwrap_or_default();
-            let spec = if spec.contains('{') { self.format_text(&spec, args, auto, depth - 1)? } else { self.str(&spec) };
+            let spec = if spec.contains('{') {
+                self.format_text(&spec, args, auto, depth - 1)?
+            } else {
+                self.str(&spec)
+            };
             let conv = match conv.as_deref() {
                 None => None,
                 Some("s") => Some(Conversion::Str),
                 Some("r") => Some(Conversion::Repr),
                 Some("a") => Some(Conversion::Ascii),
-                Some(c) => return Err(self.raise("ValueError", &format!("Unknown conversion specifier '{c}'"))),
+                Some(c) => {
+                    return Err(
+                        self.raise("ValueError", &format!("Unknown conversion specifier '{c}'"))
+                    );
+                }
             };
             out.push(self.format_value(&value, conv, Some(&spec))?);
         }
@@ -217,7 +258,10 @@ impl<'py> Tx<'py> {
     fn format_arg(&mut self, args: &Args, i: i64) -> R<Var> {
         match args.pos.get(i as usize) {
             Some(v) => Ok(v.clone()),
-            None => Err(self.raise("IndexError", &format!("Replacement index {i} out of range for positional args tuple"))),
+            None => Err(self.raise(
+                "IndexError",
+                &format!("Replacement index {i} out of range for positional args tuple"),
+            )),
         }
     }
 }

@@ -59,11 +59,20 @@ impl Tx<'_> {
         let mut parts = Vec::with_capacity(3);
         for p in s {
             let p = self.realize(p)?;
-            parts.push(if p.is_none(self.py) { self.py.None() } else { self.index_obj(&p)? });
+            parts.push(if p.is_none(self.py) {
+                self.py.None()
+            } else {
+                self.index_obj(&p)?
+            });
         }
         let slice = self.known.slice.clone();
         let parts: [variables::Obj; 3] = [parts[0].clone(), parts[1].clone(), parts[2].clone()];
-        self.fold(move |py| slice.bind(py).call1((&parts[0], &parts[1], &parts[2]))?.call_method1("indices", (n,)))
-            .map(|v| Some(Flow::Value(v)))
+        self.fold(move |py| {
+            slice
+                .bind(py)
+                .call1((&parts[0], &parts[1], &parts[2]))?
+                .call_method1("indices", (n,))
+        })
+        .map(|v| Some(Flow::Value(v)))
     }
 }

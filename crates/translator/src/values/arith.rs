@@ -25,7 +25,12 @@ pub(super) struct OpNames {
 
 /// The names of a binary operator.
 pub(super) fn names(op: BinaryOp) -> OpNames {
-    let n = |direct, reflected, inplace, symbol| OpNames { direct, reflected, inplace, symbol };
+    let n = |direct, reflected, inplace, symbol| OpNames {
+        direct,
+        reflected,
+        inplace,
+        symbol,
+    };
     match op {
         BinaryOp::Add => n("__add__", "__radd__", "__iadd__", "+"),
         BinaryOp::And => n("__and__", "__rand__", "__iand__", "&"),
@@ -44,7 +49,11 @@ pub(super) fn names(op: BinaryOp) -> OpNames {
 }
 
 /// An operator on real Python objects.
-pub(super) fn apply<'py>(op: BinaryOp, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn apply<'py>(
+    op: BinaryOp,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     match op {
         BinaryOp::Add => a.add(b),
         BinaryOp::And => a.bitand(b),
@@ -101,7 +110,10 @@ impl Tx<'_> {
             }
             return Err(self.unsupported_operands(op, inplace, &a, &b)?);
         }
-        if right_user && self.is_subtype(&class_b, &class_a) && self.overrides(&class_a, &class_b, names.reflected)? {
+        if right_user
+            && self.is_subtype(&class_b, &class_a)
+            && self.overrides(&class_a, &class_b, names.reflected)?
+        {
             let r = self.special_sync(&b, names.reflected, vec![a.clone()])?;
             if !self.is_not_implemented(&r) {
                 return Ok(Flow::Value(r));
@@ -138,7 +150,14 @@ impl Tx<'_> {
         self.finish_flow(flow)
     }
 
-    fn left_then_fail(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var, left_user: bool) -> R<Flow> {
+    fn left_then_fail(
+        &mut self,
+        op: BinaryOp,
+        inplace: bool,
+        a: &Var,
+        b: &Var,
+        left_user: bool,
+    ) -> R<Flow> {
         if left_user {
             let r = self.special_sync(a, names(op).direct, vec![b.clone()])?;
             if !self.is_not_implemented(&r) {
@@ -163,7 +182,9 @@ impl Tx<'_> {
 
     fn fold_binary(&mut self, op: BinaryOp, inplace: bool, x: &Obj, y: &Obj) -> R<Var> {
         if too_large(self.py, op, x, y) {
-            return Err(Stop::unsupported("a constant operation with a very large result"));
+            return Err(Stop::unsupported(
+                "a constant operation with a very large result",
+            ));
         }
         let (x, y) = (x.clone(), y.clone());
         let operator = self.known.operator.clone();
@@ -179,7 +200,13 @@ impl Tx<'_> {
     }
 
     /// The `TypeError` of operands that do not go together.
-    pub(crate) fn unsupported_operands(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var) -> R<Stop> {
+    pub(crate) fn unsupported_operands(
+        &mut self,
+        op: BinaryOp,
+        inplace: bool,
+        a: &Var,
+        b: &Var,
+    ) -> R<Stop> {
         let symbol = match (op, inplace) {
             (BinaryOp::Power, true) => "**=".to_owned(),
             (_, true) => format!("{}=", names(op).symbol),
@@ -231,11 +258,17 @@ impl Tx<'_> {
                         UnaryOp::Invert | UnaryOp::Not => o.bind(py).bitnot(),
                     })
                     .map(Flow::Value),
-                None => Err(Stop::unsupported(format!("unary {symbol} of {}", self.describe(&a)))),
+                None => Err(Stop::unsupported(format!(
+                    "unary {symbol} of {}",
+                    self.describe(&a)
+                ))),
             },
             Special::Absent => {
                 let class = self.type_name(&a)?;
-                Err(self.raise("TypeError", &format!("bad operand type for unary {symbol}: '{class}'")))
+                Err(self.raise(
+                    "TypeError",
+                    &format!("bad operand type for unary {symbol}: '{class}'"),
+                ))
             }
         }
     }
@@ -255,17 +288,26 @@ fn too_large(py: Python<'_>, op: BinaryOp, x: &Obj, y: &Obj) -> bool {
     let (x, y) = (x.bind(py), y.bind(py));
     match op {
         BinaryOp::Power | BinaryOp::Lshift => {
-            if !x.is_instance_of::<pyo3::types::PyInt>() || !y.is_instance_of::<pyo3::types::PyInt>() {
+            if !x.is_instance_of::<pyo3::types::PyInt>()
+                || !y.is_instance_of::<pyo3::types::PyInt>()
+            {
                 return false;
             }
-            let bits = x.call_method0("bit_length").and_then(|b| b.extract::<f64>()).unwrap_or(0.0);
-            let Ok(n) = y.extract::<f64>() else { return true };
-            if op == BinaryOp::Power { bits > 1.0 && n > 0.0 && bits * n > MAX_BITS } else { bits > 0.0 && n > MAX_BITS }
+            let bits = x
+                .call_method0("bit_length")
+                .and_then(|b| b.extract::<f64>())
+                .unwrap_or(0.0);
+            let Ok(n) = y.extract::<f64>() else {
+                return true;
+            };
+            if op == BinaryOp::Power {
+                bits > 1.0 && n > 0.0 && bits * n > MAX_BITS
+            } else {
+                bits > 0.0 && n > MAX_BITS
+            }
         }
         BinaryOp::Multiply => {
-            let len = |s: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>| {
-                matches!((s.len(), n.extract::<f64>()), (Ok(l), Ok(n)) if n > 0.0 && l as f64 * n > 1e8)
-            };
+            let len = |s: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>| matches!((s.len(), n.extract::<f64>()), (Ok(l), Ok(n)) if n > 0.0 && l as f64 * n > 1e8);
             len(x, y) || len(y, x)
         }
         _ => false,

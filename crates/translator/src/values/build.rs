@@ -48,7 +48,12 @@ impl Tx<'_> {
         for v in items {
             match self.realize(v)? {
                 Var::Const(o) => parts.push(o),
-                other => return Err(Stop::unsupported(format!("an f-string with {}", self.describe(&other)))),
+                other => {
+                    return Err(Stop::unsupported(format!(
+                        "an f-string with {}",
+                        self.describe(&other)
+                    )));
+                }
             }
         }
         for p in &parts {
@@ -57,7 +62,9 @@ impl Tx<'_> {
                 // Text with lone surrogates: only Python can join it.
                 Err(_) => {
                     let list = pyo3::types::PyList::new(self.py, &parts)?;
-                    return self.fold(move |py| pyo3::types::PyString::new(py, "").call_method1("join", (list,)));
+                    return self.fold(move |py| {
+                        pyo3::types::PyString::new(py, "").call_method1("join", (list,))
+                    });
                 }
             }
         }
@@ -96,7 +103,10 @@ impl Tx<'_> {
             },
             Special::Absent => {
                 let name = self.type_name(&v)?;
-                Err(self.raise("TypeError", &format!("object of type '{name}' has no len()")))
+                Err(self.raise(
+                    "TypeError",
+                    &format!("object of type '{name}' has no len()"),
+                ))
             }
         }
     }
@@ -109,7 +119,9 @@ impl Tx<'_> {
         let item = self.realize(&item)?;
         let key = self.key(&item)?;
         let none = self.none();
-        let Some(id) = self.id_of(set) else { return Err(Stop::Internal("set_add to no set".into())) };
+        let Some(id) = self.id_of(set) else {
+            return Err(Stop::Internal("set_add to no set".into()));
+        };
         if let Body::Set(s) = &self.obj(id).body
             && s.contains(&key)
         {
@@ -126,7 +138,9 @@ impl Tx<'_> {
     /// # Errors
     /// None in practice.
     pub fn list_append(&mut self, list: &Var, item: Var) -> R<()> {
-        let Some(id) = self.id_of(list) else { return Err(Stop::Internal("list_append to no list".into())) };
+        let Some(id) = self.id_of(list) else {
+            return Err(Stop::Internal("list_append to no list".into()));
+        };
         match self.st.effects.body_mut(id) {
             Body::List(v) => v.push_back(item),
             Body::Deque(v, max) => {
@@ -144,7 +158,9 @@ impl Tx<'_> {
     /// Whatever iterating raises.
     pub fn extend_items(&mut self, list: &Var, iterable: &Var) -> R<()> {
         let items = self.iterate(iterable)?;
-        let Some(id) = self.id_of(list) else { return Err(Stop::Internal("list_extend of no list".into())) };
+        let Some(id) = self.id_of(list) else {
+            return Err(Stop::Internal("list_extend of no list".into()));
+        };
         if items.is_empty() {
             return Ok(());
         }
@@ -170,7 +186,10 @@ impl Tx<'_> {
             && self.special(&v, "__getitem__")? == Special::Absent
         {
             let name = self.type_name(&v)?;
-            return Err(self.raise("TypeError", &format!("Value after * must be an iterable, not {name}")));
+            return Err(self.raise(
+                "TypeError",
+                &format!("Value after * must be an iterable, not {name}"),
+            ));
         }
         self.extend_items(list, &v)
     }
@@ -206,12 +225,19 @@ impl Tx<'_> {
         {
             let (d, class) = (d.clone(), self.obj(id).class.clone());
             // CPython takes the fast way unless a subclass overrides `__iter__`.
-            if self.is_builtin_container(&class) || !self.class_special(&class, "__iter__")?.is_user() {
-                return Ok(Some(d.iter().map(|(k, v)| (k.clone(), v.clone())).collect()));
+            if self.is_builtin_container(&class)
+                || !self.class_special(&class, "__iter__")?.is_user()
+            {
+                return Ok(Some(
+                    d.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+                ));
             }
         }
         if let Var::Py(p) = &m
-            && p.obj.bind(self.py).get_type().is(self.known.mappingproxy.bind(self.py))
+            && p.obj
+                .bind(self.py)
+                .get_type()
+                .is(self.known.mappingproxy.bind(self.py))
         {
             let mut out = Vec::new();
             for pair in p.obj.bind(self.py).call_method0("items")?.try_iter()? {
@@ -221,7 +247,9 @@ impl Tx<'_> {
             return Ok(Some(out));
         }
         let keys: std::sync::Arc<str> = "keys".into();
-        if matches!(m, Var::Const(_) | Var::Tuple(_) | Var::Tensor(_)) || !self.hasattr(&m, &keys)? {
+        if matches!(m, Var::Const(_) | Var::Tuple(_) | Var::Tensor(_))
+            || !self.hasattr(&m, &keys)?
+        {
             return Ok(None);
         }
         let f = self.getattr_sync(&m, &keys)?;
@@ -262,7 +290,9 @@ impl Tx<'_> {
     }
 
     fn insert_all(&mut self, dict: &Var, pairs: Vec<(Var, Var)>) -> R<()> {
-        let Some(id) = self.id_of(dict) else { return Err(Stop::Internal("update of no dict".into())) };
+        let Some(id) = self.id_of(dict) else {
+            return Err(Stop::Internal("update of no dict".into()));
+        };
         if pairs.is_empty() {
             return Ok(());
         }
@@ -289,12 +319,16 @@ impl Tx<'_> {
                 && self.special(&item, "__iter__")? == Special::Absent
                 && self.special(&item, "__getitem__")? == Special::Absent
             {
-                let message = format!("cannot convert dictionary update sequence element #{i} to a sequence");
+                let message =
+                    format!("cannot convert dictionary update sequence element #{i} to a sequence");
                 return Err(self.raise("TypeError", &message));
             }
             let pair = self.iterate(&item)?;
             let [k, v] = &pair[..] else {
-                let message = format!("dictionary update sequence element #{i} has length {}; 2 is required", pair.len());
+                let message = format!(
+                    "dictionary update sequence element #{i} has length {}; 2 is required",
+                    pair.len()
+                );
                 return Err(self.raise("ValueError", &message));
             };
             out.push((k.clone(), v.clone()));
@@ -309,20 +343,30 @@ impl Tx<'_> {
     pub fn dict_merge(&mut self, dict: &Var, mapping: &Var, func: &Var) -> R<()> {
         let Some(pairs) = self.mapping_pairs(mapping)? else {
             let (f, name) = (self.function_text(func), self.type_name(mapping)?);
-            return Err(self.raise("TypeError", &format!("{f} argument after ** must be a mapping, not {name}")));
+            return Err(self.raise(
+                "TypeError",
+                &format!("{f} argument after ** must be a mapping, not {name}"),
+            ));
         };
-        let Some(id) = self.id_of(dict) else { return Err(Stop::Internal("merge into no dict".into())) };
+        let Some(id) = self.id_of(dict) else {
+            return Err(Stop::Internal("merge into no dict".into()));
+        };
         for (k, v) in pairs {
             let k = self.realize(&k)?;
             let key = self.key(&k)?;
-            let Body::Dict(d) = &self.obj(id).body else { return Err(Stop::Internal("merge into no dict".into())) };
+            let Body::Dict(d) = &self.obj(id).body else {
+                return Err(Stop::Internal("merge into no dict".into()));
+            };
             if d.contains(&key) {
                 let f = self.function_text(func);
                 let k = match &k {
                     Var::Const(o) => o.bind(self.py).str()?.to_string(),
                     _ => self.describe(&k),
                 };
-                return Err(self.raise("TypeError", &format!("{f} got multiple values for keyword argument '{k}'")));
+                return Err(self.raise(
+                    "TypeError",
+                    &format!("{f} got multiple values for keyword argument '{k}'"),
+                ));
             }
             if let Body::Dict(d) = self.st.effects.body_mut(id) {
                 d.insert(key, k, v);

@@ -72,7 +72,9 @@ impl Tx<'_> {
         let (a, b) = (self.realize(a)?, self.realize(b)?);
         if let (Var::Const(x), Var::Const(y)) = (&a, &b) {
             let (x, y) = (x.clone(), y.clone());
-            return self.fold(move |py| x.bind(py).rich_compare(y.bind(py), real(op))).map(Flow::Value);
+            return self
+                .fold(move |py| x.bind(py).rich_compare(y.bind(py), real(op)))
+                .map(Flow::Value);
         }
         let tensor = matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_));
         let plain = |v: &Var| matches!(v, Var::Const(_) | Var::Tensor(_));
@@ -88,7 +90,10 @@ impl Tx<'_> {
                 return Ok(Flow::Value(v));
             }
         }
-        if tensor && !self.compares_itself(&a, op)? && (tried_right || !self.compares_itself(&b, reflected)?) {
+        if tensor
+            && !self.compares_itself(&a, op)?
+            && (tried_right || !self.compares_itself(&b, reflected)?)
+        {
             return self.tensor_compare(op, &a, &b);
         }
         if let Some(v) = self.compare_by(&a, op, &b)? {
@@ -104,7 +109,10 @@ impl Tx<'_> {
             }
             _ => {
                 let (x, y) = (self.class_name(&class_a), self.class_name(&class_b));
-                let message = format!("'{}' not supported between instances of '{x}' and '{y}'", symbol(op));
+                let message = format!(
+                    "'{}' not supported between instances of '{x}' and '{y}'",
+                    symbol(op)
+                );
                 Err(self.raise("TypeError", &message))
             }
         }
@@ -143,8 +151,12 @@ impl Tx<'_> {
 
     pub(crate) fn compare_builtin(&mut self, a: &Var, op: CompareOp, b: &Var) -> R<Option<Var>> {
         match (a, b) {
-            (Var::Tuple(x), Var::Tuple(y)) => return self.compare_items(op, &x.items, &y.items).map(Some),
-            (Var::Slice(x), Var::Slice(y)) => return self.compare_items(op, &x[..], &y[..]).map(Some),
+            (Var::Tuple(x), Var::Tuple(y)) => {
+                return self.compare_items(op, &x.items, &y.items).map(Some);
+            }
+            (Var::Slice(x), Var::Slice(y)) => {
+                return self.compare_items(op, &x[..], &y[..]).map(Some);
+            }
             (Var::Tensor(_), _) => {
                 let f = self.tensor_compare(op, a, b)?;
                 return self.finish_flow(f).map(Some);
@@ -152,8 +164,10 @@ impl Tx<'_> {
             (Var::Obj(i), _) => {
                 let id = *i;
                 match (self.obj(id).body.clone(), self.body_of(b)) {
-                    (Body::List(x), Some(Body::List(y))) | (Body::Deque(x, _), Some(Body::Deque(y, _))) => {
-                        let (x, y): (Vec<Var>, Vec<Var>) = (x.into_iter().collect(), y.into_iter().collect());
+                    (Body::List(x), Some(Body::List(y)))
+                    | (Body::Deque(x, _), Some(Body::Deque(y, _))) => {
+                        let (x, y): (Vec<Var>, Vec<Var>) =
+                            (x.into_iter().collect(), y.into_iter().collect());
                         return self.compare_items(op, &x, &y).map(Some);
                     }
                     (Body::Dict(x), Some(Body::Dict(y))) => {
@@ -161,22 +175,29 @@ impl Tx<'_> {
                             return Ok(None);
                         }
                         let ordered = |tx: &Self, v: &Var| {
-                            tx.id_of(v).is_some_and(|i| tx.is_subtype(&tx.obj(i).class, &tx.known.ordered_dict))
+                            tx.id_of(v).is_some_and(|i| {
+                                tx.is_subtype(&tx.obj(i).class, &tx.known.ordered_dict)
+                            })
                         };
                         let in_order = ordered(self, a) && ordered(self, b);
                         let same = self.dicts_equal(&x, &y, in_order)?;
                         return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
                     }
-                    (Body::Plain | Body::Cell(_) | Body::Iter(_) | Body::Generator(_), _) => return self.compare_identity(a, op, b),
+                    (Body::Plain | Body::Cell(_) | Body::Iter(_) | Body::Generator(_), _) => {
+                        return self.compare_identity(a, op, b);
+                    }
                     _ => {}
                 }
             }
             (Var::Func(_) | Var::Super(_), _) => return self.compare_identity(a, op, b),
             (Var::Method(x), Var::Method(y)) if matches!(op, CompareOp::Eq | CompareOp::Ne) => {
-                let same = self.is_same(&x.receiver, &y.receiver)? && self.equals(&x.func, &y.func)?;
+                let same =
+                    self.is_same(&x.receiver, &y.receiver)? && self.equals(&x.func, &y.func)?;
                 return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
             }
-            (Var::BuiltinMethod(x), Var::BuiltinMethod(y)) if matches!(op, CompareOp::Eq | CompareOp::Ne) => {
+            (Var::BuiltinMethod(x), Var::BuiltinMethod(y))
+                if matches!(op, CompareOp::Eq | CompareOp::Ne) =>
+            {
                 let same = x.1 == y.1 && self.is_same(&x.0, &y.0)?;
                 return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
             }
@@ -189,7 +210,10 @@ impl Tx<'_> {
             // The method of the left operand's class alone, so that the right one is still asked.
             let (x, y) = (x.clone(), y.clone());
             let class = self.type_of(a)?;
-            let r = class.bind(self.py).getattr(method(op)).map_err(Stop::from)?;
+            let r = class
+                .bind(self.py)
+                .getattr(method(op))
+                .map_err(Stop::from)?;
             // Attribute look-up on a class whose instances are classes finds `type`'s own slot.
             let r = r.call1((x.bind(self.py), y.bind(self.py)));
             return match r {
@@ -243,7 +267,9 @@ impl Tx<'_> {
             return Ok(false);
         }
         for (k, _, v) in x.entries() {
-            let Some(w) = y.get(k).cloned() else { return Ok(false) };
+            let Some(w) = y.get(k).cloned() else {
+                return Ok(false);
+            };
             if !self.equals(v, &w)? {
                 return Ok(false);
             }
@@ -319,15 +345,25 @@ impl Tx<'_> {
                         Ok(found) => Ok(found),
                         Err(e) => Err(self.raise_pyerr(&e)),
                     },
-                    None => Err(Stop::unsupported(format!("membership in {}", self.describe(&c)))),
+                    None => Err(Stop::unsupported(format!(
+                        "membership in {}",
+                        self.describe(&c)
+                    ))),
                 },
-                _ => Err(Stop::unsupported(format!("membership in {}", self.describe(&c)))),
+                _ => Err(Stop::unsupported(format!(
+                    "membership in {}",
+                    self.describe(&c)
+                ))),
             },
             Special::Absent => {
                 let name = self.type_name(&c)?;
-                let iterable = self.special(&c, "__iter__")? != Special::Absent || self.special(&c, "__getitem__")? != Special::Absent;
+                let iterable = self.special(&c, "__iter__")? != Special::Absent
+                    || self.special(&c, "__getitem__")? != Special::Absent;
                 if !iterable {
-                    return Err(self.raise("TypeError", &format!("argument of type '{name}' is not iterable")));
+                    return Err(self.raise(
+                        "TypeError",
+                        &format!("argument of type '{name}' is not iterable"),
+                    ));
                 }
                 let it = self.get_iter(&c)?;
                 while let Some(v) = self.iter_next(&it)? {
@@ -358,11 +394,15 @@ impl Tx<'_> {
                 Ok(s.contains(&self.key(item)?))
             }
             Body::DictView(d, view) => {
-                let Body::Dict(map) = self.obj(d).body.clone() else { return Err(Stop::Internal("view of no dict".into())) };
+                let Body::Dict(map) = self.obj(d).body.clone() else {
+                    return Err(Stop::Internal("view of no dict".into()));
+                };
                 match view {
                     DictView::Keys => Ok(map.contains(&self.key(item)?)),
                     DictView::Items => {
-                        let Var::Tuple(t) = item else { return Ok(false) };
+                        let Var::Tuple(t) = item else {
+                            return Ok(false);
+                        };
                         if t.items.len() != 2 {
                             return Ok(false);
                         }
@@ -378,7 +418,10 @@ impl Tx<'_> {
                     }
                 }
             }
-            _ => Err(Stop::unsupported(format!("membership in {}", self.describe(c)))),
+            _ => Err(Stop::unsupported(format!(
+                "membership in {}",
+                self.describe(c)
+            ))),
         }
     }
 
@@ -410,12 +453,21 @@ impl Tx<'_> {
         }
         let name = self.type_name(item)?;
         if b.is_exact_instance_of::<pyo3::types::PyString>() {
-            return Err(self.raise("TypeError", &format!("'in <string>' requires string as left operand, not {name}")));
+            return Err(self.raise(
+                "TypeError",
+                &format!("'in <string>' requires string as left operand, not {name}"),
+            ));
         }
         if b.is_exact_instance_of::<pyo3::types::PyBytes>() {
-            return Err(self.raise("TypeError", &format!("a bytes-like object is required, not '{name}'")));
+            return Err(self.raise(
+                "TypeError",
+                &format!("a bytes-like object is required, not '{name}'"),
+            ));
         }
         let name = self.type_name(c)?;
-        Err(self.raise("TypeError", &format!("argument of type '{name}' is not iterable")))
+        Err(self.raise(
+            "TypeError",
+            &format!("argument of type '{name}' is not iterable"),
+        ))
     }
 }

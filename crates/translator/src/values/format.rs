@@ -13,7 +13,12 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever formatting raises; a break for values without a known text.
-    pub fn format_value(&mut self, v: &Var, conv: Option<Conversion>, spec: Option<&Var>) -> R<Var> {
+    pub fn format_value(
+        &mut self,
+        v: &Var,
+        conv: Option<Conversion>,
+        spec: Option<&Var>,
+    ) -> R<Var> {
         let v = match conv {
             None => self.realize(v)?,
             Some(c) => self.convert_value(v, c)?,
@@ -42,13 +47,17 @@ impl Tx<'_> {
                     && self.special(&v, "__repr__")? == Special::Builtin
                 {
                     let o = p.obj.clone();
-                    return self.fold(move |py| py.import("builtins")?.call_method1("format", (o, s)));
+                    return self
+                        .fold(move |py| py.import("builtins")?.call_method1("format", (o, s)));
                 }
                 if matches!(v, Var::Tensor(_)) {
                     return Err(self.no_text(&v));
                 }
                 let name = self.type_name(&v)?;
-                Err(self.raise("TypeError", &format!("unsupported format string passed to {name}.__format__")))
+                Err(self.raise(
+                    "TypeError",
+                    &format!("unsupported format string passed to {name}.__format__"),
+                ))
             }
         }
     }
@@ -63,9 +72,15 @@ impl Tx<'_> {
             Conversion::Repr => self.repr_of(v),
             Conversion::Ascii => {
                 let r = self.repr_of(v)?;
-                let Some(o) = self.as_const(&r)? else { return Err(Stop::unsupported("ascii() of a text that is no constant")) };
+                let Some(o) = self.as_const(&r)? else {
+                    return Err(Stop::unsupported("ascii() of a text that is no constant"));
+                };
                 // `ascii` of a text escapes as `ascii` of the value does, but for the quotes.
-                self.fold(move |py| o.bind(py).call_method1("encode", ("ascii", "backslashreplace"))?.call_method1("decode", ("ascii",)))
+                self.fold(move |py| {
+                    o.bind(py)
+                        .call_method1("encode", ("ascii", "backslashreplace"))?
+                        .call_method1("decode", ("ascii",))
+                })
             }
         }
     }
@@ -94,7 +109,11 @@ impl Tx<'_> {
         // `type.__str__` and other C classes that have a text apart from their `repr`.
         if let Var::Py(p) = &v {
             let class = p.obj.bind(self.py).get_type();
-            let own = !class.getattr("__str__")?.is(&self.known.object.bind(self.py).getattr("__str__")?);
+            let own = !class.getattr("__str__")?.is(&self
+                .known
+                .object
+                .bind(self.py)
+                .getattr("__str__")?);
             if own {
                 let o = p.obj.clone();
                 return self.fold(move |py| o.bind(py).str().map(Bound::into_any));
@@ -130,13 +149,24 @@ impl Tx<'_> {
     /// # Errors
     /// As [`Tx::str_of`] of its arguments.
     pub(crate) fn exception_text(&mut self, v: &Var) -> R<Option<Var>> {
-        let Some(args) = self.exception_args(v)? else { return Ok(None) };
+        let Some(args) = self.exception_args(v)? else {
+            return Ok(None);
+        };
         Ok(Some(match &args[..] {
             [] => self.str(""),
             [one] => {
-                let key_error = self.known.builtins.bind(self.py).getattr("KeyError")?.unbind();
+                let key_error = self
+                    .known
+                    .builtins
+                    .bind(self.py)
+                    .getattr("KeyError")?
+                    .unbind();
                 let class = self.type_of(v)?;
-                if self.is_subtype(&class, &key_error) { self.repr_of(one)? } else { self.str_of(one)? }
+                if self.is_subtype(&class, &key_error) {
+                    self.repr_of(one)?
+                } else {
+                    self.str_of(one)?
+                }
             }
             _ => self.repr_of(&Var::tuple(args))?,
         }))
@@ -154,16 +184,22 @@ impl Tx<'_> {
             }
             Var::Tuple(t) => {
                 let parts = self.reprs(&t.items.clone())?;
-                let inner = if parts.len() == 1 { format!("({},)", parts[0]) } else { format!("({})", parts.join(", ")) };
+                let inner = if parts.len() == 1 {
+                    format!("({},)", parts[0])
+                } else {
+                    format!("({})", parts.join(", "))
+                };
                 let text = match &t.class {
-                    Some(c) if c.is(&self.known.size) => format!("torch.Size([{}])", parts.join(", ")),
+                    Some(c) if c.is(&self.known.size) => {
+                        format!("torch.Size([{}])", parts.join(", "))
+                    }
                     Some(_) => return Err(self.no_text(v)),
                     None => inner,
                 };
                 Ok(self.str(&text))
             }
             Var::Slice(s) => {
-                let parts = self.reprs(&s[..].to_vec())?;
+                let parts = self.reprs(&s[..])?;
                 Ok(self.str(&format!("slice({})", parts.join(", "))))
             }
             Var::Obj(id) => {
@@ -198,7 +234,9 @@ impl Tx<'_> {
                 format!("{name}([{}]{max})", parts.join(", "))
             }
             Body::Set(_) => {
-                let Some(id) = self.id_of(v) else { return Err(Stop::Internal("set".into())) };
+                let Some(id) = self.id_of(v) else {
+                    return Err(Stop::Internal("set".into()));
+                };
                 let items = self.set_order(id)?;
                 let parts = self.reprs(&items)?.join(", ");
                 match (parts.is_empty(), class.is(&self.known.set)) {
@@ -216,13 +254,21 @@ impl Tx<'_> {
                 if self.is_subtype(class, &self.known.ordered_dict.clone()) {
                     // 3.12 writes the dict; 3.11 writes a list of pairs.
                     if self.py.version_info() >= (3, 12) {
-                        if d.is_empty() { format!("{name}()") } else { format!("{name}({inner})") }
+                        if d.is_empty() {
+                            format!("{name}()")
+                        } else {
+                            format!("{name}({inner})")
+                        }
                     } else {
                         let mut pairs = Vec::with_capacity(d.len());
                         for (k, value) in d.iter() {
                             pairs.push(format!("({}, {})", self.text(k)?, self.text(value)?));
                         }
-                        if d.is_empty() { format!("{name}()") } else { format!("{name}([{}])", pairs.join(", ")) }
+                        if d.is_empty() {
+                            format!("{name}()")
+                        } else {
+                            format!("{name}([{}])", pairs.join(", "))
+                        }
                     }
                 } else if self.is_subtype(class, &self.known.defaultdict.clone()) {
                     return Err(self.no_text(v));
@@ -233,7 +279,8 @@ impl Tx<'_> {
             Body::DictView(d, view) => {
                 let items = self.iterate(v)?;
                 let parts = self.reprs(&items)?.join(", ");
-                let ordered = self.is_subtype(&self.obj(d).class.clone(), &self.known.ordered_dict.clone());
+                let ordered =
+                    self.is_subtype(&self.obj(d).class.clone(), &self.known.ordered_dict.clone());
                 let prefix = if ordered { "o" } else { "" };
                 let view = match view {
                     variables::DictView::Keys => "dict_keys",
@@ -263,11 +310,15 @@ impl Tx<'_> {
     /// A result of `__str__` or `__repr__` has to be a `str`.
     fn checked_text(&mut self, r: Var, name: &str) -> R<Var> {
         let r = self.realize(&r)?;
-        if matches!(&r, Var::Const(o) if o.bind(self.py).is_instance_of::<pyo3::types::PyString>()) {
+        if matches!(&r, Var::Const(o) if o.bind(self.py).is_instance_of::<pyo3::types::PyString>())
+        {
             return Ok(r);
         }
         let class = self.type_name(&r)?;
-        Err(self.raise("TypeError", &format!("{name} returned non-string (type {class})")))
+        Err(self.raise(
+            "TypeError",
+            &format!("{name} returned non-string (type {class})"),
+        ))
     }
 
     /// The arguments of an exception made while translating.
@@ -299,5 +350,10 @@ impl Tx<'_> {
 
 /// Objects whose text shows contents that are not guarded.
 fn stateful_text(class: &Bound<'_, pyo3::types::PyType>) -> bool {
-    class.name().is_ok_and(|n| matches!(&*n.to_string_lossy(), "mappingproxy" | "partial" | "generator" | "cell"))
+    class.name().is_ok_and(|n| {
+        matches!(
+            &*n.to_string_lossy(),
+            "mappingproxy" | "partial" | "generator" | "cell"
+        )
+    })
 }

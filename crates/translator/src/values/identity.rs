@@ -40,7 +40,10 @@ impl Tx<'_> {
             (Var::Func(x), Var::Func(y)) => x.obj == y.obj,
             (Var::Tuple(x), Var::Tuple(y)) => {
                 Rc::ptr_eq(x, y)
-                    || (x.items.is_empty() && y.items.is_empty() && x.class.is_none() && y.class.is_none())
+                    || (x.items.is_empty()
+                        && y.items.is_empty()
+                        && x.class.is_none()
+                        && y.class.is_none())
                     || matches!((&x.origin, &y.origin), (Some(i), Some(j)) if i.0.is(&j.0))
             }
             (Var::Method(x), Var::Method(y)) => Rc::ptr_eq(x, y),
@@ -61,7 +64,8 @@ impl Tx<'_> {
     fn same_immortal(&self, x: &variables::Obj, y: &variables::Obj) -> bool {
         let (x, y) = (x.bind(self.py), y.bind(self.py));
         let empty = |o: &Bound<'_, PyAny>| {
-            (o.is_exact_instance_of::<pyo3::types::PyString>() || o.is_exact_instance_of::<pyo3::types::PyBytes>())
+            (o.is_exact_instance_of::<pyo3::types::PyString>()
+                || o.is_exact_instance_of::<pyo3::types::PyBytes>())
                 && o.len().is_ok_and(|n| n == 0)
         };
         x.get_type().is(y.get_type()) && empty(x) && empty(y)

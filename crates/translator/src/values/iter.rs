@@ -18,7 +18,9 @@ impl Tx<'_> {
     pub fn get_iter(&mut self, v: &Var) -> R<Var> {
         let v = self.realize(v)?;
         match &v {
-            Var::Tuple(t) if t.class.is_none() => self.iter_items(IterClass::Tuple, t.items.clone()),
+            Var::Tuple(t) if t.class.is_none() => {
+                self.iter_items(IterClass::Tuple, t.items.clone())
+            }
             Var::Const(o) => self.iter_const(&v, &o.clone()),
             Var::Tensor(_) => self.iter_tensor(&v),
             Var::Obj(id) => {
@@ -60,7 +62,10 @@ impl Tx<'_> {
             IterClass::Bytes
         } else if b.get_type().is(self.known.frozenset.bind(self.py)) {
             let items = b.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-            let items = items.into_iter().map(|i| self.from_const(i)).collect::<R<Vec<_>>>()?;
+            let items = items
+                .into_iter()
+                .map(|i| self.from_const(i))
+                .collect::<R<Vec<_>>>()?;
             return self.iter_items(IterClass::Set, items);
         } else {
             return self.not_iterable(v);
@@ -86,7 +91,10 @@ impl Tx<'_> {
         let py = self.py;
         let (class, body) = match &self.obj(id).body {
             Body::List(_) => (IterClass::List, IterBody::List(id, Some(0))),
-            Body::Deque(items, _) => (IterClass::Deque, IterBody::Fixed(id, Rc::new(items.iter().cloned().collect()), 0)),
+            Body::Deque(items, _) => (
+                IterClass::Deque,
+                IterBody::Fixed(id, Rc::new(items.iter().cloned().collect()), 0),
+            ),
             Body::Set(_) => {
                 let items = self.set_order(id)?;
                 (IterClass::Set, IterBody::Fixed(id, Rc::new(items), 0))
@@ -94,13 +102,22 @@ impl Tx<'_> {
             Body::Dict(d) => {
                 let class = self.obj(id).class.clone();
                 let ordered = self.is_subtype(&class, &self.known.ordered_dict.clone());
-                let kind = if ordered { IterClass::OrderedDict } else { IterClass::DictKey };
+                let kind = if ordered {
+                    IterClass::OrderedDict
+                } else {
+                    IterClass::DictKey
+                };
                 (kind, IterBody::Dict(id, DictView::Keys, 0, d.len()))
             }
             Body::DictView(d, view) => {
                 let (d, view) = (*d, *view);
-                let Body::Dict(map) = &self.obj(d).body else { return Err(Stop::Internal("view of no dict".into())) };
-                (IterClass::of_dict_iter(view, false), IterBody::Dict(d, view, 0, map.len()))
+                let Body::Dict(map) = &self.obj(d).body else {
+                    return Err(Stop::Internal("view of no dict".into()));
+                };
+                (
+                    IterClass::of_dict_iter(view, false),
+                    IterBody::Dict(d, view, 0, map.len()),
+                )
             }
             Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
             Body::Plain | Body::Cell(_) => return self.not_iterable(&Var::Obj(id)),
@@ -116,19 +133,37 @@ impl Tx<'_> {
                 let it = self.realize(&it)?;
                 if !self.is_iterator(&it)? {
                     let name = self.type_name(&it)?;
-                    return Err(self.raise("TypeError", &format!("iter() returned non-iterator of type '{name}'")));
+                    return Err(self.raise(
+                        "TypeError",
+                        &format!("iter() returned non-iterator of type '{name}'"),
+                    ));
                 }
                 Ok(it)
             }
             Special::Builtin => match v {
                 Var::Tuple(t) => self.iter_items(IterClass::Tuple, t.items.clone()),
                 Var::Obj(id) => self.iter_body(*id),
-                Var::Py(p) if p.obj.bind(self.py).get_type().is(self.known.mappingproxy.bind(self.py)) => {
-                    let keys = p.obj.bind(self.py).try_iter()?.collect::<PyResult<Vec<_>>>()?;
-                    let keys = keys.into_iter().map(|k| self.from_const(k)).collect::<R<Vec<_>>>()?;
+                Var::Py(p)
+                    if p.obj
+                        .bind(self.py)
+                        .get_type()
+                        .is(self.known.mappingproxy.bind(self.py)) =>
+                {
+                    let keys = p
+                        .obj
+                        .bind(self.py)
+                        .try_iter()?
+                        .collect::<PyResult<Vec<_>>>()?;
+                    let keys = keys
+                        .into_iter()
+                        .map(|k| self.from_const(k))
+                        .collect::<R<Vec<_>>>()?;
                     self.iter_items(IterClass::DictKey, keys)
                 }
-                _ => Err(Stop::unsupported(format!("iterating over {}", self.describe(v)))),
+                _ => Err(Stop::unsupported(format!(
+                    "iterating over {}",
+                    self.describe(v)
+                ))),
             },
             Special::Absent => {
                 if self.special(v, "__getitem__")?.is_user() {
@@ -162,7 +197,9 @@ impl Tx<'_> {
     /// Those of hashing.
     pub fn set_order(&mut self, id: ObjId) -> R<Vec<Var>> {
         let state = self.obj(id);
-        let Body::Set(items) = &state.body else { return Err(Stop::Internal("order of no set".into())) };
+        let Body::Set(items) = &state.body else {
+            return Err(Stop::Internal("order of no set".into()));
+        };
         let vars: Vec<Var> = items.iter().map(|(k, _)| k.clone()).collect();
         if vars.len() < 2 || (!state.is_new() && !state.body_dirty) {
             return Ok(vars);
@@ -180,6 +217,9 @@ impl Tx<'_> {
             set.call_method1("add", (o,))?;
             by_addr.insert(o.as_ptr() as usize, v);
         }
-        Ok(set.try_iter()?.filter_map(|o| o.ok().and_then(|o| by_addr.remove(&(o.as_ptr() as usize)))).collect())
+        Ok(set
+            .try_iter()?
+            .filter_map(|o| o.ok().and_then(|o| by_addr.remove(&(o.as_ptr() as usize))))
+            .collect())
     }
 }

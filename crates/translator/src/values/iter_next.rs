@@ -34,7 +34,10 @@ impl Tx<'_> {
                 Err(stop) if self.is_raise_of(&stop, "StopIteration") => Ok(None),
                 Err(stop) => Err(stop),
             },
-            Special::Builtin => Err(Stop::unsupported(format!("advancing {}", self.describe(&it)))),
+            Special::Builtin => Err(Stop::unsupported(format!(
+                "advancing {}",
+                self.describe(&it)
+            ))),
             Special::Absent => {
                 let name = self.type_name(&it)?;
                 Err(self.raise("TypeError", &format!("'{name}' object is not an iterator")))
@@ -44,7 +47,9 @@ impl Tx<'_> {
 
     /// Whether the program raises an instance of a builtin exception class.
     pub fn is_raise_of(&self, stop: &Stop, class: &str) -> bool {
-        let Stop::Raise(Var::Obj(id)) = stop else { return false };
+        let Stop::Raise(Var::Obj(id)) = stop else {
+            return false;
+        };
         match self.known.builtins.bind(self.py).getattr(class) {
             Ok(base) => self.is_subtype(&self.obj(*id).class, &base.unbind()),
             Err(_) => false,
@@ -111,19 +116,27 @@ impl Tx<'_> {
                     return Ok(None);
                 }
                 let key = self.key(&keys[left - 1])?;
-                let Body::Dict(map) = &self.obj(dict).body else { return Err(Stop::Internal("iterator without dict".into())) };
+                let Body::Dict(map) = &self.obj(dict).body else {
+                    return Err(Stop::Internal("iterator without dict".into()));
+                };
                 if map.len() != size {
-                    return Err(self.raise("RuntimeError", "dictionary changed size during iteration"));
+                    return Err(
+                        self.raise("RuntimeError", "dictionary changed size during iteration")
+                    );
                 }
                 let Some(value) = map.get(&key).cloned() else {
-                    return Err(self.raise("RuntimeError", "dictionary keys changed during iteration"));
+                    return Err(
+                        self.raise("RuntimeError", "dictionary keys changed during iteration")
+                    );
                 };
                 let k = keys[left - 1].clone();
                 self.put(id, IterBody::DictReverse(dict, view, keys, left - 1, size));
                 Ok(Some(view_item(view, k, value)))
             }
             IterBody::Enumerate(inner, count) => {
-                let Some(item) = self.iter_next(&inner)? else { return Ok(None) };
+                let Some(item) = self.iter_next(&inner)? else {
+                    return Ok(None);
+                };
                 let one = self.int(1);
                 let next = self.binary_sync(BinaryOp::Add, &count, &one)?;
                 self.put(id, IterBody::Enumerate(inner, next));
@@ -207,24 +220,36 @@ impl Tx<'_> {
                 if stop.is_some_and(|s| cnt >= s) {
                     return self.exhaust(id);
                 }
-                let Some(item) = self.iter_next(&inner)? else { return self.exhaust(id) };
+                let Some(item) = self.iter_next(&inner)? else {
+                    return self.exhaust(id);
+                };
                 let following = next.saturating_add(step);
                 let following = stop.map_or(following, |s| following.min(s));
                 self.put(id, IterBody::Islice(inner, cnt + 1, following, stop, step));
                 Ok(Some(item))
             }
             IterBody::Starmap(f, inner) => {
-                let Some(args) = self.iter_next(&inner)? else { return Ok(None) };
+                let Some(args) = self.iter_next(&inner)? else {
+                    return Ok(None);
+                };
                 let args = self.iterate(&args)?;
                 self.call_sync(&f, Args::pos(args)).map(Some)
             }
             IterBody::TakeWhile(f, inner) => {
-                let Some(v) = self.iter_next(&inner)? else { return Ok(None) };
+                let Some(v) = self.iter_next(&inner)? else {
+                    return Ok(None);
+                };
                 let keep = self.call_sync(&f, Args::pos(vec![v.clone()]))?;
-                if self.truth(&keep)? { Ok(Some(v)) } else { self.exhaust(id) }
+                if self.truth(&keep)? {
+                    Ok(Some(v))
+                } else {
+                    self.exhaust(id)
+                }
             }
             IterBody::DropWhile(f, inner, started) => loop {
-                let Some(v) = self.iter_next(&inner)? else { return Ok(None) };
+                let Some(v) = self.iter_next(&inner)? else {
+                    return Ok(None);
+                };
                 if started {
                     return Ok(Some(v));
                 }
@@ -235,8 +260,12 @@ impl Tx<'_> {
                 }
             },
             IterBody::Compress(data, selectors) => loop {
-                let Some(v) = self.iter_next(&data)? else { return Ok(None) };
-                let Some(s) = self.iter_next(&selectors)? else { return Ok(None) };
+                let Some(v) = self.iter_next(&data)? else {
+                    return Ok(None);
+                };
+                let Some(s) = self.iter_next(&selectors)? else {
+                    return Ok(None);
+                };
                 if self.truth(&s)? {
                     return Ok(Some(v));
                 }
@@ -246,7 +275,9 @@ impl Tx<'_> {
                     self.put(id, IterBody::Accumulate(inner, f, Some(v.clone()), None));
                     return Ok(Some(v));
                 }
-                let Some(v) = self.iter_next(&inner)? else { return Ok(None) };
+                let Some(v) = self.iter_next(&inner)? else {
+                    return Ok(None);
+                };
                 let next = match total {
                     None => v,
                     Some(t) if f.is_none(self.py) => self.binary_sync(BinaryOp::Add, &t, &v)?,
@@ -285,7 +316,9 @@ impl Tx<'_> {
                     }
                     self.put(id, IterBody::Cycle(None, saved.clone(), 0));
                 }
-                let Some(v) = saved.get(i).cloned() else { return Ok(None) };
+                let Some(v) = saved.get(i).cloned() else {
+                    return Ok(None);
+                };
                 let next = (i + 1) % saved.len();
                 self.put(id, IterBody::Cycle(None, saved, next));
                 Ok(Some(v))
@@ -298,7 +331,9 @@ impl Tx<'_> {
                         None => return self.exhaust(id),
                     },
                 };
-                let Some(second) = self.iter_next(&inner)? else { return self.exhaust(id) };
+                let Some(second) = self.iter_next(&inner)? else {
+                    return self.exhaust(id);
+                };
                 self.put(id, IterBody::Pairwise(inner, Some(second.clone())));
                 Ok(Some(Var::tuple(vec![first, second])))
             }
@@ -322,11 +357,15 @@ impl Tx<'_> {
                 Ok(Some(Var::tuple(out)))
             }
             IterBody::Tee(source, buffer, i) => {
-                let Body::List(items) = &self.obj(buffer).body else { return Err(Stop::Internal("tee without buffer".into())) };
+                let Body::List(items) = &self.obj(buffer).body else {
+                    return Err(Stop::Internal("tee without buffer".into()));
+                };
                 let item = match items.get(i).cloned() {
                     Some(v) => v,
                     None => {
-                        let Some(v) = self.iter_next(&source)? else { return Ok(None) };
+                        let Some(v) = self.iter_next(&source)? else {
+                            return Ok(None);
+                        };
                         if let Body::List(items) = &mut self.st.effects.get_mut(buffer).body {
                             items.push_back(v.clone());
                         }
@@ -336,7 +375,9 @@ impl Tx<'_> {
                 self.put(id, IterBody::Tee(source, buffer, i + 1));
                 Ok(Some(item))
             }
-            IterBody::GroupBy(inner, keyfunc, state) => self.advance_groupby(id, inner, keyfunc, state),
+            IterBody::GroupBy(inner, keyfunc, state) => {
+                self.advance_groupby(id, inner, keyfunc, state)
+            }
             IterBody::Group(parent, key, serial) => self.advance_group(id, parent, &key, serial),
             IterBody::Opaque => Err(Stop::brk(
                 "Iterator from outside",
@@ -346,13 +387,25 @@ impl Tx<'_> {
         }
     }
 
-    fn advance_dict(&mut self, id: ObjId, dict: ObjId, view: DictView, slot: usize, size: usize) -> R<Option<Var>> {
-        let Body::Dict(map) = &self.obj(dict).body else { return Err(Stop::Internal("iterator without dict".into())) };
+    fn advance_dict(
+        &mut self,
+        id: ObjId,
+        dict: ObjId,
+        view: DictView,
+        slot: usize,
+        size: usize,
+    ) -> R<Option<Var>> {
+        let Body::Dict(map) = &self.obj(dict).body else {
+            return Err(Stop::Internal("iterator without dict".into()));
+        };
         if map.len() != size {
             self.put(id, IterBody::Dict(dict, view, slot, usize::MAX - 1));
             return Err(self.raise("RuntimeError", "dictionary changed size during iteration"));
         }
-        match map.next_from(slot as u64).map(|(next, k, v)| (next as usize, k.clone(), v.clone())) {
+        match map
+            .next_from(slot as u64)
+            .map(|(next, k, v)| (next as usize, k.clone(), v.clone()))
+        {
             Some((next, k, v)) => {
                 self.put(id, IterBody::Dict(dict, view, next, size));
                 Ok(Some(view_item(view, k, v)))
@@ -368,13 +421,21 @@ impl Tx<'_> {
                 Some(v) => out.push(v),
                 None if !strict => return Ok(None),
                 None if i > 0 => {
-                    let message = format!("zip() argument {} is shorter than argument{}", i + 1, ordinal_range(i));
+                    let message = format!(
+                        "zip() argument {} is shorter than argument{}",
+                        i + 1,
+                        ordinal_range(i)
+                    );
                     return Err(self.raise("ValueError", &message));
                 }
                 None => {
                     for (j, it) in inner.iter().enumerate().skip(1) {
                         if self.iter_next(it)?.is_some() {
-                            let message = format!("zip() argument {} is longer than argument{}", j + 1, ordinal_range(j));
+                            let message = format!(
+                                "zip() argument {} is longer than argument{}",
+                                j + 1,
+                                ordinal_range(j)
+                            );
                             return Err(self.raise("ValueError", &message));
                         }
                     }
@@ -387,8 +448,11 @@ impl Tx<'_> {
 
     fn advance_filter(&mut self, f: &Var, inner: &Var, keep: bool) -> R<Option<Var>> {
         loop {
-            let Some(v) = self.iter_next(inner)? else { return Ok(None) };
-            let test = if f.is_none(self.py) || f.as_obj().is_some_and(|o| o.is(&self.known.bool_)) {
+            let Some(v) = self.iter_next(inner)? else {
+                return Ok(None);
+            };
+            let test = if f.is_none(self.py) || f.as_obj().is_some_and(|o| o.is(&self.known.bool_))
+            {
                 v.clone()
             } else {
                 self.call_sync(f, Args::pos(vec![v.clone()]))?
@@ -399,12 +463,19 @@ impl Tx<'_> {
         }
     }
 
-    fn advance_chain(&mut self, id: ObjId, outer: &Var, mut current: Option<Var>) -> R<Option<Var>> {
+    fn advance_chain(
+        &mut self,
+        id: ObjId,
+        outer: &Var,
+        mut current: Option<Var>,
+    ) -> R<Option<Var>> {
         loop {
             let it = match current.take() {
                 Some(it) => it,
                 None => {
-                    let Some(next) = self.iter_next(outer)? else { return self.exhaust(id) };
+                    let Some(next) = self.iter_next(outer)? else {
+                        return self.exhaust(id);
+                    };
                     let it = self.get_iter(&next)?;
                     self.put(id, IterBody::Chain(outer.clone(), Some(it.clone())));
                     it
@@ -422,19 +493,36 @@ impl Tx<'_> {
         let i = self.int(i);
         match self.getitem(v, &i).and_then(|f| self.finish_flow(f)) {
             Ok(item) => Ok(Some(item)),
-            Err(stop) if self.is_raise_of(&stop, "IndexError") || self.is_raise_of(&stop, "StopIteration") => Ok(None),
+            Err(stop)
+                if self.is_raise_of(&stop, "IndexError")
+                    || self.is_raise_of(&stop, "StopIteration") =>
+            {
+                Ok(None)
+            }
             Err(stop) => Err(stop),
         }
     }
 
     /// The next item and its key (CPython's `groupby_step`).
     fn group_step(&mut self, inner: &Var, keyfunc: &Var) -> R<Option<(Var, Var)>> {
-        let Some(v) = self.iter_next(inner)? else { return Ok(None) };
-        let key = if keyfunc.is_none(self.py) { v.clone() } else { self.call_sync(keyfunc, Args::pos(vec![v.clone()]))? };
+        let Some(v) = self.iter_next(inner)? else {
+            return Ok(None);
+        };
+        let key = if keyfunc.is_none(self.py) {
+            v.clone()
+        } else {
+            self.call_sync(keyfunc, Args::pos(vec![v.clone()]))?
+        };
         Ok(Some((v, key)))
     }
 
-    fn advance_groupby(&mut self, id: ObjId, inner: Var, keyfunc: Var, state: Rc<GroupState>) -> R<Option<Var>> {
+    fn advance_groupby(
+        &mut self,
+        id: ObjId,
+        inner: Var,
+        keyfunc: Var,
+        state: Rc<GroupState>,
+    ) -> R<Option<Var>> {
         let mut state = (*state).clone();
         // Skips what is left of the present group.
         loop {
@@ -453,7 +541,11 @@ impl Tx<'_> {
                 None => return self.exhaust(id),
             }
         }
-        let key = state.current.as_ref().map(|c| c.1.clone()).ok_or_else(|| Stop::Internal("groupby".into()))?;
+        let key = state
+            .current
+            .as_ref()
+            .map(|c| c.1.clone())
+            .ok_or_else(|| Stop::Internal("groupby".into()))?;
         state.target = Some(key.clone());
         state.serial += 1;
         let serial = state.serial;
@@ -463,8 +555,15 @@ impl Tx<'_> {
         Ok(Some(Var::tuple(vec![key, group])))
     }
 
-    fn advance_group(&mut self, id: ObjId, parent: ObjId, key: &Var, serial: u64) -> R<Option<Var>> {
-        let Body::Iter(IterBody::GroupBy(inner, keyfunc, state)) = self.obj(parent).body.clone() else {
+    fn advance_group(
+        &mut self,
+        id: ObjId,
+        parent: ObjId,
+        key: &Var,
+        serial: u64,
+    ) -> R<Option<Var>> {
+        let Body::Iter(IterBody::GroupBy(inner, keyfunc, state)) = self.obj(parent).body.clone()
+        else {
             return self.exhaust(id);
         };
         if state.serial != serial {
@@ -474,7 +573,9 @@ impl Tx<'_> {
         if state.current.is_none() {
             state.current = self.group_step(&inner, &keyfunc)?;
         }
-        let Some((v, k)) = state.current.clone() else { return self.exhaust(id) };
+        let Some((v, k)) = state.current.clone() else {
+            return self.exhaust(id);
+        };
         if !self.equals(key, &k)? {
             self.put(parent, IterBody::GroupBy(inner, keyfunc, Rc::new(state)));
             return Ok(None);
@@ -495,5 +596,9 @@ fn view_item(view: DictView, k: Var, v: Var) -> Var {
 
 /// `" 1"` or `"s 1-3"`, as `zip`'s messages have it.
 fn ordinal_range(n: usize) -> String {
-    if n == 1 { " 1".into() } else { format!("s 1-{n}") }
+    if n == 1 {
+        " 1".into()
+    } else {
+        format!("s 1-{n}")
+    }
 }

@@ -50,7 +50,8 @@ impl Tx<'_> {
     /// Both operands exist as real objects, and their classes' operators are C code.
     fn fold_objects(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
         let n = names(op);
-        let any = self.special(a, n.direct)? == Special::Builtin || self.special(b, n.reflected)? == Special::Builtin;
+        let any = self.special(a, n.direct)? == Special::Builtin
+            || self.special(b, n.reflected)? == Special::Builtin;
         if !any && !matches!(op, BinaryOp::Add | BinaryOp::Multiply) {
             return Ok(None);
         }
@@ -60,15 +61,29 @@ impl Tx<'_> {
                 Err(e) => Err(self.raise_pyerr(&e)),
             };
         }
-        if any && !self.is_sequence(a) && !self.is_sequence(b) && !matches!((a, b), (Var::Obj(_), _) | (_, Var::Obj(_))) {
-            return Err(Stop::unsupported(format!("{} {} {}", self.describe(a), n.symbol, self.describe(b))));
+        if any
+            && !self.is_sequence(a)
+            && !self.is_sequence(b)
+            && !matches!((a, b), (Var::Obj(_), _) | (_, Var::Obj(_)))
+        {
+            return Err(Stop::unsupported(format!(
+                "{} {} {}",
+                self.describe(a),
+                n.symbol,
+                self.describe(b)
+            )));
         }
         for v in [a, b] {
             if let Var::Obj(id) = v
                 && matches!(self.obj(*id).body, Body::Plain)
                 && any
             {
-                return Err(Stop::unsupported(format!("{} {} {}", self.describe(a), n.symbol, self.describe(b))));
+                return Err(Stop::unsupported(format!(
+                    "{} {} {}",
+                    self.describe(a),
+                    n.symbol,
+                    self.describe(b)
+                )));
             }
         }
         Ok(None)
@@ -94,7 +109,11 @@ impl Tx<'_> {
                 // `torch.Size + tuple` is a `torch.Size`.
                 let size = x.class.as_ref().is_some_and(|c| c.is(&self.known.size));
                 let class = size.then(|| self.known.size.clone());
-                Ok(Some(Var::Tuple(std::rc::Rc::new(TupleVar { items, class, origin: None }))))
+                Ok(Some(Var::Tuple(std::rc::Rc::new(TupleVar {
+                    items,
+                    class,
+                    origin: None,
+                }))))
             }
             (Var::Obj(i), Var::Obj(j)) => match (&self.obj(*i).body, &self.obj(*j).body) {
                 (Body::List(x), Body::List(y)) => {
@@ -120,13 +139,22 @@ impl Tx<'_> {
         let n = self.index_of(n)?.max(0) as usize;
         let len = self.value_len(seq)?.unwrap_or(0);
         if len.saturating_mul(n) > MAX_REPEAT {
-            return Err(Stop::unsupported(format!("a sequence of {len} items repeated {n} times")));
+            return Err(Stop::unsupported(format!(
+                "a sequence of {len} items repeated {n} times"
+            )));
         }
         match seq {
             Var::Tuple(t) => {
-                let items = std::iter::repeat_n(t.items.iter(), n).flatten().cloned().collect();
+                let items = std::iter::repeat_n(t.items.iter(), n)
+                    .flatten()
+                    .cloned()
+                    .collect();
                 let class = t.class.clone().filter(|c| c.is(&self.known.size));
-                Ok(Var::Tuple(std::rc::Rc::new(TupleVar { items, class, origin: None })))
+                Ok(Var::Tuple(std::rc::Rc::new(TupleVar {
+                    items,
+                    class,
+                    origin: None,
+                })))
             }
             Var::Obj(id) => {
                 let (body, class) = (self.obj(*id).body.clone(), self.obj(*id).class.clone());
@@ -160,7 +188,11 @@ impl Tx<'_> {
                 }
                 _ => Ok(None),
             },
-            Var::Const(o) if o.bind(self.py).get_type().is(self.known.frozenset.bind(self.py)) => {
+            Var::Const(o)
+                if o.bind(self.py)
+                    .get_type()
+                    .is(self.known.frozenset.bind(self.py)) =>
+            {
                 let items = self.iterate(v)?;
                 self.set_map(items).map(Some)
             }
@@ -209,19 +241,29 @@ impl Tx<'_> {
     }
 
     fn set_operator(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
-        let (Some(x), Some(y)) = (self.set_items(a)?, self.set_items(b)?) else { return Ok(None) };
+        let (Some(x), Some(y)) = (self.set_items(a)?, self.set_items(b)?) else {
+            return Ok(None);
+        };
         let frozen = self.known.frozenset.clone();
         let class = self.type_of(a)?;
         // `set.__or__` makes a `set` even for a subclass; a frozenset makes a frozenset.
-        let class = if self.is_subtype(&class, &frozen) { frozen } else { self.known.set.clone() };
+        let class = if self.is_subtype(&class, &frozen) {
+            frozen
+        } else {
+            self.known.set.clone()
+        };
         let map = combine(op, &x, &y);
         self.make_set(class, map).map(Some)
     }
 
     /// `d | e`: a new dict of the left operand's class.
     fn dict_or(&mut self, a: &Var, b: &Var) -> R<Option<Var>> {
-        let (Var::Obj(i), Var::Obj(j)) = (a, b) else { return Ok(None) };
-        let (Body::Dict(x), Body::Dict(y)) = (&self.obj(*i).body, &self.obj(*j).body) else { return Ok(None) };
+        let (Var::Obj(i), Var::Obj(j)) = (a, b) else {
+            return Ok(None);
+        };
+        let (Body::Dict(x), Body::Dict(y)) = (&self.obj(*i).body, &self.obj(*j).body) else {
+            return Ok(None);
+        };
         let (mut out, y) = (x.clone(), y.clone());
         for (k, kv, v) in y.entries() {
             out.insert(k.clone(), kv.clone(), v.clone());
@@ -233,7 +275,11 @@ impl Tx<'_> {
         let factory = self.obj(*i).seen.get("default_factory").cloned();
         let made = self.new_like(class, Body::Dict(out));
         if let (Var::Obj(id), Some(f)) = (&made, factory) {
-            self.st.effects.get_mut(*id).seen.insert("default_factory".into(), f);
+            self.st
+                .effects
+                .get_mut(*id)
+                .seen
+                .insert("default_factory".into(), f);
         }
         Ok(Some(made))
     }
@@ -270,7 +316,9 @@ impl Tx<'_> {
             (Body::Set(x), BinaryOp::Or | BinaryOp::And | BinaryOp::Subtract | BinaryOp::Xor)
                 if !self.obj(id).class.is(&self.known.frozenset) =>
             {
-                let Some(y) = self.set_items(b)? else { return Ok(None) };
+                let Some(y) = self.set_items(b)? else {
+                    return Ok(None);
+                };
                 let map = combine(op, &x, &y);
                 *self.st.effects.body_mut(id) = Body::Set(map);
                 Ok(Some(a.clone()))

@@ -14,13 +14,17 @@ impl Tx<'_> {
     /// # Errors
     /// What formatting raises; a break where an argument has no known text.
     pub(super) fn percent_format(&mut self, text: &Var, args: &Var) -> R<Var> {
-        let Var::Const(text) = text else { return Err(Stop::Internal("format of no text".into())) };
+        let Var::Const(text) = text else {
+            return Err(Stop::Internal("format of no text".into()));
+        };
         let text = text.clone();
         if let Some(a) = self.plain_args(args)? {
             return self.fold(move |py| text.bind(py).rem(a.bind(py)));
         }
         let Ok(t) = text.bind(self.py).cast::<PyString>().map(|t| t.to_string()) else {
-            return Err(Stop::unsupported("bytes formatting with values that are no constants"));
+            return Err(Stop::unsupported(
+                "bytes formatting with values that are no constants",
+            ));
         };
         let mapping = matches!(self.body_of(args), Some(variables::Body::Dict(_)));
         let (mut new_text, mut new_args) = (String::new(), Vec::new());
@@ -39,11 +43,16 @@ impl Tx<'_> {
             }
             let mut key = None;
             if chars.get(i) == Some(&'(') {
-                let close = chars[i..].iter().position(|c| *c == ')').map_or(chars.len(), |p| p + i);
+                let close = chars[i..]
+                    .iter()
+                    .position(|c| *c == ')')
+                    .map_or(chars.len(), |p| p + i);
                 key = Some(chars[i + 1..close].iter().collect::<String>());
                 i = (close + 1).min(chars.len());
             }
-            while i < chars.len() && (matches!(chars[i], '#' | '-' | '+' | ' ' | '.') || chars[i].is_ascii_digit()) {
+            while i < chars.len()
+                && (matches!(chars[i], '#' | '-' | '+' | ' ' | '.') || chars[i].is_ascii_digit())
+            {
                 new_text.push(chars[i]);
                 i += 1;
             }
@@ -54,7 +63,9 @@ impl Tx<'_> {
                 continue;
             }
             if conv == '*' {
-                return Err(Stop::unsupported("% formatting with a `*` width and values that are no constants"));
+                return Err(Stop::unsupported(
+                    "% formatting with a `*` width and values that are no constants",
+                ));
             }
             let arg = match key {
                 Some(k) if mapping => {
@@ -62,10 +73,16 @@ impl Tx<'_> {
                     let f = self.getitem(args, &k)?;
                     Some(self.finish_flow(f)?)
                 }
-                Some(_) => return Err(Stop::unsupported("% formatting with names and a value that is no dict")),
+                Some(_) => {
+                    return Err(Stop::unsupported(
+                        "% formatting with names and a value that is no dict",
+                    ));
+                }
                 None => next.next(),
             };
-            let Some(arg) = arg else { return Err(self.raise("TypeError", "not enough arguments for format string")) };
+            let Some(arg) = arg else {
+                return Err(self.raise("TypeError", "not enough arguments for format string"));
+            };
             let (arg, conv) = match conv {
                 's' => (self.str_of(&arg)?, 's'),
                 'r' => (self.repr_of(&arg)?, 's'),
@@ -73,12 +90,20 @@ impl Tx<'_> {
             };
             match self.as_const(&arg)? {
                 Some(o) => new_args.push(o),
-                None => return Err(Stop::unsupported(format!("% formatting of {}", self.describe(&arg)))),
+                None => {
+                    return Err(Stop::unsupported(format!(
+                        "% formatting of {}",
+                        self.describe(&arg)
+                    )));
+                }
             }
             new_text.push(conv);
         }
         if next.next().is_some() && !mapping {
-            return Err(self.raise("TypeError", "not all arguments converted during string formatting"));
+            return Err(self.raise(
+                "TypeError",
+                "not all arguments converted during string formatting",
+            ));
         }
         let args = PyTuple::new(self.py, new_args)?;
         self.fold(move |py| PyString::new(py, &new_text).rem(args))

@@ -25,7 +25,11 @@ impl Span {
         let clip = |i: isize| {
             if i < 0 {
                 let i = i.saturating_add(len);
-                if i < 0 { if step < 0 { -1 } else { 0 } } else { i }
+                if i < 0 {
+                    if step < 0 { -1 } else { 0 }
+                } else {
+                    i
+                }
             } else if i >= len {
                 if step < 0 { len - 1 } else { len }
             } else {
@@ -35,13 +39,22 @@ impl Span {
         let start = start.map_or(if step < 0 { len - 1 } else { 0 }, clip);
         let stop = stop.map_or(if step < 0 { -1 } else { len }, clip);
         let count = if step < 0 {
-            if stop < start { (start - stop - 1) / -step + 1 } else { 0 }
+            if stop < start {
+                (start - stop - 1) / -step + 1
+            } else {
+                0
+            }
         } else if start < stop {
             (stop - start - 1) / step + 1
         } else {
             0
         };
-        Span { start, stop, step, count: count as usize }
+        Span {
+            start,
+            stop,
+            step,
+            count: count as usize,
+        }
     }
 
     /// The indices, in order.
@@ -73,8 +86,12 @@ impl Tx<'_> {
         if v.is_none(self.py) {
             return Ok(None);
         }
-        if !matches!(v, Var::Tensor(_)) && self.special(&v, "__index__")? == super::Special::Absent {
-            return Err(self.raise("TypeError", "slice indices must be integers or None or have an __index__ method"));
+        if !matches!(v, Var::Tensor(_)) && self.special(&v, "__index__")? == super::Special::Absent
+        {
+            return Err(self.raise(
+                "TypeError",
+                "slice indices must be integers or None or have an __index__ method",
+            ));
         }
         let o = self.index_obj(&v)?;
         let b = o.bind(self.py);
@@ -97,7 +114,10 @@ mod tests {
         let (mut i, end) = if step > 0 {
             (start.map_or(0, norm).max(0), stop.map_or(n, norm).min(n))
         } else {
-            (start.map_or(n - 1, norm).min(n - 1), stop.map_or(-1, |s| norm(s).max(-1)))
+            (
+                start.map_or(n - 1, norm).min(n - 1),
+                stop.map_or(-1, |s| norm(s).max(-1)),
+            )
         };
         let mut out = vec![];
         while (step > 0 && i < end) || (step < 0 && i > end) {
@@ -116,8 +136,13 @@ mod tests {
             for &start in &parts {
                 for &stop in &parts {
                     for step in [-3, -2, -1, 1, 2, 3] {
-                        let got: Vec<usize> = Span::adjust(start, stop, step, len).indices().collect();
-                        assert_eq!(got, model(start, stop, step, len), "{start:?}:{stop:?}:{step} of {len}");
+                        let got: Vec<usize> =
+                            Span::adjust(start, stop, step, len).indices().collect();
+                        assert_eq!(
+                            got,
+                            model(start, stop, step, len),
+                            "{start:?}:{stop:?}:{step} of {len}"
+                        );
                     }
                 }
             }
@@ -126,8 +151,14 @@ mod tests {
 
     #[test]
     fn extreme_parts_do_not_overflow() {
-        assert_eq!(Span::adjust(Some(isize::MIN), Some(isize::MAX), 1, 3).count, 3);
-        assert_eq!(Span::adjust(Some(isize::MAX), Some(isize::MIN), -1, 3).count, 3);
+        assert_eq!(
+            Span::adjust(Some(isize::MIN), Some(isize::MAX), 1, 3).count,
+            3
+        );
+        assert_eq!(
+            Span::adjust(Some(isize::MAX), Some(isize::MIN), -1, 3).count,
+            3
+        );
         assert_eq!(Span::adjust(Some(1), None, isize::MAX, 3).count, 1);
         assert_eq!(Span::adjust(None, None, -isize::MAX, 3).count, 1);
     }

@@ -30,9 +30,19 @@ impl Tx<'_> {
     /// known.
     pub fn is_builtin_container(&self, class: &Obj) -> bool {
         let k = &self.known;
-        [&k.list, &k.dict, &k.tuple, &k.set, &k.frozenset, &k.ordered_dict, &k.defaultdict, &k.deque, &k.size]
-            .iter()
-            .any(|c| c.is(class))
+        [
+            &k.list,
+            &k.dict,
+            &k.tuple,
+            &k.set,
+            &k.frozenset,
+            &k.ordered_dict,
+            &k.defaultdict,
+            &k.deque,
+            &k.size,
+        ]
+        .iter()
+        .any(|c| c.is(class))
     }
 
     /// Where the class of a realized value gets a special method from.
@@ -41,12 +51,26 @@ impl Tx<'_> {
     /// Those of looking at the class.
     pub fn special(&mut self, v: &Var, name: &str) -> R<Special> {
         match v {
-            Var::Const(_) | Var::Tensor(_) | Var::Slice(_) | Var::Super(_) | Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => {
+            Var::Const(_)
+            | Var::Tensor(_)
+            | Var::Slice(_)
+            | Var::Super(_)
+            | Var::Func(_)
+            | Var::Method(_)
+            | Var::BuiltinMethod(_) => {
                 let class = self.type_of(v)?;
-                Ok(if class.bind(self.py).hasattr(name)? { Special::Builtin } else { Special::Absent })
+                Ok(if class.bind(self.py).hasattr(name)? {
+                    Special::Builtin
+                } else {
+                    Special::Absent
+                })
             }
             Var::Tuple(t) if t.class.is_none() => {
-                Ok(if self.known.tuple.bind(self.py).hasattr(name)? { Special::Builtin } else { Special::Absent })
+                Ok(if self.known.tuple.bind(self.py).hasattr(name)? {
+                    Special::Builtin
+                } else {
+                    Special::Absent
+                })
             }
             _ => {
                 let class = self.type_of(v)?;
@@ -61,7 +85,11 @@ impl Tx<'_> {
     /// Those of looking at the class.
     pub fn class_special(&mut self, class: &Obj, name: &str) -> R<Special> {
         if self.is_builtin_container(class) {
-            return Ok(if class.bind(self.py).hasattr(name)? { Special::Builtin } else { Special::Absent });
+            return Ok(if class.bind(self.py).hasattr(name)? {
+                Special::Builtin
+            } else {
+                Special::Absent
+            });
         }
         Ok(match self.class_lookup(class, name)? {
             None => Special::Absent,
@@ -77,13 +105,20 @@ impl Tx<'_> {
         }
         let ty = b.get_type();
         let k = &self.known;
-        let c = [&k.wrapper_descriptor, &k.method_descriptor, &k.builtin_function, &k.classmethod_descriptor, &k.getset_descriptor];
+        let c = [
+            &k.wrapper_descriptor,
+            &k.method_descriptor,
+            &k.builtin_function,
+            &k.classmethod_descriptor,
+            &k.getset_descriptor,
+        ];
         if c.iter().any(|t| ty.is(t.bind(self.py))) {
             return Special::Builtin;
         }
         // `__new__` and friends of C classes, and staticmethods around them.
         if ty.is(k.staticmethod.bind(self.py))
-            && b.getattr("__func__").is_ok_and(|f| f.get_type().is(k.builtin_function.bind(self.py)))
+            && b.getattr("__func__")
+                .is_ok_and(|f| f.get_type().is(k.builtin_function.bind(self.py)))
         {
             return Special::Builtin;
         }
@@ -117,7 +152,10 @@ impl Tx<'_> {
 
     /// Whether a class is another or derives from it (the MRO, no hooks).
     pub fn is_subtype(&self, class: &Obj, base: &Obj) -> bool {
-        match (class.bind(self.py).cast::<PyType>(), base.bind(self.py).cast::<PyType>()) {
+        match (
+            class.bind(self.py).cast::<PyType>(),
+            base.bind(self.py).cast::<PyType>(),
+        ) {
             // The MRO decides; `PyType_IsSubtype` runs no hook.
             (Ok(c), Ok(b)) => c.mro().iter().any(|m| m.is(b)),
             _ => false,

@@ -23,7 +23,9 @@ impl Tx<'_> {
             Var::Tuple(t) if t.class.as_ref().is_none_or(|c| c.is(&self.known.size)) => {
                 return self.tuple_item(t, &key).map(Flow::Value);
             }
-            Var::Obj(id) if self.is_builtin_container(&self.obj(*id).class) => return self.body_item(*id, &key),
+            Var::Obj(id) if self.is_builtin_container(&self.obj(*id).class) => {
+                return self.body_item(*id, &key);
+            }
             Var::Const(o) => {
                 let o = o.clone();
                 return self.const_item(&obj, &o, &key).map(Flow::Value);
@@ -40,9 +42,15 @@ impl Tx<'_> {
                         let o = p.obj.clone();
                         self.fold(move |py| o.bind(py).get_item(k)).map(Flow::Value)
                     }
-                    None => Err(Stop::unsupported(format!("a subscript of {}", self.describe(&obj)))),
+                    None => Err(Stop::unsupported(format!(
+                        "a subscript of {}",
+                        self.describe(&obj)
+                    ))),
                 },
-                _ => Err(Stop::unsupported(format!("a subscript of {}", self.describe(&obj)))),
+                _ => Err(Stop::unsupported(format!(
+                    "a subscript of {}",
+                    self.describe(&obj)
+                ))),
             },
             Special::Absent => self.class_item(&obj, key),
         }
@@ -64,12 +72,19 @@ impl Tx<'_> {
         {
             let class = p.obj.clone();
             if let Some(found) = self.class_lookup(&class, "__class_getitem__")? {
-                let module = class.bind(self.py).getattr("__class_getitem__").and_then(|f| f.getattr("__module__"));
-                let pythons = module.is_ok_and(|m| m.is_none() || m.extract::<String>().is_ok_and(|m| m == "typing"));
+                let module = class
+                    .bind(self.py)
+                    .getattr("__class_getitem__")
+                    .and_then(|f| f.getattr("__module__"));
+                let pythons = module.is_ok_and(|m| {
+                    m.is_none() || m.extract::<String>().is_ok_and(|m| m == "typing")
+                });
                 if (self.special_kind(&found) == Special::Builtin || pythons)
                     && let Some(k) = self.as_const(&key)?
                 {
-                    return self.fold(move |py| class.bind(py).get_item(k)).map(Flow::Value);
+                    return self
+                        .fold(move |py| class.bind(py).get_item(k))
+                        .map(Flow::Value);
                 }
                 let f = self.getattr_sync(obj, &"__class_getitem__".into())?;
                 return self.call(&f, Args::pos(vec![key]));
@@ -78,7 +93,10 @@ impl Tx<'_> {
             return Err(self.raise("TypeError", &format!("type '{name}' is not subscriptable")));
         }
         let name = self.type_name(obj)?;
-        Err(self.raise("TypeError", &format!("'{name}' object is not subscriptable")))
+        Err(self.raise(
+            "TypeError",
+            &format!("'{name}' object is not subscriptable"),
+        ))
     }
 
     fn const_item(&mut self, obj: &Var, o: &variables::Obj, key: &Var) -> R<Var> {
@@ -86,15 +104,24 @@ impl Tx<'_> {
             let o = o.clone();
             return self.fold(move |py| o.bind(py).get_item(k));
         }
-        if matches!(key, Var::Slice(_) | Var::Tensor(_)) || self.special(key, "__index__")?.is_user() {
+        if matches!(key, Var::Slice(_) | Var::Tensor(_))
+            || self.special(key, "__index__")?.is_user()
+        {
             let k = match key {
                 Var::Slice(s) => {
                     let mut parts = Vec::with_capacity(3);
                     for p in s.iter() {
                         let p = self.realize(p)?;
-                        parts.push(if p.is_none(self.py) { self.py.None() } else { self.index_obj(&p)? });
+                        parts.push(if p.is_none(self.py) {
+                            self.py.None()
+                        } else {
+                            self.index_obj(&p)?
+                        });
                     }
-                    self.known.slice.call1(self.py, (parts[0].clone(), parts[1].clone(), parts[2].clone()))?
+                    self.known.slice.call1(
+                        self.py,
+                        (parts[0].clone(), parts[1].clone(), parts[2].clone()),
+                    )?
                 }
                 _ => self.index_obj(key)?,
             };
@@ -113,14 +140,29 @@ impl Tx<'_> {
             let items = span.indices().map(|i| t.items[i].clone()).collect();
             // A slice of a torch.Size is one; a slice of a named tuple is a plain tuple.
             let class = t.class.clone().filter(|c| c.is(&self.known.size));
-            return Ok(Var::Tuple(Rc::new(TupleVar { items, class, origin: None })));
+            return Ok(Var::Tuple(Rc::new(TupleVar {
+                items,
+                class,
+                origin: None,
+            })));
         }
-        let i = self.sequence_index(&Var::Tuple(t.clone()), key, t.items.len(), "tuple index out of range")?;
+        let i = self.sequence_index(
+            &Var::Tuple(t.clone()),
+            key,
+            t.items.len(),
+            "tuple index out of range",
+        )?;
         Ok(t.items[i].clone())
     }
 
     /// An index into a sequence of known length; negative ones count from the end.
-    pub(crate) fn sequence_index(&mut self, obj: &Var, key: &Var, len: usize, message: &str) -> R<usize> {
+    pub(crate) fn sequence_index(
+        &mut self,
+        obj: &Var,
+        key: &Var,
+        len: usize,
+        message: &str,
+    ) -> R<usize> {
         if !matches!(key, Var::Tensor(_)) && self.special(key, "__index__")? == Special::Absent {
             return Err(self.bad_index(obj, key)?);
         }
@@ -135,16 +177,30 @@ impl Tx<'_> {
     fn bad_index(&mut self, obj: &Var, key: &Var) -> R<Stop> {
         let (class, name) = (self.type_name(obj)?, self.type_name(key)?);
         Ok(match &*class {
-            "str" => self.raise("TypeError", &format!("string indices must be integers, not '{name}'")),
-            "bytes" => self.raise("TypeError", &format!("byte indices must be integers or slices, not {name}")),
-            "deque" => self.raise("TypeError", &format!("sequence index must be integer, not '{name}'")),
-            "list" | "tuple" | "range" => {
-                self.raise("TypeError", &format!("{class} indices must be integers or slices, not {name}"))
-            }
-            "int" | "float" | "NoneType" | "bool" | "complex" => {
-                self.raise("TypeError", &format!("'{class}' object is not subscriptable"))
-            }
-            _ => self.raise("TypeError", &format!("{class} indices must be integers or slices, not {name}")),
+            "str" => self.raise(
+                "TypeError",
+                &format!("string indices must be integers, not '{name}'"),
+            ),
+            "bytes" => self.raise(
+                "TypeError",
+                &format!("byte indices must be integers or slices, not {name}"),
+            ),
+            "deque" => self.raise(
+                "TypeError",
+                &format!("sequence index must be integer, not '{name}'"),
+            ),
+            "list" | "tuple" | "range" => self.raise(
+                "TypeError",
+                &format!("{class} indices must be integers or slices, not {name}"),
+            ),
+            "int" | "float" | "NoneType" | "bool" | "complex" => self.raise(
+                "TypeError",
+                &format!("'{class}' object is not subscriptable"),
+            ),
+            _ => self.raise(
+                "TypeError",
+                &format!("{class} indices must be integers or slices, not {name}"),
+            ),
         })
     }
 
@@ -167,7 +223,10 @@ impl Tx<'_> {
             Body::Dict(d) => self.dict_item(id, &d, key),
             _ => {
                 let name = self.type_name(&obj)?;
-                Err(self.raise("TypeError", &format!("'{name}' object is not subscriptable")))
+                Err(self.raise(
+                    "TypeError",
+                    &format!("'{name}' object is not subscriptable"),
+                ))
             }
         }
     }
@@ -233,15 +292,23 @@ impl Tx<'_> {
             return Ok(Flow::Value(self.none()));
         }
         match self.special(&obj, "__setitem__")? {
-            Special::User => return self.special_flow(&obj, "__setitem__", vec![key, value.clone()]),
+            Special::User => {
+                return self.special_flow(&obj, "__setitem__", vec![key, value.clone()]);
+            }
             Special::Absent => {
                 let name = self.type_name(&obj)?;
-                return Err(self.raise("TypeError", &format!("'{name}' object does not support item assignment")));
+                return Err(self.raise(
+                    "TypeError",
+                    &format!("'{name}' object does not support item assignment"),
+                ));
             }
             Special::Builtin => {}
         }
         let Some(id) = self.id_of(&obj) else {
-            return Err(Stop::unsupported(format!("item assignment to {}", self.describe(&obj))));
+            return Err(Stop::unsupported(format!(
+                "item assignment to {}",
+                self.describe(&obj)
+            )));
         };
         self.set_body_item(id, &key, value)?;
         Ok(Flow::Value(self.none()))
@@ -259,7 +326,8 @@ impl Tx<'_> {
                 if let Var::Slice(s) = key {
                     return self.set_slice(id, &s.clone(), value);
                 }
-                let i = self.sequence_index(&obj, key, len, "list assignment index out of range")?;
+                let i =
+                    self.sequence_index(&obj, key, len, "list assignment index out of range")?;
                 if let Body::List(v) = self.st.effects.body_mut(id) {
                     v.set(i, value.clone());
                 }
@@ -277,17 +345,28 @@ impl Tx<'_> {
                     d.insert(k, key.clone(), value.clone());
                 }
             }
-            _ => return Err(Stop::unsupported(format!("item assignment to {}", self.describe(&obj)))),
+            _ => {
+                return Err(Stop::unsupported(format!(
+                    "item assignment to {}",
+                    self.describe(&obj)
+                )));
+            }
         }
         Ok(())
     }
 
     fn set_slice(&mut self, id: ObjId, slice: &[Var; 3], value: &Var) -> R<()> {
-        let Body::List(v) = self.obj(id).body.clone() else { return Err(Stop::Internal("slice of no list".into())) };
+        let Body::List(v) = self.obj(id).body.clone() else {
+            return Err(Stop::Internal("slice of no list".into()));
+        };
         let span = self.span(slice, v.len())?;
         let iterable = self.get_iter(value).is_ok();
         if !iterable {
-            let message = if span.step == 1 { "can only assign an iterable" } else { "must assign iterable to extended slice" };
+            let message = if span.step == 1 {
+                "can only assign an iterable"
+            } else {
+                "must assign iterable to extended slice"
+            };
             return Err(self.raise("TypeError", message));
         }
         let items = self.iterate(value)?;
@@ -302,8 +381,11 @@ impl Tx<'_> {
             head
         } else {
             if items.len() != span.count {
-                let message =
-                    format!("attempt to assign sequence of size {} to extended slice of size {}", items.len(), span.count);
+                let message = format!(
+                    "attempt to assign sequence of size {} to extended slice of size {}",
+                    items.len(),
+                    span.count
+                );
                 return Err(self.raise("ValueError", &message));
             }
             let mut out = v;
@@ -328,12 +410,18 @@ impl Tx<'_> {
             Special::User => return self.special_flow(&obj, "__delitem__", vec![key]),
             Special::Absent => {
                 let name = self.type_name(&obj)?;
-                return Err(self.raise("TypeError", &format!("'{name}' object doesn't support item deletion")));
+                return Err(self.raise(
+                    "TypeError",
+                    &format!("'{name}' object doesn't support item deletion"),
+                ));
             }
             Special::Builtin => {}
         }
         let Some(id) = self.id_of(&obj) else {
-            return Err(Stop::unsupported(format!("item deletion from {}", self.describe(&obj))));
+            return Err(Stop::unsupported(format!(
+                "item deletion from {}",
+                self.describe(&obj)
+            )));
         };
         self.delete_body_item(id, &key)?;
         Ok(Flow::Value(self.none()))
@@ -350,11 +438,17 @@ impl Tx<'_> {
                 if let Var::Slice(s) = key {
                     let span = self.span(s, v.len())?;
                     let gone: rustc_hash::FxHashSet<usize> = span.indices().collect();
-                    let kept = v.into_iter().enumerate().filter(|(i, _)| !gone.contains(i)).map(|(_, v)| v).collect();
+                    let kept = v
+                        .into_iter()
+                        .enumerate()
+                        .filter(|(i, _)| !gone.contains(i))
+                        .map(|(_, v)| v)
+                        .collect();
                     *self.st.effects.body_mut(id) = Body::List(kept);
                     return Ok(());
                 }
-                let i = self.sequence_index(&obj, key, v.len(), "list assignment index out of range")?;
+                let i =
+                    self.sequence_index(&obj, key, v.len(), "list assignment index out of range")?;
                 v.remove(i);
                 *self.st.effects.body_mut(id) = Body::List(v);
             }
@@ -370,7 +464,12 @@ impl Tx<'_> {
                 }
                 *self.st.effects.body_mut(id) = Body::Dict(d);
             }
-            _ => return Err(Stop::unsupported(format!("item deletion from {}", self.describe(&obj)))),
+            _ => {
+                return Err(Stop::unsupported(format!(
+                    "item deletion from {}",
+                    self.describe(&obj)
+                )));
+            }
         }
         Ok(())
     }

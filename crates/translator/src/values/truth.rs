@@ -27,7 +27,11 @@ impl Tx<'_> {
                 self.truth_by_class(&v)
             }
             Var::Tuple(_) | Var::Py(_) => self.truth_by_class(&v),
-            Var::Slice(_) | Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) | Var::Super(_) => Ok(true),
+            Var::Slice(_)
+            | Var::Func(_)
+            | Var::Method(_)
+            | Var::BuiltinMethod(_)
+            | Var::Super(_) => Ok(true),
             Var::Null | Var::Lazy(_) => Err(Stop::Internal("truth of no value".into())),
         }
     }
@@ -38,11 +42,19 @@ impl Tx<'_> {
                 let r = self.special_sync(v, "__bool__", vec![])?;
                 let r = self.realize(&r)?;
                 return match &r {
-                    Var::Const(o) if o.bind(self.py).is_exact_instance_of::<pyo3::types::PyBool>() => Ok(o.bind(self.py).is_truthy()?),
+                    Var::Const(o)
+                        if o.bind(self.py)
+                            .is_exact_instance_of::<pyo3::types::PyBool>() =>
+                    {
+                        Ok(o.bind(self.py).is_truthy()?)
+                    }
                     Var::Tensor(_) => Err(self.data_dependent(&r)),
                     _ => {
                         let name = self.type_name(&r)?;
-                        Err(self.raise("TypeError", &format!("__bool__ should return bool, returned {name}")))
+                        Err(self.raise(
+                            "TypeError",
+                            &format!("__bool__ should return bool, returned {name}"),
+                        ))
                     }
                 };
             }
@@ -102,7 +114,9 @@ impl Tx<'_> {
     /// for a tensor.
     pub fn index_of(&mut self, v: &Var) -> R<isize> {
         let o = self.index_obj(v)?;
-        o.bind(self.py).extract::<isize>().map_err(|_| self.raise("IndexError", "cannot fit 'int' into an index-sized integer"))
+        o.bind(self.py)
+            .extract::<isize>()
+            .map_err(|_| self.raise("IndexError", "cannot fit 'int' into an index-sized integer"))
     }
 
     /// `operator.index` of a value.
@@ -112,7 +126,9 @@ impl Tx<'_> {
     pub fn index_obj(&mut self, v: &Var) -> R<variables::Obj> {
         let v = self.realize(v)?;
         match &v {
-            Var::Const(o) if o.bind(self.py).is_exact_instance_of::<pyo3::types::PyInt>() => return Ok(o.clone()),
+            Var::Const(o) if o.bind(self.py).is_exact_instance_of::<pyo3::types::PyInt>() => {
+                return Ok(o.clone());
+            }
             Var::Tensor(_) => return Err(self.data_dependent(&v)),
             _ => {}
         }
@@ -121,24 +137,40 @@ impl Tx<'_> {
                 let r = self.special_sync(&v, "__index__", vec![])?;
                 let r = self.realize(&r)?;
                 match &r {
-                    Var::Const(o) if o.bind(self.py).is_instance_of::<pyo3::types::PyInt>() => Ok(o.clone()),
+                    Var::Const(o) if o.bind(self.py).is_instance_of::<pyo3::types::PyInt>() => {
+                        Ok(o.clone())
+                    }
                     Var::Tensor(_) => Err(self.data_dependent(&r)),
                     _ => {
                         let name = self.type_name(&r)?;
-                        Err(self.raise("TypeError", &format!("__index__ returned non-int (type {name})")))
+                        Err(self.raise(
+                            "TypeError",
+                            &format!("__index__ returned non-int (type {name})"),
+                        ))
                     }
                 }
             }
             Special::Builtin => match v.as_obj() {
-                Some(o) => match self.known.operator.bind(self.py).call_method1("index", (o,)) {
+                Some(o) => match self
+                    .known
+                    .operator
+                    .bind(self.py)
+                    .call_method1("index", (o,))
+                {
                     Ok(i) => Ok(i.unbind()),
                     Err(e) => Err(self.raise_pyerr(&e)),
                 },
-                None => Err(Stop::unsupported(format!("the integer value of {}", self.describe(&v)))),
+                None => Err(Stop::unsupported(format!(
+                    "the integer value of {}",
+                    self.describe(&v)
+                ))),
             },
             Special::Absent => {
                 let name = self.type_name(&v)?;
-                Err(self.raise("TypeError", &format!("'{name}' object cannot be interpreted as an integer")))
+                Err(self.raise(
+                    "TypeError",
+                    &format!("'{name}' object cannot be interpreted as an integer"),
+                ))
             }
         }
     }

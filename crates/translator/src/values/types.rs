@@ -47,7 +47,10 @@ impl Tx<'_> {
         }
         let class = self.type_of(&v)?;
         let Some(info_obj) = info.as_obj().cloned() else {
-            return Err(self.raise("TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union"));
+            return Err(self.raise(
+                "TypeError",
+                "isinstance() arg 2 must be a type, a tuple of types, or a union",
+            ));
         };
         if class.is(&info_obj) {
             return Ok(true);
@@ -63,22 +66,33 @@ impl Tx<'_> {
         let b = info_obj.bind(self.py);
         let is_class = b.is_instance_of::<PyType>();
         if is_class && b.get_type().is(self.known.type_.bind(self.py)) {
-            return Ok(self.is_subtype(&class, &info_obj) || self.declared_class(&v, &class, &info_obj)?);
+            return Ok(
+                self.is_subtype(&class, &info_obj) || self.declared_class(&v, &class, &info_obj)?
+            );
         }
         if info_obj.is(&self.known.parameter) || info_obj.is(&self.known.buffer) {
             return self.is_parameter_like(&v, &class, &info_obj);
         }
-        if is_class && b.getattr("_is_protocol").and_then(|p| p.extract::<bool>()).unwrap_or(false) {
+        if is_class
+            && b.getattr("_is_protocol")
+                .and_then(|p| p.extract::<bool>())
+                .unwrap_or(false)
+        {
             return self.matches_protocol(&v, &class, &info_obj);
         }
         let metaclass = b.get_type().into_any().unbind();
         match self.check_hook(&metaclass, "__instancecheck__")? {
-            Hook::Real => Ok(self.is_subtype(&class, &info_obj) || self.real_issubclass(&class, &info_obj)?),
+            Hook::Real => Ok(
+                self.is_subtype(&class, &info_obj) || self.real_issubclass(&class, &info_obj)?
+            ),
             Hook::Call => {
                 let r = self.special_sync(&info, "__instancecheck__", vec![v])?;
                 self.truth(&r)
             }
-            Hook::None => Err(self.raise("TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union")),
+            Hook::None => Err(self.raise(
+                "TypeError",
+                "isinstance() arg 2 must be a type, a tuple of types, or a union",
+            )),
             Hook::TensorType => self.is_tensor_type(&v, &info_obj),
         }
     }
@@ -99,9 +113,16 @@ impl Tx<'_> {
             return Ok(false);
         }
         let Some(info_obj) = info.as_obj().cloned() else {
-            return Err(self.raise("TypeError", "issubclass() arg 2 must be a class, a tuple of classes, or a union"));
+            return Err(self.raise(
+                "TypeError",
+                "issubclass() arg 2 must be a class, a tuple of classes, or a union",
+            ));
         };
-        let Some(class) = c.as_obj().filter(|o| o.bind(self.py).is_instance_of::<PyType>()).cloned() else {
+        let Some(class) = c
+            .as_obj()
+            .filter(|o| o.bind(self.py).is_instance_of::<PyType>())
+            .cloned()
+        else {
             return Err(self.raise("TypeError", "issubclass() arg 1 must be a class"));
         };
         if let Some(members) = self.union_members(&info_obj)? {
@@ -124,7 +145,10 @@ impl Tx<'_> {
                 self.truth(&r)
             }
             Hook::TensorType => Ok(false),
-            Hook::None => Err(self.raise("TypeError", "issubclass() arg 2 must be a class, a tuple of classes, or a union")),
+            Hook::None => Err(self.raise(
+                "TypeError",
+                "issubclass() arg 2 must be a class, a tuple of classes, or a union",
+            )),
         }
     }
 
@@ -152,7 +176,9 @@ impl Tx<'_> {
         let own = class.bind(self.py).cast::<PyType>().ok().and_then(|c| {
             let object = self.known.object.bind(self.py).clone();
             c.mro().iter().take_while(|m| !m.is(&object)).find_map(|m| {
-                m.getattr("__dict__").ok().filter(|d| d.contains("__class__").unwrap_or(false))
+                m.getattr("__dict__")
+                    .ok()
+                    .filter(|d| d.contains("__class__").unwrap_or(false))
             })
         });
         if own.is_none() {
@@ -174,9 +200,18 @@ impl Tx<'_> {
             return Ok(true);
         }
         let Var::Tensor(t) = v else { return Ok(false) };
-        let mark = if info.is(&self.known.parameter) { "_is_param" } else { "_is_buffer" };
+        let mark = if info.is(&self.known.parameter) {
+            "_is_param"
+        } else {
+            "_is_buffer"
+        };
         match &t.input {
-            Some(i) => Ok(i.obj.bind(self.py).getattr(mark).and_then(|m| m.is_truthy()).unwrap_or(false)),
+            Some(i) => Ok(i
+                .obj
+                .bind(self.py)
+                .getattr(mark)
+                .and_then(|m| m.is_truthy())
+                .unwrap_or(false)),
             None => Ok(false),
         }
     }
@@ -187,7 +222,10 @@ impl Tx<'_> {
         let meta = self.st.effects.meta(t).clone();
         let b = info.bind(self.py);
         let dtype = b.getattr("dtype")?.str()?.to_string();
-        let on_cuda: bool = b.getattr("is_cuda").and_then(|c| c.extract()).unwrap_or(false);
+        let on_cuda: bool = b
+            .getattr("is_cuda")
+            .and_then(|c| c.extract())
+            .unwrap_or(false);
         let device = format!("{:?}", meta.device).to_lowercase();
         Ok(meta.dtype.name() == dtype && device.contains("cuda") == on_cuda)
     }
@@ -199,7 +237,11 @@ impl Tx<'_> {
         }
         let typing = self.py.import("typing")?;
         let b = info.bind(self.py);
-        if !b.getattr("_is_runtime_protocol").and_then(|p| p.is_truthy()).unwrap_or(false) {
+        if !b
+            .getattr("_is_runtime_protocol")
+            .and_then(|p| p.is_truthy())
+            .unwrap_or(false)
+        {
             return Err(self.raise(
                 "TypeError",
                 "Instance and class checks can only be used with @runtime_checkable protocols",
@@ -221,16 +263,30 @@ impl Tx<'_> {
     /// Who answers a check on a class with this metaclass.
     fn check_hook(&mut self, metaclass: &Obj, name: &str) -> R<Hook> {
         let b = metaclass.bind(self.py);
-        let text = |n: &str| b.getattr(n).and_then(|v| v.extract::<String>()).unwrap_or_default();
+        let text = |n: &str| {
+            b.getattr(n)
+                .and_then(|v| v.extract::<String>())
+                .unwrap_or_default()
+        };
         if text("__name__") == "tensortype" {
             return Ok(Hook::TensorType);
         }
-        let Some(hook) = self.class_lookup(metaclass, name)? else { return Ok(Hook::None) };
+        let Some(hook) = self.class_lookup(metaclass, name)? else {
+            return Ok(Hook::None);
+        };
         if self.special_kind(&hook) == Special::Builtin {
             return Ok(Hook::Real);
         }
-        let module = hook.bind(self.py).getattr("__module__").and_then(|m| m.extract::<String>()).unwrap_or_default();
-        Ok(if matches!(module.as_str(), "abc" | "_py_abc" | "typing") { Hook::Real } else { Hook::Call })
+        let module = hook
+            .bind(self.py)
+            .getattr("__module__")
+            .and_then(|m| m.extract::<String>())
+            .unwrap_or_default();
+        Ok(if matches!(module.as_str(), "abc" | "_py_abc" | "typing") {
+            Hook::Real
+        } else {
+            Hook::Call
+        })
     }
 
     /// `issubclass` by Python itself, where its hooks are Python's own.
@@ -238,9 +294,24 @@ impl Tx<'_> {
         let b = info.bind(self.py);
         if let Ok(hook) = b.getattr("__subclasshook__") {
             let func = hook.getattr("__func__").unwrap_or(hook);
-            let module = func.getattr("__module__").ok().and_then(|m| m.extract::<String>().ok());
+            let module = func
+                .getattr("__module__")
+                .ok()
+                .and_then(|m| m.extract::<String>().ok());
             let own = module.as_deref().is_none_or(|m| {
-                matches!(m, "builtins" | "abc" | "_abc" | "collections.abc" | "_collections_abc" | "typing" | "numbers" | "os" | "contextlib" | "importlib.abc")
+                matches!(
+                    m,
+                    "builtins"
+                        | "abc"
+                        | "_abc"
+                        | "collections.abc"
+                        | "_collections_abc"
+                        | "typing"
+                        | "numbers"
+                        | "os"
+                        | "contextlib"
+                        | "importlib.abc"
+                )
             });
             if !own {
                 return Err(Stop::unsupported(format!(
@@ -249,7 +320,11 @@ impl Tx<'_> {
                 )));
             }
         }
-        match self.py.import("builtins")?.call_method1("issubclass", (class, info)) {
+        match self
+            .py
+            .import("builtins")?
+            .call_method1("issubclass", (class, info))
+        {
             Ok(r) => Ok(r.is_truthy()?),
             Err(e) => Err(self.raise_pyerr(&e)),
         }

@@ -25,7 +25,9 @@ impl Tx<'_> {
         while let Some(item) = self.iter_next(&it)? {
             out.push(item);
             if out.len() > MAX_ITEMS {
-                return Err(Stop::unsupported(format!("an iterator of more than {MAX_ITEMS} items")));
+                return Err(Stop::unsupported(format!(
+                    "an iterator of more than {MAX_ITEMS} items"
+                )));
             }
         }
         Ok(out)
@@ -59,14 +61,18 @@ impl Tx<'_> {
             Var::Tensor(_) => true,
             Var::Const(o) => o.bind(self.py).len().is_ok(),
             _ => {
-                self.special(&v, "__iter__")? != Special::Absent || self.special(&v, "__getitem__")? != Special::Absent
+                self.special(&v, "__iter__")? != Special::Absent
+                    || self.special(&v, "__getitem__")? != Special::Absent
             }
         };
         if iterable {
             return Ok(());
         }
         let name = self.type_name(&v)?;
-        Err(self.raise("TypeError", &format!("cannot unpack non-iterable {name} object")))
+        Err(self.raise(
+            "TypeError",
+            &format!("cannot unpack non-iterable {name} object"),
+        ))
     }
 
     /// `a, b, c = v`: exactly `n` items, in order.
@@ -78,7 +84,10 @@ impl Tx<'_> {
         if let Some(items) = self.items_now(&v)? {
             return match items.len() {
                 len if len == n => Ok(items),
-                len if len < n => Err(self.raise("ValueError", &format!("not enough values to unpack (expected {n}, got {len})"))),
+                len if len < n => Err(self.raise(
+                    "ValueError",
+                    &format!("not enough values to unpack (expected {n}, got {len})"),
+                )),
                 _ => Err(self.too_many(n)),
             };
         }
@@ -89,7 +98,10 @@ impl Tx<'_> {
             match self.iter_next(&it)? {
                 Some(item) => out.push(item),
                 None => {
-                    return Err(self.raise("ValueError", &format!("not enough values to unpack (expected {n}, got {got})")));
+                    return Err(self.raise(
+                        "ValueError",
+                        &format!("not enough values to unpack (expected {n}, got {got})"),
+                    ));
                 }
             }
         }
@@ -99,9 +111,11 @@ impl Tx<'_> {
         Ok(out)
     }
 
-
     fn too_many(&mut self, n: usize) -> Stop {
-        self.raise("ValueError", &format!("too many values to unpack (expected {n})"))
+        self.raise(
+            "ValueError",
+            &format!("too many values to unpack (expected {n})"),
+        )
     }
 
     /// `a, *b, c = v`: `before` items, a list, `after` items, in order.
@@ -113,7 +127,10 @@ impl Tx<'_> {
         let mut items = self.iterate(v)?;
         if items.len() < before + after {
             let (least, got) = (before + after, items.len());
-            return Err(self.raise("ValueError", &format!("not enough values to unpack (expected at least {least}, got {got})")));
+            return Err(self.raise(
+                "ValueError",
+                &format!("not enough values to unpack (expected at least {least}, got {got})"),
+            ));
         }
         let tail = items.split_off(items.len() - after);
         let middle = items.split_off(before);

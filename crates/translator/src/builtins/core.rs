@@ -1,0 +1,312 @@
+//! Builtins about objects: types, attributes, identity, iteration, text; and those that break.
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use variables::{Body, IterBody, Origin, Var};
+
+use super::{Given, Rule, Rules, value};
+use crate::call::Yielded;
+use crate::stop::Stop;
+use crate::tx::{Args, Tx};
+use crate::values::{IterClass, Special};
+
+pub(super) const RULES: Rules = &[
+    (
+        "builtins",
+        &[
+            ("len", len as Rule),
+            ("isinstance", isinstance),
+            ("issubclass", issubclass),
+            ("callable", callable),
+            ("id", id),
+            ("hash", hash),
+            ("type", type_),
+            ("getattr", getattr),
+            ("hasattr", hasattr),
+            ("setattr", setattr),
+            ("delattr", delattr),
+            ("iter", iter),
+            ("next", next),
+            ("repr", repr),
+            ("ascii", ascii),
+            ("format", format),
+            ("str", str_),
+            ("object", object),
+            ("vars", vars),
+            ("print", output),
+            ("input", output),
+            ("breakpoint", output),
+            ("open", output),
+            ("exec", dynamic_code),
+            ("eval", dynamic_code),
+            ("compile", dynamic_code),
+            ("globals", namespace),
+            ("locals", namespace),
+            ("dir", namespace),
+        ],
+    ),
+    ("typing", &[("cast", cast)]),
+    ("types", &[("SimpleNamespace", simple_namespace)]),
+    ("warnings", &[("warn", warn), ("warn_explicit", warn)]),
+];
+
+fn len(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let v = tx.one(name, args)?;
+    value(tx.length(&v)?)
+}
+
+fn isinstance(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 2, 2)?;
+    let r = tx.isinstance(&a[0], &a[1])?;
+    value(tx.bool(r))
+}
+
+fn issubclass(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 2, 2)?;
+    let r = tx.issubclass(&a[0], &a[1])?;
+    value(tx.bool(r))
+}
+
+fn callable(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let v = tx.one(name, args)?;
+    let v = tx.realize(&v)?;
+    let r = match &v {
+        Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => true,
+        Var::Py(p) => p.obj.bind(tx.py).is_callable(),
+        _ => {
+            let class = tx.type_of(&v)?;
+            tx.class_special(&class, "__call__")? != Special::Absent
+        }
+    };
+    value(tx.bool(r))
+}
+
+/// Only what existed before has an address that can be known; it is guarded.
+fn id(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let v = tx.one(name, args)?;
+    let v = tx.realize(&v)?;
+    let (obj, source) = match &v {
+        Var::Py(p) => (p.obj.clone(), p.source),
+        Var::Tensor(t) if t.input.is_some() => match &t.input {
+            Some(i) => (i.obj.clone(), Some(i.source)),
+            None => return Ok(None),
+        },
+        Var::Obj(o) => match &tx.obj(*o).origin {
+            Origin::Source { obj, source } => (obj.clone(), Some(*source)),
+            _ => return Err(no_address(tx, &v)),
+        },
+        Var::Tuple(t) => match &t.origin {
+            Some((obj, source)) => (obj.clone(), Some(*source)),
+            None => return Err(no_address(tx, &v)),
+        },
+        Var::Const(o)
+            if o.is_none(tx.py) || o.bind(tx.py).is_instance_of::<pyo3::types::PyBool>() =>
+        {
+            (o.clone(), None)
+        }
+        _ => return Err(no_address(tx, &v)),
+    };
+    if let Some(source) = source {
+        let r = tx.pin(&obj, true);
+        tx.guard(source, guards::GuardKind::IdMatch { obj: r });
+    }
+    value(tx.int(obj.as_ptr() as i64))
+}
+
+fn no_address(tx: &Tx<'_>, v: &Var) -> Stop {
+    Stop::brk(
+        format!("id() of {}", tx.describe(v)),
+        "The object is made while the compiled function runs, so its address is not known before.",
+        "Use a key of your own (a name, a counter) instead of id().",
+    )
+}
+
+fn hash(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let v = tx.one(name, args)?;
+    value(tx.hash_of(&v)?)
+}
+
+fn type_(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    match args.pos.len() {
+        1 => {
+            let class = tx.type_of(&args.pos[0])?;
+            value(Var::py(class))
+        }
+        3 => Err(Stop::brk(
+            "Class made in the compiled function",
+            "A call of `type` with three arguments makes a class, which is not captured.",
+            "Make the class outside of the compiled function.",
+        )),
+        _ => Err(tx.raise("TypeError", "type() takes 1 or 3 arguments")),
+    }
+}
+
+fn getattr(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 2, 3)?;
+    let attr = tx.attr_name(&a[1])?;
+    match a.get(2) {
+        None => tx.getattr(&a[0], &attr).map(Some),
+        Some(default) => match tx.getattr_sync(&a[0], &attr) {
+            Ok(v) => value(v),
+            Err(stop) if tx.is_raise_of(&stop, "AttributeError") => value(default.clone()),
+            Err(stop) => Err(stop),
+        },
+    }
+}
+
+fn hasattr(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 2, 2)?;
+    let attr = tx.attr_name(&a[1])?;
+    let r = tx.hasattr(&a[0], &attr)?;
+    value(tx.bool(r))
+}
+
+fn setattr(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 3, 3)?;
+    let attr = tx.attr_name(&a[1])?;
+    let flow = tx.setattr(&a[0], &attr, Some(a[2].clone()))?;
+    tx.finish_flow(flow)?;
+    value(tx.none())
+}
+
+fn delattr(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 2, 2)?;
+    let attr = tx.attr_name(&a[1])?;
+    let flow = tx.setattr(&a[0], &attr, None)?;
+    tx.finish_flow(flow)?;
+    value(tx.none())
+}
+
+fn iter(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 1, 2)?;
+    match a.get(1) {
+        None => value(tx.get_iter(&a[0])?),
+        Some(sentinel) => {
+            let class = IterClass::Call.get(tx.py)?;
+            value(tx.new_iter(class, IterBody::Call(a[0].clone(), sentinel.clone())))
+        }
+    }
+}
+
+fn next(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 1, 2)?;
+    let it = tx.realize(&a[0])?;
+    let generator = matches!(tx.body_of(&it), Some(Body::Generator(_)));
+    let (item, returned) = if generator {
+        match tx.generator_resume(&it, None)? {
+            Yielded::Value(v) => (Some(v), None),
+            Yielded::Return(v) => (None, Some(v)),
+        }
+    } else {
+        (tx.iter_next(&it)?, None)
+    };
+    match (item, a.get(1)) {
+        (Some(v), _) => value(v),
+        (None, Some(default)) => value(default.clone()),
+        (None, None) => Err(tx.stop_iteration(returned)),
+    }
+}
+
+fn repr(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let v = tx.one(name, args)?;
+    value(tx.repr_of(&v)?)
+}
+
+fn ascii(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let v = tx.one(name, args)?;
+    value(tx.convert_value(&v, bytecode::op::Conversion::Ascii)?)
+}
+
+fn format(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 1, 2)?;
+    value(tx.format_value(&a[0], None, a.get(1))?)
+}
+
+fn str_(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.by_name(name, args, &["object", "encoding", "errors"], 0, 3)?;
+    match (&a[0], &a[1], &a[2]) {
+        (None, None, None) => value(tx.str("")),
+        (Some(v), None, None) => value(tx.str_of(v)?),
+        _ => {
+            let parts: Vec<Var> = a.into_iter().flatten().collect();
+            let Some((pos, _)) = tx.real_args(&Args::pos(parts))? else {
+                return Ok(None);
+            };
+            value(tx.fold(move |py| {
+                py.get_type::<PyString>()
+                    .call1(pyo3::types::PyTuple::new(py, pos)?)
+            })?)
+        }
+    }
+}
+
+fn object(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if !args.pos.is_empty() || !args.kw.is_empty() {
+        return Err(tx.raise("TypeError", &format!("{name}() takes no arguments")));
+    }
+    let class = tx.known.object.clone();
+    value(Var::Obj(tx.new_object(class, Body::Plain)))
+}
+
+fn vars(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if args.pos.is_empty() {
+        return namespace(tx, name, args);
+    }
+    let v = tx.one(name, args)?;
+    tx.getattr(&v, &"__dict__".into()).map(Some)
+}
+
+fn cast(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.by_name(name, args, &["typ", "val"], 2, 2)?;
+    match &a[1] {
+        Some(v) => value(v.clone()),
+        None => Ok(None),
+    }
+}
+
+fn simple_namespace(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if !args.pos.is_empty() {
+        let message = format!("no positional arguments expected ({name})");
+        return Err(tx.raise("TypeError", &message));
+    }
+    let class = tx.py.import("types")?.getattr("SimpleNamespace")?.unbind();
+    let id = tx.new_object(class, Body::Plain);
+    for (k, v) in args.kw {
+        tx.st.effects.write_attr(id, &k, Some(v));
+    }
+    value(Var::Obj(id))
+}
+
+fn output(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
+    Err(Stop::brk(
+        format!("Call of {name}()"),
+        format!(
+            "`{name}` talks to the outside world, so it runs as plain Python between two graphs, in order."
+        ),
+        "Move the call before or after the computation, or out of the compiled function.",
+    ))
+}
+
+fn dynamic_code(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
+    Err(Stop::brk(
+        format!("Call of {name}()"),
+        "Code that is made from text while the program runs is not captured.",
+        "Compile the text once, outside of the compiled function, and call the function that it gives.",
+    ))
+}
+
+fn namespace(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
+    Err(Stop::brk(
+        format!("Call of {name}()"),
+        format!("`{name}` shows a whole namespace, whose every name would have to be guarded."),
+        "Name the variables that are needed.",
+    ))
+}
+
+fn warn(_: &mut Tx<'_>, _: &'static str, _: Args) -> Given {
+    Err(Stop::brk(
+        "Call of warnings.warn()",
+        "A warning looks at the call stack and at global filters, so it runs as plain Python between two graphs.",
+        "Warn outside of the compiled function, or guard the warning with `torch.compiler.is_compiling()`.",
+    ))
+}

@@ -1,0 +1,177 @@
+//! `functools`.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyModule;
+use variables::{Body, Obj, ObjId, OrderedMap, Var};
+
+use super::{Given, Rule, Rules, value};
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Tx};
+
+pub(super) const RULES: Rules = &[(
+    "functools",
+    &[
+        ("partial", partial as Rule),
+        ("reduce", reduce),
+        ("cmp_to_key", cmp_to_key),
+    ],
+)];
+
+fn parts_of(tx: &mut Tx<'_>, f: &Var) -> R<Option<(Var, Vec<Var>, OrderedMap)>> {
+    let (func, first, kw) = match f {
+        Var::Obj(id) if tx.obj(*id).class.is(&tx.known.partial) => {
+            let attr = |n: &str| tx.obj(*id).attrs.get(n).cloned().flatten();
+            match (attr("func"), attr("args"), attr("keywords")) {
+                (Some(f), Some(a), Some(k)) => (f, a, k),
+                _ => return Ok(None),
+            }
+        }
+        Var::Py(p)
+            if p.obj
+                .bind(tx.py)
+                .get_type()
+                .is(tx.known.partial.bind(tx.py)) =>
+        {
+            (
+                tx.getattr_sync(f, &"func".into())?,
+                tx.getattr_sync(f, &"args".into())?,
+                tx.getattr_sync(f, &"keywords".into())?,
+            )
+        }
+        _ => return Ok(None),
+    };
+    let first = tx.iterate(&first)?;
+    let kw = tx.realize(&kw)?;
+    let map = match tx.body_of(&kw) {
+        Some(Body::Dict(d)) => d,
+        _ => return Ok(None),
+    };
+    Ok(Some((func, first, map)))
+}
+
+/// A partial made while translating: a tracked object whose attributes `func`, `args` and
+/// `keywords` are those of the real one. A partial of a partial is flattened, as CPython does.
+fn partial(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+    if args.pos.is_empty() {
+        return Err(tx.raise(
+            "TypeError",
+            &format!("type '{name}' takes at least one argument"),
+        ));
+    }
+    let f = args.pos.remove(0);
+    let f = tx.realize(&f)?;
+    let callable = match &f {
+        Var::Const(_) | Var::Tuple(_) | Var::Slice(_) | Var::Tensor(_) => false,
+        Var::Py(p) => p.obj.bind(tx.py).is_callable(),
+        _ => true,
+    };
+    if !callable {
+        return Err(tx.raise("TypeError", "the first argument must be callable"));
+    }
+    let (func, mut pos, mut map) =
+        parts_of(tx, &f)?.unwrap_or((f, Vec::new(), OrderedMap::default()));
+    pos.extend(args.pos);
+    for (k, v) in args.kw {
+        let k = tx.str(&k);
+        map.insert(tx.key(&k)?, k, v);
+    }
+    let class = tx.known.partial.clone();
+    let id = tx.new_object(class, Body::Plain);
+    let kw = tx.new_dict(map);
+    tx.st.effects.write_attr(id, &"func".into(), Some(func));
+    tx.st
+        .effects
+        .write_attr(id, &"args".into(), Some(Var::tuple(pos)));
+    tx.st.effects.write_attr(id, &"keywords".into(), Some(kw));
+    value(Var::Obj(id))
+}
+
+fn reduce(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 2, 3)?;
+    let it = tx.get_iter(&a[1])?;
+    let mut total = match a.get(2) {
+        Some(v) => v.clone(),
+        None => match tx.iter_next(&it)? {
+            Some(v) => v,
+            None => {
+                return Err(tx.raise(
+                    "TypeError",
+                    "reduce() of empty iterable with no initial value",
+                ));
+            }
+        },
+    };
+    while let Some(v) = tx.iter_next(&it)? {
+        total = tx.call_sync(&a[0], Args::pos(vec![total, v]))?;
+    }
+    value(total)
+}
+
+/// The comparison key in Python: its methods are inlined like any other.
+const COMPARISON_KEY: &std::ffi::CStr = c"
+def cmp_to_key(compare):
+    def key(obj):
+        return Key(compare, obj)
+    return key
+
+class Key:
+    __slots__ = ('compare', 'obj')
+    __hash__ = None
+    def __init__(self, compare, obj):
+        self.compare = compare
+        self.obj = obj
+    def __lt__(self, other):
+        return self.compare(self.obj, other.obj) < 0
+    def __gt__(self, other):
+        return self.compare(self.obj, other.obj) > 0
+    def __eq__(self, other):
+        return self.compare(self.obj, other.obj) == 0
+    def __le__(self, other):
+        return self.compare(self.obj, other.obj) <= 0
+    def __ge__(self, other):
+        return self.compare(self.obj, other.obj) >= 0
+";
+
+static KEYS: PyOnceLock<Obj> = PyOnceLock::new();
+
+fn cmp_to_key(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let f = tx.by_name(name, args, &["mycmp"], 1, 1)?;
+    let Some(f) = f.into_iter().next().flatten() else {
+        return Ok(None);
+    };
+    let make = KEYS.get_or_try_init(tx.py, || -> PyResult<Obj> {
+        let m = PyModule::from_code(
+            tx.py,
+            COMPARISON_KEY,
+            c"<ferrodyn cmp_to_key>",
+            c"ferrodyn_cmp_to_key",
+        )?;
+        Ok(m.getattr("cmp_to_key")?.unbind())
+    })?;
+    let make = Var::py(make.clone_ref(tx.py));
+    tx.call(&make, Args::pos(vec![f])).map(Some)
+}
+
+/// A function under `functools.lru_cache`: the function itself runs, symbolically. What the cache
+/// holds is not looked at, and nothing is put into it.
+pub(super) fn call_cached(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: Args) -> Given {
+    for v in args.pos.iter().chain(args.kw.iter().map(|(_, v)| v)) {
+        if matches!(tx.realize(v)?, Var::Tensor(_)) {
+            return Err(Stop::brk(
+                "Cached function called with a tensor",
+                "`functools.lru_cache` would answer with what it computed for the same tensor object before.",
+                "Call the function under the cache (`__wrapped__`), or cache by shape and dtype.",
+            ));
+        }
+    }
+    let f = cached.getattr("__wrapped__")?.unbind();
+    tx.call(&Var::py(f), args).map(Some)
+}
+
+impl Tx<'_> {
+    /// Whether a tracked object is a `functools.partial` made while translating.
+    pub fn is_new_partial(&self, id: ObjId) -> bool {
+        self.obj(id).is_new() && self.obj(id).class.is(&self.known.partial)
+    }
+}

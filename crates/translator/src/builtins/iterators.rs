@@ -1,0 +1,145 @@
+//! `zip`, `enumerate`, `map`, `filter`, `reversed`.
+
+use std::rc::Rc;
+
+use pyo3::prelude::*;
+use variables::{Body, DictView, IterBody, Var};
+
+use super::{Given, Rule, Rules, value};
+use crate::stop::Stop;
+use crate::tx::{Args, Tx};
+use crate::values::{IterClass, Special};
+
+pub(super) const RULES: Rules = &[(
+    "builtins",
+    &[
+        ("zip", zip as Rule),
+        ("enumerate", enumerate),
+        ("map", map),
+        ("filter", filter),
+        ("reversed", reversed),
+    ],
+)];
+
+fn zip(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+    let strict = match args.take_kw("strict") {
+        Some(v) => tx.truth(&v)?,
+        None => false,
+    };
+    if let Some((k, _)) = args.kw.first() {
+        let message = format!("{name}() got an unexpected keyword argument '{k}'");
+        return Err(tx.raise("TypeError", &message));
+    }
+    let mut inner = Vec::with_capacity(args.pos.len());
+    for v in &args.pos {
+        inner.push(tx.get_iter(v)?);
+    }
+    let class = tx.known.zip.clone();
+    value(tx.new_iter(class, IterBody::Zip(inner, strict)))
+}
+
+fn enumerate(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.by_name(name, args, &["iterable", "start"], 1, 2)?;
+    let Some(v) = &a[0] else { return Ok(None) };
+    let it = tx.get_iter(v)?;
+    let start = match &a[1] {
+        Some(s) => Var::Const(tx.index_obj(s)?),
+        None => tx.int(0),
+    };
+    let class = tx.known.enumerate.clone();
+    value(tx.new_iter(class, IterBody::Enumerate(it, start)))
+}
+
+fn map(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
+    if args.pos.len() < 2 || !args.kw.is_empty() {
+        return Err(tx.raise("TypeError", "map() must have at least two arguments."));
+    }
+    let f = args.pos.remove(0);
+    let mut inner = Vec::with_capacity(args.pos.len());
+    for v in &args.pos {
+        inner.push(tx.get_iter(v)?);
+    }
+    let class = tx.known.map.clone();
+    value(tx.new_iter(class, IterBody::Map(f, inner)))
+}
+
+fn filter(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 2, 2)?;
+    let f = tx.realize(&a[0])?;
+    let it = tx.get_iter(&a[1])?;
+    let class = tx.known.filter.clone();
+    value(tx.new_iter(class, IterBody::Filter(f, it)))
+}
+
+fn reversed(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let v = tx.one(name, args)?;
+    let v = tx.realize(&v)?;
+    if let Var::Tensor(t) = &v {
+        if tx.st.effects.meta(t).shape.is_empty() {
+            return value(v);
+        }
+        let zero = tx.int(0);
+        return tx
+            .tensor_method(&v, "flip", Args::pos(vec![zero]))
+            .map(Some);
+    }
+    match tx.special(&v, "__reversed__")? {
+        Special::User => return tx.special_flow(&v, "__reversed__", vec![]).map(Some),
+        Special::Builtin => {
+            if let Var::Obj(id) = &v {
+                let id = *id;
+                match tx.obj(id).body.clone() {
+                    Body::Dict(_) => return value(tx.reversed_dict(id, DictView::Keys)?),
+                    Body::DictView(d, view) => return value(tx.reversed_dict(d, view)?),
+                    Body::List(items) => {
+                        let class = IterClass::ListReverse.get(tx.py)?;
+                        return value(tx.new_iter(
+                            class,
+                            IterBody::ListReverse(id, items.len().checked_sub(1)),
+                        ));
+                    }
+                    Body::Deque(items, _) => {
+                        let items: Vec<Var> = items.into_iter().rev().collect();
+                        let class = IterClass::DequeReverse.get(tx.py)?;
+                        return value(tx.new_iter(class, IterBody::Fixed(id, Rc::new(items), 0)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Special::Absent => {}
+    }
+    match &v {
+        Var::Tuple(_) | Var::Const(_) => {
+            let sequence = match &v {
+                Var::Const(o) => {
+                    o.bind(tx.py).get_type().hasattr("__getitem__")?
+                        && !matches!(tx.type_name(&v)?.as_str(), "frozenset")
+                }
+                _ => true,
+            };
+            if sequence {
+                let items = tx.iterate(&v)?.into_iter().rev().collect();
+                return value(tx.iter_items(IterClass::Reversed, items)?);
+            }
+        }
+        _ => {
+            if tx.special(&v, "__getitem__")? != Special::Absent
+                && tx.special(&v, "__len__")? != Special::Absent
+            {
+                if !matches!(tx.body_of(&v), Some(Body::Dict(_) | Body::Set(_))) {
+                    let n = tx.length(&v)?;
+                    let n = tx.index_of(&n)?;
+                    let class = IterClass::Reversed.get(tx.py)?;
+                    return value(tx.new_iter(class, IterBody::SequenceReverse(v, n as i64 - 1)));
+                }
+                return Err(Stop::unsupported(format!(
+                    "reversed() of {}",
+                    tx.describe(&v)
+                )));
+            }
+        }
+    }
+    let class = tx.type_name(&v)?;
+    Err(tx.raise("TypeError", &format!("'{class}' object is not reversible")))
+}
