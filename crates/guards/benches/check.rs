@@ -1,0 +1,200 @@
+//! Check programs of 1, 8 and 64 tensors, of constants and of a model-like tree; compilation of 5,000 guards.
+//!
+//! Needs the environment that the tests need (`FERRODYN_SITE`).
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use guards::exec::{CheckEnv, CheckProgram, Pins, read};
+use guards::{
+    ConstTypes, ConstVal, Guard, GuardKind, GuardSet, Key, Program, Source, SourceTable, TensorSpec,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use torch_abi::TorchAbi;
+
+fn link(
+    py: Python<'_>,
+    abi: &TorchAbi,
+    t: SourceTable,
+    guards: Vec<Guard>,
+    pins: Pins,
+) -> CheckProgram {
+    let set = GuardSet::new(t, guards, ConstTypes::of(abi));
+    let program = Program::compile(&set);
+    CheckProgram::link(py, Arc::new(set), program, pins).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn bench(c: &mut Criterion) {
+    Python::attach(|py| {
+        let site = std::env::var("FERRODYN_SITE")
+            .expect("FERRODYN_SITE names the site-packages with torch");
+        py.import("site")
+            .and_then(|m| m.call_method1("addsitedir", (site,)))
+            .expect("site-packages");
+        let abi = TorchAbi::get(py).unwrap_or_else(|e| panic!("{e}"));
+        let scope = PyDict::new(py);
+        py.run(c"import torch\nts = [torch.ones(3, 4) for _ in range(64)]\nclass A: pass\nm = torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(96)])", Some(&scope), None)
+            .expect("setup");
+        let tensors: Vec<Bound<'_, PyAny>> = scope
+            .get_item("ts")
+            .unwrap()
+            .unwrap()
+            .try_iter()
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let null = std::ptr::null_mut();
+        let mut group = c.benchmark_group("check");
+        for n in [1usize, 8, 64] {
+            let (mut t, mut pins, mut guards) = (SourceTable::new(), Pins::new(), Vec::new());
+            for (i, tensor) in tensors[..n].iter().enumerate() {
+                let x = t.intern(Source::Local {
+                    index: i as u32,
+                    name: format!("x{i}").into(),
+                });
+                let spec = TensorSpec::of(py, abi, &mut pins, tensor).unwrap();
+                guards.push(Guard::new(
+                    x,
+                    GuardKind::TensorMatch {
+                        spec: Arc::new(spec),
+                    },
+                ));
+            }
+            let program = link(py, abi, t, guards, pins);
+            let locals: Vec<_> = tensors[..n].iter().map(Bound::as_ptr).collect();
+            let env = CheckEnv {
+                locals: &locals,
+                closure: null,
+                globals: null,
+                builtins: null,
+            };
+            // SAFETY: everything in `env` is alive or null.
+            group.bench_function(format!("{n} tensors"), |b| {
+                b.iter(|| unsafe { assert!(program.check(black_box(&env))) })
+            });
+        }
+        {
+            let (mut t, mut pins, mut guards) = (SourceTable::new(), Pins::new(), Vec::new());
+            for kind in read::ambient_guards(py, abi, &mut pins).unwrap() {
+                guards.push(Guard::ambient(kind));
+            }
+            let x = t.intern(Source::Local {
+                index: 0,
+                name: "x".into(),
+            });
+            let spec = TensorSpec::of(py, abi, &mut pins, &tensors[0]).unwrap();
+            guards.push(Guard::new(
+                x,
+                GuardKind::TensorMatch {
+                    spec: Arc::new(spec),
+                },
+            ));
+            for mark in torch_abi::names::DYNAMIC_MARKS {
+                guards.push(Guard::new(
+                    x,
+                    GuardKind::HasAttr {
+                        name: mark.into(),
+                        present: false,
+                    },
+                ));
+            }
+            let program = link(py, abi, t, guards, pins);
+            let locals = [tensors[0].as_ptr()];
+            let env = CheckEnv {
+                locals: &locals,
+                closure: null,
+                globals: null,
+                builtins: null,
+            };
+            // SAFETY: everything in `env` is alive or null.
+            group.bench_function("seed: state, 1 tensor, 5 marks", |b| {
+                b.iter(|| unsafe { assert!(program.check(black_box(&env))) })
+            });
+        }
+        {
+            let (mut t, mut pins, mut guards) = (SourceTable::new(), Pins::new(), Vec::new());
+            let model = scope.get_item("m").unwrap().unwrap();
+            let me = t.intern(Source::Local {
+                index: 0,
+                name: "self".into(),
+            });
+            let modules = t.intern(Source::InstanceDictItem {
+                base: me,
+                name: "_modules".into(),
+            });
+            for i in 0..96 {
+                let layer = t.intern(Source::DictItem {
+                    base: modules,
+                    key: Key::str(&i.to_string()),
+                });
+                let object = model.get_item(i).unwrap();
+                guards.push(Guard::new(
+                    layer,
+                    GuardKind::TypeMatch {
+                        ty: pins.pin_auto(&object.get_type()),
+                    },
+                ));
+                let parameters = t.intern(Source::InstanceDictItem {
+                    base: layer,
+                    name: "_parameters".into(),
+                });
+                for name in ["weight", "bias"] {
+                    let p = t.intern(Source::DictItem {
+                        base: parameters,
+                        key: Key::str(name),
+                    });
+                    let spec =
+                        TensorSpec::of(py, abi, &mut pins, &object.getattr(name).unwrap()).unwrap();
+                    guards.push(Guard::new(
+                        p,
+                        GuardKind::TensorMatch {
+                            spec: Arc::new(spec),
+                        },
+                    ));
+                }
+            }
+            let program = link(py, abi, t, guards, pins);
+            let locals = [model.as_ptr()];
+            let env = CheckEnv {
+                locals: &locals,
+                closure: null,
+                globals: null,
+                builtins: null,
+            };
+            // SAFETY: everything in `env` is alive or null.
+            group.bench_function("model of 96 layers", |b| {
+                b.iter(|| unsafe { assert!(program.check(black_box(&env))) })
+            });
+        }
+        group.finish();
+    });
+    let mut t = SourceTable::new();
+    let me = t.intern(Source::Local {
+        index: 0,
+        name: "self".into(),
+    });
+    let mut guards = Vec::new();
+    for i in 0..5000 {
+        let item = t.intern(Source::InstanceDictItem {
+            base: me,
+            name: format!("a{i}").into(),
+        });
+        guards.push(Guard::new(
+            item,
+            GuardKind::EqualsMatch {
+                value: ConstVal::Int(i),
+            },
+        ));
+    }
+    c.bench_function("compile 5000 guards", |b| {
+        b.iter(|| {
+            let set = GuardSet::new(t.clone(), guards.clone(), ConstTypes::default());
+            black_box(Program::compile(&set))
+        });
+    });
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);
