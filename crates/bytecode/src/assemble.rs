@@ -2,7 +2,7 @@
 //! table and stack size. What each instruction becomes is decided in [`crate::lower`].
 
 use crate::body::Body;
-use crate::code::Version;
+use crate::code::{CodeFields, Version};
 use crate::depth::stack_depths;
 use crate::effect::stack_effect;
 use crate::exception_table::{self, RawEntry};
@@ -18,6 +18,16 @@ pub struct AsmInfo {
     pub firstlineno: u32,
     /// lengths of the tables that instructions index into, to be checked if known
     pub limits: Option<Limits>,
+}
+
+impl AsmInfo {
+    /// For a body that replaces, or refers to the same tables as, the body of this code object.
+    pub fn of(fields: &CodeFields) -> Self {
+        AsmInfo {
+            firstlineno: fields.firstlineno,
+            limits: Some(Limits::of(fields)),
+        }
+    }
 }
 
 /// The byte fields of a code object and its stack size.

@@ -10,7 +10,7 @@ use crate::op::{Label, Op};
 /// How an instruction was found by `decode`, so that `assemble` can write it the same way.
 ///
 /// The default is right for instructions that a program makes: they are written by the plain rule
-/// of the version (see [`crate::lower`]).
+/// of the version (see the [crate]'s documentation).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Enc {
     /// made by a program. On 3.13 a jump on truth gets a `TO_BOOL` in front unless the instruction

@@ -32,7 +32,7 @@ pub struct Cfg {
 
 impl Cfg {
     /// The graph of a body whose labels and exception entries are in order. Blocks that control does
-    /// not reach are there too.
+    /// not reach are there too; the last may run off the end.
     pub fn new(body: &Body) -> Result<Self, VerifyError> {
         check_labels(body)?;
         let len = body.instrs.len();
@@ -67,10 +67,9 @@ impl Cfg {
             let op = &body.instrs[end - 1].op;
             let mut succs = SmallVec::new();
             if op.falls_through() {
-                if end == len {
-                    return Err(VerifyError::RunsOff);
+                if end < len {
+                    succs.push(i as u32 + 1);
                 }
-                succs.push(i as u32 + 1);
             }
             if let Some(to) = op.target() {
                 let to = block_of[to.0 as usize];

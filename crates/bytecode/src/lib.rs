@@ -6,8 +6,32 @@
 //! ([`BodyBuilder`]), analysed ([`Cfg`], [`stack_depths`], [`live_locals`]), checked ([`verify`])
 //! and printed ([`disassemble`]).
 //!
-//! Invariants: no Python interpreter is needed; no Python object is held; no function panics
-//! whatever bytes it is given.
+//! # Lowering
+//!
+//! The plain rule: an [`Op`] becomes the opcode of its name. Where the version has none, it becomes
+//! a sequence of the same effect:
+//!
+//! | op | version | becomes |
+//! |---|---|---|
+//! | `Call` with `kw_names` | 3.13 | `LOAD_CONST`, `CALL_KW` |
+//! | `PopJump` on truth | 3.13 | `TO_BOOL` first, unless an exact `bool` is on the stack |
+//! | `PopJump` to an earlier place | 3.12+ | the opposite jump over a `JUMP_BACKWARD` |
+//! | `JumpIfOrPop` | 3.12+ | `COPY`, `PopJump`, `POP_TOP` |
+//! | `ToBool`, `Compare` with `to_bool` | 3.11, 3.12 | `UNARY_NOT` twice (nothing before a jump) |
+//! | `LoadClassDeref` | 3.12+ | `LOAD_LOCALS`, `LOAD_FROM_DICT_OR_DEREF` |
+//! | `LoadClosure` | 3.13 | `LOAD_FAST` |
+//! | `ReturnConst` | 3.11 | `LOAD_CONST`, `RETURN_VALUE` |
+//! | `BinarySlice`, `StoreSlice` | 3.11 | `BUILD_SLICE` and the subscript |
+//! | `EndSend` | 3.11 | `SWAP`, `POP_TOP` |
+//! | `FormatValue` with `conv` | 3.13 | `CONVERT_VALUE`, `FORMAT_*` |
+//! | `MakeFunction` with parts | 3.13 | `MAKE_FUNCTION`, `SET_FUNCTION_ATTRIBUTE`s |
+//!
+//! What has no such sequence is [`AsmError::NoForm`].
+//!
+//! # Invariants
+//!
+//! No Python interpreter is needed; no Python object is held; no function panics
+//! whatever bytes it is given. Opcode numbers are known to the tables in `opcode` only.
 pub mod op;
 pub mod wire;
 

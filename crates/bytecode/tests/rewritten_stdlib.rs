@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use bytecode::Version;
@@ -63,7 +64,12 @@ fn run(version: Version, mode: &str, skip: &[&str]) {
         eprintln!("skipped: CPython {} comes without its tests", python.full);
         return;
     }
+    // Some tests make files of fixed names in the working directory.
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{mode}-{version}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a working directory");
     let output = Command::new(&python.path)
+        .current_dir(&folder)
         .arg("-I")
         .arg(support::script("run_rewritten.py"))
         .arg(env!("CARGO_BIN_EXE_bytecode-rewrite"))
