@@ -66,10 +66,8 @@ impl Cfg {
             let (start, end) = (blocks[i].start as usize, blocks[i].end as usize);
             let op = &body.instrs[end - 1].op;
             let mut succs = SmallVec::new();
-            if op.falls_through() {
-                if end < len {
-                    succs.push(i as u32 + 1);
-                }
+            if op.falls_through() && end < len {
+                succs.push(i as u32 + 1);
             }
             if let Some(to) = op.target() {
                 let to = block_of[to.0 as usize];

@@ -8,8 +8,8 @@
 //!
 //! # Lowering
 //!
-//! The plain rule: an [`Op`] becomes the opcode of its name. Where the version has none, it becomes
-//! a sequence of the same effect:
+//! The plain rule: an [`op::Op`] becomes the opcode of its name. Where the version has none, it
+//! becomes a sequence of the same effect:
 //!
 //! | op | version | becomes |
 //! |---|---|---|
