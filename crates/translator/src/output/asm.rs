@@ -277,11 +277,21 @@ impl Asm {
             .bind(py)
             .call_method("replace", (), Some(&kw))?
             .unbind();
-        let cells = shape.cellvars.iter().filter(|c| !shape.varnames.contains(c)).cloned();
+        let cells = shape
+            .cellvars
+            .iter()
+            .filter(|c| !shape.varnames.contains(c))
+            .cloned();
         let mut locals = varnames;
         locals.extend(cells);
         locals.extend(shape.freevars.iter().cloned());
-        Ok(Built { code, body, consts: self.consts, names: self.names, locals })
+        Ok(Built {
+            code,
+            body,
+            consts: self.consts,
+            names: self.names,
+            locals,
+        })
     }
 }
 

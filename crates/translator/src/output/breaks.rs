@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::{Body, Obj, Var};
 
+use super::OutputEnv;
 use super::asm::{Val, loc_of, map_tables};
 use super::emitter::Emitter;
 use super::resume::{Plan, ResumeInfo};
-use super::OutputEnv;
 use crate::code::{flags, kinds};
 use crate::state::{Frame, OnReturn};
 use crate::stop::{R, Stop};
@@ -56,11 +56,7 @@ impl Emitter<'_, '_> {
     ///
     /// # Errors
     /// A break at the outermost call where a caller's `try` or an unusual call is in the way.
-    pub fn emit_break(
-        &mut self,
-        env: &mut dyn OutputEnv,
-        resumes: &mut Vec<ResumeInfo>,
-    ) -> R<()> {
+    pub fn emit_break(&mut self, env: &mut dyn OutputEnv, resumes: &mut Vec<ResumeInfo>) -> R<()> {
         let frames = self.frames();
         for f in &frames {
             if !f.handling.is_empty() {
@@ -73,10 +69,7 @@ impl Emitter<'_, '_> {
                 || f.code.has(flags::COROUTINE)
                 || f.code.has(flags::ASYNC_GENERATOR)
             {
-                return Err(super::blocked(
-                    f.depth,
-                    "a graph break inside a generator",
-                ));
+                return Err(super::blocked(f.depth, "a graph break inside a generator"));
             }
         }
         for f in &frames[1..] {

@@ -43,7 +43,7 @@ pub(super) fn values(body: &IterBody) -> Vec<Var> {
         }
         IterBody::Islice(v, ..) | IterBody::Batched(v, ..) => vec![v.clone()],
         IterBody::Fixed(_, items, at) => items[(*at).min(items.len())..].to_vec(),
-        IterBody::DictReverse(_, _, keys, ..) => keys.to_vec(),
+        IterBody::DictReverse(d, ..) => vec![Var::Obj(*d)],
         IterBody::Accumulate(it, f, total, initial) => [it, f]
             .into_iter()
             .chain(total)
@@ -51,6 +51,7 @@ pub(super) fn values(body: &IterBody) -> Vec<Var> {
             .cloned()
             .collect(),
         IterBody::ZipLongest(its, fill) => its.iter().flatten().chain([fill]).cloned().collect(),
+        IterBody::GroupBy(it, key, _) => two(it, key),
         IterBody::Cycle(it, saved, _) => it.iter().chain(saved.iter()).cloned().collect(),
         _ => Vec::new(),
     }
@@ -93,7 +94,7 @@ impl Emitter<'_, '_> {
                 };
                 self.call_method_of(base, "__reversed__", *list)?;
                 if matches!(self.tx.obj(*list).body, Body::List(_)) {
-                    self.set_state(*at)?;
+                    self.set_state(*at as i64)?;
                 } else {
                     return Err(self.cannot("a reversed deque iterator"));
                 }
@@ -118,22 +119,13 @@ impl Emitter<'_, '_> {
                 for it in its {
                     self.value(it)?;
                 }
-                let mut argc = its.len() as u32;
-                let mut kw_names = None;
                 if *strict {
-                    let py = self.tx.py;
-                    let yes = pyo3::types::PyBool::new(py, true)
-                        .to_owned()
-                        .into_any()
-                        .unbind();
-                    self.asm.load_const(&yes);
-                    let names = pyo3::types::PyTuple::new(py, ["strict"])?
-                        .into_any()
-                        .unbind();
-                    kw_names = Some(self.asm.const_idx(&names));
-                    argc += 1;
+                    let yes = self.tx.bool(true);
+                    self.value(&yes)?;
+                    self.call_kw(its.len() as u32 + 1, "strict")?;
+                } else {
+                    self.asm.call(its.len() as u32);
                 }
-                self.asm.op(Op::Call { argc, kw_names });
             }
             IterBody::Map(f, its) => {
                 let map = self.tx.known.map.clone();
@@ -190,21 +182,89 @@ impl Emitter<'_, '_> {
                 self.load_int(*step as i64)?;
                 self.asm.call(4);
             }
-            IterBody::ZipLongest(its, fill) if its.iter().all(Option::is_some) => {
-                let f = self.itertools("zip_longest")?;
-                self.asm.callee(&f);
-                for it in its.iter().flatten() {
-                    self.value(it)?;
+            IterBody::Sequence(v, at) => {
+                let known = self.tx.known.clone();
+                self.call_with(&known.iter, &[v])?;
+                if *at != 0 {
+                    self.set_state(*at)?;
+                }
+            }
+            IterBody::SequenceReverse(v, at) if matches!(v, Var::Tuple(_) | Var::Const(_)) => {
+                let reversed = self.builtin("reversed")?;
+                self.call_with(&reversed, &[v])?;
+                self.set_state(*at)?;
+            }
+            IterBody::DictReverse(dict, view, _, left, size) => {
+                let base = self.dict_base(&self.tx.obj(*dict).class.clone());
+                let reversed = self.builtin("reversed")?;
+                self.asm.callee(&reversed);
+                self.call_method_of(&base, view_name(*view), *dict)?;
+                self.asm.call(1);
+                self.consume(size.saturating_sub(*left))?;
+            }
+            IterBody::Accumulate(it, f, total, initial) => {
+                let tool = self.itertools("accumulate")?;
+                self.asm.callee(&tool);
+                self.value(it)?;
+                self.value(f)?;
+                match total.as_ref().or(initial.as_ref()) {
+                    Some(v) => {
+                        self.value(v)?;
+                        self.call_kw(3, "initial")?;
+                    }
+                    None => self.asm.call(2),
+                }
+                self.consume(usize::from(total.is_some()))?;
+            }
+            IterBody::Cycle(it, saved, at) => {
+                let (cycle, chain) = (self.itertools("cycle")?, self.itertools("chain")?);
+                let items: Vec<Var> = saved.iter().cloned().collect();
+                self.asm.callee(&cycle);
+                match it {
+                    Some(it) => {
+                        self.asm.callee(&chain);
+                        self.list_of(&items)?;
+                        self.value(it)?;
+                        self.asm.call(2);
+                    }
+                    None => self.list_of(&items)?,
+                }
+                self.asm.call(1);
+                let done = if it.is_some() { items.len() } else { *at };
+                self.consume(done)?;
+            }
+            IterBody::Batched(it, n, strict) => {
+                let tool = self.itertools("batched")?;
+                self.asm.callee(&tool);
+                self.value(it)?;
+                self.load_int(*n as i64)?;
+                if *strict {
+                    let yes = self.tx.bool(true);
+                    self.value(&yes)?;
+                    self.call_kw(3, "strict")?;
+                } else {
+                    self.asm.call(2);
+                }
+            }
+            IterBody::GroupBy(it, key, state)
+                if state.target.is_none() && state.current.is_none() =>
+            {
+                self.call_tool("groupby", &[it, key])?;
+            }
+            IterBody::ZipLongest(its, fill) => {
+                let tool = self.itertools("zip_longest")?;
+                self.asm.callee(&tool);
+                for it in its {
+                    match it {
+                        Some(it) => self.value(it)?,
+                        None => {
+                            self.asm.op(Op::BuildTuple(0));
+                            self.asm.op(Op::GetIter);
+                        }
+                    }
                 }
                 self.value(fill)?;
-                let names = pyo3::types::PyTuple::new(self.tx.py, ["fillvalue"])?
-                    .into_any()
-                    .unbind();
-                let kw_names = Some(self.asm.const_idx(&names));
-                self.asm.op(Op::Call {
-                    argc: its.len() as u32 + 1,
-                    kw_names,
-                });
+                self.call_kw(its.len() as u32 + 1, "fillvalue")?;
             }
             IterBody::Pairwise(it, None) => self.call_tool("pairwise", &[it])?,
             IterBody::Pairwise(it, Some(previous)) => {
@@ -219,6 +279,26 @@ impl Emitter<'_, '_> {
             }
             _ => return Err(self.cannot(format!("a {} iterator", self.tx.class_name(class)))),
         }
+        Ok(())
+    }
+
+    fn builtin(&self, name: &str) -> R<Obj> {
+        Ok(self
+            .tx
+            .known
+            .builtins
+            .bind(self.tx.py)
+            .getattr(name)?
+            .unbind())
+    }
+
+    /// A call whose last argument is a keyword.
+    fn call_kw(&mut self, argc: u32, keyword: &str) -> R<()> {
+        let names = pyo3::types::PyTuple::new(self.tx.py, [keyword])?
+            .into_any()
+            .unbind();
+        let kw_names = Some(self.asm.const_idx(&names));
+        self.asm.op(Op::Call { argc, kw_names });
         Ok(())
     }
 
@@ -251,17 +331,21 @@ impl Emitter<'_, '_> {
 
     /// `iterator -- iterator`, at index `at` of its list or deque.
     fn advance(&mut self, at: usize) -> R<()> {
-        if at == 0 { Ok(()) } else { self.set_state(at) }
+        if at == 0 {
+            Ok(())
+        } else {
+            self.set_state(at as i64)
+        }
     }
 
     /// `iterator -- iterator`, by `__setstate__`.
-    fn set_state(&mut self, at: usize) -> R<()> {
+    fn set_state(&mut self, at: i64) -> R<()> {
         let tmp = self.asm.tmp("___tmp");
         self.asm.store_fast(tmp);
         self.asm.load_fast(tmp);
         self.asm.load_attr("__setstate__");
         self.asm.body.make_callable();
-        self.load_int(at as i64)?;
+        self.load_int(at)?;
         self.asm.call(1);
         self.asm.op(Op::PopTop);
         self.asm.load_fast(tmp);

@@ -125,7 +125,10 @@ fn blocked(depth: u32, what: &str) -> Stop {
 fn nested_try(f: &Frame) -> Stop {
     Stop::Break(Box::new(BreakReason {
         reason: "Graph break in a function called inside try or with".into(),
-        explanation: format!("{} calls the function inside a block that handles exceptions, which cannot be entered in the middle.", f.code.qualname),
+        explanation: format!(
+            "{} calls the function inside a block that handles exceptions, which cannot be entered in the middle.",
+            f.code.qualname
+        ),
         hints: vec!["Move the code that breaks the graph out of the try or with block.".into()],
         context: NESTED.into(),
     }))
@@ -134,8 +137,13 @@ fn nested_try(f: &Frame) -> Stop {
 fn nested_call(f: &Frame) -> Stop {
     Stop::Break(Box::new(BreakReason {
         reason: "Graph break in a function that an operation calls".into(),
-        explanation: format!("{} calls the function by an operator or a protocol, so it cannot go on behind the call.", f.code.qualname),
-        hints: vec!["Call the function by name, or move the code that breaks the graph out of it.".into()],
+        explanation: format!(
+            "{} calls the function by an operator or a protocol, so it cannot go on behind the call.",
+            f.code.qualname
+        ),
+        hints: vec![
+            "Call the function by name, or move the code that breaks the graph out of it.".into(),
+        ],
         context: NESTED.into(),
     }))
 }
@@ -161,7 +169,8 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         Finish::Return(value) => {
             g.analyse(&value);
             g.analyse_effects();
-            let dirty = !g.tx.st.effects.dirty.is_empty() || !g.tx.st.effects.global_writes.is_empty();
+            let dirty =
+                !g.tx.st.effects.dirty.is_empty() || !g.tx.st.effects.global_writes.is_empty();
             if dirty {
                 let value = g.prepare(&value)?;
                 let steps = g.effects()?;
@@ -176,7 +185,9 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     }
     let internal = |e: bytecode::BuildError| Stop::Internal(format!("residual bytecode: {e}"));
     let version = code.fields.version;
-    let post = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version)).finish().map_err(internal)?;
+    let post = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
+        .finish()
+        .map_err(internal)?;
 
     let outputs = g.outputs.clone();
     let compiled = graph::compile(g.tx, outputs, env)?;
@@ -191,7 +202,9 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         names.push((c.function.clone(), c.name.clone()));
         skip = call_graph(&mut g, c, &post)?;
     }
-    let pre = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version)).finish().map_err(internal)?;
+    let pre = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
+        .finish()
+        .map_err(internal)?;
     let body = join(pre, post, skip);
     let built = g.asm.build_body(py, body, &code, &Shape::of(&code))?;
     Ok(Residual {
@@ -233,7 +246,12 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<usize> {
     for l in others {
         g.asm.store_fast(*l);
     }
-    let loads = |l: LocalIdx| post.instrs.iter().filter(|i| i.op.local_use().is_some_and(|u| u.local == l)).count();
+    let loads = |l: LocalIdx| {
+        post.instrs
+            .iter()
+            .filter(|i| i.op.local_use().is_some_and(|u| u.local == l))
+            .count()
+    };
     let first = matches!(post.instrs.first(), Some(Instr { op: Op::LoadFast { local, .. }, .. }) if local == last);
     if first && loads(*last) == 1 && !post.targets()[0] {
         return Ok(1);

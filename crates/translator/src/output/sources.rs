@@ -185,7 +185,9 @@ impl Emitter<'_, '_> {
 
     fn pinned(&self, pin: u32) -> R<Obj> {
         let found = self.tx.pins.get(self.tx.py, pin);
-        found.map(Bound::unbind).ok_or_else(|| Stop::Internal("a pinned object is gone".into()))
+        found
+            .map(Bound::unbind)
+            .ok_or_else(|| Stop::Internal("a pinned object is gone".into()))
     }
 
     /// `-- base[key]` without a subclass's own `__getitem__`.

@@ -21,8 +21,16 @@ pub fn listing(py: Python<'_>, code: &CodeInfo, names: &[(Obj, String)]) -> Stri
 
 /// As [`listing`], of code that was just made.
 pub(super) fn built_listing(py: Python<'_>, built: &Built, names: &[(Obj, String)]) -> String {
-    let consts: Vec<String> = built.consts.iter().map(|c| constant(py, c, names)).collect();
-    let tables = Names { consts: &consts, names: &built.names, locals: &built.locals };
+    let consts: Vec<String> = built
+        .consts
+        .iter()
+        .map(|c| constant(py, c, names))
+        .collect();
+    let tables = Names {
+        consts: &consts,
+        names: &built.names,
+        locals: &built.locals,
+    };
     disassemble(&built.body, &tables)
 }
 
