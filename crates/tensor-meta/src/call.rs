@@ -59,7 +59,7 @@ impl<'a> In<'a> {
     }
 
     pub fn count(&self) -> i64 {
-        self.shape.iter().product()
+        self.shape.iter().fold(1, |n, s| n.saturating_mul(*s))
     }
 
     pub fn contiguous(&self) -> bool {
@@ -162,11 +162,6 @@ impl<'a> Call<'a> {
         )
     }
 
-    /// A fresh row-major tensor that no gradient reaches.
-    pub fn constant(&self, shape: &[i64], dtype: DType, device: Device) -> TensorMeta {
-        TensorMeta::contiguous(shape, dtype, device)
-    }
-
     /// A view of `base`.
     pub fn view(&self, base: &In<'_>, shape: &[i64], strides: &[i64], offset: i64) -> TensorMeta {
         let mut meta = base.meta.clone();
@@ -209,7 +204,8 @@ pub(crate) fn opt_tensor<'a>(value: &Value<'a>) -> R<Option<In<'a>>> {
 /// Reads an int. Tensors and floats are not ints.
 pub(crate) fn int(value: &Value<'_>) -> R<i64> {
     match value {
-        Value::Int(n) => Ok(*n),
+        Value::Int(n) if n.unsigned_abs() <= 1 << 31 => Ok(*n),
+        Value::Int(_) => unsupported("huge int"),
         Value::Bool(_) | Value::Tensor(_) | Value::SymInt(_) | Value::Unknown => {
             unsupported("argument is not a plain int")
         }

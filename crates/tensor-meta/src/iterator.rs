@@ -20,8 +20,16 @@ pub(crate) fn broadcast(a: &[i64], b: &[i64]) -> R<Dims> {
     let n = a.len().max(b.len());
     let mut out: Dims = SmallVec::from_elem(1, n);
     for (i, size) in out.iter_mut().enumerate() {
-        let x = if i + a.len() >= n { a[i + a.len() - n] } else { 1 };
-        let y = if i + b.len() >= n { b[i + b.len() - n] } else { 1 };
+        let x = if i + a.len() >= n {
+            a[i + a.len() - n]
+        } else {
+            1
+        };
+        let y = if i + b.len() >= n {
+            b[i + b.len() - n]
+        } else {
+            1
+        };
         *size = if x == y || y == 1 {
             x
         } else if x == 1 {
@@ -131,7 +139,8 @@ pub(crate) fn output_layout(operands: &[Layout]) -> R<Layout> {
             let strides = contiguous_strides(&shape);
             return Ok(Layout { shape, strides });
         }
-        let nhwc = |o: &Layout| o.shape.len() == 4 && is_channels_last_contiguous(&o.shape, &o.strides);
+        let nhwc =
+            |o: &Layout| o.shape.len() == 4 && is_channels_last_contiguous(&o.shape, &o.strides);
         if operands.iter().all(nhwc) {
             let strides = channels_last_strides(&shape);
             return Ok(Layout { shape, strides });

@@ -11,11 +11,11 @@
 //! `tests/against_torch.rs`.
 
 mod call;
+mod family;
 mod geometry;
 mod iterator;
 mod promote;
 pub mod registry;
-mod family;
 pub mod types;
 
 pub use registry::{RuleId, RuleInfo, infer, lookup_function, lookup_method, rules};

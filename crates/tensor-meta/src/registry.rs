@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use crate::call::{Call, R, raise, tensor, unsupported};
+use crate::family;
 use crate::iterator::broadcast;
 use crate::promote::can_cast;
-use crate::family;
 use crate::types::{Alias, Ctx, DType, DeviceKind, Inferred, RuleError, TensorMeta, Value};
 
 /// A rule, found once by name and then called by number.
@@ -123,7 +123,13 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut lines = Vec::new();
     family::entries(&mut lines);
     for line in lines {
-        table.add(line, line.name.to_owned(), line.functions, line.methods, false);
+        table.add(
+            line,
+            line.name.to_owned(),
+            line.functions,
+            line.methods,
+            false,
+        );
         if let Some((functions, methods)) = line.inplace {
             let functions = format!("* {functions}");
             let methods = format!("* {methods}");
@@ -178,7 +184,11 @@ pub fn lookup_function(qualified_name: &str) -> Option<RuleId> {
     if let Some(id) = table.functions.get(qualified_name) {
         return Some(*id);
     }
-    for prefix in ["torch.Tensor.", "torch._C.TensorBase.", "torch._C._TensorBase."] {
+    for prefix in [
+        "torch.Tensor.",
+        "torch._C.TensorBase.",
+        "torch._C._TensorBase.",
+    ] {
         if let Some(name) = qualified_name.strip_prefix(prefix) {
             return lookup_method(name);
         }
@@ -195,10 +205,10 @@ pub fn lookup_function(qualified_name: &str) -> Option<RuleId> {
         ("torch.nn.functional.", "torch."),
     ];
     for (from, to) in aliases {
-        if let Some(rest) = qualified_name.strip_prefix(from) {
-            if let Some(id) = table.functions.get(&format!("{to}{rest}")) {
-                return Some(*id);
-            }
+        if let Some(rest) = qualified_name.strip_prefix(from)
+            && let Some(id) = table.functions.get(&format!("{to}{rest}"))
+        {
+            return Some(*id);
         }
     }
     None
@@ -288,7 +298,8 @@ pub fn infer(
 }
 
 fn requires_grad(args: &[Value<'_>]) -> bool {
-    args.iter().any(|v| matches!(v, Value::Tensor(t) if t.requires_grad))
+    args.iter()
+        .any(|v| matches!(v, Value::Tensor(t) if t.requires_grad))
 }
 
 /// `target` after a write; `grad` when what was written requires grad.
@@ -316,7 +327,10 @@ fn check_writable(target: &TensorMeta, ctx: &Ctx) -> R<()> {
         return unsupported("symbolic size");
     };
     if !shape.contains(&0)
-        && shape.iter().zip(&strides).any(|(size, stride)| *size > 1 && *stride == 0)
+        && shape
+            .iter()
+            .zip(&strides)
+            .any(|(size, stride)| *size > 1 && *stride == 0)
     {
         return unsupported("in-place write to an expanded tensor");
     }
@@ -348,7 +362,10 @@ impl Seen<'_> {
         let usual = |d: DType| {
             (d.is_integral_or_bool() || d.is_floating() || d.is_complex())
                 && !d.is_float8()
-                && !matches!(d, DType::Float4E2m1fnX2 | DType::BComplex32 | DType::Complex32)
+                && !matches!(
+                    d,
+                    DType::Float4E2m1fnX2 | DType::BComplex32 | DType::Complex32
+                )
         };
         if !self.entry.any_dtype && !usual(meta.dtype) {
             return unsupported("unusual dtype");

@@ -10,7 +10,9 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use tensor_meta::{Alias, Ctx, Inferred, RuleError, TensorMeta, infer, lookup_function, lookup_method, rules};
+use tensor_meta::{
+    Alias, Ctx, Inferred, RuleError, TensorMeta, infer, lookup_function, lookup_method, rules,
+};
 use text::Parsed;
 
 fn python() -> Option<PathBuf> {
@@ -35,7 +37,12 @@ fn generate(python: PathBuf) -> Option<String> {
     let mut child = Command::new(python)
         .args(["-B", "-X", "faulthandler"])
         .arg(script)
-        .args(std::env::var("RULE").ok().iter().flat_map(|r| r.split_whitespace().map(str::to_owned).collect::<Vec<_>>()))
+        .args(
+            std::env::var("RULE")
+                .ok()
+                .iter()
+                .flat_map(|r| r.split_whitespace().map(str::to_owned).collect::<Vec<_>>()),
+        )
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -43,7 +50,14 @@ fn generate(python: PathBuf) -> Option<String> {
     let mut stdin = child.stdin.take().expect("stdin");
     let lines: String = rules()
         .iter()
-        .map(|r| format!("{}|{}|{}\n", r.name, r.functions.join(" "), r.methods.join(" ")))
+        .map(|r| {
+            format!(
+                "{}|{}|{}\n",
+                r.name,
+                r.functions.join(" "),
+                r.methods.join(" ")
+            )
+        })
         .collect();
     let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()));
     let output = child.wait_with_output().expect("run gen_cases.py");
@@ -97,7 +111,9 @@ fn same(got: &Inferred, want: &Parsed) -> Result<(), String> {
         (Inferred::Device(a), Parsed::Device(b)) if a == b => Ok(()),
         (Inferred::None, Parsed::None) => Ok(()),
         (Inferred::Size(a), Parsed::Size(b))
-            if a.iter().map(|s| s.as_const()).eq(b.iter().map(|s| Some(*s))) =>
+            if a.iter()
+                .map(|s| s.as_const())
+                .eq(b.iter().map(|s| Some(*s))) =>
         {
             Ok(())
         }
@@ -133,13 +149,19 @@ fn every_rule_agrees_with_the_real_op() {
             None => None,
         }
         .unwrap_or_else(|| panic!("{callee} is in the table but not found"));
-        let number = rules().iter().position(|r| std::ptr::eq(r, id.info())).expect("info");
+        let number = rules()
+            .iter()
+            .position(|r| std::ptr::eq(r, id.info()))
+            .expect("info");
         let count = counts.entry(number).or_default();
         count.cases += 1;
         let args = text::parse_args(args);
         let kwargs = text::parse_kwargs(kwargs);
         let values: Vec<_> = args.iter().map(Parsed::value).collect();
-        let named: Vec<_> = kwargs.iter().map(|(k, v)| (k.as_str(), v.value())).collect();
+        let named: Vec<_> = kwargs
+            .iter()
+            .map(|(k, v)| (k.as_str(), v.value()))
+            .collect();
         let ctx = Ctx {
             grad_enabled: grad == "1",
             inference_mode: grad == "2",
@@ -163,7 +185,9 @@ fn every_rule_agrees_with_the_real_op() {
             (Err(e), _) => Err(format!("{e}")),
         };
         if let Err(what) = verdict {
-            count.failures.push(format!("{what}\n    {line}\n    got {got:?}"));
+            count
+                .failures
+                .push(format!("{what}\n    {line}\n    got {got:?}"));
         }
     }
     let mut failed = Vec::new();
@@ -184,7 +208,12 @@ fn every_rule_agrees_with_the_real_op() {
             failed.push(format!("{}: covers no case", info.name));
         }
         if !count.failures.is_empty() {
-            failed.push(format!("{}: {} of {} wrong", info.name, count.failures.len(), count.cases));
+            failed.push(format!(
+                "{}: {} of {} wrong",
+                info.name,
+                count.failures.len(),
+                count.cases
+            ));
             let show = if filtered { 12 } else { 3 };
             for f in count.failures.iter().take(show) {
                 failed.push(format!("  {f}"));

@@ -200,15 +200,36 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             _ => "F N",
         };
         let inplace = if n == "selu" { "F" } else { "F N" };
-        rule(n, functions, "", plain).inplace(inplace, "").switch(1).any_device()
+        rule(n, functions, "", plain)
+            .inplace(inplace, "")
+            .switch(1)
+            .any_device()
     }));
     out.extend([
-        rule("relu", "* F", "*", relu).inplace("F", "").switch(1).any_device(),
-        rule("leaky_relu", "F N", "", leaky_relu).inplace("F N", "").switch(2).any_device(),
-        rule("celu", "* F", "", celu).inplace("F", "").switch(2).any_device(),
-        rule("elu", "F", "", elu).inplace("F", "").switch(2).any_device(),
-        rule("hardtanh", "F N", "", hardtanh).inplace("F N", "").switch(3).any_device(),
-        rule("threshold", "* F", "", threshold).inplace("F", "").switch(3).any_device(),
+        rule("relu", "* F", "*", relu)
+            .inplace("F", "")
+            .switch(1)
+            .any_device(),
+        rule("leaky_relu", "F N", "", leaky_relu)
+            .inplace("F N", "")
+            .switch(2)
+            .any_device(),
+        rule("celu", "* F", "", celu)
+            .inplace("F", "")
+            .switch(2)
+            .any_device(),
+        rule("elu", "F", "", elu)
+            .inplace("F", "")
+            .switch(2)
+            .any_device(),
+        rule("hardtanh", "F N", "", hardtanh)
+            .inplace("F N", "")
+            .switch(3)
+            .any_device(),
+        rule("threshold", "* F", "", threshold)
+            .inplace("F", "")
+            .switch(3)
+            .any_device(),
         rule("hardshrink", "* F", "*", shrink).any_device(),
         rule("softshrink", "F N", "", shrink).any_device(),
         rule("gelu", "F N", "", gelu).any_device(),
@@ -218,8 +239,22 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("prelu", "* F", "*", prelu),
         rule("softsign", "F torch.nn.functional.tanhshrink", "", softsign).any_device(),
         rule("normalize", "F", "", normalize).any_device(),
-        rule("dropout", "* F", "", dropout).inplace("", "").switch(3),
-        rule("dropout2d", "F torch.feature_dropout torch.nn.functional.dropout3d", "", feature_dropout).switch(3),
-        rule("alpha_dropout", "F torch.nn.functional.feature_alpha_dropout", "", other_dropout).switch(3),
+        rule("dropout", "* F", "", dropout)
+            .inplace("", "")
+            .switch(3),
+        rule(
+            "dropout2d",
+            "F torch.feature_dropout torch.nn.functional.dropout3d",
+            "",
+            feature_dropout,
+        )
+        .switch(3),
+        rule(
+            "alpha_dropout",
+            "F torch.nn.functional.feature_alpha_dropout",
+            "",
+            other_dropout,
+        )
+        .switch(3),
     ]);
 }

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, int, int_list, int_or, one, raise, tensor, tensors, unsupported,
-    wrap_dim,
+    Call, In, R, bool_or, float_or, int, int_list, int_or, one, raise, tensor, tensors,
+    unsupported, wrap_dim,
 };
 use crate::family::elementwise::{Operand, common_type};
 use crate::iterator::preserved_strides;
@@ -38,7 +38,9 @@ fn joined(call: &Call<'_>, parts: &[In<'_>], dim: i64) -> R {
     let mut shape = first.shape.clone();
     shape[d] = 0;
     for part in &real {
-        if part.dim() != first.dim() || (0..first.dim()).any(|i| i != d && part.shape[i] != first.shape[i]) {
+        if part.dim() != first.dim()
+            || (0..first.dim()).any(|i| i != d && part.shape[i] != first.shape[i])
+        {
             return raise("cat of tensors of different shapes");
         }
         shape[d] += part.shape[d];
@@ -46,7 +48,11 @@ fn joined(call: &Call<'_>, parts: &[In<'_>], dim: i64) -> R {
     let format = |p: &In<'_>| suggest_memory_format(&p.shape, &p.strides);
     let common = format(&parts[0]);
     let last = common != MemoryFormat::Contiguous && parts.iter().all(|p| format(p) == common);
-    let strides = if last { channels_last_strides(&shape) } else { contiguous_strides(&shape) };
+    let strides = if last {
+        channels_last_strides(&shape)
+    } else {
+        contiguous_strides(&shape)
+    };
     one(call.fresh(&shape, &strides, dtype, &metas))
 }
 fn cat(call: &Call<'_>) -> R {
@@ -70,10 +76,8 @@ fn stack(call: &Call<'_>) -> R {
     let mut shape = first.shape.clone();
     shape.insert(d, parts.len() as i64);
     let metas: Vec<&TensorMeta> = parts.iter().map(|p| p.meta).collect();
-    if shape.len() == 4 || shape.len() == 5 {
-        if shape.contains(&1) {
-            return unsupported("stack of an ambiguous layout");
-        }
+    if matches!(shape.len(), 4 | 5) && shape.contains(&1) {
+        return unsupported("stack of an ambiguous layout");
     }
     one(call.rows(&shape, dtype, &metas))
 }
@@ -102,8 +106,15 @@ fn roll(call: &Call<'_>) -> R {
     let [x, shifts, dims] = call.bind(["input", "shifts", "dims"])?;
     let x = tensor(x)?;
     let shifts = int_list(shifts)?;
-    let dims = if dims.is_none() { Dims::new() } else { int_list(dims)? };
-    if shifts.is_empty() || (dims.is_empty() && shifts.len() != 1) || (!dims.is_empty() && dims.len() != shifts.len()) {
+    let dims = if dims.is_none() {
+        Dims::new()
+    } else {
+        int_list(dims)?
+    };
+    if shifts.is_empty()
+        || (dims.is_empty() && shifts.len() != 1)
+        || (!dims.is_empty() && dims.len() != shifts.len())
+    {
         return raise("roll shifts and dims");
     }
     for d in &dims {
@@ -139,6 +150,9 @@ fn repeat(call: &Call<'_>) -> R {
     repeated(call, &tensor(x)?, &crate::call::ints(repeats)?)
 }
 fn repeated(call: &Call<'_>, x: &In<'_>, repeats: &[i64]) -> R {
+    if x.count() == 0 && repeats.iter().any(|r| *r < 0) {
+        return unsupported("negative repeats of an empty tensor");
+    }
     if repeats.len() < x.dim() || repeats.iter().any(|r| *r < 0) {
         return raise("repeat counts");
     }
@@ -203,7 +217,8 @@ fn meshgrid(call: &Call<'_>) -> R {
     let items = parts.iter().enumerate().map(|(i, p)| {
         let mut thin: Dims = SmallVec::from_elem(1, shape.len());
         thin[i] = p.shape[0];
-        let strides = crate::geometry::view_strides(&p.shape, &p.strides, &thin).unwrap_or_default();
+        let strides =
+            crate::geometry::view_strides(&p.shape, &p.strides, &thin).unwrap_or_default();
         let strides = crate::geometry::expand_strides(&thin, &strides, &shape);
         Inferred::Tensor(call.view(p, &shape, &strides, p.start()))
     });
@@ -243,7 +258,11 @@ fn bucketize(call: &Call<'_>) -> R {
     if !x.contiguous() || promote_types(x.dtype, edges.dtype)? != x.dtype || x.dtype.is_complex() {
         return unsupported("arguments of bucketize");
     }
-    let dtype = if bool_or(int32, false)? { DType::Int32 } else { DType::Int64 };
+    let dtype = if bool_or(int32, false)? {
+        DType::Int32
+    } else {
+        DType::Int64
+    };
     one(call.rows(&x.shape, dtype, &[x.meta]))
 }
 

@@ -36,7 +36,11 @@ fn float_input(x: &In<'_>) -> R<()> {
 /// ones. Where the answer depends on the kernel that runs, there is none.
 fn conv_channels_last(x: &In<'_>, w: &In<'_>) -> R<bool> {
     let last = |t: &In<'_>| {
-        let (shape, strides) = if t.dim() == 3 { unsqueezed(t, 2) } else { (t.shape.clone(), t.strides.clone()) };
+        let (shape, strides) = if t.dim() == 3 {
+            unsqueezed(t, 2)
+        } else {
+            (t.shape.clone(), t.strides.clone())
+        };
         suggest_memory_format(&shape, &strides) != MemoryFormat::Contiguous
     };
     if !last(x) && !last(w) {
@@ -57,7 +61,10 @@ fn conv_strides(shape: &[i64], last: bool) -> Dims {
 }
 
 fn conv_operands<'a>(
-    x: &Value<'a>, w: &Value<'a>, b: &Value<'a>, n: usize,
+    x: &Value<'a>,
+    w: &Value<'a>,
+    b: &Value<'a>,
+    n: usize,
 ) -> R<(In<'a>, In<'a>, Option<In<'a>>)> {
     let (x, w, b) = (tensor(x)?, tensor(w)?, opt_tensor(b)?);
     if w.dim() != n + 2 || (x.dim() != n + 2 && x.dim() != n + 1) {
@@ -78,8 +85,9 @@ fn conv_operands<'a>(
 }
 
 fn conv(call: &Call<'_>, n: usize) -> R {
-    let [x, w, b, stride, padding, dilation, groups] =
-        call.bind(["input", "weight", "bias", "stride", "padding", "dilation", "groups"])?;
+    let [x, w, b, stride, padding, dilation, groups] = call.bind([
+        "input", "weight", "bias", "stride", "padding", "dilation", "groups",
+    ])?;
     let (x, w, b) = conv_operands(x, w, b, n)?;
     let (stride, dilation) = (expand_ints(stride, n, 1)?, expand_ints(dilation, n, 1)?);
     let groups = int_or(groups, 1)?;
@@ -132,7 +140,14 @@ fn conv3d(call: &Call<'_>) -> R {
 
 fn conv_transpose(call: &Call<'_>, n: usize) -> R {
     let [x, w, b, stride, padding, extra, groups, dilation] = call.bind([
-        "input", "weight", "bias", "stride", "padding", "output_padding", "groups", "dilation",
+        "input",
+        "weight",
+        "bias",
+        "stride",
+        "padding",
+        "output_padding",
+        "groups",
+        "dilation",
     ])?;
     let (x, w, b) = conv_operands(x, w, b, n)?;
     let (stride, dilation) = (expand_ints(stride, n, 1)?, expand_ints(dilation, n, 1)?);
@@ -157,7 +172,9 @@ fn conv_transpose(call: &Call<'_>, n: usize) -> R {
             return unsupported("output padding");
         }
         let size = (x.shape[d + 2] - 1) * stride[d] - 2 * padding[d]
-            + dilation[d] * (w.shape[d + 2] - 1) + extra[d] + 1;
+            + dilation[d] * (w.shape[d + 2] - 1)
+            + extra[d]
+            + 1;
         if size <= 0 {
             return unsupported("empty output");
         }
@@ -205,8 +222,13 @@ fn check_spatial(x: &In<'_>, n: usize) -> R<()> {
     Ok(())
 }
 fn pool_shape(
-    x: &In<'_>, n: usize, kernel: &Value<'_>, stride: &Value<'_>, padding: &Value<'_>,
-    dilation: &Value<'_>, ceil: &Value<'_>,
+    x: &In<'_>,
+    n: usize,
+    kernel: &Value<'_>,
+    stride: &Value<'_>,
+    padding: &Value<'_>,
+    dilation: &Value<'_>,
+    ceil: &Value<'_>,
 ) -> R<Dims> {
     check_spatial(x, n)?;
     let kernel = expand_ints(kernel, n, 0)?;
@@ -220,7 +242,14 @@ fn pool_shape(
     let lead = x.dim() - n;
     let mut shape: Dims = SmallVec::from_slice(&x.shape[..lead]);
     for d in 0..n {
-        shape.push(pooled(x.shape[lead + d], kernel[d], stride[d], padding[d], dilation[d], ceil)?);
+        shape.push(pooled(
+            x.shape[lead + d],
+            kernel[d],
+            stride[d],
+            padding[d],
+            dilation[d],
+            ceil,
+        )?);
     }
     Ok(shape)
 }
@@ -230,7 +259,13 @@ fn pool_strides(x: &In<'_>, shape: &[i64]) -> Dims {
 }
 fn max_pool(call: &Call<'_>, n: usize, indices_too: bool) -> R {
     let [x, kernel, stride, padding, dilation, ceil, indices] = call.bind([
-        "input", "kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices",
+        "input",
+        "kernel_size",
+        "stride",
+        "padding",
+        "dilation",
+        "ceil_mode",
+        "return_indices",
     ])?;
     let x = tensor(x)?;
     let shape = pool_shape(&x, n, kernel, stride, padding, dilation, ceil)?;
@@ -241,7 +276,10 @@ fn max_pool(call: &Call<'_>, n: usize, indices_too: bool) -> R {
     let values = call.fresh(&shape, &strides, x.dtype, &[x.meta]);
     if indices_too || bool_or(indices, false)? {
         let indices = call.fresh(&shape, &strides, DType::Int64, &[x.meta]);
-        return Ok(Inferred::Tuple(vec![Inferred::Tensor(values), Inferred::Tensor(indices)]));
+        return Ok(Inferred::Tuple(vec![
+            Inferred::Tensor(values),
+            Inferred::Tensor(indices),
+        ]));
     }
     one(values)
 }
@@ -256,7 +294,12 @@ fn max_pool3d(call: &Call<'_>) -> R {
 }
 fn avg_pool(call: &Call<'_>, n: usize) -> R {
     let [x, kernel, stride, padding, ceil, include, divisor] = call.bind([
-        "input", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad",
+        "input",
+        "kernel_size",
+        "stride",
+        "padding",
+        "ceil_mode",
+        "count_include_pad",
         "divisor_override",
     ])?;
     let x = tensor(x)?;
@@ -336,7 +379,10 @@ fn adaptive_max(call: &Call<'_>, n: usize) -> R {
     let values = call.fresh(&shape, &strides, x.dtype, &[x.meta]);
     if bool_or(indices, false)? {
         let indices = call.fresh(&shape, &strides, DType::Int64, &[x.meta]);
-        return Ok(Inferred::Tuple(vec![Inferred::Tensor(values), Inferred::Tensor(indices)]));
+        return Ok(Inferred::Tuple(vec![
+            Inferred::Tensor(values),
+            Inferred::Tensor(indices),
+        ]));
     }
     one(values)
 }
@@ -352,14 +398,24 @@ fn adaptive_max_pool3d(call: &Call<'_>) -> R {
 
 fn interpolate(call: &Call<'_>) -> R {
     let [x, size, scale, mode, align, recompute, antialias] = call.bind([
-        "input", "size", "scale_factor", "mode", "align_corners", "recompute_scale_factor", "antialias",
+        "input",
+        "size",
+        "scale_factor",
+        "mode",
+        "align_corners",
+        "recompute_scale_factor",
+        "antialias",
     ])?;
     let x = tensor(x)?;
     float_input(&x)?;
     if !matches!(recompute, Value::None | Value::Bool(false)) || bool_or(antialias, false)? {
         return unsupported("recompute_scale_factor or antialias");
     }
-    let mode = if mode.is_none() { "nearest" } else { string(mode)? };
+    let mode = if mode.is_none() {
+        "nearest"
+    } else {
+        string(mode)?
+    };
     let n = x.dim().saturating_sub(2);
     let fits = match mode {
         "nearest" | "nearest-exact" | "area" => (1..=3).contains(&n),
@@ -406,7 +462,11 @@ fn pad(call: &Call<'_>) -> R {
     let [x, pad, mode, value] = call.bind(["input", "pad", "mode", "value"])?;
     let x = tensor(x)?;
     let pad = int_list(pad)?;
-    let mode = if mode.is_none() { "constant" } else { string(mode)? };
+    let mode = if mode.is_none() {
+        "constant"
+    } else {
+        string(mode)?
+    };
     float_or(value, 0.0)?;
     if pad.len() % 2 != 0 || pad.len() > 2 * x.dim() {
         return raise("pad length");
@@ -458,7 +518,12 @@ fn grid_sample(call: &Call<'_>) -> R {
         string(padding)?;
     }
     bool_or(align, false)?;
-    if x.dim() != 4 || grid.dim() != 4 || x.dtype != grid.dtype || !x.contiguous() || !grid.contiguous() {
+    if x.dim() != 4
+        || grid.dim() != 4
+        || x.dtype != grid.dtype
+        || !x.contiguous()
+        || !grid.contiguous()
+    {
         return unsupported("arguments of grid_sample");
     }
     if x.shape[0] != grid.shape[0] || grid.shape[3] != 2 {
@@ -527,7 +592,12 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("avg_pool2d", "F N", "", avg_pool2d),
         rule("avg_pool3d", "F N", "", avg_pool3d),
         rule("lp_pool2d", "F", "", lp_pool2d),
-        rule("adaptive_avg_pool1d", "F torch.adaptive_avg_pool1d", "", adaptive_avg_pool1d),
+        rule(
+            "adaptive_avg_pool1d",
+            "F torch.adaptive_avg_pool1d",
+            "",
+            adaptive_avg_pool1d,
+        ),
         rule("adaptive_avg_pool2d", "F", "", adaptive_avg_pool2d),
         rule("adaptive_avg_pool3d", "F", "", adaptive_avg_pool3d),
         rule("adaptive_max_pool1d", "F", "", adaptive_max_pool1d),

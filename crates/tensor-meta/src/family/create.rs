@@ -22,12 +22,24 @@ struct Options {
     format: Option<MemoryFormat>,
 }
 
-const FACTORY: [&str; 7] =
-    ["dtype", "device", "requires_grad", "layout", "pin_memory", "memory_format", "out"];
+const FACTORY: [&str; 7] = [
+    "dtype",
+    "device",
+    "requires_grad",
+    "layout",
+    "pin_memory",
+    "memory_format",
+    "out",
+];
 
 /// Splits a factory call into its options and the call without them.
 fn options<'a>(call: &Call<'a>) -> R<(Options, Vec<(&'a str, Value<'a>)>)> {
-    let mut options = Options { dtype: None, device: None, requires_grad: false, format: None };
+    let mut options = Options {
+        dtype: None,
+        device: None,
+        requires_grad: false,
+        format: None,
+    };
     let mut rest = Vec::new();
     for (key, value) in call.kwargs {
         match *key {
@@ -52,7 +64,14 @@ fn made(call: &Call<'_>, o: &Options, shape: &[i64], strides: &[i64], dtype: DTy
     let device = o.device.unwrap_or(call.ctx.default_device);
     made_on(call, o, shape, strides, dtype, device)
 }
-fn made_on(call: &Call<'_>, o: &Options, shape: &[i64], strides: &[i64], dtype: DType, device: Device) -> R {
+fn made_on(
+    call: &Call<'_>,
+    o: &Options,
+    shape: &[i64],
+    strides: &[i64],
+    dtype: DType,
+    device: Device,
+) -> R {
     if shape.iter().any(|s| *s < 0) {
         return raise("negative size");
     }
@@ -91,7 +110,10 @@ fn random(call: &Call<'_>) -> R {
     if rest.iter().any(|(k, v)| *k == "generator" && !v.is_none()) {
         return unsupported("generator");
     }
-    let rest: Vec<_> = rest.into_iter().filter(|(k, _)| *k != "generator").collect();
+    let rest: Vec<_> = rest
+        .into_iter()
+        .filter(|(k, _)| *k != "generator")
+        .collect();
     let shape = size_of(call.args, &rest)?;
     let dtype = o.dtype.unwrap_or(call.ctx.default_dtype);
     if !dtype.is_floating() {
@@ -113,7 +135,11 @@ fn number_type(call: &Call<'_>, value: &Value<'_>) -> R<DType> {
 }
 fn full(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let inner = Call {
+        args: call.args,
+        kwargs: &rest,
+        ctx: call.ctx,
+    };
     let [size, value] = inner.bind(["size", "fill_value"])?;
     let shape = int_list(size)?;
     let dtype = match o.dtype {
@@ -161,7 +187,11 @@ fn randperm(call: &Call<'_>) -> R {
 }
 fn arange(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let inner = Call {
+        args: call.args,
+        kwargs: &rest,
+        ctx: call.ctx,
+    };
     let zero = Value::Int(0);
     let one_step = Value::Int(1);
     let (start, end, step) = if call.args.len() == 1 && !rest.iter().any(|(k, _)| *k == "end") {
@@ -179,7 +209,11 @@ fn arange(call: &Call<'_>) -> R {
             return unsupported("arange of other than numbers");
         }
     }
-    let dtype = o.dtype.unwrap_or(if whole { DType::Int64 } else { call.ctx.default_dtype });
+    let dtype = o.dtype.unwrap_or(if whole {
+        DType::Int64
+    } else {
+        call.ctx.default_dtype
+    });
     if dtype == DType::Bool || dtype.is_complex() {
         return unsupported("arange of this dtype");
     }
@@ -195,7 +229,11 @@ fn arange(call: &Call<'_>) -> R {
         if dtype.is_integral() {
             return unsupported("integer arange of floats");
         }
-        let (a, b, s) = (float_or(start, 0.0)?, float_or(end, 0.0)?, float_or(step, 1.0)?);
+        let (a, b, s) = (
+            float_or(start, 0.0)?,
+            float_or(end, 0.0)?,
+            float_or(step, 1.0)?,
+        );
         if !a.is_finite() || !b.is_finite() || !s.is_finite() || s == 0.0 || (b - a) * s < 0.0 {
             return raise("arange bounds");
         }
@@ -205,7 +243,11 @@ fn arange(call: &Call<'_>) -> R {
 }
 fn linspace(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let inner = Call {
+        args: call.args,
+        kwargs: &rest,
+        ctx: call.ctx,
+    };
     let [start, end, steps] = inner.bind(["start", "end", "steps"])?;
     float_or(start, 0.0)?;
     float_or(end, 0.0)?;
@@ -221,29 +263,51 @@ fn linspace(call: &Call<'_>) -> R {
 }
 fn eye(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let inner = Call {
+        args: call.args,
+        kwargs: &rest,
+        ctx: call.ctx,
+    };
     let [n, m] = inner.bind(["n", "m"])?;
     let n = int(n)?;
     let m = int_or(m, n)?;
-    made(call, &o, &[n, m], &[m.max(1), 1], o.dtype.unwrap_or(call.ctx.default_dtype))
+    made(
+        call,
+        &o,
+        &[n, m],
+        &[m.max(1), 1],
+        o.dtype.unwrap_or(call.ctx.default_dtype),
+    )
 }
 
 fn like(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let inner = Call {
+        args: call.args,
+        kwargs: &rest,
+        ctx: call.ctx,
+    };
     let [x] = inner.bind(["input"])?;
     like_of(call, &o, &tensor(x)?)
 }
 fn full_like(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let inner = Call {
+        args: call.args,
+        kwargs: &rest,
+        ctx: call.ctx,
+    };
     let [x, value] = inner.bind(["input", "fill_value"])?;
     number_type(call, value)?;
     like_of(call, &o, &tensor(x)?)
 }
 fn random_like(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let inner = Call {
+        args: call.args,
+        kwargs: &rest,
+        ctx: call.ctx,
+    };
     let [x] = inner.bind(["input"])?;
     let x = tensor(x)?;
     if !o.dtype.unwrap_or(x.dtype).is_floating() {
@@ -257,7 +321,14 @@ fn like_of(call: &Call<'_>, o: &Options, x: &In<'_>) -> R {
         None => preserved_strides(&x.shape, &x.strides),
     };
     let device = o.device.unwrap_or(x.device);
-    made_on(call, o, &x.shape, &strides, o.dtype.unwrap_or(x.dtype), device)
+    made_on(
+        call,
+        o,
+        &x.shape,
+        &strides,
+        o.dtype.unwrap_or(x.dtype),
+        device,
+    )
 }
 fn new_sized(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
@@ -267,17 +338,35 @@ fn new_sized(call: &Call<'_>) -> R {
     let x = tensor(x)?;
     let shape = size_of(size, &rest)?;
     let device = o.device.unwrap_or(x.device);
-    made_on(call, &o, &shape, &contiguous_strides(&shape), o.dtype.unwrap_or(x.dtype), device)
+    made_on(
+        call,
+        &o,
+        &shape,
+        &contiguous_strides(&shape),
+        o.dtype.unwrap_or(x.dtype),
+        device,
+    )
 }
 fn new_full(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let inner = Call {
+        args: call.args,
+        kwargs: &rest,
+        ctx: call.ctx,
+    };
     let [x, size, value] = inner.bind(["input", "size", "fill_value"])?;
     let x = tensor(x)?;
     number_type(call, value)?;
     let shape = int_list(size)?;
     let device = o.device.unwrap_or(x.device);
-    made_on(call, &o, &shape, &contiguous_strides(&shape), o.dtype.unwrap_or(x.dtype), device)
+    made_on(
+        call,
+        &o,
+        &shape,
+        &contiguous_strides(&shape),
+        o.dtype.unwrap_or(x.dtype),
+        device,
+    )
 }
 
 /// Shape and dtype of nested Python numbers.
@@ -304,7 +393,11 @@ fn nested(call: &Call<'_>, value: &Value<'_>) -> R<(Dims, Option<DType>)> {
 }
 fn from_data(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let inner = Call {
+        args: call.args,
+        kwargs: &rest,
+        ctx: call.ctx,
+    };
     let [data] = inner.bind(["data"])?;
     if matches!(data, Value::Tensor(_)) {
         return unsupported("tensor of a tensor");
@@ -318,7 +411,11 @@ fn from_data(call: &Call<'_>) -> R {
 }
 fn as_tensor(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call { args: call.args, kwargs: &rest, ctx: call.ctx };
+    let inner = Call {
+        args: call.args,
+        kwargs: &rest,
+        ctx: call.ctx,
+    };
     let [data] = inner.bind(["data"])?;
     if let Value::Tensor(_) = data {
         let x = tensor(data)?;
@@ -334,7 +431,12 @@ fn as_tensor(call: &Call<'_>) -> R {
 
 /// `x.to(...)`: x itself where nothing changes.
 fn converted(
-    call: &Call<'_>, x: &In<'_>, dtype: Option<DType>, device: Option<Device>, copy: bool, format: MemoryFormat,
+    call: &Call<'_>,
+    x: &In<'_>,
+    dtype: Option<DType>,
+    device: Option<Device>,
+    copy: bool,
+    format: MemoryFormat,
 ) -> R {
     let (dtype, device) = (dtype.unwrap_or(x.dtype), device.unwrap_or(x.device));
     let wanted = format_strides(format, &x.shape)?;
@@ -406,11 +508,25 @@ fn cast(call: &Call<'_>, dtype: DType) -> R {
 fn type_as(call: &Call<'_>) -> R {
     let [x, other] = call.bind(["input", "other"])?;
     let other = tensor(other)?;
-    converted(call, &tensor(x)?, Some(other.dtype), Some(other.device), false, MemoryFormat::Preserve)
+    converted(
+        call,
+        &tensor(x)?,
+        Some(other.dtype),
+        Some(other.device),
+        false,
+        MemoryFormat::Preserve,
+    )
 }
 fn cpu(call: &Call<'_>) -> R {
     let [x] = call.bind(["input"])?;
-    converted(call, &tensor(x)?, None, Some(Device::CPU), false, MemoryFormat::Preserve)
+    converted(
+        call,
+        &tensor(x)?,
+        None,
+        Some(Device::CPU),
+        false,
+        MemoryFormat::Preserve,
+    )
 }
 fn type_(call: &Call<'_>) -> R {
     let [x, dtype] = call.bind(["input", "dtype"])?;
@@ -521,7 +637,9 @@ fn result_type(call: &Call<'_>) -> R {
         crate::family::elementwise::Operand::read(a)?,
         crate::family::elementwise::Operand::read(b)?,
     ];
-    Ok(Inferred::DType(crate::family::elementwise::common_type(call, &operands)?))
+    Ok(Inferred::DType(crate::family::elementwise::common_type(
+        call, &operands,
+    )?))
 }
 /// Draws into, or fills, `x` itself.
 fn in_place_draw(call: &Call<'_>) -> R {

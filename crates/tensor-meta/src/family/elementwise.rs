@@ -62,7 +62,9 @@ pub(crate) fn elementwise(
             Operand::Tensor(t) => {
                 // On the CPU inputs are converted first, which makes them dense.
                 let strides = match common {
-                    Some(c) if c != t.dtype && t.is_cpu() => preserved_strides(&t.shape, &t.strides),
+                    Some(c) if c != t.dtype && t.is_cpu() => {
+                        preserved_strides(&t.shape, &t.strides)
+                    }
                     _ => t.strides.clone(),
                 };
                 layouts.push(Layout {
@@ -107,7 +109,11 @@ fn unary_of(
     let x = tensor(x)?;
     ok(x.dtype)?;
     let dtype = out(call, x.dtype);
-    let common = if dtype == DType::Bool { None } else { Some(dtype) };
+    let common = if dtype == DType::Bool {
+        None
+    } else {
+        Some(dtype)
+    };
     // |z| is computed in the complex type.
     let common = common.filter(|_| !x.dtype.is_complex());
     one(elementwise(call, &[Operand::Tensor(x)], common, dtype)?)
@@ -305,10 +311,11 @@ fn pow(call: &Call<'_>) -> R {
     let [a, b] = call.bind(["input", "exponent"])?;
     let operands = pair(a, b)?;
     let dtype = common_type(call, &operands)?;
-    if let (Operand::Tensor(t), Value::Int(n)) = (&operands[0], b) {
-        if t.dtype.is_integral_or_bool() && *n < 0 {
-            return raise("integers to negative integer powers");
-        }
+    if let (Operand::Tensor(t), Value::Int(n)) = (&operands[0], b)
+        && t.dtype.is_integral_or_bool()
+        && *n < 0
+    {
+        return raise("integers to negative integer powers");
     }
     if dtype == DType::Bool {
         return unsupported("bool argument");
@@ -481,7 +488,12 @@ fn clamp_of(call: &Call<'_>, x: &Value<'_>, bounds: &[&Value<'_>]) -> R {
     if operands.len() == 1 {
         return raise("clamp needs a bound");
     }
-    if is_number && operands.len() == 3 && !operands[1..].iter().all(|o| matches!(o, Operand::Number(_))) {
+    if is_number
+        && operands.len() == 3
+        && !operands[1..]
+            .iter()
+            .all(|o| matches!(o, Operand::Number(_)))
+    {
         return unsupported("bounds of two kinds");
     }
     let dtype = common_type(call, &operands)?;
@@ -609,8 +621,28 @@ fn masked_fill(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     let float = [
-        "exp", "log", "sin", "cos", "tan", "sqrt", "rsqrt", "sigmoid", "tanh", "log2", "log10",
-        "log1p", "expm1", "exp2", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh",
+        "exp",
+        "log",
+        "sin",
+        "cos",
+        "tan",
+        "sqrt",
+        "rsqrt",
+        "sigmoid",
+        "tanh",
+        "log2",
+        "log10",
+        "log1p",
+        "expm1",
+        "exp2",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "asinh",
+        "acosh",
+        "atanh",
         "reciprocal",
     ];
     out.extend(float.map(|name| {
@@ -618,11 +650,15 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "sigmoid" | "tanh" => "* F",
             _ => "*",
         };
-        rule(name, functions, "*", float_unary).inplace("", "").any_device()
+        rule(name, functions, "*", float_unary)
+            .inplace("", "")
+            .any_device()
     }));
     let real_float = ["erf", "erfc", "erfinv", "lgamma", "digamma", "i0"];
     out.extend(real_float.map(|name| {
-        rule(name, "*", "*", real_float_unary).inplace("", "").any_device()
+        rule(name, "*", "*", real_float_unary)
+            .inplace("", "")
+            .any_device()
     }));
     let predicates = ["isnan", "isfinite", "logical_not"];
     out.extend(predicates.map(|name| rule(name, "*", "*", predicate).any_device()));
@@ -633,25 +669,68 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     let divisions = ["floor_divide", "remainder", "fmod"];
     out.extend(divisions.map(|name| {
         let (f, m, i, im) = match name {
-            "floor_divide" => ("* operator.floordiv", "* __floordiv__", "operator.ifloordiv", "__ifloordiv__"),
+            "floor_divide" => (
+                "* operator.floordiv",
+                "* __floordiv__",
+                "operator.ifloordiv",
+                "__ifloordiv__",
+            ),
             "remainder" => ("* operator.mod", "* __mod__", "operator.imod", "__imod__"),
             _ => ("*", "*", "", ""),
         };
         rule(name, f, m, whole_division).inplace(i, im).any_device()
     }));
     let bits = [
-        ("bitwise_and", "* operator.and_", "* __and__ __rand__", "operator.iand", "__iand__"),
-        ("bitwise_or", "* operator.or_", "* __or__ __ror__", "operator.ior", "__ior__"),
-        ("bitwise_xor", "* operator.xor", "* __xor__ __rxor__", "operator.ixor", "__ixor__"),
+        (
+            "bitwise_and",
+            "* operator.and_",
+            "* __and__ __rand__",
+            "operator.iand",
+            "__iand__",
+        ),
+        (
+            "bitwise_or",
+            "* operator.or_",
+            "* __or__ __ror__",
+            "operator.ior",
+            "__ior__",
+        ),
+        (
+            "bitwise_xor",
+            "* operator.xor",
+            "* __xor__ __rxor__",
+            "operator.ixor",
+            "__ixor__",
+        ),
     ];
     out.extend(bits.map(|(n, f, m, i, im)| rule(n, f, m, bitwise).inplace(i, im).any_device()));
     let comparisons: [(&str, &str, &str, crate::registry::Rule); 6] = [
         ("eq", "* operator.eq", "* __eq__", equality),
-        ("ne", "* operator.ne torch.not_equal", "* __ne__ not_equal", equality),
+        (
+            "ne",
+            "* operator.ne torch.not_equal",
+            "* __ne__ not_equal",
+            equality,
+        ),
         ("lt", "* operator.lt torch.less", "* __lt__ less", ordering),
-        ("le", "* operator.le torch.less_equal", "* __le__ less_equal", ordering),
-        ("gt", "* operator.gt torch.greater", "* __gt__ greater", ordering),
-        ("ge", "* operator.ge torch.greater_equal", "* __ge__ greater_equal", ordering),
+        (
+            "le",
+            "* operator.le torch.less_equal",
+            "* __le__ less_equal",
+            ordering,
+        ),
+        (
+            "gt",
+            "* operator.gt torch.greater",
+            "* __gt__ greater",
+            ordering,
+        ),
+        (
+            "ge",
+            "* operator.ge torch.greater_equal",
+            "* __ge__ greater_equal",
+            ordering,
+        ),
     ];
     out.extend(comparisons.map(|(n, f, m, r)| rule(n, f, m, r).inplace("", "").any_device()));
     let logic = ["logical_and", "logical_or", "logical_xor"];
@@ -659,35 +738,74 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     let real_pairs = ["maximum", "minimum", "fmax", "fmin"];
     out.extend(real_pairs.map(|n| rule(n, "*", "*", real_binary).any_device()));
     out.extend([
-        rule("neg", "* operator.neg torch.negative", "* __neg__ negative", neg)
-            .inplace("", "negative_")
-            .any_device(),
+        rule(
+            "neg",
+            "* operator.neg torch.negative",
+            "* __neg__ negative",
+            neg,
+        )
+        .inplace("", "negative_")
+        .any_device(),
         rule("positive", "* operator.pos", "* __pos__", positive).any_device(),
-        rule("conj", "* torch.resolve_conj torch.resolve_neg", "* resolve_conj resolve_neg", conj_like).any_device(),
-        rule("abs", "* operator.abs torch.absolute", "* __abs__ absolute", abs)
-            .inplace("", "absolute_")
+        rule(
+            "conj",
+            "* torch.resolve_conj torch.resolve_neg",
+            "* resolve_conj resolve_neg",
+            conj_like,
+        )
+        .any_device(),
+        rule(
+            "abs",
+            "* operator.abs torch.absolute",
+            "* __abs__ absolute",
+            abs,
+        )
+        .inplace("", "absolute_")
+        .any_device(),
+        rule("round", "*", "* __round__", round)
+            .inplace("", "")
             .any_device(),
-        rule("round", "*", "* __round__", round).inplace("", "").any_device(),
         rule("frac", "*", "*", frac).inplace("", "").any_device(),
         rule("sign", "*", "*", sign).inplace("", "").any_device(),
         rule("sgn", "*", "*", sgn).inplace("", "").any_device(),
-        rule("square", "*", "*", square).inplace("", "").any_device(),
-        rule("bitwise_not", "* operator.invert operator.inv", "* __invert__", bitwise_not)
+        rule("square", "*", "*", square)
             .inplace("", "")
             .any_device(),
+        rule(
+            "bitwise_not",
+            "* operator.invert operator.inv",
+            "* __invert__",
+            bitwise_not,
+        )
+        .inplace("", "")
+        .any_device(),
         rule("isinf", "*", "*", predicate).any_device(),
-        rule("nan_to_num", "*", "*", nan_to_num).inplace("", "").any_device(),
-        rule("logit", "* torch.special.logit", "*", logit).inplace("", "").any_device(),
+        rule("nan_to_num", "*", "*", nan_to_num)
+            .inplace("", "")
+            .any_device(),
+        rule("logit", "* torch.special.logit", "*", logit)
+            .inplace("", "")
+            .any_device(),
         rule("add", "* operator.add", "* __add__ __radd__", add)
             .inplace("operator.iadd", "__iadd__")
             .any_device(),
-        rule("sub", "* operator.sub torch.subtract", "* __sub__ subtract", sub)
-            .inplace("operator.isub", "__isub__ subtract_")
-            .any_device(),
+        rule(
+            "sub",
+            "* operator.sub torch.subtract",
+            "* __sub__ subtract",
+            sub,
+        )
+        .inplace("operator.isub", "__isub__ subtract_")
+        .any_device(),
         rule("rsub", "*", "__rsub__", rsub).any_device(),
-        rule("mul", "* operator.mul torch.multiply", "* __mul__ __rmul__ multiply", mul)
-            .inplace("operator.imul", "__imul__ multiply_")
-            .any_device(),
+        rule(
+            "mul",
+            "* operator.mul torch.multiply",
+            "* __mul__ __rmul__ multiply",
+            mul,
+        )
+        .inplace("operator.imul", "__imul__ multiply_")
+        .any_device(),
         rule(
             "div",
             "* operator.truediv torch.divide torch.true_divide",
@@ -699,30 +817,66 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("pow", "* operator.pow", "* __pow__", pow)
             .inplace("operator.ipow", "__ipow__")
             .any_device(),
-        rule("atan2", "* torch.arctan2", "* arctan2", atan2).inplace("", "").any_device(),
-        rule("hypot", "*", "*", float_binary).inplace("", "").any_device(),
+        rule("atan2", "* torch.arctan2", "* arctan2", atan2)
+            .inplace("", "")
+            .any_device(),
+        rule("hypot", "*", "*", float_binary)
+            .inplace("", "")
+            .any_device(),
         rule("logaddexp", "*", "*", float_or_complex_binary).any_device(),
-        rule("copysign", "*", "*", float_power_ops).inplace("", "").any_device(),
-        rule("xlogy", "* torch.special.xlogy", "*", float_power_ops).inplace("", "").any_device(),
-        rule("bitwise_left_shift", "* operator.lshift", "* __lshift__", shift)
-            .inplace("operator.ilshift", "__ilshift__")
+        rule("copysign", "*", "*", float_power_ops)
+            .inplace("", "")
             .any_device(),
-        rule("bitwise_right_shift", "* operator.rshift", "* __rshift__", shift)
-            .inplace("operator.irshift", "__irshift__")
+        rule("xlogy", "* torch.special.xlogy", "*", float_power_ops)
+            .inplace("", "")
             .any_device(),
-        rule("gcd", "*", "*", integer_binary).inplace("", "").any_device(),
-        rule("lcm", "*", "*", integer_binary).inplace("", "").any_device(),
+        rule(
+            "bitwise_left_shift",
+            "* operator.lshift",
+            "* __lshift__",
+            shift,
+        )
+        .inplace("operator.ilshift", "__ilshift__")
+        .any_device(),
+        rule(
+            "bitwise_right_shift",
+            "* operator.rshift",
+            "* __rshift__",
+            shift,
+        )
+        .inplace("operator.irshift", "__irshift__")
+        .any_device(),
+        rule("gcd", "*", "*", integer_binary)
+            .inplace("", "")
+            .any_device(),
+        rule("lcm", "*", "*", integer_binary)
+            .inplace("", "")
+            .any_device(),
         rule("where", "*", "", where_).any_device(),
         rule("where_method", "", "where", where_method).any_device(),
-        rule("clamp", "* torch.clip", "* clip", clamp).inplace("torch.clip_", "clip_").any_device(),
-        rule("clamp_min", "*", "*", clamp_min).inplace("", "").any_device(),
-        rule("clamp_max", "*", "*", clamp_max).inplace("", "").any_device(),
+        rule("clamp", "* torch.clip", "* clip", clamp)
+            .inplace("torch.clip_", "clip_")
+            .any_device(),
+        rule("clamp_min", "*", "*", clamp_min)
+            .inplace("", "")
+            .any_device(),
+        rule("clamp_max", "*", "*", clamp_max)
+            .inplace("", "")
+            .any_device(),
         rule("lerp", "*", "*", lerp).inplace("", "").any_device(),
-        rule("addcmul", "*", "*", addcmul).inplace("", "").any_device(),
-        rule("addcdiv", "*", "*", addcdiv).inplace("", "").any_device(),
+        rule("addcmul", "*", "*", addcmul)
+            .inplace("", "")
+            .any_device(),
+        rule("addcdiv", "*", "*", addcdiv)
+            .inplace("", "")
+            .any_device(),
         rule("masked_fill", "*", "*", masked_fill).inplace("", ""),
-        rule("fill_", "torch.fill_", "fill_", fill).mutates().any_device(),
-        rule("zero_", "torch.zero_", "zero_", zero).mutates().any_device(),
+        rule("fill_", "torch.fill_", "fill_", fill)
+            .mutates()
+            .any_device(),
+        rule("zero_", "torch.zero_", "zero_", zero)
+            .mutates()
+            .any_device(),
         rule("copy_", "", "copy_", copy).mutates().any_device(),
     ]);
 }

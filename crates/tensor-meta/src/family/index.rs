@@ -1,8 +1,6 @@
 //! Indexing: `x[...]` with ints, slices, `None`, `...` and index tensors; gather and scatter.
 
-use crate::call::{
-    Call, In, R, bool_or, int, int_or, one, raise, tensor, unsupported, wrap_dim,
-};
+use crate::call::{Call, In, R, bool_or, int, int_or, one, raise, tensor, unsupported, wrap_dim};
 use crate::family::elementwise::Operand;
 use crate::family::view::{selected, sliced, unsqueezed};
 use crate::geometry::expand_strides;
@@ -16,8 +14,12 @@ struct IndexTensor {
     layout: Layout,
 }
 
+/// A slice bound or step.
 fn bound(value: &Value<'_>, default: i64) -> R<i64> {
-    int_or(value, default)
+    match value {
+        Value::Int(n) => Ok((*n).clamp(-i64::MAX / 2, i64::MAX / 2)),
+        other => int_or(other, default),
+    }
 }
 
 /// `x[index]`.
@@ -47,8 +49,13 @@ fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
     if consumed > x.dim() {
         return raise("too many indices");
     }
-    if items.iter().filter(|i| matches!(i, Value::Ellipsis)).count() > 1 {
-        return raise("more than one ellipsis");
+    if items
+        .iter()
+        .filter(|i| matches!(i, Value::Ellipsis))
+        .count()
+        > 1
+    {
+        return unsupported("more than one ellipsis");
     }
     let mut view = call.view(x, &x.shape, &x.strides, x.start());
     let mut tensors: Vec<IndexTensor> = Vec::new();
@@ -66,10 +73,13 @@ fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
             Value::Int(i) => view = selected(call, &now, dim, *i)?,
             Value::Slice(parts) => {
                 let step = bound(&parts[2], 1)?;
+                if step > 1 << 31 {
+                    return unsupported("huge slice step");
+                }
                 if step <= 0 {
                     return raise("slice step must be positive");
                 }
-                let (start, stop) = (bound(&parts[0], 0)?, bound(&parts[1], i64::MAX)?);
+                let (start, stop) = (bound(&parts[0], 0)?, bound(&parts[1], i64::MAX / 2)?);
                 view = sliced(call, &now, dim, start, stop, step);
                 dim += 1;
             }
@@ -78,7 +88,10 @@ fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
                 if now.shape[dim] == 0 && t.count() != 0 {
                     return raise("index into an empty dimension");
                 }
-                let layout = Layout { shape: t.shape, strides: t.strides };
+                let layout = Layout {
+                    shape: t.shape,
+                    strides: t.strides,
+                };
                 tensors.push(IndexTensor { dim, layout });
                 dim += 1;
             }
@@ -92,7 +105,10 @@ fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
                 }
                 let shape: Dims = Dims::from_slice(&[items.len() as i64]);
                 let strides = contiguous_strides(&shape);
-                tensors.push(IndexTensor { dim, layout: Layout { shape, strides } });
+                tensors.push(IndexTensor {
+                    dim,
+                    layout: Layout { shape, strides },
+                });
                 dim += 1;
             }
             _ => return unsupported("index of this kind"),
@@ -102,7 +118,11 @@ fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
         view.requires_grad = x.requires_grad;
         return Ok(view);
     }
-    gathered(call, &In::new(&view)?, x, &tensors)
+    let view = In::new(&view)?;
+    if items.iter().any(Value::is_none) && !view.contiguous() {
+        return unsupported("new dimensions beside index tensors");
+    }
+    gathered(call, &view, x, &tensors)
 }
 
 /// The result of indexing `view` by tensors: their broadcast shape replaces the indexed
@@ -113,7 +133,9 @@ fn gathered(call: &Call<'_>, view: &In<'_>, x: &In<'_>, tensors: &[IndexTensor])
         common = broadcast(&common, &t.layout.shape)?;
     }
     let adjacent = tensors.windows(2).all(|w| w[1].dim == w[0].dim + 1);
-    let kept: Vec<usize> = (0..view.dim()).filter(|d| tensors.iter().all(|t| t.dim != *d)).collect();
+    let kept: Vec<usize> = (0..view.dim())
+        .filter(|d| tensors.iter().all(|t| t.dim != *d))
+        .collect();
     let before = if adjacent { tensors[0].dim } else { 0 };
     let (mut shape, mut strides) = (Dims::new(), Dims::new());
     for &d in &kept[..before] {
@@ -130,7 +152,10 @@ fn gathered(call: &Call<'_>, view: &In<'_>, x: &In<'_>, tensors: &[IndexTensor])
         return Ok(call.rows(&shape, x.dtype, &[x.meta]));
     }
     let after = kept.len() - before;
-    let mut operands = vec![Layout { shape: shape.clone(), strides }];
+    let mut operands = vec![Layout {
+        shape: shape.clone(),
+        strides,
+    }];
     for t in tensors {
         let own = expand_strides(&t.layout.shape, &t.layout.strides, &common);
         let (mut s, mut st) = (Dims::new(), Dims::new());
@@ -140,7 +165,10 @@ fn gathered(call: &Call<'_>, view: &In<'_>, x: &In<'_>, tensors: &[IndexTensor])
         st.extend_from_slice(&own);
         s.extend(std::iter::repeat_n(1, after));
         st.extend(std::iter::repeat_n(0, after));
-        operands.push(Layout { shape: s, strides: st });
+        operands.push(Layout {
+            shape: s,
+            strides: st,
+        });
     }
     let out = output_layout(&operands)?;
     Ok(call.fresh(&out.shape, &out.strides, x.dtype, &[x.meta]))
@@ -153,6 +181,13 @@ fn getitem(call: &Call<'_>) -> R {
     }
     one(indexed(call, &tensor(x)?, index)?)
 }
+fn uses_tensors(index: &Value<'_>) -> bool {
+    let is = |v: &Value<'_>| matches!(v, Value::Tensor(_) | Value::List(_));
+    match index {
+        Value::Tuple(items) => items.iter().any(is),
+        other => is(other),
+    }
+}
 fn setitem(call: &Call<'_>) -> R {
     let [x, index, value] = call.bind(["input", "index", "value"])?;
     if !matches!(x, Value::Tensor(_)) {
@@ -163,8 +198,16 @@ fn setitem(call: &Call<'_>) -> R {
     let target = indexed(call, &x, index)?;
     match Operand::read(value)? {
         Operand::Tensor(v) => {
+            if v.dtype != x.dtype && uses_tensors(index) {
+                return unsupported("value of another dtype at index tensors");
+            }
             let sizes = target.sizes().unwrap_or_default();
-            let ones = v.shape.iter().take_while(|s| **s == 1).count().min(v.dim().saturating_sub(sizes.len()));
+            let ones = v
+                .shape
+                .iter()
+                .take_while(|s| **s == 1)
+                .count()
+                .min(v.dim().saturating_sub(sizes.len()));
             if broadcast(&v.shape[ones..], &sizes)? != sizes {
                 return raise("value does not broadcast to the indexed shape");
             }
@@ -268,7 +311,10 @@ fn scatter(call: &Call<'_>) -> R {
             inputs.push(s.meta);
         }
         Operand::Number(n) => {
-            if n.is_complex() || (n.is_floating() && !x.dtype.is_differentiable()) || x.dtype == DType::Bool {
+            if n.is_complex()
+                || (n.is_floating() && !x.dtype.is_differentiable())
+                || x.dtype == DType::Bool
+            {
                 return unsupported("value of another kind");
             }
         }
@@ -281,7 +327,12 @@ fn index_copy(call: &Call<'_>) -> R {
     let (x, index, src) = (tensor(x)?, tensor(index)?, tensor(src)?);
     check_index(&index)?;
     let d = wrap_dim(int(dim)?, x.dim())?;
-    if index.dtype != DType::Int64 || x.dim() == 0 || index.dim() != 1 || src.dim() != x.dim() || !x.contiguous() {
+    if index.dtype != DType::Int64
+        || x.dim() == 0
+        || index.dim() != 1
+        || src.dim() != x.dim()
+        || !x.contiguous()
+    {
         return unsupported("index_copy of other ranks or layouts");
     }
     if src.dtype != x.dtype {
@@ -298,7 +349,9 @@ fn index_copy(call: &Call<'_>) -> R {
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("getitem", "operator.getitem", "__getitem__", getitem).any_device(),
-        rule("setitem", "operator.setitem", "__setitem__", setitem).mutates().any_device(),
+        rule("setitem", "operator.setitem", "__setitem__", setitem)
+            .mutates()
+            .any_device(),
         rule("index_select", "*", "*", index_select),
         rule("gather", "*", "*", gather),
         rule("take_along_dim", "*", "*", take_along_dim),

@@ -181,8 +181,14 @@ fn tensordot(call: &Call<'_>) -> R {
     let [a, b, dims] = call.bind(["a", "b", "dims"])?;
     let (a, b) = (tensor(a)?, tensor(b)?);
     let (da, db): (Dims, Dims) = match dims {
-        Value::None => ((a.dim() as i64 - 2..a.dim() as i64).collect(), (0..2).collect()),
-        Value::Int(n) => ((a.dim() as i64 - n..a.dim() as i64).collect(), (0..*n).collect()),
+        Value::None => (
+            (a.dim() as i64 - 2..a.dim() as i64).collect(),
+            (0..2).collect(),
+        ),
+        Value::Int(n) => (
+            (a.dim() as i64 - n..a.dim() as i64).collect(),
+            (0..*n).collect(),
+        ),
         other => match other.items() {
             Some([x, y]) => (int_list(x)?, int_list(y)?),
             _ => return unsupported("dims of tensordot"),
@@ -201,7 +207,10 @@ fn tensordot(call: &Call<'_>) -> R {
         gone_a[x] = true;
         gone_b[y] = true;
     }
-    let mut shape: Dims = (0..a.dim()).filter(|d| !gone_a[*d]).map(|d| a.shape[d]).collect();
+    let mut shape: Dims = (0..a.dim())
+        .filter(|d| !gone_a[*d])
+        .map(|d| a.shape[d])
+        .collect();
     shape.extend((0..b.dim()).filter(|d| !gone_b[*d]).map(|d| b.shape[d]));
     let dtype = same_dtype(&[&a, &b])?;
     one(call.rows(&shape, dtype, &[a.meta, b.meta]))
@@ -226,7 +235,9 @@ fn einsum(call: &Call<'_>) -> R {
     };
     let plain = |s: &str| {
         s.bytes().all(|c| c.is_ascii_alphabetic())
-            && s.bytes().enumerate().all(|(i, c)| !s.as_bytes()[..i].contains(&c))
+            && s.bytes()
+                .enumerate()
+                .all(|(i, c)| !s.as_bytes()[..i].contains(&c))
     };
     if !plain(la) || !plain(lb) || !plain(output) {
         return unsupported("einsum with ellipsis or repeated labels");
@@ -234,7 +245,8 @@ fn einsum(call: &Call<'_>) -> R {
     if la.len() != a.dim() || lb.len() != b.dim() {
         return raise("einsum labels do not match the dimensions");
     }
-    let size_in = |labels: &str, t: &In<'_>, c: u8| labels.bytes().position(|l| l == c).map(|d| t.shape[d]);
+    let size_in =
+        |labels: &str, t: &In<'_>, c: u8| labels.bytes().position(|l| l == c).map(|d| t.shape[d]);
     let dtype = same_dtype(&[a, b])?;
     if !dtype.is_floating() || a.count() == 0 || b.count() == 0 {
         return unsupported("einsum dtype or empty operand");
@@ -286,7 +298,12 @@ fn einsum(call: &Call<'_>) -> R {
     let dense = contiguous_strides(&laid);
     let strides: Dims = order
         .iter()
-        .map(|o| sorted.iter().position(|s| s.1 == o.1).map_or(1, |i| dense[i]))
+        .map(|o| {
+            sorted
+                .iter()
+                .position(|s| s.1 == o.1)
+                .map_or(1, |i| dense[i])
+        })
         .collect();
     one(call.fresh(&shape, &strides, dtype, &[a.meta, b.meta]))
 }
@@ -294,7 +311,14 @@ fn einsum(call: &Call<'_>) -> R {
 /// `scaled_dot_product_attention` on the CPU: row-major, or in the query's layout.
 fn attention(call: &Call<'_>) -> R {
     let [q, k, v, mask, p, causal, scale, gqa] = call.bind([
-        "query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa",
+        "query",
+        "key",
+        "value",
+        "attn_mask",
+        "dropout_p",
+        "is_causal",
+        "scale",
+        "enable_gqa",
     ])?;
     let (q, k, v, mask) = (tensor(q)?, tensor(k)?, tensor(v)?, opt_tensor(mask)?);
     let p = float_or(p, 0.0)?;
@@ -347,7 +371,9 @@ fn attention(call: &Call<'_>) -> R {
     shape[n - 1] = ev;
     // The flash kernel gives its output the layout of the query, the math path is row-major.
     let unit = |t: &In<'_>| t.strides[n - 1] == 1;
-    let flash_mask = mask.as_ref().is_none_or(|m| !m.requires_grad && matches!(m.dim(), 2 | 4));
+    let flash_mask = mask
+        .as_ref()
+        .is_none_or(|m| !m.requires_grad && matches!(m.dim(), 2 | 4));
     if n == 4 && p == 0.0 && e == ev && [&q, &k, &v].iter().all(|t| unit(t)) && flash_mask {
         if gqa && !q.contiguous() {
             return unsupported("layout of grouped queries");
@@ -404,7 +430,9 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("mv", "*", "*", mv).any_device(),
         rule("dot", "*", "*", dot).any_device(),
         rule("addmm", "*", "*", addmm).inplace("", "").any_device(),
-        rule("baddbmm", "*", "*", baddbmm).inplace("", "").any_device(),
+        rule("baddbmm", "*", "*", baddbmm)
+            .inplace("", "")
+            .any_device(),
         rule("outer", "* torch.ger", "* ger", outer),
         rule("linear", "F N", "", linear).any_device(),
         rule("bilinear", "* F", "", bilinear),

@@ -3,10 +3,10 @@
 use crate::registry::Entry;
 
 mod activation;
-mod elementwise;
 mod combine;
 mod conv;
 mod create;
+mod elementwise;
 mod index;
 mod matmul;
 mod norm;

@@ -34,8 +34,14 @@ fn parameters<'a>(x: &In<'_>, values: &[&Value<'a>], shape: &[i64]) -> R<Vec<&'a
 }
 
 fn layer_norm(call: &Call<'_>) -> R {
-    let [x, shape, w, b, eps, _] =
-        call.bind(["input", "normalized_shape", "weight", "bias", "eps", "cudnn_enable"])?;
+    let [x, shape, w, b, eps, _] = call.bind([
+        "input",
+        "normalized_shape",
+        "weight",
+        "bias",
+        "eps",
+        "cudnn_enable",
+    ])?;
     let x = tensor(x)?;
     float(&x)?;
     float_or(eps, 1e-5)?;
@@ -64,8 +70,14 @@ fn rms_norm(call: &Call<'_>) -> R {
     one(call.rows(&x.shape, x.dtype, &inputs))
 }
 fn group_norm(call: &Call<'_>) -> R {
-    let [x, groups, w, b, eps, _] =
-        call.bind(["input", "num_groups", "weight", "bias", "eps", "cudnn_enabled"])?;
+    let [x, groups, w, b, eps, _] = call.bind([
+        "input",
+        "num_groups",
+        "weight",
+        "bias",
+        "eps",
+        "cudnn_enabled",
+    ])?;
     let x = tensor(x)?;
     float(&x)?;
     float_or(eps, 1e-5)?;
@@ -86,7 +98,14 @@ fn group_norm(call: &Call<'_>) -> R {
 }
 fn batch_norm(call: &Call<'_>) -> R {
     let [x, mean, var, w, b, training, momentum, eps] = call.bind([
-        "input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps",
+        "input",
+        "running_mean",
+        "running_var",
+        "weight",
+        "bias",
+        "training",
+        "momentum",
+        "eps",
     ])?;
     let x = tensor(x)?;
     float(&x)?;
@@ -97,7 +116,11 @@ fn batch_norm(call: &Call<'_>) -> R {
     }
     let training = bool_or(training, false)?;
     if training && x.count() / x.shape[1].max(1) <= 1 {
-        return if x.count() == 0 { unsupported("empty input") } else { raise("one value per channel") };
+        return if x.count() == 0 {
+            unsupported("empty input")
+        } else {
+            raise("one value per channel")
+        };
     }
     if x.count() == 0 {
         return unsupported("empty input");
@@ -106,7 +129,10 @@ fn batch_norm(call: &Call<'_>) -> R {
         return raise("running statistics are needed");
     }
     let channels = [x.shape[1]];
-    if parameters(&x, &[mean, var], &channels)?.iter().any(|p| p.requires_grad) {
+    if parameters(&x, &[mean, var], &channels)?
+        .iter()
+        .any(|p| p.requires_grad)
+    {
         return unsupported("running statistics that require grad");
     }
     let mut inputs = parameters(&x, &[w, b], &channels)?;
@@ -114,12 +140,23 @@ fn batch_norm(call: &Call<'_>) -> R {
     if !x.contiguous() && !is_channels_last_contiguous(&x.shape, &x.strides) {
         return unsupported("layout of batch_norm's input");
     }
-    let strides = if x.contiguous() { crate::types::contiguous_strides(&x.shape) } else { suggested(&x, &x.shape) };
+    let strides = if x.contiguous() {
+        crate::types::contiguous_strides(&x.shape)
+    } else {
+        suggested(&x, &x.shape)
+    };
     one(call.fresh(&x.shape, &strides, x.dtype, &inputs))
 }
 fn instance_norm(call: &Call<'_>) -> R {
     let [x, mean, var, w, b, use_input, momentum, eps] = call.bind([
-        "input", "running_mean", "running_var", "weight", "bias", "use_input_stats", "momentum", "eps",
+        "input",
+        "running_mean",
+        "running_var",
+        "weight",
+        "bias",
+        "use_input_stats",
+        "momentum",
+        "eps",
     ])?;
     let x = tensor(x)?;
     float(&x)?;
@@ -167,7 +204,13 @@ fn embedding_of(call: &Call<'_>, ids: &In<'_>, w: &In<'_>) -> R {
 }
 fn embedding(call: &Call<'_>) -> R {
     let [ids, w, padding, max_norm, norm_type, scale, sparse] = call.bind([
-        "input", "weight", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse",
+        "input",
+        "weight",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
     ])?;
     if !max_norm.is_none() {
         return unsupported("embedding with max_norm");
@@ -183,8 +226,13 @@ fn embedding(call: &Call<'_>) -> R {
     embedding_of(call, &ids, &w)
 }
 fn embedding_torch(call: &Call<'_>) -> R {
-    let [w, ids, padding, scale, sparse] =
-        call.bind(["weight", "indices", "padding_idx", "scale_grad_by_freq", "sparse"])?;
+    let [w, ids, padding, scale, sparse] = call.bind([
+        "weight",
+        "indices",
+        "padding_idx",
+        "scale_grad_by_freq",
+        "sparse",
+    ])?;
     int_or(padding, -1)?;
     bool_or(scale, false)?;
     bool_or(sparse, false)?;
@@ -209,8 +257,17 @@ fn one_hot(call: &Call<'_>) -> R {
 }
 
 /// The shape of a loss after its `reduction`.
-fn reduce(call: &Call<'_>, reduction: &Value<'_>, mut each: TensorMeta, inputs: &[&TensorMeta]) -> R {
-    let reduction = if reduction.is_none() { "mean" } else { string(reduction)? };
+fn reduce(
+    call: &Call<'_>,
+    reduction: &Value<'_>,
+    mut each: TensorMeta,
+    inputs: &[&TensorMeta],
+) -> R {
+    let reduction = if reduction.is_none() {
+        "mean"
+    } else {
+        string(reduction)?
+    };
     match reduction {
         "none" => {
             each.requires_grad = call.grad(each.dtype, inputs);
@@ -222,7 +279,13 @@ fn reduce(call: &Call<'_>, reduction: &Value<'_>, mut each: TensorMeta, inputs: 
         _ => raise("reduction"),
     }
 }
-fn pointwise_loss<'a>(call: &Call<'a>, x: &Value<'a>, y: &Value<'a>, weights: &[&Value<'a>], reduction: &Value<'a>) -> R {
+fn pointwise_loss<'a>(
+    call: &Call<'a>,
+    x: &Value<'a>,
+    y: &Value<'a>,
+    weights: &[&Value<'a>],
+    reduction: &Value<'a>,
+) -> R {
     let (x, y) = (tensor(x)?, tensor(y)?);
     if !x.dtype.is_floating() || x.dtype != y.dtype {
         return unsupported("loss of several dtypes");
@@ -255,8 +318,14 @@ fn plain_loss(call: &Call<'_>) -> R {
     pointwise_loss(call, x, y, &[], reduction)
 }
 fn smooth_l1_loss(call: &Call<'_>) -> R {
-    let [x, y, a, b, reduction, beta] =
-        call.bind(["input", "target", "size_average", "reduce", "reduction", "beta"])?;
+    let [x, y, a, b, reduction, beta] = call.bind([
+        "input",
+        "target",
+        "size_average",
+        "reduce",
+        "reduction",
+        "beta",
+    ])?;
     unset(&[a, b])?;
     if float_or(beta, 1.0)? < 0.0 {
         return raise("negative beta");
@@ -271,21 +340,39 @@ fn huber_loss(call: &Call<'_>) -> R {
     pointwise_loss(call, x, y, &[], reduction)
 }
 fn bce(call: &Call<'_>) -> R {
-    let [x, y, w, a, b, reduction] =
-        call.bind(["input", "target", "weight", "size_average", "reduce", "reduction"])?;
+    let [x, y, w, a, b, reduction] = call.bind([
+        "input",
+        "target",
+        "weight",
+        "size_average",
+        "reduce",
+        "reduction",
+    ])?;
     unset(&[a, b])?;
     pointwise_loss(call, x, y, &[w], reduction)
 }
 fn bce_with_logits(call: &Call<'_>) -> R {
     let [x, y, w, a, b, reduction, pos] = call.bind([
-        "input", "target", "weight", "size_average", "reduce", "reduction", "pos_weight",
+        "input",
+        "target",
+        "weight",
+        "size_average",
+        "reduce",
+        "reduction",
+        "pos_weight",
     ])?;
     unset(&[a, b])?;
     pointwise_loss(call, x, y, &[w, pos], reduction)
 }
 fn kl_div(call: &Call<'_>) -> R {
-    let [x, y, a, b, reduction, log] =
-        call.bind(["input", "target", "size_average", "reduce", "reduction", "log_target"])?;
+    let [x, y, a, b, reduction, log] = call.bind([
+        "input",
+        "target",
+        "size_average",
+        "reduce",
+        "reduction",
+        "log_target",
+    ])?;
     unset(&[a, b])?;
     bool_or(log, false)?;
     if matches!(reduction, Value::Str("batchmean")) {
@@ -297,7 +384,14 @@ fn kl_div(call: &Call<'_>) -> R {
     pointwise_loss(call, x, y, &[], reduction)
 }
 
-fn class_loss(call: &Call<'_>, x: &Value<'_>, y: &Value<'_>, w: &Value<'_>, reduction: &Value<'_>, probabilities: bool) -> R {
+fn class_loss(
+    call: &Call<'_>,
+    x: &Value<'_>,
+    y: &Value<'_>,
+    w: &Value<'_>,
+    reduction: &Value<'_>,
+    probabilities: bool,
+) -> R {
     let (x, y, w) = (tensor(x)?, tensor(y)?, opt_tensor(w)?);
     float(&x)?;
     if x.dim() == 0 || x.count() == 0 {
@@ -324,7 +418,11 @@ fn class_loss(call: &Call<'_>, x: &Value<'_>, y: &Value<'_>, w: &Value<'_>, redu
     } else if y.dtype != DType::Int64 {
         return unsupported("target of this dtype");
     } else if y.shape != shape {
-        return if y.dim() == shape.len() && x.dim() > 1 { raise("target shape") } else { unsupported("target shape") };
+        return if y.dim() == shape.len() && x.dim() > 1 {
+            raise("target shape")
+        } else {
+            unsupported("target shape")
+        };
     }
     let each = call.rows(&shape, x.dtype, &inputs);
     reduce(call, reduction, each, &inputs)
@@ -334,7 +432,13 @@ fn reduction_none(reduction: &Value<'_>) -> bool {
 }
 fn cross_entropy(call: &Call<'_>) -> R {
     let [x, y, w, a, ignore, b, reduction, smoothing] = call.bind([
-        "input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction",
+        "input",
+        "target",
+        "weight",
+        "size_average",
+        "ignore_index",
+        "reduce",
+        "reduction",
         "label_smoothing",
     ])?;
     unset(&[a, b])?;
@@ -346,7 +450,13 @@ fn cross_entropy(call: &Call<'_>) -> R {
 }
 fn nll_loss(call: &Call<'_>) -> R {
     let [x, y, w, a, ignore, b, reduction] = call.bind([
-        "input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction",
+        "input",
+        "target",
+        "weight",
+        "size_average",
+        "ignore_index",
+        "reduce",
+        "reduction",
     ])?;
     unset(&[a, b])?;
     int_or(ignore, -100)?;
@@ -357,8 +467,12 @@ fn gru_cell(call: &Call<'_>) -> R {
     let (x, h, wi, wh) = (tensor(x)?, tensor(h)?, tensor(wi)?, tensor(wh)?);
     float(&x)?;
     let hidden = h.shape.last().copied().unwrap_or(0);
-    let fits = x.dim() == 2 && h.dim() == 2 && x.shape[0] == h.shape[0] && h.contiguous()
-        && wi.shape[..] == [3 * hidden, x.shape[1]] && wh.shape[..] == [3 * hidden, hidden];
+    let fits = x.dim() == 2
+        && h.dim() == 2
+        && x.shape[0] == h.shape[0]
+        && h.contiguous()
+        && wi.shape[..] == [3 * hidden, x.shape[1]]
+        && wh.shape[..] == [3 * hidden, hidden];
     if !fits || x.count() == 0 || [&h, &wi, &wh].iter().any(|t| t.dtype != x.dtype) {
         return unsupported("arguments of gru_cell");
     }

@@ -50,7 +50,13 @@ fn reduced_shape(x: &In<'_>, mask: &[bool], keep: bool) -> Dims {
 }
 
 /// The row-major result of a reduction over some dimensions.
-fn reduced(call: &Call<'_>, x: &In<'_>, dim: &Value<'_>, keep: bool, dtype: DType) -> R<TensorMeta> {
+fn reduced(
+    call: &Call<'_>,
+    x: &In<'_>,
+    dim: &Value<'_>,
+    keep: bool,
+    dtype: DType,
+) -> R<TensorMeta> {
     let mask = reduced_dims(x, dim)?;
     let shape = reduced_shape(x, &mask, keep);
     Ok(call.rows(&shape, dtype, &[x.meta]))
@@ -114,7 +120,11 @@ fn amax(call: &Call<'_>) -> R {
 fn all(call: &Call<'_>) -> R {
     let [x, dim, keep] = call.bind(["input", "dim", "keepdim"])?;
     let x = tensor(x)?;
-    let dtype = if x.dtype == DType::UInt8 { DType::UInt8 } else { DType::Bool };
+    let dtype = if x.dtype == DType::UInt8 {
+        DType::UInt8
+    } else {
+        DType::Bool
+    };
     if let Some([]) = dim.items() {
         return unsupported("empty tuple of dimensions");
     }
@@ -144,7 +154,11 @@ fn argmax(call: &Call<'_>) -> R {
 }
 
 fn extreme(call: &Call<'_>, name: &'static str) -> R {
-    let second = call.args.get(1).or(call.kwargs.iter().find(|(k, _)| *k == "other").map(|(_, v)| v));
+    let second = call.args.get(1).or(call
+        .kwargs
+        .iter()
+        .find(|(k, _)| *k == "other")
+        .map(|(_, v)| v));
     if let Some(Value::Tensor(_)) = second {
         return crate::family::elementwise::real_binary(call);
     }
@@ -168,7 +182,13 @@ fn extreme(call: &Call<'_>, name: &'static str) -> R {
     }
     with_indices(call, &x, dim, keep, name)
 }
-fn with_indices(call: &Call<'_>, x: &In<'_>, dim: &Value<'_>, keep: &Value<'_>, name: &'static str) -> R {
+fn with_indices(
+    call: &Call<'_>,
+    x: &In<'_>,
+    dim: &Value<'_>,
+    keep: &Value<'_>,
+    name: &'static str,
+) -> R {
     let values = reduced(call, x, dim, bool_or(keep, false)?, x.dtype)?;
     let indices = reduced(call, x, dim, bool_or(keep, false)?, DType::Int64)?;
     Ok(Inferred::NamedTuple {
@@ -225,7 +245,10 @@ fn var_mean(call: &Call<'_>) -> R {
     let mut mean = var.clone();
     let [x, ..] = call.bind(["input", "dim", "unbiased", "keepdim", "correction"])?;
     mean.dtype = tensor(x)?.dtype;
-    Ok(Inferred::Tuple(vec![Inferred::Tensor(var), Inferred::Tensor(mean)]))
+    Ok(Inferred::Tuple(vec![
+        Inferred::Tensor(var),
+        Inferred::Tensor(mean),
+    ]))
 }
 fn logsumexp(call: &Call<'_>) -> R {
     let [x, dim, keep] = call.bind(["input", "dim", "keepdim"])?;
@@ -376,7 +399,12 @@ fn sort_arguments<'a>(call: &Call<'a>) -> R<[&'a Value<'a>; 4]> {
     if call.args.len() > 3 {
         return unsupported("positional arguments of sort");
     }
-    if call.kwargs.iter().any(|(k, v)| *k == "stable" && !v.is_none()) && call.args.len() > 1 {
+    if call
+        .kwargs
+        .iter()
+        .any(|(k, v)| *k == "stable" && !v.is_none())
+        && call.args.len() > 1
+    {
         return unsupported("positional arguments of sort");
     }
     call.bind(["input", "dim", "descending", "stable"])
@@ -457,7 +485,12 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("softmax", "* torch.special.softmax", "*", softmax),
         rule("softmax_nn", "torch.nn.functional.softmax", "", softmax_nn),
         rule("log_softmax", "* torch.special.log_softmax", "*", softmax),
-        rule("log_softmax_nn", "torch.nn.functional.log_softmax torch.nn.functional.softmin", "", softmax_nn),
+        rule(
+            "log_softmax_nn",
+            "torch.nn.functional.log_softmax torch.nn.functional.softmin",
+            "",
+            softmax_nn,
+        ),
     ];
     out.extend(all_devices.map(|r| r.any_device()));
     out.extend([

@@ -179,7 +179,11 @@ fn m_t(call: &Call<'_>) -> R {
     let [x] = call.bind(["input"])?;
     let x = tensor(x)?;
     if x.dim() < 2 {
-        return if x.dim() == 1 { raise("mT of 1 dimension") } else { unsupported("mT of a 0-dim tensor") };
+        return if x.dim() == 1 {
+            raise("mT of 1 dimension")
+        } else {
+            unsupported("mT of a 0-dim tensor")
+        };
     }
     swap(call, &x, -2, -1)
 }
@@ -205,7 +209,10 @@ fn movedim(call: &Call<'_>) -> R {
         order[d] = Some(s);
     }
     let mut rest = (0..n).filter(|d| !used[*d]);
-    let order: SmallVec<[usize; 6]> = order.into_iter().filter_map(|o| o.or_else(|| rest.next())).collect();
+    let order: SmallVec<[usize; 6]> = order
+        .into_iter()
+        .filter_map(|o| o.or_else(|| rest.next()))
+        .collect();
     one(permuted(call, &x, &order))
 }
 
@@ -267,13 +274,19 @@ fn squeeze(call: &Call<'_>) -> R {
             drop[d] = true;
         }
     }
-    let keep: Vec<usize> = (0..x.dim()).filter(|&d| !(drop[d] && x.shape[d] == 1)).collect();
+    let keep: Vec<usize> = (0..x.dim())
+        .filter(|&d| !(drop[d] && x.shape[d] == 1))
+        .collect();
     one(permuted(call, &x, &keep))
 }
 /// `x` with a dimension of size 1 at `dim`.
 pub(crate) fn unsqueezed(x: &In<'_>, dim: usize) -> (Dims, Dims) {
     let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
-    let stride = if dim >= x.dim() { 1 } else { x.shape[dim] * x.strides[dim] };
+    let stride = if dim >= x.dim() {
+        1
+    } else {
+        x.shape[dim] * x.strides[dim]
+    };
     shape.insert(dim, 1);
     strides.insert(dim, stride);
     (shape, strides)
@@ -287,7 +300,14 @@ fn unsqueeze(call: &Call<'_>) -> R {
 }
 
 /// `x[start:stop:step]` in one dimension, bounds clamped as Python clamps them.
-pub(crate) fn sliced(call: &Call<'_>, x: &In<'_>, dim: usize, start: i64, stop: i64, step: i64) -> TensorMeta {
+pub(crate) fn sliced(
+    call: &Call<'_>,
+    x: &In<'_>,
+    dim: usize,
+    start: i64,
+    stop: i64,
+    step: i64,
+) -> TensorMeta {
     let size = x.shape[dim];
     let wrap = |i: i64| if i < 0 { i.saturating_add(size) } else { i };
     let start = wrap(start).clamp(0, size);
@@ -344,7 +364,12 @@ fn unbind(call: &Call<'_>) -> R {
 }
 
 /// Consecutive slices of these lengths.
-fn pieces(call: &Call<'_>, x: &In<'_>, dim: usize, lengths: impl Iterator<Item = i64>) -> Vec<Inferred> {
+fn pieces(
+    call: &Call<'_>,
+    x: &In<'_>,
+    dim: usize,
+    lengths: impl Iterator<Item = i64>,
+) -> Vec<Inferred> {
     let mut start = 0;
     lengths
         .map(|n| {
@@ -355,7 +380,11 @@ fn pieces(call: &Call<'_>, x: &In<'_>, dim: usize, lengths: impl Iterator<Item =
         .collect()
 }
 fn equal_lengths(size: i64, step: i64) -> Vec<i64> {
-    let count = if step == 0 { 1 } else { ((size + step - 1) / step).max(1) };
+    let count = if step == 0 {
+        1
+    } else {
+        ((size + step - 1) / step).max(1)
+    };
     (0..count).map(|i| step.min(size - i * step)).collect()
 }
 fn split(call: &Call<'_>) -> R {
@@ -443,7 +472,10 @@ fn diagonal(call: &Call<'_>) -> R {
     if x.dim() < 2 {
         return raise("diagonal needs 2 dimensions");
     }
-    let (d1, d2) = (wrap_dim(int_or(d1, 0)?, x.dim())?, wrap_dim(int_or(d2, 1)?, x.dim())?);
+    let (d1, d2) = (
+        wrap_dim(int_or(d1, 0)?, x.dim())?,
+        wrap_dim(int_or(d2, 1)?, x.dim())?,
+    );
     if d1 == d2 {
         return raise("diagonal dimensions are equal");
     }
@@ -456,7 +488,11 @@ fn diagonal(call: &Call<'_>) -> R {
     .max(0);
     let mut start = x.start();
     if size > 0 {
-        start += if offset >= 0 { offset * x.strides[d2] } else { -offset * x.strides[d1] };
+        start += if offset >= 0 {
+            offset * x.strides[d2]
+        } else {
+            -offset * x.strides[d1]
+        };
     }
     let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
     let stride = x.strides[d1] + x.strides[d2];
@@ -500,7 +536,11 @@ fn as_strided(call: &Call<'_>) -> R {
     };
     if !size.contains(&0) {
         // The storage is known to hold the tensor itself, no more.
-        let held = if x.shape.contains(&0) { -1 } else { x.start() + reach(&x.shape, &x.strides) };
+        let held = if x.shape.contains(&0) {
+            -1
+        } else {
+            x.start() + reach(&x.shape, &x.strides)
+        };
         if offset < 0 || offset + reach(&size, &stride) > held {
             return unsupported("as_strided beyond the tensor");
         }

@@ -49,7 +49,10 @@ impl Parsed {
 }
 
 fn numbers(text: &str) -> Vec<i64> {
-    text.split(',').filter(|s| !s.is_empty()).map(|s| s.parse().expect("int")).collect()
+    text.split(',')
+        .filter(|s| !s.is_empty())
+        .map(|s| s.parse().expect("int"))
+        .collect()
 }
 
 fn float(text: &str) -> f64 {
