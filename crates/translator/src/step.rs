@@ -1007,7 +1007,7 @@ impl<'py> Tx<'py> {
     fn make_function(&mut self, parts: FuncAttr) -> R<()> {
         let code = self.pop()?;
         let Some(code) = code.as_obj().cloned() else { return Err(Stop::Internal("no code object".into())) };
-        let mut take = |bit: u8, tx: &mut Self| -> R<Option<Var>> {
+        let take = |bit: u8, tx: &mut Self| -> R<Option<Var>> {
             if parts.0 & bit != 0 { tx.pop().map(Some) } else { Ok(None) }
         };
         let closure = take(FuncAttr::CLOSURE, self)?;

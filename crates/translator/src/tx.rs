@@ -176,7 +176,9 @@ impl<'py> Tx<'py> {
         }
         self.guard_lines.truncate(snap.guards);
         self.inputs.truncate(snap.inputs);
-        self.graph.restore(snap.graph);
+        // Nodes are only added while translating, so a checkpoint never goes stale.
+        let restored = self.graph.restore(snap.graph);
+        debug_assert!(restored.is_ok());
     }
 
     // ---- guards, sources, pins --------------------------------------------------------------

@@ -21,6 +21,8 @@ mod special;
 mod subscr;
 mod truth;
 mod types;
+#[cfg(test)]
+mod tests;
 mod unpack;
 
 pub use classes::IterClass;
