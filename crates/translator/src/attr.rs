@@ -130,7 +130,7 @@ impl<'py> Tx<'py> {
             Descriptor::Function
         } else if is(&k.property) {
             Descriptor::Property
-        } else if is(&k.member_descriptor) {
+        } else if is(&k.member_descriptor) || ty.name().is_ok_and(|n| n == "_tuplegetter") {
             Descriptor::Member
         } else if is(&k.getset_descriptor) {
             Descriptor::GetSet

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use guards::{ConstVal, GuardKind, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 use variables::{Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var};
 
 use crate::constants::const_val;
@@ -50,7 +50,8 @@ impl Tx<'_> {
             return Ok(v);
         }
         let var = self.build_new(obj, source)?;
-        if !matches!(var, Var::Const(_)) {
+        // Values without an identity of their own are built anew for each source.
+        if matches!(var, Var::Tensor(_) | Var::Tuple(_) | Var::Obj(_) | Var::Py(_)) {
             self.st.effects.know(addr, var.clone());
         }
         Ok(var)
@@ -360,6 +361,7 @@ impl Tx<'_> {
             && !receiver.is_none()
             && !receiver.get_type().is(self.known.module_type.bind(py))
             && !receiver.is_instance_of::<PyType>()
+            && receiver.get_type().hasattr(b.getattr("__name__")?.cast::<PyString>().map_err(PyErr::from)?)?
         {
             self.guard_type(b, source);
             let name: String = b.getattr("__name__")?.extract()?;

@@ -443,6 +443,19 @@ impl<'py> Tx<'py> {
             let class = Some(class.clone().into_any().unbind());
             return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar { items, class, origin: None }))));
         }
+        if class.is(self.known.size.bind(self.py)) {
+            let items = match args.pos.first() {
+                Some(first) => self.iterate(&first.clone())?,
+                None => Vec::new(),
+            };
+            for item in &items {
+                if !matches!(self.realize(item)?, Var::Const(_)) {
+                    return Err(self.skipped(class.as_any()));
+                }
+            }
+            let class = Some(class.clone().into_any().unbind());
+            return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar { items, class, origin: None }))));
+        }
         if let Some(flow) = self.const_type_call(class, &args)? {
             return Ok(flow);
         }

@@ -67,6 +67,8 @@ pub struct State {
     pub frame: Frame,
     /// what was changed
     pub effects: Effects,
+    /// whether an exception was caught so far: its traceback exists in plain Python only
+    pub caught: bool,
     /// temporaries for global state changed by the program: grad mode now
     pub grad_enabled: bool,
 }

@@ -37,7 +37,12 @@ pub enum End {
     /// the graph breaks; the state is that of the checkpoint before the instruction
     Break(Box<BreakReason>),
     /// the program raises here and catches nowhere; the state is that of the checkpoint
-    Raises(Box<BreakReason>),
+    Raises {
+        /// what it raises
+        reason: Box<BreakReason>,
+        /// whether other exceptions were caught before: contexts and tracebacks then need Python
+        caught: bool,
+    },
 }
 
 impl<'py> Tx<'py> {
@@ -56,12 +61,16 @@ impl<'py> Tx<'py> {
                 Ok(Some(v)) => return End::Return(v),
                 Err(stop) => {
                     let raises = matches!(stop, Stop::Raise(_));
+                    let caught = self.st.caught;
                     let reason = self.reason_of(stop);
                     if let Some(c) = self.checkpoint.take() {
                         self.restore(&c);
                         self.checkpoint = Some(c);
                     }
-                    return if raises { End::Raises(reason) } else { End::Break(reason) };
+                    return match raises {
+                        true => End::Raises { reason, caught },
+                        false => End::Break(reason),
+                    };
                 }
             }
         }
@@ -199,6 +208,7 @@ impl<'py> Tx<'py> {
                 }
                 f.stack.push_back(exc);
                 f.ip = h.target.0 as usize;
+                self.st.caught = true;
                 return Ok(());
             }
             let Some(parent) = f.parent.clone() else { return Err(Stop::Raise(exc)) };

@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use fx_graph::NodeId;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::object::ObjId;
 use crate::var::{Obj, Var};
@@ -37,7 +38,31 @@ impl Key {
                 .map(Key::Tuple),
             Var::Obj(id) => obj_by_identity(*id).then_some(Key::Obj(*id)),
             Var::Func(f) => Some(Key::Obj(f.obj)),
-            Var::Py(p) => Some(Key::Id(p.obj.as_ptr() as usize)),
+            Var::Py(p) => Key::existing(p.obj.bind(py)),
+            _ => None,
+        }
+    }
+}
+
+impl Key {
+    /// The key of an object that is used by identity. One that is a number, text or tuple as well
+    /// (an `IntEnum` member) hashes and compares as that.
+    fn existing(obj: &Bound<'_, PyAny>) -> Option<Key> {
+        let id = Key::Id(obj.as_ptr() as usize);
+        let mixed = obj.is_instance_of::<PyInt>()
+            || obj.is_instance_of::<PyString>()
+            || obj.is_instance_of::<PyFloat>()
+            || obj.is_instance_of::<PyBytes>()
+            || obj.is_instance_of::<PyTuple>();
+        if !mixed {
+            return Some(id);
+        }
+        let class = obj.get_type();
+        let slot = |n: &str| class.getattr(n).ok().and_then(|f| f.get_type().name().ok()).is_some_and(|n| n == "wrapper_descriptor");
+        match (slot("__hash__"), slot("__eq__")) {
+            (true, true) => obj.hash().ok().map(|h| Key::Const(h, obj.clone().unbind())),
+            // `Enum.__hash__` is that of the name, and members are equal to themselves alone,
+            // unless a mix-in compares: then neither rule is safe.
             _ => None,
         }
     }

@@ -303,8 +303,8 @@ impl<'py> Compilation<'_, 'py> {
         });
         let finish = match end {
             End::Return(v) => Finish::Return(v),
-            End::Raises(reason) => {
-                if self.ctx.fullgraph() {
+            End::Raises { reason, caught } => {
+                if self.ctx.fullgraph() || caught {
                     return Ok(Compiled::Run);
                 }
                 self.report_break(&tx, &reason);

@@ -93,7 +93,7 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
         parent: None,
         depth: 0,
     };
-    let state = State { frame, effects: Effects::default(), grad_enabled: global.grad_mode };
+    let state = State { frame, effects: Effects::default(), caught: false, grad_enabled: global.grad_mode };
     let mut tx = Tx::new(py, state, tables.codes.clone(), tables.known.clone(), tables.functions.clone(), ctx);
     tx.pins = pins;
     for kind in ambient {

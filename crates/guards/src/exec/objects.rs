@@ -331,6 +331,7 @@ pub(crate) unsafe fn attribute(
                     return Found::None;
                 }
                 let generic = slot == ffi::PyObject_GenericGetAttr as *const () as usize
+                    || ty == &raw mut ffi::PyMethod_Type
                     || slot == ffi::PyType_Type.tp_getattro.map_or(1, |f| f as usize)
                     || slot == ffi::PyModule_Type.tp_getattro.map_or(1, |f| f as usize);
                 let Some(get) = (*descriptor).tp_descr_get.filter(|_| generic) else {

@@ -403,7 +403,8 @@ fn split_of(call: &Call<'_>, x: &Value<'_>, sizes: &Value<'_>, dim: &Value<'_>) 
     let dim = wrap_dim(int_or(dim, 0)?, x.dim())?;
     let size = x.shape[dim];
     let lengths = match sizes {
-        Value::Int(n) => {
+        Value::Int(_) => {
+            let n = &int(sizes)?;
             if *n < 0 || (*n == 0 && size != 0) {
                 return raise("split size");
             }
@@ -427,6 +428,9 @@ fn chunk(call: &Call<'_>) -> R {
     }
     let dim = wrap_dim(int_or(dim, 0)?, x.dim())?;
     let (size, chunks) = (x.shape[dim], int(chunks)?);
+    if chunks > 1 << 16 {
+        return unsupported("very many chunks");
+    }
     if chunks <= 0 {
         return raise("chunks must be positive");
     }
@@ -448,7 +452,11 @@ fn tensor_split(call: &Call<'_>) -> R {
     let size = x.shape[dim];
     let mut items = Vec::new();
     match sections {
-        Value::Int(n) => {
+        Value::Int(_) => {
+            let n = &int(sections)?;
+            if *n > 1 << 16 {
+                return unsupported("very many sections");
+            }
             if *n <= 0 {
                 return raise("sections must be positive");
             }

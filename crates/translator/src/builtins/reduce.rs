@@ -70,8 +70,7 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
     let key = args.take_kw("key").filter(|k| !k.is_none(tx.py));
     let default = args.take_kw("default");
     if let Some((k, _)) = args.kw.first() {
-        let message = format!("{name}() got an unexpected keyword argument '{k}'");
-        return Err(tx.raise("TypeError", &message));
+        return Err(tx.unexpected_keyword(name, &k.clone()));
     }
     let items = match args.pos.len() {
         0 => {

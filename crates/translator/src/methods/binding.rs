@@ -2,7 +2,7 @@
 
 use variables::Var;
 
-use crate::stop::R;
+use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
 
 fn plural(n: usize) -> &'static str {
@@ -57,6 +57,16 @@ impl Tx<'_> {
         Ok(v.remove(0))
     }
 
+    /// A C function got a keyword that it does not have.
+    pub(crate) fn unexpected_keyword(&mut self, func: &str, name: &str) -> Stop {
+        let message = if self.py.version_info() >= (3, 13) {
+            format!("{func}() got an unexpected keyword argument '{name}'")
+        } else {
+            format!("'{name}' is an invalid keyword argument for {func}()")
+        };
+        self.raise("TypeError", &message)
+    }
+
     /// Arguments by position or name. The first `required` must be given; at most `positional` may
     /// come by position.
     ///
@@ -87,10 +97,7 @@ impl Tx<'_> {
         out.resize(names.len(), None);
         for (k, v) in args.kw {
             let Some(i) = names.iter().position(|m| **m == *k) else {
-                return Err(self.raise(
-                    "TypeError",
-                    &format!("{func}() got an unexpected keyword argument '{k}'"),
-                ));
+                return Err(self.unexpected_keyword(func, &k));
             };
             if i < n {
                 let message = format!(

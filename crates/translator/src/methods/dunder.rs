@@ -209,6 +209,10 @@ impl Tx<'_> {
                     .map_err(Into::into)
             });
         }
+        if self.special(&v, "__hash__")? == crate::values::Special::Absent {
+            let name = self.type_name(&v)?;
+            return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));
+        }
         if self.special(&v, "__hash__")?.is_user() {
             return self.special_sync(&v, "__hash__", vec![]);
         }

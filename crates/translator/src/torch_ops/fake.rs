@@ -159,6 +159,10 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
     if out.is_exact_instance_of::<PyList>() {
         return Ok(Inferred::List(items(out)?));
     }
+    if out.cast::<PyTuple>().is_ok() && out.get_type().hasattr("n_sequence_fields")? {
+        let name: String = out.get_type().name()?.extract()?;
+        return Ok(Inferred::NamedTuple { type_name: interned(&name), items: items(out)? });
+    }
     if let Ok(b) = out.cast_exact::<pyo3::types::PyBool>() {
         return Ok(Inferred::Bool(b.is_true()));
     }
@@ -166,4 +170,16 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
         return Ok(Inferred::Int(SymInt::Const(out.extract()?)));
     }
     Err(pyo3::exceptions::PyTypeError::new_err(format!("a result of type {}", out.get_type().name()?)))
+}
+
+/// A name that lives as long as the process; there are as many as torch has named result types.
+fn interned(name: &str) -> &'static str {
+    static NAMES: std::sync::Mutex<Vec<&'static str>> = std::sync::Mutex::new(Vec::new());
+    let mut names = NAMES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(known) = names.iter().find(|n| **n == name) {
+        return known;
+    }
+    let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.push(leaked);
+    leaked
 }

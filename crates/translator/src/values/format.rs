@@ -42,13 +42,12 @@ impl Tx<'_> {
                 if empty {
                     return self.str_of(&v);
                 }
-                if let (Var::Py(p), Some(s)) = (&v, self.as_const(&spec)?)
-                    && self.special(&v, "__str__")? == Special::Builtin
-                    && self.special(&v, "__repr__")? == Special::Builtin
-                {
-                    let o = p.obj.clone();
-                    return self
-                        .fold(move |py| py.import("builtins")?.call_method1("format", (o, s)));
+                if let (Var::Py(p), Some(s)) = (&v, self.as_const(&spec)?) {
+                    // A C class's own format, as a number's, on a mix-in enum member.
+                    let (o, object) = (p.obj.clone(), self.known.object.bind(self.py).getattr("__format__")?);
+                    if !o.bind(self.py).get_type().getattr("__format__")?.is(&object) {
+                        return self.fold(move |py| py.import("builtins")?.call_method1("format", (o, s)));
+                    }
                 }
                 if matches!(v, Var::Tensor(_)) {
                     return Err(self.no_text(&v));

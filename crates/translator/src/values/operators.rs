@@ -73,17 +73,13 @@ impl Tx<'_> {
                 self.describe(b)
             )));
         }
+        // An object of a class with C slots of its own (a number type of an extension module).
         for v in [a, b] {
             if let Var::Obj(id) = v
                 && matches!(self.obj(*id).body, Body::Plain)
-                && any
+                && (self.special(v, n.direct)? == Special::Builtin || self.special(v, n.reflected)? == Special::Builtin)
             {
-                return Err(Stop::unsupported(format!(
-                    "{} {} {}",
-                    self.describe(a),
-                    n.symbol,
-                    self.describe(b)
-                )));
+                return Err(Stop::unsupported(format!("{} {} {}", self.describe(a), n.symbol, self.describe(b))));
             }
         }
         Ok(None)
@@ -240,9 +236,19 @@ impl Tx<'_> {
         Ok(self.new_like(class, Body::Set(map)))
     }
 
+    fn iterated_set(&mut self, v: &Var) -> R<OrderedMap> {
+        let items = self.iterate(v)?;
+        self.set_map(items)
+    }
+
     fn set_operator(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
-        let (Some(x), Some(y)) = (self.set_items(a)?, self.set_items(b)?) else {
-            return Ok(None);
+        let view = |tx: &Self, v: &Var| matches!(tx.body_of(v), Some(Body::DictView(_, w)) if w != variables::DictView::Values);
+        let (x, y) = match (self.set_items(a)?, self.set_items(b)?) {
+            (Some(x), Some(y)) => (x, y),
+            // A view takes any iterable.
+            (Some(x), None) if view(self, a) => (x, self.iterated_set(b)?),
+            (None, Some(y)) if view(self, b) => (self.iterated_set(a)?, y),
+            _ => return Ok(None),
         };
         let frozen = self.known.frozenset.clone();
         let class = self.type_of(a)?;

@@ -32,6 +32,14 @@ impl Tx<'_> {
             }
             _ => {}
         }
+        if let Var::Py(p) = &obj
+            && p.obj.bind(self.py).get_type().module().is_ok_and(|m| m == "typing")
+            && let Some(k) = self.as_const(&key)?
+        {
+            // `Optional[int]`: typing's own Python, without effects.
+            let o = p.obj.clone();
+            return self.fold(move |py| o.bind(py).get_item(k)).map(Flow::Value);
+        }
         match self.special(&obj, "__getitem__")? {
             Special::User => self.special_flow(&obj, "__getitem__", vec![key]),
             Special::Builtin => match &obj {

@@ -105,7 +105,7 @@ def show(o):
     if k in (int, float, bool, str, bytes, complex, range): return repr(o)
     name = k.__name__
     if k in (set, frozenset): return name + "{" + ", ".join(sorted(map(show, o))) + "}"
-    if isinstance(o, dict): return name + "{" + ", ".join(show(a) + ": " + show(b) for a, b in dict.items(o)) + "}"
+    if isinstance(o, dict): return name + "{" + ", ".join(show(a) + ": " + show(b) for a, b in (o.items() if k is OrderedDict else dict.items(o))) + "}"
     if isinstance(o, (list, tuple, deque)): return name + "[" + ", ".join(map(show, o)) + "]"
     if isinstance(o, slice): return f"slice[{show(o.start)}, {show(o.stop)}, {show(o.step)}]"
     if k.__name__ in ("dict_keys", "dict_values", "dict_items"): return name + "[" + ", ".join(map(show, o)) + "]"
@@ -191,7 +191,7 @@ fn interpret(py: Python<'_>, f: &Bound<'_, PyAny>, args: &Bound<'_, PyTuple>, kn
         default_device: Device::CPU,
         autocast: false,
     };
-    let state = State { frame, effects: Effects::default(), grad_enabled: true };
+    let state = State { frame, effects: Effects::default(), grad_enabled: true, caught: false };
     let mut tx = Tx::new(py, state, codes, known.clone(), table.clone(), ctx);
     for (i, a) in args.iter().enumerate() {
         let source = tx.source(Source::Local { index: i as u32, name: code.local_names[i].clone() });
@@ -199,7 +199,7 @@ fn interpret(py: Python<'_>, f: &Bound<'_, PyAny>, args: &Bound<'_, PyTuple>, kn
     }
     match tx.run() {
         End::Return(v) => show(&mut tx, &v),
-        End::Raises(reason) => Ok(format!("raises {}", reason.context)),
+        End::Raises { reason, .. } => Ok(format!("raises {}", reason.context)),
         End::Break(reason) => Err(Stop::Break(reason)),
     }
 }
@@ -210,6 +210,7 @@ fn expressions_agree_with_python() {
     Python::attach(|py| {
         let run = || -> PyResult<Vec<String>> {
             let env = PyDict::new(py);
+            env.set_item("__name__", "cases")?;
             py.run(&CString::new(ARGUMENTS)?, Some(&env), None)?;
             let get = |n: &str| env.get_item(n).map(Option::unwrap);
             let (arguments, text) = (get("arguments")?, get("show")?);
@@ -228,11 +229,14 @@ fn expressions_agree_with_python() {
                     continue;
                 }
                 let (before, last) = line.rsplit_once(';').unwrap_or(("", line));
-                let before = before.replace("\\n", "\n ");
+                let before = before.replace("\\n", "\n");
                 let source =
                     format!("def case({}):\n {before}\n result = {}\n return result, l, d, s, dq, od, dd, it.n, v.v, m", names.join(", "), last.trim());
                 let source = if before.is_empty() { source.replace("\n \n", "\n") } else { source };
-                py.run(&CString::new(source)?, Some(&env), None)?;
+                if let Err(e) = py.run(&CString::new(source)?, Some(&env), None) {
+                    wrong.push(format!("{line}\n    {e}"));
+                    continue;
+                }
                 let f = get("case")?;
                 let values = |py| -> PyResult<Bound<'_, PyTuple>> { PyTuple::new(py, arguments.call0()?.cast::<PyDict>()?.values()) };
                 let plain = match f.call1(values(py)?) {
