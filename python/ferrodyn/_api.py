@@ -226,7 +226,11 @@ def register_backend(
     def register(fn: Any) -> Any:
         if not callable(fn):
             raise InvalidBackend(f"a backend must be callable, got {fn!r}")
-        _core.register_backend(name or fn.__name__, fn, tuple(tags))
+        try:
+            _core.register_backend(name or fn.__name__, fn, tuple(tags))
+        except AssertionError as error:
+            # torch's registry, which is shared with torch.compile, says it this way.
+            raise InvalidBackend(str(error)) from None
         return fn
 
     return register if compiler_fn is None else register(compiler_fn)

@@ -22,6 +22,19 @@ class GuardFail(NamedTuple):
     orig_code: Any
 
 
+def _check_name(name: str) -> None:
+    """Raise `InvalidBackend` for a name that no backend has, with the one that was meant."""
+    if name in ("inductor", "eager"):  # Always there: no need to look at installed packages.
+        return
+    known = _core.list_backends(())
+    if name not in known:
+        import difflib
+
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(known)}."
+        raise InvalidBackend(f"no backend is called {name!r}. {hint}")
+
+
 @dataclass(frozen=True)
 class CompileOptions:
     """Choices for one compiled region; pickles if the backend does."""
@@ -40,6 +53,8 @@ class CompileOptions:
                 f"the names in ferrodyn.list_backends(); got {self.backend!r} "
                 f"of type {type(self.backend).__name__}"
             )
+        if isinstance(self.backend, str):
+            _check_name(self.backend)
         if self.mode is not None and self.options is not None:
             raise RuntimeError(
                 "mode and options cannot both be given: a mode is a named set of options"
