@@ -26,6 +26,7 @@ unsafe extern "C" {
     static Py_Version: std::ffi::c_ulong;
     static mut PyODict_Type: ffi::PyTypeObject;
     static mut PyMemberDescr_Type: ffi::PyTypeObject;
+    static mut PyMethod_Type: ffi::PyTypeObject;
     static mut PyGetSetDescr_Type: ffi::PyTypeObject;
     static mut PyTupleIter_Type: ffi::PyTypeObject;
     static mut PyRangeIter_Type: ffi::PyTypeObject;
@@ -331,7 +332,7 @@ pub(crate) unsafe fn attribute(
                     return Found::None;
                 }
                 let generic = slot == ffi::PyObject_GenericGetAttr as *const () as usize
-                    || ty == &raw mut ffi::PyMethod_Type
+                    || ty == &raw mut PyMethod_Type
                     || slot == ffi::PyType_Type.tp_getattro.map_or(1, |f| f as usize)
                     || slot == ffi::PyModule_Type.tp_getattro.map_or(1, |f| f as usize);
                 let Some(get) = (*descriptor).tp_descr_get.filter(|_| generic) else {

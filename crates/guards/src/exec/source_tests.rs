@@ -402,3 +402,22 @@ fn closures_of_the_called_function() {
         assert!(!check(closure.as_ptr()));
     });
 }
+
+#[test]
+fn bound_methods() {
+    assert_eq!(
+        passing(
+            "class I:\n  def m(self): pass\nimport types",
+            |base| Source::Attr {
+                base,
+                name: "__self__".into()
+            },
+            &[
+                "types.MethodType(I.m, 7)",
+                "types.MethodType(I.m, 8)",
+                "I().m"
+            ]
+        ),
+        [true, false, false]
+    );
+}
