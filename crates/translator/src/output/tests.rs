@@ -162,6 +162,7 @@ fn translate_in(
         frame,
         effects: Effects::default(),
         grad_enabled: true,
+        caught: false,
     };
     let mut tx = Tx::new(
         py,
@@ -198,7 +199,7 @@ fn translate_in(
     }
     let end = match tx.run() {
         End::Return(v) => Finish::Return(v),
-        End::Break(reason) | End::Raises(reason) => {
+        End::Break(reason) | End::Raises { reason, .. } => {
             session.breaks.push(reason.reason.clone());
             Finish::Break(reason)
         }
