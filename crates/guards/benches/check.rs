@@ -70,9 +70,11 @@ fn bench(c: &mut Criterion) {
                 globals: null,
                 builtins: null,
             };
-            // SAFETY: everything in `env` is alive or null.
             group.bench_function(format!("{n} tensors"), |b| {
-                b.iter(|| unsafe { assert!(program.check(black_box(&env))) })
+                b.iter(|| {
+                    // SAFETY: everything in `env` is alive or null.
+                    unsafe { assert!(program.check(black_box(&env))) }
+                })
             });
         }
         {
@@ -108,9 +110,11 @@ fn bench(c: &mut Criterion) {
                 globals: null,
                 builtins: null,
             };
-            // SAFETY: everything in `env` is alive or null.
             group.bench_function("seed: state, 1 tensor, 5 marks", |b| {
-                b.iter(|| unsafe { assert!(program.check(black_box(&env))) })
+                b.iter(|| {
+                    // SAFETY: everything in `env` is alive or null.
+                    unsafe { assert!(program.check(black_box(&env))) }
+                })
             });
         }
         {
@@ -163,9 +167,11 @@ fn bench(c: &mut Criterion) {
                 globals: null,
                 builtins: null,
             };
-            // SAFETY: everything in `env` is alive or null.
             group.bench_function("model of 96 layers", |b| {
-                b.iter(|| unsafe { assert!(program.check(black_box(&env))) })
+                b.iter(|| {
+                    // SAFETY: everything in `env` is alive or null.
+                    unsafe { assert!(program.check(black_box(&env))) }
+                })
             });
         }
         group.finish();
