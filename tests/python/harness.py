@@ -325,6 +325,7 @@ class Case:
         module.__file__ = str(path)
         # Classes of the program find their module by name, for pickling and dataclasses.
         sys.modules[module.__name__] = module
+        _seed()
         exec(builtins.compile(path.read_text(), str(path), "exec"), module.__dict__)
         self.module = module
 
