@@ -310,7 +310,12 @@ impl<'py> Tx<'py> {
                 let name = self.class_name(&state.class.clone());
                 return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));
             }
-            if !self.hashes_by_identity(&state.class.clone()) {
+            let class = state.class.clone();
+            if class.bind(self.py).getattr("__hash__").is_ok_and(|h| h.is_none()) {
+                let name = self.class_name(&class);
+                return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));
+            }
+            if !self.hashes_by_identity(&class) {
                 return Err(Stop::unsupported("hashing an object whose class defines __hash__ or __eq__"));
             }
         }

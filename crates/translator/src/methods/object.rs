@@ -147,9 +147,15 @@ impl Tx<'_> {
         if name == "__get__" && ty.name()? == "_tuplegetter" {
             // A field of a named tuple: its pickled form holds the index.
             let a = self.positional("__get__", args, 1, 2)?;
-            let index: usize = b.call_method0("__reduce__")?.get_item(1)?.get_item(0)?.extract()?;
+            let index: usize = b
+                .call_method0("__reduce__")?
+                .get_item(1)?
+                .get_item(0)?
+                .extract()?;
             return match self.realize(&a[0])? {
-                Var::Tuple(t) if index < t.items.len() => Ok(Some(Flow::Value(t.items[index].clone()))),
+                Var::Tuple(t) if index < t.items.len() => {
+                    Ok(Some(Flow::Value(t.items[index].clone())))
+                }
                 v if v.is_none(py) => Ok(Some(Flow::Value(recv.clone()))),
                 _ => Ok(None),
             };

@@ -203,6 +203,9 @@ impl Tx<'_> {
             }
             _ => {}
         }
+        if self.is_set_view(a) {
+            return self.compare_view(op, a, b);
+        }
         if let (Some(x), Some(y)) = (self.set_items(a)?, self.set_items(b)?) {
             return self.compare_sets(op, &x, &y).map(Some);
         }
@@ -275,6 +278,40 @@ impl Tx<'_> {
             }
         }
         Ok(!in_order || x.entries().zip(y.entries()).all(|(a, b)| a.0 == b.0))
+    }
+
+    fn is_set_view(&self, v: &Var) -> bool {
+        matches!(self.body_of(v), Some(Body::DictView(_, w)) if w != DictView::Values)
+    }
+
+    /// A keys or items view with a set or another such view (CPython's `dictview_richcompare`): by
+    /// membership, so that values of items need not be hashable.
+    fn compare_view(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        let frozen = matches!(b, Var::Const(o) if o.bind(self.py).get_type().is(self.known.frozenset.bind(self.py)));
+        if !frozen && !self.is_set_view(b) && !matches!(self.body_of(b), Some(Body::Set(_))) {
+            return Ok(None);
+        }
+        let (m, n) = (
+            self.value_len(a)?.unwrap_or(0),
+            self.value_len(b)?.unwrap_or(0),
+        );
+        let within = |tx: &mut Self, x: &Var, y: &Var| -> R<bool> {
+            for v in tx.iterate(x)? {
+                if !tx.contains(y, &v)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        let r = match op {
+            CompareOp::Eq => m == n && within(self, a, b)?,
+            CompareOp::Ne => !(m == n && within(self, a, b)?),
+            CompareOp::Lt => m < n && within(self, a, b)?,
+            CompareOp::Le => m <= n && within(self, a, b)?,
+            CompareOp::Gt => m > n && within(self, b, a)?,
+            CompareOp::Ge => m >= n && within(self, b, a)?,
+        };
+        Ok(Some(self.bool(r)))
     }
 
     fn compare_sets(&mut self, op: CompareOp, x: &OrderedMap, y: &OrderedMap) -> R<Var> {

@@ -44,9 +44,18 @@ impl Tx<'_> {
                 }
                 if let (Var::Py(p), Some(s)) = (&v, self.as_const(&spec)?) {
                     // A C class's own format, as a number's, on a mix-in enum member.
-                    let (o, object) = (p.obj.clone(), self.known.object.bind(self.py).getattr("__format__")?);
-                    if !o.bind(self.py).get_type().getattr("__format__")?.is(&object) {
-                        return self.fold(move |py| py.import("builtins")?.call_method1("format", (o, s)));
+                    let (o, object) = (
+                        p.obj.clone(),
+                        self.known.object.bind(self.py).getattr("__format__")?,
+                    );
+                    if !o
+                        .bind(self.py)
+                        .get_type()
+                        .getattr("__format__")?
+                        .is(&object)
+                    {
+                        return self
+                            .fold(move |py| py.import("builtins")?.call_method1("format", (o, s)));
                     }
                 }
                 if matches!(v, Var::Tensor(_)) {

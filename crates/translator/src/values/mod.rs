@@ -19,10 +19,10 @@ mod percent;
 mod slicing;
 mod special;
 mod subscr;
-mod truth;
-mod types;
 #[cfg(test)]
 mod tests;
+mod truth;
+mod types;
 mod unpack;
 
 pub use classes::IterClass;

@@ -77,9 +77,15 @@ impl Tx<'_> {
         for v in [a, b] {
             if let Var::Obj(id) = v
                 && matches!(self.obj(*id).body, Body::Plain)
-                && (self.special(v, n.direct)? == Special::Builtin || self.special(v, n.reflected)? == Special::Builtin)
+                && (self.special(v, n.direct)? == Special::Builtin
+                    || self.special(v, n.reflected)? == Special::Builtin)
             {
-                return Err(Stop::unsupported(format!("{} {} {}", self.describe(a), n.symbol, self.describe(b))));
+                return Err(Stop::unsupported(format!(
+                    "{} {} {}",
+                    self.describe(a),
+                    n.symbol,
+                    self.describe(b)
+                )));
             }
         }
         Ok(None)
@@ -243,6 +249,17 @@ impl Tx<'_> {
 
     fn set_operator(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
         let view = |tx: &Self, v: &Var| matches!(tx.body_of(v), Some(Body::DictView(_, w)) if w != variables::DictView::Values);
+        if op == BinaryOp::And && view(self, a) {
+            // What is not in the view needs no hash: values of items may be unhashable.
+            let mut both = Vec::new();
+            for v in self.iterate(b)? {
+                if self.contains(a, &v)? {
+                    both.push(v);
+                }
+            }
+            let map = self.set_map(both)?;
+            return self.make_set(self.known.set.clone(), map).map(Some);
+        }
         let (x, y) = match (self.set_items(a)?, self.set_items(b)?) {
             (Some(x), Some(y)) => (x, y),
             // A view takes any iterable.
@@ -274,11 +291,15 @@ impl Tx<'_> {
         for (k, kv, v) in y.entries() {
             out.insert(k.clone(), kv.clone(), v.clone());
         }
-        let class = self.obj(*i).class.clone();
+        let (left, right) = (self.obj(*i).class.clone(), self.obj(*j).class.clone());
+        // `dict | OrderedDict` is the right operand's `__ror__`.
+        let reflected =
+            !left.is(&right) && self.is_builtin_container(&right) && self.is_subtype(&right, &left);
+        let (class, owner) = if reflected { (right, *j) } else { (left, *i) };
         if !self.is_builtin_container(&class) {
             return Ok(Some(self.new_dict(out)));
         }
-        let factory = self.obj(*i).seen.get("default_factory").cloned();
+        let factory = self.obj(owner).seen.get("default_factory").cloned();
         let made = self.new_like(class, Body::Dict(out));
         if let (Var::Obj(id), Some(f)) = (&made, factory) {
             self.st

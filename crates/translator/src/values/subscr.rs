@@ -33,7 +33,11 @@ impl Tx<'_> {
             _ => {}
         }
         if let Var::Py(p) = &obj
-            && p.obj.bind(self.py).get_type().module().is_ok_and(|m| m == "typing")
+            && p.obj
+                .bind(self.py)
+                .get_type()
+                .module()
+                .is_ok_and(|m| m == "typing")
             && let Some(k) = self.as_const(&key)?
         {
             // `Optional[int]`: typing's own Python, without effects.

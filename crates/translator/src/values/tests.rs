@@ -117,7 +117,8 @@ def show(o):
 /// What [`ARGUMENTS`]'s `show` gives, of a symbolic value.
 fn show(tx: &mut Tx<'_>, v: &Var) -> R<String> {
     let v = tx.realize(v)?;
-    let list = |tx: &mut Tx<'_>, items: Vec<Var>| items.iter().map(|i| show(tx, i)).collect::<R<Vec<_>>>();
+    let list =
+        |tx: &mut Tx<'_>, items: Vec<Var>| items.iter().map(|i| show(tx, i)).collect::<R<Vec<_>>>();
     let name = tx.type_name(&v)?;
     Ok(match &v {
         Var::Const(o) => {
@@ -134,7 +135,9 @@ fn show(tx: &mut Tx<'_>, v: &Var) -> R<String> {
         Var::Tuple(t) => format!("{name}[{}]", list(tx, t.items.clone())?.join(", ")),
         Var::Slice(s) => format!("slice[{}]", list(tx, s.to_vec())?.join(", ")),
         Var::Obj(id) => match tx.obj(*id).body.clone() {
-            Body::List(l) | Body::Deque(l, _) => format!("{name}[{}]", list(tx, l.into_iter().collect())?.join(", ")),
+            Body::List(l) | Body::Deque(l, _) => {
+                format!("{name}[{}]", list(tx, l.into_iter().collect())?.join(", "))
+            }
             Body::Dict(d) => {
                 let mut parts = Vec::new();
                 for (k, v) in d.iter() {
@@ -168,7 +171,13 @@ fn show(tx: &mut Tx<'_>, v: &Var) -> R<String> {
 }
 
 /// Interprets a function on its arguments from outside.
-fn interpret(py: Python<'_>, f: &Bound<'_, PyAny>, args: &Bound<'_, PyTuple>, known: &Rc<Known>, table: &Rc<FnTable>) -> R<String> {
+fn interpret(
+    py: Python<'_>,
+    f: &Bound<'_, PyAny>,
+    args: &Bound<'_, PyTuple>,
+    known: &Rc<Known>,
+    table: &Rc<FnTable>,
+) -> R<String> {
     let codes: Rc<std::cell::RefCell<crate::code::CodeCache>> = Rc::default();
     let code = codes.borrow_mut().get(&f.getattr("__code__")?)?;
     let frame = Frame {
@@ -176,7 +185,10 @@ fn interpret(py: Python<'_>, f: &Bound<'_, PyAny>, args: &Bound<'_, PyTuple>, kn
         ip: 0,
         stack: im::Vector::new(),
         locals: code.local_names.iter().map(|_| None).collect(),
-        globals: Globals { dict: f.getattr("__globals__")?.unbind(), source: None },
+        globals: Globals {
+            dict: f.getattr("__globals__")?.unbind(),
+            source: None,
+        },
         closure: Rc::new(Vec::new()),
         on_return: OnReturn::Root,
         handling: im::Vector::new(),
@@ -191,10 +203,18 @@ fn interpret(py: Python<'_>, f: &Bound<'_, PyAny>, args: &Bound<'_, PyTuple>, kn
         default_device: Device::CPU,
         autocast: false,
     };
-    let state = State { frame, effects: Effects::default(), grad_enabled: true, caught: false };
+    let state = State {
+        frame,
+        effects: Effects::default(),
+        grad_enabled: true,
+        caught: false,
+    };
     let mut tx = Tx::new(py, state, codes, known.clone(), table.clone(), ctx);
     for (i, a) in args.iter().enumerate() {
-        let source = tx.source(Source::Local { index: i as u32, name: code.local_names[i].clone() });
+        let source = tx.source(Source::Local {
+            index: i as u32,
+            name: code.local_names[i].clone(),
+        });
         tx.st.frame.locals[i] = Some(tx.lazy(a.unbind(), source));
     }
     match tx.run() {
@@ -225,20 +245,33 @@ fn expressions_agree_with_python() {
                     Some((l, v)) => (l.trim(), v.trim().parse().unwrap_or(0)),
                     None => (line, 0),
                 };
-                if line.is_empty() || line.starts_with('#') || minor < least || only.as_ref().is_some_and(|o| !line.contains(o)) {
+                if line.is_empty()
+                    || line.starts_with('#')
+                    || minor < least
+                    || only.as_ref().is_some_and(|o| !line.contains(o))
+                {
                     continue;
                 }
                 let (before, last) = line.rsplit_once(';').unwrap_or(("", line));
                 let before = before.replace("\\n", "\n");
-                let source =
-                    format!("def case({}):\n {before}\n result = {}\n return result, l, d, s, dq, od, dd, it.n, v.v, m", names.join(", "), last.trim());
-                let source = if before.is_empty() { source.replace("\n \n", "\n") } else { source };
+                let source = format!(
+                    "def case({}):\n {before}\n result = {}\n return result, l, d, s, dq, od, dd, it.n, v.v, m",
+                    names.join(", "),
+                    last.trim()
+                );
+                let source = if before.is_empty() {
+                    source.replace("\n \n", "\n")
+                } else {
+                    source
+                };
                 if let Err(e) = py.run(&CString::new(source)?, Some(&env), None) {
                     wrong.push(format!("{line}\n    {e}"));
                     continue;
                 }
                 let f = get("case")?;
-                let values = |py| -> PyResult<Bound<'_, PyTuple>> { PyTuple::new(py, arguments.call0()?.cast::<PyDict>()?.values()) };
+                let values = |py| -> PyResult<Bound<'_, PyTuple>> {
+                    PyTuple::new(py, arguments.call0()?.cast::<PyDict>()?.values())
+                };
                 let plain = match f.call1(values(py)?) {
                     Ok(v) => text.call1((v,))?.to_string(),
                     Err(e) => {
@@ -248,14 +281,30 @@ fn expressions_agree_with_python() {
                 };
                 match interpret(py, &f, &values(py)?, &known, &table) {
                     Ok(got) if got == plain => {}
-                    Ok(got) => wrong.push(format!("{line}\n    python: {plain}\n    ours:   {got}")),
-                    Err(Stop::Break(b)) => wrong.push(format!("{line}\n    python: {plain}\n    break:  {} ({})", b.reason, b.explanation)),
+                    Ok(got) => {
+                        wrong.push(format!("{line}\n    python: {plain}\n    ours:   {got}"))
+                    }
+                    Err(Stop::Break(b)) => wrong.push(format!(
+                        "{line}\n    python: {plain}\n    break:  {} ({})",
+                        b.reason, b.explanation
+                    )),
                     Err(stop) => wrong.push(format!("{line}\n    python: {plain}\n    {stop:?}")),
                 }
             }
             Ok(wrong)
         };
-        let wrong = run().unwrap_or_else(|e| panic!("{e}: {}", e.traceback(py).map_or_else(String::new, |t| t.format().unwrap_or_default())));
-        assert!(wrong.is_empty(), "{} expressions differ:\n{}", wrong.len(), wrong.join("\n"));
+        let wrong = run().unwrap_or_else(|e| {
+            panic!(
+                "{e}: {}",
+                e.traceback(py)
+                    .map_or_else(String::new, |t| t.format().unwrap_or_default())
+            )
+        });
+        assert!(
+            wrong.is_empty(),
+            "{} expressions differ:\n{}",
+            wrong.len(),
+            wrong.join("\n")
+        );
     });
 }
