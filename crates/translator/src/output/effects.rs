@@ -119,6 +119,9 @@ impl Emitter<'_, '_> {
     }
 
     fn object_effects(&mut self, id: ObjId, steps: &mut Vec<Step>) -> R<()> {
+        if self.is_new(id) {
+            return Ok(());
+        }
         let state = self.tx.obj(id).clone();
         if let Body::Cell(content) = &state.body
             && let Some(local) = self.frame_cell(&state)

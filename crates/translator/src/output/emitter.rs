@@ -50,6 +50,8 @@ pub struct Emitter<'a, 'py> {
     classes: Option<FxHashMap<SourceId, Obj>>,
     bound: FxHashMap<NodeId, Obj>,
     path: Vec<Ident>,
+    /// cells that the frame itself has; a comprehension makes others in the same slots
+    own_cells: FxHashMap<u32, ObjId>,
 }
 
 impl<'a, 'py> Emitter<'a, 'py> {
@@ -63,6 +65,13 @@ impl<'a, 'py> Emitter<'a, 'py> {
             .filter(|i| i.bound)
             .map(|i| (i.node, i.obj.clone()))
             .collect();
+        let mut own_cells = FxHashMap::default();
+        for i in 0..tx.st.effects.len() {
+            let id = ObjId(i as u32);
+            if let Origin::RootCell(slot) = tx.obj(id).origin {
+                own_cells.entry(slot).or_insert(id);
+            }
+        }
         Emitter {
             tx,
             asm,
@@ -79,6 +88,16 @@ impl<'a, 'py> Emitter<'a, 'py> {
             classes: None,
             bound,
             path: Vec::new(),
+            own_cells,
+        }
+    }
+
+    /// Whether an object was made while translating, so that it is rebuilt.
+    pub fn is_new(&self, id: ObjId) -> bool {
+        match self.tx.obj(id).origin {
+            Origin::New => true,
+            Origin::RootCell(slot) => self.own_cells.get(&slot) != Some(&id),
+            Origin::Source { .. } => false,
         }
     }
 
@@ -135,7 +154,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
     /// objects.
     pub(super) fn ident(&self, var: &Var) -> Option<Ident> {
         match var {
-            Var::Obj(id) => self.tx.obj(*id).is_new().then_some(Ident::Obj(*id)),
+            Var::Obj(id) => self.is_new(*id).then_some(Ident::Obj(*id)),
             Var::Tuple(t) if t.origin.is_none() && !(t.items.is_empty() && t.class.is_none()) => {
                 Some(Ident::Ptr(Rc::as_ptr(t) as usize))
             }
@@ -153,7 +172,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
         match var {
             Var::Tuple(t) if t.origin.is_none() => t.items.clone(),
             Var::Slice(s) => s.to_vec(),
-            Var::Obj(id) if self.tx.obj(*id).is_new() => {
+            Var::Obj(id) if self.is_new(*id) => {
                 let mut out = self.body_values(*id);
                 out.extend(self.attr_values(*id));
                 out

@@ -637,3 +637,41 @@ fn loads_nested_sources() {
         "2",
     );
 }
+
+#[test]
+fn lists_what_the_code_calls() {
+    let source = "def f(a, b):\n    x = a / (torch.abs(a) + 1)\n    if b.sum() < 0:\n        b = b * -1\n    return x * b";
+    let s = breaking(source, "torch.ones(2), torch.ones(2)");
+    let ops: Vec<String> = s.listings[0]
+        .lines()
+        .filter_map(|l| l.split_once("@-"))
+        .map(|(_, op)| op.trim().to_string())
+        .collect();
+    let at = |what: &str| {
+        ops.iter()
+            .position(|o| o.contains(what))
+            .unwrap_or_else(|| panic!("{what} in {ops:?}"))
+    };
+    let order = [
+        "(__compiled_fn_0)",
+        "LoadFast a",
+        "LoadFast b",
+        "Call 2",
+        "UnpackSequence 2",
+        "StoreFast x",
+        "PopJump if ",
+        "(__resume_at_",
+    ];
+    let places: Vec<usize> = order.iter().map(|o| at(o)).collect();
+    assert!(places.is_sorted(), "{ops:#?}");
+    // The condition stays on the stack between its computation and the jump.
+    assert_eq!(at("PopJump if "), at("StoreFast x") + 1);
+}
+
+#[test]
+fn comprehension_cells_are_their_own() {
+    breaking(
+        "def f(x):\n    i = 5\n    def g(): return i\n    fs = [lambda: i for i in range(3)]\n    print('b')\n    return [h() for h in fs], g()",
+        "1",
+    );
+}
