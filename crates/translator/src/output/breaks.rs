@@ -57,7 +57,7 @@ impl Emitter<'_, '_> {
     /// # Errors
     /// A break at the outermost call where a caller's `try` or an unusual call is in the way.
     pub fn emit_break(&mut self, env: &mut dyn OutputEnv, resumes: &mut Vec<ResumeInfo>) -> R<()> {
-        let frames = self.frames();
+        let mut frames = self.frames();
         for f in &frames {
             if !f.handling.is_empty() {
                 return Err(super::blocked(
@@ -77,8 +77,11 @@ impl Emitter<'_, '_> {
                 return Err(super::nested_try(f));
             }
         }
+        let mode = self.mode(&frames[0]);
+        if let Mode::Inside { .. } = mode {
+            enter_before_conversion(&mut frames[0])?;
+        }
         let inner = frames[0].clone();
-        let mode = self.mode(&inner);
 
         // Everything that is needed, counted before anything is built.
         for f in &frames {
@@ -686,4 +689,30 @@ fn is_covered(body: &Code, ip: usize) -> bool {
         at = next;
     }
     true
+}
+
+/// A jump on truth of 3.13 takes an exact `bool`. Where tracing passed over the conversion in front
+/// of it, the function has to be entered there.
+fn enter_before_conversion(f: &mut Frame) -> R<()> {
+    let body = &f.code.body;
+    let on_truth = matches!(
+        body.instrs[f.ip].op,
+        Op::PopJump {
+            cond: JumpCond::False | JumpCond::True,
+            ..
+        }
+    );
+    if body.version < Version::V313 || !on_truth {
+        return Ok(());
+    }
+    match f.ip.checked_sub(1).map(|i| &body.instrs[i].op) {
+        Some(Op::ToBool) => {
+            f.ip -= 1;
+            Ok(())
+        }
+        _ => Err(super::blocked(
+            f.depth,
+            "a jump on the result of a comparison inside try",
+        )),
+    }
 }

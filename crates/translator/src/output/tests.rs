@@ -204,7 +204,14 @@ fn translate_in(
             Finish::Break(reason)
         }
     };
-    match finish(&mut tx, end, &mut Env { session }) {
+    let mut result = finish(&mut tx, end, &mut Env { session });
+    if let Err(stop) = &result
+        && super::must_break_outermost(stop)
+        && tx.restore_outermost()
+    {
+        result = finish(&mut tx, Finish::Break(Box::default()), &mut Env { session });
+    }
+    match result {
         Ok(residual) => {
             session.listings.push(residual.listing(py));
             session
@@ -647,6 +654,11 @@ fn lists_what_the_code_calls() {
         .filter_map(|l| l.split_once("@-"))
         .map(|(_, op)| op.trim().to_string())
         .collect();
+    if ops.iter().any(|o| o.contains("Compare < bool")) {
+        // 3.13 converts in the comparison itself, which then is what breaks.
+        assert!(ops.iter().any(|o| o.contains("(__resume_at_")), "{ops:#?}");
+        return;
+    }
     let at = |what: &str| {
         ops.iter()
             .position(|o| o.contains(what))
@@ -674,4 +686,13 @@ fn comprehension_cells_are_their_own() {
         "def f(x):\n    i = 5\n    def g(): return i\n    fs = [lambda: i for i in range(3)]\n    print('b')\n    return [h() for h in fs], g()",
         "1",
     );
+}
+
+#[test]
+fn breaks_below_a_try() {
+    let s = breaking(
+        "def g(x):\n    print(1)\n    return int('q')\ndef f(x):\n    y = x + 1\n    try:\n        return g(y)\n    except ValueError:\n        return y",
+        "torch.ones(2)",
+    );
+    assert!(s.plain.iter().any(|n| *n > 0));
 }
