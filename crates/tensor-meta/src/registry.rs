@@ -268,6 +268,9 @@ pub fn infer(
         check_writable(target, ctx)?;
     }
     let result = (entry.rule)(&call)?;
+    if inplace && kwargs.iter().any(|(k, v)| *k == "dtype" && !v.is_none()) {
+        return unsupported("in-place op with a dtype");
+    }
     let Inferred::Tensor(result) = result else {
         return unsupported("in-place op without a tensor result");
     };
@@ -277,7 +280,7 @@ pub fn infer(
     if result.alias == Alias::Identity {
         return Ok(Inferred::Tensor(result));
     }
-    if result.dtype == DType::Bool && target.dtype != DType::Bool && requires_grad(args) {
+    if result.dtype == DType::Bool && requires_grad(args) {
         return unsupported("in-place comparison of tensors that require grad");
     }
     check_writable(target, ctx)?;

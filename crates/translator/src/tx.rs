@@ -116,6 +116,8 @@ pub struct Tx<'py> {
     pub checkpoint: Option<Snapshot>,
     /// the checkpoint before the last instruction of the root frame itself
     pub outer_checkpoint: Option<Snapshot>,
+    /// whether parameters and buffers are bound by identity
+    pub bind_tensors: bool,
     /// instructions interpreted
     pub instructions: u64,
     /// how many may be
@@ -150,6 +152,7 @@ impl<'py> Tx<'py> {
             fake_mode: None,
             checkpoint: None,
             outer_checkpoint: None,
+            bind_tensors: true,
             instructions: 0,
             max_instructions: u64::MAX,
             fake_fallbacks: 0,
@@ -198,6 +201,20 @@ impl<'py> Tx<'py> {
             self.guards.push(Guard { source, kind, user_frame: None });
             let f = &self.st.frame;
             self.guard_lines.push((f.code.clone(), f.code.line(f.ip)));
+        }
+    }
+
+    /// Takes guards back.
+    pub fn drop_guards(&mut self, unwanted: impl Fn(&Guard) -> bool) {
+        let places = std::mem::take(&mut self.guard_lines);
+        let guards = std::mem::take(&mut self.guards);
+        for (guard, place) in guards.into_iter().zip(places) {
+            if unwanted(&guard) {
+                self.guard_set.remove(&(guard.source, guard.kind));
+            } else {
+                self.guards.push(guard);
+                self.guard_lines.push(place);
+            }
         }
     }
 

@@ -34,6 +34,8 @@ pub struct CodeSlot {
     entries: RefCell<Vec<(ContextId, Entries)>>,
     /// set for the code of a resume function inside a loop
     in_loop: Cell<bool>,
+    /// set once a parameter or buffer was found replaced: from then on they are fetched at each call
+    fetch_tensors: Cell<bool>,
     /// set where the user asked for this very function, wherever its file is
     explicit: Cell<bool>,
 }
@@ -154,6 +156,9 @@ impl FrameCompiler for Driver {
             if config.error_on_recompile {
                 return Outcome::Raise(ferrodyn_error(py, "RecompileError", &cache::recompile_message(&name, &misses)));
             }
+        }
+        if misses.iter().any(|m| m.failure.kind == "ID_MATCH" && m.failure.code.contains("_parameters") | m.failure.code.contains("_buffers")) {
+            slot.fetch_tensors.set(true);
         }
         let request = Request {
             code: code.clone(),
@@ -293,6 +298,7 @@ impl<'py> Compilation<'_, 'py> {
             Ok(tx) => tx,
             Err(stop) => return self.give_up(&stop_text(&stop)),
         };
+        tx.bind_tensors = !self.frame.code_state().slot(CodeSlot::default).fetch_tensors.get();
         tx.max_instructions = self.config.max_instructions as u64;
         let end = tx.run();
         let traced = started.elapsed().as_secs_f64();

@@ -154,6 +154,7 @@ fn bind_closure(tx: &mut Tx<'_>, request: &Request<'_, '_>) {
 /// Guards that depend on the whole translation: what is changed must not be reachable by another
 /// name, and two tensors that were different objects stay so.
 pub fn closing_guards(tx: &mut Tx<'_>) {
+    tx.unbind_replaced();
     let free: Vec<_> = tx.inputs.iter().filter(|i| !i.bound).map(|i| i.source).collect();
     if free.len() > 1 {
         tx.guard_ambient(GuardKind::NoTensorAliasing { sources: Arc::from(free) });

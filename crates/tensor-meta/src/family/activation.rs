@@ -242,13 +242,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("dropout", "* F", "", dropout)
             .inplace("", "")
             .switch(3),
-        rule(
-            "dropout2d",
-            "F torch.feature_dropout torch.nn.functional.dropout3d",
-            "",
-            feature_dropout,
-        )
-        .switch(3),
+        rule("dropout2d", "F torch.feature_dropout", "", feature_dropout).switch(3),
         rule(
             "alpha_dropout",
             "F torch.nn.functional.feature_alpha_dropout",

@@ -151,6 +151,12 @@ fn gathered(call: &Call<'_>, view: &In<'_>, x: &In<'_>, tensors: &[IndexTensor])
     if shape.contains(&0) {
         return Ok(call.rows(&shape, x.dtype, &[x.meta]));
     }
+    if tensors
+        .iter()
+        .any(|t| !crate::types::is_contiguous(&t.layout.shape, &t.layout.strides))
+    {
+        return unsupported("index tensors that are not row-major");
+    }
     let after = kept.len() - before;
     let mut operands = vec![Layout {
         shape: shape.clone(),

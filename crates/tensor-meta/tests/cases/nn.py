@@ -112,6 +112,7 @@ def addmm():
     for a, b in products():
         yield T(4, d=a.d), a, b
         yield T(2, 4, d=a.d), a, b
+        yield T(5, 2, 4, d=a.d), a, b
         yield [T(5, 1, 1, d=a.d), a, b], {"beta": 1, "alpha": 2.0}
 
 

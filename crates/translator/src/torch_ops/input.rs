@@ -26,7 +26,7 @@ impl Tx<'_> {
                 "Convert the tensor with `.to_dense()` or use it outside the compiled function.",
             )
         })?;
-        let bound = self.is_module_tensor(source);
+        let bound = self.bind_tensors && self.is_module_tensor(source);
         if bound {
             let r = self.pin(obj, true);
             self.guard(source, GuardKind::IdMatch { obj: r });
@@ -42,6 +42,27 @@ impl Tx<'_> {
         self.inputs.push(GraphInput { node, obj: obj.clone(), source, bound });
         let input = Some(TensorInput { obj: obj.clone(), source });
         Ok(Var::Tensor(Rc::new(TensorVar { node, class, meta: Rc::new(meta), input, fresh: false })))
+    }
+
+    /// Module tensors whose registry the program itself changes are not the same object on the next
+    /// call: they are fetched, not bound.
+    pub fn unbind_replaced(&mut self) {
+        for i in 0..self.inputs.len() {
+            let input = &self.inputs[i];
+            let Source::DictItem { base, .. } = self.sources.get(input.source) else { continue };
+            if !input.bound || !self.is_dirty_source(*base) {
+                continue;
+            }
+            self.inputs[i].bound = false;
+            let source = self.inputs[i].source;
+            self.drop_guards(|g| g.source == Some(source) && matches!(g.kind, GuardKind::IdMatch { .. }));
+        }
+    }
+
+    fn is_dirty_source(&self, source: SourceId) -> bool {
+        self.st.effects.dirty.iter().any(|id| {
+            matches!(&self.obj(*id).origin, variables::Origin::Source { source: s, .. } if *s == source)
+        })
     }
 
     /// A name in the user's words: the variable's own for an argument, the path for the rest.
