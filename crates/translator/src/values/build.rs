@@ -381,6 +381,15 @@ impl Tx<'_> {
             Var::Func(f) => f.code.clone(),
             Var::Py(p) => p.obj.clone(),
             Var::Method(m) => return self.function_text(&m.func.clone()),
+            Var::Null => {
+                // 3.13 keeps the callable below the `NULL`.
+                let stack = &self.st.frame.stack;
+                let at = stack.iter().rposition(|v| matches!(v, Var::Null));
+                return match at.and_then(|i| i.checked_sub(1)).map(|i| stack[i].clone()) {
+                    Some(f) if !matches!(f, Var::Null) => self.function_text(&f),
+                    _ => "function".into(),
+                };
+            }
             other => return self.describe(other),
         };
         format!("{}()", crate::tx::qualified_name(obj.bind(self.py)))

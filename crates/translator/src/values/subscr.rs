@@ -374,7 +374,7 @@ impl Tx<'_> {
         let span = self.span(slice, v.len())?;
         let iterable = self.get_iter(value).is_ok();
         if !iterable {
-            let message = if span.step == 1 {
+            let message = if span.step == 1 && self.py.version_info() < (3, 13) {
                 "can only assign an iterable"
             } else {
                 "must assign iterable to extended slice"
