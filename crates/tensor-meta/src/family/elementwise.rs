@@ -762,7 +762,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         )
         .inplace("", "absolute_")
         .any_device(),
-        rule("round", "*", "* __round__", round)
+        rule("round", "*", "*", round)
             .inplace("", "")
             .any_device(),
         rule("frac", "*", "*", frac).inplace("", "").any_device(),
