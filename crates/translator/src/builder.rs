@@ -52,6 +52,7 @@ impl Tx<'_> {
         let var = self.build_new(obj, source)?;
         // Values without an identity of their own are built anew for each source.
         if matches!(var, Var::Tensor(_) | Var::Tuple(_) | Var::Obj(_) | Var::Py(_)) {
+            self.reached.insert(source, obj.clone());
             self.st.effects.know(addr, var.clone());
         }
         Ok(var)
@@ -407,7 +408,7 @@ impl Tx<'_> {
             || b.is_instance(k.enum_.bind(py)).unwrap_or(false)
             || ty.module().is_ok_and(|m| {
                 m.to_cow().is_ok_and(|m| {
-                    (&*m == "typing" || &*m == "torch._ops" || &*m == "functools" || &*m == "operator")
+                    (&*m == "typing" || &*m == "torch._ops" || &*m == "functools" || &*m == "operator" || &*m == "ferrodyn._core")
                         && !ty.is(k.partial.bind(py))
                 })
             })

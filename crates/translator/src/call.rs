@@ -10,7 +10,7 @@ use std::sync::Arc;
 use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use variables::{Body, MethodVar, Obj, Origin, PyVar, SuperVar, Var};
+use variables::{Body, Obj, Origin, PyVar, SuperVar, Var};
 
 use crate::attr::is_heap_type;
 use crate::bind::{Signature, bind};
@@ -174,6 +174,9 @@ impl<'py> Tx<'py> {
             return self.construct(&class.clone(), f, args);
         }
         if is(&k.builtin_function) || is(&k.method_wrapper) {
+            if let Some(flow) = self.marked_function(&b, &args)? {
+                return Ok(flow);
+            }
             if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
                 return Ok(flow);
             }
@@ -221,9 +224,13 @@ impl<'py> Tx<'py> {
         if self.is_graph_function(&b)? {
             return self.graph_call(&p.obj, args);
         }
-        if let Ok(inner) = b.getattr("_torchdynamo_orig_callable").or_else(|_| b.getattr("__wrapped__"))
-            && ty.getattr("__module__").is_ok_and(|m| m.to_string().starts_with("ferrodyn"))
+        if ty.getattr("__module__").is_ok_and(|m| m.to_string() == "ferrodyn._core")
+            && let Ok(inner) = b.getattr("__wrapped__")
         {
+            // An entry inside a compiled function: the outer choices hold.
+            if b.getattr("_torchdynamo_disable").is_ok_and(|d| d.is_truthy().unwrap_or(false)) {
+                return Err(crate::torch_ops::state_calls::disabled(&b));
+            }
             return self.call(&Var::py(inner.unbind()), args);
         }
         let class = ty.clone().into_any().unbind();
@@ -243,17 +250,20 @@ impl<'py> Tx<'py> {
     /// The break for a callable that is not looked into.
     pub fn skipped(&self, f: &Bound<'_, PyAny>) -> Stop {
         let name = crate::tx::qualified_name(f);
-        let short = f.getattr("__name__").map_or_else(|_| name.clone(), |n| n.to_string());
+        let text = |n: &str| f.getattr(n).ok().filter(|v| !v.is_none()).map(|v| v.to_string());
+        let short = text("__name__").unwrap_or_else(|| name.clone());
+        let module = text("__module__").unwrap_or_else(|| "<unknown module>".into());
+        let qualname = text("__qualname__").unwrap_or_else(|| short.clone());
         Stop::Break(Box::new(BreakReason {
             reason: "Attempted to call function marked as skipped".into(),
             explanation: format!(
                 "`{name}` is not captured: it is implemented in C or has effects outside the graph, so it runs as plain Python between two graphs."
             ),
             hints: vec![
-                format!("Avoid calling the function `{short}` inside the compiled function, or move the call before or after it."),
-                format!("If `{short}` is a pure tensor function, make it a custom operator (torch.library.custom_op)."),
+                format!("Avoid calling the function `{short}`."),
+                format!("Move the call of `{short}` before or after the compiled function; if it is a pure tensor function, make it a custom operator (torch.library.custom_op)."),
             ],
-            context: format!("callable: {name}"),
+            context: format!("module: {module}, qualname: {qualname}, skip reason: not a graph function and not inlined"),
         }))
     }
 
@@ -579,7 +589,6 @@ impl<'py> Tx<'py> {
 
     /// What inlining an existing function needs; guards what it looks at.
     fn existing_callee(&mut self, b: &Bound<'py, PyAny>, source: Option<SourceId>) -> R<Callee> {
-        let py = self.py;
         let code = b.getattr("__code__")?.unbind();
         let library = is_library(b);
         let base = |tx: &mut Self| match source {
@@ -625,7 +634,6 @@ impl<'py> Tx<'py> {
         }
         let dict = b.getattr("__globals__")?.unbind();
         let globals = self.globals_of(dict);
-        let _ = py;
         Ok(Callee { code, globals, defaults, kwdefaults, closure })
     }
 
@@ -819,6 +827,3 @@ pub fn is_library(f: &Bound<'_, PyAny>) -> bool {
 pub fn is_library_file(file: &str) -> bool {
     file.contains("/site-packages/") || file.contains("/lib/python3.") || file.starts_with("<frozen ")
 }
-
-#[allow(unused_imports)]
-use MethodVar as _;

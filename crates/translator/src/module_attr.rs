@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use guards::Key as GuardKey;
 use guards::Source;
-use variables::{Body, Obj, Var};
+use variables::{Obj, Var};
 
 use pyo3::prelude::*;
 
@@ -75,10 +75,5 @@ impl Tx<'_> {
         let Source::DictItem { base, key: GuardKey::Str(_) } = self.sources.get(source) else { return false };
         matches!(self.sources.get(*base), Source::InstanceDictItem { name, .. }
             if &**name == "_parameters" || &**name == "_buffers")
-    }
-
-    /// Whether a tracked value is a dict.
-    pub(crate) fn is_dict(&self, var: &Var) -> bool {
-        matches!(var, Var::Obj(id) if matches!(self.obj(*id).body, Body::Dict(_)))
     }
 }

@@ -173,6 +173,9 @@ impl<'py> Tx<'py> {
         let ip = self.st.frame.ip;
         let depth = self.st.frame.depth;
         let op = &code.body.instrs[ip].op;
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("TRACE {} line {} {op:?} {:?}", code.name, code.line(ip), self.st.frame.stack.len()));
+        }
         match self.exec(op) {
             Ok(Next::Fall) => {
                 debug_assert_eq!(self.st.frame.depth, depth);
@@ -418,6 +421,12 @@ impl<'py> Tx<'py> {
                 let flow = self.compare(*op, &a, &b)?;
                 if *to_bool {
                     let v = self.finish_flow(flow)?;
+                    if matches!(v, Var::Tensor(_)) && self.jump_follows() {
+                        // The jump breaks instead, with the tensor as its operand: the comparison
+                        // stays in the graph, as on versions whose jumps convert by themselves.
+                        self.push(v);
+                        return Ok(Next::Fall);
+                    }
                     let t = self.truth(&v)?;
                     self.push(self.bool(t));
                 } else {
@@ -438,6 +447,10 @@ impl<'py> Tx<'py> {
             }
             Op::ToBool => {
                 let v = self.pop()?;
+                if matches!(v, Var::Tensor(_)) && self.jump_follows() {
+                    self.push(v);
+                    return Ok(Next::Fall);
+                }
                 let t = self.truth(&v)?;
                 self.push(self.bool(t));
             }
@@ -735,6 +748,16 @@ impl<'py> Tx<'py> {
             }
         }
         Ok(Next::Fall)
+    }
+
+    /// Whether the next instruction is a jump on truth.
+    fn jump_follows(&self) -> bool {
+        let f = &self.st.frame;
+        f.code
+            .body
+            .instrs
+            .get(f.ip + 1)
+            .is_some_and(|i| matches!(i.op, Op::PopJump { cond: JumpCond::True | JumpCond::False, .. }))
     }
 
     /// Behind the `EndFor` (and 3.13's `PopTop`) at a loop's end; on 3.11 the target itself.

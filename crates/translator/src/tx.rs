@@ -87,6 +87,8 @@ pub struct Tx<'py> {
     /// for each guard the code and line that asked for it
     pub guard_lines: Vec<(Rc<CodeInfo>, u32)>,
     guard_set: FxHashSet<(Option<SourceId>, GuardKind)>,
+    /// objects by the source that they were first built from; only grows
+    pub reached: FxHashMap<SourceId, Obj>,
     /// interned sources; only grows
     pub sources: SourceTable,
     /// objects that guards and sources name; only grows
@@ -116,6 +118,8 @@ pub struct Tx<'py> {
     pub checkpoint: Option<Snapshot>,
     /// the checkpoint before the last instruction of the root frame itself
     pub outer_checkpoint: Option<Snapshot>,
+    /// one line an instruction, where the log `trace_bytecode` is on
+    pub trace: Option<Vec<String>>,
     /// whether parameters and buffers are bound by identity
     pub bind_tensors: bool,
     /// instructions interpreted
@@ -137,6 +141,7 @@ impl<'py> Tx<'py> {
             guards: Vec::new(),
             guard_lines: Vec::new(),
             guard_set: FxHashSet::default(),
+            reached: FxHashMap::default(),
             sources: SourceTable::new(),
             pins: Pins::new(),
             objects: Vec::new(),
@@ -152,6 +157,7 @@ impl<'py> Tx<'py> {
             fake_mode: None,
             checkpoint: None,
             outer_checkpoint: None,
+            trace: None,
             bind_tensors: true,
             instructions: 0,
             max_instructions: u64::MAX,

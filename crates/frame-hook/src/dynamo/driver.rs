@@ -296,11 +296,15 @@ impl<'py> Compilation<'_, 'py> {
         let started = Instant::now();
         let mut tx = match begin(py, &session.tables, request) {
             Ok(tx) => tx,
-            Err(stop) => return self.give_up(&stop_text(&stop)),
+            Err(stop) => return self.undecodable(&stop_text(&stop)),
         };
         tx.bind_tensors = !self.frame.code_state().slot(CodeSlot::default).fetch_tensors.get();
         tx.max_instructions = self.config.max_instructions as u64;
+        tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
         let end = tx.run();
+        for line in tx.trace.take().unwrap_or_default() {
+            log::debug(py, "trace_bytecode", &self.id.to_string(), || line);
+        }
         let traced = started.elapsed().as_secs_f64();
         explain::record(|r| {
             *r.counts.entry("instructions").or_default() += tx.instructions;
@@ -366,6 +370,14 @@ impl<'py> Compilation<'_, 'py> {
             return self.give_up(&format!("a guard fails for the very call that it was made for: {}", failure.reason));
         }
         self.install(program, &residual)
+    }
+
+    /// Bytecode that no compiler of CPython emits.
+    fn undecodable(&self, why: &str) -> PyResult<Compiled> {
+        if self.ctx.fullgraph() {
+            return Err(ferrodyn_error(self.py, "TamperedCodeError", why));
+        }
+        self.give_up(why)
     }
 
     /// Plain Python from now on, with the reason in the log.

@@ -200,6 +200,13 @@ impl Pins {
         self.by_address.get(&(obj.as_ptr() as usize))
     }
 
+    /// Lets go of an object that no guard names any more: its death changes nothing from now on.
+    pub fn forget(&mut self, obj: &Bound<'_, PyAny>) {
+        if let Some(known) = self.by_address.remove(&(obj.as_ptr() as usize)) {
+            self.pins[known.pin as usize] = Pin::Strong(obj.py().None());
+        }
+    }
+
     /// Whether an object is pinned by a weak reference.
     pub fn is_weak(&self, obj: &Bound<'_, PyAny>) -> bool {
         self.find(obj)

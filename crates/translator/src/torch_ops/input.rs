@@ -30,6 +30,7 @@ impl Tx<'_> {
         if bound {
             let r = self.pin(obj, true);
             self.guard(source, GuardKind::IdMatch { obj: r });
+            self.pin_owner(source);
         }
         let class = b.get_type().into_any().unbind();
         let spec = TensorSpec::of(self.py, abi, &mut self.pins, &b).map_err(|e| Stop::Internal(e.to_string()))?;
@@ -44,6 +45,16 @@ impl Tx<'_> {
         Ok(Var::Tensor(Rc::new(TensorVar { node, class, meta: Rc::new(meta), input, fresh: false })))
     }
 
+    /// The residual code holds a bound tensor. The module that owns it is held weakly, so that the
+    /// code goes when the module does.
+    fn pin_owner(&mut self, source: SourceId) {
+        let Source::DictItem { base, .. } = self.sources.get(source) else { return };
+        let Source::InstanceDictItem { base: owner, .. } = self.sources.get(*base) else { return };
+        if let Some(module) = self.reached.get(owner).cloned() {
+            self.pin(&module, true);
+        }
+    }
+
     /// Module tensors whose registry the program itself changes are not the same object on the next
     /// call: they are fetched, not bound.
     pub fn unbind_replaced(&mut self) {
@@ -56,6 +67,8 @@ impl Tx<'_> {
             self.inputs[i].bound = false;
             let source = self.inputs[i].source;
             self.drop_guards(|g| g.source == Some(source) && matches!(g.kind, GuardKind::IdMatch { .. }));
+            let obj = self.inputs[i].obj.clone();
+            self.pins.forget(obj.bind(self.py));
         }
     }
 

@@ -1,7 +1,5 @@
 //! Functions that read or change torch's global state, and functions that torch or Ferrodyn mark.
 
-use std::sync::Arc;
-
 use fx_graph::{Arg, Kwargs};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -63,7 +61,7 @@ impl<'py> Tx<'py> {
         let name: String = f.getattr("__name__").and_then(|m| m.extract()).unwrap_or_default();
         let flag = |n: &str| f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false));
         match (module.as_str(), name.as_str()) {
-            ("torch.compiler" | "ferrodyn" | "ferrodyn._api" | "torch._dynamo.external_utils", "is_compiling" | "is_dynamo_compiling") => {
+            ("torch.compiler" | "ferrodyn" | "ferrodyn._api" | "ferrodyn._core" | "torch._dynamo.external_utils", "is_compiling" | "is_dynamo_compiling") => {
                 return Ok(Some(Flow::Value(self.bool(true))));
             }
             ("torch.compiler", "is_exporting") | ("torch._jit_internal", "is_scripting") => {
@@ -87,12 +85,7 @@ impl<'py> Tx<'py> {
             _ => {}
         }
         if flag("_torchdynamo_disable") || flag("_dynamo_forbidden") {
-            return Err(Stop::Break(Box::new(BreakReason {
-                reason: "Skip calling a function marked with `disable`".into(),
-                explanation: format!("`{}` was marked so that it runs as plain Python.", qualified_name(f)),
-                hints: vec![format!("Remove the `disable` decorator from `{name}`.")],
-                context: qualified_name(f),
-            })));
+            return Err(disabled(f));
         }
         if flag("_dynamo_marked_constant")
             && let Some((pos, kw)) = self.constants(args)?
@@ -177,5 +170,15 @@ impl<'py> Tx<'py> {
     }
 }
 
-#[allow(unused_imports)]
-use Arc as _;
+/// The break for a callable that the user (or torch) keeps out of capture.
+pub fn disabled(f: &Bound<'_, PyAny>) -> Stop {
+    let name = qualified_name(f);
+    let message = f.getattr("_torchdynamo_disable_msg").ok().filter(|m| !m.is_none()).map(|m| m.to_string());
+    let why = message.map_or_else(String::new, |m| format!(" Reason: {m}"));
+    Stop::Break(Box::new(BreakReason {
+        reason: format!("Skip calling `disable`d function `{name}`"),
+        explanation: format!("`{name}` was marked with `disable`, so that it runs as plain Python.{why}"),
+        hints: vec![format!("Remove the `disable` marker from `{name}`.")],
+        context: name,
+    }))
+}
