@@ -61,7 +61,9 @@ impl<'py> Tx<'py> {
             Var::BuiltinMethod(m) => match &**name {
                 "__self__" => Ok(Flow::Value(m.0.clone())),
                 "__name__" | "__qualname__" => Ok(Flow::Value(self.str(&m.1))),
-                _ => Err(Stop::unsupported(format!("attribute {name} of a builtin method"))),
+                _ => Err(Stop::unsupported(format!(
+                    "attribute {name} of a builtin method"
+                ))),
             },
             Var::Func(f) => self.new_function_attr(&obj, &f.clone(), name),
             Var::Tuple(_) | Var::Slice(_) => {
@@ -92,7 +94,11 @@ impl<'py> Tx<'py> {
             Err(Stop::Raise(e)) => {
                 let class = self.type_of(&e)?;
                 let attribute_error = self.known.attribute_error.clone();
-                let sub = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?.is_subclass(attribute_error.bind(self.py))?;
+                let sub = class
+                    .bind(self.py)
+                    .cast::<PyType>()
+                    .map_err(PyErr::from)?
+                    .is_subclass(attribute_error.bind(self.py))?;
                 if sub { Ok(false) } else { Err(Stop::Raise(e)) }
             }
             Err(e) => Err(e),
@@ -104,12 +110,22 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// [`Stop::Internal`] where `class` is no class.
     pub fn class_lookup(&mut self, class: &Obj, name: &str) -> R<Option<Obj>> {
-        let ty = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?.clone();
+        let ty = class
+            .bind(self.py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .clone();
         let found = type_lookup(&ty, name);
         if is_heap_type(&ty) {
             let source = self.class_source(class);
             let value = found.as_ref().map(|f| self.pin(f, false));
-            self.guard(source, GuardKind::MroAttr { name: name.into(), value });
+            self.guard(
+                source,
+                GuardKind::MroAttr {
+                    name: name.into(),
+                    value,
+                },
+            );
         }
         Ok(found)
     }
@@ -143,7 +159,9 @@ impl<'py> Tx<'py> {
         } else if b.is_instance(k.property.bind(py)).unwrap_or(false) {
             Descriptor::Property
         } else if type_lookup(&ty, "__get__").is_some() {
-            Descriptor::User(type_lookup(&ty, "__set__").is_some() || type_lookup(&ty, "__delete__").is_some())
+            Descriptor::User(
+                type_lookup(&ty, "__set__").is_some() || type_lookup(&ty, "__delete__").is_some(),
+            )
         } else {
             Descriptor::Value
         }
@@ -155,7 +173,11 @@ impl<'py> Tx<'py> {
             return Ok(Flow::Value(Var::py(class.clone())));
         }
         let py = self.py;
-        let ty = class.bind(py).cast::<PyType>().map_err(PyErr::from)?.clone();
+        let ty = class
+            .bind(py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .clone();
         if is_heap_type(&ty)
             && let Some(custom) = type_lookup(&ty, "__getattribute__")
             && custom.bind(py).get_type().is(self.known.function.bind(py))
@@ -179,7 +201,11 @@ impl<'py> Tx<'py> {
 
     fn generic_attr(&mut self, obj: &Var, class: &Obj, name: &Arc<str>, hooks: bool) -> R<Flow> {
         let py = self.py;
-        let ty = class.bind(py).cast::<PyType>().map_err(PyErr::from)?.clone();
+        let ty = class
+            .bind(py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .clone();
         let found = self.class_lookup(class, name)?;
         let kind = found.as_ref().map(|d| self.descriptor(d));
         if let (Some(d), Some(kind)) = (&found, &kind) {
@@ -187,7 +213,13 @@ impl<'py> Tx<'py> {
                 Descriptor::Property => {
                     let fget = d.bind(py).getattr("fget")?.unbind();
                     if fget.is_none(py) {
-                        return Err(self.raise("AttributeError", &format!("property '{name}' of '{}' object has no getter", self.class_name(class))));
+                        return Err(self.raise(
+                            "AttributeError",
+                            &format!(
+                                "property '{name}' of '{}' object has no getter",
+                                self.class_name(class)
+                            ),
+                        ));
                     }
                     return self.call(&Var::py(fget), Args::pos(vec![obj.clone()]));
                 }
@@ -206,11 +238,19 @@ impl<'py> Tx<'py> {
             return match kind {
                 Descriptor::Function => {
                     let func = self.class_value(class, name, &d);
-                    Ok(Flow::Value(Var::Method(Rc::new(MethodVar { func, receiver: obj.clone() }))))
+                    Ok(Flow::Value(Var::Method(Rc::new(MethodVar {
+                        func,
+                        receiver: obj.clone(),
+                    }))))
                 }
-                Descriptor::Static => Ok(Flow::Value(Var::py(d.bind(py).getattr("__func__")?.unbind()))),
+                Descriptor::Static => Ok(Flow::Value(Var::py(
+                    d.bind(py).getattr("__func__")?.unbind(),
+                ))),
                 Descriptor::Class => Ok(Flow::Value(self.bind_classmethod(&d, class)?)),
-                Descriptor::BuiltinMethod => Ok(Flow::Value(Var::BuiltinMethod(Rc::new((obj.clone(), name.clone()))))),
+                Descriptor::BuiltinMethod => Ok(Flow::Value(Var::BuiltinMethod(Rc::new((
+                    obj.clone(),
+                    name.clone(),
+                ))))),
                 Descriptor::User(_) => {
                     let d = self.class_value(class, name, &d);
                     self.user_descriptor(&d, obj, class)
@@ -237,16 +277,26 @@ impl<'py> Tx<'py> {
     /// `AttributeError` for a missing attribute.
     pub fn no_attribute(&mut self, class: &Obj, name: &str) -> Stop {
         let class = self.class_name(class);
-        self.raise("AttributeError", &format!("'{class}' object has no attribute '{name}'"))
+        self.raise(
+            "AttributeError",
+            &format!("'{class}' object has no attribute '{name}'"),
+        )
     }
 
     /// A class attribute as a value: reached through the class that the compiled code holds.
     fn class_value(&mut self, class: &Obj, name: &Arc<str>, value: &Obj) -> Var {
-        if value.bind(self.py).get_type().is(self.known.function.bind(self.py)) {
+        if value
+            .bind(self.py)
+            .get_type()
+            .is(self.known.function.bind(self.py))
+        {
             return Var::py(value.clone());
         }
         let base = self.class_source(class);
-        let source = self.source(Source::MroAttr { base, name: name.clone() });
+        let source = self.source(Source::MroAttr {
+            base,
+            name: name.clone(),
+        });
         self.lazy(value.clone(), source)
     }
 
@@ -254,17 +304,25 @@ impl<'py> Tx<'py> {
         let b = d.bind(self.py);
         if b.get_type().is(self.known.classmethod.bind(self.py)) {
             let func = Var::py(b.getattr("__func__")?.unbind());
-            return Ok(Var::Method(Rc::new(MethodVar { func, receiver: Var::py(class.clone()) })));
+            return Ok(Var::Method(Rc::new(MethodVar {
+                func,
+                receiver: Var::py(class.clone()),
+            })));
         }
         let name: String = b.getattr("__name__")?.extract()?;
-        Ok(Var::py(class.bind(self.py).getattr(name.as_str())?.unbind()))
+        Ok(Var::py(
+            class.bind(self.py).getattr(name.as_str())?.unbind(),
+        ))
     }
 
     fn user_descriptor(&mut self, d: &Var, obj: &Var, class: &Obj) -> R<Flow> {
         let d = self.realize(d)?;
         match self.call_special(&d, "__get__", vec![obj.clone(), Var::py(class.clone())])? {
             Some(flow) => Ok(flow),
-            None => Err(Stop::unsupported(format!("the descriptor {}", self.describe(&d)))),
+            None => Err(Stop::unsupported(format!(
+                "the descriptor {}",
+                self.describe(&d)
+            ))),
         }
     }
 
@@ -272,7 +330,10 @@ impl<'py> Tx<'py> {
     fn c_attr(&mut self, obj: &Var, class: &Obj, name: &Arc<str>) -> R<Flow> {
         if let Var::Obj(id) = obj {
             if let Some(written) = self.obj(*id).attrs.get(name).cloned() {
-                return written.map(Flow::Value).ok_or(()).or_else(|()| Err(self.no_attribute(class, name)));
+                return written
+                    .map(Flow::Value)
+                    .ok_or(())
+                    .or_else(|()| Err(self.no_attribute(class, name)));
             }
             if &**name == "__dict__" {
                 return self.instance_dict_view(*id);
@@ -284,7 +345,10 @@ impl<'py> Tx<'py> {
                 return self.new_object_c_attr(*id, class, name);
             };
             if self.obj(*id).body_dirty {
-                return Err(Stop::unsupported(format!("attribute {name} of a changed {}", self.describe(obj))));
+                return Err(Stop::unsupported(format!(
+                    "attribute {name} of a changed {}",
+                    self.describe(obj)
+                )));
             }
             return self.real_attr(&real, Some(source), class, name);
         }
@@ -303,17 +367,29 @@ impl<'py> Tx<'py> {
             _ => None,
         };
         let Some((real, source)) = real else {
-            return Err(Stop::unsupported(format!("attribute {name} of {}", self.describe(obj))));
+            return Err(Stop::unsupported(format!(
+                "attribute {name} of {}",
+                self.describe(obj)
+            )));
         };
         self.real_attr(&real, source, class, name)
     }
 
     /// Reads a C-level attribute of a real object.
-    fn real_attr(&mut self, real: &Obj, source: Option<SourceId>, class: &Obj, name: &Arc<str>) -> R<Flow> {
+    fn real_attr(
+        &mut self,
+        real: &Obj,
+        source: Option<SourceId>,
+        class: &Obj,
+        name: &Arc<str>,
+    ) -> R<Flow> {
         match real.bind(self.py).getattr(&**name) {
             Ok(v) => Ok(Flow::Value(match source {
                 Some(base) => {
-                    let s = self.source(Source::Attr { base, name: name.clone() });
+                    let s = self.source(Source::Attr {
+                        base,
+                        name: name.clone(),
+                    });
                     self.lazy(v.unbind(), s)
                 }
                 None => self.from_const(v)?,
@@ -324,18 +400,28 @@ impl<'py> Tx<'py> {
 
     /// Attributes that C gives to objects made while translating.
     fn new_object_c_attr(&mut self, id: ObjId, class: &Obj, name: &Arc<str>) -> R<Flow> {
-        let is_exception = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?.is_subclass(self.known.base_exception.bind(self.py))?;
+        let is_exception = class
+            .bind(self.py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .is_subclass(self.known.base_exception.bind(self.py))?;
         match (&**name, &self.obj(id).body) {
-            ("__cause__" | "__context__" | "__traceback__", _) if is_exception => Ok(Flow::Value(self.none())),
+            ("__cause__" | "__context__" | "__traceback__", _) if is_exception => {
+                Ok(Flow::Value(self.none()))
+            }
             ("__suppress_context__", _) if is_exception => Ok(Flow::Value(self.bool(false))),
             ("maxlen", Body::Deque(_, maxlen)) => {
                 let m = *maxlen;
-                Ok(Flow::Value(m.map_or_else(|| self.none(), |m| self.int(m as i64))))
+                Ok(Flow::Value(
+                    m.map_or_else(|| self.none(), |m| self.int(m as i64)),
+                ))
             }
             ("value", _) if is_exception => {
                 let args = self.obj(id).attrs.get("args").cloned().flatten();
                 match args {
-                    Some(Var::Tuple(t)) if !t.items.is_empty() => Ok(Flow::Value(t.items[0].clone())),
+                    Some(Var::Tuple(t)) if !t.items.is_empty() => {
+                        Ok(Flow::Value(t.items[0].clone()))
+                    }
                     _ => Ok(Flow::Value(self.none())),
                 }
             }
@@ -347,7 +433,12 @@ impl<'py> Tx<'py> {
         }
     }
 
-    fn tuple_field(&mut self, t: &Rc<variables::TupleVar>, class: &Obj, name: &Arc<str>) -> R<Flow> {
+    fn tuple_field(
+        &mut self,
+        t: &Rc<variables::TupleVar>,
+        class: &Obj,
+        name: &Arc<str>,
+    ) -> R<Flow> {
         let py = self.py;
         // A struct sequence's member descriptors are numbered by offset; its repr order is its item order.
         let fields: Vec<String> = match class.bind(py).getattr("__match_args__") {
@@ -356,7 +447,10 @@ impl<'py> Tx<'py> {
         };
         match fields.iter().position(|f| **f == **name) {
             Some(i) if i < t.items.len() => Ok(Flow::Value(t.items[i].clone())),
-            _ => Err(Stop::unsupported(format!("attribute {name} of {}", self.class_name(class)))),
+            _ => Err(Stop::unsupported(format!(
+                "attribute {name} of {}",
+                self.class_name(class)
+            ))),
         }
     }
 
@@ -379,7 +473,9 @@ impl<'py> Tx<'py> {
             Var::Py(p) => (None, p.obj.clone(), p.source),
             _ => return Ok(None),
         };
-        let Some(dict) = instance_dict(real.bind(self.py)) else { return Ok(None) };
+        let Some(dict) = instance_dict(real.bind(self.py)) else {
+            return Ok(None);
+        };
         let base = match source {
             Some(s) => s,
             None => {
@@ -389,16 +485,29 @@ impl<'py> Tx<'py> {
         };
         let value = match dict_get(&dict, name) {
             Some(v) => {
-                let s = self.source(Source::InstanceDictItem { base, name: name.clone() });
+                let s = self.source(Source::InstanceDictItem {
+                    base,
+                    name: name.clone(),
+                });
                 Some(self.lazy(v.unbind(), s))
             }
             None => {
-                self.guard(base, GuardKind::GenericDictContains { name: name.clone(), present: false });
+                self.guard(
+                    base,
+                    GuardKind::GenericDictContains {
+                        name: name.clone(),
+                        present: false,
+                    },
+                );
                 None
             }
         };
         if let Some(id) = id {
-            self.st.effects.get_mut(id).seen.insert(name.clone(), value.clone());
+            self.st
+                .effects
+                .get_mut(id)
+                .seen
+                .insert(name.clone(), value.clone());
         }
         Ok(value)
     }
@@ -414,7 +523,9 @@ impl<'py> Tx<'py> {
                 let s = self.source(Source::InstanceDict { base: *source });
                 Ok(Flow::Value(self.lazy(d.into_any().unbind(), s)))
             }
-            _ => Err(Stop::unsupported("`__dict__` of an object that was changed in the compiled function")),
+            _ => Err(Stop::unsupported(
+                "`__dict__` of an object that was changed in the compiled function",
+            )),
         }
     }
 
@@ -423,8 +534,13 @@ impl<'py> Tx<'py> {
         match value.bind(py).getattr(&**name) {
             Ok(v) => {
                 let ty = v.get_type();
-                if ty.is(self.known.builtin_function.bind(py)) || ty.is(self.known.method_wrapper.bind(py)) {
-                    return Ok(Flow::Value(Var::BuiltinMethod(Rc::new((obj.clone(), name.clone())))));
+                if ty.is(self.known.builtin_function.bind(py))
+                    || ty.is(self.known.method_wrapper.bind(py))
+                {
+                    return Ok(Flow::Value(Var::BuiltinMethod(Rc::new((
+                        obj.clone(),
+                        name.clone(),
+                    )))));
                 }
                 self.from_const(v).map(Flow::Value)
             }
@@ -434,9 +550,17 @@ impl<'py> Tx<'py> {
 
     fn super_attr(&mut self, s: &variables::SuperVar, name: &Arc<str>) -> R<Flow> {
         let py = self.py;
-        let start = s.start.bind(py).cast::<PyType>().map_err(PyErr::from)?.clone();
+        let start = s
+            .start
+            .bind(py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .clone();
         let Some((d, _)) = type_lookup_after(&start, s.after.bind(py), name) else {
-            return Err(self.raise("AttributeError", &format!("'super' object has no attribute '{name}'")));
+            return Err(self.raise(
+                "AttributeError",
+                &format!("'super' object has no attribute '{name}'"),
+            ));
         };
         // The MRO of a class that is guarded by identity changes only with `__bases__`; each class
         // on the way is held by what it gives for the name.
@@ -444,16 +568,31 @@ impl<'py> Tx<'py> {
             if c.cast::<PyType>().is_ok_and(|t| is_heap_type(t)) {
                 let class = c.unbind();
                 let source = self.class_source(&class);
-                let found = type_lookup(class.bind(py).cast::<PyType>().map_err(PyErr::from)?, name);
+                let found =
+                    type_lookup(class.bind(py).cast::<PyType>().map_err(PyErr::from)?, name);
                 let value = found.map(|f| self.pin(&f, false));
-                self.guard(source, GuardKind::MroAttr { name: name.clone(), value });
+                self.guard(
+                    source,
+                    GuardKind::MroAttr {
+                        name: name.clone(),
+                        value,
+                    },
+                );
             }
         }
         let receiver = s.receiver.clone();
         match self.descriptor(&d) {
-            Descriptor::Function => Ok(Flow::Value(Var::Method(Rc::new(MethodVar { func: Var::py(d), receiver })))),
-            Descriptor::Property => self.call(&Var::py(d.bind(py).getattr("fget")?.unbind()), Args::pos(vec![receiver])),
-            Descriptor::Static => Ok(Flow::Value(Var::py(d.bind(py).getattr("__func__")?.unbind()))),
+            Descriptor::Function => Ok(Flow::Value(Var::Method(Rc::new(MethodVar {
+                func: Var::py(d),
+                receiver,
+            })))),
+            Descriptor::Property => self.call(
+                &Var::py(d.bind(py).getattr("fget")?.unbind()),
+                Args::pos(vec![receiver]),
+            ),
+            Descriptor::Static => Ok(Flow::Value(Var::py(
+                d.bind(py).getattr("__func__")?.unbind(),
+            ))),
             Descriptor::Class => {
                 let class = match &receiver {
                     Var::Py(p) if p.obj.bind(py).is_instance_of::<PyType>() => p.obj.clone(),
@@ -461,9 +600,10 @@ impl<'py> Tx<'py> {
                 };
                 Ok(Flow::Value(self.bind_classmethod(&d, &class)?))
             }
-            Descriptor::BuiltinMethod => {
-                Ok(Flow::Value(Var::Method(Rc::new(MethodVar { func: Var::py(d), receiver }))))
-            }
+            Descriptor::BuiltinMethod => Ok(Flow::Value(Var::Method(Rc::new(MethodVar {
+                func: Var::py(d),
+                receiver,
+            })))),
             Descriptor::Value if &**name == "__new__" => Ok(Flow::Value(Var::py(d))),
             Descriptor::Value => self.from_const(d.bind(py).clone()).map(Flow::Value),
             _ => Err(Stop::unsupported(format!("super().{name}"))),
@@ -474,7 +614,10 @@ impl<'py> Tx<'py> {
     fn new_function_attr(&mut self, obj: &Var, f: &variables::FuncVar, name: &Arc<str>) -> R<Flow> {
         if let Some(v) = self.obj(f.obj).attrs.get(name).cloned() {
             return v.map(Flow::Value).ok_or(()).or_else(|()| {
-                Err(self.raise("AttributeError", &format!("'function' object has no attribute '{name}'")))
+                Err(self.raise(
+                    "AttributeError",
+                    &format!("'function' object has no attribute '{name}'"),
+                ))
             });
         }
         let code = |n: &str| -> R<Obj> { Ok(f.code.bind(self.py).getattr(n)?.unbind()) };
@@ -486,7 +629,11 @@ impl<'py> Tx<'py> {
             "__kwdefaults__" => f.kwdefaults.clone().unwrap_or_else(|| self.none()),
             "__doc__" => {
                 let consts = f.code.bind(self.py).getattr("co_consts")?;
-                match consts.get_item(0).ok().filter(|c| c.is_instance_of::<pyo3::types::PyString>()) {
+                match consts
+                    .get_item(0)
+                    .ok()
+                    .filter(|c| c.is_instance_of::<pyo3::types::PyString>())
+                {
                     Some(doc) => Var::Const(doc.unbind()),
                     None => self.none(),
                 }
@@ -500,7 +647,12 @@ impl<'py> Tx<'py> {
             "__closure__" if !f.closure.is_empty() => Var::tuple(f.closure.clone()),
             "__closure__" => self.none(),
             "__get__" => return Err(Stop::unsupported("`__get__` of a function")),
-            _ => return Err(self.raise("AttributeError", &format!("'function' object has no attribute '{name}'"))),
+            _ => {
+                return Err(self.raise(
+                    "AttributeError",
+                    &format!("'function' object has no attribute '{name}'"),
+                ));
+            }
         }))
     }
 
@@ -511,7 +663,9 @@ impl<'py> Tx<'py> {
         if let Ok(ty) = b.cast::<PyType>() {
             return self.class_attr(&ty.clone(), p, name);
         }
-        if b.get_type().is(self.known.module_type.bind(py)) || b.is_instance(self.known.module_type.bind(py))? {
+        if b.get_type().is(self.known.module_type.bind(py))
+            || b.is_instance(self.known.module_type.bind(py))?
+        {
             return self.python_module_attr(&b, p, name);
         }
         if b.get_type().is(self.known.function.bind(py)) {
@@ -521,7 +675,10 @@ impl<'py> Tx<'py> {
                         Some(s) => s,
                         None => self.pinned_source(&p.obj, true, "function"),
                     };
-                    let s = self.source(Source::Attr { base, name: name.clone() });
+                    let s = self.source(Source::Attr {
+                        base,
+                        name: name.clone(),
+                    });
                     Ok(Flow::Value(self.lazy(v.unbind(), s)))
                 }
                 Err(e) => Err(self.raise_pyerr(&e)),
@@ -538,10 +695,18 @@ impl<'py> Tx<'py> {
         // Metaclass data descriptors come first: `__name__`, `__dict__`, `__mro__`, ...
         if let Some(d) = type_lookup(&meta, name) {
             match self.descriptor(&d) {
-                Descriptor::GetSet | Descriptor::Member => return self.fold(|_| ty.getattr(&**name)).map(Flow::Value),
+                Descriptor::GetSet | Descriptor::Member => {
+                    return self.fold(|_| ty.getattr(&**name)).map(Flow::Value);
+                }
                 Descriptor::Property => {
                     let fget = d.bind(py).getattr("fget")?.unbind();
-                    return self.call(&Var::py(fget), Args::pos(vec![Var::Py(Rc::new(PyVar { obj: p.obj.clone(), source: p.source }))]));
+                    return self.call(
+                        &Var::py(fget),
+                        Args::pos(vec![Var::Py(Rc::new(PyVar {
+                            obj: p.obj.clone(),
+                            source: p.source,
+                        }))]),
+                    );
                 }
                 _ => {}
             }
@@ -549,21 +714,31 @@ impl<'py> Tx<'py> {
         let class = ty.clone().into_any().unbind();
         if let Some(d) = self.class_lookup(&class, name)? {
             return match self.descriptor(&d) {
-                Descriptor::Static => Ok(Flow::Value(Var::py(d.bind(py).getattr("__func__")?.unbind()))),
+                Descriptor::Static => Ok(Flow::Value(Var::py(
+                    d.bind(py).getattr("__func__")?.unbind(),
+                ))),
                 Descriptor::Class => self.bind_classmethod(&d, &class).map(Flow::Value),
-                Descriptor::Function | Descriptor::Property | Descriptor::Member | Descriptor::BuiltinMethod => Ok(Flow::Value(Var::py(d))),
+                Descriptor::Function
+                | Descriptor::Property
+                | Descriptor::Member
+                | Descriptor::BuiltinMethod => Ok(Flow::Value(Var::py(d))),
                 Descriptor::GetSet | Descriptor::User(_) => {
                     // Only C code and enum's own descriptors may run here.
                     let enum_like = ty.is_subclass(self.known.enum_.bind(py))?;
                     let user = matches!(self.descriptor(&d), Descriptor::User(_));
                     let defined_in_python = user
-                        && type_lookup(&d.bind(py).get_type(), "__get__")
-                            .is_some_and(|g| g.bind(py).get_type().is(self.known.function.bind(py)));
+                        && type_lookup(&d.bind(py).get_type(), "__get__").is_some_and(|g| {
+                            g.bind(py).get_type().is(self.known.function.bind(py))
+                        });
                     if defined_in_python && !enum_like {
                         let dv = self.class_value(&class, name, &d);
                         let dv = self.realize(&dv)?;
                         let none = self.none();
-                        return match self.call_special(&dv, "__get__", vec![none, Var::py(class)])? {
+                        return match self.call_special(
+                            &dv,
+                            "__get__",
+                            vec![none, Var::py(class)],
+                        )? {
                             Some(flow) => Ok(flow),
                             None => Err(Stop::unsupported(format!("class attribute {name}"))),
                         };
@@ -575,14 +750,20 @@ impl<'py> Tx<'py> {
         }
         if let Some(d) = type_lookup(&meta, name) {
             return match self.descriptor(&d) {
-                Descriptor::Function => Ok(Flow::Value(Var::Method(Rc::new(MethodVar { func: Var::py(d), receiver: Var::py(class) })))),
+                Descriptor::Function => Ok(Flow::Value(Var::Method(Rc::new(MethodVar {
+                    func: Var::py(d),
+                    receiver: Var::py(class),
+                })))),
                 _ => self.fold(|_| ty.getattr(&**name)).map(Flow::Value),
             };
         }
         if ty.is_subclass(self.known.enum_.bind(py))? {
             return self.fold(|_| ty.getattr(&**name)).map(Flow::Value);
         }
-        let message = format!("type object '{}' has no attribute '{name}'", self.class_name(&class));
+        let message = format!(
+            "type object '{}' has no attribute '{name}'",
+            self.class_name(&class)
+        );
         Err(self.raise("AttributeError", &message))
     }
 
@@ -591,7 +772,10 @@ impl<'py> Tx<'py> {
         let Some(dict) = instance_dict(b) else {
             return Err(Stop::unsupported("a module without a dict"));
         };
-        let key = GlobalKey { dict: dict.as_ptr() as usize, name: name.clone() };
+        let key = GlobalKey {
+            dict: dict.as_ptr() as usize,
+            name: name.clone(),
+        };
         if let Some(written) = self.st.effects.global(&key) {
             if let Some(v) = written {
                 return Ok(Flow::Value(v));
@@ -604,7 +788,10 @@ impl<'py> Tx<'py> {
                     self.pinned_source(&p.obj, false, &label)
                 }
             };
-            let s = self.source(Source::Attr { base, name: name.clone() });
+            let s = self.source(Source::Attr {
+                base,
+                name: name.clone(),
+            });
             return Ok(Flow::Value(self.lazy(v.unbind(), s)));
         }
         let module: String = b.getattr("__name__")?.extract()?;
@@ -617,9 +804,18 @@ impl<'py> Tx<'py> {
             return Err(Stop::unsupported("`__dict__` of a module"));
         }
         if let Some(base) = p.source {
-            self.guard(base, GuardKind::GenericDictContains { name: name.clone(), present: false });
+            self.guard(
+                base,
+                GuardKind::GenericDictContains {
+                    name: name.clone(),
+                    present: false,
+                },
+            );
         }
-        Err(self.raise("AttributeError", &format!("module '{module}' has no attribute '{name}'")))
+        Err(self.raise(
+            "AttributeError",
+            &format!("module '{module}' has no attribute '{name}'"),
+        ))
     }
 
     /// `obj.name = value`, or `del obj.name` where `value` is `None`. [`Flow::Pushed`] where a
@@ -634,17 +830,33 @@ impl<'py> Tx<'py> {
             Var::Obj(id) => {
                 let id = *id;
                 let class = self.obj(id).class.clone();
-                let hook = if value.is_some() { "__setattr__" } else { "__delattr__" };
-                let ty = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?.clone();
+                let hook = if value.is_some() {
+                    "__setattr__"
+                } else {
+                    "__delattr__"
+                };
+                let ty = class
+                    .bind(self.py)
+                    .cast::<PyType>()
+                    .map_err(PyErr::from)?
+                    .clone();
                 if is_heap_type(&ty)
                     && let Some(custom) = self.class_lookup(&class, hook)?
-                    && custom.bind(self.py).get_type().is(self.known.function.bind(self.py))
+                    && custom
+                        .bind(self.py)
+                        .get_type()
+                        .is(self.known.function.bind(self.py))
                 {
-                    if let Some(flow) = self.module_setattr(&obj, &class, &custom, name, value.as_ref())? {
+                    if let Some(flow) =
+                        self.module_setattr(&obj, &class, &custom, name, value.as_ref())?
+                    {
                         return Ok(flow);
                     }
                     let name = self.str(name);
-                    let args = [Some(obj.clone()), Some(name), value].into_iter().flatten().collect();
+                    let args = [Some(obj.clone()), Some(name), value]
+                        .into_iter()
+                        .flatten()
+                        .collect();
                     return self.call(&Var::py(custom), Args::pos(args));
                 }
                 self.object_setattr(id, &class, name, value)
@@ -653,15 +865,25 @@ impl<'py> Tx<'py> {
                 self.st.effects.get_mut(f.obj).write_attr(name, value);
                 Ok(done)
             }
-            Var::Py(p) if p.obj.bind(self.py).get_type().is(self.known.module_type.bind(self.py)) => {
+            Var::Py(p)
+                if p.obj
+                    .bind(self.py)
+                    .get_type()
+                    .is(self.known.module_type.bind(self.py)) =>
+            {
                 let Some(dict) = instance_dict(p.obj.bind(self.py)) else {
                     return Err(Stop::unsupported("a module without a dict"));
                 };
-                self.st.effects.write_global(&dict.into_any().unbind(), name, value);
+                self.st
+                    .effects
+                    .write_global(&dict.into_any().unbind(), name, value);
                 Ok(done)
             }
             Var::Tensor(_) => self.tensor_setattr(&obj, name, value),
-            _ => Err(Stop::unsupported(format!("setting attribute {name} of {}", self.describe(&obj)))),
+            _ => Err(Stop::unsupported(format!(
+                "setting attribute {name} of {}",
+                self.describe(&obj)
+            ))),
         }
     }
 
@@ -669,16 +891,28 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// As Python.
-    pub fn object_setattr(&mut self, id: ObjId, class: &Obj, name: &Arc<str>, value: Option<Var>) -> R<Flow> {
+    pub fn object_setattr(
+        &mut self,
+        id: ObjId,
+        class: &Obj,
+        name: &Arc<str>,
+        value: Option<Var>,
+    ) -> R<Flow> {
         let py = self.py;
         let done = Flow::Value(self.none());
         if let Some(d) = self.class_lookup(class, name)? {
             match self.descriptor(&d) {
                 Descriptor::Property => {
-                    let accessor = d.bind(py).getattr(if value.is_some() { "fset" } else { "fdel" })?.unbind();
+                    let accessor = d
+                        .bind(py)
+                        .getattr(if value.is_some() { "fset" } else { "fdel" })?
+                        .unbind();
                     if accessor.is_none(py) {
                         let what = if value.is_some() { "setter" } else { "deleter" };
-                        let message = format!("property '{name}' of '{}' object has no {what}", self.class_name(class));
+                        let message = format!(
+                            "property '{name}' of '{}' object has no {what}",
+                            self.class_name(class)
+                        );
                         return Err(self.raise("AttributeError", &message));
                     }
                     let args = std::iter::once(Var::Obj(id)).chain(value).collect();
@@ -687,7 +921,11 @@ impl<'py> Tx<'py> {
                 Descriptor::User(true) => {
                     let d = self.class_value(class, name, &d);
                     let d = self.realize(&d)?;
-                    let hook = if value.is_some() { "__set__" } else { "__delete__" };
+                    let hook = if value.is_some() {
+                        "__set__"
+                    } else {
+                        "__delete__"
+                    };
                     let args = std::iter::once(Var::Obj(id)).chain(value).collect();
                     return match self.call_special(&d, hook, args)? {
                         Some(flow) => Ok(flow),
@@ -730,15 +968,26 @@ impl<'py> Tx<'py> {
         match dict {
             Var::Lazy(l) if self.st.effects.known(l.obj.as_ptr() as usize).is_none() => {
                 let b = l.obj.bind(self.py).clone();
-                let Ok(d) = b.cast::<PyDict>() else { return Ok(None) };
+                let Ok(d) = b.cast::<PyDict>() else {
+                    return Ok(None);
+                };
                 let guard_key = GuardKey::str(key);
                 match dict_get(d, key) {
                     Some(v) => {
-                        let s = self.source(Source::DictItem { base: l.source, key: guard_key });
+                        let s = self.source(Source::DictItem {
+                            base: l.source,
+                            key: guard_key,
+                        });
                         Ok(Some(self.lazy(v.unbind(), s)))
                     }
                     None => {
-                        self.guard(l.source, GuardKind::DictContains { key: guard_key, present: false });
+                        self.guard(
+                            l.source,
+                            GuardKind::DictContains {
+                                key: guard_key,
+                                present: false,
+                            },
+                        );
                         Ok(None)
                     }
                 }
@@ -761,6 +1010,9 @@ impl<'py> Tx<'py> {
 pub fn is_heap_type(ty: &Bound<'_, PyType>) -> bool {
     const HEAPTYPE: u64 = 1 << 9;
     const IMMUTABLE: u64 = 1 << 8;
-    let flags: u64 = ty.getattr("__flags__").and_then(|f| f.extract()).unwrap_or(HEAPTYPE);
+    let flags: u64 = ty
+        .getattr("__flags__")
+        .and_then(|f| f.extract())
+        .unwrap_or(HEAPTYPE);
     flags & HEAPTYPE != 0 && flags & IMMUTABLE == 0
 }

@@ -24,8 +24,11 @@ pub struct Signature<'a> {
 /// `TypeError` with CPython's messages.
 pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Option<Var>>> {
     let code = sig.code;
-    let (n_pos, n_posonly, n_kw) =
-        (code.fields.argcount as usize, code.fields.posonlyargcount as usize, code.fields.kwonlyargcount as usize);
+    let (n_pos, n_posonly, n_kw) = (
+        code.fields.argcount as usize,
+        code.fields.posonlyargcount as usize,
+        code.fields.kwonlyargcount as usize,
+    );
     let total = n_pos + n_kw;
     let mut locals: Vec<Option<Var>> = vec![None; code.local_names.len()];
     let given = args.pos.len();
@@ -36,18 +39,28 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
     let extra: Vec<Var> = pos.collect();
     let name = &code.qualname;
     if code.has(flags::VARARGS) {
-        locals[total] = Some(Var::Tuple(std::rc::Rc::new(TupleVar { items: extra, class: None, origin: None })));
+        locals[total] = Some(Var::Tuple(std::rc::Rc::new(TupleVar {
+            items: extra,
+            class: None,
+            origin: None,
+        })));
     } else if !extra.is_empty() {
         return Err(too_many(tx, sig, given));
     }
     let mut rest = OrderedMap::default();
     let none = tx.none();
     for (k, v) in args.kw {
-        match code.local_names[n_posonly..total].iter().position(|n| *n == k) {
+        match code.local_names[n_posonly..total]
+            .iter()
+            .position(|n| *n == k)
+        {
             Some(i) => {
                 let slot = &mut locals[n_posonly + i];
                 if slot.is_some() {
-                    return Err(tx.raise("TypeError", &format!("{name}() got multiple values for argument '{k}'")));
+                    return Err(tx.raise(
+                        "TypeError",
+                        &format!("{name}() got multiple values for argument '{k}'"),
+                    ));
                 }
                 *slot = Some(v);
             }
@@ -61,7 +74,12 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
                     &format!("{name}() got some positional-only arguments passed as keyword arguments: '{k}'"),
                 ));
             }
-            None => return Err(tx.raise("TypeError", &format!("{name}() got an unexpected keyword argument '{k}'"))),
+            None => {
+                return Err(tx.raise(
+                    "TypeError",
+                    &format!("{name}() got an unexpected keyword argument '{k}'"),
+                ));
+            }
         }
     }
     let _ = none;
@@ -71,16 +89,26 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
             locals[i] = Some(sig.defaults[sig.defaults.len() - (n_pos - i)].clone());
         }
     }
-    let missing: Vec<&str> = (0..n_pos).filter(|i| locals[*i].is_none()).map(|i| &*code.local_names[i]).collect();
+    let missing: Vec<&str> = (0..n_pos)
+        .filter(|i| locals[*i].is_none())
+        .map(|i| &*code.local_names[i])
+        .collect();
     if !missing.is_empty() {
         return Err(missing_error(tx, name, "positional", &missing));
     }
     for i in n_pos..total {
         if locals[i].is_none() {
-            locals[i] = sig.kwdefaults.iter().find(|(n, _)| *n == code.local_names[i]).map(|(_, v)| v.clone());
+            locals[i] = sig
+                .kwdefaults
+                .iter()
+                .find(|(n, _)| *n == code.local_names[i])
+                .map(|(_, v)| v.clone());
         }
     }
-    let missing: Vec<&str> = (n_pos..total).filter(|i| locals[*i].is_none()).map(|i| &*code.local_names[i]).collect();
+    let missing: Vec<&str> = (n_pos..total)
+        .filter(|i| locals[*i].is_none())
+        .map(|i| &*code.local_names[i])
+        .collect();
     if !missing.is_empty() {
         return Err(missing_error(tx, name, "keyword-only", &missing));
     }
@@ -101,7 +129,13 @@ fn too_many(tx: &mut Tx<'_>, sig: &Signature<'_>, given: usize) -> Stop {
         format!("{n_pos} positional argument{}", plural(n_pos))
     };
     let was = if given == 1 { "was" } else { "were" };
-    tx.raise("TypeError", &format!("{}() takes {takes} but {given} {was} given", sig.code.qualname))
+    tx.raise(
+        "TypeError",
+        &format!(
+            "{}() takes {takes} but {given} {was} given",
+            sig.code.qualname
+        ),
+    )
 }
 
 fn missing_error(tx: &mut Tx<'_>, function: &str, kind: &str, names: &[&str]) -> Stop {
@@ -113,5 +147,11 @@ fn missing_error(tx: &mut Tx<'_>, function: &str, kind: &str, names: &[&str]) ->
         [] => String::new(),
     };
     let plural = if names.len() == 1 { "" } else { "s" };
-    tx.raise("TypeError", &format!("{function}() missing {} required {kind} argument{plural}: {list}", names.len()))
+    tx.raise(
+        "TypeError",
+        &format!(
+            "{function}() missing {} required {kind} argument{plural}: {list}",
+            names.len()
+        ),
+    )
 }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use guards::{ConstVal, GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
-use variables::{Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var};
+use variables::{
+    Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var,
+};
 
 use crate::constants::const_val;
 use crate::raw::dict_items;
@@ -51,7 +53,10 @@ impl Tx<'_> {
         }
         let var = self.build_new(obj, source)?;
         // Values without an identity of their own are built anew for each source.
-        if matches!(var, Var::Tensor(_) | Var::Tuple(_) | Var::Obj(_) | Var::Py(_)) {
+        if matches!(
+            var,
+            Var::Tensor(_) | Var::Tuple(_) | Var::Obj(_) | Var::Py(_)
+        ) {
             self.reached.insert(source, obj.clone());
             self.st.effects.know(addr, var.clone());
         }
@@ -119,19 +124,34 @@ impl Tx<'_> {
         if is(&known.cell) {
             return Ok(self.build_cell(obj, source));
         }
-        if b.is_instance_of::<PyType>() || is(&known.module_type) || is(&known.enum_) || self.is_identity_type(b) {
+        if b.is_instance_of::<PyType>()
+            || is(&known.module_type)
+            || is(&known.enum_)
+            || self.is_identity_type(b)
+        {
             let weak = b.is_instance_of::<PyType>();
             let r = self.pin(obj, weak);
             self.guard(source, GuardKind::IdMatch { obj: r });
-            return Ok(Var::Py(Rc::new(PyVar { obj: obj.clone(), source: Some(source) })));
+            return Ok(Var::Py(Rc::new(PyVar {
+                obj: obj.clone(),
+                source: Some(source),
+            })));
         }
         self.guard_type(b, source);
         if is_builtin_iterator(b) {
-            let state = ObjState::existing(ty.into_any().unbind(), Body::Iter(IterBody::Opaque), obj.clone(), source);
+            let state = ObjState::existing(
+                ty.into_any().unbind(),
+                Body::Iter(IterBody::Opaque),
+                obj.clone(),
+                source,
+            );
             return Ok(Var::Obj(self.st.effects.add(state)));
         }
         if is(&known.partial) || is(&known.generator) {
-            return Ok(Var::Py(Rc::new(PyVar { obj: obj.clone(), source: Some(source) })));
+            return Ok(Var::Py(Rc::new(PyVar {
+                obj: obj.clone(),
+                source: Some(source),
+            })));
         }
         if b.is_instance(known.tensor.bind(py)).unwrap_or(false) {
             return Err(Stop::brk(
@@ -165,11 +185,17 @@ impl Tx<'_> {
         let kind = if b.is_none() {
             GuardKind::NoneMatch
         } else if let Ok(v) = b.cast_exact::<pyo3::types::PyBool>() {
-            if v.is_true() { GuardKind::TrueMatch } else { GuardKind::FalseMatch }
+            if v.is_true() {
+                GuardKind::TrueMatch
+            } else {
+                GuardKind::FalseMatch
+            }
         } else {
             match const_val(b) {
                 Some(value) => GuardKind::EqualsMatch { value },
-                None => GuardKind::IdMatch { obj: self.pin(obj, false) },
+                None => GuardKind::IdMatch {
+                    obj: self.pin(obj, false),
+                },
             }
         };
         self.guard(source, kind);
@@ -186,28 +212,43 @@ impl Tx<'_> {
             .iter_borrowed()
             .enumerate()
             .map(|(i, item)| {
-                let s = self.source(Source::TupleItem { base: source, index: i as u32 });
+                let s = self.source(Source::TupleItem {
+                    base: source,
+                    index: i as u32,
+                });
                 self.lazy(item.to_owned().unbind(), s)
             })
             .collect();
         let class = (!ty.is(self.known.tuple.bind(self.py))).then(|| ty.into_any().unbind());
-        Ok(Var::Tuple(Rc::new(TupleVar { items, class, origin: Some((obj.clone(), source)) })))
+        Ok(Var::Tuple(Rc::new(TupleVar {
+            items,
+            class,
+            origin: Some((obj.clone(), source)),
+        })))
     }
 
     fn list_items(&mut self, obj: &Obj, source: SourceId, len: usize) -> R<im::Vector<Var>> {
         if len > MAX_CONTAINER {
-            return Err(Stop::unsupported(format!("a list of {len} items from outside the compiled function")));
+            return Err(Stop::unsupported(format!(
+                "a list of {len} items from outside the compiled function"
+            )));
         }
         let b = obj.bind(self.py);
         let items: Vec<Obj> = match b.cast::<PyList>() {
             Ok(l) => l.iter().map(Bound::unbind).collect(),
-            Err(_) => b.try_iter()?.map(|i| i.map(Bound::unbind)).collect::<PyResult<_>>()?,
+            Err(_) => b
+                .try_iter()?
+                .map(|i| i.map(Bound::unbind))
+                .collect::<PyResult<_>>()?,
         };
         Ok(items
             .into_iter()
             .enumerate()
             .map(|(i, item)| {
-                let s = self.source(Source::ListItem { base: source, index: i as u32 });
+                let s = self.source(Source::ListItem {
+                    base: source,
+                    index: i as u32,
+                });
                 self.lazy(item, s)
             })
             .collect())
@@ -233,7 +274,10 @@ impl Tx<'_> {
         let b = obj.bind(self.py);
         let d = b.cast::<PyDict>().map_err(PyErr::from)?;
         if d.len() > MAX_CONTAINER {
-            return Err(Stop::unsupported(format!("a dict of {} items from outside the compiled function", d.len())));
+            return Err(Stop::unsupported(format!(
+                "a dict of {} items from outside the compiled function",
+                d.len()
+            )));
         }
         let mut map = OrderedMap::default();
         let mut keys = Vec::with_capacity(d.len());
@@ -242,18 +286,29 @@ impl Tx<'_> {
                 Some(c) => c,
                 None => ConstVal::Obj(self.pin(&k, true)),
             };
-            let key_source = self.source(Source::DictKeyAt { base: source, index: i as u32 });
+            let key_source = self.source(Source::DictKeyAt {
+                base: source,
+                index: i as u32,
+            });
             let key_var = match &key_val {
                 ConstVal::Obj(_) => self.build(&k, key_source)?,
                 _ => self.key_constant(&k)?,
             };
-            let value_source = self.source(Source::DictItem { base: source, key: key_val.clone() });
+            let value_source = self.source(Source::DictItem {
+                base: source,
+                key: key_val.clone(),
+            });
             let value = self.lazy(v, value_source);
             let key = self.key(&key_var)?;
             map.insert(key, key_var, value);
             keys.push(key_val);
         }
-        self.guard(source, GuardKind::DictKeys { keys: Arc::from(keys) });
+        self.guard(
+            source,
+            GuardKind::DictKeys {
+                keys: Arc::from(keys),
+            },
+        );
         Ok(map)
     }
 
@@ -266,9 +321,13 @@ impl Tx<'_> {
         let b = obj.bind(self.py);
         self.guard_type(b, source);
         let body = Body::Dict(self.tracked_items(obj, source)?);
-        let mut state = ObjState::existing(b.get_type().into_any().unbind(), body, obj.clone(), source);
+        let mut state =
+            ObjState::existing(b.get_type().into_any().unbind(), body, obj.clone(), source);
         if let Ok(factory) = b.getattr("default_factory") {
-            let s = self.source(Source::Attr { base: source, name: "default_factory".into() });
+            let s = self.source(Source::Attr {
+                base: source,
+                name: "default_factory".into(),
+            });
             let v = self.lazy(factory.unbind(), s);
             state.seen.insert("default_factory".into(), Some(v));
         }
@@ -280,7 +339,9 @@ impl Tx<'_> {
         self.guard_type(b, source);
         let len = b.len()?;
         if len > MAX_CONTAINER {
-            return Err(Stop::unsupported(format!("a set of {len} items from outside the compiled function")));
+            return Err(Stop::unsupported(format!(
+                "a set of {len} items from outside the compiled function"
+            )));
         }
         self.guard(source, GuardKind::SequenceLength { len });
         let frozen = b.get_type().is(self.known.frozenset.bind(self.py));
@@ -301,7 +362,12 @@ impl Tx<'_> {
         if frozen {
             return Ok(Var::Const(obj.clone()));
         }
-        let state = ObjState::existing(b.get_type().into_any().unbind(), Body::Set(map), obj.clone(), source);
+        let state = ObjState::existing(
+            b.get_type().into_any().unbind(),
+            Body::Set(map),
+            obj.clone(),
+            source,
+        );
         Ok(Var::Obj(self.st.effects.add(state)))
     }
 
@@ -311,13 +377,18 @@ impl Tx<'_> {
         self.guard_type(b, source);
         let mut parts = Vec::with_capacity(3);
         for name in ["start", "stop", "step"] {
-            let s = self.source(Source::Attr { base: source, name: name.into() });
+            let s = self.source(Source::Attr {
+                base: source,
+                name: name.into(),
+            });
             parts.push(self.build(&b.getattr(name)?.unbind(), s)?);
         }
         if b.get_type().is(self.known.range.bind(py)) {
             return Ok(Var::Const(obj.clone()));
         }
-        let [a, b, c]: [Var; 3] = parts.try_into().map_err(|_| Stop::Internal("slice parts".into()))?;
+        let [a, b, c]: [Var; 3] = parts
+            .try_into()
+            .map_err(|_| Stop::Internal("slice parts".into()))?;
         Ok(Var::Slice(Rc::new([a, b, c])))
     }
 
@@ -335,20 +406,31 @@ impl Tx<'_> {
             let f = self.pin(obj, true);
             self.guard(source, GuardKind::FunctionMatch { obj: f });
         }
-        Var::Py(Rc::new(PyVar { obj: obj.clone(), source: Some(source) }))
+        Var::Py(Rc::new(PyVar {
+            obj: obj.clone(),
+            source: Some(source),
+        }))
     }
 
     fn is_module_level(&self, obj: &Obj) -> bool {
         let b = obj.bind(self.py);
-        b.getattr("__qualname__").and_then(|q| q.extract::<String>()).is_ok_and(|q| !q.contains("<locals>"))
+        b.getattr("__qualname__")
+            .and_then(|q| q.extract::<String>())
+            .is_ok_and(|q| !q.contains("<locals>"))
             && b.getattr("__closure__").is_ok_and(|c| c.is_none())
     }
 
     fn build_method(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
         let b = obj.bind(self.py);
         self.guard_type(b, source);
-        let func_source = self.source(Source::Attr { base: source, name: "__func__".into() });
-        let self_source = self.source(Source::Attr { base: source, name: "__self__".into() });
+        let func_source = self.source(Source::Attr {
+            base: source,
+            name: "__func__".into(),
+        });
+        let self_source = self.source(Source::Attr {
+            base: source,
+            name: "__self__".into(),
+        });
         let func = self.build(&b.getattr("__func__")?.unbind(), func_source)?;
         let receiver = self.build(&b.getattr("__self__")?.unbind(), self_source)?;
         Ok(Var::Method(Rc::new(MethodVar { func, receiver })))
@@ -362,19 +444,37 @@ impl Tx<'_> {
             && !receiver.is_none()
             && !receiver.get_type().is(self.known.module_type.bind(py))
             && !receiver.is_instance_of::<PyType>()
-            && receiver.get_type().hasattr(b.getattr("__name__")?.cast::<PyString>().map_err(PyErr::from)?)?
+            && receiver.get_type().hasattr(
+                b.getattr("__name__")?
+                    .cast::<PyString>()
+                    .map_err(PyErr::from)?,
+            )?
         {
             self.guard_type(b, source);
             let name: String = b.getattr("__name__")?.extract()?;
-            let name_source = self.source(Source::Attr { base: source, name: "__name__".into() });
-            self.guard(name_source, GuardKind::EqualsMatch { value: ConstVal::str(&name) });
-            let self_source = self.source(Source::Attr { base: source, name: "__self__".into() });
+            let name_source = self.source(Source::Attr {
+                base: source,
+                name: "__name__".into(),
+            });
+            self.guard(
+                name_source,
+                GuardKind::EqualsMatch {
+                    value: ConstVal::str(&name),
+                },
+            );
+            let self_source = self.source(Source::Attr {
+                base: source,
+                name: "__self__".into(),
+            });
             let receiver = self.build(&receiver.unbind(), self_source)?;
             return Ok(Var::BuiltinMethod(Rc::new((receiver, Arc::from(name)))));
         }
         let r = self.pin(obj, false);
         self.guard(source, GuardKind::IdMatch { obj: r });
-        Ok(Var::Py(Rc::new(PyVar { obj: obj.clone(), source: Some(source) })))
+        Ok(Var::Py(Rc::new(PyVar {
+            obj: obj.clone(),
+            source: Some(source),
+        })))
     }
 
     fn build_cell(&mut self, obj: &Obj, source: SourceId) -> Var {
@@ -384,7 +484,12 @@ impl Tx<'_> {
             self.lazy(c.unbind(), s)
         });
         let class = self.known.cell.clone();
-        Var::Obj(self.st.effects.add(ObjState::existing(class, Body::Cell(contents), obj.clone(), source)))
+        Var::Obj(self.st.effects.add(ObjState::existing(
+            class,
+            Body::Cell(contents),
+            obj.clone(),
+            source,
+        )))
     }
 
     /// Objects that are used by identity and never looked into beyond C-level attributes.
@@ -408,7 +513,11 @@ impl Tx<'_> {
             || b.is_instance(k.enum_.bind(py)).unwrap_or(false)
             || ty.module().is_ok_and(|m| {
                 m.to_cow().is_ok_and(|m| {
-                    (&*m == "typing" || &*m == "torch._ops" || &*m == "functools" || &*m == "operator" || &*m == "ferrodyn._core")
+                    (&*m == "typing"
+                        || &*m == "torch._ops"
+                        || &*m == "functools"
+                        || &*m == "operator"
+                        || &*m == "ferrodyn._core")
                         && !ty.is(k.partial.bind(py))
                 })
             })
@@ -419,11 +528,19 @@ impl Tx<'_> {
 /// sequence makes.
 pub fn is_namedtuple(b: &Bound<'_, PyAny>) -> bool {
     b.cast::<PyTuple>().is_ok()
-        && (b.get_type().hasattr("_fields").unwrap_or(false) || b.get_type().hasattr("n_sequence_fields").unwrap_or(false))
+        && (b.get_type().hasattr("_fields").unwrap_or(false)
+            || b.get_type().hasattr("n_sequence_fields").unwrap_or(false))
 }
 
 fn is_builtin_iterator(b: &Bound<'_, PyAny>) -> bool {
     let ty = b.get_type();
-    let heap = ty.module().is_ok_and(|m| m.to_cow().is_ok_and(|m| &*m != "builtins" && &*m != "itertools"));
-    !heap && ty.hasattr("__next__").unwrap_or(false) && ty.name().is_ok_and(|n| n != "generator" && n != "coroutine")
+    let heap = ty.module().is_ok_and(|m| {
+        m.to_cow()
+            .is_ok_and(|m| &*m != "builtins" && &*m != "itertools")
+    });
+    !heap
+        && ty.hasattr("__next__").unwrap_or(false)
+        && ty
+            .name()
+            .is_ok_and(|n| n != "generator" && n != "coroutine")
 }

@@ -111,7 +111,9 @@ impl<'py> Tx<'py> {
     pub fn call_special(&mut self, receiver: &Var, name: &str, args: Vec<Var>) -> R<Option<Flow>> {
         let receiver = self.realize(receiver)?;
         let class = self.type_of(&receiver)?;
-        let Some(d) = self.class_lookup(&class, name)? else { return Ok(None) };
+        let Some(d) = self.class_lookup(&class, name)? else {
+            return Ok(None);
+        };
         if d.is_none(self.py) {
             return Ok(None);
         }
@@ -124,7 +126,9 @@ impl<'py> Tx<'py> {
         }
         if ty.is(k.method_descriptor.bind(self.py)) || ty.is(k.wrapper_descriptor.bind(self.py)) {
             all.remove(0);
-            return self.call_method_of(&receiver, &Arc::from(name), Args::pos(all)).map(Some);
+            return self
+                .call_method_of(&receiver, &Arc::from(name), Args::pos(all))
+                .map(Some);
         }
         if ty.is(k.staticmethod.bind(self.py)) {
             let f = Var::py(d.bind(self.py).getattr("__func__")?.unbind());
@@ -197,13 +201,20 @@ impl<'py> Tx<'py> {
                 let v = b.getattr(n)?.unbind();
                 match source {
                     Some(base) => {
-                        let s = tx.source(Source::Attr { base, name: n.into() });
+                        let s = tx.source(Source::Attr {
+                            base,
+                            name: n.into(),
+                        });
                         tx.build(&v, s)
                     }
                     None => tx.from_const(v.bind(py).clone()),
                 }
             };
-            let (func, first, kw) = (part(self, "func")?, part(self, "args")?, part(self, "keywords")?);
+            let (func, first, kw) = (
+                part(self, "func")?,
+                part(self, "args")?,
+                part(self, "keywords")?,
+            );
             let mut pos = self.iterate(&first)?;
             pos.append(&mut args.pos);
             let mut all: Vec<(Arc<str>, Var)> = self.keyword_items(&kw)?;
@@ -224,11 +235,15 @@ impl<'py> Tx<'py> {
         if self.is_graph_function(&b)? {
             return self.graph_call(&p.obj, args);
         }
-        if ty.getattr("__module__").is_ok_and(|m| m.to_string() == "ferrodyn._core")
+        if ty
+            .getattr("__module__")
+            .is_ok_and(|m| m.to_string() == "ferrodyn._core")
             && let Ok(inner) = b.getattr("__wrapped__")
         {
             // An entry inside a compiled function: the outer choices hold.
-            if b.getattr("_torchdynamo_disable").is_ok_and(|d| d.is_truthy().unwrap_or(false)) {
+            if b.getattr("_torchdynamo_disable")
+                .is_ok_and(|d| d.is_truthy().unwrap_or(false))
+            {
                 return Err(crate::torch_ops::state_calls::disabled(&b));
             }
             return self.call(&Var::py(inner.unbind()), args);
@@ -250,7 +265,12 @@ impl<'py> Tx<'py> {
     /// The break for a callable that is not looked into.
     pub fn skipped(&self, f: &Bound<'_, PyAny>) -> Stop {
         let name = crate::tx::qualified_name(f);
-        let text = |n: &str| f.getattr(n).ok().filter(|v| !v.is_none()).map(|v| v.to_string());
+        let text = |n: &str| {
+            f.getattr(n)
+                .ok()
+                .filter(|v| !v.is_none())
+                .map(|v| v.to_string())
+        };
         let short = text("__name__").unwrap_or_else(|| name.clone());
         let module = text("__module__").unwrap_or_else(|| "<unknown module>".into());
         let qualname = text("__qualname__").unwrap_or_else(|| short.clone());
@@ -261,9 +281,13 @@ impl<'py> Tx<'py> {
             ),
             hints: vec![
                 format!("Avoid calling the function `{short}`."),
-                format!("Move the call of `{short}` before or after the compiled function; if it is a pure tensor function, make it a custom operator (torch.library.custom_op)."),
+                format!(
+                    "Move the call of `{short}` before or after the compiled function; if it is a pure tensor function, make it a custom operator (torch.library.custom_op)."
+                ),
             ],
-            context: format!("module: {module}, qualname: {qualname}, skip reason: not a graph function and not inlined"),
+            context: format!(
+                "module: {module}, qualname: {qualname}, skip reason: not a graph function and not inlined"
+            ),
         }))
     }
 
@@ -271,7 +295,10 @@ impl<'py> Tx<'py> {
     fn call_unbound(&mut self, b: &Bound<'py, PyAny>, mut args: Args) -> R<Flow> {
         let name: String = b.getattr("__name__")?.extract()?;
         if args.pos.is_empty() {
-            return Err(self.raise("TypeError", &format!("unbound method {name}() needs an argument")));
+            return Err(self.raise(
+                "TypeError",
+                &format!("unbound method {name}() needs an argument"),
+            ));
         }
         let receiver = args.pos.remove(0);
         let receiver = self.realize(&receiver)?;
@@ -313,7 +340,12 @@ impl<'py> Tx<'py> {
             }
             ("__eq__" | "__ne__", 1) => {
                 let same = self.is_same(receiver, &args.pos[0].clone())?;
-                if same { Ok(Flow::Value(self.bool(name == "__eq__"))) } else { self.fold(|py| Ok(py.NotImplemented().into_bound(py))).map(Flow::Value) }
+                if same {
+                    Ok(Flow::Value(self.bool(name == "__eq__")))
+                } else {
+                    self.fold(|py| Ok(py.NotImplemented().into_bound(py)))
+                        .map(Flow::Value)
+                }
             }
             _ => Err(Stop::unsupported(format!("object.{name}"))),
         }
@@ -363,10 +395,15 @@ impl<'py> Tx<'py> {
         }
         let new = self.class_lookup(&cls, "__new__")?;
         let init = self.class_lookup(&cls, "__init__")?;
-        let is_function = |o: &Option<Obj>| o.as_ref().is_some_and(|o| o.bind(py).get_type().is(k.function.bind(py)));
+        let is_function = |o: &Option<Obj>| {
+            o.as_ref()
+                .is_some_and(|o| o.bind(py).get_type().is(k.function.bind(py)))
+        };
         let new_function = new.as_ref().and_then(|n| {
             let b = n.bind(py);
-            (b.get_type().is(k.staticmethod.bind(py))).then(|| b.getattr("__func__").ok()).flatten()
+            (b.get_type().is(k.staticmethod.bind(py)))
+                .then(|| b.getattr("__func__").ok())
+                .flatten()
         });
         let instance = if let Some(new) = new_function {
             let mut new_args = args.clone();
@@ -389,12 +426,15 @@ impl<'py> Tx<'py> {
             let callee = self.existing_callee(&init.bind(py).clone(), None)?;
             return self.inline(callee, args, OnReturn::PushInstance(instance));
         }
-        let is_container = matches!(&instance, Var::Obj(id) if !matches!(self.obj(*id).body, Body::Plain));
+        let is_container =
+            matches!(&instance, Var::Obj(id) if !matches!(self.obj(*id).body, Body::Plain));
         let takes_any = class.is_subclass(k.base_exception.bind(py))?;
         if is_container {
             self.call_method_of(&instance, &Arc::from("__init__"), args)?;
         } else if !takes_any && !(args.pos.is_empty() && args.kw.is_empty()) {
-            let own_new = new.as_ref().is_some_and(|n| !n.is(&k.object.getattr(py, "__new__").expect("object has __new__")));
+            let own_new = new.as_ref().is_some_and(|n| {
+                !n.is(&k.object.getattr(py, "__new__").expect("object has __new__"))
+            });
             if !own_new {
                 let name = self.class_name(&cls);
                 return Err(self.raise("TypeError", &format!("{name}() takes no arguments")));
@@ -419,10 +459,14 @@ impl<'py> Tx<'py> {
         } else if sub(&k.base_exception) {
             let id = self.new_object(cls, Body::Plain);
             let tuple = Var::tuple(args.pos.clone());
-            self.st.effects.write_attr(id, &Arc::from("args"), Some(tuple));
+            self.st
+                .effects
+                .write_attr(id, &Arc::from("args"), Some(tuple));
             return Ok(Some(Var::Obj(id)));
         } else if self.is_plain_layout(class)? {
-            if class.hasattr("__abstractmethods__")? && class.getattr("__abstractmethods__")?.len().unwrap_or(0) > 0 {
+            if class.hasattr("__abstractmethods__")?
+                && class.getattr("__abstractmethods__")?.len().unwrap_or(0) > 0
+            {
                 return Err(Stop::unsupported("making an instance of an abstract class"));
             }
             Body::Plain
@@ -436,7 +480,10 @@ impl<'py> Tx<'py> {
     fn is_plain_layout(&self, class: &Bound<'py, PyType>) -> R<bool> {
         for c in class.mro().iter() {
             let t = c.cast::<PyType>().map_err(PyErr::from)?;
-            if !is_heap_type(t) && !t.is(self.known.object.bind(self.py)) && !crate::tx::qualified_name(t.as_any()).starts_with("typing.") {
+            if !is_heap_type(t)
+                && !t.is(self.known.object.bind(self.py))
+                && !crate::tx::qualified_name(t.as_any()).starts_with("typing.")
+            {
                 return Ok(false);
             }
         }
@@ -445,13 +492,19 @@ impl<'py> Tx<'py> {
 
     /// Classes with a C layout of their own (named tuples, str subclasses, C extension types).
     fn construct_builtin_like(&mut self, class: &Bound<'py, PyType>, args: Args) -> R<Flow> {
-        if class.is_subclass(self.known.tuple.bind(self.py))? && class.hasattr("n_sequence_fields")? {
+        if class.is_subclass(self.known.tuple.bind(self.py))?
+            && class.hasattr("n_sequence_fields")?
+        {
             let items = match args.pos.first() {
                 Some(first) => self.iterate(&first.clone())?,
                 None => Vec::new(),
             };
             let class = Some(class.clone().into_any().unbind());
-            return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar { items, class, origin: None }))));
+            return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar {
+                items,
+                class,
+                origin: None,
+            }))));
         }
         if class.is(self.known.size.bind(self.py)) {
             let items = match args.pos.first() {
@@ -464,7 +517,11 @@ impl<'py> Tx<'py> {
                 }
             }
             let class = Some(class.clone().into_any().unbind());
-            return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar { items, class, origin: None }))));
+            return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar {
+                items,
+                class,
+                origin: None,
+            }))));
         }
         if let Some(flow) = self.const_type_call(class, &args)? {
             return Ok(flow);
@@ -481,7 +538,8 @@ impl<'py> Tx<'py> {
             Some((pos, kw)) => {
                 let class = class.clone();
                 let py = self.py;
-                self.fold(|_| class.call(PyTuple::new(py, pos)?, kw.as_ref())).map(|v| Some(Flow::Value(v)))
+                self.fold(|_| class.call(PyTuple::new(py, pos)?, kw.as_ref()))
+                    .map(|v| Some(Flow::Value(v)))
             }
             None => Ok(None),
         }
@@ -518,7 +576,11 @@ impl<'py> Tx<'py> {
             [after, receiver] => (self.realize(after)?, self.realize(receiver)?),
             [] => {
                 let frame = self.st.frame.clone();
-                let i = frame.code.local_names.iter().position(|n| &**n == "__class__");
+                let i = frame
+                    .code
+                    .local_names
+                    .iter()
+                    .position(|n| &**n == "__class__");
                 let cell = i.and_then(|i| frame.locals[i].clone());
                 let first = frame.locals.front().cloned().flatten();
                 let (Some(cell), Some(first)) = (cell, first) else {
@@ -526,7 +588,9 @@ impl<'py> Tx<'py> {
                 };
                 let class = self.cell_contents(&cell)?;
                 let first = match &first {
-                    Var::Obj(id) if matches!(self.obj(*id).body, Body::Cell(_)) => self.cell_contents(&first)?,
+                    Var::Obj(id) if matches!(self.obj(*id).body, Body::Cell(_)) => {
+                        self.cell_contents(&first)?
+                    }
                     _ => first,
                 };
                 (class, self.realize(&first)?)
@@ -547,10 +611,21 @@ impl<'py> Tx<'py> {
             return Err(self.raise("TypeError", "super() argument 1 must be a type"));
         };
         let start = match &receiver {
-            Var::Py(p) if p.obj.bind(self.py).cast::<PyType>().is_ok_and(|t| t.is_subclass(after.bind(self.py)).unwrap_or(false)) => p.obj.clone(),
+            Var::Py(p)
+                if p.obj
+                    .bind(self.py)
+                    .cast::<PyType>()
+                    .is_ok_and(|t| t.is_subclass(after.bind(self.py)).unwrap_or(false)) =>
+            {
+                p.obj.clone()
+            }
             other => self.type_of(other)?,
         };
-        Ok(Var::Super(Rc::new(SuperVar { after, start, receiver })))
+        Ok(Var::Super(Rc::new(SuperVar {
+            after,
+            start,
+            receiver,
+        })))
     }
 
     /// What a cell holds.
@@ -559,7 +634,9 @@ impl<'py> Tx<'py> {
     /// `NameError` for an empty cell.
     pub fn cell_contents(&mut self, cell: &Var) -> R<Var> {
         let cell = self.realize(cell)?;
-        let Var::Obj(id) = &cell else { return Err(Stop::Internal("not a cell".into())) };
+        let Var::Obj(id) = &cell else {
+            return Err(Stop::Internal("not a cell".into()));
+        };
         match self.obj(*id).body.clone() {
             Body::Cell(Some(v)) => self.realize(&v),
             Body::Cell(None) => Err(self.raise("NameError", "cannot access free variable where it is not associated with a value in enclosing scope")),
@@ -580,7 +657,10 @@ impl<'py> Tx<'py> {
         };
         Ok(Callee {
             code: f.code.clone(),
-            globals: Globals { dict: f.globals.clone(), source: f.globals_source },
+            globals: Globals {
+                dict: f.globals.clone(),
+                source: f.globals_source,
+            },
             defaults,
             kwdefaults,
             closure: f.closure.clone(),
@@ -609,7 +689,10 @@ impl<'py> Tx<'py> {
                 self.guard(tuple_source, GuardKind::SequenceLength { len: t.len() });
             }
             for (i, v) in t.iter().enumerate() {
-                let item = self.source(Source::TupleItem { base: tuple_source, index: i as u32 });
+                let item = self.source(Source::TupleItem {
+                    base: tuple_source,
+                    index: i as u32,
+                });
                 defaults.push(self.default_value(v, item, library)?);
             }
         }
@@ -619,7 +702,10 @@ impl<'py> Tx<'py> {
             let dict_source = self.source(Source::FuncKwDefaults { base: s });
             for (k, v) in d.iter() {
                 let name: String = k.extract()?;
-                let item = self.source(Source::DictItem { base: dict_source, key: guards::Key::str(&name) });
+                let item = self.source(Source::DictItem {
+                    base: dict_source,
+                    key: guards::Key::str(&name),
+                });
                 kwdefaults.push((Arc::from(name), self.default_value(v, item, library)?));
             }
         }
@@ -628,13 +714,22 @@ impl<'py> Tx<'py> {
             let s = base(self);
             let tuple_source = self.source(Source::FuncClosure { base: s });
             for (i, c) in t.iter().enumerate() {
-                let item = self.source(Source::TupleItem { base: tuple_source, index: i as u32 });
+                let item = self.source(Source::TupleItem {
+                    base: tuple_source,
+                    index: i as u32,
+                });
                 closure.push(self.build(&c.unbind(), item)?);
             }
         }
         let dict = b.getattr("__globals__")?.unbind();
         let globals = self.globals_of(dict);
-        Ok(Callee { code, globals, defaults, kwdefaults, closure })
+        Ok(Callee {
+            code,
+            globals,
+            defaults,
+            kwdefaults,
+            closure,
+        })
     }
 
     fn default_value(&mut self, v: Bound<'py, PyAny>, source: SourceId, library: bool) -> R<Var> {
@@ -653,9 +748,15 @@ impl<'py> Tx<'py> {
         if root.globals.dict.is(&dict) {
             return root.globals.clone();
         }
-        let name = dict.bind(self.py).get_item("__name__").map_or_else(|_| "globals".to_string(), |n| n.to_string());
+        let name = dict
+            .bind(self.py)
+            .get_item("__name__")
+            .map_or_else(|_| "globals".to_string(), |n| n.to_string());
         let source = self.pinned_source(&dict, false, &name);
-        Globals { dict, source: Some(source) }
+        Globals {
+            dict,
+            source: Some(source),
+        }
     }
 
     fn inline(&mut self, callee: Callee, args: Args, on_return: OnReturn) -> R<Flow> {
@@ -663,14 +764,23 @@ impl<'py> Tx<'py> {
         if self.st.frame.depth + 1 > MAX_DEPTH {
             return Err(Stop::brk(
                 "Recursion too deep to inline",
-                format!("More than {MAX_DEPTH} Python calls are nested inside the compiled function."),
+                format!(
+                    "More than {MAX_DEPTH} Python calls are nested inside the compiled function."
+                ),
                 "Mark the recursive function with `ferrodyn.disable`.",
             ));
         }
         if code.has(flags::COROUTINE) || code.has(flags::ASYNC_GENERATOR) {
-            return Err(Stop::unsupported(format!("calling the coroutine function {}", code.qualname)));
+            return Err(Stop::unsupported(format!(
+                "calling the coroutine function {}",
+                code.qualname
+            )));
         }
-        let sig = Signature { code: &code, defaults: &callee.defaults, kwdefaults: &callee.kwdefaults };
+        let sig = Signature {
+            code: &code,
+            defaults: &callee.defaults,
+            kwdefaults: &callee.kwdefaults,
+        };
         let locals = bind(self, &sig, args)?;
         let parent = self.st.frame.clone();
         let depth = parent.depth + 1;
@@ -691,7 +801,10 @@ impl<'py> Tx<'py> {
             frame.parent = None;
             frame.on_return = OnReturn::Nested;
             let class = self.known.generator.clone();
-            let body = Body::Generator(Rc::new(GeneratorState { frame: Some(frame), started: false }));
+            let body = Body::Generator(Rc::new(GeneratorState {
+                frame: Some(frame),
+                started: false,
+            }));
             let id = self.new_object(class, body);
             return Ok(Flow::Value(Var::Obj(id)));
         }
@@ -705,7 +818,9 @@ impl<'py> Tx<'py> {
     /// `TypeError` for keys that are no strings.
     pub fn keyword_items(&mut self, dict: &Var) -> R<Vec<(Arc<str>, Var)>> {
         let dict = self.realize(dict)?;
-        let Var::Obj(id) = &dict else { return Err(Stop::unsupported("keywords from a mapping that is no dict")) };
+        let Var::Obj(id) = &dict else {
+            return Err(Stop::unsupported("keywords from a mapping that is no dict"));
+        };
         let Body::Dict(map) = self.obj(*id).body.clone() else {
             return Err(Stop::unsupported("keywords from a mapping that is no dict"));
         };
@@ -739,19 +854,28 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::generator_next`].
     pub fn generator_resume(&mut self, generator: &Var, sent: Option<Var>) -> R<Yielded> {
-        let Var::Obj(id) = generator else { return Err(Stop::unsupported("a generator from outside")) };
+        let Var::Obj(id) = generator else {
+            return Err(Stop::unsupported("a generator from outside"));
+        };
         let id = *id;
         let Body::Generator(state) = self.obj(id).body.clone() else {
             return Err(Stop::unsupported("a generator from outside"));
         };
-        let state = state.downcast::<GeneratorState>().map_err(|_| Stop::Internal("generator state".into()))?;
-        let Some(mut frame) = state.frame.clone() else { return Ok(Yielded::Return(self.none())) };
+        let state = state
+            .downcast::<GeneratorState>()
+            .map_err(|_| Stop::Internal("generator state".into()))?;
+        let Some(mut frame) = state.frame.clone() else {
+            return Ok(Yielded::Return(self.none()));
+        };
         if state.started {
             let sent = sent.unwrap_or_else(|| self.none());
             frame.stack.push_back(sent);
             frame.ip += 1;
         }
-        let running = Body::Generator(Rc::new(GeneratorState { frame: None, started: true }));
+        let running = Body::Generator(Rc::new(GeneratorState {
+            frame: None,
+            started: true,
+        }));
         self.st.effects.get_mut(id).body = running;
         frame.depth = self.st.frame.depth + 1;
         frame.generator = Some(id);
@@ -772,7 +896,13 @@ impl<'py> Tx<'py> {
         let (Some(id), Some(parent)) = (frame.generator, frame.parent.clone()) else {
             return Err(Stop::Internal("yield outside a generator".into()));
         };
-        let body = Body::Generator(Rc::new(GeneratorState { frame: Some(Frame { parent: None, ..frame }), started: true }));
+        let body = Body::Generator(Rc::new(GeneratorState {
+            frame: Some(Frame {
+                parent: None,
+                ..frame
+            }),
+            started: true,
+        }));
         self.st.effects.get_mut(id).body = body;
         self.st.frame = (*parent).clone();
         self.yielded = Some(value);
@@ -817,7 +947,11 @@ pub struct GeneratorState {
 
 /// Whether a function belongs to an installed package or the standard library.
 pub fn is_library(f: &Bound<'_, PyAny>) -> bool {
-    let Ok(file) = f.getattr("__code__").and_then(|c| c.getattr("co_filename")).and_then(|n| n.extract::<String>()) else {
+    let Ok(file) = f
+        .getattr("__code__")
+        .and_then(|c| c.getattr("co_filename"))
+        .and_then(|n| n.extract::<String>())
+    else {
         return false;
     };
     is_library_file(&file)
@@ -825,5 +959,7 @@ pub fn is_library(f: &Bound<'_, PyAny>) -> bool {
 
 /// Whether a file belongs to an installed package or the standard library.
 pub fn is_library_file(file: &str) -> bool {
-    file.contains("/site-packages/") || file.contains("/lib/python3.") || file.starts_with("<frozen ")
+    file.contains("/site-packages/")
+        || file.contains("/lib/python3.")
+        || file.starts_with("<frozen ")
 }

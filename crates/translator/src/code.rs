@@ -67,10 +67,18 @@ impl CodeInfo {
     pub fn new(code: &Bound<'_, PyAny>) -> R<CodeInfo> {
         let py = code.py();
         let get = |n: &str| code.getattr(n);
-        let bytes = |n: &str| -> PyResult<Vec<u8>> { Ok(get(n)?.cast_into::<PyBytes>()?.as_bytes().to_vec()) };
+        let bytes = |n: &str| -> PyResult<Vec<u8>> {
+            Ok(get(n)?.cast_into::<PyBytes>()?.as_bytes().to_vec())
+        };
         let strs = |n: &str| -> PyResult<Vec<String>> { get(n)?.extract() };
-        let (names, local_names, kinds) = (strs("co_names")?, local_names(code)?, local_kinds(code)?);
-        let consts: Vec<Obj> = get("co_consts")?.cast::<PyTuple>().map_err(PyErr::from)?.iter().map(Bound::unbind).collect();
+        let (names, local_names, kinds) =
+            (strs("co_names")?, local_names(code)?, local_kinds(code)?);
+        let consts: Vec<Obj> = get("co_consts")?
+            .cast::<PyTuple>()
+            .map_err(PyErr::from)?
+            .iter()
+            .map(Bound::unbind)
+            .collect();
         let fields = CodeFields {
             version: version(py)?,
             argcount: get("co_argcount")?.extract()?,
@@ -109,12 +117,20 @@ impl CodeInfo {
 
     /// Number of free variables.
     pub fn n_free(&self) -> usize {
-        self.fields.localspluskinds.iter().filter(|k| **k & kinds::FREE != 0).count()
+        self.fields
+            .localspluskinds
+            .iter()
+            .filter(|k| **k & kinds::FREE != 0)
+            .count()
     }
 
     /// The line of an instruction, or that of the function.
     pub fn line(&self, ip: usize) -> u32 {
-        self.body.instrs.get(ip).and_then(|i| i.loc.line).unwrap_or(self.fields.firstlineno as u32)
+        self.body
+            .instrs
+            .get(ip)
+            .and_then(|i| i.loc.line)
+            .unwrap_or(self.fields.firstlineno as u32)
     }
 }
 
@@ -147,9 +163,20 @@ fn local_kinds(code: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let free: Vec<String> = code.getattr("co_freevars")?.extract()?;
     let mut out: Vec<u8> = vars
         .iter()
-        .map(|v| if cells.contains(v) { kinds::LOCAL | kinds::CELL } else { kinds::LOCAL })
+        .map(|v| {
+            if cells.contains(v) {
+                kinds::LOCAL | kinds::CELL
+            } else {
+                kinds::LOCAL
+            }
+        })
         .collect();
-    out.extend(cells.iter().filter(|c| !vars.contains(c)).map(|_| kinds::CELL));
+    out.extend(
+        cells
+            .iter()
+            .filter(|c| !vars.contains(c))
+            .map(|_| kinds::CELL),
+    );
     out.extend(free.iter().map(|_| kinds::FREE));
     Ok(out)
 }
@@ -161,7 +188,10 @@ pub fn version(py: Python<'_>) -> R<Version> {
         (3, 11) => Ok(Version::V311),
         (3, 12) => Ok(Version::V312),
         (3, 13) => Ok(Version::V313),
-        _ => Err(Stop::Internal(format!("CPython {}.{} is not supported", v.major, v.minor))),
+        _ => Err(Stop::Internal(format!(
+            "CPython {}.{} is not supported",
+            v.major, v.minor
+        ))),
     }
 }
 

@@ -34,7 +34,11 @@ pub fn const_val(b: &Bound<'_, PyAny>) -> Option<ConstVal> {
         return Some(ConstVal::Complex(v.real().to_bits(), v.imag().to_bits()));
     }
     if let Ok(v) = b.cast_exact::<PyTuple>() {
-        return v.iter_borrowed().map(|i| const_val(&i)).collect::<Option<Vec<_>>>().map(|v| ConstVal::Tuple(Arc::from(v)));
+        return v
+            .iter_borrowed()
+            .map(|i| const_val(&i))
+            .collect::<Option<Vec<_>>>()
+            .map(|v| ConstVal::Tuple(Arc::from(v)));
     }
     if b.is(b.py().Ellipsis()) {
         return Some(ConstVal::Ellipsis);

@@ -98,10 +98,26 @@ known! {
 
 impl Known {
     fn collect_types(&mut self, py: Python<'_>) -> PyResult<()> {
-        let builtins = ["bool", "int", "float", "complex", "str", "bytes", "range", "frozenset"];
-        for (module, names) in [("builtins", &builtins[..]), ("types", &["NoneType", "EllipsisType", "NotImplementedType"][..])] {
+        let builtins = [
+            "bool",
+            "int",
+            "float",
+            "complex",
+            "str",
+            "bytes",
+            "range",
+            "frozenset",
+        ];
+        for (module, names) in [
+            ("builtins", &builtins[..]),
+            (
+                "types",
+                &["NoneType", "EllipsisType", "NotImplementedType"][..],
+            ),
+        ] {
             for name in names {
-                self.const_types.insert(py.import(module)?.getattr(*name)?.as_ptr() as usize);
+                self.const_types
+                    .insert(py.import(module)?.getattr(*name)?.as_ptr() as usize);
             }
         }
         for o in [&self.dtype, &self.device, &self.layout, &self.memory_format] {
@@ -120,5 +136,7 @@ impl Known {
 }
 
 fn dotted<'py>(module: &Bound<'py, PyAny>, path: &str) -> PyResult<Bound<'py, PyAny>> {
-    path.split('.').filter(|p| !p.is_empty()).try_fold(module.clone(), |o, p| o.getattr(p))
+    path.split('.')
+        .filter(|p| !p.is_empty())
+        .try_fold(module.clone(), |o, p| o.getattr(p))
 }

@@ -19,15 +19,27 @@ const REGISTRIES: [&str; 3] = ["_parameters", "_buffers", "_modules"];
 
 impl Tx<'_> {
     /// A parameter, buffer or submodule; `None` where the class does not use `nn.Module`'s look-up.
-    pub(crate) fn module_getattr(&mut self, obj: &Var, class: &Obj, name: &Arc<str>) -> R<Option<Flow>> {
-        let ty = class.bind(self.py).cast::<pyo3::types::PyType>().map_err(pyo3::PyErr::from)?.clone();
-        let uses_module = type_lookup(&ty, "__getattr__").is_some_and(|g| g.is(&self.known.module_getattr));
+    pub(crate) fn module_getattr(
+        &mut self,
+        obj: &Var,
+        class: &Obj,
+        name: &Arc<str>,
+    ) -> R<Option<Flow>> {
+        let ty = class
+            .bind(self.py)
+            .cast::<pyo3::types::PyType>()
+            .map_err(pyo3::PyErr::from)?
+            .clone();
+        let uses_module =
+            type_lookup(&ty, "__getattr__").is_some_and(|g| g.is(&self.known.module_getattr));
         if !uses_module {
             return Ok(None);
         }
         self.class_lookup(class, "__getattr__")?;
         for registry in REGISTRIES {
-            let Some(dict) = self.instance_dict_attr(obj, &Arc::from(registry))? else { continue };
+            let Some(dict) = self.instance_dict_attr(obj, &Arc::from(registry))? else {
+                continue;
+            };
             if let Some(v) = self.dict_peek(&dict, name)? {
                 return Ok(Some(Flow::Value(v)));
             }
@@ -44,7 +56,9 @@ impl Tx<'_> {
         name: &Arc<str>,
         value: Option<&Var>,
     ) -> R<Option<Flow>> {
-        let (Some(value), Var::Obj(id)) = (value, obj) else { return Ok(None) };
+        let (Some(value), Var::Obj(id)) = (value, obj) else {
+            return Ok(None);
+        };
         if !hook.is(&self.known.module_setattr) {
             return Ok(None);
         }
@@ -52,11 +66,17 @@ impl Tx<'_> {
         let value_class = self.type_of(&value)?;
         let b = value_class.bind(self.py);
         let ty = b.cast::<pyo3::types::PyType>().map_err(pyo3::PyErr::from)?;
-        if ty.is_subclass(self.known.parameter.bind(self.py))? || ty.is_subclass(self.known.module.bind(self.py))? {
-            return Err(Stop::unsupported("registering a parameter or submodule in the compiled function"));
+        if ty.is_subclass(self.known.parameter.bind(self.py))?
+            || ty.is_subclass(self.known.module.bind(self.py))?
+        {
+            return Err(Stop::unsupported(
+                "registering a parameter or submodule in the compiled function",
+            ));
         }
         for registry in REGISTRIES {
-            let Some(dict) = self.instance_dict_attr(obj, &Arc::from(registry))? else { continue };
+            let Some(dict) = self.instance_dict_attr(obj, &Arc::from(registry))? else {
+                continue;
+            };
             if self.dict_peek(&dict, name)?.is_some() {
                 if registry != "_buffers" {
                     return Ok(None);
@@ -72,7 +92,13 @@ impl Tx<'_> {
 
     /// Whether a source is an item of a module's `_parameters` or `_buffers`.
     pub(crate) fn is_module_tensor(&self, source: guards::SourceId) -> bool {
-        let Source::DictItem { base, key: GuardKey::Str(_) } = self.sources.get(source) else { return false };
+        let Source::DictItem {
+            base,
+            key: GuardKey::Str(_),
+        } = self.sources.get(source)
+        else {
+            return false;
+        };
         matches!(self.sources.get(*base), Source::InstanceDictItem { name, .. }
             if &**name == "_parameters" || &**name == "_buffers")
     }

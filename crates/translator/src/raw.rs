@@ -25,7 +25,11 @@ pub fn type_lookup(class: &Bound<'_, PyType>, name: &str) -> Option<Obj> {
 }
 
 /// As [`type_lookup`], in the part of `class`'s MRO behind `after`.
-pub fn type_lookup_after(class: &Bound<'_, PyType>, after: &Bound<'_, PyAny>, name: &str) -> Option<(Obj, Obj)> {
+pub fn type_lookup_after(
+    class: &Bound<'_, PyType>,
+    after: &Bound<'_, PyAny>,
+    name: &str,
+) -> Option<(Obj, Obj)> {
     let mut seen = false;
     for c in class.mro().iter() {
         if seen && let Ok(found) = c.getattr("__dict__").and_then(|d| d.get_item(name)) {
@@ -45,7 +49,9 @@ pub fn instance_dict<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>>
             ffi::PyErr_Clear();
             return None;
         }
-        Bound::from_owned_ptr(obj.py(), d).cast_into::<PyDict>().ok()
+        Bound::from_owned_ptr(obj.py(), d)
+            .cast_into::<PyDict>()
+            .ok()
     }
 }
 

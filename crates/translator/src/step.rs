@@ -79,7 +79,9 @@ impl<'py> Tx<'py> {
     /// Goes back to the call of the root frame that the translation was in: the whole call then
     /// runs as plain Python. `false` where it was in none.
     pub fn restore_outermost(&mut self) -> bool {
-        let Some(c) = self.outer_checkpoint.take() else { return false };
+        let Some(c) = self.outer_checkpoint.take() else {
+            return false;
+        };
         if self.st.frame.depth == 0 {
             return false;
         }
@@ -92,16 +94,24 @@ impl<'py> Tx<'py> {
             Stop::Break(b) => b,
             Stop::Internal(message) => Box::new(BreakReason {
                 reason: "Internal error".into(),
-                explanation: format!("Ferrodyn failed while translating this instruction: {message}"),
-                hints: vec!["This is a defect of Ferrodyn; the instruction runs as plain Python.".into()],
+                explanation: format!(
+                    "Ferrodyn failed while translating this instruction: {message}"
+                ),
+                hints: vec![
+                    "This is a defect of Ferrodyn; the instruction runs as plain Python.".into(),
+                ],
                 context: message,
             }),
             Stop::Raise(e) => {
                 let what = self.describe_exception(&e);
                 Box::new(BreakReason {
                     reason: "Observed exception".into(),
-                    explanation: format!("The program raises {what} here and does not catch it in the compiled function."),
-                    hints: vec!["The exception is raised by plain Python, with its own traceback.".into()],
+                    explanation: format!(
+                        "The program raises {what} here and does not catch it in the compiled function."
+                    ),
+                    hints: vec![
+                        "The exception is raised by plain Python, with its own traceback.".into(),
+                    ],
                     context: what,
                 })
             }
@@ -109,11 +119,18 @@ impl<'py> Tx<'py> {
     }
 
     fn describe_exception(&mut self, e: &Var) -> String {
-        let Var::Obj(id) = e else { return self.describe(e) };
+        let Var::Obj(id) = e else {
+            return self.describe(e);
+        };
         let class = self.class_name(&self.obj(*id).class.clone());
         match self.obj(*id).attrs.get("args").cloned().flatten() {
             Some(args) => match self.as_const(&args) {
-                Ok(Some(a)) => format!("{class}{}", a.bind(self.py).repr().map_or_else(|_| String::new(), |r| r.to_string())),
+                Ok(Some(a)) => format!(
+                    "{class}{}",
+                    a.bind(self.py)
+                        .repr()
+                        .map_or_else(|_| String::new(), |r| r.to_string())
+                ),
                 _ => class,
             },
             None => class,
@@ -145,7 +162,11 @@ impl<'py> Tx<'py> {
                         break Ok(self.nested_result.take().unwrap_or(Var::Null));
                     }
                 }
-                Ok(Some(_)) => break Err(Stop::Internal("the root frame returned in a nested run".into())),
+                Ok(Some(_)) => {
+                    break Err(Stop::Internal(
+                        "the root frame returned in a nested run".into(),
+                    ));
+                }
                 Err(Stop::Raise(e)) if self.st.frame.depth <= base => break Err(Stop::Raise(e)),
                 Err(e) => break Err(e),
             }
@@ -165,7 +186,10 @@ impl<'py> Tx<'py> {
         if self.instructions > self.max_instructions {
             return Err(Stop::brk(
                 "Too many instructions",
-                format!("More than {} instructions were interpreted for one frame: a long Python loop is unrolled by tracing.", self.max_instructions),
+                format!(
+                    "More than {} instructions were interpreted for one frame: a long Python loop is unrolled by tracing.",
+                    self.max_instructions
+                ),
                 "Move the loop out of the compiled function, or raise `ferrodyn.config.max_instructions`.",
             ));
         }
@@ -174,7 +198,12 @@ impl<'py> Tx<'py> {
         let depth = self.st.frame.depth;
         let op = &code.body.instrs[ip].op;
         if let Some(trace) = &mut self.trace {
-            trace.push(format!("TRACE {} line {} {op:?} {:?}", code.name, code.line(ip), self.st.frame.stack.len()));
+            trace.push(format!(
+                "TRACE {} line {} {op:?} {:?}",
+                code.name,
+                code.line(ip),
+                self.st.frame.stack.len()
+            ));
         }
         match self.exec(op) {
             Ok(Next::Fall) => {
@@ -201,7 +230,13 @@ impl<'py> Tx<'py> {
         loop {
             let f = &self.st.frame;
             let ip = f.ip as u32;
-            let handler = f.code.body.handlers.iter().find(|h| h.start.0 <= ip && ip < h.end.0).copied();
+            let handler = f
+                .code
+                .body
+                .handlers
+                .iter()
+                .find(|h| h.start.0 <= ip && ip < h.end.0)
+                .copied();
             if let Some(h) = handler {
                 let lasti = self.int(i64::from(ip));
                 let f = &mut self.st.frame;
@@ -214,7 +249,9 @@ impl<'py> Tx<'py> {
                 self.st.caught = true;
                 return Ok(());
             }
-            let Some(parent) = f.parent.clone() else { return Err(Stop::Raise(exc)) };
+            let Some(parent) = f.parent.clone() else {
+                return Err(Stop::Raise(exc));
+            };
             let nested = matches!(f.on_return, OnReturn::Nested);
             self.st.frame = (*parent).clone();
             if nested {
@@ -230,19 +267,29 @@ impl<'py> Tx<'py> {
     }
 
     fn pop(&mut self) -> R<Var> {
-        self.st.frame.stack.pop_back().ok_or_else(|| Stop::Internal("stack underflow".into()))
+        self.st
+            .frame
+            .stack
+            .pop_back()
+            .ok_or_else(|| Stop::Internal("stack underflow".into()))
     }
 
     fn popn(&mut self, n: u32) -> R<Vec<Var>> {
         let len = self.st.frame.stack.len();
-        let at = len.checked_sub(n as usize).ok_or_else(|| Stop::Internal("stack underflow".into()))?;
+        let at = len
+            .checked_sub(n as usize)
+            .ok_or_else(|| Stop::Internal("stack underflow".into()))?;
         Ok(self.st.frame.stack.split_off(at).into_iter().collect())
     }
 
     /// The `n`th value from the top, 1 being the top.
     fn peek(&self, n: u32) -> R<Var> {
         let s = &self.st.frame.stack;
-        s.len().checked_sub(n as usize).and_then(|i| s.get(i)).cloned().ok_or_else(|| Stop::Internal("stack underflow".into()))
+        s.len()
+            .checked_sub(n as usize)
+            .and_then(|i| s.get(i))
+            .cloned()
+            .ok_or_else(|| Stop::Internal("stack underflow".into()))
     }
 
     fn push_flow(&mut self, flow: Flow) -> Next {
@@ -284,7 +331,12 @@ impl<'py> Tx<'py> {
 
     fn unbound_local(&mut self, l: LocalIdx) -> Stop {
         let name = self.st.frame.code.local_names[l.0 as usize].clone();
-        self.raise("UnboundLocalError", &format!("cannot access local variable '{name}' where it is not associated with a value"))
+        self.raise(
+            "UnboundLocalError",
+            &format!(
+                "cannot access local variable '{name}' where it is not associated with a value"
+            ),
+        )
     }
 
     // ---- the instructions --------------------------------------------------------------------------
@@ -303,8 +355,14 @@ impl<'py> Tx<'py> {
             }
             Op::Swap(n) => {
                 let s = &mut self.st.frame.stack;
-                let top = s.len().checked_sub(1).ok_or_else(|| Stop::Internal("stack underflow".into()))?;
-                let other = s.len().checked_sub(*n as usize).ok_or_else(|| Stop::Internal("stack underflow".into()))?;
+                let top = s
+                    .len()
+                    .checked_sub(1)
+                    .ok_or_else(|| Stop::Internal("stack underflow".into()))?;
+                let other = s
+                    .len()
+                    .checked_sub(*n as usize)
+                    .ok_or_else(|| Stop::Internal("stack underflow".into()))?;
                 s.swap(top, other);
             }
             Op::LoadConst(c) => self.push(self.constant(*c)),
@@ -319,7 +377,14 @@ impl<'py> Tx<'py> {
             }
             Op::StoreFast(l) => {
                 let v = self.pop()?;
-                self.set_local(*l, if matches!(v, Var::Null) { None } else { Some(v) });
+                self.set_local(
+                    *l,
+                    if matches!(v, Var::Null) {
+                        None
+                    } else {
+                        Some(v)
+                    },
+                );
             }
             Op::DeleteFast(l) => {
                 if self.local(*l).is_none() {
@@ -330,7 +395,9 @@ impl<'py> Tx<'py> {
             Op::MakeCell(l) => self.make_cell(*l),
             Op::CopyFreeVars(n) => self.copy_free_vars(*n)?,
             Op::LoadClosure(l) => {
-                let v = self.local(*l).ok_or_else(|| Stop::Internal("no cell".into()))?;
+                let v = self
+                    .local(*l)
+                    .ok_or_else(|| Stop::Internal("no cell".into()))?;
                 self.push(v);
             }
             Op::LoadDeref(l) | Op::LoadClassDeref(l) => {
@@ -360,7 +427,12 @@ impl<'py> Tx<'py> {
                 self.st.effects.write_global(&dict, &name, None);
             }
             Op::LoadAssertionError => {
-                let class = self.known.builtins.bind(self.py).getattr("AssertionError")?.unbind();
+                let class = self
+                    .known
+                    .builtins
+                    .bind(self.py)
+                    .getattr("AssertionError")?
+                    .unbind();
                 self.push(Var::py(class));
             }
             Op::LoadAttr(n) => {
@@ -376,7 +448,12 @@ impl<'py> Tx<'py> {
                 let v = self.getattr_sync(&obj, &name)?;
                 self.push_method(v, *null_first);
             }
-            Op::LoadSuperAttr { name, method, two_arg: _, null_first } => {
+            Op::LoadSuperAttr {
+                name,
+                method,
+                two_arg: _,
+                null_first,
+            } => {
                 let mut parts = self.popn(3)?;
                 let (receiver, class) = (parts.remove(2), parts.remove(1));
                 let sup = self.super_of(&class, &receiver)?;
@@ -513,7 +590,11 @@ impl<'py> Tx<'py> {
                 let keys = self.pop()?;
                 let keys = self.iterate(&keys)?;
                 let values = self.popn(*n)?;
-                let items = keys.into_iter().zip(values).flat_map(|(k, v)| [k, v]).collect();
+                let items = keys
+                    .into_iter()
+                    .zip(values)
+                    .flat_map(|(k, v)| [k, v])
+                    .collect();
                 let v = self.build_map(items)?;
                 self.push(v);
             }
@@ -623,7 +704,11 @@ impl<'py> Tx<'py> {
             }
             Op::GetYieldFromIter => {
                 let v = self.pop()?;
-                let it = if self.is_generator(&v) { v } else { self.get_iter(&v)? };
+                let it = if self.is_generator(&v) {
+                    v
+                } else {
+                    self.get_iter(&v)?
+                };
                 self.push(it);
             }
             Op::ForIter { to } => {
@@ -700,7 +785,13 @@ impl<'py> Tx<'py> {
             }
             Op::PushExcInfo => {
                 let exc = self.pop()?;
-                let prev = self.st.frame.handling.last().cloned().unwrap_or_else(|| self.none());
+                let prev = self
+                    .st
+                    .frame
+                    .handling
+                    .last()
+                    .cloned()
+                    .unwrap_or_else(|| self.none());
                 self.push(prev);
                 self.push(exc.clone());
                 self.st.frame.handling.push_back(exc);
@@ -739,10 +830,16 @@ impl<'py> Tx<'py> {
             }
             other => {
                 let name = format!("{other:?}");
-                let name = name.split([' ', '(', '{']).next().unwrap_or_default().to_string();
+                let name = name
+                    .split([' ', '(', '{'])
+                    .next()
+                    .unwrap_or_default()
+                    .to_string();
                 return Err(Stop::brk(
                     format!("Missing bytecode handler: {name}"),
-                    format!("Ferrodyn does not interpret the instruction {name}; it runs as plain Python."),
+                    format!(
+                        "Ferrodyn does not interpret the instruction {name}; it runs as plain Python."
+                    ),
                     "Move the statement out of the compiled function.",
                 ));
             }
@@ -753,11 +850,15 @@ impl<'py> Tx<'py> {
     /// Whether the next instruction is a jump on truth.
     fn jump_follows(&self) -> bool {
         let f = &self.st.frame;
-        f.code
-            .body
-            .instrs
-            .get(f.ip + 1)
-            .is_some_and(|i| matches!(i.op, Op::PopJump { cond: JumpCond::True | JumpCond::False, .. }))
+        f.code.body.instrs.get(f.ip + 1).is_some_and(|i| {
+            matches!(
+                i.op,
+                Op::PopJump {
+                    cond: JumpCond::True | JumpCond::False,
+                    ..
+                }
+            )
+        })
     }
 
     /// Behind the `EndFor` (and 3.13's `PopTop`) at a loop's end; on 3.11 the target itself.
@@ -768,7 +869,13 @@ impl<'py> Tx<'py> {
             return to;
         }
         let v313 = self.st.frame.code.fields.version >= bytecode::Version::V313;
-        Label(to.0 + if v313 && matches!(instrs[i + 1].op, Op::PopTop) { 2 } else { 1 })
+        Label(
+            to.0 + if v313 && matches!(instrs[i + 1].op, Op::PopTop) {
+                2
+            } else {
+                1
+            },
+        )
     }
 
     fn push_method(&mut self, v: Var, null_first: bool) {
@@ -826,12 +933,15 @@ impl<'py> Tx<'py> {
     }
 
     fn load_deref(&mut self, l: LocalIdx) -> R<Var> {
-        let Some(Var::Obj(id)) = self.local(l) else { return Err(Stop::Internal("no cell".into())) };
+        let Some(Var::Obj(id)) = self.local(l) else {
+            return Err(Stop::Internal("no cell".into()));
+        };
         match self.obj(id).body.clone() {
             Body::Cell(Some(v)) => Ok(v),
             Body::Cell(None) => {
                 let name = self.st.frame.code.local_names[l.0 as usize].clone();
-                let free = self.st.frame.code.fields.localspluskinds[l.0 as usize] & kinds::FREE != 0;
+                let free =
+                    self.st.frame.code.fields.localspluskinds[l.0 as usize] & kinds::FREE != 0;
                 Err(if free {
                     self.raise("NameError", &format!("cannot access free variable '{name}' where it is not associated with a value in enclosing scope"))
                 } else {
@@ -843,7 +953,9 @@ impl<'py> Tx<'py> {
     }
 
     fn store_deref(&mut self, l: LocalIdx, v: Option<Var>) -> R<()> {
-        let Some(Var::Obj(id)) = self.local(l) else { return Err(Stop::Internal("no cell".into())) };
+        let Some(Var::Obj(id)) = self.local(l) else {
+            return Err(Stop::Internal("no cell".into()));
+        };
         *self.st.effects.body_mut(id) = Body::Cell(v);
         Ok(())
     }
@@ -854,13 +966,21 @@ impl<'py> Tx<'py> {
     pub(crate) fn load_global(&mut self, name: &Arc<str>) -> R<Var> {
         let py = self.py;
         let globals = self.st.frame.globals.clone();
-        let key = GlobalKey { dict: globals.dict.as_ptr() as usize, name: name.clone() };
+        let key = GlobalKey {
+            dict: globals.dict.as_ptr() as usize,
+            name: name.clone(),
+        };
         if let Some(written) = self.st.effects.global(&key) {
             if let Some(v) = written {
                 return Ok(v);
             }
         } else {
-            let dict = globals.dict.bind(py).cast::<pyo3::types::PyDict>().map_err(PyErr::from)?.clone();
+            let dict = globals
+                .dict
+                .bind(py)
+                .cast::<pyo3::types::PyDict>()
+                .map_err(PyErr::from)?
+                .clone();
             if let Some(v) = dict_get(&dict, name) {
                 let source = match globals.source {
                     None => self.source(Source::Global { name: name.clone() }),
@@ -869,14 +989,24 @@ impl<'py> Tx<'py> {
                             Source::Pinned { pin, name } => (*pin, name.clone()),
                             _ => return Err(Stop::Internal("globals source".into())),
                         };
-                        self.source(Source::GlobalsOf { pin, module, name: name.clone() })
+                        self.source(Source::GlobalsOf {
+                            pin,
+                            module,
+                            name: name.clone(),
+                        })
                     }
                 };
                 return Ok(self.lazy(v.unbind(), source));
             }
             if !crate::call::is_library_file(&self.st.frame.code.filename) {
                 let dict_source = self.pinned_source(&globals.dict, false, "globals");
-                self.guard(dict_source, GuardKind::DictContains { key: guards::Key::str(name), present: false });
+                self.guard(
+                    dict_source,
+                    GuardKind::DictContains {
+                        key: guards::Key::str(name),
+                        present: false,
+                    },
+                );
             }
         }
         match self.known.builtins.bind(py).getattr(&**name) {
@@ -901,25 +1031,40 @@ impl<'py> Tx<'py> {
         let full = if level == 0 {
             name.to_string()
         } else {
-            let package: Option<String> = match self.st.frame.globals.dict.bind(py).get_item("__package__") {
-                Ok(p) => p.extract().ok(),
-                Err(_) => None,
-            };
-            let package = package.ok_or_else(|| Stop::unsupported("a relative import outside a package"))?;
+            let package: Option<String> =
+                match self.st.frame.globals.dict.bind(py).get_item("__package__") {
+                    Ok(p) => p.extract().ok(),
+                    Err(_) => None,
+                };
+            let package =
+                package.ok_or_else(|| Stop::unsupported("a relative import outside a package"))?;
             let parts: Vec<&str> = package.split('.').collect();
-            let keep = parts.len().checked_sub(level as usize - 1).ok_or_else(|| Stop::unsupported("a relative import beyond the package"))?;
+            let keep = parts
+                .len()
+                .checked_sub(level as usize - 1)
+                .ok_or_else(|| Stop::unsupported("a relative import beyond the package"))?;
             let base = parts[..keep].join(".");
-            if name.is_empty() { base } else { format!("{base}.{name}") }
+            if name.is_empty() {
+                base
+            } else {
+                format!("{base}.{name}")
+            }
         };
         let modules = self.known.sys_modules.bind(py);
         if modules.get_item(&full).is_err() {
             return Err(Stop::brk(
                 format!("Import of {full}"),
-                format!("The module {full} is not imported yet; importing runs its code, so it happens in plain Python."),
+                format!(
+                    "The module {full} is not imported yet; importing runs its code, so it happens in plain Python."
+                ),
                 "Import the module before the compiled function runs.",
             ));
         }
-        let wanted = if fromlist.is_none(py) { full.split('.').next().unwrap_or(&full).to_string() } else { full };
+        let wanted = if fromlist.is_none(py) {
+            full.split('.').next().unwrap_or(&full).to_string()
+        } else {
+            full
+        };
         let module = self.known.sys_modules.bind(py).get_item(&wanted)?.unbind();
         let source = self.pinned_source(&module, false, &wanted);
         self.build(&module, source)
@@ -963,7 +1108,11 @@ impl<'py> Tx<'py> {
         let pos = self.iterate(&pos)?;
         let second = self.pop()?;
         let first = self.pop()?;
-        let callable = if matches!(first, Var::Null) { second } else { first };
+        let callable = if matches!(first, Var::Null) {
+            second
+        } else {
+            first
+        };
         let flow = self.call(&callable, Args { pos, kw })?;
         Ok(self.push_flow(flow))
     }
@@ -973,13 +1122,19 @@ impl<'py> Tx<'py> {
         match f.on_return.clone() {
             OnReturn::Root => Ok(Next::Done(v)),
             OnReturn::Nested => {
-                let parent = f.parent.clone().ok_or_else(|| Stop::Internal("no caller".into()))?;
+                let parent = f
+                    .parent
+                    .clone()
+                    .ok_or_else(|| Stop::Internal("no caller".into()))?;
                 self.st.frame = (*parent).clone();
                 self.nested_result = Some(v);
                 Ok(Next::Frame)
             }
             on_return => {
-                let parent = f.parent.clone().ok_or_else(|| Stop::Internal("no caller".into()))?;
+                let parent = f
+                    .parent
+                    .clone()
+                    .ok_or_else(|| Stop::Internal("no caller".into()))?;
                 let caller: Frame = (*parent).clone();
                 self.st.frame = caller;
                 self.st.frame.ip += 1;
@@ -1012,7 +1167,9 @@ impl<'py> Tx<'py> {
             }
         }
         if !sent.is_none(self.py) {
-            return Err(Stop::unsupported("send() to an iterator that is no generator"));
+            return Err(Stop::unsupported(
+                "send() to an iterator that is no generator",
+            ));
         }
         match self.iter_next(&receiver)? {
             Some(v) => {
@@ -1039,9 +1196,15 @@ impl<'py> Tx<'py> {
 
     fn make_function(&mut self, parts: FuncAttr) -> R<()> {
         let code = self.pop()?;
-        let Some(code) = code.as_obj().cloned() else { return Err(Stop::Internal("no code object".into())) };
+        let Some(code) = code.as_obj().cloned() else {
+            return Err(Stop::Internal("no code object".into()));
+        };
         let take = |bit: u8, tx: &mut Self| -> R<Option<Var>> {
-            if parts.0 & bit != 0 { tx.pop().map(Some) } else { Ok(None) }
+            if parts.0 & bit != 0 {
+                tx.pop().map(Some)
+            } else {
+                Ok(None)
+            }
         };
         let closure = take(FuncAttr::CLOSURE, self)?;
         let annotations = take(FuncAttr::ANNOTATIONS, self)?;
@@ -1070,9 +1233,21 @@ impl<'py> Tx<'py> {
     fn set_function_attribute(&mut self, part: FuncAttr) -> R<()> {
         let f = self.pop()?;
         let value = self.pop()?;
-        let Var::Func(f) = f else { return Err(Stop::Internal("no function".into())) };
-        let closure = if part.0 == FuncAttr::CLOSURE { self.iterate(&value)? } else { f.closure.clone() };
-        let pick = |bit: u8, old: &Option<Var>| if part.0 == bit { Some(value.clone()) } else { old.clone() };
+        let Var::Func(f) = f else {
+            return Err(Stop::Internal("no function".into()));
+        };
+        let closure = if part.0 == FuncAttr::CLOSURE {
+            self.iterate(&value)?
+        } else {
+            f.closure.clone()
+        };
+        let pick = |bit: u8, old: &Option<Var>| {
+            if part.0 == bit {
+                Some(value.clone())
+            } else {
+                old.clone()
+            }
+        };
         self.push(Var::Func(Rc::new(FuncVar {
             code: f.code.clone(),
             globals: f.globals.clone(),
@@ -1100,7 +1275,10 @@ impl<'py> Tx<'py> {
             tx.getattr_sync(&cm, &Arc::from(method)).map(Some)
         };
         let Some(enter) = bound(self, "__enter__")? else {
-            return Err(self.raise("TypeError", &format!("'{name}' object does not support the context manager protocol")));
+            return Err(self.raise(
+                "TypeError",
+                &format!("'{name}' object does not support the context manager protocol"),
+            ));
         };
         let Some(exit) = bound(self, "__exit__")? else {
             return Err(self.raise(
@@ -1125,8 +1303,14 @@ impl<'py> Tx<'py> {
         let exc = self.exception_instance(&exc)?;
         if let (Some(cause), Var::Obj(id)) = (cause, &exc) {
             let cause = self.realize(&cause)?;
-            let cause = if cause.is_none(self.py) { cause } else { self.exception_instance(&cause)? };
-            self.st.effects.write_attr(*id, &Arc::from("__cause__"), Some(cause));
+            let cause = if cause.is_none(self.py) {
+                cause
+            } else {
+                self.exception_instance(&cause)?
+            };
+            self.st
+                .effects
+                .write_attr(*id, &Arc::from("__cause__"), Some(cause));
         }
         Err(Stop::Raise(exc))
     }

@@ -38,7 +38,11 @@ impl From<PyErr> for Stop {
 
 impl Stop {
     /// A break with a reason, an explanation and one hint.
-    pub fn brk(reason: impl Into<String>, explanation: impl Into<String>, hint: impl Into<String>) -> Stop {
+    pub fn brk(
+        reason: impl Into<String>,
+        explanation: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Stop {
         Stop::Break(Box::new(BreakReason {
             reason: reason.into(),
             explanation: explanation.into(),
@@ -53,7 +57,10 @@ impl Stop {
         Stop::Break(Box::new(BreakReason {
             explanation: format!("Ferrodyn has no rule for: {what}."),
             reason: format!("Unsupported: {what}"),
-            hints: vec!["Move it out of the compiled function, or mark the callee with `ferrodyn.disable`.".into()],
+            hints: vec![
+                "Move it out of the compiled function, or mark the callee with `ferrodyn.disable`."
+                    .into(),
+            ],
             context: String::new(),
         }))
     }

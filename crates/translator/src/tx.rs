@@ -15,9 +15,9 @@ use variables::{Body, IterBody, Key, Obj, ObjId, ObjState, OrderedMap, TupleVar,
 
 use crate::code::{CodeCache, CodeInfo};
 use crate::known::Known;
-use crate::torch_ops::table::FnTable;
 use crate::state::State;
 use crate::stop::{R, Stop};
+use crate::torch_ops::table::FnTable;
 
 /// Arguments of a call.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,10 @@ pub struct Args {
 impl Args {
     /// Positional arguments only.
     pub fn pos(pos: Vec<Var>) -> Args {
-        Args { pos, kw: Vec::new() }
+        Args {
+            pos,
+            kw: Vec::new(),
+        }
     }
 
     /// Removes a keyword.
@@ -132,7 +135,14 @@ pub struct Tx<'py> {
 
 impl<'py> Tx<'py> {
     /// A translation that starts in `state`.
-    pub fn new(py: Python<'py>, state: State, codes: Rc<RefCell<CodeCache>>, known: Rc<Known>, functions: Rc<FnTable>, ctx: Ctx) -> Tx<'py> {
+    pub fn new(
+        py: Python<'py>,
+        state: State,
+        codes: Rc<RefCell<CodeCache>>,
+        known: Rc<Known>,
+        functions: Rc<FnTable>,
+        ctx: Ctx,
+    ) -> Tx<'py> {
         Tx {
             py,
             st: state,
@@ -204,7 +214,11 @@ impl<'py> Tx<'py> {
 
     fn guard_opt(&mut self, source: Option<SourceId>, kind: GuardKind) {
         if self.guard_set.insert((source, kind.clone())) {
-            self.guards.push(Guard { source, kind, user_frame: None });
+            self.guards.push(Guard {
+                source,
+                kind,
+                user_frame: None,
+            });
             let f = &self.st.frame;
             self.guard_lines.push((f.code.clone(), f.code.line(f.ip)));
         }
@@ -233,16 +247,26 @@ impl<'py> Tx<'py> {
     /// for guards.
     pub fn pin(&mut self, obj: &Obj, weak: bool) -> ObjRef {
         let b = obj.bind(self.py);
-        if weak { self.pins.pin_auto(b) } else { self.pins.pin(b) }
+        if weak {
+            self.pins.pin_auto(b)
+        } else {
+            self.pins.pin(b)
+        }
     }
 
     /// The source of an object that the compiled code itself holds.
     pub fn pinned_source(&mut self, obj: &Obj, weak: bool, name: &str) -> SourceId {
         let r = self.pin(obj, weak);
         let source = if weak {
-            Source::WeakPinned { pin: r.pin, name: name.into() }
+            Source::WeakPinned {
+                pin: r.pin,
+                name: name.into(),
+            }
         } else {
-            Source::Pinned { pin: r.pin, name: name.into() }
+            Source::Pinned {
+                pin: r.pin,
+                name: name.into(),
+            }
         };
         self.sources.intern(source)
     }
@@ -270,7 +294,12 @@ impl<'py> Tx<'py> {
 
     /// A Python `int`.
     pub fn int(&self, i: i64) -> Var {
-        Var::Const(i.into_pyobject(self.py).expect("an int").into_any().unbind())
+        Var::Const(
+            i.into_pyobject(self.py)
+                .expect("an int")
+                .into_any()
+                .unbind(),
+        )
     }
 
     /// A Python `str`.
@@ -286,7 +315,10 @@ impl<'py> Tx<'py> {
     /// A new list.
     pub fn new_list(&mut self, items: impl IntoIterator<Item = Var>) -> Var {
         let class = self.known.list.clone();
-        Var::Obj(self.st.effects.add(ObjState::new(class, Body::List(items.into_iter().collect()))))
+        Var::Obj(self.st.effects.add(ObjState::new(
+            class,
+            Body::List(items.into_iter().collect()),
+        )))
     }
 
     /// A new dict with values for hash keys.
@@ -329,20 +361,30 @@ impl<'py> Tx<'py> {
         }
         if let Var::Obj(id) = &var {
             let state = self.obj(*id);
-            if matches!(state.body, Body::List(_) | Body::Dict(_) | Body::Set(_) | Body::Deque(..)) {
+            if matches!(
+                state.body,
+                Body::List(_) | Body::Dict(_) | Body::Set(_) | Body::Deque(..)
+            ) {
                 let name = self.class_name(&state.class.clone());
                 return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));
             }
             let class = state.class.clone();
-            if class.bind(self.py).getattr("__hash__").is_ok_and(|h| h.is_none()) {
+            if class
+                .bind(self.py)
+                .getattr("__hash__")
+                .is_ok_and(|h| h.is_none())
+            {
                 let name = self.class_name(&class);
                 return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));
             }
             if !self.hashes_by_identity(&class) {
-                return Err(Stop::unsupported("hashing an object whose class defines __hash__ or __eq__"));
+                return Err(Stop::unsupported(
+                    "hashing an object whose class defines __hash__ or __eq__",
+                ));
             }
         }
-        Key::new(self.py, &var, |_| true).ok_or_else(|| Stop::unsupported(format!("hashing {}", self.describe(&var))))
+        Key::new(self.py, &var, |_| true)
+            .ok_or_else(|| Stop::unsupported(format!("hashing {}", self.describe(&var))))
     }
 
     /// Whether a class hashes and compares by identity.
@@ -361,7 +403,10 @@ impl<'py> Tx<'py> {
         Ok(match self.realize(var)? {
             Var::Const(o) => Some(o),
             Var::Py(p) => Some(p.obj.clone()),
-            Var::Tuple(t) if t.class.is_none() || t.class.as_ref().is_some_and(|c| c.is(&self.known.size)) => {
+            Var::Tuple(t)
+                if t.class.is_none()
+                    || t.class.as_ref().is_some_and(|c| c.is(&self.known.size)) =>
+            {
                 let mut items = Vec::with_capacity(t.items.len());
                 for v in &t.items {
                     match self.as_const(v)? {
@@ -383,7 +428,11 @@ impl<'py> Tx<'py> {
                         None => return Ok(None),
                     }
                 }
-                Some(self.known.slice.call1(self.py, PyTuple::new(self.py, parts)?)?)
+                Some(
+                    self.known
+                        .slice
+                        .call1(self.py, PyTuple::new(self.py, parts)?)?,
+                )
             }
             _ => None,
         })
@@ -393,15 +442,30 @@ impl<'py> Tx<'py> {
     /// values, lists, dicts and sets new objects, everything else a constant.
     pub fn from_const(&mut self, obj: Bound<'py, PyAny>) -> R<Var> {
         if let Ok(t) = obj.cast_exact::<PyTuple>() {
-            let items = t.iter().map(|i| self.from_const(i)).collect::<R<Vec<_>>>()?;
+            let items = t
+                .iter()
+                .map(|i| self.from_const(i))
+                .collect::<R<Vec<_>>>()?;
             return Ok(Var::tuple(items));
         }
         if obj.get_type().is(self.known.size.bind(self.py)) {
-            let items = obj.cast::<PyTuple>().map_err(PyErr::from)?.iter().map(|i| self.from_const(i)).collect::<R<Vec<_>>>()?;
-            return Ok(Var::Tuple(Rc::new(TupleVar { items, class: Some(self.known.size.clone()), origin: None })));
+            let items = obj
+                .cast::<PyTuple>()
+                .map_err(PyErr::from)?
+                .iter()
+                .map(|i| self.from_const(i))
+                .collect::<R<Vec<_>>>()?;
+            return Ok(Var::Tuple(Rc::new(TupleVar {
+                items,
+                class: Some(self.known.size.clone()),
+                origin: None,
+            })));
         }
         if let Ok(l) = obj.cast_exact::<PyList>() {
-            let items = l.iter().map(|i| self.from_const(i)).collect::<R<Vec<_>>>()?;
+            let items = l
+                .iter()
+                .map(|i| self.from_const(i))
+                .collect::<R<Vec<_>>>()?;
             return Ok(self.new_list(items));
         }
         if let Ok(d) = obj.cast_exact::<PyDict>() {
@@ -449,7 +513,9 @@ impl<'py> Tx<'py> {
     pub fn raise_class(&mut self, class: Obj, args: Vec<Var>) -> Stop {
         let id = self.new_object(class, Body::Plain);
         let args = Var::tuple(args);
-        self.st.effects.write_attr(id, &Arc::from("args"), Some(args));
+        self.st
+            .effects
+            .write_attr(id, &Arc::from("args"), Some(args));
         Stop::Raise(Var::Obj(id))
     }
 
@@ -460,7 +526,9 @@ impl<'py> Tx<'py> {
             Err(e) => return e.into(),
         };
         match args {
-            Ok(Var::Tuple(t)) => self.raise_class(e.get_type(self.py).into_any().unbind(), t.items.clone()),
+            Ok(Var::Tuple(t)) => {
+                self.raise_class(e.get_type(self.py).into_any().unbind(), t.items.clone())
+            }
             Ok(_) => Stop::Internal("exception args are no tuple".into()),
             Err(stop) => stop,
         }
@@ -470,14 +538,24 @@ impl<'py> Tx<'py> {
 
     /// `__name__` of a class.
     pub fn class_name(&self, class: &Obj) -> String {
-        class.bind(self.py).cast::<PyType>().ok().and_then(|t| t.name().ok()).map_or_else(String::new, |n| n.to_string())
+        class
+            .bind(self.py)
+            .cast::<PyType>()
+            .ok()
+            .and_then(|t| t.name().ok())
+            .map_or_else(String::new, |n| n.to_string())
     }
 
     /// A value in a few words, for reasons and logs. Runs no user code.
     pub fn describe(&self, var: &Var) -> String {
         match var {
             Var::Null => "NULL".into(),
-            Var::Const(o) => format!("constant {}", o.bind(self.py).repr().map_or_else(|_| "?".into(), |r| r.to_string())),
+            Var::Const(o) => format!(
+                "constant {}",
+                o.bind(self.py)
+                    .repr()
+                    .map_or_else(|_| "?".into(), |r| r.to_string())
+            ),
             Var::Tensor(t) => format!("tensor {}", self.graph.name(t.node)),
             Var::Tuple(t) => format!("tuple of {}", t.items.len()),
             Var::Slice(_) => "slice".into(),
@@ -495,7 +573,10 @@ impl<'py> Tx<'py> {
 /// `module.qualname` (without `builtins.`) of a class or function; its type's where it has none.
 pub fn qualified_name(obj: &Bound<'_, PyAny>) -> String {
     let text = |n: &str| obj.getattr(n).ok().and_then(|v| v.extract::<String>().ok());
-    let Some(name) = text("__qualname__").or_else(|| text("__name__")).or_else(|| text("co_qualname")) else {
+    let Some(name) = text("__qualname__")
+        .or_else(|| text("__name__"))
+        .or_else(|| text("co_qualname"))
+    else {
         return qualified_name(obj.get_type().as_any());
     };
     match text("__module__") {
@@ -507,6 +588,13 @@ pub fn qualified_name(obj: &Bound<'_, PyAny>) -> String {
 fn describe_obj(obj: &Bound<'_, PyAny>) -> String {
     let ty = qualified_name(obj.get_type().as_any());
     let named = obj.is_instance_of::<PyType>()
-        || matches!(ty.as_str(), "function" | "builtin_function_or_method" | "module" | "method_descriptor");
-    if named { format!("{ty} {}", qualified_name(obj)) } else { format!("{ty} object") }
+        || matches!(
+            ty.as_str(),
+            "function" | "builtin_function_or_method" | "module" | "method_descriptor"
+        );
+    if named {
+        format!("{ty} {}", qualified_name(obj))
+    } else {
+        format!("{ty} object")
+    }
 }

@@ -24,12 +24,18 @@ impl OrderedMap {
 
     /// The value of a key.
     pub fn get(&self, key: &Key) -> Option<&Var> {
-        self.index.get(key).and_then(|i| self.slots.get(i)).map(|s| &s.2)
+        self.index
+            .get(key)
+            .and_then(|i| self.slots.get(i))
+            .map(|s| &s.2)
     }
 
     /// The key as it was first inserted.
     pub fn get_key(&self, key: &Key) -> Option<&Var> {
-        self.index.get(key).and_then(|i| self.slots.get(i)).map(|s| &s.1)
+        self.index
+            .get(key)
+            .and_then(|i| self.slots.get(i))
+            .map(|s| &s.1)
     }
 
     /// Whether the key is there.
@@ -58,7 +64,12 @@ impl OrderedMap {
 
     /// Removes the last pair, or the first.
     pub fn pop_end(&mut self, last: bool) -> Option<(Var, Var)> {
-        let (i, (k, kv, v)) = if last { self.slots.get_max() } else { self.slots.get_min() }.cloned()?;
+        let (i, (k, kv, v)) = if last {
+            self.slots.get_max()
+        } else {
+            self.slots.get_min()
+        }
+        .cloned()?;
         self.slots.remove(&i);
         self.index.remove(&k);
         Some((kv, v))
@@ -66,7 +77,9 @@ impl OrderedMap {
 
     /// Moves a key to the end or the beginning (`OrderedDict.move_to_end`).
     pub fn move_to_end(&mut self, key: &Key, last: bool) -> bool {
-        let Some(i) = self.index.get(key).copied() else { return false };
+        let Some(i) = self.index.get(key).copied() else {
+            return false;
+        };
         let slot = self.slots.remove(&i).expect("index and slots agree");
         if last {
             let n = self.next;
@@ -74,7 +87,9 @@ impl OrderedMap {
             self.index.insert(slot.0.clone(), n);
             self.slots.insert(n, slot);
         } else {
-            let all: Vec<_> = std::iter::once(slot).chain(self.slots.values().cloned()).collect();
+            let all: Vec<_> = std::iter::once(slot)
+                .chain(self.slots.values().cloned())
+                .collect();
             *self = OrderedMap::default();
             for (k, kv, v) in all {
                 self.insert(k, kv, v);
@@ -106,7 +121,10 @@ impl OrderedMap {
     /// The first pair at or behind a slot, with the slot behind it: where a dict iterator goes on.
     /// Slots only grow, so that removals do not move what is behind them.
     pub fn next_from(&self, slot: u64) -> Option<(u64, &Var, &Var)> {
-        self.slots.range(slot..).next().map(|(i, s)| (i + 1, &s.1, &s.2))
+        self.slots
+            .range(slot..)
+            .next()
+            .map(|(i, s)| (i + 1, &s.1, &s.2))
     }
 
     /// How many pairs stand before a slot.

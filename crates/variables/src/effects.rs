@@ -106,17 +106,26 @@ impl Effects {
 
     /// A global that was written here: `Some(None)` where it was deleted.
     pub fn global(&self, key: &GlobalKey) -> Option<Option<Var>> {
-        self.globals.get(key).map(|i| self.global_writes[*i as usize].value.clone())
+        self.globals
+            .get(key)
+            .map(|i| self.global_writes[*i as usize].value.clone())
     }
 
     /// Writes (or deletes) a global.
     pub fn write_global(&mut self, dict: &Obj, name: &Arc<str>, value: Option<Var>) {
-        let key = GlobalKey { dict: dict.as_ptr() as usize, name: name.clone() };
+        let key = GlobalKey {
+            dict: dict.as_ptr() as usize,
+            name: name.clone(),
+        };
         match self.globals.get(&key) {
             Some(i) => self.global_writes[*i as usize].value = value,
             None => {
                 self.globals.insert(key, self.global_writes.len() as u32);
-                self.global_writes.push_back(GlobalWrite { dict: dict.clone(), name: name.clone(), value });
+                self.global_writes.push_back(GlobalWrite {
+                    dict: dict.clone(),
+                    name: name.clone(),
+                    value,
+                });
             }
         }
     }

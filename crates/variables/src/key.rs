@@ -26,7 +26,11 @@ pub enum Key {
 
 impl Key {
     /// The key of a value, or `None` where hashing would run user code or is not defined.
-    pub fn new(py: Python<'_>, var: &Var, obj_by_identity: impl Fn(ObjId) -> bool + Copy) -> Option<Key> {
+    pub fn new(
+        py: Python<'_>,
+        var: &Var,
+        obj_by_identity: impl Fn(ObjId) -> bool + Copy,
+    ) -> Option<Key> {
         match var {
             Var::Const(o) => o.bind(py).hash().ok().map(|h| Key::Const(h, o.clone())),
             Var::Tensor(t) => Some(Key::Node(t.node)),
@@ -58,7 +62,13 @@ impl Key {
             return Some(id);
         }
         let class = obj.get_type();
-        let slot = |n: &str| class.getattr(n).ok().and_then(|f| f.get_type().name().ok()).is_some_and(|n| n == "wrapper_descriptor");
+        let slot = |n: &str| {
+            class
+                .getattr(n)
+                .ok()
+                .and_then(|f| f.get_type().name().ok())
+                .is_some_and(|n| n == "wrapper_descriptor")
+        };
         match (slot("__hash__"), slot("__eq__")) {
             (true, true) => obj.hash().ok().map(|h| Key::Const(h, obj.clone().unbind())),
             // `Enum.__hash__` is that of the name, and members are equal to themselves alone,
@@ -72,7 +82,8 @@ impl PartialEq for Key {
     fn eq(&self, other: &Key) -> bool {
         match (self, other) {
             (Key::Const(h, a), Key::Const(k, b)) => {
-                h == k && (a.is(b) || Python::attach(|py| a.bind(py).eq(b.bind(py)).unwrap_or(false)))
+                h == k
+                    && (a.is(b) || Python::attach(|py| a.bind(py).eq(b.bind(py)).unwrap_or(false)))
             }
             (Key::Id(a), Key::Id(b)) => a == b,
             (Key::Node(a), Key::Node(b)) => a == b,

@@ -20,4 +20,6 @@ pub use dict::OrderedMap;
 pub use effects::{Effects, GlobalKey};
 pub use key::Key;
 pub use object::{Body, DictView, GroupState, IterBody, ObjId, ObjState, Origin};
-pub use var::{FuncVar, LazyVar, MethodVar, Obj, PyVar, SuperVar, TensorInput, TensorVar, TupleVar, Var};
+pub use var::{
+    FuncVar, LazyVar, MethodVar, Obj, PyVar, SuperVar, TensorInput, TensorVar, TupleVar, Var,
+};

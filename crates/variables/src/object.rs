@@ -181,7 +181,10 @@ impl ObjState {
 
     /// An object from outside.
     pub fn existing(class: Obj, body: Body, obj: Obj, source: SourceId) -> ObjState {
-        ObjState { origin: Origin::Source { obj, source }, ..ObjState::new(class, body) }
+        ObjState {
+            origin: Origin::Source { obj, source },
+            ..ObjState::new(class, body)
+        }
     }
 
     /// Whether it was made while translating.

@@ -144,7 +144,11 @@ pub struct LazyVar {
 impl Var {
     /// A tuple of exactly `tuple` type.
     pub fn tuple(items: Vec<Var>) -> Var {
-        Var::Tuple(Rc::new(TupleVar { items, class: None, origin: None }))
+        Var::Tuple(Rc::new(TupleVar {
+            items,
+            class: None,
+            origin: None,
+        }))
     }
 
     /// A constant; the caller vouches for [`Var::Const`]'s condition.

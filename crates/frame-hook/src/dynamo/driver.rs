@@ -12,8 +12,8 @@ use guards::{ConstTypes, GuardSet, Program, UserFrame};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyList};
 use rustc_hash::FxHashMap;
-use translator::output::{self, Finish, OutputEnv, ResumeCache};
 use translator::code::CodeInfo;
+use translator::output::{self, Finish, OutputEnv, ResumeCache};
 use translator::step::End;
 use translator::{BreakReason, Stop, Tx};
 use variables::Obj;
@@ -43,7 +43,12 @@ pub struct CodeSlot {
 impl CodeSlot {
     #[inline]
     fn find(&self, context: ContextId) -> Option<Entries> {
-        self.entries.try_borrow().ok()?.iter().find(|e| e.0 == context).map(|e| e.1.clone())
+        self.entries
+            .try_borrow()
+            .ok()?
+            .iter()
+            .find(|e| e.0 == context)
+            .map(|e| e.1.clone())
     }
 
     fn get(&self, context: ContextId, name: impl FnOnce() -> CodeName) -> Entries {
@@ -104,7 +109,10 @@ fn skipped_codes(f: impl FnOnce(&mut Vec<Py<PyAny>>)) {
 
 /// Remembers (weakly) that a code object was marked, so that `reset` can take the mark back.
 fn remember_skip(py: Python<'_>, code: &Bound<'_, PyCode>) {
-    if let Ok(weak) = py.import("weakref").and_then(|w| w.getattr("ref")?.call1((code,))) {
+    if let Ok(weak) = py
+        .import("weakref")
+        .and_then(|w| w.getattr("ref")?.call1((code,)))
+    {
         skipped_codes(|codes| codes.push(weak.unbind()));
     }
 }
@@ -143,7 +151,11 @@ impl FrameCompiler for Driver {
                 if let Some(text) = warning {
                     log::warning(py, "", || text.clone());
                     if ctx.fullgraph() || config.fail_on_recompile_limit_hit {
-                        return Outcome::Raise(ferrodyn_error(py, "FailOnRecompileLimitHit", &text));
+                        return Outcome::Raise(ferrodyn_error(
+                            py,
+                            "FailOnRecompileLimitHit",
+                            &text,
+                        ));
                     }
                 }
                 return Outcome::Run;
@@ -152,12 +164,21 @@ impl FrameCompiler for Driver {
         tell_guard_failures(py, ctx, &code, &misses);
         if !misses.is_empty() {
             let name = entries.name().clone();
-            log::debug(py, "recompiles", "", || cache::recompile_message(&name, &misses));
+            log::debug(py, "recompiles", "", || {
+                cache::recompile_message(&name, &misses)
+            });
             if config.error_on_recompile {
-                return Outcome::Raise(ferrodyn_error(py, "RecompileError", &cache::recompile_message(&name, &misses)));
+                return Outcome::Raise(ferrodyn_error(
+                    py,
+                    "RecompileError",
+                    &cache::recompile_message(&name, &misses),
+                ));
             }
         }
-        if misses.iter().any(|m| m.failure.kind == "ID_MATCH" && m.failure.code.contains("_parameters") | m.failure.code.contains("_buffers")) {
+        if misses.iter().any(|m| {
+            m.failure.kind == "ID_MATCH"
+                && m.failure.code.contains("_parameters") | m.failure.code.contains("_buffers")
+        }) {
             slot.fetch_tensors.set(true);
         }
         let request = Request {
@@ -166,11 +187,23 @@ impl FrameCompiler for Driver {
             closure: frame.closure(py),
             locals: frame.fast_locals(),
         };
-        let compilation = Compilation { py, ctx, config: &config, entries: &entries, frame, id: entries.next_id(py) };
+        let compilation = Compilation {
+            py,
+            ctx,
+            config: &config,
+            entries: &entries,
+            frame,
+            id: entries.next_id(py),
+        };
         let result = SESSION.with(|s| {
-            let Ok(mut session) = s.try_borrow_mut() else { return Ok(Compiled::Run) };
+            let Ok(mut session) = s.try_borrow_mut() else {
+                return Ok(Compiled::Run);
+            };
             if session.get().is_none() {
-                let made = Session { tables: Tables::new(py)?, resumes: ResumeCache::default() };
+                let made = Session {
+                    tables: Tables::new(py)?,
+                    resumes: ResumeCache::default(),
+                };
                 let _ = session.set(made);
             }
             match session.get_mut() {
@@ -191,14 +224,22 @@ impl FrameCompiler for Driver {
     }
 
     #[inline]
-    fn on_call(&self, py: Python<'_>, call: &EntryCall<'_, '_>, ctx: &CompileContext) -> Option<Direct> {
+    fn on_call(
+        &self,
+        py: Python<'_>,
+        call: &EntryCall<'_, '_>,
+        ctx: &CompileContext,
+    ) -> Option<Direct> {
         let slot = call.code_state()?.existing_slot::<CodeSlot>()?;
         let entries = slot.find(ctx.id())?;
         let check = env::of_call(call);
         // SAFETY: the call keeps the function and the arguments alive.
         let entry = unsafe { entries.find(py, &check) }?;
         let function = entry.function.as_ref()?.clone_ref(py);
-        Some(Direct { function, needs_hook: entry.needs_hook })
+        Some(Direct {
+            function,
+            needs_hook: entry.needs_hook,
+        })
     }
 }
 
@@ -210,7 +251,9 @@ fn replace(py: Python<'_>, entry: &GuardedCode) -> Outcome {
 }
 
 fn is_ignored(code: &Bound<'_, PyCode>) -> bool {
-    code.getattr("co_filename").and_then(|f| f.extract::<String>()).is_ok_and(|f| ignored::is_ignored_file(&f))
+    code.getattr("co_filename")
+        .and_then(|f| f.extract::<String>())
+        .is_ok_and(|f| ignored::is_ignored_file(&f))
 }
 
 /// Marks the function that the user compiled: it is captured even where its file is ignored.
@@ -231,22 +274,36 @@ pub fn mark_explicit(callable: &Bound<'_, PyAny>) {
 }
 
 fn code_name(code: &Bound<'_, PyCode>) -> CodeName {
-    let text = |n: &str| code.getattr(n).and_then(|v| v.extract::<String>()).unwrap_or_default();
+    let text = |n: &str| {
+        code.getattr(n)
+            .and_then(|v| v.extract::<String>())
+            .unwrap_or_default()
+    };
     CodeName {
         function: text("co_name").into(),
         file: text("co_filename").into(),
-        line: code.getattr("co_firstlineno").and_then(|v| v.extract()).unwrap_or(0),
+        line: code
+            .getattr("co_firstlineno")
+            .and_then(|v| v.extract())
+            .unwrap_or(0),
     }
 }
 
 /// How many frames of the same resume function are on the stack already.
 fn nested_resumes(py: Python<'_>, frame: &FrameRef<'_>) -> usize {
-    let name = frame.code(py).getattr("co_name").map(|n| n.to_string()).unwrap_or_default();
+    let name = frame
+        .code(py)
+        .getattr("co_name")
+        .map(|n| n.to_string())
+        .unwrap_or_default();
     let mut count = 0;
     let mut next = frame.caller(py);
     for _ in 0..MAX_NESTED_RESUMES * 8 {
         let Some(f) = next else { break };
-        if f.getattr("f_code").and_then(|c| c.getattr("co_name")).is_ok_and(|n| n.to_string() == name) {
+        if f.getattr("f_code")
+            .and_then(|c| c.getattr("co_name"))
+            .is_ok_and(|n| n.to_string() == name)
+        {
             count += 1;
         }
         next = f.getattr("f_back").ok().filter(|b| !b.is_none());
@@ -255,14 +312,25 @@ fn nested_resumes(py: Python<'_>, frame: &FrameRef<'_>) -> usize {
 }
 
 fn ferrodyn_error(py: Python<'_>, class: &str, message: &str) -> PyErr {
-    match py.import("ferrodyn.exc").and_then(|m| m.getattr(class)).and_then(|c| c.call1((message,))) {
+    match py
+        .import("ferrodyn.exc")
+        .and_then(|m| m.getattr(class))
+        .and_then(|c| c.call1((message,)))
+    {
         Ok(e) => PyErr::from_value(e),
         Err(e) => e,
     }
 }
 
-fn tell_guard_failures(py: Python<'_>, ctx: &CompileContext, code: &Bound<'_, PyCode>, misses: &[Miss]) {
-    let Ok(Some(hook)) = ctx.options().bind(py).get_item("guard_fail_fn") else { return };
+fn tell_guard_failures(
+    py: Python<'_>,
+    ctx: &CompileContext,
+    code: &Bound<'_, PyCode>,
+    misses: &[Miss],
+) {
+    let Ok(Some(hook)) = ctx.options().bind(py).get_item("guard_fail_fn") else {
+        return;
+    };
     for miss in misses {
         if let Err(e) = hook.call1((miss.failure.reason.as_str(), code)) {
             e.write_unraisable(py, Some(&hook));
@@ -298,7 +366,12 @@ impl<'py> Compilation<'_, 'py> {
             Ok(tx) => tx,
             Err(stop) => return self.undecodable(&stop_text(&stop)),
         };
-        tx.bind_tensors = !self.frame.code_state().slot(CodeSlot::default).fetch_tensors.get();
+        tx.bind_tensors = !self
+            .frame
+            .code_state()
+            .slot(CodeSlot::default)
+            .fetch_tensors
+            .get();
         tx.max_instructions = self.config.max_instructions as u64;
         tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
         let end = tx.run();
@@ -333,7 +406,13 @@ impl<'py> Compilation<'_, 'py> {
             Ok(b) => b,
             Err(e) => return Err(e),
         };
-        let mut env = Env { compilation: self, backend: &backend, resumes: &mut session.resumes, error: None, seconds: 0.0 };
+        let mut env = Env {
+            compilation: self,
+            backend: &backend,
+            resumes: &mut session.resumes,
+            error: None,
+            seconds: 0.0,
+        };
         let mut result = output::finish(&mut tx, finish, &mut env);
         if let Err(Stop::Break(reason)) = &result
             && output::must_break_outermost(&Stop::Break(reason.clone()))
@@ -348,7 +427,9 @@ impl<'py> Compilation<'_, 'py> {
         let residual = match (result, env.error.take()) {
             (Ok(r), _) => r,
             (Err(_), Some(e)) if self.config.suppress_errors => {
-                log::warning(py, &self.id.to_string(), || format!("the backend failed, the function runs as plain Python: {e}"));
+                log::warning(py, &self.id.to_string(), || {
+                    format!("the backend failed, the function runs as plain Python: {e}")
+                });
                 return Ok(Compiled::Skip);
             }
             (Err(_), Some(e)) => return Err(e),
@@ -366,8 +447,13 @@ impl<'py> Compilation<'_, 'py> {
             *r.seconds.entry("total").or_default() += started.elapsed().as_secs_f64();
         });
         // SAFETY: the frame is alive and keeps what the environment names.
-        if let Some(failure) = unsafe { program.explain_failure(py, &env::of_frame(py, self.frame)) } {
-            return self.give_up(&format!("a guard fails for the very call that it was made for: {}", failure.reason));
+        if let Some(failure) =
+            unsafe { program.explain_failure(py, &env::of_frame(py, self.frame)) }
+        {
+            return self.give_up(&format!(
+                "a guard fails for the very call that it was made for: {}",
+                failure.reason
+            ));
         }
         self.install(program, &residual)
     }
@@ -386,11 +472,20 @@ impl<'py> Compilation<'_, 'py> {
             return Err(ferrodyn_error(self.py, "InternalError", why));
         }
         let name = self.entries.name().clone();
-        log::debug(self.py, "graph_breaks", &self.id.to_string(), || format!("{name} runs as plain Python: {why}"));
+        log::debug(self.py, "graph_breaks", &self.id.to_string(), || {
+            format!("{name} runs as plain Python: {why}")
+        });
         explain::record(|r| {
             r.breaks.push(explain::Break {
-                reason: BreakReason { reason: "Frame runs as plain Python".into(), explanation: why.to_string(), ..BreakReason::default() },
-                user_stack: vec![format!("File \"{}\", line {}, in {}", name.file, name.line, name.function)],
+                reason: BreakReason {
+                    reason: "Frame runs as plain Python".into(),
+                    explanation: why.to_string(),
+                    ..BreakReason::default()
+                },
+                user_stack: vec![format!(
+                    "File \"{}\", line {}, in {}",
+                    name.file, name.line, name.function
+                )],
             });
         });
         Ok(Compiled::Skip)
@@ -406,10 +501,14 @@ impl<'py> Compilation<'_, 'py> {
         let options = self.ctx.options().bind(self.py);
         let asked = CompileOptions {
             mode: options.get_item("mode")?.and_then(|m| m.extract().ok()),
-            options: options.get_item("options")?.and_then(|o| o.cast_into::<PyDict>().ok()).map(Bound::unbind),
+            options: options
+                .get_item("options")?
+                .and_then(|o| o.cast_into::<PyDict>().ok())
+                .map(Bound::unbind),
             dynamic: self.ctx.dynamic(),
         };
-        let backend = Backend::resolve(self.ctx.backend().bind(self.py), &asked).map_err(|e| e.into_py_err(self.py))?;
+        let backend = Backend::resolve(self.ctx.backend().bind(self.py), &asked)
+            .map_err(|e| e.into_py_err(self.py))?;
         let backend = Arc::new(backend);
         if let Ok(mut slot) = state.0.lock() {
             *slot = Some(backend.clone());
@@ -425,8 +524,15 @@ impl<'py> Compilation<'_, 'py> {
         let stack = reasons::user_stack(py, self.frame.caller(py).as_ref(), &tx.st.frame);
         let f = &tx.st.frame;
         let location = format!("{}:{}", f.code.filename, f.code.line(f.ip));
-        log::debug(py, "graph_breaks", &self.id.to_string(), || reasons::message(reason, &stack, &location));
-        explain::record(|r| r.breaks.push(explain::Break { reason: reason.clone(), user_stack: stack.clone() }));
+        log::debug(py, "graph_breaks", &self.id.to_string(), || {
+            reasons::message(reason, &stack, &location)
+        });
+        explain::record(|r| {
+            r.breaks.push(explain::Break {
+                reason: reason.clone(),
+                user_stack: stack.clone(),
+            })
+        });
         stack
     }
 
@@ -435,7 +541,13 @@ impl<'py> Compilation<'_, 'py> {
             let class = self.py.import("ferrodyn.exc")?.getattr("Unsupported")?;
             let message = format!("{}\n{}", reason.reason, reasons::body(reason, stack));
             let hints = pyo3::types::PyTuple::new(self.py, &reason.hints)?;
-            let e = class.call1((message, &reason.reason, &reason.explanation, hints, &reason.context))?;
+            let e = class.call1((
+                message,
+                &reason.reason,
+                &reason.explanation,
+                hints,
+                &reason.context,
+            ))?;
             Ok(PyErr::from_value(e))
         };
         make().unwrap_or_else(|e| e)
@@ -452,14 +564,16 @@ impl<'py> Compilation<'_, 'py> {
             .into_iter()
             .zip(places)
             .map(|(g, (code, line))| {
-                let frame = lines.entry((std::rc::Rc::as_ptr(&code) as usize, line)).or_insert_with(|| {
-                    Arc::new(UserFrame {
-                        file: code.filename.clone(),
-                        line,
-                        function: code.name.clone(),
-                        text: reasons::source_line(py, &code.filename, line).into(),
-                    })
-                });
+                let frame = lines
+                    .entry((std::rc::Rc::as_ptr(&code) as usize, line))
+                    .or_insert_with(|| {
+                        Arc::new(UserFrame {
+                            file: code.filename.clone(),
+                            line,
+                            function: code.name.clone(),
+                            text: reasons::source_line(py, &code.filename, line).into(),
+                        })
+                    });
                 g.at(Some(frame.clone()))
             })
             .collect();
@@ -481,7 +595,11 @@ impl<'py> Compilation<'_, 'py> {
                 state.slot(CodeSlot::default).in_loop.set(resume.in_loop);
             }
         }
-        let code = residual.code.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
+        let code = residual
+            .code
+            .bind(py)
+            .cast::<PyCode>()
+            .map_err(PyErr::from)?;
         code_state::of(code)?.skip_always();
         let free: usize = code.getattr("co_freevars")?.len()?;
         let function = if free == 0 {
@@ -492,7 +610,8 @@ impl<'py> Compilation<'_, 'py> {
         };
         let id = self.id.to_string();
         log::debug(py, "bytecode", &id, || self.bytecode_text(residual));
-        let entry = GuardedCode::new(self.id, program, residual.code.clone(), function).with_needs_hook(residual.calls_out);
+        let entry = GuardedCode::new(self.id, program, residual.code.clone(), function)
+            .with_needs_hook(residual.calls_out);
         let tree = || entry.guards().tree_text(self.latency(&entry));
         log::debug(py, "guards", &id, tree);
         if explain::active() {
@@ -510,10 +629,20 @@ impl<'py> Compilation<'_, 'py> {
             Err(stop) => stop_text(&stop),
         };
         let name = self.entries.name();
-        let mut out = format!("ORIGINAL BYTECODE {name}\n{}\n", text(self.frame.code(py).as_any()));
-        out.push_str(&format!("MODIFIED BYTECODE {name}\n{}\n", text(residual.code.bind(py))));
+        let mut out = format!(
+            "ORIGINAL BYTECODE {name}\n{}\n",
+            text(self.frame.code(py).as_any())
+        );
+        out.push_str(&format!(
+            "MODIFIED BYTECODE {name}\n{}\n",
+            text(residual.code.bind(py))
+        ));
         for r in &residual.resumes {
-            out.push_str(&format!("RESUME FUNCTION {}\n{}\n", r.name, text(r.code.bind(py))));
+            out.push_str(&format!(
+                "RESUME FUNCTION {}\n{}\n",
+                r.name,
+                text(r.code.bind(py))
+            ));
         }
         out
     }
@@ -555,8 +684,12 @@ impl OutputEnv for Env<'_, '_, '_> {
         name: &str,
     ) -> PyResult<Obj> {
         let id = self.compilation.id.to_string();
-        log::debug(py, "graph", &id, || format!("TRACED GRAPH\n {name}\n{}", graph.tabular()));
-        log::debug(py, "graph_code", &id, || format!("TRACED GRAPH\n {name}\n{}", graph.python_code()));
+        log::debug(py, "graph", &id, || {
+            format!("TRACED GRAPH\n {name}\n{}", graph.tabular())
+        });
+        log::debug(py, "graph_code", &id, || {
+            format!("TRACED GRAPH\n {name}\n{}", graph.python_code())
+        });
         let started = Instant::now();
         let inputs = PyList::new(py, examples)?;
         let result = backends::call_backend(self.backend, module.bind(py), &inputs);
@@ -573,7 +706,10 @@ impl OutputEnv for Env<'_, '_, '_> {
     }
 
     fn next_compiled_name(&mut self) -> String {
-        format!("__compiled_fn_{}", NEXT_COMPILED.fetch_add(1, Ordering::Relaxed))
+        format!(
+            "__compiled_fn_{}",
+            NEXT_COMPILED.fetch_add(1, Ordering::Relaxed)
+        )
     }
 
     fn next_resume_index(&mut self) -> u32 {

@@ -23,6 +23,11 @@ fn of_function<'a>(func: &Bound<'_, PyAny>, locals: &'a [*mut PyObject]) -> Chec
     let raw = func.as_ptr().cast::<ffi::PyFunctionObject>();
     // SAFETY: calls and frames that are decided about belong to exact functions.
     unsafe {
-        CheckEnv { locals, closure: (*raw).func_closure, globals: (*raw).func_globals, builtins: (*raw).func_builtins }
+        CheckEnv {
+            locals,
+            closure: (*raw).func_closure,
+            globals: (*raw).func_globals,
+            builtins: (*raw).func_builtins,
+        }
     }
 }

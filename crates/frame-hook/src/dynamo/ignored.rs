@@ -26,13 +26,19 @@ mod tests {
         assert!(!is_ignored_file("/home/me/model.py"));
         assert!(!is_ignored_file("<stdin>"));
         assert!(!is_ignored_file("<string>"));
-        assert!(!is_ignored_file("/v/lib/python3.12/site-packages/torch/nn/modules/linear.py"));
-        assert!(!is_ignored_file("/v/lib/python3.12/site-packages/timm/models/vit.py"));
+        assert!(!is_ignored_file(
+            "/v/lib/python3.12/site-packages/torch/nn/modules/linear.py"
+        ));
+        assert!(!is_ignored_file(
+            "/v/lib/python3.12/site-packages/timm/models/vit.py"
+        ));
     }
 
     #[test]
     fn libraries_below_the_model_are_not() {
-        assert!(is_ignored_file("/v/lib/python3.12/site-packages/torch/_tensor.py"));
+        assert!(is_ignored_file(
+            "/v/lib/python3.12/site-packages/torch/_tensor.py"
+        ));
         assert!(is_ignored_file("/usr/lib/python3.11/contextlib.py"));
         assert!(is_ignored_file("<frozen importlib._bootstrap>"));
     }

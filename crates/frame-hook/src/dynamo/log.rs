@@ -33,7 +33,10 @@ fn logger<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 fn emit(py: Python<'_>, name: &str, level: u32, compile_id: &str, text: impl FnOnce() -> String) {
     let run = || -> PyResult<()> {
         let logger = logger(py, name)?;
-        if !logger.call_method1("isEnabledFor", (level,))?.extract::<bool>()? {
+        if !logger
+            .call_method1("isEnabledFor", (level,))?
+            .extract::<bool>()?
+        {
             return Ok(());
         }
         let extra = PyDict::new(py);

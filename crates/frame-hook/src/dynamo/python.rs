@@ -35,7 +35,12 @@ fn list_backends(py: Python<'_>, exclude_tags: Vec<String>) -> PyResult<Vec<Stri
 
 /// Gives a backend a name.
 #[pyfunction]
-fn register_backend(py: Python<'_>, name: String, r#fn: Py<PyAny>, tags: Vec<String>) -> PyResult<()> {
+fn register_backend(
+    py: Python<'_>,
+    name: String,
+    r#fn: Py<PyAny>,
+    tags: Vec<String>,
+) -> PyResult<()> {
     backends::register(r#fn.bind(py), Some(name), tags)
 }
 

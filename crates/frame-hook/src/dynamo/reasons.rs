@@ -6,12 +6,23 @@ use translator::state::Frame;
 
 /// `File "...", line N, in f` with the source line below it, outermost first. `caller` is the frame
 /// that called the translated one.
-pub fn user_stack(py: Python<'_>, caller: Option<&Bound<'_, PyAny>>, innermost: &Frame) -> Vec<String> {
-    let mut out: Vec<String> = caller.and_then(|c| outer_frames(c).ok()).unwrap_or_default();
+pub fn user_stack(
+    py: Python<'_>,
+    caller: Option<&Bound<'_, PyAny>>,
+    innermost: &Frame,
+) -> Vec<String> {
+    let mut out: Vec<String> = caller
+        .and_then(|c| outer_frames(c).ok())
+        .unwrap_or_default();
     let mut inner = Vec::new();
     let mut frame = Some(innermost);
     while let Some(f) = frame {
-        inner.push(line_of(py, &f.code.filename, f.code.line(f.ip), &f.code.name));
+        inner.push(line_of(
+            py,
+            &f.code.filename,
+            f.code.line(f.ip),
+            &f.code.name,
+        ));
         frame = f.parent.as_deref();
     }
     out.extend(inner.into_iter().rev());
@@ -20,7 +31,9 @@ pub fn user_stack(py: Python<'_>, caller: Option<&Bound<'_, PyAny>>, innermost: 
 
 fn outer_frames(caller: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let py = caller.py();
-    let summary = py.import("traceback")?.call_method1("extract_stack", (caller,))?;
+    let summary = py
+        .import("traceback")?
+        .call_method1("extract_stack", (caller,))?;
     summary
         .try_iter()?
         .map(|f| {
@@ -36,7 +49,11 @@ fn outer_frames(caller: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 fn line_of(py: Python<'_>, file: &str, line: u32, function: &str) -> String {
     let text = source_line(py, file, line);
     let head = format!("File \"{file}\", line {line}, in {function}");
-    if text.is_empty() { head } else { format!("{head}\n    {text}") }
+    if text.is_empty() {
+        head
+    } else {
+        format!("{head}\n    {text}")
+    }
 }
 
 /// A source line without its indentation; empty where it can't be had.
@@ -50,7 +67,10 @@ pub fn source_line(py: Python<'_>, file: &str, line: u32) -> String {
 
 /// The whole message, as the log `graph_breaks` and `Unsupported` show it.
 pub fn message(reason: &BreakReason, stack: &[String], location: &str) -> String {
-    let mut out = format!("Graph break in user code at {location}\nGraph Break Reason: {}\n", reason.reason);
+    let mut out = format!(
+        "Graph break in user code at {location}\nGraph Break Reason: {}\n",
+        reason.reason
+    );
     out.push_str(&body(reason, stack));
     out
 }
@@ -61,7 +81,10 @@ pub fn body(reason: &BreakReason, stack: &[String]) -> String {
     for hint in &reason.hints {
         out.push_str(&format!("  Hint: {hint}\n"));
     }
-    out.push_str(&format!("\n  Developer debug context: {}\n", reason.context));
+    out.push_str(&format!(
+        "\n  Developer debug context: {}\n",
+        reason.context
+    ));
     out.push_str("\nUser code traceback:\n");
     for line in stack {
         out.push_str(&format!("  {line}\n"));

@@ -49,9 +49,13 @@ impl Tables {
     /// What an unsupported torch raises.
     pub fn new(py: Python<'_>) -> PyResult<Tables> {
         let abi = TorchAbi::get(py).map_err(|e| {
-            let class = py.import("ferrodyn.exc").and_then(|m| m.getattr("UnsupportedTorchError"));
+            let class = py
+                .import("ferrodyn.exc")
+                .and_then(|m| m.getattr("UnsupportedTorchError"));
             match class {
-                Ok(c) => c.call1((e.to_string(),)).map_or_else(|e| e, PyErr::from_value),
+                Ok(c) => c
+                    .call1((e.to_string(),))
+                    .map_or_else(|e| e, PyErr::from_value),
                 Err(e) => e,
             }
         })?;
@@ -76,7 +80,8 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
     let ctx = Ctx {
         grad_enabled: global.grad_mode,
         inference_mode: global.inference_mode,
-        default_dtype: DType::from_scalar_type(u16::from(global.default_dtype)).unwrap_or(DType::Float32),
+        default_dtype: DType::from_scalar_type(u16::from(global.default_dtype))
+            .unwrap_or(DType::Float32),
         default_device: default_device(py, tables.abi),
         autocast: !global.autocast.is_empty(),
     };
@@ -85,7 +90,10 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
         ip: 0,
         stack: im::Vector::new(),
         locals: code.local_names.iter().map(|_| None).collect(),
-        globals: Globals { dict: request.globals.clone().into_any().unbind(), source: None },
+        globals: Globals {
+            dict: request.globals.clone().into_any().unbind(),
+            source: None,
+        },
         closure: Rc::new(Vec::new()),
         on_return: OnReturn::Root,
         handling: im::Vector::new(),
@@ -93,8 +101,20 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
         parent: None,
         depth: 0,
     };
-    let state = State { frame, effects: Effects::default(), caught: false, grad_enabled: global.grad_mode };
-    let mut tx = Tx::new(py, state, tables.codes.clone(), tables.known.clone(), tables.functions.clone(), ctx);
+    let state = State {
+        frame,
+        effects: Effects::default(),
+        caught: false,
+        grad_enabled: global.grad_mode,
+    };
+    let mut tx = Tx::new(
+        py,
+        state,
+        tables.codes.clone(),
+        tables.known.clone(),
+        tables.functions.clone(),
+        ctx,
+    );
     tx.pins = pins;
     for kind in ambient {
         tx.guard_ambient(kind);
@@ -120,14 +140,21 @@ fn bind_arguments(tx: &mut Tx<'_>, request: &Request<'_, '_>) {
     for (i, slot) in request.locals.iter().enumerate() {
         // SAFETY: a bound fast local of a frame (or an argument of a call) that is alive during
         // the translation.
-        let Some(value) = (unsafe { Bound::from_borrowed_ptr_or_opt(tx.py, *slot) }) else { continue };
-        let source = tx.source(Source::Local { index: i as u32, name: names[i].clone() });
+        let Some(value) = (unsafe { Bound::from_borrowed_ptr_or_opt(tx.py, *slot) }) else {
+            continue;
+        };
+        let source = tx.source(Source::Local {
+            index: i as u32,
+            name: names[i].clone(),
+        });
         tx.st.frame.locals[i] = Some(tx.lazy(value.unbind(), source));
     }
 }
 
 fn bind_closure(tx: &mut Tx<'_>, request: &Request<'_, '_>) {
-    let Some(closure) = &request.closure else { return };
+    let Some(closure) = &request.closure else {
+        return;
+    };
     let first = tx.st.frame.code.local_names.len() - closure.len();
     let mut cells = Vec::with_capacity(closure.len());
     for (i, cell) in closure.iter().enumerate() {
@@ -138,7 +165,10 @@ fn bind_closure(tx: &mut Tx<'_>, request: &Request<'_, '_>) {
             continue;
         }
         let contents = cell.getattr("cell_contents").ok().map(|c| {
-            let source = tx.source(Source::Closure { index: i as u32, name });
+            let source = tx.source(Source::Closure {
+                index: i as u32,
+                name,
+            });
             tx.lazy(c.unbind(), source)
         });
         let class = tx.known.cell.clone();
@@ -155,23 +185,39 @@ fn bind_closure(tx: &mut Tx<'_>, request: &Request<'_, '_>) {
 /// name, and two tensors that were different objects stay so.
 pub fn closing_guards(tx: &mut Tx<'_>) {
     tx.unbind_replaced();
-    let free: Vec<_> = tx.inputs.iter().filter(|i| !i.bound).map(|i| i.source).collect();
+    let free: Vec<_> = tx
+        .inputs
+        .iter()
+        .filter(|i| !i.bound)
+        .map(|i| i.source)
+        .collect();
     if free.len() > 1 {
-        tx.guard_ambient(GuardKind::NoTensorAliasing { sources: Arc::from(free) });
+        tx.guard_ambient(GuardKind::NoTensorAliasing {
+            sources: Arc::from(free),
+        });
     }
     let existing: Vec<_> = (0..tx.st.effects.len())
         .map(|i| variables::ObjId(i as u32))
         .filter_map(|id| match &tx.obj(id).origin {
-            Origin::Source { source, .. } => Some((id, *source, tx.obj(id).class.as_ptr() as usize)),
+            Origin::Source { source, .. } => {
+                Some((id, *source, tx.obj(id).class.as_ptr() as usize))
+            }
             _ => None,
         })
         .collect();
     let dirty: Vec<_> = tx.st.effects.dirty.iter().copied().collect();
     for d in dirty {
-        let Some((_, source, class)) = existing.iter().find(|e| e.0 == d).copied() else { continue };
+        let Some((_, source, class)) = existing.iter().find(|e| e.0 == d).copied() else {
+            continue;
+        };
         for (other, other_source, other_class) in &existing {
             if *other != d && *other_class == class {
-                tx.guard(source, GuardKind::NotAliasing { other: *other_source });
+                tx.guard(
+                    source,
+                    GuardKind::NotAliasing {
+                        other: *other_source,
+                    },
+                );
             }
         }
     }

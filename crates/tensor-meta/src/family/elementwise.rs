@@ -762,9 +762,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         )
         .inplace("", "absolute_")
         .any_device(),
-        rule("round", "*", "*", round)
-            .inplace("", "")
-            .any_device(),
+        rule("round", "*", "*", round).inplace("", "").any_device(),
         rule("frac", "*", "*", frac).inplace("", "").any_device(),
         rule("sign", "*", "*", sign).inplace("", "").any_device(),
         rule("sgn", "*", "*", sgn).inplace("", "").any_device(),

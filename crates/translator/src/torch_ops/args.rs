@@ -109,15 +109,22 @@ impl<'py> Tx<'py> {
     pub fn node_arg(&mut self, var: &Var) -> R<(Arg, MetaArg)> {
         let var = self.realize(var)?;
         Ok(match &var {
-            Var::Tensor(t) => (Arg::Node(t.node), MetaArg::Tensor(self.st.effects.meta(t).clone())),
+            Var::Tensor(t) => (
+                Arg::Node(t.node),
+                MetaArg::Tensor(self.st.effects.meta(t).clone()),
+            ),
             Var::Const(o) => self.const_arg(o.bind(self.py)),
-            Var::Tuple(t) if t.class.is_none() || t.class.as_ref().is_some_and(|c| c.is(&self.known.size)) => {
+            Var::Tuple(t)
+                if t.class.is_none()
+                    || t.class.as_ref().is_some_and(|c| c.is(&self.known.size)) =>
+            {
                 let (a, m) = self.node_arg_list(&t.items)?;
                 (Arg::Tuple(a), MetaArg::Tuple(m))
             }
             Var::Slice(s) => {
                 let (a, m) = self.node_arg_list(&s[..])?;
-                let [a0, a1, a2]: [Arg; 3] = a.try_into().map_err(|_| Stop::Internal("slice".into()))?;
+                let [a0, a1, a2]: [Arg; 3] =
+                    a.try_into().map_err(|_| Stop::Internal("slice".into()))?;
                 let m: [MetaArg; 3] = m.try_into().map_err(|_| Stop::Internal("slice".into()))?;
                 (Arg::slice(a0, a1, a2), MetaArg::Slice(Box::new(m)))
             }
@@ -144,13 +151,21 @@ impl<'py> Tx<'py> {
                     MetaArg::DType(DType::Int64)
                 } else if b.is(self.known.bool_.bind(self.py)) {
                     MetaArg::DType(DType::Bool)
-                } else if b.is_instance_of::<pyo3::types::PyType>() || b.get_type().is(self.known.function.bind(self.py)) {
+                } else if b.is_instance_of::<pyo3::types::PyType>()
+                    || b.get_type().is(self.known.function.bind(self.py))
+                {
                     MetaArg::Unknown
                 } else {
                     return Err(self.no_graph_argument(&var));
                 };
                 let handle = self.handle(&p.obj);
-                (Arg::Opaque { handle, repr: b.repr()?.to_string().into() }, meta)
+                (
+                    Arg::Opaque {
+                        handle,
+                        repr: b.repr()?.to_string().into(),
+                    },
+                    meta,
+                )
             }
             _ => return Err(self.no_graph_argument(&var)),
         })
@@ -222,6 +237,12 @@ impl<'py> Tx<'py> {
         };
         let handle = self.handle(&b.clone().unbind());
         let repr = b.repr().map_or_else(|_| "?".to_string(), |r| r.to_string());
-        (Arg::Opaque { handle, repr: repr.into() }, meta)
+        (
+            Arg::Opaque {
+                handle,
+                repr: repr.into(),
+            },
+            meta,
+        )
     }
 }

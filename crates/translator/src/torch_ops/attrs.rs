@@ -21,12 +21,24 @@ impl<'py> Tx<'py> {
         let meta = self.st.effects.meta(t).clone();
         let value = match &**name {
             "shape" => {
-                let items = meta.shape.iter().map(|d| self.sym_int(*d)).collect::<R<Vec<_>>>()?;
-                Var::Tuple(Rc::new(TupleVar { items, class: Some(self.known.size.clone()), origin: None }))
+                let items = meta
+                    .shape
+                    .iter()
+                    .map(|d| self.sym_int(*d))
+                    .collect::<R<Vec<_>>>()?;
+                Var::Tuple(Rc::new(TupleVar {
+                    items,
+                    class: Some(self.known.size.clone()),
+                    origin: None,
+                }))
             }
             "ndim" => self.int(meta.shape.len() as i64),
             "dtype" => self.dtype_var(meta.dtype)?,
-            "device" => Var::Const(self.known.device.call1(self.py, (meta.device.to_string(),))?),
+            "device" => Var::Const(
+                self.known
+                    .device
+                    .call1(self.py, (meta.device.to_string(),))?,
+            ),
             "layout" => Var::Const(self.known.torch.getattr(self.py, "strided")?),
             "requires_grad" => self.bool(meta.requires_grad),
             "is_leaf" if t.input.is_some() || !meta.requires_grad => self.bool(meta.is_leaf),
@@ -36,19 +48,29 @@ impl<'py> Tx<'py> {
                 None => return Err(Stop::unsupported("Tensor.nbytes of a symbolic size")),
             },
             "is_cpu" => self.bool(meta.is_cpu()),
-            "is_cuda" | "is_xpu" | "is_mps" | "is_meta" | "is_xla" | "is_ipu" | "is_maia" | "is_vulkan" | "is_mtia" => {
+            "is_cuda" | "is_xpu" | "is_mps" | "is_meta" | "is_xla" | "is_ipu" | "is_maia"
+            | "is_vulkan" | "is_mtia" => {
                 let kind = name.trim_start_matches("is_");
                 self.bool(meta.device.to_string().split(':').next() == Some(kind))
             }
-            "is_sparse" | "is_sparse_csr" | "is_mkldnn" | "is_quantized" | "is_nested" => self.bool(false),
+            "is_sparse" | "is_sparse_csr" | "is_mkldnn" | "is_quantized" | "is_nested" => {
+                self.bool(false)
+            }
             "__class__" => Var::py(t.class.clone()),
             "_is_param" if !t.class.is(&self.known.tensor) => self.bool(true),
             "T" | "mT" | "H" | "mH" | "real" | "imag" | "data" => {
-                let getattr = self.known.builtins.bind(self.py).getattr("getattr")?.unbind();
+                let getattr = self
+                    .known
+                    .builtins
+                    .bind(self.py)
+                    .getattr("getattr")?
+                    .unbind();
                 let arg = self.str(name);
                 let rule = tensor_meta::lookup_method(name);
                 if rule.is_none() && &**name == "data" {
-                    return self.emit(&Callee::Method("detach"), &Args::pos(vec![var.clone()])).map(Flow::Value);
+                    return self
+                        .emit(&Callee::Method("detach"), &Args::pos(vec![var.clone()]))
+                        .map(Flow::Value);
                 }
                 return self.emit_getattr(&getattr, var, name, arg);
             }
@@ -59,17 +81,32 @@ impl<'py> Tx<'py> {
     }
 
     /// A view that is spelled as an attribute: `x.T`.
-    fn emit_getattr(&mut self, getattr: &variables::Obj, var: &Var, name: &str, arg: Var) -> R<Flow> {
+    fn emit_getattr(
+        &mut self,
+        getattr: &variables::Obj,
+        var: &Var,
+        name: &str,
+        arg: Var,
+    ) -> R<Flow> {
         let args = Args::pos(vec![var.clone(), arg]);
-        self.emit(&Callee::Function(getattr, &format!("getattr.{name}"), None), &args).map(Flow::Value)
+        self.emit(
+            &Callee::Function(getattr, &format!("getattr.{name}"), None),
+            &args,
+        )
+        .map(Flow::Value)
     }
 
     fn tensor_grad(&mut self, t: &Rc<TensorVar>, name: &Arc<str>) -> R<Flow> {
         let Some(input) = t.input.clone() else {
-            return Err(Stop::unsupported("`.grad` of a tensor computed in the compiled function"));
+            return Err(Stop::unsupported(
+                "`.grad` of a tensor computed in the compiled function",
+            ));
         };
         let grad = input.obj.bind(self.py).getattr("grad")?;
-        let source = self.source(Source::Attr { base: input.source, name: name.clone() });
+        let source = self.source(Source::Attr {
+            base: input.source,
+            name: name.clone(),
+        });
         Ok(Flow::Value(self.lazy(grad.unbind(), source)))
     }
 
@@ -81,21 +118,36 @@ impl<'py> Tx<'py> {
             let (base, found) = (input.source, dict_get(&dict, name));
             match found {
                 Some(v) => {
-                    let s = self.source(Source::InstanceDictItem { base, name: name.clone() });
+                    let s = self.source(Source::InstanceDictItem {
+                        base,
+                        name: name.clone(),
+                    });
                     return Ok(Flow::Value(self.lazy(v.unbind(), s)));
                 }
                 None if self.known.tensor.bind(py).getattr(&**name).is_err() => {
-                    self.guard(base, GuardKind::GenericDictContains { name: name.clone(), present: false });
+                    self.guard(
+                        base,
+                        GuardKind::GenericDictContains {
+                            name: name.clone(),
+                            present: false,
+                        },
+                    );
                 }
                 None => {}
             }
         }
         match t.class.bind(py).getattr(&**name) {
-            Ok(a) if a.is_callable() => Ok(Flow::Value(Var::BuiltinMethod(Rc::new((var.clone(), name.clone()))))),
+            Ok(a) if a.is_callable() => Ok(Flow::Value(Var::BuiltinMethod(Rc::new((
+                var.clone(),
+                name.clone(),
+            ))))),
             Ok(_) => Err(Stop::unsupported(format!("attribute `{name}` of a tensor"))),
             Err(_) => {
                 let class = self.class_name(&t.class);
-                Err(self.raise("AttributeError", &format!("'{class}' object has no attribute '{name}'")))
+                Err(self.raise(
+                    "AttributeError",
+                    &format!("'{class}' object has no attribute '{name}'"),
+                ))
             }
         }
     }
@@ -105,14 +157,20 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// Always a break: what a tensor's attributes do is outside the graph.
     pub fn tensor_setattr(&mut self, _t: &Var, name: &Arc<str>, _value: Option<Var>) -> R<Flow> {
-        Err(Stop::unsupported(format!("setting attribute `{name}` of a tensor")))
+        Err(Stop::unsupported(format!(
+            "setting attribute `{name}` of a tensor"
+        )))
     }
 
     /// `Tensor(...)`, `Parameter(...)`.
     ///
     /// # Errors
     /// Always a break.
-    pub fn construct_tensor(&mut self, class: &Bound<'py, pyo3::types::PyType>, _args: Args) -> R<Flow> {
+    pub fn construct_tensor(
+        &mut self,
+        class: &Bound<'py, pyo3::types::PyType>,
+        _args: Args,
+    ) -> R<Flow> {
         Err(Stop::brk(
             format!("Constructing a {} in the compiled function", class.name()?),
             "Tensor classes are constructed outside the graph.",

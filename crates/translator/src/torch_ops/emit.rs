@@ -37,10 +37,15 @@ impl<'py> Tx<'py> {
                 (path, rule)
             }
         };
-        if args.kw.iter().any(|(n, v)| &**n == "out" && !v.is_none(self.py)) {
+        if args
+            .kw
+            .iter()
+            .any(|(n, v)| &**n == "out" && !v.is_none(self.py))
+        {
             return Err(Stop::unsupported(format!("{path} with out=")));
         }
-        self.emit(&Callee::Function(f, &path, rule), &args).map(Flow::Value)
+        self.emit(&Callee::Function(f, &path, rule), &args)
+            .map(Flow::Value)
     }
 
     /// Infers the result first; makes a node only where the result is a tensor (or several).
@@ -110,7 +115,11 @@ impl<'py> Tx<'py> {
         let result = match rule {
             Some(rule) => {
                 let pos: Vec<_> = args.meta_pos.iter().map(MetaArg::value).collect();
-                let kw: Vec<(&str, _)> = args.meta_kw.iter().map(|(n, m)| (&**n, m.value())).collect();
+                let kw: Vec<(&str, _)> = args
+                    .meta_kw
+                    .iter()
+                    .map(|(n, m)| (&**n, m.value()))
+                    .collect();
                 let ctx = self.meta_ctx();
                 tensor_meta::infer(rule, &pos, &kw, &ctx)
             }
@@ -129,7 +138,10 @@ impl<'py> Tx<'py> {
 
     /// The state that results depend on.
     pub fn meta_ctx(&self) -> Ctx {
-        Ctx { grad_enabled: self.st.grad_enabled, ..self.ctx }
+        Ctx {
+            grad_enabled: self.st.grad_enabled,
+            ..self.ctx
+        }
     }
 
     /// A value that is known while translating: a shape, a dtype, a number.
@@ -143,15 +155,28 @@ impl<'py> Tx<'py> {
             Inferred::DType(d) => self.dtype_var(*d)?,
             Inferred::Device(d) => Var::Const(self.known.device.call1(py, (d.to_string(),))?),
             Inferred::Size(dims) => {
-                let items = dims.iter().map(|d| self.sym_int(*d)).collect::<R<Vec<_>>>()?;
-                Var::Tuple(Rc::new(TupleVar { items, class: Some(self.known.size.clone()), origin: None }))
+                let items = dims
+                    .iter()
+                    .map(|d| self.sym_int(*d))
+                    .collect::<R<Vec<_>>>()?;
+                Var::Tuple(Rc::new(TupleVar {
+                    items,
+                    class: Some(self.known.size.clone()),
+                    origin: None,
+                }))
             }
             Inferred::Tuple(items) => {
-                let items = items.iter().map(|i| self.query_result(i)).collect::<R<Vec<_>>>()?;
+                let items = items
+                    .iter()
+                    .map(|i| self.query_result(i))
+                    .collect::<R<Vec<_>>>()?;
                 Var::tuple(items)
             }
             Inferred::List(items) => {
-                let items = items.iter().map(|i| self.query_result(i)).collect::<R<Vec<_>>>()?;
+                let items = items
+                    .iter()
+                    .map(|i| self.query_result(i))
+                    .collect::<R<Vec<_>>>()?;
                 self.new_list(items)
             }
             Inferred::NamedTuple { .. } | Inferred::Tensor(_) => {
@@ -194,15 +219,36 @@ impl<'py> Tx<'py> {
             }
             Inferred::NamedTuple { type_name, items } => {
                 let items = self.wrap_items(node, items, args, depth)?;
-                let class = self.known.torch.bind(self.py).getattr("return_types")?.getattr(type_name)?.unbind();
-                Ok(Var::Tuple(Rc::new(TupleVar { items, class: Some(class), origin: None })))
+                let class = self
+                    .known
+                    .torch
+                    .bind(self.py)
+                    .getattr("return_types")?
+                    .getattr(type_name)?
+                    .unbind();
+                Ok(Var::Tuple(Rc::new(TupleVar {
+                    items,
+                    class: Some(class),
+                    origin: None,
+                })))
             }
             other => self.query_result(&other),
         }
     }
 
-    fn wrap_items(&mut self, node: NodeId, items: Vec<Inferred>, args: &Args, depth: u32) -> R<Vec<Var>> {
-        let getitem = self.known.operator.bind(self.py).getattr("getitem")?.unbind();
+    fn wrap_items(
+        &mut self,
+        node: NodeId,
+        items: Vec<Inferred>,
+        args: &Args,
+        depth: u32,
+    ) -> R<Vec<Var>> {
+        let getitem = self
+            .known
+            .operator
+            .bind(self.py)
+            .getattr("getitem")?
+            .unbind();
         let mut out = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
             if !has_tensor(&item) {
@@ -224,7 +270,10 @@ impl<'py> Tx<'py> {
     fn wrap_tensor(&mut self, node: NodeId, mut meta: TensorMeta, args: &Args, depth: u32) -> Var {
         if meta.alias == Alias::Identity && depth == 0 {
             let first = args.pos.first().cloned().or_else(|| {
-                args.kw.iter().find(|(n, _)| matches!(&**n, "input" | "self" | "tensor")).map(|(_, v)| v.clone())
+                args.kw
+                    .iter()
+                    .find(|(n, _)| matches!(&**n, "input" | "self" | "tensor"))
+                    .map(|(_, v)| v.clone())
             });
             if let Some(Ok(v @ Var::Tensor(_))) = first.map(|v| self.realize(&v))
                 && let Var::Tensor(t) = &v
@@ -239,7 +288,13 @@ impl<'py> Tx<'py> {
         }
         let fresh = meta.alias != Alias::Identity;
         let class = self.known.tensor.clone();
-        Var::Tensor(Rc::new(TensorVar { node, class, meta: Rc::new(meta), input: None, fresh }))
+        Var::Tensor(Rc::new(TensorVar {
+            node,
+            class,
+            meta: Rc::new(meta),
+            input: None,
+            fresh,
+        }))
     }
 }
 

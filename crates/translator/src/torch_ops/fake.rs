@@ -38,18 +38,28 @@ impl<'py> Tx<'py> {
         let py = self.py;
         let mode = self.fake_mode()?;
         let mode = mode.bind(py);
-        let grad = py.import("torch")?.getattr("set_grad_enabled")?.call1((self.st.grad_enabled,))?;
+        let grad = py
+            .import("torch")?
+            .getattr("set_grad_enabled")?
+            .call1((self.st.grad_enabled,))?;
         let result = (|| {
             mode.call_method0("__enter__")?;
             let run = || -> PyResult<Inferred> {
                 let mut fakes: Vec<(usize, Obj)> = Vec::new();
-                let pos = args.meta_pos.iter().zip(&args.pos).map(|(m, a)| self.fake_arg(m, a, &mut fakes)).collect::<PyResult<Vec<_>>>()?;
+                let pos = args
+                    .meta_pos
+                    .iter()
+                    .zip(&args.pos)
+                    .map(|(m, a)| self.fake_arg(m, a, &mut fakes))
+                    .collect::<PyResult<Vec<_>>>()?;
                 let kw = PyDict::new(py);
                 for ((n, m), (_, a)) in args.meta_kw.iter().zip(&args.kw) {
                     kw.set_item(&**n, self.fake_arg(m, a, &mut fakes)?)?;
                 }
                 let out = match callee {
-                    Callee::Function(f, _, _) => f.bind(py).call(PyTuple::new(py, pos)?, Some(&kw))?,
+                    Callee::Function(f, _, _) => {
+                        f.bind(py).call(PyTuple::new(py, pos)?, Some(&kw))?
+                    }
                     Callee::Method(name) => {
                         pos[0].call_method(*name, PyTuple::new(py, &pos[1..])?, Some(&kw))?
                     }
@@ -70,7 +80,10 @@ impl<'py> Tx<'py> {
         if let Some(m) = &self.fake_mode {
             return Ok(m.clone());
         }
-        let class = self.py.import("torch._subclasses.fake_tensor")?.getattr("FakeTensorMode")?;
+        let class = self
+            .py
+            .import("torch._subclasses.fake_tensor")?
+            .getattr("FakeTensorMode")?;
         let kw = PyDict::new(self.py);
         kw.set_item("allow_non_fake_inputs", true)?;
         let m = class.call((), Some(&kw))?.unbind();
@@ -78,7 +91,12 @@ impl<'py> Tx<'py> {
         Ok(m)
     }
 
-    fn fake_arg(&self, m: &MetaArg, a: &fx_graph::Arg, fakes: &mut Vec<(usize, Obj)>) -> PyResult<Bound<'py, PyAny>> {
+    fn fake_arg(
+        &self,
+        m: &MetaArg,
+        a: &fx_graph::Arg,
+        fakes: &mut Vec<(usize, Obj)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         let torch = self.known.torch.bind(py);
         Ok(match (m, a) {
@@ -90,14 +108,28 @@ impl<'py> Tx<'py> {
                 fakes.push((n.0 as usize, f.clone().unbind()));
                 f
             }
-            (MetaArg::List(v), fx_graph::Arg::List(w)) => {
-                PyList::new(py, v.iter().zip(w).map(|(m, a)| self.fake_arg(m, a, fakes)).collect::<PyResult<Vec<_>>>()?)?.into_any()
-            }
-            (MetaArg::Tuple(v), fx_graph::Arg::Tuple(w)) => {
-                PyTuple::new(py, v.iter().zip(w).map(|(m, a)| self.fake_arg(m, a, fakes)).collect::<PyResult<Vec<_>>>()?)?.into_any()
-            }
+            (MetaArg::List(v), fx_graph::Arg::List(w)) => PyList::new(
+                py,
+                v.iter()
+                    .zip(w)
+                    .map(|(m, a)| self.fake_arg(m, a, fakes))
+                    .collect::<PyResult<Vec<_>>>()?,
+            )?
+            .into_any(),
+            (MetaArg::Tuple(v), fx_graph::Arg::Tuple(w)) => PyTuple::new(
+                py,
+                v.iter()
+                    .zip(w)
+                    .map(|(m, a)| self.fake_arg(m, a, fakes))
+                    .collect::<PyResult<Vec<_>>>()?,
+            )?
+            .into_any(),
             (MetaArg::Slice(v), fx_graph::Arg::Slice(w)) => {
-                let parts = v.iter().zip(w.iter()).map(|(m, a)| self.fake_arg(m, a, fakes)).collect::<PyResult<Vec<_>>>()?;
+                let parts = v
+                    .iter()
+                    .zip(w.iter())
+                    .map(|(m, a)| self.fake_arg(m, a, fakes))
+                    .collect::<PyResult<Vec<_>>>()?;
                 py.get_type::<PySlice>().call1(PyTuple::new(py, parts)?)?
             }
             (MetaArg::Int(i), _) => i.into_pyobject(py)?.into_any(),
@@ -106,10 +138,14 @@ impl<'py> Tx<'py> {
             (MetaArg::None, _) => py.None().into_bound(py),
             (MetaArg::Str(s), _) => s.into_pyobject(py)?.into_any(),
             (MetaArg::Ellipsis, _) => py.Ellipsis().into_bound(py),
-            (_, fx_graph::Arg::Opaque { handle, .. }) => self.objects[*handle as usize].bind(py).clone(),
+            (_, fx_graph::Arg::Opaque { handle, .. }) => {
+                self.objects[*handle as usize].bind(py).clone()
+            }
             _ => {
                 let _ = torch;
-                return Err(pyo3::exceptions::PyTypeError::new_err("an argument that FakeTensor can't be given"));
+                return Err(pyo3::exceptions::PyTypeError::new_err(
+                    "an argument that FakeTensor can't be given",
+                ));
             }
         })
     }
@@ -117,11 +153,22 @@ impl<'py> Tx<'py> {
     fn fake_tensor(&self, t: &TensorMeta) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         let torch = self.known.torch.bind(py);
-        let ints = |v: &[SymInt]| v.iter().map(|i| i.as_const().unwrap_or(1)).collect::<Vec<i64>>();
+        let ints = |v: &[SymInt]| {
+            v.iter()
+                .map(|i| i.as_const().unwrap_or(1))
+                .collect::<Vec<i64>>()
+        };
         let kw = PyDict::new(py);
-        kw.set_item("dtype", torch.getattr(t.dtype.name().trim_start_matches("torch."))?)?;
+        kw.set_item(
+            "dtype",
+            torch.getattr(t.dtype.name().trim_start_matches("torch."))?,
+        )?;
         kw.set_item("device", t.device.to_string())?;
-        let fake = torch.call_method("empty_strided", (ints(&t.shape), ints(&t.strides)), Some(&kw))?;
+        let fake = torch.call_method(
+            "empty_strided",
+            (ints(&t.shape), ints(&t.strides)),
+            Some(&kw),
+        )?;
         if t.requires_grad {
             fake.call_method1("requires_grad_", (true,))?;
         }
@@ -133,20 +180,33 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
     if out.is_none() {
         return Ok(Inferred::None);
     }
-    let abi = TorchAbi::get(py).map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))?;
+    let abi =
+        TorchAbi::get(py).map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))?;
     if abi.classify(out) != torch_abi::TensorClass::No {
-        if out.getattr("shape")?.try_iter()?.any(|d| d.is_ok_and(|d| !d.is_exact_instance_of::<pyo3::types::PyInt>())) {
-            return Err(pyo3::exceptions::PyValueError::new_err("the result's shape depends on data"));
+        if out
+            .getattr("shape")?
+            .try_iter()?
+            .any(|d| d.is_ok_and(|d| !d.is_exact_instance_of::<pyo3::types::PyInt>()))
+        {
+            return Err(pyo3::exceptions::PyValueError::new_err(
+                "the result's shape depends on data",
+            ));
         }
         let ints = |n: &str| -> PyResult<Vec<i64>> { out.call_method0(n)?.extract() };
         let dtype = tensor_meta::DType::from_name(&out.getattr("dtype")?.str()?.to_string());
         let device = tensor_meta::Device::parse(&out.getattr("device")?.str()?.to_string());
         let (Some(dtype), Some(device)) = (dtype, device) else {
-            return Err(pyo3::exceptions::PyValueError::new_err("unknown dtype or device"));
+            return Err(pyo3::exceptions::PyValueError::new_err(
+                "unknown dtype or device",
+            ));
         };
         let mut meta = TensorMeta::strided(&ints("size")?, &ints("stride")?, dtype, device)
             .with_grad(out.getattr("requires_grad")?.extract()?);
-        meta.alias = if first.is_some_and(|f| f.is(out)) { Alias::Identity } else { Alias::View };
+        meta.alias = if first.is_some_and(|f| f.is(out)) {
+            Alias::Identity
+        } else {
+            Alias::View
+        };
         meta.storage_offset = SymInt::Const(out.call_method0("storage_offset")?.extract()?);
         return Ok(Inferred::Tensor(meta));
     }
@@ -161,7 +221,10 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
     }
     if out.cast::<PyTuple>().is_ok() && out.get_type().hasattr("n_sequence_fields")? {
         let name: String = out.get_type().name()?.extract()?;
-        return Ok(Inferred::NamedTuple { type_name: interned(&name), items: items(out)? });
+        return Ok(Inferred::NamedTuple {
+            type_name: interned(&name),
+            items: items(out)?,
+        });
     }
     if let Ok(b) = out.cast_exact::<pyo3::types::PyBool>() {
         return Ok(Inferred::Bool(b.is_true()));
@@ -169,13 +232,18 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
     if out.is_exact_instance_of::<pyo3::types::PyInt>() {
         return Ok(Inferred::Int(SymInt::Const(out.extract()?)));
     }
-    Err(pyo3::exceptions::PyTypeError::new_err(format!("a result of type {}", out.get_type().name()?)))
+    Err(pyo3::exceptions::PyTypeError::new_err(format!(
+        "a result of type {}",
+        out.get_type().name()?
+    )))
 }
 
 /// A name that lives as long as the process; there are as many as torch has named result types.
 fn interned(name: &str) -> &'static str {
     static NAMES: std::sync::Mutex<Vec<&'static str>> = std::sync::Mutex::new(Vec::new());
-    let mut names = NAMES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut names = NAMES
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(known) = names.iter().find(|n| **n == name) {
         return known;
     }

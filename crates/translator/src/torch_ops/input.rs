@@ -33,23 +33,53 @@ impl Tx<'_> {
             self.pin_owner(source);
         }
         let class = b.get_type().into_any().unbind();
-        let spec = TensorSpec::of(self.py, abi, &mut self.pins, &b).map_err(|e| Stop::Internal(e.to_string()))?;
-        self.guard(source, GuardKind::TensorMatch { spec: Arc::new(spec) });
+        let spec = TensorSpec::of(self.py, abi, &mut self.pins, &b)
+            .map_err(|e| Stop::Internal(e.to_string()))?;
+        self.guard(
+            source,
+            GuardKind::TensorMatch {
+                spec: Arc::new(spec),
+            },
+        );
         if !bound {
-            self.guard(source, GuardKind::HasAttr { name: "_dynamo_dynamic_indices".into(), present: false });
+            self.guard(
+                source,
+                GuardKind::HasAttr {
+                    name: "_dynamo_dynamic_indices".into(),
+                    present: false,
+                },
+            );
         }
         let name = self.placeholder_name(source);
         let node = self.graph.placeholder(name);
-        self.inputs.push(GraphInput { node, obj: obj.clone(), source, bound });
-        let input = Some(TensorInput { obj: obj.clone(), source });
-        Ok(Var::Tensor(Rc::new(TensorVar { node, class, meta: Rc::new(meta), input, fresh: false })))
+        self.inputs.push(GraphInput {
+            node,
+            obj: obj.clone(),
+            source,
+            bound,
+        });
+        let input = Some(TensorInput {
+            obj: obj.clone(),
+            source,
+        });
+        Ok(Var::Tensor(Rc::new(TensorVar {
+            node,
+            class,
+            meta: Rc::new(meta),
+            input,
+            fresh: false,
+        })))
     }
 
     /// The residual code holds a bound tensor. The module that owns it is held weakly, so that the
     /// code goes when the module does.
     fn pin_owner(&mut self, source: SourceId) {
-        let Source::DictItem { base, .. } = self.sources.get(source) else { return };
-        let Source::InstanceDictItem { base: owner, .. } = self.sources.get(*base) else { return };
+        let Source::DictItem { base, .. } = self.sources.get(source) else {
+            return;
+        };
+        let Source::InstanceDictItem { base: owner, .. } = self.sources.get(*base) else {
+            return;
+        };
         if let Some(module) = self.reached.get(owner).cloned() {
             self.pin(&module, true);
         }
@@ -60,13 +90,17 @@ impl Tx<'_> {
     pub fn unbind_replaced(&mut self) {
         for i in 0..self.inputs.len() {
             let input = &self.inputs[i];
-            let Source::DictItem { base, .. } = self.sources.get(input.source) else { continue };
+            let Source::DictItem { base, .. } = self.sources.get(input.source) else {
+                continue;
+            };
             if !input.bound || !self.is_dirty_source(*base) {
                 continue;
             }
             self.inputs[i].bound = false;
             let source = self.inputs[i].source;
-            self.drop_guards(|g| g.source == Some(source) && matches!(g.kind, GuardKind::IdMatch { .. }));
+            self.drop_guards(|g| {
+                g.source == Some(source) && matches!(g.kind, GuardKind::IdMatch { .. })
+            });
             let obj = self.inputs[i].obj.clone();
             self.pins.forget(obj.bind(self.py));
         }
@@ -80,7 +114,8 @@ impl Tx<'_> {
 
     /// A name in the user's words: the variable's own for an argument, the path for the rest.
     fn placeholder_name(&self, source: SourceId) -> String {
-        if let Source::Local { name, .. } | Source::Closure { name, .. } = self.sources.get(source) {
+        if let Source::Local { name, .. } | Source::Closure { name, .. } = self.sources.get(source)
+        {
             return name.to_string();
         }
         let mut out = String::new();
@@ -91,7 +126,11 @@ impl Tx<'_> {
                 out.push('_');
             }
         }
-        let path = out.trim_matches('_').replace("_modules_", "_").replace("_parameters_", "_").replace("_buffers_", "_");
+        let path = out
+            .trim_matches('_')
+            .replace("_modules_", "_")
+            .replace("_parameters_", "_")
+            .replace("_buffers_", "_");
         path
     }
 }

@@ -10,9 +10,28 @@ use crate::tx::{Args, Flow, Tx};
 
 /// Methods whose result depends on data or that act outside the graph.
 const BREAKING_METHODS: [&str; 22] = [
-    "item", "tolist", "numpy", "backward", "register_hook", "retain_grad", "register_post_accumulate_grad_hook",
-    "__bool__", "__int__", "__float__", "__index__", "__complex__", "__array__", "__repr__", "__str__", "__format__",
-    "apply_", "map_", "share_memory_", "data_ptr", "untyped_storage", "storage",
+    "item",
+    "tolist",
+    "numpy",
+    "backward",
+    "register_hook",
+    "retain_grad",
+    "register_post_accumulate_grad_hook",
+    "__bool__",
+    "__int__",
+    "__float__",
+    "__index__",
+    "__complex__",
+    "__array__",
+    "__repr__",
+    "__str__",
+    "__format__",
+    "apply_",
+    "map_",
+    "share_memory_",
+    "data_ptr",
+    "untyped_storage",
+    "storage",
 ];
 
 impl<'py> Tx<'py> {
@@ -24,7 +43,8 @@ impl<'py> Tx<'py> {
         let f = self.operator(name)?;
         let path = format!("operator.{name}");
         let rule = tensor_meta::lookup_function(&path);
-        self.emit(&Callee::Function(&f, &path, rule), &Args::pos(args)).map(Flow::Value)
+        self.emit(&Callee::Function(&f, &path, rule), &Args::pos(args))
+            .map(Flow::Value)
     }
 
     /// Arithmetic with at least one tensor operand.
@@ -94,8 +114,10 @@ impl<'py> Tx<'py> {
             CompareOp::Ge => "ge",
         };
         let (a, b) = (self.realize(a)?, self.realize(b)?);
-        if let (CompareOp::Eq | CompareOp::Ne, Some(other)) = (op, [&a, &b].into_iter().find(|v| !matches!(v, Var::Tensor(_))))
-            && !self.is_tensor_operand(other)
+        if let (CompareOp::Eq | CompareOp::Ne, Some(other)) = (
+            op,
+            [&a, &b].into_iter().find(|v| !matches!(v, Var::Tensor(_))),
+        ) && !self.is_tensor_operand(other)
         {
             // `tensor == None` and the like: torch answers NotImplemented, Python compares identity.
             return Ok(Flow::Value(self.bool(op == CompareOp::Ne)));
@@ -108,7 +130,9 @@ impl<'py> Tx<'py> {
             Var::Tensor(_) => true,
             Var::Const(o) => {
                 let b = o.bind(self.py);
-                b.is_instance_of::<pyo3::types::PyInt>() || b.is_instance_of::<pyo3::types::PyFloat>() || b.is_instance_of::<pyo3::types::PyComplex>()
+                b.is_instance_of::<pyo3::types::PyInt>()
+                    || b.is_instance_of::<pyo3::types::PyFloat>()
+                    || b.is_instance_of::<pyo3::types::PyComplex>()
             }
             _ => false,
         }
@@ -127,7 +151,8 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_setitem(&mut self, t: &Var, key: &Var, value: &Var) -> R<()> {
-        self.call_operator("setitem", vec![t.clone(), key.clone(), value.clone()]).map(|_| ())
+        self.call_operator("setitem", vec![t.clone(), key.clone(), value.clone()])
+            .map(|_| ())
     }
 
     /// A method of a tensor.
@@ -140,13 +165,21 @@ impl<'py> Tx<'py> {
         }
         let attr = self.known.tensor.bind(self.py).getattr(name);
         if attr.is_err() {
-            return Err(self.raise("AttributeError", &format!("'Tensor' object has no attribute '{name}'")));
+            return Err(self.raise(
+                "AttributeError",
+                &format!("'Tensor' object has no attribute '{name}'"),
+            ));
         }
         let mut all = args;
         all.pos.insert(0, t.clone());
         match name {
-            "requires_grad_" => return Err(Stop::unsupported("Tensor.requires_grad_ in the compiled function")),
-            "__len__" | "__iter__" | "__contains__" | "__hash__" | "__deepcopy__" | "__reduce_ex__" => {
+            "requires_grad_" => {
+                return Err(Stop::unsupported(
+                    "Tensor.requires_grad_ in the compiled function",
+                ));
+            }
+            "__len__" | "__iter__" | "__contains__" | "__hash__" | "__deepcopy__"
+            | "__reduce_ex__" => {
                 return self.tensor_protocol(t, name, &all);
             }
             _ => {}
@@ -155,7 +188,9 @@ impl<'py> Tx<'py> {
     }
 
     fn tensor_protocol(&mut self, t: &Var, name: &str, _args: &Args) -> R<Flow> {
-        let Var::Tensor(tv) = t else { return Err(Stop::Internal("not a tensor".into())) };
+        let Var::Tensor(tv) = t else {
+            return Err(Stop::Internal("not a tensor".into()));
+        };
         match name {
             "__len__" => match self.st.effects.meta(tv).shape.first().copied() {
                 Some(n) => self.sym_int(n).map(Flow::Value),
@@ -169,8 +204,12 @@ impl<'py> Tx<'py> {
     fn breaking_method(&self, name: &str) -> Stop {
         Stop::Break(Box::new(BreakReason {
             reason: format!("Unsupported Tensor.{name}() call"),
-            explanation: format!("`Tensor.{name}()` looks at the tensor's data or acts outside the graph, so the graph ends before it."),
-            hints: vec![format!("Move the `{name}()` call out of the compiled function, or keep the value as a tensor.")],
+            explanation: format!(
+                "`Tensor.{name}()` looks at the tensor's data or acts outside the graph, so the graph ends before it."
+            ),
+            hints: vec![format!(
+                "Move the `{name}()` call out of the compiled function, or keep the value as a tensor."
+            )],
             context: format!("call_method Tensor.{name}"),
         }))
     }

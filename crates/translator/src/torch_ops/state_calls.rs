@@ -11,17 +11,67 @@ use crate::tx::{Args, Flow, Tx, qualified_name};
 
 /// Modules of torch whose functions act outside a graph.
 const SKIPPED_TORCH: [&str; 24] = [
-    "torch.serialization", "torch.autograd", "torch.random", "torch.utils.data", "torch.cuda", "torch.distributed",
-    "torch.multiprocessing", "torch.jit", "torch.onnx", "torch.profiler", "torch._dynamo", "torch._inductor", "torch.hub",
-    "torch.fx", "torch.package", "torch.testing", "torch.library", "torch._library", "torch._subclasses", "torch._tensor_str",
-    "torch._guards", "torch.export", "torch.compiler", "torch.storage",
+    "torch.serialization",
+    "torch.autograd",
+    "torch.random",
+    "torch.utils.data",
+    "torch.cuda",
+    "torch.distributed",
+    "torch.multiprocessing",
+    "torch.jit",
+    "torch.onnx",
+    "torch.profiler",
+    "torch._dynamo",
+    "torch._inductor",
+    "torch.hub",
+    "torch.fx",
+    "torch.package",
+    "torch.testing",
+    "torch.library",
+    "torch._library",
+    "torch._subclasses",
+    "torch._tensor_str",
+    "torch._guards",
+    "torch.export",
+    "torch.compiler",
+    "torch.storage",
 ];
 
 /// Modules of the standard library whose functions have effects, or look at the running interpreter.
 const SKIPPED_STDLIB: [&str; 33] = [
-    "logging", "warnings", "inspect", "os", "io", "subprocess", "threading", "tempfile", "pathlib", "posixpath", "random", "time",
-    "datetime", "json", "pickle", "re", "traceback", "linecache", "unittest", "asyncio", "ctypes", "importlib", "gc", "sys",
-    "socket", "shutil", "glob", "multiprocessing", "concurrent", "queue", "signal", "weakref", "pdb",
+    "logging",
+    "warnings",
+    "inspect",
+    "os",
+    "io",
+    "subprocess",
+    "threading",
+    "tempfile",
+    "pathlib",
+    "posixpath",
+    "random",
+    "time",
+    "datetime",
+    "json",
+    "pickle",
+    "re",
+    "traceback",
+    "linecache",
+    "unittest",
+    "asyncio",
+    "ctypes",
+    "importlib",
+    "gc",
+    "sys",
+    "socket",
+    "shutil",
+    "glob",
+    "multiprocessing",
+    "concurrent",
+    "queue",
+    "signal",
+    "weakref",
+    "pdb",
 ];
 
 impl<'py> Tx<'py> {
@@ -45,7 +95,9 @@ impl<'py> Tx<'py> {
     /// `torch.compiler.allow_in_graph`: only where torch's own tracer was imported.
     fn is_allowed_in_graph(&self, f: &Bound<'py, PyAny>) -> R<bool> {
         let modules = self.known.sys_modules.bind(self.py);
-        let Ok(rules) = modules.get_item("torch._dynamo.trace_rules") else { return Ok(false) };
+        let Ok(rules) = modules.get_item("torch._dynamo.trace_rules") else {
+            return Ok(false);
+        };
         let ids = rules.getattr("_allowed_callable_ids")?;
         let ids = ids.getattr("function_ids").or_else(|_| ids.call0())?;
         Ok(ids.contains(f.as_ptr() as usize).unwrap_or(false))
@@ -57,17 +109,33 @@ impl<'py> Tx<'py> {
     /// A break for functions that must not be inlined.
     pub fn marked_function(&mut self, f: &Bound<'py, PyAny>, args: &Args) -> R<Option<Flow>> {
         let py = self.py;
-        let module: String = f.getattr("__module__").and_then(|m| m.extract()).unwrap_or_default();
-        let name: String = f.getattr("__name__").and_then(|m| m.extract()).unwrap_or_default();
+        let module: String = f
+            .getattr("__module__")
+            .and_then(|m| m.extract())
+            .unwrap_or_default();
+        let name: String = f
+            .getattr("__name__")
+            .and_then(|m| m.extract())
+            .unwrap_or_default();
         let flag = |n: &str| f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false));
         match (module.as_str(), name.as_str()) {
-            ("torch.compiler" | "ferrodyn" | "ferrodyn._api" | "ferrodyn._core" | "torch._dynamo.external_utils", "is_compiling" | "is_dynamo_compiling") => {
+            (
+                "torch.compiler"
+                | "ferrodyn"
+                | "ferrodyn._api"
+                | "ferrodyn._core"
+                | "torch._dynamo.external_utils",
+                "is_compiling" | "is_dynamo_compiling",
+            ) => {
                 return Ok(Some(Flow::Value(self.bool(true))));
             }
             ("torch.compiler", "is_exporting") | ("torch._jit_internal", "is_scripting") => {
                 return Ok(Some(Flow::Value(self.bool(false))));
             }
-            ("torch.overrides", "has_torch_function" | "has_torch_function_unary" | "has_torch_function_variadic") => {
+            (
+                "torch.overrides",
+                "has_torch_function" | "has_torch_function_unary" | "has_torch_function_variadic",
+            ) => {
                 return Ok(Some(Flow::Value(self.bool(false))));
             }
             (m, "graph_break") if m.starts_with("ferrodyn") || m.starts_with("torch._dynamo") => {
@@ -77,7 +145,10 @@ impl<'py> Tx<'py> {
                 };
                 return Err(Stop::Break(Box::new(BreakReason {
                     reason: "Call to `graph_break()`".into(),
-                    explanation: format!("User-inserted graph break. Message: {}", if text.is_empty() { "None" } else { &text }),
+                    explanation: format!(
+                        "User-inserted graph break. Message: {}",
+                        if text.is_empty() { "None" } else { &text }
+                    ),
                     hints: vec!["Remove the `graph_break()` call.".into()],
                     context: format!("called `{m}.graph_break` with message `{text}`"),
                 })));
@@ -91,15 +162,29 @@ impl<'py> Tx<'py> {
             && let Some((pos, kw)) = self.constants(args)?
         {
             let pos = PyTuple::new(py, pos)?;
-            return self.fold(|_| f.call(pos, kw.as_ref())).map(|v| Some(Flow::Value(v)));
+            return self
+                .fold(|_| f.call(pos, kw.as_ref()))
+                .map(|v| Some(Flow::Value(v)));
         }
-        let under = |list: &[&str]| list.iter().any(|m| module == *m || module.strip_prefix(*m).is_some_and(|r| r.starts_with('.')));
+        let under = |list: &[&str]| {
+            list.iter().any(|m| {
+                module == *m || module.strip_prefix(*m).is_some_and(|r| r.starts_with('.'))
+            })
+        };
         let graph = self.is_graph_function(f)?;
-        let inlined_anyway = module == "torch.autograd.grad_mode" || module == "torch.autograd.profiler" && name == "__init__";
-        if !graph && !inlined_anyway && (under(&SKIPPED_TORCH) || under(&SKIPPED_STDLIB) || module.starts_with("numpy")) {
+        let inlined_anyway = module == "torch.autograd.grad_mode"
+            || module == "torch.autograd.profiler" && name == "__init__";
+        if !graph
+            && !inlined_anyway
+            && (under(&SKIPPED_TORCH) || under(&SKIPPED_STDLIB) || module.starts_with("numpy"))
+        {
             return Err(self.skipped(f));
         }
-        let file: String = f.getattr("__code__").and_then(|c| c.getattr("co_filename")).and_then(|n| n.extract()).unwrap_or_default();
+        let file: String = f
+            .getattr("__code__")
+            .and_then(|c| c.getattr("co_filename"))
+            .and_then(|n| n.extract())
+            .unwrap_or_default();
         if file.ends_with("torch/_compile.py") {
             return Err(self.skipped(f));
         }
@@ -111,8 +196,14 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for arguments that are not constants.
     pub fn torch_state_call(&mut self, f: &Bound<'py, PyAny>, args: &Args) -> R<Option<Flow>> {
-        let module: String = f.getattr("__module__").and_then(|m| m.extract()).unwrap_or_default();
-        let name: String = f.getattr("__name__").and_then(|m| m.extract()).unwrap_or_default();
+        let module: String = f
+            .getattr("__module__")
+            .and_then(|m| m.extract())
+            .unwrap_or_default();
+        let name: String = f
+            .getattr("__name__")
+            .and_then(|m| m.extract())
+            .unwrap_or_default();
         if !module.starts_with("torch") && !module.is_empty() {
             return Ok(None);
         }
@@ -127,7 +218,9 @@ impl<'py> Tx<'py> {
                 self.none()
             }
             "_log_api_usage_once" => self.none(),
-            "_has_torch_function" | "_has_torch_function_unary" | "_has_torch_function_variadic" => self.bool(false),
+            "_has_torch_function"
+            | "_has_torch_function_unary"
+            | "_has_torch_function_variadic" => self.bool(false),
             "is_tensor" => {
                 let v = args.pos.first().cloned().unwrap_or(Var::Null);
                 let v = self.realize(&v)?;
@@ -146,11 +239,19 @@ impl<'py> Tx<'py> {
                 return self.tensor_method(&t, &name, rest).map(Some);
             }
             "_get_tracing_state" => self.none(),
-            n if QUERIES.contains(&n) || n.starts_with("_is_") || n.starts_with("_get_") || n.starts_with("get_") || n.starts_with("is_") || n == "_are_functorch_transforms_active" => {
+            n if QUERIES.contains(&n)
+                || n.starts_with("_is_")
+                || n.starts_with("_get_")
+                || n.starts_with("get_")
+                || n.starts_with("is_")
+                || n == "_are_functorch_transforms_active" =>
+            {
                 match self.constants(args)? {
                     Some((pos, kw)) => {
                         let pos = PyTuple::new(self.py, pos)?;
-                        return self.fold(|_| f.call(pos, kw.as_ref())).map(|v| Some(Flow::Value(v)));
+                        return self
+                            .fold(|_| f.call(pos, kw.as_ref()))
+                            .map(|v| Some(Flow::Value(v)));
                     }
                     None => return Ok(None),
                 }
@@ -163,7 +264,9 @@ impl<'py> Tx<'py> {
     /// The grad mode changes from here on, in the graph as well.
     fn set_grad_enabled(&mut self, f: &Obj, enabled: bool) -> R<()> {
         let target = self.target(f, "torch._C._set_grad_enabled")?;
-        let node = self.graph.call_function(target, vec![Arg::Bool(enabled)], Kwargs::new());
+        let node = self
+            .graph
+            .call_function(target, vec![Arg::Bool(enabled)], Kwargs::new());
         self.graph.set_impure(node, true);
         self.st.grad_enabled = enabled;
         Ok(())
@@ -173,11 +276,17 @@ impl<'py> Tx<'py> {
 /// The break for a callable that the user (or torch) keeps out of capture.
 pub fn disabled(f: &Bound<'_, PyAny>) -> Stop {
     let name = qualified_name(f);
-    let message = f.getattr("_torchdynamo_disable_msg").ok().filter(|m| !m.is_none()).map(|m| m.to_string());
+    let message = f
+        .getattr("_torchdynamo_disable_msg")
+        .ok()
+        .filter(|m| !m.is_none())
+        .map(|m| m.to_string());
     let why = message.map_or_else(String::new, |m| format!(" Reason: {m}"));
     Stop::Break(Box::new(BreakReason {
         reason: format!("Skip calling `disable`d function `{name}`"),
-        explanation: format!("`{name}` was marked with `disable`, so that it runs as plain Python.{why}"),
+        explanation: format!(
+            "`{name}` was marked with `disable`, so that it runs as plain Python.{why}"
+        ),
         hints: vec![format!("Remove the `disable` marker from `{name}`.")],
         context: name,
     }))

@@ -84,7 +84,9 @@ impl FnTable {
     /// # Errors
     /// Whatever a missing module raises.
     pub fn new(py: Python<'_>) -> PyResult<FnTable> {
-        let mut table = FnTable { by_addr: FxHashMap::default() };
+        let mut table = FnTable {
+            by_addr: FxHashMap::default(),
+        };
         let torch = py.import("torch")?;
         let variable_functions = py.import("torch._C")?.getattr("_VariableFunctionsClass")?;
         for name in variable_functions.dir()?.iter() {
@@ -102,28 +104,46 @@ impl FnTable {
             }
         }
         for module in C_NAMESPACES {
-            let Ok(m) = py.import(module).map(Bound::into_any).or_else(|_| dotted(&torch, module)) else { continue };
-            table.insert_module(&m, module, |f| f.get_type().name().is_ok_and(|n| n == "builtin_function_or_method"))?;
+            let Ok(m) = py
+                .import(module)
+                .map(Bound::into_any)
+                .or_else(|_| dotted(&torch, module))
+            else {
+                continue;
+            };
+            table.insert_module(&m, module, |f| {
+                f.get_type()
+                    .name()
+                    .is_ok_and(|n| n == "builtin_function_or_method")
+            })?;
         }
         for module in PYTHON_NAMESPACES {
             let m = py.import(module)?;
             table.insert_module(m.as_any(), module, |f| {
-                f.get_type().name().is_ok_and(|n| n == "builtin_function_or_method" || n == "function")
-                    && f.getattr("__module__").is_ok_and(|m| {
-                        m.extract::<String>().is_ok_and(|m| m.starts_with("torch"))
-                    })
+                f.get_type()
+                    .name()
+                    .is_ok_and(|n| n == "builtin_function_or_method" || n == "function")
+                    && f.getattr("__module__")
+                        .is_ok_and(|m| m.extract::<String>().is_ok_and(|m| m.starts_with("torch")))
             })?;
         }
         Ok(table)
     }
 
-    fn insert_module(&mut self, m: &Bound<'_, PyAny>, module: &str, want: impl Fn(&Bound<'_, PyAny>) -> bool) -> PyResult<()> {
+    fn insert_module(
+        &mut self,
+        m: &Bound<'_, PyAny>,
+        module: &str,
+        want: impl Fn(&Bound<'_, PyAny>) -> bool,
+    ) -> PyResult<()> {
         let names: Vec<String> = match m.cast::<PyModule>() {
             Ok(m) => m.dict().keys().extract()?,
             Err(_) => m.dir()?.extract()?,
         };
         for name in names {
-            if (name.starts_with('_') && !module.starts_with("torch._C")) || EXCLUDED.contains(&name.as_str()) {
+            if (name.starts_with('_') && !module.starts_with("torch._C"))
+                || EXCLUDED.contains(&name.as_str())
+            {
                 continue;
             }
             let f = m.getattr(name.as_str())?;
@@ -136,8 +156,14 @@ impl FnTable {
 
     fn insert(&mut self, f: &Bound<'_, PyAny>, path: &str) {
         let rule = tensor_meta::lookup_function(path);
-        let entry = Rc::new(GraphFn { path: path.into(), rule });
-        let slot = self.by_addr.entry(f.as_ptr() as usize).or_insert_with(|| entry.clone());
+        let entry = Rc::new(GraphFn {
+            path: path.into(),
+            rule,
+        });
+        let slot = self
+            .by_addr
+            .entry(f.as_ptr() as usize)
+            .or_insert_with(|| entry.clone());
         if slot.rule.is_none() && rule.is_some() {
             *slot = entry;
         }
@@ -150,7 +176,9 @@ impl FnTable {
 }
 
 fn dotted<'py>(torch: &Bound<'py, PyModule>, path: &str) -> PyResult<Bound<'py, PyAny>> {
-    path.split('.').skip(1).try_fold(torch.clone().into_any(), |o, p| o.getattr(p))
+    path.split('.')
+        .skip(1)
+        .try_fold(torch.clone().into_any(), |o, p| o.getattr(p))
 }
 
 /// The target of a node that calls `f`.
@@ -158,8 +186,9 @@ fn dotted<'py>(torch: &Bound<'py, PyModule>, path: &str) -> PyResult<Bound<'py, 
 /// # Errors
 /// Whatever `repr` raises.
 pub fn fn_target(f: &Bound<'_, PyAny>, handle: u32, path: &str) -> PyResult<FnTarget> {
-    let hint = f.getattr("__name__").and_then(|n| n.extract::<String>()).unwrap_or_else(|_| {
-        path.rsplit('.').next().unwrap_or("fn").to_string()
-    });
+    let hint = f
+        .getattr("__name__")
+        .and_then(|n| n.extract::<String>())
+        .unwrap_or_else(|_| path.rsplit('.').next().unwrap_or("fn").to_string());
     Ok(FnTarget::new(handle, f.repr()?.to_string(), path, hint))
 }
