@@ -330,10 +330,10 @@ impl<'py> Tx<'py> {
     fn c_attr(&mut self, obj: &Var, class: &Obj, name: &Arc<str>) -> R<Flow> {
         if let Var::Obj(id) = obj {
             if let Some(written) = self.obj(*id).attrs.get(name).cloned() {
-                return written
-                    .map(Flow::Value)
-                    .ok_or(())
-                    .or_else(|()| Err(self.no_attribute(class, name)));
+                return match written {
+                    Some(v) => Ok(Flow::Value(v)),
+                    None => Err(self.no_attribute(class, name)),
+                };
             }
             if &**name == "__dict__" {
                 return self.instance_dict_view(*id);
@@ -613,12 +613,11 @@ impl<'py> Tx<'py> {
     /// Attribute of a function made while translating.
     fn new_function_attr(&mut self, obj: &Var, f: &variables::FuncVar, name: &Arc<str>) -> R<Flow> {
         if let Some(v) = self.obj(f.obj).attrs.get(name).cloned() {
-            return v.map(Flow::Value).ok_or(()).or_else(|()| {
-                Err(self.raise(
-                    "AttributeError",
-                    &format!("'function' object has no attribute '{name}'"),
-                ))
-            });
+            let message = format!("'function' object has no attribute '{name}'");
+            return match v {
+                Some(v) => Ok(Flow::Value(v)),
+                None => Err(self.raise("AttributeError", &message)),
+            };
         }
         let code = |n: &str| -> R<Obj> { Ok(f.code.bind(self.py).getattr(n)?.unbind()) };
         Ok(Flow::Value(match &**name {
@@ -929,7 +928,7 @@ impl<'py> Tx<'py> {
                     let args = std::iter::once(Var::Obj(id)).chain(value).collect();
                     return match self.call_special(&d, hook, args)? {
                         Some(flow) => Ok(flow),
-                        None => Err(self.raise("AttributeError", &format!("{hook}"))),
+                        None => Err(self.raise("AttributeError", hook)),
                     };
                 }
                 Descriptor::GetSet if matches!(&**name, "__class__" | "__dict__") => {

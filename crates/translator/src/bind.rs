@@ -48,7 +48,6 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
         return Err(too_many(tx, sig, given));
     }
     let mut rest = OrderedMap::default();
-    let none = tx.none();
     for (k, v) in args.kw {
         match code.local_names[n_posonly..total]
             .iter()
@@ -82,11 +81,10 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
             }
         }
     }
-    let _ = none;
     let first_default = n_pos - sig.defaults.len().min(n_pos);
-    for i in first_default..n_pos {
-        if locals[i].is_none() {
-            locals[i] = Some(sig.defaults[sig.defaults.len() - (n_pos - i)].clone());
+    for (slot, default) in locals[first_default..n_pos].iter_mut().zip(sig.defaults) {
+        if slot.is_none() {
+            *slot = Some(default.clone());
         }
     }
     let missing: Vec<&str> = (0..n_pos)
@@ -96,12 +94,15 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
     if !missing.is_empty() {
         return Err(missing_error(tx, name, "positional", &missing));
     }
-    for i in n_pos..total {
-        if locals[i].is_none() {
-            locals[i] = sig
+    for (slot, name) in locals[n_pos..total]
+        .iter_mut()
+        .zip(&code.local_names[n_pos..])
+    {
+        if slot.is_none() {
+            *slot = sig
                 .kwdefaults
                 .iter()
-                .find(|(n, _)| *n == code.local_names[i])
+                .find(|(n, _)| n == name)
                 .map(|(_, v)| v.clone());
         }
     }

@@ -23,6 +23,9 @@ use crate::tx::{Args, Flow, Tx};
 /// Deepest inlining; beyond it the call is left to Python, which raises `RecursionError` in time.
 const MAX_DEPTH: u32 = 200;
 
+/// Arguments as real objects: positional, and keywords where there are any.
+pub type Constants<'py> = (Vec<Obj>, Option<Bound<'py, PyDict>>);
+
 /// A function about to be inlined.
 struct Callee {
     code: Obj,
@@ -431,9 +434,9 @@ impl<'py> Tx<'py> {
         let takes_any = class.is_subclass(k.base_exception.bind(py))?;
         if is_container {
             self.call_method_of(&instance, &Arc::from("__init__"), args)?;
-        } else if !takes_any && !(args.pos.is_empty() && args.kw.is_empty()) {
+        } else if !(takes_any || args.pos.is_empty() && args.kw.is_empty()) {
             let own_new = new.as_ref().is_some_and(|n| {
-                !n.is(&k.object.getattr(py, "__new__").expect("object has __new__"))
+                !n.is(k.object.getattr(py, "__new__").expect("object has __new__"))
             });
             if !own_new {
                 let name = self.class_name(&cls);
@@ -549,7 +552,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// As [`Tx::realize`].
-    pub fn constants(&mut self, args: &Args) -> R<Option<(Vec<Obj>, Option<Bound<'py, PyDict>>)>> {
+    pub fn constants(&mut self, args: &Args) -> R<Option<Constants<'py>>> {
         let mut pos = Vec::with_capacity(args.pos.len());
         for v in &args.pos {
             match self.as_const(v)? {

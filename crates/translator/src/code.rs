@@ -130,7 +130,7 @@ impl CodeInfo {
             .instrs
             .get(ip)
             .and_then(|i| i.loc.line)
-            .unwrap_or(self.fields.firstlineno as u32)
+            .unwrap_or(self.fields.firstlineno)
     }
 }
 

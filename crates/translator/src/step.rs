@@ -742,10 +742,7 @@ impl<'py> Tx<'py> {
                 self.push(self.none());
             }
             Op::Call { argc, kw_names } => {
-                let names = match kw_names {
-                    Some(c) => Some(self.constant(*c)),
-                    None => None,
-                };
+                let names = kw_names.as_ref().map(|c| self.constant(*c));
                 return self.op_call(*argc, names);
             }
             Op::CallKw { argc } => {

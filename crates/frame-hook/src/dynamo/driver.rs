@@ -402,10 +402,7 @@ impl<'py> Compilation<'_, 'py> {
             }
         };
         closing_guards(&mut tx);
-        let backend = match self.backend() {
-            Ok(b) => b,
-            Err(e) => return Err(e),
-        };
+        let backend = self.backend()?;
         let mut env = Env {
             compilation: self,
             backend: &backend,
@@ -446,10 +443,10 @@ impl<'py> Compilation<'_, 'py> {
             *r.seconds.entry("backend").or_default() += backend_seconds;
             *r.seconds.entry("total").or_default() += started.elapsed().as_secs_f64();
         });
+        let check = env::of_frame(py, self.frame);
         // SAFETY: the frame is alive and keeps what the environment names.
-        if let Some(failure) =
-            unsafe { program.explain_failure(py, &env::of_frame(py, self.frame)) }
-        {
+        let failure = unsafe { program.explain_failure(py, &check) };
+        if let Some(failure) = failure {
             return self.give_up(&format!(
                 "a guard fails for the very call that it was made for: {}",
                 failure.reason

@@ -126,11 +126,9 @@ impl Tx<'_> {
                 out.push('_');
             }
         }
-        let path = out
-            .trim_matches('_')
+        out.trim_matches('_')
             .replace("_modules_", "_")
             .replace("_parameters_", "_")
-            .replace("_buffers_", "_");
-        path
+            .replace("_buffers_", "_")
     }
 }
