@@ -87,10 +87,14 @@ def messing(gm, example_inputs):
 
 def state():
     return (
-        torch.get_rng_state().tolist(), random.getstate(), torch.is_grad_enabled(),
-        torch.is_inference_mode_enabled(), torch.get_default_dtype(),
+        torch.get_rng_state().tolist(),
+        random.getstate(),
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        torch.get_default_dtype(),
         torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(), torch.compiler.is_compiling(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+        torch.compiler.is_compiling(),
     )
 
 

@@ -38,7 +38,7 @@ def operators(a, b):
     y = -a @ b**2 // 3 % 7 - +b
     z = operator.iadd(y, 1.5)
     z = operator.imul(z, 2)
-    return x, z, (a != b, a <= b, a >= b), [operator.xor(x, x)], "it's \"quoted\"\n\té\x00\u2028"
+    return x, z, (a != b, a <= b, a >= b), [operator.xor(x, x)], 'it\'s "quoted"\n\té\x00\u2028'
 
 
 def attributes(a, b):
@@ -92,8 +92,17 @@ class Net(nn.Module):
 
 
 FUNCTIONS = [
-    toy, all_sorts, operators, attributes, numbering, nothing, only_input, one_tuple,
-    reserved_names, used_twice, nested,
+    toy,
+    all_sorts,
+    operators,
+    attributes,
+    numbering,
+    nothing,
+    only_input,
+    one_tuple,
+    reserved_names,
+    used_twice,
+    nested,
 ]
 
 
@@ -135,11 +144,18 @@ def inputs():
 def same(left, right):
     """Whether two results are equal, tensors by value."""
     if isinstance(left, torch.Tensor):
-        return isinstance(right, torch.Tensor) and left.dtype == right.dtype and (
-            torch.equal(left, right) or torch.allclose(left, right, equal_nan=True))
+        return (
+            isinstance(right, torch.Tensor)
+            and left.dtype == right.dtype
+            and (torch.equal(left, right) or torch.allclose(left, right, equal_nan=True))
+        )
     if isinstance(left, (tuple, list)):
         # torch.fx.Interpreter returns its own list and dict classes.
-        return isinstance(right, type(left)) and len(left) == len(right) and all(map(same, left, right))
+        return (
+            isinstance(right, type(left))
+            and len(left) == len(right)
+            and all(map(same, left, right))
+        )
     if isinstance(left, dict):
         return list(left) == list(right) and all(map(same, left.values(), right.values()))
     if isinstance(left, float) and left != left:

@@ -12,9 +12,9 @@ import warnings
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases"))
 warnings.simplefilter("ignore")
 
+import families  # noqa: E402
 import torch  # noqa: E402
 from spec import T, build, encode, encode_result, tensors_of  # noqa: E402
-import families  # noqa: E402
 
 
 def resolve(name):
@@ -60,8 +60,21 @@ def mark(value, chosen):
 
 # Rules with an `inplace` argument in torch.nn.functional only, and its position.
 SWITCHED = {
-    "silu": 1, "mish": 1, "hardswish": 1, "hardsigmoid": 1, "relu6": 1, "selu": 1, "relu": 1, "leaky_relu": 2, "celu": 2,
-    "elu": 2, "hardtanh": 3, "threshold": 3, "dropout": 3, "dropout2d": 3, "alpha_dropout": 3,
+    "silu": 1,
+    "mish": 1,
+    "hardswish": 1,
+    "hardsigmoid": 1,
+    "relu6": 1,
+    "selu": 1,
+    "relu": 1,
+    "leaky_relu": 2,
+    "celu": 2,
+    "elu": 2,
+    "hardtanh": 3,
+    "threshold": 3,
+    "dropout": 3,
+    "dropout2d": 3,
+    "alpha_dropout": 3,
 }
 
 
@@ -73,7 +86,9 @@ def emit(out, name, callee, fn, args, kwargs, grad):
         return  # a method's receiver is a tensor
     if "true_divide" in callee and kwargs:
         return
-    if (not callee.startswith("f:torch.nn.functional.") or callee.endswith("_")) and name.rstrip("_") in SWITCHED:
+    if (not callee.startswith("f:torch.nn.functional.") or callee.endswith("_")) and name.rstrip(
+        "_"
+    ) in SWITCHED:
         if kwargs or len(args) > SWITCHED[name.rstrip("_")]:
             return
     real_args, real_kwargs = build(args), build(kwargs)
@@ -89,7 +104,11 @@ def emit(out, name, callee, fn, args, kwargs, grad):
                 return  # the values of an index tensor, which no rule sees
             if grad == 2 and "nference" in str(e):
                 return
-            if "not implemented for" in str(e) or "ZeroDivision" in str(e) or "non-deterministic" in str(e):
+            if (
+                "not implemented for" in str(e)
+                or "ZeroDivision" in str(e)
+                or "non-deterministic" in str(e)
+            ):
                 return
             if os.environ.get("SHOW_RAISES"):
                 print(callee, enc_args, enc_kwargs, str(e)[:150], file=sys.stderr)
@@ -123,7 +142,13 @@ def main():
                 print("no such method:", m, file=sys.stderr)
         cases = list(families.cases(name))
         limit = int(os.environ.get("CASES", "100"))
-        if not only and len(cases) > limit and "addmm" not in name and "addbmm" not in name and "scatter" not in name:  # RULE=name runs all of a rule
+        if (
+            not only
+            and len(cases) > limit
+            and "addmm" not in name
+            and "addbmm" not in name
+            and "scatter" not in name
+        ):  # RULE=name runs all of a rule
             cases = random.Random(0).sample(cases, limit)
         for i, (callee, fn) in enumerate(callees):
             for args, kwargs in cases if i == 0 else cases[:12]:
@@ -131,7 +156,12 @@ def main():
                     emit(out, name, callee, fn, a, k, grad)
                 if i == 0:
                     emit(out, name, callee, fn, args, kwargs, 2)
-                if name.endswith("_") and args and isinstance(args[0], T) and args[0].differentiable():
+                if (
+                    name.endswith("_")
+                    and args
+                    and isinstance(args[0], T)
+                    and args[0].differentiable()
+                ):
                     emit(out, name, callee, fn, [args[0].but(rg=2)] + list(args[1:]), kwargs, True)
 
 

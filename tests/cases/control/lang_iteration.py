@@ -1,4 +1,4 @@
-"""Iteration protocols: user iterators, old-style sequences, sentinels, generators, mutation while iterating."""
+"""Iteration protocols: user iterators, sequences, sentinels, generators, changes on the way."""
 
 import torch
 

@@ -25,8 +25,7 @@ class Rewriter:
 
     def __call__(self, code):
         consts = tuple(
-            self(const) if isinstance(const, types.CodeType) else const
-            for const in code.co_consts
+            self(const) if isinstance(const, types.CodeType) else const for const in code.co_consts
         )
         self.tool.stdin.write(wire.encode(code, f"{code.co_filename}:{code.co_qualname}"))
         self.tool.stdin.flush()

@@ -5,7 +5,6 @@ import math
 import struct
 
 import torch
-import torch.utils._device as utils_device
 
 ___missing = object()
 
@@ -54,7 +53,9 @@ def ___exactly(value, wanted):
     if type(value) in (tuple, list):
         return len(value) == len(wanted) and all(map(___exactly, value, wanted))
     if type(value) is float:
-        return struct.pack("d", value) == struct.pack("d", wanted) or (value != value and wanted != wanted)
+        return struct.pack("d", value) == struct.pack("d", wanted) or (
+            value != value and wanted != wanted
+        )
     if type(value) is complex:
         return ___exactly(value.real, wanted.real) and ___exactly(value.imag, wanted.imag)
     if type(value) in (int, bool, str, bytes, torch.Size, torch.device):
@@ -111,7 +112,9 @@ def ___check_tensors(*tensors):
                 or tensor.requires_grad != requires_grad
             ):
                 return False
-            if size is not None and not (___fits(tensor.shape, size) and ___fits(tensor.stride(), stride)):
+            if size is not None and not (
+                ___fits(tensor.shape, size) and ___fits(tensor.stride(), stride)
+            ):
                 return False
     return True
 
@@ -131,7 +134,9 @@ def ___addresses(tensor):
 
 
 def check_overlapping(overlapping, non_overlapping):
-    spans = [(True, ___addresses(t)) for t in overlapping] + [(False, ___addresses(t)) for t in non_overlapping]
+    spans = [(True, ___addresses(t)) for t in overlapping] + [
+        (False, ___addresses(t)) for t in non_overlapping
+    ]
     for i, (wanted, span) in enumerate(spans):
         if any(span & other for j, (_, other) in enumerate(spans) if i != j) != wanted:
             return False
@@ -143,7 +148,18 @@ def ___check_global_state():
     excluded = torch._C._dispatch_tls_local_exclude_set().raw_repr()
     autocast = [
         (device, str(torch.get_autocast_dtype(device)))
-        for device in ("cpu", "cuda", "xla", "xpu", "mps", "hpu", "ipu", "mtia", "maia", "privateuseone")
+        for device in (
+            "cpu",
+            "cuda",
+            "xla",
+            "xpu",
+            "mps",
+            "hpu",
+            "ipu",
+            "mtia",
+            "maia",
+            "privateuseone",
+        )
         if ___autocast_enabled(device)
     ]
     return ___global_state == (
@@ -173,5 +189,7 @@ def ___mode_device(mode):
 
 
 def ___check_torch_function_mode_stack():
-    stack = [torch._C._get_function_stack_at(i) for i in range(torch._C._len_torch_function_stack())]
+    stack = [
+        torch._C._get_function_stack_at(i) for i in range(torch._C._len_torch_function_stack())
+    ]
     return ___mode_stack == [(id(type(mode)), ___mode_device(mode)) for mode in stack]

@@ -1,8 +1,8 @@
 """Cases of factories, conversions and queries."""
 
 import torch
-from spec import DTYPES, T
 from elementwise import ALL, layouts
+from spec import DTYPES, T
 
 TABLE = {}
 
@@ -56,7 +56,23 @@ def randperm():
 
 @rule("arange")
 def arange():
-    for a in (5,), (0,), (1, 5), (1, 6, 2), (5, 1), (5, 1, -2), (5.0,), (0, 1, 0.1), (0.0, 2, 0.3), (1, 1), (3, 10, 0), (2.5,), (-3,), (7, 0, -3), (10, 0, -3):
+    for a in (
+        (5,),
+        (0,),
+        (1, 5),
+        (1, 6, 2),
+        (5, 1),
+        (5, 1, -2),
+        (5.0,),
+        (0, 1, 0.1),
+        (0.0, 2, 0.3),
+        (1, 1),
+        (3, 10, 0),
+        (2.5,),
+        (-3,),
+        (7, 0, -3),
+        (10, 0, -3),
+    ):
         yield a
         for d in "f4", "f8", "i4", "bf":
             yield [*a], {"dtype": DTYPES[d]}
@@ -123,7 +139,25 @@ def new_full():
         yield [T(4, 5, d=d), (2,), 2], {"dtype": torch.bool}
 
 
-DATA = [1, 1.5, True, 1j, [], [1, 2], [1, 2.5], [True, 1], [[1, 2], [3, 4]], [[1.0], [2.0]], (1, 2), [[]], [[], []], [[1], [2, 3]], [[1, 2], 3], [True, 1.5], [1, 1j]]
+DATA = [
+    1,
+    1.5,
+    True,
+    1j,
+    [],
+    [1, 2],
+    [1, 2.5],
+    [True, 1],
+    [[1, 2], [3, 4]],
+    [[1.0], [2.0]],
+    (1, 2),
+    [[]],
+    [[], []],
+    [[1], [2, 3]],
+    [[1, 2], 3],
+    [True, 1.5],
+    [1, 1j],
+]
 
 
 @rule("tensor", "as_tensor")
@@ -138,7 +172,16 @@ def tensor():
 
 
 def as_tensor():
-    yield from (c for c in tensor() if not (isinstance(c[1:], tuple) and len(c) == 2 and isinstance(c[1], dict) and "requires_grad" in c[1]))
+    yield from (
+        c
+        for c in tensor()
+        if not (
+            isinstance(c[1:], tuple)
+            and len(c) == 2
+            and isinstance(c[1], dict)
+            and "requires_grad" in c[1]
+        )
+    )
     for t in layouts():
         yield (t,)
         yield [t], {"dtype": torch.float64}

@@ -42,11 +42,57 @@ ALL = ["f4", "f8", "f2", "bf", "i8", "i4", "i2", "i1", "u1", "b", "c4", "c8"]
 
 
 @rule(
-    "exp", "log", "sin", "cos", "tan", "sqrt", "rsqrt", "sigmoid", "tanh", "log2", "log10", "log1p",
-    "expm1", "exp2", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "reciprocal",
-    "erf", "erfc", "erfinv", "lgamma", "digamma", "i0", "isnan", "isfinite", "isinf", "logical_not",
-    "signbit", "isposinf", "isneginf", "floor", "ceil", "trunc", "round", "frac", "sign", "sgn",
-    "square", "bitwise_not", "nan_to_num", "logit", "neg", "positive", "conj", "abs",
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tan",
+    "sqrt",
+    "rsqrt",
+    "sigmoid",
+    "tanh",
+    "log2",
+    "log10",
+    "log1p",
+    "expm1",
+    "exp2",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "reciprocal",
+    "erf",
+    "erfc",
+    "erfinv",
+    "lgamma",
+    "digamma",
+    "i0",
+    "isnan",
+    "isfinite",
+    "isinf",
+    "logical_not",
+    "signbit",
+    "isposinf",
+    "isneginf",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "frac",
+    "sign",
+    "sgn",
+    "square",
+    "bitwise_not",
+    "nan_to_num",
+    "logit",
+    "neg",
+    "positive",
+    "conj",
+    "abs",
 )
 def unary():
     for t in layouts():
@@ -60,9 +106,23 @@ def unary():
 
 
 PAIRS = [
-    ((2, 3, 4, 5), (2, 3, 4, 5)), ((2, 3, 4, 5), (5,)), ((2, 3, 4, 5), (3, 1, 1)), ((4, 5), (2, 3, 4, 5)),
-    ((2, 1, 4), (3, 1)), ((3,), ()), ((), ()), ((), (2, 3)), ((0, 3), (1, 3)), ((2, 3), (3, 2)), ((2, 3), (4,)),
-    ((1,), (3, 4)), ((0,), (1,)), ((2, 3), (1, 1)), ((1, 1), (1,)), ((3, 0, 2), (1, 2)), ((2, 3, 1, 1), (2, 3, 4, 5)),
+    ((2, 3, 4, 5), (2, 3, 4, 5)),
+    ((2, 3, 4, 5), (5,)),
+    ((2, 3, 4, 5), (3, 1, 1)),
+    ((4, 5), (2, 3, 4, 5)),
+    ((2, 1, 4), (3, 1)),
+    ((3,), ()),
+    ((), ()),
+    ((), (2, 3)),
+    ((0, 3), (1, 3)),
+    ((2, 3), (3, 2)),
+    ((2, 3), (4,)),
+    ((1,), (3, 4)),
+    ((0,), (1,)),
+    ((2, 3), (1, 1)),
+    ((1, 1), (1,)),
+    ((3, 0, 2), (1, 2)),
+    ((2, 3, 1, 1), (2, 3, 4, 5)),
 ]
 
 
@@ -107,10 +167,42 @@ def numbers():
         yield T(3, 4, l=l, d="i8"), 2.5
 
 
-@rule("add", "mul", "div", "sub", "floor_divide", "remainder", "fmod", "pow", "eq", "ne", "lt", "le", "gt", "ge",
-      "maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "logaddexp", "copysign", "xlogy",
-      "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor",
-      "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm", "rsub")
+@rule(
+    "add",
+    "mul",
+    "div",
+    "sub",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "pow",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "atan2",
+    "hypot",
+    "logaddexp",
+    "copysign",
+    "xlogy",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_left_shift",
+    "bitwise_right_shift",
+    "gcd",
+    "lcm",
+    "rsub",
+)
 def binary():
     yield from pairs()
     yield from mixed()
@@ -127,9 +219,24 @@ def extra(name, more):
     TABLE[name] = both
 
 
-extra("add", [([T(2, 3), T(2, 3)], {"alpha": 2}), ([T(2, 3, d="i8"), T(2, 3, d="i8")], {"alpha": 2.5}), ([T(2, 3), 3], {"alpha": 0.5})])
+extra(
+    "add",
+    [
+        ([T(2, 3), T(2, 3)], {"alpha": 2}),
+        ([T(2, 3, d="i8"), T(2, 3, d="i8")], {"alpha": 2.5}),
+        ([T(2, 3), 3], {"alpha": 0.5}),
+    ],
+)
 extra("sub", [([T(2, 3), T(2, 3)], {"alpha": 2})])
-extra("div", [([T(2, 3, d=a), T(2, 3, d=b)], {"rounding_mode": m}) for a in ALL for b in ("f4", "i8", "u1") for m in ("floor", "trunc")])
+extra(
+    "div",
+    [
+        ([T(2, 3, d=a), T(2, 3, d=b)], {"rounding_mode": m})
+        for a in ALL
+        for b in ("f4", "i8", "u1")
+        for m in ("floor", "trunc")
+    ],
+)
 for _name in ("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "bitwise_and"):
     extra(_name, [(n, T(2, 3, d=d)) for d in ALL for n in (2, 2.5, True)])
 

@@ -19,5 +19,9 @@ def cases(name):
     if make is None and name.endswith("_"):
         make = TABLE.get(name[:-1])
     for case in make() if make else ():
-        args, kwargs = case if isinstance(case, tuple) and len(case) == 2 and isinstance(case[1], dict) else (case, {})
+        args, kwargs = (
+            case
+            if isinstance(case, tuple) and len(case) == 2 and isinstance(case[1], dict)
+            else (case, {})
+        )
         yield list(args), kwargs

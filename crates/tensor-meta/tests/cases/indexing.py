@@ -1,7 +1,7 @@
 """Cases of indexing, joining and reordering."""
 
-from spec import T
 from elementwise import layouts
+from spec import T
 
 TABLE = {}
 S = slice
@@ -19,10 +19,69 @@ def rule(*names):
 
 def indices():
     n = None
-    yield from (0, -1, 5, n, ..., S(n), S(1, n), S(n, -1), S(0, 9, 2), S(-1, n), S(2, 1), S(n, n, -1), (), (0, 1), (..., 0), (n, 0), (S(n), n), (0, ..., n))
-    yield from ((S(n), 0), (S(n), S(1, 3)), (..., n), (..., S(n, 2)), (n, ..., n, n), (S(n), n, S(n, n, 2)), (0, 0, 0, 0, 0), (..., ...), (S(n), S(n), 0), (True,), True)
-    yield from (T(3, **I), T(2, 3, **I), (T(3, **I), T(3, **I)), (S(n), T(3, **I)), (..., T(2, **I)), (T(3, **I), S(n), T(3, **I)), (T(2, 1, **I), T(3, **I)), (0, T(3, **I)), (n, T(3, **I)), (T(3, **I), n), (T(4, **I), 0))
-    yield from ([0, 1], ([0, 1], 0), (S(n), [1, 0]), T(2, d="b"), T(3, 4, d="b"), T(d="i8", high=2), (T(2, **I), T(3, **I)), T(3, d="i4", high=2), T(0, **I), (T(2, 3, d="i8", high=2, l="t"),), (S(0, 2), T(2, 3, d="i8", high=2, l="t")), (S(n), S(n), T(2, **I), T(2, **I)), (S(n), T(2, **I), S(n), T(2, **I)), (0, S(n), T(2, **I)), [9])
+    yield from (
+        0,
+        -1,
+        5,
+        n,
+        ...,
+        S(n),
+        S(1, n),
+        S(n, -1),
+        S(0, 9, 2),
+        S(-1, n),
+        S(2, 1),
+        S(n, n, -1),
+        (),
+        (0, 1),
+        (..., 0),
+        (n, 0),
+        (S(n), n),
+        (0, ..., n),
+    )
+    yield from (
+        (S(n), 0),
+        (S(n), S(1, 3)),
+        (..., n),
+        (..., S(n, 2)),
+        (n, ..., n, n),
+        (S(n), n, S(n, n, 2)),
+        (0, 0, 0, 0, 0),
+        (..., ...),
+        (S(n), S(n), 0),
+        (True,),
+        True,
+    )
+    yield from (
+        T(3, **I),
+        T(2, 3, **I),
+        (T(3, **I), T(3, **I)),
+        (S(n), T(3, **I)),
+        (..., T(2, **I)),
+        (T(3, **I), S(n), T(3, **I)),
+        (T(2, 1, **I), T(3, **I)),
+        (0, T(3, **I)),
+        (n, T(3, **I)),
+        (T(3, **I), n),
+        (T(4, **I), 0),
+    )
+    yield from (
+        [0, 1],
+        ([0, 1], 0),
+        (S(n), [1, 0]),
+        T(2, d="b"),
+        T(3, 4, d="b"),
+        T(d="i8", high=2),
+        (T(2, **I), T(3, **I)),
+        T(3, d="i4", high=2),
+        T(0, **I),
+        (T(2, 3, d="i8", high=2, l="t"),),
+        (S(0, 2), T(2, 3, d="i8", high=2, l="t")),
+        (S(n), S(n), T(2, **I), T(2, **I)),
+        (S(n), T(2, **I), S(n), T(2, **I)),
+        (0, S(n), T(2, **I)),
+        [9],
+    )
 
 
 @rule("getitem")
@@ -180,7 +239,15 @@ def repeat_interleave():
 
 @rule("meshgrid")
 def meshgrid():
-    for a, b in (T(3), T(4)), (T(3, l="s"), T(1)), (T(3, d="i8"), T(4, d="i8")), (T(), T(2)), (T(2), T(2, d="f8")), (T(2, 2), T(2)), (T(0), T(2)):
+    for a, b in (
+        (T(3), T(4)),
+        (T(3, l="s"), T(1)),
+        (T(3, d="i8"), T(4, d="i8")),
+        (T(), T(2)),
+        (T(2), T(2, d="f8")),
+        (T(2, 2), T(2)),
+        (T(0), T(2)),
+    ):
         yield a, b
         yield ([a, b],)
         yield [a, b], {"indexing": "ij"}

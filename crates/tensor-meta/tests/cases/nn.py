@@ -1,7 +1,7 @@
 """Cases of activations, dropout, products, attention."""
 
-from spec import T
 from elementwise import layouts
+from spec import T
 
 TABLE = {}
 
@@ -84,12 +84,41 @@ def normalize():
 
 @rule("dropout", "dropout2d", "alpha_dropout")
 def dropout():
-    yield from each((0.5, True), (0.5, False), (0.0, True), (0.5, True, True), (0.5, False, True), {"p": 0.1, "training": True}, {"p": 0.1, "training": False}, (1.5, True))
+    yield from each(
+        (0.5, True),
+        (0.5, False),
+        (0.0, True),
+        (0.5, True, True),
+        (0.5, False, True),
+        {"p": 0.1, "training": True},
+        {"p": 0.1, "training": False},
+        (1.5, True),
+    )
 
 
-MATS = [((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,)), ((2, 3), (4, 3)), ((5, 2, 3), (5, 3, 4)), ((5, 2, 3), (3, 4)),
-        ((5, 2, 3), (3,)), ((2, 3), (5, 3, 4)), ((3,), (5, 3, 4)), ((2, 1, 4, 3), (5, 3, 2)), ((2, 5, 4, 3), (2, 5, 3, 6)), ((), (3,)), ((0, 3), (3, 4)),
-        ((2, 0), (0, 4)), ((5, 2, 3), (4, 3, 2)), ((1, 3), (3, 1)), ((5, 1, 3), (1, 3, 1)), ((5, 0, 3), (5, 3, 4)), ((2, 2, 3, 4, 5), (5, 6)), ((2, 3, 4, 5), (2, 3, 5, 4))]
+MATS = [
+    ((2, 3), (3, 4)),
+    ((3,), (3, 4)),
+    ((2, 3), (3,)),
+    ((3,), (3,)),
+    ((2, 3), (4, 3)),
+    ((5, 2, 3), (5, 3, 4)),
+    ((5, 2, 3), (3, 4)),
+    ((5, 2, 3), (3,)),
+    ((2, 3), (5, 3, 4)),
+    ((3,), (5, 3, 4)),
+    ((2, 1, 4, 3), (5, 3, 2)),
+    ((2, 5, 4, 3), (2, 5, 3, 6)),
+    ((), (3,)),
+    ((0, 3), (3, 4)),
+    ((2, 0), (0, 4)),
+    ((5, 2, 3), (4, 3, 2)),
+    ((1, 3), (3, 1)),
+    ((5, 1, 3), (1, 3, 1)),
+    ((5, 0, 3), (5, 3, 4)),
+    ((2, 2, 3, 4, 5), (5, 6)),
+    ((2, 3, 4, 5), (2, 3, 5, 4)),
+]
 
 
 def products():
@@ -161,12 +190,28 @@ def tensordot():
 @rule("einsum")
 def einsum():
     for eq, a, b in (
-        ("ij,jk->ik", (2, 3), (3, 4)), ("bij,bjk->bik", (5, 2, 3), (5, 3, 4)), ("bhid,bhjd->bhij", (2, 3, 4, 5), (2, 3, 6, 5)),
-        ("bhij,bhjd->bihd", (2, 3, 4, 6), (2, 3, 6, 5)), ("i,j->ij", (3,), (4,)), ("bqd,dk->bqk", (2, 3, 4), (4, 5)), ("ij,jk->ki", (2, 3), (3, 4)),
-        ("nchw,nqc->nqhw", (2, 3, 4, 5), (2, 6, 3)), ("bqnc,bnchw->bqnhw", (2, 3, 4, 5), (2, 4, 5, 3, 2)), ("bhwc,hkc->bhwk", (2, 3, 4, 5), (3, 6, 5)),
-        ("bhwc,wkc->bhwk", (2, 3, 4, 5), (4, 6, 5)), ("ij,ij->i", (2, 3), (2, 3)), ("ij,ij->ij", (2, 3), (2, 3)), ("i,i->", (3,), (3,)), ("ij,k->ik", (2, 3), (4,)),
-        ("bij,bjk->bik", (1, 2, 3), (1, 3, 4)), ("bij,bjk->kbi", (5, 1, 3), (5, 3, 4)), ("bij,bjk->bik", (5, 2, 1), (5, 1, 4)), ("...ij,jk->...ik", (5, 2, 3), (3, 4)),
-        ("ij,jk", (2, 3), (3, 4)), ("bij,cjk->bcik", (5, 2, 3), (4, 3, 6)), ("ij,jk->ik", (2, 3), (4, 4)),
+        ("ij,jk->ik", (2, 3), (3, 4)),
+        ("bij,bjk->bik", (5, 2, 3), (5, 3, 4)),
+        ("bhid,bhjd->bhij", (2, 3, 4, 5), (2, 3, 6, 5)),
+        ("bhij,bhjd->bihd", (2, 3, 4, 6), (2, 3, 6, 5)),
+        ("i,j->ij", (3,), (4,)),
+        ("bqd,dk->bqk", (2, 3, 4), (4, 5)),
+        ("ij,jk->ki", (2, 3), (3, 4)),
+        ("nchw,nqc->nqhw", (2, 3, 4, 5), (2, 6, 3)),
+        ("bqnc,bnchw->bqnhw", (2, 3, 4, 5), (2, 4, 5, 3, 2)),
+        ("bhwc,hkc->bhwk", (2, 3, 4, 5), (3, 6, 5)),
+        ("bhwc,wkc->bhwk", (2, 3, 4, 5), (4, 6, 5)),
+        ("ij,ij->i", (2, 3), (2, 3)),
+        ("ij,ij->ij", (2, 3), (2, 3)),
+        ("i,i->", (3,), (3,)),
+        ("ij,k->ik", (2, 3), (4,)),
+        ("bij,bjk->bik", (1, 2, 3), (1, 3, 4)),
+        ("bij,bjk->kbi", (5, 1, 3), (5, 3, 4)),
+        ("bij,bjk->bik", (5, 2, 1), (5, 1, 4)),
+        ("...ij,jk->...ik", (5, 2, 3), (3, 4)),
+        ("ij,jk", (2, 3), (3, 4)),
+        ("bij,cjk->bcik", (5, 2, 3), (4, 3, 6)),
+        ("ij,jk->ik", (2, 3), (4, 4)),
     ):
         for l in "c", "t", "r":
             yield eq, T(*a, l=l), T(*b)
@@ -179,13 +224,32 @@ def sdpa():
     def qkv(b=2, h=3, l=4, s=5, e=8, ev=8, **kw):
         return T(b, h, l, e, **kw), T(b, h, s, e, **kw), T(b, h, s, ev, **kw)
 
-    for kw in {}, {"l": 5}, {"b": 1}, {"h": 1}, {"b": 1, "h": 1, "l": 1}, {"l": 1}, {"ev": 6}, {"s": 1}, {"e": 1, "ev": 1}, {"d": "f8"}, {"d": "bf"}:
+    for kw in (
+        {},
+        {"l": 5},
+        {"b": 1},
+        {"h": 1},
+        {"b": 1, "h": 1, "l": 1},
+        {"l": 1},
+        {"ev": 6},
+        {"s": 1},
+        {"e": 1, "ev": 1},
+        {"d": "f8"},
+        {"d": "bf"},
+    ):
         q, k, v = qkv(**kw)
         yield q, k, v
         yield [q, k, v], {"is_causal": True}
         yield [q, k, v], {"dropout_p": 0.1}
         yield [q, k, v], {"scale": 0.5}
-        for m in ((q.shape[2], k.shape[2]), (2, 1, q.shape[2], k.shape[2]), (q.shape[0], q.shape[1], q.shape[2], k.shape[2]), (1, q.shape[2], k.shape[2]), (k.shape[2],), (1, 1, 1, k.shape[2])):
+        for m in (
+            (q.shape[2], k.shape[2]),
+            (2, 1, q.shape[2], k.shape[2]),
+            (q.shape[0], q.shape[1], q.shape[2], k.shape[2]),
+            (1, q.shape[2], k.shape[2]),
+            (k.shape[2],),
+            (1, 1, 1, k.shape[2]),
+        ):
             for d in "b", q.d:
                 yield [q, k, v], {"attn_mask": T(*m, d=d)}
                 yield [q, k, v], {"attn_mask": T(*m, d=d), "dropout_p": 0.1}
@@ -201,7 +265,10 @@ def sdpa():
     yield [T(2, 4, 8), T(2, 5, 8), T(2, 5, 8)], {"attn_mask": T(4, 5, d="b")}
     yield [T(2, 6, 4, 8), T(2, 3, 5, 8), T(2, 3, 5, 8)], {"enable_gqa": True}
     yield [T(2, 6, 4, 8), T(2, 3, 4, 8), T(2, 3, 4, 8)], {"enable_gqa": True, "is_causal": True}
-    yield [T(2, 6, 4, 8), T(2, 3, 5, 8), T(2, 3, 5, 8)], {"enable_gqa": True, "attn_mask": T(4, 5, d="b")}
+    yield (
+        [T(2, 6, 4, 8), T(2, 3, 5, 8), T(2, 3, 5, 8)],
+        {"enable_gqa": True, "attn_mask": T(4, 5, d="b")},
+    )
     yield [T(2, 6, 4, 8), T(2, 3, 5, 8), T(2, 3, 5, 8)], {}
 
 

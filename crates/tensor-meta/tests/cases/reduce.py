@@ -1,8 +1,8 @@
 """Cases of reductions, scans, softmax and sorting."""
 
 import torch
-from spec import T
 from elementwise import ALL, layouts
+from spec import T
 
 TABLE = {}
 
@@ -31,7 +31,19 @@ def each(*rest, dtypes=ALL):
                 yield (T(2, 3, d=d), *r)
 
 
-DIMS = [(), (1,), (0,), (-1, True), ((0, 1),), ((1, -1), True), ((),), ((0, 0),), {"dim": 1, "keepdim": True}, {"dim": (2, 3)}, {"axis": 0}]
+DIMS = [
+    (),
+    (1,),
+    (0,),
+    (-1, True),
+    ((0, 1),),
+    ((1, -1), True),
+    ((),),
+    ((0, 0),),
+    {"dim": 1, "keepdim": True},
+    {"dim": (2, 3)},
+    {"axis": 0},
+]
 
 
 @rule("sum", "mean", "nansum")
@@ -57,7 +69,9 @@ def amax():
 
 @rule("argmax", "argmin", "max", "min")
 def argmax():
-    yield from each((), (1,), (0,), (-1,), (-1, True), (0, False), {"dim": 2, "keepdim": True}, {"dim": 5})
+    yield from each(
+        (), (1,), (0,), (-1,), (-1, True), (0, False), {"dim": 2, "keepdim": True}, {"dim": 5}
+    )
 
 
 @rule("aminmax")
@@ -67,8 +81,18 @@ def aminmax():
 
 @rule("var", "std", "var_mean", "std_mean")
 def var():
-    yield from each((), (1,), (False,), (0, False), ((0, 1), True, True), (-1, True), {"dim": 1, "keepdim": True},
-                    {"dim": -1, "unbiased": False}, {"dim": 1, "correction": 0}, {"correction": 2})
+    yield from each(
+        (),
+        (1,),
+        (False,),
+        (0, False),
+        ((0, 1), True, True),
+        (-1, True),
+        {"dim": 1, "keepdim": True},
+        {"dim": -1, "unbiased": False},
+        {"dim": 1, "correction": 0},
+        {"correction": 2},
+    )
 
 
 @rule("logsumexp")
@@ -78,7 +102,17 @@ def logsumexp():
 
 @rule("norm")
 def norm():
-    yield from each((), (2,), (1, 1), (2, -1, True), ("fro",), (float("inf"), 1), {"dim": 1, "keepdim": True}, {"dim": (0, 1)}, {"p": 2, "dim": -1, "keepdim": True})
+    yield from each(
+        (),
+        (2,),
+        (1, 1),
+        (2, -1, True),
+        ("fro",),
+        (float("inf"), 1),
+        {"dim": 1, "keepdim": True},
+        {"dim": (0, 1)},
+        {"p": 2, "dim": -1, "keepdim": True},
+    )
 
 
 @rule("vector_norm")
@@ -120,12 +154,31 @@ def softmax_nn():
 
 @rule("sort", "argsort")
 def sort():
-    yield from each((), (0,), (1,), (-1, True), {"descending": True}, {"dim": 1, "descending": True}, {"stable": True}, {"dim": 0, "stable": True}, (7,))
+    yield from each(
+        (),
+        (0,),
+        (1,),
+        (-1, True),
+        {"descending": True},
+        {"dim": 1, "descending": True},
+        {"stable": True},
+        {"dim": 0, "stable": True},
+        (7,),
+    )
 
 
 @rule("topk")
 def topk():
-    yield from each((1,), (2,), (2, 1), (3, -2), (2, 0, False), {"k": 2, "dim": 1}, (9,), {"k": 2, "sorted": False})
+    yield from each(
+        (1,),
+        (2,),
+        (2, 1),
+        (3, -2),
+        (2, 0, False),
+        {"k": 2, "dim": 1},
+        (9,),
+        {"k": 2, "sorted": False},
+    )
 
 
 @rule("kthvalue")

@@ -93,7 +93,16 @@ def avg_pool(n):
         yield x, 2
         yield x, 3, 2, 1
         yield x, tuple([2] * n), None, 0, True
-        yield [x], {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True, "count_include_pad": False}
+        yield (
+            [x],
+            {
+                "kernel_size": 3,
+                "stride": 2,
+                "padding": 1,
+                "ceil_mode": True,
+                "count_include_pad": False,
+            },
+        )
         yield x, 20
 
 
@@ -131,8 +140,21 @@ def interpolate():
             yield [x], {"scale_factor": 2}
             yield [x], {"size": 5}
             yield [x], {"size": tuple([7] * n), "mode": "nearest-exact"}
-            yield [x], {"scale_factor": 0.5, "mode": ["", "linear", "bilinear", "trilinear"][n], "align_corners": False}
-            yield [x], {"scale_factor": tuple([1.3] * n), "mode": ["", "linear", "bicubic", "trilinear"][n]}
+            yield (
+                [x],
+                {
+                    "scale_factor": 0.5,
+                    "mode": ["", "linear", "bilinear", "trilinear"][n],
+                    "align_corners": False,
+                },
+            )
+            yield (
+                [x],
+                {
+                    "scale_factor": tuple([1.3] * n),
+                    "mode": ["", "linear", "bicubic", "trilinear"][n],
+                },
+            )
             yield [x], {"scale_factor": 2.0, "mode": "area"}
             yield [x], {"scale_factor": 2.0, "align_corners": True}
 
@@ -141,7 +163,17 @@ def interpolate():
 def pad():
     for n in 1, 2, 3:
         for x in inputs(n):
-            for p in (1, 2), (0, 0), (1, 1, 2, 0), (0, 1, 0, 0), (-1, 0), (-1, 1), (0, 0, 0, 0, 1, 1), (1,), (-2, -1, -1, 0):
+            for p in (
+                (1, 2),
+                (0, 0),
+                (1, 1, 2, 0),
+                (0, 1, 0, 0),
+                (-1, 0),
+                (-1, 1),
+                (0, 0, 0, 0, 1, 1),
+                (1,),
+                (-2, -1, -1, 0),
+            ):
                 yield x, p
                 yield x, p, "constant", 1.0
             yield [x], {"pad": tuple([1, 1] * n), "mode": "reflect"}
@@ -279,7 +311,15 @@ def one_hot():
 
 def losses(*extra):
     for r in "mean", "sum", "none":
-        for a, b in ((3, 4), (3, 4)), ((3,), (3,)), ((), ()), ((2, 3, 4, 5), (2, 3, 4, 5)), ((3, 1), (3, 4)), ((0, 3), (0, 3)), ((3, 4), (3, 5)):
+        for a, b in (
+            ((3, 4), (3, 4)),
+            ((3,), (3,)),
+            ((), ()),
+            ((2, 3, 4, 5), (2, 3, 4, 5)),
+            ((3, 1), (3, 4)),
+            ((0, 3), (0, 3)),
+            ((3, 4), (3, 5)),
+        ):
             yield [T(*a), T(*b)], {"reduction": r}
             yield [T(*a, l="t"), T(*b)], {"reduction": r}
             for e in extra:
@@ -294,17 +334,28 @@ TABLE["smooth_l1_loss"] = lambda: losses({"beta": 0.5})
 TABLE["huber_loss"] = lambda: losses({"delta": 0.5})
 TABLE["binary_cross_entropy"] = lambda: losses({"weight": T(4)})
 TABLE["binary_cross_entropy_with_logits"] = lambda: losses({"weight": T(4)}, {"pos_weight": T(4)})
-TABLE["kl_div"] = lambda: list(losses({"log_target": True})) + [([T(3, 4), T(3, 4)], {"reduction": "batchmean"})]
+TABLE["kl_div"] = lambda: (
+    list(losses({"log_target": True})) + [([T(3, 4), T(3, 4)], {"reduction": "batchmean"})]
+)
 
 
 @rule("cross_entropy", "nll_loss")
 def cross_entropy():
     for r in "mean", "sum", "none":
-        for s, y in ((3, 5), (3,)), ((2, 5, 4), (2, 4)), ((2, 5, 4, 3), (2, 4, 3)), ((5,), ()), ((3, 5), (4,)):
+        for s, y in (
+            ((3, 5), (3,)),
+            ((2, 5, 4), (2, 4)),
+            ((2, 5, 4, 3), (2, 4, 3)),
+            ((5,), ()),
+            ((3, 5), (4,)),
+        ):
             for l in "c", "t":
                 for d in "i8", "i4", "u1":
                     yield [T(*s, l=l), T(*y, d=d, high=5)], {"reduction": r}
-                yield [T(*s, l=l), T(*y, d="i8", high=5)], {"reduction": r, "ignore_index": 0, "weight": T(5)}
+                yield (
+                    [T(*s, l=l), T(*y, d="i8", high=5)],
+                    {"reduction": r, "ignore_index": 0, "weight": T(5)},
+                )
             yield [T(*s), T(*s)], {"reduction": r}
     yield T(3, 5), T(3, d="i8", high=5)
     yield T(3, 5, d="bf"), T(3, d="i8", high=5)

@@ -3,9 +3,18 @@
 import torch
 
 DTYPES = {
-    "f2": torch.float16, "bf": torch.bfloat16, "f4": torch.float32, "f8": torch.float64,
-    "c4": torch.complex64, "c8": torch.complex128, "b": torch.bool,
-    "u1": torch.uint8, "i1": torch.int8, "i2": torch.int16, "i4": torch.int32, "i8": torch.int64,
+    "f2": torch.float16,
+    "bf": torch.bfloat16,
+    "f4": torch.float32,
+    "f8": torch.float64,
+    "c4": torch.complex64,
+    "c8": torch.complex128,
+    "b": torch.bool,
+    "u1": torch.uint8,
+    "i1": torch.int8,
+    "i2": torch.int16,
+    "i4": torch.int32,
+    "i8": torch.int64,
 }
 
 
@@ -28,7 +37,12 @@ class T:
         if self.v is not None:
             return torch.tensor(self.v, dtype=dtype)
         if self.d == "b":
-            return torch.arange(max(1, int(torch.Size(shape).numel()))).remainder(2)[: torch.Size(shape).numel()].bool().reshape(shape)
+            return (
+                torch.arange(max(1, int(torch.Size(shape).numel())))
+                .remainder(2)[: torch.Size(shape).numel()]
+                .bool()
+                .reshape(shape)
+            )
         if self.differentiable():
             return (torch.rand(shape, dtype=torch.float64) * 0.8 + 0.1).to(dtype)
         return torch.randint(0 if self.high else 1, self.high or 4, shape).to(dtype)

@@ -1,8 +1,8 @@
 """Cases of views."""
 
-from spec import T
-from elementwise import layouts
 import torch
+from elementwise import layouts
+from spec import T
 
 TABLE = {}
 
@@ -24,8 +24,35 @@ def each(*rest):
     yield (T(2, 3, d="c4"), *rest[0])
 
 
-SIZES = [(-1,), (2, -1), (6, 20), (2, 60), (120,), (2, 3, 20), (6, 4, 5), (1, -1), (12,), (4, 3), (3, 4), (0,), (0, -1),
-         (-1, -1), (24, 5), (2, 12, 5), (2, 3, 2, 2, 5), (1, 1), (1,), (), (2, 3, 4, 1, 5), (5, 3), (-2, 3), (0, 5), (3, 0), (1, 3), (3, 1, 1)]
+SIZES = [
+    (-1,),
+    (2, -1),
+    (6, 20),
+    (2, 60),
+    (120,),
+    (2, 3, 20),
+    (6, 4, 5),
+    (1, -1),
+    (12,),
+    (4, 3),
+    (3, 4),
+    (0,),
+    (0, -1),
+    (-1, -1),
+    (24, 5),
+    (2, 12, 5),
+    (2, 3, 2, 2, 5),
+    (1, 1),
+    (1,),
+    (),
+    (2, 3, 4, 1, 5),
+    (5, 3),
+    (-2, 3),
+    (0, 5),
+    (3, 0),
+    (1, 3),
+    (3, 1, 1),
+]
 
 
 @rule("view", "reshape", "reshape_function")
@@ -52,12 +79,32 @@ def nullary():
 
 @rule("unflatten")
 def unflatten():
-    yield from each((-1, (1, -1)), (0, (2, 1)), (1, (3, 1)), (2, (2, 2)), (2, (-1, 2)), (1, (2, 2)), (5, (1,)), (-1, ()))
+    yield from each(
+        (-1, (1, -1)),
+        (0, (2, 1)),
+        (1, (3, 1)),
+        (2, (2, 2)),
+        (2, (-1, 2)),
+        (1, (2, 2)),
+        (5, (1,)),
+        (-1, ()),
+    )
 
 
 @rule("permute", "permute_function")
 def permute():
-    yield from each(((0,),), ((1, 0),), ((0, 1, 2),), ((2, 0, 1),), ((0, 2, 3, 1),), (0, 3, 1, 2), ((-1, 0, 1, 2),), ((0, 0, 1, 2),), ((),), ((3, 1, 2, 0, 4),))
+    yield from each(
+        ((0,),),
+        ((1, 0),),
+        ((0, 1, 2),),
+        ((2, 0, 1),),
+        ((0, 2, 3, 1),),
+        (0, 3, 1, 2),
+        ((-1, 0, 1, 2),),
+        ((0, 0, 1, 2),),
+        ((),),
+        ((3, 1, 2, 0, 4),),
+    )
     yield [T(2, 3, 4)], {"dims": (2, 0, 1)}
 
 
@@ -68,13 +115,28 @@ def transpose():
 
 @rule("movedim")
 def movedim():
-    yield from each((0, 1), (-1, 0), ((0, 1), (1, 0)), ((0, 1), (-1, -2)), ((0, 0), (1, 2)), ((0,), (1, 2)))
+    yield from each(
+        (0, 1), (-1, 0), ((0, 1), (1, 0)), ((0, 1), (-1, -2)), ((0, 0), (1, 2)), ((0,), (1, 2))
+    )
 
 
 @rule("expand")
 def expand():
     for t in layouts():
-        for s in ((3, 4), (2, 3, 4, 5), (-1, -1), (2, -1, -1, -1), (7, 2, 3, 4, 5), (2, 2, 3), (1, 3, 3, 5), (2, 3, 4, 4), (3,), (1, 1, 1), (2, 2, 3, 4, 5), (0, 3)):
+        for s in (
+            (3, 4),
+            (2, 3, 4, 5),
+            (-1, -1),
+            (2, -1, -1, -1),
+            (7, 2, 3, 4, 5),
+            (2, 2, 3),
+            (1, 3, 3, 5),
+            (2, 3, 4, 4),
+            (3,),
+            (1, 1, 1),
+            (2, 2, 3, 4, 5),
+            (0, 3),
+        ):
             yield t, s
             yield t, *s
     yield T(1, 3, 1), (2, 3, 4)
@@ -127,7 +189,18 @@ def unbind():
 
 @rule("split", "split_function")
 def split():
-    yield from each((2,), (3, 1), (1, -1), ([1, 1],), ([1, 2], 1), ([2, 2, 0], 2), (0,), ((1, 3), 1), (10, -1), (2, 2))
+    yield from each(
+        (2,),
+        (3, 1),
+        (1, -1),
+        ([1, 1],),
+        ([1, 2], 1),
+        ([2, 2, 0], 2),
+        (0,),
+        ((1, 3), 1),
+        (10, -1),
+        (2, 2),
+    )
     yield [T(4, 6), 2], {"dim": 1}
 
 
@@ -143,7 +216,9 @@ def chunk():
 
 @rule("tensor_split")
 def tensor_split():
-    yield from each((2,), (3, 1), (4, -1), ([1, 2],), ([1, 3], 2), ((1,), -1), ([3, 1], 1), ([-1], 1), (0,))
+    yield from each(
+        (2,), (3, 1), (4, -1), ([1, 2],), ([1, 3], 2), ((1,), -1), ([3, 1], 1), ([-1], 1), (0,)
+    )
 
 
 @rule("diagonal")
@@ -158,12 +233,19 @@ def unfold():
 
 @rule("as_strided")
 def as_strided():
-    yield from each(((2, 2), (1, 1)), ((2, 2), (2, 1), 1), ((1,), (1,)), ((0, 3), (1, 1)), ((2, 2), (1,)))
+    yield from each(
+        ((2, 2), (1, 1)), ((2, 2), (2, 1), 1), ((1,), (1,)), ((0, 3), (1, 1)), ((2, 2), (1,))
+    )
 
 
 @rule("contiguous")
 def contiguous():
     yield from each(())
     for t in layouts():
-        for f in (torch.contiguous_format, torch.channels_last, torch.channels_last_3d, torch.preserve_format):
+        for f in (
+            torch.contiguous_format,
+            torch.channels_last,
+            torch.channels_last_3d,
+            torch.preserve_format,
+        ):
             yield [t], {"memory_format": f}
