@@ -47,10 +47,19 @@ fn make_entry<'py>(
     entry::make_compiled(r#fn, context)
 }
 
-/// An entry that runs `fn` with capture off.
+/// An entry that runs `fn` with capture off. Unless `recursive`, `fn` itself, whose own frame is
+/// left alone while what it calls may be captured.
 #[pyfunction]
-fn make_disabled<'py>(r#fn: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    entry::make_disabled(r#fn)
+#[pyo3(signature = (r#fn, *, recursive = true))]
+fn make_disabled<'py>(r#fn: &Bound<'py, PyAny>, recursive: bool) -> PyResult<Bound<'py, PyAny>> {
+    if recursive {
+        return entry::make_disabled(r#fn);
+    }
+    let function = r#fn.getattr("__func__").unwrap_or_else(|_| r#fn.clone());
+    let code = function.getattr("__code__")?.cast_into::<PyCode>()?;
+    code_state::of(&code)?.skip_always();
+    function.setattr("_torchdynamo_disable", true)?;
+    Ok(r#fn.clone())
 }
 
 /// Whether `object` is an entry.

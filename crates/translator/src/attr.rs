@@ -556,7 +556,7 @@ impl<'py> Tx<'py> {
             .cast::<PyType>()
             .map_err(PyErr::from)?
             .clone();
-        let Some((d, _)) = type_lookup_after(&start, s.after.bind(py), name) else {
+        let Some((d, owner)) = type_lookup_after(&start, s.after.bind(py), name) else {
             return Err(self.raise(
                 "AttributeError",
                 &format!("'super' object has no attribute '{name}'"),
@@ -605,7 +605,7 @@ impl<'py> Tx<'py> {
                 receiver,
             })))),
             Descriptor::Value if &**name == "__new__" => Ok(Flow::Value(Var::py(d))),
-            Descriptor::Value => self.from_const(d.bind(py).clone()).map(Flow::Value),
+            Descriptor::Value => Ok(Flow::Value(self.class_value(&owner, name, &d))),
             _ => Err(Stop::unsupported(format!("super().{name}"))),
         }
     }
