@@ -35,7 +35,8 @@ pub struct GlobalWrite {
 /// Persistent: a clone is O(1) and independent.
 #[derive(Clone, Default)]
 pub struct Effects {
-    objs: im::Vector<ObjState>,
+    /// each behind a pointer of its own: a change then copies pointers, not its neighbours
+    objs: im::Vector<Rc<ObjState>>,
     by_addr: im::HashMap<usize, Var>,
     /// objects in the order in which they were first changed
     pub dirty: im::Vector<ObjId>,
@@ -49,7 +50,7 @@ impl Effects {
     /// Adds an object.
     pub fn add(&mut self, state: ObjState) -> ObjId {
         let id = ObjId(self.objs.len() as u32);
-        self.objs.push_back(state);
+        self.objs.push_back(Rc::new(state));
         id
     }
 
@@ -70,13 +71,13 @@ impl Effects {
 
     /// For bookkeeping that is no effect (`seen`, positions of tracked iterators).
     pub fn get_mut(&mut self, id: ObjId) -> &mut ObjState {
-        &mut self.objs[id.0 as usize]
+        Rc::make_mut(&mut self.objs[id.0 as usize])
     }
 
     /// For a change that the residual code has to replay: marks the object's body dirty.
     pub fn body_mut(&mut self, id: ObjId) -> &mut Body {
         self.mark(id);
-        let s = &mut self.objs[id.0 as usize];
+        let s = self.get_mut(id);
         s.body_dirty = true;
         &mut s.body
     }
@@ -84,7 +85,7 @@ impl Effects {
     /// Writes or deletes an instance attribute.
     pub fn write_attr(&mut self, id: ObjId, name: &Arc<str>, value: Option<Var>) {
         self.mark(id);
-        self.objs[id.0 as usize].write_attr(name, value);
+        self.get_mut(id).write_attr(name, value);
     }
 
     fn mark(&mut self, id: ObjId) {

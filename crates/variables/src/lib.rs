@@ -10,12 +10,14 @@
 //!
 //! Invariant: nothing in this crate runs user code.
 
+pub mod attr_map;
 pub mod dict;
 pub mod effects;
 pub mod key;
 pub mod object;
 pub mod var;
 
+pub use attr_map::AttrMap;
 pub use dict::OrderedMap;
 pub use effects::{Effects, GlobalKey};
 pub use key::Key;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use guards::SourceId;
 
+use crate::attr_map::AttrMap;
 use crate::dict::OrderedMap;
 use crate::var::{Obj, Var};
 
@@ -158,11 +159,11 @@ pub struct ObjState {
     /// whether `body` differs from what the real object held at the start
     pub body_dirty: bool,
     /// attributes written (or deleted: `None`) in the instance dict since the start
-    pub attrs: im::HashMap<Arc<str>, Option<Var>>,
+    pub attrs: AttrMap,
     /// the order of the keys of `attrs`
     pub attr_order: im::Vector<Arc<str>>,
     /// attributes read so far from the real object's instance dict (`None`: absent)
-    pub seen: im::HashMap<Arc<str>, Option<Var>>,
+    pub seen: AttrMap,
 }
 
 impl ObjState {
@@ -173,9 +174,9 @@ impl ObjState {
             class,
             body,
             body_dirty: false,
-            attrs: im::HashMap::new(),
+            attrs: AttrMap::new(),
             attr_order: im::Vector::new(),
-            seen: im::HashMap::new(),
+            seen: AttrMap::new(),
         }
     }
 
