@@ -19,6 +19,8 @@ pub mod builtins;
 pub mod call;
 pub mod code;
 pub mod constants;
+#[cfg(test)]
+mod embedded;
 pub mod known;
 pub mod methods;
 pub mod module_attr;

@@ -19,7 +19,7 @@ use translator::{BreakReason, Stop, Tx};
 use variables::Obj;
 
 use super::translate::{Request, Tables, begin, closing_guards, stop_text};
-use super::{config, env, explain, ignored, log, reasons};
+use super::{config, env, explain, ignored, log, reasons, relevant};
 use crate::code_state;
 use crate::compiler::{Direct, EntryCall, FrameCompiler, Outcome};
 use crate::context::{CompileContext, ContextId};
@@ -36,6 +36,10 @@ pub struct CodeSlot {
     in_loop: Cell<bool>,
     /// set once a parameter or buffer was found replaced: from then on they are fetched at each call
     fetch_tensors: Cell<bool>,
+    /// whether the code names a module of torch, once known
+    names_torch: Cell<Option<bool>>,
+    /// set for the code of resume functions: they go on where a capture began
+    resumes: Cell<bool>,
     /// set where the user asked for this very function, wherever its file is
     explicit: Cell<bool>,
 }
@@ -49,6 +53,15 @@ impl CodeSlot {
             .iter()
             .find(|e| e.0 == context)
             .map(|e| e.1.clone())
+    }
+
+    fn is_relevant(&self, py: Python<'_>, frame: &FrameRef<'_>) -> bool {
+        let names_torch = self.names_torch.get().unwrap_or_else(|| {
+            let names = relevant::names_torch(py, frame);
+            self.names_torch.set(Some(names));
+            names
+        });
+        names_torch || relevant::holds_tensors(py, frame)
     }
 
     fn get(&self, context: ContextId, name: impl FnOnce() -> CodeName) -> Entries {
@@ -132,6 +145,10 @@ impl FrameCompiler for Driver {
             frame.code_state().skip(ctx.id());
             remember_skip(py, &code);
             return Outcome::Skip;
+        }
+        let wanted = slot.explicit.get() || slot.resumes.get() || slot.find(ctx.id()).is_some();
+        if !wanted && !slot.is_relevant(py, frame) {
+            return Outcome::Run;
         }
         if slot.in_loop.get() && nested_resumes(py, frame) >= MAX_NESTED_RESUMES {
             return Outcome::Run;
@@ -589,7 +606,9 @@ impl<'py> Compilation<'_, 'py> {
             if resume.plain {
                 state.skip_always();
             } else {
-                state.slot(CodeSlot::default).in_loop.set(resume.in_loop);
+                let slot = state.slot(CodeSlot::default);
+                slot.in_loop.set(resume.in_loop);
+                slot.resumes.set(true);
             }
         }
         let code = residual

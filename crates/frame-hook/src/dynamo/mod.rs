@@ -15,4 +15,5 @@ pub mod ignored;
 pub mod log;
 pub mod python;
 pub mod reasons;
+pub mod relevant;
 pub mod translate;

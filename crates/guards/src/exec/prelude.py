@@ -5,6 +5,7 @@ import math
 import struct
 
 import torch
+import torch.utils._device as utils_device  # noqa: F401 (named by guard text)
 
 ___missing = object()
 

@@ -286,8 +286,7 @@ def outcome(run, args, env):
 
 /// Runs a case both ways.
 fn check(source: &str, args: &str) -> Session {
-    Python::initialize();
-    Python::attach(|py| {
+    crate::embedded::with_torch(|py| {
         let run = || -> PyResult<Session> {
             let text = |s: &str| CString::new(s).unwrap_or_default();
             let tools = PyDict::new(py);

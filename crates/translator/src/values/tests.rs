@@ -226,8 +226,7 @@ fn interpret(
 
 #[test]
 fn expressions_agree_with_python() {
-    Python::initialize();
-    Python::attach(|py| {
+    crate::embedded::with_torch(|py| {
         let run = || -> PyResult<Vec<String>> {
             let env = PyDict::new(py);
             env.set_item("__name__", "cases")?;
