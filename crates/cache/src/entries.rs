@@ -159,6 +159,38 @@ impl Entries {
         Some(found)
     }
 
+    /// The function of the entry that fits a call, and whether it needs the hook. `None` as well where
+    /// entries wait to be dropped: nothing is dropped here, so no user code runs.
+    ///
+    /// # Safety
+    /// Every non-null pointer of `env` is live.
+    #[inline]
+    pub unsafe fn find_function(
+        &self,
+        py: Python<'_>,
+        env: &CheckEnv<'_>,
+    ) -> Option<(Py<PyAny>, bool)> {
+        if self.0.stale.get() {
+            return None;
+        }
+        let list = self.0.list.try_borrow().ok()?;
+        // SAFETY: the caller's promise.
+        let index = list
+            .iter()
+            .position(|entry| unsafe { entry.program.check(env) })?;
+        let entry = &list[index];
+        let found = (entry.function.as_ref()?.clone_ref(py), entry.needs_hook);
+        entry.count_hit();
+        drop(list);
+        if index > 0
+            && let Ok(mut list) = self.0.list.try_borrow_mut()
+            && index < list.len()
+        {
+            list[..=index].rotate_right(1);
+        }
+        Some(found)
+    }
+
     /// What to do for a call: run an entry, compile, or run plain Python. Tells the hook of every failure.
     ///
     /// # Safety

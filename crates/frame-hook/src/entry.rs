@@ -84,6 +84,21 @@ pub fn make_disabled<'py>(callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     Ok(entry)
 }
 
+/// What an entry that switches capture off calls; `None` for any other object.
+pub(crate) fn undisabled<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    if !entry_type::is_entry(obj) {
+        return None;
+    }
+    let entry = obj.as_ptr().cast::<Entry>();
+    // SAFETY: the type was checked, and the GIL is held.
+    unsafe {
+        match (*entry).kind {
+            EntryKind::Disabled => Bound::from_borrowed_ptr_or_opt(obj.py(), (*entry).callable),
+            EntryKind::Compiled => None,
+        }
+    }
+}
+
 fn make<'py>(
     callable: &Bound<'py, PyAny>,
     context: Option<&Bound<'py, Context>>,
@@ -184,15 +199,17 @@ unsafe extern "C" fn call_compiled(
             let Some(compiler) = compiler::current() else {
                 return run_hooked(thread, callable, args, nargsf, kwnames, settings);
             };
-            // Attached once here: what the hook asks below finds the thread attached, at no cost.
-            // While the interpreter shuts down there is no attaching, and nothing to compile.
-            Python::try_attach(|py| {
-                if kwnames.is_null()
-                    && let Some(direct) =
-                        offer(py, compiler, thread, this, args, nargsf, &*settings)
-                {
+            // The interpreter calls with the thread attached. Telling PyO3 so costs more than a
+            // check of guards, and a check needs nothing of PyO3.
+            if kwnames.is_null() {
+                let py = Python::assume_attached();
+                if let Some(direct) = offer(py, compiler, thread, this, args, nargsf, &*settings) {
                     return call_direct(thread, direct, args, nargsf, settings);
                 }
+            }
+            // Attached once here: what the hook asks below finds the thread attached, at no cost.
+            // While the interpreter shuts down there is no attaching, and nothing to compile.
+            Python::try_attach(|_| {
                 run_hooked(thread, callable, args, nargsf, kwnames, settings)
             })
             .unwrap_or_else(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames))
@@ -288,7 +305,10 @@ unsafe fn call_direct(
     // SAFETY: the arguments are those of the entry's own call, the function is owned here, and
     // the settings live in the entry's context.
     unsafe {
-        let region = direct.needs_hook.then(|| Region::enter(thread, settings));
+        let region = match direct.needs_hook {
+            true => Region::enter(thread, settings),
+            false => Region::pause(thread),
+        };
         let result = without_c_recursion(thread, || {
             ffi::PyObject_Vectorcall(function, args, nargsf, ptr::null_mut())
         });

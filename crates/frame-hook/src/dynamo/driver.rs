@@ -10,7 +10,7 @@ use cache::{CodeName, CompileId, Decision, Entries, GuardedCode, Limits, Miss};
 use guards::exec::CheckProgram;
 use guards::{ConstTypes, GuardSet, Program, UserFrame};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyDict, PyList};
+use pyo3::types::{PyCode, PyDict, PyList, PyTuple};
 use rustc_hash::FxHashMap;
 use translator::code::CodeInfo;
 use translator::output::{self, Finish, OutputEnv, ResumeCache};
@@ -248,14 +248,15 @@ impl FrameCompiler for Driver {
         ctx: &CompileContext,
     ) -> Option<Direct> {
         let slot = call.code_state()?.existing_slot::<CodeSlot>()?;
-        let entries = slot.find(ctx.id())?;
+        // Nothing is dropped while these are borrowed, so no finalizer comes back here.
+        let contexts = slot.entries.try_borrow().ok()?;
+        let entries = &contexts.iter().find(|e| e.0 == ctx.id())?.1;
         let check = env::of_call(call);
         // SAFETY: the call keeps the function and the arguments alive.
-        let entry = unsafe { entries.find(py, &check) }?;
-        let function = entry.function.as_ref()?.clone_ref(py);
+        let (function, needs_hook) = unsafe { entries.find_function(py, &check) }?;
         Some(Direct {
             function,
-            needs_hook: entry.needs_hook,
+            needs_hook,
         })
     }
 }
@@ -620,6 +621,10 @@ impl<'py> Compilation<'_, 'py> {
         let free: usize = code.getattr("co_freevars")?.len()?;
         let function = if free == 0 {
             let class = py.import("types")?.getattr("FunctionType")?;
+            let code = match residual.calls_out {
+                true => code.clone().into_any(),
+                false => self.for_direct_calls(code)?,
+            };
             Some(class.call1((code, self.frame.globals(py)))?.unbind())
         } else {
             None
@@ -635,6 +640,22 @@ impl<'py> Compilation<'_, 'py> {
             explain::record(|r| r.guards.push(text.clone()));
         }
         Ok(Compiled::Code(self.entries.insert(py, entry)))
+    }
+
+    /// The same code for an entry's own calls. Capture is off around the whole of such a call, so
+    /// the graph's callable need not switch it off once more.
+    fn for_direct_calls(&self, code: &Bound<'py, PyCode>) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        let constants = code.getattr("co_consts")?;
+        let constants: Vec<_> = constants.cast::<PyTuple>()?.iter().collect();
+        let plain = constants
+            .into_iter()
+            .map(|c| crate::entry::undisabled(&c).unwrap_or(c));
+        let changed = PyDict::new(py);
+        changed.set_item("co_consts", PyTuple::new(py, plain.collect::<Vec<_>>())?)?;
+        let direct = code.call_method("replace", (), Some(&changed))?;
+        code_state::of(direct.cast::<PyCode>()?)?.skip_always();
+        Ok(direct)
     }
 
     /// Listings of the code before and after, and of the resume functions.
