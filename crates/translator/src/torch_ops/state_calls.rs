@@ -129,6 +129,8 @@ impl<'py> Tx<'py> {
             ) => {
                 return Ok(Some(Flow::Value(self.bool(true))));
             }
+            // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
+            ("torch._dynamo.mutation_guard", "tag") => return Ok(Some(Flow::Value(self.none()))),
             ("torch.compiler", "is_exporting") | ("torch._jit_internal", "is_scripting") => {
                 return Ok(Some(Flow::Value(self.bool(false))));
             }
@@ -172,7 +174,8 @@ impl<'py> Tx<'py> {
             })
         };
         let graph = self.is_graph_function(f)?;
-        let inlined_anyway = module == "torch.autograd.grad_mode"
+        let inlined_anyway = module == "torch._dynamo.mutation_guard"
+            || module == "torch.autograd.grad_mode"
             || module == "torch.autograd.profiler" && name == "__init__";
         if !graph
             && !inlined_anyway
