@@ -11,6 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyTuple};
 use tensor_meta::{Ctx, DType, Device};
 use torch_abi::TorchAbi;
+use torch_abi::overlap::tensors_may_overlap;
+use torch_abi::view::TensorView;
 use translator::code::CodeCache;
 use translator::known::Known;
 use translator::state::{Frame, Globals, OnReturn, State};
@@ -196,6 +198,7 @@ pub fn closing_guards(tx: &mut Tx<'_>) {
             sources: Arc::from(free),
         });
     }
+    overlap_guard(tx);
     let existing: Vec<_> = (0..tx.st.effects.len())
         .map(|i| variables::ObjId(i as u32))
         .filter_map(|id| match &tx.obj(id).origin {
@@ -221,6 +224,63 @@ pub fn closing_guards(tx: &mut Tx<'_>) {
             }
         }
     }
+}
+
+/// Where the graph writes to a tensor, which inputs share memory decides what it means: a backend
+/// may reorder reads and writes of inputs that were independent. Bound inputs are the same objects
+/// at each call and are not looked at again: the cost is that of the inputs, not of the model.
+fn overlap_guard(tx: &mut Tx<'_>) {
+    let writes = tx.graph.iter().any(|(_, node)| match &node.target {
+        fx_graph::Target::Name(name) => {
+            node.op == fx_graph::OpKind::CallMethod && name.ends_with('_') && !name.ends_with("__")
+        }
+        fx_graph::Target::Function(f) => match f.path.strip_prefix("operator.") {
+            Some(name) => {
+                name == "setitem"
+                    || (name.starts_with('i')
+                        && !matches!(
+                            name,
+                            "invert" | "inv" | "index" | "is_" | "is_not" | "indexOf"
+                        ))
+            }
+            None => {
+                f.path.ends_with('_')
+                    || node
+                        .kwargs
+                        .iter()
+                        .any(|(k, _)| &**k == "inplace" || &**k == "out")
+            }
+        },
+    });
+    let inputs: Vec<_> = tx.inputs.iter().filter(|i| !i.bound).collect();
+    if !writes || inputs.len() < 2 {
+        return;
+    }
+    let Some(abi) = TorchAbi::loaded() else {
+        return;
+    };
+    // SAFETY: each input was classified as a tensor when it became a placeholder, and is held by
+    // the translation.
+    let views: Vec<_> = inputs
+        .iter()
+        .map(|i| unsafe { TensorView::new(abi, i.obj.as_ptr()) })
+        .collect();
+    let shares: Vec<bool> = (0..views.len())
+        .map(|i| (0..views.len()).any(|j| i != j && tensors_may_overlap(&views[i], &views[j])))
+        .collect();
+    let pick = |wanted: bool| -> Arc<[guards::SourceId]> {
+        inputs
+            .iter()
+            .zip(&shares)
+            .filter(|(_, s)| **s == wanted)
+            .map(|(i, _)| i.source)
+            .collect()
+    };
+    let (overlapping, non_overlapping) = (pick(true), pick(false));
+    tx.guard_ambient(GuardKind::StorageOverlap {
+        overlapping,
+        non_overlapping,
+    });
 }
 
 /// A [`Stop`] as text.
