@@ -92,6 +92,8 @@ pub struct Tx<'py> {
     guard_set: FxHashSet<(Option<SourceId>, GuardKind)>,
     /// objects by the source that they were first built from; only grows
     pub reached: FxHashMap<SourceId, Obj>,
+    /// names of placeholders given so far; only grows
+    pub input_names: FxHashSet<String>,
     /// interned sources; only grows
     pub sources: SourceTable,
     /// objects that guards and sources name; only grows
@@ -152,6 +154,7 @@ impl<'py> Tx<'py> {
             guard_lines: Vec::new(),
             guard_set: FxHashSet::default(),
             reached: FxHashMap::default(),
+            input_names: FxHashSet::default(),
             sources: SourceTable::new(),
             pins: Pins::new(),
             objects: Vec::new(),

@@ -31,3 +31,15 @@ fn of_function<'a>(func: &Bound<'_, PyAny>, locals: &'a [*mut PyObject]) -> Chec
         }
     }
 }
+
+/// Whether a replacement runs in the globals and builtins of the function that is called: functions
+/// of other globals can share a code object, and so its entries.
+#[inline]
+pub fn same_globals(func: &Bound<'_, PyAny>, replacement: &Py<PyAny>) -> bool {
+    let raw = func.as_ptr().cast::<ffi::PyFunctionObject>();
+    let other = replacement.as_ptr().cast::<ffi::PyFunctionObject>();
+    // SAFETY: entries are asked about exact functions, and a replacement is one.
+    unsafe {
+        (*raw).func_globals == (*other).func_globals && (*raw).func_builtins == (*other).func_builtins
+    }
+}

@@ -50,7 +50,13 @@ impl Tx<'_> {
                 },
             );
         }
-        let name = self.placeholder_name(source);
+        // The target is the parameter's name in generated code: two inputs never share it.
+        let mut name = self.placeholder_name(source);
+        if self.input_names.contains(&name) {
+            let mut free = (1..).map(|n| format!("{name}_{n}"));
+            name = free.find(|n| !self.input_names.contains(n)).unwrap_or_default();
+        }
+        self.input_names.insert(name.clone());
         let node = self.graph.placeholder(name);
         self.inputs.push(GraphInput {
             node,
