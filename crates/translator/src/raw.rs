@@ -55,6 +55,22 @@ pub fn instance_dict<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>>
     }
 }
 
+/// Whether attributes may have been set on a callable: `false` only for a Python or C function that
+/// has none of its own.
+pub fn may_have_marks(f: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: exact types are checked before a field of theirs is read; the dict is borrowed.
+    unsafe {
+        if ffi::PyCFunction_CheckExact(f.as_ptr()) != 0 {
+            return false;
+        }
+        if ffi::PyFunction_Check(f.as_ptr()) == 0 {
+            return true;
+        }
+        let dict = (*f.as_ptr().cast::<ffi::PyFunctionObject>()).func_dict;
+        !dict.is_null() && ffi::PyDict_Size(dict) != 0
+    }
+}
+
 /// The items of a dict or a subclass of it, without running an overridden method.
 pub fn dict_items(d: &Bound<'_, PyDict>) -> Vec<(Obj, Obj)> {
     let mut out = Vec::with_capacity(d.len());

@@ -49,7 +49,7 @@ impl<'py> Tx<'py> {
     /// Interprets from the present state until the root frame returns or the graph breaks.
     pub fn run(&mut self) -> End {
         loop {
-            if self.nested == 0 && may_break(self.current_op()) {
+            if self.nested == 0 && self.may_break() {
                 let snapshot = self.snapshot();
                 if self.st.frame.depth == 0 {
                     self.outer_checkpoint = Some(snapshot.clone());
@@ -173,6 +173,21 @@ impl<'py> Tx<'py> {
         };
         self.nested -= 1;
         result
+    }
+
+    /// Whether the next instruction can break the graph, and so needs a checkpoint.
+    fn may_break(&self) -> bool {
+        match self.current_op() {
+            Op::LoadFast { local, .. } => self.st.frame.locals[local.0 as usize].is_none(),
+            Op::PopJump { .. } => match self.st.frame.stack.last() {
+                Some(Var::Const(o)) => {
+                    let b = o.bind(self.py);
+                    !b.is_none() && !b.is_exact_instance_of::<pyo3::types::PyBool>()
+                }
+                _ => true,
+            },
+            op => may_break(op),
+        }
     }
 
     fn current_op(&self) -> &Op {
@@ -1328,7 +1343,7 @@ impl<'py> Tx<'py> {
     }
 }
 
-/// Whether an instruction can break the graph, and so needs a checkpoint.
+/// Whether an instruction can break the graph, whatever the state.
 fn may_break(op: &Op) -> bool {
     !matches!(
         op,

@@ -1,6 +1,7 @@
 //! The decision about a frame or a call: cached code, a compilation, or plain Python.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -80,6 +81,14 @@ struct Session {
     resumes: ResumeCache,
 }
 
+impl Session {
+    /// Forgets what came from the user's code. What is known of Python and torch stays.
+    fn forget(&mut self) {
+        self.resumes = ResumeCache::default();
+        self.tables.codes = Rc::default();
+    }
+}
+
 thread_local! {
     static SESSION: RefCell<OnceCell<Session>> = const { RefCell::new(OnceCell::new()) };
 }
@@ -96,8 +105,10 @@ pub fn reset(py: Python<'_>) {
     NEXT_RESUME.store(1, Ordering::Relaxed);
     EPOCH.fetch_add(1, Ordering::Relaxed);
     SESSION.with(|s| {
-        if let Ok(mut s) = s.try_borrow_mut() {
-            let _ = s.take();
+        if let Ok(mut s) = s.try_borrow_mut()
+            && let Some(session) = s.get_mut()
+        {
+            session.forget();
         }
     });
     skipped_codes(|codes| {

@@ -117,7 +117,11 @@ impl<'py> Tx<'py> {
             .getattr("__name__")
             .and_then(|m| m.extract())
             .unwrap_or_default();
-        let flag = |n: &str| f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false));
+        // Marks are attributes that somebody set; a missing one is dear to ask for.
+        let marked = crate::raw::may_have_marks(f);
+        let flag = |n: &str| {
+            marked && f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false))
+        };
         match (module.as_str(), name.as_str()) {
             (
                 "torch.compiler"

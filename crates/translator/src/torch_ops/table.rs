@@ -20,9 +20,9 @@ pub struct GraphFn {
     pub rule: Option<RuleId>,
 }
 
-/// Graph functions by address of the callable.
+/// Graph functions by address of the callable, which the table keeps alive.
 pub struct FnTable {
-    by_addr: FxHashMap<usize, Rc<GraphFn>>,
+    by_addr: FxHashMap<usize, (Rc<GraphFn>, Py<PyAny>)>,
 }
 
 /// Namespaces whose C functions are ops. `torch._C` itself is not among them: its own functions
@@ -163,15 +163,16 @@ impl FnTable {
         let slot = self
             .by_addr
             .entry(f.as_ptr() as usize)
-            .or_insert_with(|| entry.clone());
-        if slot.rule.is_none() && rule.is_some() {
-            *slot = entry;
+            .or_insert_with(|| (entry.clone(), f.clone().unbind()));
+        if slot.0.rule.is_none() && rule.is_some() {
+            slot.0 = entry;
         }
     }
 
     /// The entry of a callable.
     pub fn get(&self, f: &Bound<'_, PyAny>) -> Option<Rc<GraphFn>> {
-        self.by_addr.get(&(f.as_ptr() as usize)).cloned()
+        let (entry, _) = self.by_addr.get(&(f.as_ptr() as usize))?;
+        Some(entry.clone())
     }
 }
 
