@@ -1,10 +1,21 @@
 //! Metadata of a real tensor, in Ferrodyn's own terms.
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use tensor_meta::{Alias, DType, Device, DeviceKind, SymInt, TensorMeta};
 
 use crate::view::TensorView;
 use crate::{AbiError, TensorClass, TorchAbi, names};
+
+/// Getters and methods of `TensorBase`, each called with the tensor alone, and `torch.strided`.
+struct Readers {
+    layout: Py<PyAny>,
+    is_nested: Py<PyAny>,
+    is_leaf: Py<PyAny>,
+    is_conj: Py<PyAny>,
+    is_neg: Py<PyAny>,
+    strided: Py<PyAny>,
+}
 
 impl TorchAbi {
     /// Reads a tensor's metadata. Runs no user code, also for subclasses.
@@ -41,7 +52,10 @@ impl TorchAbi {
             .ok_or_else(|| {
                 AbiError::NotReadable(format!("device type number {kind} is not known"))
             })?;
-        let flag = |name: &str| -> PyResult<bool> { self.base_method(py, obj, name)?.extract() };
+        let methods = self.read(py)?;
+        let flag = |method: &Py<PyAny>| -> PyResult<bool> {
+            self.without_overrides(py, obj, || method.bind(py).call1((obj,))?.extract())
+        };
         Ok(TensorMeta {
             shape: sizes.iter().map(|&n| SymInt::Const(n)).collect(),
             strides: strides.iter().map(|&n| SymInt::Const(n)).collect(),
@@ -51,11 +65,11 @@ impl TorchAbi {
                 index: (index >= 0).then_some(i16::from(index)),
             },
             requires_grad: view.requires_grad(),
-            is_leaf: self.base_getter(py, obj, "is_leaf")?.extract()?,
+            is_leaf: flag(&methods.is_leaf)?,
             storage_offset: SymInt::Const(view.storage_offset()),
             alias: Alias::Fresh,
-            conj: flag("is_conj")?,
-            neg: flag("is_neg")?,
+            conj: flag(&methods.is_conj)?,
+            neg: flag(&methods.is_neg)?,
         })
     }
 
@@ -64,35 +78,30 @@ impl TorchAbi {
     /// # Errors
     /// Whatever torch raises.
     pub fn is_strided(&self, py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<bool, AbiError> {
-        let layout = self.base_getter(py, obj, "layout")?;
-        let nested: bool = self.base_getter(py, obj, "is_nested")?.extract()?;
-        Ok(!nested && layout.is(&py.import(names::TORCH)?.getattr("strided")?))
+        let read = self.read(py)?;
+        self.without_overrides(py, obj, || {
+            let layout = read.layout.bind(py).call1((obj,))?;
+            let nested: bool = read.is_nested.bind(py).call1((obj,))?.extract()?;
+            Ok(!nested && layout.is(&read.strided))
+        })
+        .map_err(AbiError::from)
     }
 
-    /// A getter of `TensorBase`, without a subclass's `__torch_function__`.
-    fn base_getter<'py>(
-        &self,
-        py: Python<'py>,
-        obj: &Bound<'py, PyAny>,
-        name: &str,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let getter = self
-            .tensor_base
-            .bind(py)
-            .getattr(name)?
-            .getattr("__get__")?;
-        self.without_overrides(py, obj, || getter.call1((obj,)))
-    }
-
-    /// A method of `TensorBase` without arguments, without a subclass's `__torch_function__`.
-    fn base_method<'py>(
-        &self,
-        py: Python<'py>,
-        obj: &Bound<'py, PyAny>,
-        name: &str,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let method = self.tensor_base.bind(py).getattr(name)?;
-        self.without_overrides(py, obj, || method.call1((obj,)))
+    /// What reads a tensor without a look at the classes of subclasses, found once.
+    fn read(&self, py: Python<'_>) -> PyResult<&'static Readers> {
+        static READERS: PyOnceLock<Readers> = PyOnceLock::new();
+        READERS.get_or_try_init(py, || {
+            let base = self.tensor_base.bind(py);
+            let getter = |name: &str| base.getattr(name)?.getattr("__get__").map(Bound::unbind);
+            Ok(Readers {
+                layout: getter("layout")?,
+                is_nested: getter("is_nested")?,
+                is_leaf: getter("is_leaf")?,
+                is_conj: base.getattr("is_conj")?.unbind(),
+                is_neg: base.getattr("is_neg")?.unbind(),
+                strided: py.import(names::TORCH)?.getattr("strided")?.unbind(),
+            })
+        })
     }
 
     fn without_overrides<'py, T>(

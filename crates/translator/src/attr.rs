@@ -1009,9 +1009,6 @@ impl<'py> Tx<'py> {
 pub fn is_heap_type(ty: &Bound<'_, PyType>) -> bool {
     const HEAPTYPE: u64 = 1 << 9;
     const IMMUTABLE: u64 = 1 << 8;
-    let flags: u64 = ty
-        .getattr("__flags__")
-        .and_then(|f| f.extract())
-        .unwrap_or(HEAPTYPE);
+    let flags = crate::raw::type_flags(ty);
     flags & HEAPTYPE != 0 && flags & IMMUTABLE == 0
 }

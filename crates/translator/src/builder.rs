@@ -323,7 +323,9 @@ impl Tx<'_> {
         let body = Body::Dict(self.tracked_items(obj, source)?);
         let mut state =
             ObjState::existing(b.get_type().into_any().unbind(), body, obj.clone(), source);
-        if let Ok(factory) = b.getattr("default_factory") {
+        if !b.is_exact_instance_of::<PyDict>()
+            && let Ok(factory) = b.getattr("default_factory")
+        {
             let s = self.source(Source::Attr {
                 base: source,
                 name: "default_factory".into(),

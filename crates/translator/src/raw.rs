@@ -71,6 +71,12 @@ pub fn may_have_marks(f: &Bound<'_, PyAny>) -> bool {
     }
 }
 
+/// `tp_flags` of a type.
+pub fn type_flags(ty: &Bound<'_, PyType>) -> u64 {
+    // SAFETY: a live type object.
+    unsafe { ffi::PyType_GetFlags(ty.as_type_ptr()) as u64 }
+}
+
 /// The items of a dict or a subclass of it, without running an overridden method.
 pub fn dict_items(d: &Bound<'_, PyDict>) -> Vec<(Obj, Obj)> {
     let mut out = Vec::with_capacity(d.len());

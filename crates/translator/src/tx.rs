@@ -133,6 +133,8 @@ pub struct Tx<'py> {
     pub max_instructions: u64,
     /// how often metadata came from FakeTensor
     pub fake_fallbacks: u32,
+    /// functions by address that were found to have no meaning of their own for a tracer
+    pub(crate) unmarked: FxHashMap<usize, Obj>,
 }
 
 impl<'py> Tx<'py> {
@@ -175,6 +177,7 @@ impl<'py> Tx<'py> {
             instructions: 0,
             max_instructions: u64::MAX,
             fake_fallbacks: 0,
+            unmarked: FxHashMap::default(),
         }
     }
 

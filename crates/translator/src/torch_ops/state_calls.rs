@@ -109,6 +109,9 @@ impl<'py> Tx<'py> {
     /// A break for functions that must not be inlined.
     pub fn marked_function(&mut self, f: &Bound<'py, PyAny>, args: &Args) -> R<Option<Flow>> {
         let py = self.py;
+        if self.unmarked.contains_key(&(f.as_ptr() as usize)) {
+            return Ok(None);
+        }
         let module: String = f
             .getattr("__module__")
             .and_then(|m| m.extract())
@@ -194,6 +197,10 @@ impl<'py> Tx<'py> {
             .unwrap_or_default();
         if file.ends_with("torch/_compile.py") {
             return Err(self.skipped(f));
+        }
+        if !marked {
+            self.unmarked
+                .insert(f.as_ptr() as usize, f.clone().unbind());
         }
         Ok(None)
     }
