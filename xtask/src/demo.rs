@@ -1,4 +1,4 @@
-//! `cargo xtask demo` and `cargo xtask bench`.
+//! `cargo xtask demo`, `cargo xtask bench` and `cargo xtask compare`.
 
 use anyhow::Result;
 use std::process::Command;
@@ -49,5 +49,20 @@ pub fn bench(project: &Project, environment: &Environment, filter: Option<&str>)
         .arg("benches")
         .args(filter);
     good &= command.env_remove("FERRODYN_LOGS").status()?.success();
+    Ok(good)
+}
+
+/// Runs `benches/compare.py` on every Python that was asked for.
+pub fn compare(project: &Project, environment: &Environment, filter: Option<&str>) -> Result<bool> {
+    let mut good = true;
+    for venv in &environment.venvs {
+        extension::install(project, environment, venv, Profile::Release)?;
+        let mut command = Command::new(&venv.python);
+        command
+            .current_dir(&project.root)
+            .arg("benches/compare.py")
+            .args(filter);
+        good &= command.env_remove("FERRODYN_LOGS").status()?.success();
+    }
     Ok(good)
 }

@@ -63,6 +63,13 @@ enum Command {
         /// Only benchmarks whose name contains this.
         filter: Option<String>,
     },
+    /// Measure ferrodyn and torch.compile side by side in one process and print ratios.
+    Compare {
+        #[command(flatten)]
+        pythons: Pythons,
+        /// Only programs whose name contains this.
+        filter: Option<String>,
+    },
 }
 
 #[derive(Args)]
@@ -133,6 +140,11 @@ fn run(cli: Cli) -> Result<bool> {
             let found = pythons.one_or_named()?;
             let environment = Environment::prepare(&project, &found)?;
             demo::bench(&project, &environment, filter.as_deref())
+        }
+        Command::Compare { pythons, filter } => {
+            let found = pythons.one_or_named()?;
+            let environment = Environment::prepare(&project, &found)?;
+            demo::compare(&project, &environment, filter.as_deref())
         }
     }
 }
