@@ -1,0 +1,468 @@
+//! Attribute access, as `object.__getattribute__` and `object.__setattr__` have it.
+//!
+//! Lives here: the order of data descriptors, instance dict, class attributes and `__getattr__`;
+//! attributes of functions, classes, modules (the Python kind) and `super` objects.
+//! Does not live here: attributes of tensors (`torch_ops`) and of `nn.Module`s (`module_attr`).
+
+mod existing;
+mod native;
+mod special;
+mod store;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use guards::{GuardKind, Key as GuardKey, Source, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use variables::{Body, MethodVar, Obj, ObjId, Origin, Var};
+
+use crate::raw::{dict_get, instance_dict, type_lookup};
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+/// How a class attribute behaves when it is read through an instance.
+pub(crate) enum Descriptor {
+    /// a Python function
+    Function,
+    /// `property`
+    Property,
+    /// a slot
+    Member,
+    /// a C getter
+    GetSet,
+    /// `staticmethod`
+    Static,
+    /// `classmethod`
+    Class,
+    /// a method of a C type
+    BuiltinMethod,
+    /// defines `__get__` in Python; whether it also defines `__set__`
+    User(bool),
+    /// no descriptor
+    Value,
+}
+
+impl<'py> Tx<'py> {
+    /// `obj.name`: follows `object.__getattribute__`, descriptors and `__getattr__`.
+    ///
+    /// # Errors
+    /// `AttributeError` as Python raises it; a break where the access can't be followed.
+    pub fn getattr(&mut self, obj: &Var, name: &Arc<str>) -> R<Flow> {
+        let obj = self.realize(obj)?;
+        match &obj {
+            Var::Tensor(t) => self.tensor_attr(t, &obj, name),
+            Var::Const(o) => self.const_attr(&obj, o, name),
+            Var::Obj(id) => {
+                let class = self.obj(*id).class.clone();
+                self.instance_attr(&obj, &class, name)
+            }
+            Var::Super(s) => self.super_attr(&s.clone(), name),
+            Var::Method(m) => match &**name {
+                "__func__" => Ok(Flow::Value(m.func.clone())),
+                "__self__" => Ok(Flow::Value(m.receiver.clone())),
+                _ => self.getattr(&m.func.clone(), name),
+            },
+            Var::BuiltinMethod(m) => match &**name {
+                "__self__" => Ok(Flow::Value(m.0.clone())),
+                "__name__" | "__qualname__" => Ok(Flow::Value(self.str(&m.1))),
+                _ => Err(Stop::unsupported(format!(
+                    "attribute {name} of a builtin method"
+                ))),
+            },
+            Var::Func(f) => self.new_function_attr(&obj, &f.clone(), name),
+            Var::Tuple(_) | Var::Slice(_) => {
+                let class = self.type_of(&obj)?;
+                self.instance_attr(&obj, &class, name)
+            }
+            Var::Py(p) => self.existing_attr(&obj, &p.clone(), name),
+            Var::Null | Var::Lazy(_) => Err(Stop::Internal("attribute of NULL".into())),
+        }
+    }
+
+    /// The same, running pushed frames to their end.
+    ///
+    /// # Errors
+    /// As [`Tx::getattr`].
+    pub fn getattr_sync(&mut self, obj: &Var, name: &Arc<str>) -> R<Var> {
+        let flow = self.getattr(obj, name)?;
+        self.finish_flow(flow)
+    }
+
+    /// `hasattr(obj, name)`.
+    ///
+    /// # Errors
+    /// A break where the access can't be followed; exceptions other than `AttributeError`.
+    pub fn hasattr(&mut self, obj: &Var, name: &Arc<str>) -> R<bool> {
+        match self.getattr_sync(obj, name) {
+            Ok(_) => Ok(true),
+            Err(Stop::Raise(e)) => {
+                let class = self.type_of(&e)?;
+                let attribute_error = self.known.attribute_error.clone();
+                let sub = class
+                    .bind(self.py)
+                    .cast::<PyType>()
+                    .map_err(PyErr::from)?
+                    .is_subclass(attribute_error.bind(self.py))?;
+                if sub { Ok(false) } else { Err(Stop::Raise(e)) }
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// What the MRO of a class holds for a name (no descriptor bound), guarded.
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] where `class` is no class.
+    pub fn class_lookup(&mut self, class: &Obj, name: &str) -> R<Option<Obj>> {
+        let ty = class
+            .bind(self.py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .clone();
+        let found = type_lookup(&ty, name);
+        if is_heap_type(&ty) {
+            let source = self.class_source(class);
+            let value = found.as_ref().map(|f| self.pin(f, false));
+            self.guard(
+                source,
+                GuardKind::MroAttr {
+                    name: name.into(),
+                    value,
+                },
+            );
+        }
+        Ok(found)
+    }
+
+    /// The source of a class that the compiled code holds.
+    pub fn class_source(&mut self, class: &Obj) -> SourceId {
+        let name = self.class_name(class);
+        self.pinned_source(class, true, &name)
+    }
+
+    pub(crate) fn descriptor(&self, d: &Obj) -> Descriptor {
+        let py = self.py;
+        let k = &self.known;
+        let b = d.bind(py);
+        let ty = b.get_type();
+        let is = |o: &Obj| ty.is(o.bind(py));
+        if is(&k.function) {
+            Descriptor::Function
+        } else if is(&k.property) {
+            Descriptor::Property
+        } else if is(&k.member_descriptor) || ty.name().is_ok_and(|n| n == "_tuplegetter") {
+            Descriptor::Member
+        } else if is(&k.getset_descriptor) {
+            Descriptor::GetSet
+        } else if is(&k.staticmethod) {
+            Descriptor::Static
+        } else if is(&k.classmethod) || is(&k.classmethod_descriptor) {
+            Descriptor::Class
+        } else if is(&k.method_descriptor) || is(&k.wrapper_descriptor) {
+            Descriptor::BuiltinMethod
+        } else if b.is_instance(k.property.bind(py)).unwrap_or(false) {
+            Descriptor::Property
+        } else if type_lookup(&ty, "__get__").is_some() {
+            Descriptor::User(
+                type_lookup(&ty, "__set__").is_some() || type_lookup(&ty, "__delete__").is_some(),
+            )
+        } else {
+            Descriptor::Value
+        }
+    }
+
+    /// Attribute of an instance of `class`.
+    pub(crate) fn instance_attr(&mut self, obj: &Var, class: &Obj, name: &Arc<str>) -> R<Flow> {
+        if &**name == "__class__" {
+            return Ok(Flow::Value(Var::py(class.clone())));
+        }
+        let py = self.py;
+        let ty = class
+            .bind(py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .clone();
+        if is_heap_type(&ty)
+            && let Some(custom) = type_lookup(&ty, "__getattribute__")
+            && custom.bind(py).get_type().is(self.known.function.bind(py))
+        {
+            self.class_lookup(class, "__getattribute__")?;
+            let name = self.str(name);
+            let f = Var::py(custom);
+            return self.call(&f, Args::pos(vec![obj.clone(), name]));
+        }
+        self.generic_attr(obj, class, name, true)
+    }
+
+    /// `object.__getattribute__(obj, name)`: no hook of the class is consulted.
+    ///
+    /// # Errors
+    /// As [`Tx::getattr`].
+    pub fn object_getattribute(&mut self, obj: &Var, name: &Arc<str>) -> R<Flow> {
+        let class = self.type_of(obj)?;
+        self.generic_attr(obj, &class, name, false)
+    }
+
+    pub(crate) fn generic_attr(
+        &mut self,
+        obj: &Var,
+        class: &Obj,
+        name: &Arc<str>,
+        hooks: bool,
+    ) -> R<Flow> {
+        let py = self.py;
+        let ty = class
+            .bind(py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .clone();
+        let found = self.class_lookup(class, name)?;
+        let kind = found.as_ref().map(|d| self.descriptor(d));
+        if let (Some(d), Some(kind)) = (&found, &kind) {
+            match kind {
+                Descriptor::Property => {
+                    let fget = d.bind(py).getattr("fget")?.unbind();
+                    if fget.is_none(py) {
+                        return Err(self.raise(
+                            "AttributeError",
+                            &format!(
+                                "property '{name}' of '{}' object has no getter",
+                                self.class_name(class)
+                            ),
+                        ));
+                    }
+                    return self.call(&Var::py(fget), Args::pos(vec![obj.clone()]));
+                }
+                Descriptor::Member | Descriptor::GetSet => return self.c_attr(obj, class, name),
+                Descriptor::User(true) => {
+                    let d = self.class_value(class, name, d);
+                    return self.user_descriptor(&d, obj, class);
+                }
+                _ => {}
+            }
+        }
+        if let Some(v) = self.instance_dict_attr(obj, name)? {
+            return Ok(Flow::Value(v));
+        }
+        if let (Some(d), Some(kind)) = (found, kind) {
+            return match kind {
+                Descriptor::Function => {
+                    let func = self.class_value(class, name, &d);
+                    Ok(Flow::Value(Var::Method(Rc::new(MethodVar {
+                        func,
+                        receiver: obj.clone(),
+                    }))))
+                }
+                Descriptor::Static => Ok(Flow::Value(Var::py(
+                    d.bind(py).getattr("__func__")?.unbind(),
+                ))),
+                Descriptor::Class => Ok(Flow::Value(self.bind_classmethod(&d, class)?)),
+                Descriptor::BuiltinMethod => Ok(Flow::Value(Var::BuiltinMethod(Rc::new((
+                    obj.clone(),
+                    name.clone(),
+                ))))),
+                Descriptor::User(_) => {
+                    let d = self.class_value(class, name, &d);
+                    self.user_descriptor(&d, obj, class)
+                }
+                _ => Ok(Flow::Value(self.class_value(class, name, &d))),
+            };
+        }
+        if !hooks {
+            return Err(self.no_attribute(class, name));
+        }
+        if let Some(flow) = self.module_getattr(obj, class, name)? {
+            return Ok(flow);
+        }
+        if is_heap_type(&ty)
+            && let Some(hook) = self.class_lookup(class, "__getattr__")?
+        {
+            let name = self.str(name);
+            let hook = Var::py(hook);
+            return self.call(&hook, Args::pos(vec![obj.clone(), name]));
+        }
+        Err(self.no_attribute(class, name))
+    }
+
+    /// `AttributeError` for a missing attribute.
+    pub fn no_attribute(&mut self, class: &Obj, name: &str) -> Stop {
+        let class = self.class_name(class);
+        self.raise(
+            "AttributeError",
+            &format!("'{class}' object has no attribute '{name}'"),
+        )
+    }
+
+    /// A class attribute as a value: reached through the class that the compiled code holds.
+    pub(crate) fn class_value(&mut self, class: &Obj, name: &Arc<str>, value: &Obj) -> Var {
+        if value
+            .bind(self.py)
+            .get_type()
+            .is(self.known.function.bind(self.py))
+        {
+            return Var::py(value.clone());
+        }
+        let base = self.class_source(class);
+        let source = self.source(Source::MroAttr {
+            base,
+            name: name.clone(),
+        });
+        self.lazy(value.clone(), source)
+    }
+
+    pub(crate) fn bind_classmethod(&mut self, d: &Obj, class: &Obj) -> R<Var> {
+        let b = d.bind(self.py);
+        if b.get_type().is(self.known.classmethod.bind(self.py)) {
+            let func = Var::py(b.getattr("__func__")?.unbind());
+            return Ok(Var::Method(Rc::new(MethodVar {
+                func,
+                receiver: Var::py(class.clone()),
+            })));
+        }
+        let name: String = b.getattr("__name__")?.extract()?;
+        Ok(Var::py(
+            class.bind(self.py).getattr(name.as_str())?.unbind(),
+        ))
+    }
+
+    pub(crate) fn user_descriptor(&mut self, d: &Var, obj: &Var, class: &Obj) -> R<Flow> {
+        let d = self.realize(d)?;
+        match self.call_special(&d, "__get__", vec![obj.clone(), Var::py(class.clone())])? {
+            Some(flow) => Ok(flow),
+            None => Err(Stop::unsupported(format!(
+                "the descriptor {}",
+                self.describe(&d)
+            ))),
+        }
+    }
+
+    /// An item of the instance dict; `None` where it has none of that name.
+    pub fn instance_dict_attr(&mut self, obj: &Var, name: &Arc<str>) -> R<Option<Var>> {
+        let (id, real, source) = match obj {
+            Var::Obj(id) => {
+                let state = self.obj(*id);
+                if let Some(written) = state.attrs.get(name) {
+                    return Ok(written.clone());
+                }
+                if let Some(seen) = state.seen.get(name) {
+                    return Ok(seen.clone());
+                }
+                match &state.origin {
+                    Origin::Source { obj, source } => (Some(*id), obj.clone(), Some(*source)),
+                    _ => return Ok(None),
+                }
+            }
+            Var::Py(p) => (None, p.obj.clone(), p.source),
+            _ => return Ok(None),
+        };
+        let Some(dict) = instance_dict(real.bind(self.py)) else {
+            return Ok(None);
+        };
+        let base = match source {
+            Some(s) => s,
+            None => {
+                let label = self.describe(obj);
+                self.pinned_source(&real, true, &label)
+            }
+        };
+        let value = match dict_get(&dict, name) {
+            Some(v) => {
+                let s = self.source(Source::InstanceDictItem {
+                    base,
+                    name: name.clone(),
+                });
+                Some(self.lazy(v.unbind(), s))
+            }
+            None => {
+                self.guard(
+                    base,
+                    GuardKind::GenericDictContains {
+                        name: name.clone(),
+                        present: false,
+                    },
+                );
+                None
+            }
+        };
+        if let Some(id) = id {
+            self.st
+                .effects
+                .get_mut(id)
+                .seen
+                .insert(name.clone(), value.clone());
+        }
+        Ok(value)
+    }
+
+    /// `obj.__dict__`: a snapshot is only exact while nothing writes through it.
+    pub(crate) fn instance_dict_view(&mut self, id: ObjId) -> R<Flow> {
+        let state = self.obj(id).clone();
+        match &state.origin {
+            Origin::Source { obj, source } if state.attrs.is_empty() => {
+                let Some(d) = instance_dict(obj.bind(self.py)) else {
+                    return Err(self.no_attribute(&state.class, "__dict__"));
+                };
+                let s = self.source(Source::InstanceDict { base: *source });
+                Ok(Flow::Value(self.lazy(d.into_any().unbind(), s)))
+            }
+            _ => Err(Stop::unsupported(
+                "`__dict__` of an object that was changed in the compiled function",
+            )),
+        }
+    }
+
+    /// An item of a dict from outside by a string key, without taking the whole dict in. The
+    /// dict is given as a (lazy or tracked) value.
+    ///
+    /// # Errors
+    /// As [`Tx::realize`].
+    pub fn dict_peek(&mut self, dict: &Var, key: &str) -> R<Option<Var>> {
+        match dict {
+            Var::Lazy(l) if self.st.effects.known(l.obj.as_ptr() as usize).is_none() => {
+                let b = l.obj.bind(self.py).clone();
+                let Ok(d) = b.cast::<PyDict>() else {
+                    return Ok(None);
+                };
+                let guard_key = GuardKey::str(key);
+                match dict_get(d, key) {
+                    Some(v) => {
+                        let s = self.source(Source::DictItem {
+                            base: l.source,
+                            key: guard_key,
+                        });
+                        Ok(Some(self.lazy(v.unbind(), s)))
+                    }
+                    None => {
+                        self.guard(
+                            l.source,
+                            GuardKind::DictContains {
+                                key: guard_key,
+                                present: false,
+                            },
+                        );
+                        Ok(None)
+                    }
+                }
+            }
+            _ => {
+                let dict = self.realize(dict)?;
+                let Var::Obj(id) = dict else { return Ok(None) };
+                let key_var = self.str(key);
+                let key = self.key(&key_var)?;
+                match &self.obj(id).body {
+                    Body::Dict(map) => Ok(map.get(&key).cloned()),
+                    _ => Ok(None),
+                }
+            }
+        }
+    }
+}
+
+/// Whether a type can be changed by Python code.
+pub fn is_heap_type(ty: &Bound<'_, PyType>) -> bool {
+    const HEAPTYPE: u64 = 1 << 9;
+    const IMMUTABLE: u64 = 1 << 8;
+    let flags = crate::raw::type_flags(ty);
+    flags & HEAPTYPE != 0 && flags & IMMUTABLE == 0
+}

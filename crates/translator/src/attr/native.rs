@@ -1,0 +1,139 @@
+//! Attributes that C code gives: slots, getters, fields of tuples, constants, `super`, functions.
+
+use crate::stop::{R, Stop};
+use crate::tx::{Flow, Tx};
+use guards::{Source, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::rc::Rc;
+use std::sync::Arc;
+use variables::{Body, Obj, ObjId, Origin, Var};
+impl<'py> Tx<'py> {
+    /// A slot or C getter: what was written here, else the real object's.
+    pub(crate) fn c_attr(&mut self, obj: &Var, class: &Obj, name: &Arc<str>) -> R<Flow> {
+        if let Var::Obj(id) = obj {
+            if let Some(written) = self.obj(*id).attrs.get(name).cloned() {
+                return match written {
+                    Some(v) => Ok(Flow::Value(v)),
+                    None => Err(self.no_attribute(class, name)),
+                };
+            }
+            if &**name == "__dict__" {
+                return self.instance_dict_view(*id);
+            }
+            if let Some(v) = self.obj(*id).seen.get(name).cloned().flatten() {
+                return Ok(Flow::Value(v));
+            }
+            let Origin::Source { obj: real, source } = self.obj(*id).origin.clone() else {
+                return self.new_object_c_attr(*id, class, name);
+            };
+            if self.obj(*id).body_dirty {
+                return Err(Stop::unsupported(format!(
+                    "attribute {name} of a changed {}",
+                    self.describe(obj)
+                )));
+            }
+            return self.real_attr(&real, Some(source), class, name);
+        }
+        let real = match obj {
+            Var::Py(p) => Some((p.obj.clone(), p.source)),
+            Var::Tuple(t) => return self.tuple_field(&t.clone(), class, name),
+            Var::Slice(s) => {
+                let i = match &**name {
+                    "start" => 0,
+                    "stop" => 1,
+                    "step" => 2,
+                    _ => return Err(self.no_attribute(class, name)),
+                };
+                return Ok(Flow::Value(s[i].clone()));
+            }
+            _ => None,
+        };
+        let Some((real, source)) = real else {
+            return Err(Stop::unsupported(format!(
+                "attribute {name} of {}",
+                self.describe(obj)
+            )));
+        };
+        self.real_attr(&real, source, class, name)
+    }
+
+    /// Reads a C-level attribute of a real object.
+    pub(crate) fn real_attr(
+        &mut self,
+        real: &Obj,
+        source: Option<SourceId>,
+        class: &Obj,
+        name: &Arc<str>,
+    ) -> R<Flow> {
+        match real.bind(self.py).getattr(&**name) {
+            Ok(v) => Ok(Flow::Value(match source {
+                Some(base) => {
+                    let s = self.source(Source::Attr {
+                        base,
+                        name: name.clone(),
+                    });
+                    self.lazy(v.unbind(), s)
+                }
+                None => self.from_const(v)?,
+            })),
+            Err(_) => Err(self.no_attribute(class, name)),
+        }
+    }
+
+    /// Attributes that C gives to objects made while translating.
+    pub(crate) fn new_object_c_attr(&mut self, id: ObjId, class: &Obj, name: &Arc<str>) -> R<Flow> {
+        let is_exception = class
+            .bind(self.py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .is_subclass(self.known.base_exception.bind(self.py))?;
+        match (&**name, &self.obj(id).body) {
+            ("__cause__" | "__context__" | "__traceback__", _) if is_exception => {
+                Ok(Flow::Value(self.none()))
+            }
+            ("__suppress_context__", _) if is_exception => Ok(Flow::Value(self.bool(false))),
+            ("maxlen", Body::Deque(_, maxlen)) => {
+                let m = *maxlen;
+                Ok(Flow::Value(
+                    m.map_or_else(|| self.none(), |m| self.int(m as i64)),
+                ))
+            }
+            ("value", _) if is_exception => {
+                let args = self.obj(id).attrs.get("args").cloned().flatten();
+                match args {
+                    Some(Var::Tuple(t)) if !t.items.is_empty() => {
+                        Ok(Flow::Value(t.items[0].clone()))
+                    }
+                    _ => Ok(Flow::Value(self.none())),
+                }
+            }
+            ("cell_contents", Body::Cell(v)) => match v.clone() {
+                Some(v) => Ok(Flow::Value(v)),
+                None => Err(self.raise("ValueError", "Cell is empty")),
+            },
+            _ => Err(self.no_attribute(class, name)),
+        }
+    }
+
+    pub(crate) fn tuple_field(
+        &mut self,
+        t: &Rc<variables::TupleVar>,
+        class: &Obj,
+        name: &Arc<str>,
+    ) -> R<Flow> {
+        let py = self.py;
+        // A struct sequence's member descriptors are numbered by offset; its repr order is its item order.
+        let fields: Vec<String> = match class.bind(py).getattr("__match_args__") {
+            Ok(f) => f.extract().unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
+        match fields.iter().position(|f| **f == **name) {
+            Some(i) if i < t.items.len() => Ok(Flow::Value(t.items[i].clone())),
+            _ => Err(Stop::unsupported(format!(
+                "attribute {name} of {}",
+                self.class_name(class)
+            ))),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Attributes of constants, `super` objects and functions made while translating.
+
+use super::{Descriptor, is_heap_type};
+use crate::raw::{type_lookup, type_lookup_after};
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+use guards::GuardKind;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::rc::Rc;
+use std::sync::Arc;
+use variables::{MethodVar, Obj, Var};
+impl<'py> Tx<'py> {
+    pub(crate) fn const_attr(&mut self, obj: &Var, value: &Obj, name: &Arc<str>) -> R<Flow> {
+        let py = self.py;
+        match value.bind(py).getattr(&**name) {
+            Ok(v) => {
+                let ty = v.get_type();
+                if ty.is(self.known.builtin_function.bind(py))
+                    || ty.is(self.known.method_wrapper.bind(py))
+                {
+                    return Ok(Flow::Value(Var::BuiltinMethod(Rc::new((
+                        obj.clone(),
+                        name.clone(),
+                    )))));
+                }
+                self.from_const(v).map(Flow::Value)
+            }
+            Err(e) => Err(self.raise_pyerr(&e)),
+        }
+    }
+
+    pub(crate) fn super_attr(&mut self, s: &variables::SuperVar, name: &Arc<str>) -> R<Flow> {
+        let py = self.py;
+        let start = s
+            .start
+            .bind(py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .clone();
+        let Some((d, owner)) = type_lookup_after(&start, s.after.bind(py), name) else {
+            return Err(self.raise(
+                "AttributeError",
+                &format!("'super' object has no attribute '{name}'"),
+            ));
+        };
+        // The MRO of a class that is guarded by identity changes only with `__bases__`; each class
+        // on the way is held by what it gives for the name.
+        for c in start.mro().iter() {
+            if c.cast::<PyType>().is_ok_and(|t| is_heap_type(t)) {
+                let class = c.unbind();
+                let source = self.class_source(&class);
+                let found =
+                    type_lookup(class.bind(py).cast::<PyType>().map_err(PyErr::from)?, name);
+                let value = found.map(|f| self.pin(&f, false));
+                self.guard(
+                    source,
+                    GuardKind::MroAttr {
+                        name: name.clone(),
+                        value,
+                    },
+                );
+            }
+        }
+        let receiver = s.receiver.clone();
+        match self.descriptor(&d) {
+            Descriptor::Function => Ok(Flow::Value(Var::Method(Rc::new(MethodVar {
+                func: Var::py(d),
+                receiver,
+            })))),
+            Descriptor::Property => self.call(
+                &Var::py(d.bind(py).getattr("fget")?.unbind()),
+                Args::pos(vec![receiver]),
+            ),
+            Descriptor::Static => Ok(Flow::Value(Var::py(
+                d.bind(py).getattr("__func__")?.unbind(),
+            ))),
+            Descriptor::Class => {
+                let class = match &receiver {
+                    Var::Py(p) if p.obj.bind(py).is_instance_of::<PyType>() => p.obj.clone(),
+                    other => self.type_of(other)?,
+                };
+                Ok(Flow::Value(self.bind_classmethod(&d, &class)?))
+            }
+            Descriptor::BuiltinMethod => Ok(Flow::Value(Var::Method(Rc::new(MethodVar {
+                func: Var::py(d),
+                receiver,
+            })))),
+            Descriptor::Value if &**name == "__new__" => Ok(Flow::Value(Var::py(d))),
+            Descriptor::Value => Ok(Flow::Value(self.class_value(&owner, name, &d))),
+            _ => Err(Stop::unsupported(format!("super().{name}"))),
+        }
+    }
+
+    /// Attribute of a function made while translating.
+    pub(crate) fn new_function_attr(
+        &mut self,
+        obj: &Var,
+        f: &variables::FuncVar,
+        name: &Arc<str>,
+    ) -> R<Flow> {
+        if let Some(v) = self.obj(f.obj).attrs.get(name).cloned() {
+            let message = format!("'function' object has no attribute '{name}'");
+            return match v {
+                Some(v) => Ok(Flow::Value(v)),
+                None => Err(self.raise("AttributeError", &message)),
+            };
+        }
+        let code = |n: &str| -> R<Obj> { Ok(f.code.bind(self.py).getattr(n)?.unbind()) };
+        Ok(Flow::Value(match &**name {
+            "__name__" => Var::Const(code("co_name")?),
+            "__qualname__" => Var::Const(code("co_qualname")?),
+            "__code__" => Var::py(f.code.clone()),
+            "__defaults__" => f.defaults.clone().unwrap_or_else(|| self.none()),
+            "__kwdefaults__" => f.kwdefaults.clone().unwrap_or_else(|| self.none()),
+            "__doc__" => {
+                let consts = f.code.bind(self.py).getattr("co_consts")?;
+                match consts
+                    .get_item(0)
+                    .ok()
+                    .filter(|c| c.is_instance_of::<pyo3::types::PyString>())
+                {
+                    Some(doc) => Var::Const(doc.unbind()),
+                    None => self.none(),
+                }
+            }
+            "__module__" => match f.globals.bind(self.py).get_item("__name__") {
+                Ok(n) => Var::Const(n.unbind()),
+                Err(_) => self.none(),
+            },
+            "__class__" => Var::py(self.known.function.clone()),
+            "__call__" => obj.clone(),
+            "__closure__" if !f.closure.is_empty() => Var::tuple(f.closure.clone()),
+            "__closure__" => self.none(),
+            "__get__" => return Err(Stop::unsupported("`__get__` of a function")),
+            _ => {
+                return Err(self.raise(
+                    "AttributeError",
+                    &format!("'function' object has no attribute '{name}'"),
+                ));
+            }
+        }))
+    }
+}

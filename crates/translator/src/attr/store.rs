@@ -1,0 +1,152 @@
+//! Writing and deleting attributes.
+
+use super::{Descriptor, is_heap_type};
+use crate::raw::instance_dict;
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::sync::Arc;
+use variables::{Obj, ObjId, Var};
+impl<'py> Tx<'py> {
+    /// `obj.name = value`, or `del obj.name` where `value` is `None`. [`Flow::Pushed`] where a
+    /// user's `__setattr__` or property runs.
+    ///
+    /// # Errors
+    /// As Python; a break where the write can't be replayed.
+    pub fn setattr(&mut self, obj: &Var, name: &Arc<str>, value: Option<Var>) -> R<Flow> {
+        let obj = self.realize(obj)?;
+        let done = Flow::Value(self.none());
+        match &obj {
+            Var::Obj(id) => {
+                let id = *id;
+                let class = self.obj(id).class.clone();
+                let hook = if value.is_some() {
+                    "__setattr__"
+                } else {
+                    "__delattr__"
+                };
+                let ty = class
+                    .bind(self.py)
+                    .cast::<PyType>()
+                    .map_err(PyErr::from)?
+                    .clone();
+                if is_heap_type(&ty)
+                    && let Some(custom) = self.class_lookup(&class, hook)?
+                    && custom
+                        .bind(self.py)
+                        .get_type()
+                        .is(self.known.function.bind(self.py))
+                {
+                    if let Some(flow) =
+                        self.module_setattr(&obj, &class, &custom, name, value.as_ref())?
+                    {
+                        return Ok(flow);
+                    }
+                    let name = self.str(name);
+                    let args = [Some(obj.clone()), Some(name), value]
+                        .into_iter()
+                        .flatten()
+                        .collect();
+                    return self.call(&Var::py(custom), Args::pos(args));
+                }
+                self.object_setattr(id, &class, name, value)
+            }
+            Var::Func(f) => {
+                self.st.effects.get_mut(f.obj).write_attr(name, value);
+                Ok(done)
+            }
+            Var::Py(p)
+                if p.obj
+                    .bind(self.py)
+                    .get_type()
+                    .is(self.known.module_type.bind(self.py)) =>
+            {
+                let Some(dict) = instance_dict(p.obj.bind(self.py)) else {
+                    return Err(Stop::unsupported("a module without a dict"));
+                };
+                self.st
+                    .effects
+                    .write_global(&dict.into_any().unbind(), name, value);
+                Ok(done)
+            }
+            Var::Tensor(_) => self.tensor_setattr(&obj, name, value),
+            _ => Err(Stop::unsupported(format!(
+                "setting attribute {name} of {}",
+                self.describe(&obj)
+            ))),
+        }
+    }
+
+    /// `object.__setattr__(obj, name, value)`.
+    ///
+    /// # Errors
+    /// As Python.
+    pub fn object_setattr(
+        &mut self,
+        id: ObjId,
+        class: &Obj,
+        name: &Arc<str>,
+        value: Option<Var>,
+    ) -> R<Flow> {
+        let py = self.py;
+        let done = Flow::Value(self.none());
+        if let Some(d) = self.class_lookup(class, name)? {
+            match self.descriptor(&d) {
+                Descriptor::Property => {
+                    let accessor = d
+                        .bind(py)
+                        .getattr(if value.is_some() { "fset" } else { "fdel" })?
+                        .unbind();
+                    if accessor.is_none(py) {
+                        let what = if value.is_some() { "setter" } else { "deleter" };
+                        let message = format!(
+                            "property '{name}' of '{}' object has no {what}",
+                            self.class_name(class)
+                        );
+                        return Err(self.raise("AttributeError", &message));
+                    }
+                    let args = std::iter::once(Var::Obj(id)).chain(value).collect();
+                    return self.call(&Var::py(accessor), Args::pos(args));
+                }
+                Descriptor::User(true) => {
+                    let d = self.class_value(class, name, &d);
+                    let d = self.realize(&d)?;
+                    let hook = if value.is_some() {
+                        "__set__"
+                    } else {
+                        "__delete__"
+                    };
+                    let args = std::iter::once(Var::Obj(id)).chain(value).collect();
+                    return match self.call_special(&d, hook, args)? {
+                        Some(flow) => Ok(flow),
+                        None => Err(self.raise("AttributeError", hook)),
+                    };
+                }
+                Descriptor::GetSet if matches!(&**name, "__class__" | "__dict__") => {
+                    return Err(Stop::unsupported(format!("assigning {name}")));
+                }
+                Descriptor::Member | Descriptor::GetSet => {
+                    self.st.effects.write_attr(id, name, value);
+                    return Ok(done);
+                }
+                _ => {}
+            }
+        }
+        let has_dict = {
+            let ty = class.bind(py).cast::<PyType>().map_err(PyErr::from)?;
+            ty.getattr("__dictoffset__")?.extract::<isize>()? != 0
+        };
+        if !has_dict {
+            return Err(self.no_attribute(class, name));
+        }
+        if value.is_none() {
+            let var = Var::Obj(id);
+            if self.instance_dict_attr(&var, name)?.is_none() {
+                return Err(self.no_attribute(class, name));
+            }
+        }
+        self.st.effects.write_attr(id, name, value);
+        Ok(done)
+    }
+}

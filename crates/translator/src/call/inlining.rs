@@ -1,0 +1,214 @@
+//! Inlining of Python functions: what a callee needs, and its frame.
+
+use super::{Callee, GeneratorState, MAX_DEPTH, is_library};
+use crate::bind::{Signature, bind};
+use crate::code::flags;
+use crate::state::{Frame, Globals, OnReturn};
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+use guards::{GuardKind, Source, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::rc::Rc;
+use std::sync::Arc;
+use variables::{Body, Obj, Var};
+impl<'py> Tx<'py> {
+    pub(crate) fn new_function_callee(&mut self, f: &variables::FuncVar) -> R<Callee> {
+        let defaults = match &f.defaults {
+            Some(d) => self.iterate(d)?,
+            None => Vec::new(),
+        };
+        let kwdefaults = match &f.kwdefaults {
+            Some(d) => self.keyword_items(d)?,
+            None => Vec::new(),
+        };
+        Ok(Callee {
+            code: f.code.clone(),
+            globals: Globals {
+                dict: f.globals.clone(),
+                source: f.globals_source,
+            },
+            defaults,
+            kwdefaults,
+            closure: f.closure.clone(),
+        })
+    }
+
+    /// What inlining an existing function needs; guards what it looks at.
+    pub(crate) fn existing_callee(
+        &mut self,
+        b: &Bound<'py, PyAny>,
+        source: Option<SourceId>,
+    ) -> R<Callee> {
+        let code = b.getattr("__code__")?.unbind();
+        let library = is_library(b);
+        let base = |tx: &mut Self| match source {
+            Some(s) => s,
+            None => tx.pinned_source(&b.clone().unbind(), true, "function"),
+        };
+        if !library {
+            let s = base(self);
+            let code_source = self.source(Source::FuncCode { base: s });
+            let r = self.pin(&code, false);
+            self.guard(code_source, GuardKind::IdMatch { obj: r });
+        }
+        let mut defaults = Vec::new();
+        if let Ok(t) = b.getattr("__defaults__")?.cast::<PyTuple>() {
+            let s = base(self);
+            let tuple_source = self.source(Source::FuncDefaults { base: s });
+            if !library {
+                self.guard(tuple_source, GuardKind::SequenceLength { len: t.len() });
+            }
+            for (i, v) in t.iter().enumerate() {
+                let item = self.source(Source::TupleItem {
+                    base: tuple_source,
+                    index: i as u32,
+                });
+                defaults.push(self.default_value(v, item, library)?);
+            }
+        }
+        let mut kwdefaults = Vec::new();
+        if let Ok(d) = b.getattr("__kwdefaults__")?.cast::<PyDict>() {
+            let s = base(self);
+            let dict_source = self.source(Source::FuncKwDefaults { base: s });
+            for (k, v) in d.iter() {
+                let name: String = k.extract()?;
+                let item = self.source(Source::DictItem {
+                    base: dict_source,
+                    key: guards::Key::str(&name),
+                });
+                kwdefaults.push((Arc::from(name), self.default_value(v, item, library)?));
+            }
+        }
+        let mut closure = Vec::new();
+        if let Ok(t) = b.getattr("__closure__")?.cast::<PyTuple>() {
+            let s = base(self);
+            let tuple_source = self.source(Source::FuncClosure { base: s });
+            for (i, c) in t.iter().enumerate() {
+                let item = self.source(Source::TupleItem {
+                    base: tuple_source,
+                    index: i as u32,
+                });
+                closure.push(self.build(&c.unbind(), item)?);
+            }
+        }
+        let dict = b.getattr("__globals__")?.unbind();
+        let globals = self.globals_of(dict);
+        Ok(Callee {
+            code,
+            globals,
+            defaults,
+            kwdefaults,
+            closure,
+        })
+    }
+
+    pub(crate) fn default_value(
+        &mut self,
+        v: Bound<'py, PyAny>,
+        source: SourceId,
+        library: bool,
+    ) -> R<Var> {
+        if library && self.known.is_const_type(v.get_type().as_any()) {
+            return Ok(Var::Const(v.unbind()));
+        }
+        Ok(self.lazy(v.unbind(), source))
+    }
+
+    /// The globals of an inlined function.
+    pub fn globals_of(&mut self, dict: Obj) -> Globals {
+        let mut root = &self.st.frame;
+        while let Some(p) = &root.parent {
+            root = p;
+        }
+        if root.globals.dict.is(&dict) {
+            return root.globals.clone();
+        }
+        let name = dict
+            .bind(self.py)
+            .get_item("__name__")
+            .map_or_else(|_| "globals".to_string(), |n| n.to_string());
+        let source = self.pinned_source(&dict, false, &name);
+        Globals {
+            dict,
+            source: Some(source),
+        }
+    }
+
+    pub(crate) fn inline(&mut self, callee: Callee, args: Args, on_return: OnReturn) -> R<Flow> {
+        let code = self.codes.borrow_mut().get(callee.code.bind(self.py))?;
+        if self.st.frame.depth + 1 > MAX_DEPTH {
+            return Err(Stop::brk(
+                "Recursion too deep to inline",
+                format!(
+                    "More than {MAX_DEPTH} Python calls are nested inside the compiled function."
+                ),
+                "Mark the recursive function with `ferrodyn.disable`.",
+            ));
+        }
+        if code.has(flags::COROUTINE) || code.has(flags::ASYNC_GENERATOR) {
+            return Err(Stop::unsupported(format!(
+                "calling the coroutine function {}",
+                code.qualname
+            )));
+        }
+        let sig = Signature {
+            code: &code,
+            defaults: &callee.defaults,
+            kwdefaults: &callee.kwdefaults,
+        };
+        let locals = bind(self, &sig, args)?;
+        let parent = self.st.frame.clone();
+        let depth = parent.depth + 1;
+        let mut frame = Frame {
+            code: code.clone(),
+            ip: 0,
+            stack: im::Vector::new(),
+            locals,
+            globals: callee.globals,
+            closure: Rc::new(callee.closure),
+            on_return,
+            handling: parent.handling.clone(),
+            generator: None,
+            parent: Some(Rc::new(parent)),
+            depth,
+        };
+        if code.has(flags::GENERATOR) {
+            frame.parent = None;
+            frame.on_return = OnReturn::Nested;
+            let class = self.known.generator.clone();
+            let body = Body::Generator(Rc::new(GeneratorState {
+                frame: Some(frame),
+                started: false,
+            }));
+            let id = self.new_object(class, body);
+            return Ok(Flow::Value(Var::Obj(id)));
+        }
+        self.st.frame = frame;
+        Ok(Flow::Pushed)
+    }
+
+    /// The items of a dict of keyword arguments.
+    ///
+    /// # Errors
+    /// `TypeError` for keys that are no strings.
+    pub fn keyword_items(&mut self, dict: &Var) -> R<Vec<(Arc<str>, Var)>> {
+        let dict = self.realize(dict)?;
+        let Var::Obj(id) = &dict else {
+            return Err(Stop::unsupported("keywords from a mapping that is no dict"));
+        };
+        let Body::Dict(map) = self.obj(*id).body.clone() else {
+            return Err(Stop::unsupported("keywords from a mapping that is no dict"));
+        };
+        let mut out = Vec::with_capacity(map.len());
+        for (k, v) in map.iter() {
+            match k {
+                Var::Const(o) if o.bind(self.py).is_instance_of::<pyo3::types::PyString>() => {
+                    out.push((Arc::from(o.extract::<String>(self.py)?), v.clone()));
+                }
+                _ => return Err(self.raise("TypeError", "keywords must be strings")),
+            }
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,300 @@
+//! Construction of instances, and `super`.
+
+use super::Constants;
+use crate::attr::is_heap_type;
+use crate::raw::type_lookup;
+use crate::state::OnReturn;
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use std::rc::Rc;
+use std::sync::Arc;
+use variables::{Body, Obj, SuperVar, Var};
+impl<'py> Tx<'py> {
+    /// `cls(*args)`.
+    pub(crate) fn construct(&mut self, class: &Bound<'py, PyType>, f: &Var, args: Args) -> R<Flow> {
+        let py = self.py;
+        let k = self.known.clone();
+        let cls = class.clone().into_any().unbind();
+        let meta = class.get_type();
+        if !meta.is(k.type_.bind(py))
+            && let Some(call) = type_lookup(&meta, "__call__")
+            && call.bind(py).get_type().is(k.function.bind(py))
+            && !crate::tx::qualified_name(meta.as_any()).starts_with("abc.")
+        {
+            let mut args = args;
+            args.pos.insert(0, f.clone());
+            if class.is_subclass(k.enum_.bind(py))? {
+                return match self.constants(&args)? {
+                    Some((pos, None)) => {
+                        let pos = PyTuple::new(py, pos.into_iter().skip(1))?;
+                        self.fold(|_| class.call1(pos)).map(Flow::Value)
+                    }
+                    _ => Err(Stop::unsupported("an enum look-up with a tracked value")),
+                };
+            }
+            return self.call(&Var::py(call), args);
+        }
+        if class.is_subclass(k.tensor_base.bind(py))? {
+            return self.construct_tensor(class, args);
+        }
+        let new = self.class_lookup(&cls, "__new__")?;
+        let init = self.class_lookup(&cls, "__init__")?;
+        let is_function = |o: &Option<Obj>| {
+            o.as_ref()
+                .is_some_and(|o| o.bind(py).get_type().is(k.function.bind(py)))
+        };
+        let new_function = new.as_ref().and_then(|n| {
+            let b = n.bind(py);
+            (b.get_type().is(k.staticmethod.bind(py)))
+                .then(|| b.getattr("__func__").ok())
+                .flatten()
+        });
+        let instance = if let Some(new) = new_function {
+            let mut new_args = args.clone();
+            new_args.pos.insert(0, Var::py(cls.clone()));
+            let made = self.call_sync(&Var::py(new.unbind()), new_args)?;
+            if !self.isinstance(&made, &Var::py(cls.clone()))? {
+                return Ok(Flow::Value(made));
+            }
+            made
+        } else {
+            match self.allocate(class, &args)? {
+                Some(v) => v,
+                None => return self.construct_builtin_like(class, args),
+            }
+        };
+        if is_function(&init) {
+            let mut args = args;
+            args.pos.insert(0, instance.clone());
+            let init = init.expect("checked above");
+            let callee = self.existing_callee(&init.bind(py).clone(), None)?;
+            return self.inline(callee, args, OnReturn::PushInstance(instance));
+        }
+        let is_container =
+            matches!(&instance, Var::Obj(id) if !matches!(self.obj(*id).body, Body::Plain));
+        let takes_any = class.is_subclass(k.base_exception.bind(py))?;
+        if is_container {
+            self.call_method_of(&instance, &Arc::from("__init__"), args)?;
+        } else if !(takes_any || args.pos.is_empty() && args.kw.is_empty()) {
+            let own_new = new.as_ref().is_some_and(|n| {
+                !n.is(k.object.getattr(py, "__new__").expect("object has __new__"))
+            });
+            if !own_new {
+                let name = self.class_name(&cls);
+                return Err(self.raise("TypeError", &format!("{name}() takes no arguments")));
+            }
+        }
+        Ok(Flow::Value(instance))
+    }
+
+    /// `object.__new__`, and the allocation of subclasses of builtin containers and exceptions.
+    /// `None` for other C base classes.
+    pub fn allocate(&mut self, class: &Bound<'py, PyType>, args: &Args) -> R<Option<Var>> {
+        let py = self.py;
+        let k = self.known.clone();
+        let cls = class.clone().into_any().unbind();
+        let sub = |o: &Obj| class.is_subclass(o.bind(py)).unwrap_or(false);
+        let body = if sub(&k.list) {
+            Body::List(im::Vector::new())
+        } else if sub(&k.dict) {
+            Body::Dict(variables::OrderedMap::default())
+        } else if sub(&k.set) {
+            Body::Set(variables::OrderedMap::default())
+        } else if sub(&k.base_exception) {
+            let id = self.new_object(cls, Body::Plain);
+            let tuple = Var::tuple(args.pos.clone());
+            self.st
+                .effects
+                .write_attr(id, &Arc::from("args"), Some(tuple));
+            return Ok(Some(Var::Obj(id)));
+        } else if self.is_plain_layout(class)? {
+            if class.hasattr("__abstractmethods__")?
+                && class.getattr("__abstractmethods__")?.len().unwrap_or(0) > 0
+            {
+                return Err(Stop::unsupported("making an instance of an abstract class"));
+            }
+            Body::Plain
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(Var::Obj(self.new_object(cls, body))))
+    }
+
+    /// Whether instances of a class are laid out like `object` (dict, weakrefs and slots aside).
+    pub(crate) fn is_plain_layout(&self, class: &Bound<'py, PyType>) -> R<bool> {
+        for c in class.mro().iter() {
+            let t = c.cast::<PyType>().map_err(PyErr::from)?;
+            if !is_heap_type(t)
+                && !t.is(self.known.object.bind(self.py))
+                && !crate::tx::qualified_name(t.as_any()).starts_with("typing.")
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Classes with a C layout of their own (named tuples, str subclasses, C extension types).
+    pub(crate) fn construct_builtin_like(
+        &mut self,
+        class: &Bound<'py, PyType>,
+        args: Args,
+    ) -> R<Flow> {
+        if class.is_subclass(self.known.tuple.bind(self.py))?
+            && class.hasattr("n_sequence_fields")?
+        {
+            let items = match args.pos.first() {
+                Some(first) => self.iterate(&first.clone())?,
+                None => Vec::new(),
+            };
+            let class = Some(class.clone().into_any().unbind());
+            return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar {
+                items,
+                class,
+                origin: None,
+            }))));
+        }
+        if class.is(self.known.size.bind(self.py)) {
+            let items = match args.pos.first() {
+                Some(first) => self.iterate(&first.clone())?,
+                None => Vec::new(),
+            };
+            for item in &items {
+                if !matches!(self.realize(item)?, Var::Const(_)) {
+                    return Err(self.skipped(class.as_any()));
+                }
+            }
+            let class = Some(class.clone().into_any().unbind());
+            return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar {
+                items,
+                class,
+                origin: None,
+            }))));
+        }
+        if let Some(flow) = self.const_type_call(class, &args)? {
+            return Ok(flow);
+        }
+        Err(self.skipped(class.as_any()))
+    }
+
+    /// `torch.device(...)`, `torch.Size(...)` and the like, of constants.
+    pub(crate) fn const_type_call(
+        &mut self,
+        class: &Bound<'py, PyType>,
+        args: &Args,
+    ) -> R<Option<Flow>> {
+        if !self.known.is_const_type(class.as_any()) {
+            return Ok(None);
+        }
+        match self.constants(args)? {
+            Some((pos, kw)) => {
+                let class = class.clone();
+                let py = self.py;
+                self.fold(|_| class.call(PyTuple::new(py, pos)?, kw.as_ref()))
+                    .map(|v| Some(Flow::Value(v)))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The arguments as real objects, if all of them are constants.
+    ///
+    /// # Errors
+    /// As [`Tx::realize`].
+    pub fn constants(&mut self, args: &Args) -> R<Option<Constants<'py>>> {
+        let mut pos = Vec::with_capacity(args.pos.len());
+        for v in &args.pos {
+            match self.as_const(v)? {
+                Some(o) => pos.push(o),
+                None => return Ok(None),
+            }
+        }
+        if args.kw.is_empty() {
+            return Ok(Some((pos, None)));
+        }
+        let kw = PyDict::new(self.py);
+        for (n, v) in &args.kw {
+            match self.as_const(v)? {
+                Some(o) => kw.set_item(&**n, o)?,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some((pos, Some(kw))))
+    }
+
+    /// `super()` and `super(class, obj)`.
+    pub(crate) fn make_super(&mut self, args: Args) -> R<Flow> {
+        let (after, receiver) = match args.pos.as_slice() {
+            [after, receiver] => (self.realize(after)?, self.realize(receiver)?),
+            [] => {
+                let frame = self.st.frame.clone();
+                let i = frame
+                    .code
+                    .local_names
+                    .iter()
+                    .position(|n| &**n == "__class__");
+                let cell = i.and_then(|i| frame.locals[i].clone());
+                let first = frame.locals.front().cloned().flatten();
+                let (Some(cell), Some(first)) = (cell, first) else {
+                    return Err(self.raise("RuntimeError", "super(): no arguments"));
+                };
+                let class = self.cell_contents(&cell)?;
+                let first = match &first {
+                    Var::Obj(id) if matches!(self.obj(*id).body, Body::Cell(_)) => {
+                        self.cell_contents(&first)?
+                    }
+                    _ => first,
+                };
+                (class, self.realize(&first)?)
+            }
+            _ => return Err(Stop::unsupported("super() of one argument")),
+        };
+        Ok(Flow::Value(self.super_of(&after, &receiver)?))
+    }
+
+    /// The `super` object of a class and a receiver.
+    ///
+    /// # Errors
+    /// As [`Tx::realize`].
+    pub fn super_of(&mut self, after: &Var, receiver: &Var) -> R<Var> {
+        let after = self.realize(after)?;
+        let receiver = self.realize(receiver)?;
+        let Some(after) = after.as_obj().cloned() else {
+            return Err(self.raise("TypeError", "super() argument 1 must be a type"));
+        };
+        let start = match &receiver {
+            Var::Py(p)
+                if p.obj
+                    .bind(self.py)
+                    .cast::<PyType>()
+                    .is_ok_and(|t| t.is_subclass(after.bind(self.py)).unwrap_or(false)) =>
+            {
+                p.obj.clone()
+            }
+            other => self.type_of(other)?,
+        };
+        Ok(Var::Super(Rc::new(SuperVar {
+            after,
+            start,
+            receiver,
+        })))
+    }
+
+    /// What a cell holds.
+    ///
+    /// # Errors
+    /// `NameError` for an empty cell.
+    pub fn cell_contents(&mut self, cell: &Var) -> R<Var> {
+        let cell = self.realize(cell)?;
+        let Var::Obj(id) = &cell else {
+            return Err(Stop::Internal("not a cell".into()));
+        };
+        match self.obj(*id).body.clone() {
+            Body::Cell(Some(v)) => self.realize(&v),
+            Body::Cell(None) => Err(self.raise("NameError", "cannot access free variable where it is not associated with a value in enclosing scope")),
+            _ => Err(Stop::Internal("not a cell".into())),
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! Calls: which of the four ways a callable goes, and the inlining of Python functions.
+//!
+//! Lives here: dispatch by the kind of callable, construction of instances, argument binding's
+//! result put into a new frame, generators, nested runs.
+//! Does not live here: binding itself (`bind`), builtins, methods of builtin types, tensor ops.
+
+mod generators;
+mod inlining;
+mod instances;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use guards::Source;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use variables::{Obj, PyVar, Var};
+
+use crate::raw::type_lookup;
+use crate::state::{Frame, Globals, OnReturn};
+use crate::stop::{BreakReason, R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+/// Deepest inlining; beyond it the call is left to Python, which raises `RecursionError` in time.
+pub(crate) const MAX_DEPTH: u32 = 200;
+
+/// Arguments as real objects: positional, and keywords where there are any.
+pub type Constants<'py> = (Vec<Obj>, Option<Bound<'py, PyDict>>);
+
+/// A function about to be inlined.
+pub(crate) struct Callee {
+    pub(crate) code: Obj,
+    pub(crate) globals: Globals,
+    pub(crate) defaults: Vec<Var>,
+    pub(crate) kwdefaults: Vec<(Arc<str>, Var)>,
+    pub(crate) closure: Vec<Var>,
+}
+
+impl<'py> Tx<'py> {
+    /// Calls anything; a Python function is inlined by pushing its frame.
+    ///
+    /// # Errors
+    /// The program's exception, or a break.
+    pub fn call(&mut self, f: &Var, args: Args) -> R<Flow> {
+        let f = self.realize(f)?;
+        match &f {
+            Var::Py(p) => self.call_existing(&f, &p.clone(), args),
+            Var::Func(func) => {
+                let callee = self.new_function_callee(&func.clone())?;
+                self.inline(callee, args, OnReturn::Push)
+            }
+            Var::Method(m) => {
+                let mut args = args;
+                args.pos.insert(0, m.receiver.clone());
+                self.call(&m.func.clone(), args)
+            }
+            Var::BuiltinMethod(m) => self.call_method_of(&m.0.clone(), &m.1.clone(), args),
+            Var::Obj(id) => {
+                let class = self.obj(*id).class.clone();
+                match self.class_lookup(&class, "__call__")? {
+                    Some(call) => {
+                        let mut args = args;
+                        args.pos.insert(0, f.clone());
+                        self.call(&Var::py(call), args)
+                    }
+                    None => {
+                        let name = self.class_name(&class);
+                        Err(self.raise("TypeError", &format!("'{name}' object is not callable")))
+                    }
+                }
+            }
+            Var::Tensor(_) => Err(self.raise("TypeError", "'Tensor' object is not callable")),
+            Var::Const(_) | Var::Tuple(_) | Var::Slice(_) => {
+                let class = self.type_of(&f)?;
+                let name = self.class_name(&class);
+                Err(self.raise("TypeError", &format!("'{name}' object is not callable")))
+            }
+            Var::Super(_) | Var::Null | Var::Lazy(_) => Err(Stop::Internal("call of NULL".into())),
+        }
+    }
+
+    /// A method of a value of builtin type, by name.
+    pub fn call_method_of(&mut self, receiver: &Var, name: &Arc<str>, args: Args) -> R<Flow> {
+        let receiver = self.realize(receiver)?;
+        match &receiver {
+            Var::Tensor(_) => self.tensor_method(&receiver, name, args),
+            _ => self.call_builtin_method(&receiver, name, args),
+        }
+    }
+
+    /// Calls and runs to the end (for rules that need the result in the middle).
+    ///
+    /// # Errors
+    /// As [`Tx::call`].
+    pub fn call_sync(&mut self, f: &Var, args: Args) -> R<Var> {
+        let flow = self.call(f, args)?;
+        self.finish_flow(flow)
+    }
+
+    /// Runs a pushed frame to its end.
+    ///
+    /// # Errors
+    /// The program's exception, or a break.
+    pub fn finish_flow(&mut self, flow: Flow) -> R<Var> {
+        match flow {
+            Flow::Value(v) => Ok(v),
+            Flow::Pushed => self.run_nested(),
+        }
+    }
+
+    /// `type(receiver).name(receiver, *args)` for a special method; `None` where the class has none.
+    ///
+    /// # Errors
+    /// As [`Tx::call`].
+    pub fn call_special(&mut self, receiver: &Var, name: &str, args: Vec<Var>) -> R<Option<Flow>> {
+        let receiver = self.realize(receiver)?;
+        let class = self.type_of(&receiver)?;
+        let Some(d) = self.class_lookup(&class, name)? else {
+            return Ok(None);
+        };
+        if d.is_none(self.py) {
+            return Ok(None);
+        }
+        let ty = d.bind(self.py).get_type();
+        let k = self.known.clone();
+        let mut all = vec![receiver.clone()];
+        all.extend(args);
+        if ty.is(k.function.bind(self.py)) {
+            return self.call(&Var::py(d), Args::pos(all)).map(Some);
+        }
+        if ty.is(k.method_descriptor.bind(self.py)) || ty.is(k.wrapper_descriptor.bind(self.py)) {
+            all.remove(0);
+            return self
+                .call_method_of(&receiver, &Arc::from(name), Args::pos(all))
+                .map(Some);
+        }
+        if ty.is(k.staticmethod.bind(self.py)) {
+            let f = Var::py(d.bind(self.py).getattr("__func__")?.unbind());
+            all.remove(0);
+            return self.call(&f, Args::pos(all)).map(Some);
+        }
+        if ty.is(k.classmethod.bind(self.py)) {
+            let f = Var::py(d.bind(self.py).getattr("__func__")?.unbind());
+            all[0] = Var::py(class);
+            return self.call(&f, Args::pos(all)).map(Some);
+        }
+        if type_lookup(&ty, "__get__").is_some() {
+            return Err(Stop::unsupported(format!("the descriptor of {name}")));
+        }
+        all.remove(0);
+        self.call(&Var::py(d), Args::pos(all)).map(Some)
+    }
+
+    // ---- existing callables -----------------------------------------------------------------
+
+    pub(crate) fn call_existing(&mut self, f: &Var, p: &Rc<PyVar>, mut args: Args) -> R<Flow> {
+        let py = self.py;
+        let k = self.known.clone();
+        let b = p.obj.bind(py).clone();
+        let ty = b.get_type();
+        let is = |o: &Obj| ty.is(o.bind(py));
+        if is(&k.function) {
+            if let Some(flow) = self.marked_function(&b, &args)? {
+                return Ok(flow);
+            }
+            if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
+                return Ok(flow);
+            }
+            if self.is_graph_function(&b)? {
+                return self.graph_call(&p.obj, args);
+            }
+            let callee = self.existing_callee(&b, p.source)?;
+            return self.inline(callee, args, OnReturn::Push);
+        }
+        if let Ok(class) = b.cast::<PyType>() {
+            if class.is(k.super_.bind(py)) {
+                return self.make_super(args);
+            }
+            if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
+                return Ok(flow);
+            }
+            return self.construct(&class.clone(), f, args);
+        }
+        if is(&k.builtin_function) || is(&k.method_wrapper) {
+            if let Some(flow) = self.marked_function(&b, &args)? {
+                return Ok(flow);
+            }
+            if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
+                return Ok(flow);
+            }
+            if self.is_graph_function(&b)? {
+                return self.graph_call(&p.obj, args);
+            }
+            if let Some(flow) = self.torch_state_call(&b, &args)? {
+                return Ok(flow);
+            }
+            return Err(self.skipped(&b));
+        }
+        if is(&k.method_descriptor) || is(&k.wrapper_descriptor) {
+            return self.call_unbound(&b, args);
+        }
+        if is(&k.partial) {
+            let source = p.source;
+            let part = |tx: &mut Self, n: &str| -> R<Var> {
+                let v = b.getattr(n)?.unbind();
+                match source {
+                    Some(base) => {
+                        let s = tx.source(Source::Attr {
+                            base,
+                            name: n.into(),
+                        });
+                        tx.build(&v, s)
+                    }
+                    None => tx.from_const(v.bind(py).clone()),
+                }
+            };
+            let (func, first, kw) = (
+                part(self, "func")?,
+                part(self, "args")?,
+                part(self, "keywords")?,
+            );
+            let mut pos = self.iterate(&first)?;
+            pos.append(&mut args.pos);
+            let mut all: Vec<(Arc<str>, Var)> = self.keyword_items(&kw)?;
+            for (n, v) in args.kw {
+                match all.iter_mut().find(|(m, _)| *m == n) {
+                    Some(slot) => slot.1 = v,
+                    None => all.push((n, v)),
+                }
+            }
+            return self.call(&func, Args { pos, kw: all });
+        }
+        if is(&k.staticmethod) {
+            return self.call(&Var::py(b.getattr("__func__")?.unbind()), args);
+        }
+        if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
+            return Ok(flow);
+        }
+        if self.is_graph_function(&b)? {
+            return self.graph_call(&p.obj, args);
+        }
+        if ty
+            .getattr("__module__")
+            .is_ok_and(|m| m.to_string() == "ferrodyn._core")
+            && let Ok(inner) = b.getattr("__wrapped__")
+        {
+            // An entry inside a compiled function: the outer choices hold.
+            if b.getattr("_torchdynamo_disable")
+                .is_ok_and(|d| d.is_truthy().unwrap_or(false))
+            {
+                return Err(crate::torch_ops::state_calls::disabled(&b));
+            }
+            return self.call(&Var::py(inner.unbind()), args);
+        }
+        let class = ty.clone().into_any().unbind();
+        match self.class_lookup(&class, "__call__")? {
+            Some(call) if call.bind(py).get_type().is(k.function.bind(py)) => {
+                args.pos.insert(0, f.clone());
+                self.call(&Var::py(call), args)
+            }
+            Some(_) => Err(self.skipped(&b)),
+            None => {
+                let name = self.class_name(&class);
+                Err(self.raise("TypeError", &format!("'{name}' object is not callable")))
+            }
+        }
+    }
+
+    /// The break for a callable that is not looked into.
+    pub fn skipped(&self, f: &Bound<'_, PyAny>) -> Stop {
+        let name = crate::tx::qualified_name(f);
+        let text = |n: &str| {
+            f.getattr(n)
+                .ok()
+                .filter(|v| !v.is_none())
+                .map(|v| v.to_string())
+        };
+        let short = text("__name__").unwrap_or_else(|| name.clone());
+        let module = text("__module__").unwrap_or_else(|| "<unknown module>".into());
+        let qualname = text("__qualname__").unwrap_or_else(|| short.clone());
+        Stop::Break(Box::new(BreakReason {
+            reason: "Attempted to call function marked as skipped".into(),
+            explanation: format!(
+                "`{name}` is not captured: it is implemented in C or has effects outside the graph, so it runs as plain Python between two graphs."
+            ),
+            hints: vec![
+                format!("Avoid calling the function `{short}`."),
+                format!(
+                    "Move the call of `{short}` before or after the compiled function; if it is a pure tensor function, make it a custom operator (torch.library.custom_op)."
+                ),
+            ],
+            context: format!(
+                "module: {module}, qualname: {qualname}, skip reason: not a graph function and not inlined"
+            ),
+        }))
+    }
+
+    /// `dict.get(d, k)`, `object.__setattr__(o, n, v)`, `torch.Tensor.view(t, ...)`.
+    pub(crate) fn call_unbound(&mut self, b: &Bound<'py, PyAny>, mut args: Args) -> R<Flow> {
+        let name: String = b.getattr("__name__")?.extract()?;
+        if args.pos.is_empty() {
+            return Err(self.raise(
+                "TypeError",
+                &format!("unbound method {name}() needs an argument"),
+            ));
+        }
+        let receiver = args.pos.remove(0);
+        let receiver = self.realize(&receiver)?;
+        let objclass = b.getattr("__objclass__")?;
+        if objclass.is(self.known.object.bind(self.py)) {
+            return self.object_method(&receiver, &name, args);
+        }
+        self.call_method_of(&receiver, &Arc::from(name), args)
+    }
+
+    /// Methods of `object` itself, called explicitly.
+    pub(crate) fn object_method(&mut self, receiver: &Var, name: &str, mut args: Args) -> R<Flow> {
+        match (name, args.pos.len()) {
+            ("__init__", _) => Ok(Flow::Value(self.none())),
+            ("__setattr__", 2) => {
+                let value = args.pos.pop();
+                let attr = self.attr_name(&args.pos[0].clone())?;
+                match receiver {
+                    Var::Obj(id) => {
+                        let class = self.obj(*id).class.clone();
+                        self.object_setattr(*id, &class, &attr, value)
+                    }
+                    _ => self.setattr(receiver, &attr, value),
+                }
+            }
+            ("__delattr__", 1) => {
+                let attr = self.attr_name(&args.pos[0].clone())?;
+                match receiver {
+                    Var::Obj(id) => {
+                        let class = self.obj(*id).class.clone();
+                        self.object_setattr(*id, &class, &attr, None)
+                    }
+                    _ => self.setattr(receiver, &attr, None),
+                }
+            }
+            ("__getattribute__", 1) => {
+                let attr = self.attr_name(&args.pos[0].clone())?;
+                self.object_getattribute(receiver, &attr)
+            }
+            ("__eq__" | "__ne__", 1) => {
+                let same = self.is_same(receiver, &args.pos[0].clone())?;
+                if same {
+                    Ok(Flow::Value(self.bool(name == "__eq__")))
+                } else {
+                    self.fold(|py| Ok(py.NotImplemented().into_bound(py)))
+                        .map(Flow::Value)
+                }
+            }
+            _ => Err(Stop::unsupported(format!("object.{name}"))),
+        }
+    }
+
+    /// A constant string argument as an attribute name.
+    ///
+    /// # Errors
+    /// `TypeError` for anything but a string.
+    pub fn attr_name(&mut self, var: &Var) -> R<Arc<str>> {
+        match self.realize(var)? {
+            Var::Const(o) if o.bind(self.py).is_instance_of::<pyo3::types::PyString>() => {
+                Ok(Arc::from(o.extract::<String>(self.py)?))
+            }
+            _ => Err(self.raise("TypeError", "attribute name must be string")),
+        }
+    }
+}
+
+/// What advancing a generator gave.
+pub enum Yielded {
+    /// a value
+    Value(Var),
+    /// it returned
+    Return(Var),
+}
+
+/// A suspended generator; replaced, never changed, so that snapshots keep theirs.
+pub struct GeneratorState {
+    /// the frame; `None` while it runs and once it has finished
+    pub frame: Option<Frame>,
+    /// whether it has run at all
+    pub started: bool,
+}
+
+/// Whether a function belongs to an installed package or the standard library.
+pub fn is_library(f: &Bound<'_, PyAny>) -> bool {
+    let Ok(file) = f
+        .getattr("__code__")
+        .and_then(|c| c.getattr("co_filename"))
+        .and_then(|n| n.extract::<String>())
+    else {
+        return false;
+    };
+    is_library_file(&file)
+}
+
+/// Whether a file belongs to an installed package or the standard library.
+pub fn is_library_file(file: &str) -> bool {
+    file.contains("/site-packages/")
+        || file.contains("/lib/python3.")
+        || file.starts_with("<frozen ")
+}

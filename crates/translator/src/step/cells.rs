@@ -1,0 +1,59 @@
+//! Cells and free variables.
+
+use crate::code::kinds;
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+use bytecode::op::LocalIdx;
+use variables::{Body, ObjState, Origin, Var};
+impl<'py> Tx<'py> {
+    pub(crate) fn make_cell(&mut self, l: LocalIdx) {
+        let initial = self.local(l);
+        let class = self.known.cell.clone();
+        let mut state = ObjState::new(class, Body::Cell(initial));
+        if self.st.frame.depth == 0 {
+            state.origin = Origin::RootCell(l.0);
+        }
+        let id = self.st.effects.add(state);
+        self.set_local(l, Some(Var::Obj(id)));
+    }
+
+    pub(crate) fn copy_free_vars(&mut self, n: u32) -> R<()> {
+        let closure = self.st.frame.closure.clone();
+        let len = self.st.frame.locals.len();
+        if closure.len() != n as usize {
+            return Err(Stop::Internal("closure size".into()));
+        }
+        for (i, cell) in closure.iter().enumerate() {
+            self.st.frame.locals[len - closure.len() + i] = Some(cell.clone());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn load_deref(&mut self, l: LocalIdx) -> R<Var> {
+        let Some(Var::Obj(id)) = self.local(l) else {
+            return Err(Stop::Internal("no cell".into()));
+        };
+        match self.obj(id).body.clone() {
+            Body::Cell(Some(v)) => Ok(v),
+            Body::Cell(None) => {
+                let name = self.st.frame.code.local_names[l.0 as usize].clone();
+                let free =
+                    self.st.frame.code.fields.localspluskinds[l.0 as usize] & kinds::FREE != 0;
+                Err(if free {
+                    self.raise("NameError", &format!("cannot access free variable '{name}' where it is not associated with a value in enclosing scope"))
+                } else {
+                    self.unbound_local(l)
+                })
+            }
+            _ => Err(Stop::Internal("not a cell".into())),
+        }
+    }
+
+    pub(crate) fn store_deref(&mut self, l: LocalIdx, v: Option<Var>) -> R<()> {
+        let Some(Var::Obj(id)) = self.local(l) else {
+            return Err(Stop::Internal("no cell".into()));
+        };
+        *self.st.effects.body_mut(id) = Body::Cell(v);
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! Globals, builtins and imports.
+
+use crate::raw::dict_get;
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+use guards::{GuardKind, Source};
+use pyo3::prelude::*;
+use std::sync::Arc;
+use variables::{GlobalKey, Obj, Var};
+impl<'py> Tx<'py> {
+    /// A global or builtin.
+    pub(crate) fn load_global(&mut self, name: &Arc<str>) -> R<Var> {
+        let py = self.py;
+        let globals = self.st.frame.globals.clone();
+        let key = GlobalKey {
+            dict: globals.dict.as_ptr() as usize,
+            name: name.clone(),
+        };
+        if let Some(written) = self.st.effects.global(&key) {
+            if let Some(v) = written {
+                return Ok(v);
+            }
+        } else {
+            let dict = globals
+                .dict
+                .bind(py)
+                .cast::<pyo3::types::PyDict>()
+                .map_err(PyErr::from)?
+                .clone();
+            if let Some(v) = dict_get(&dict, name) {
+                let source = match globals.source {
+                    None => self.source(Source::Global { name: name.clone() }),
+                    Some(s) => {
+                        let (pin, module) = match self.sources.get(s) {
+                            Source::Pinned { pin, name } => (*pin, name.clone()),
+                            _ => return Err(Stop::Internal("globals source".into())),
+                        };
+                        self.source(Source::GlobalsOf {
+                            pin,
+                            module,
+                            name: name.clone(),
+                        })
+                    }
+                };
+                return Ok(self.lazy(v.unbind(), source));
+            }
+            if !crate::call::is_library_file(&self.st.frame.code.filename) {
+                let dict_source = self.pinned_source(&globals.dict, false, "globals");
+                self.guard(
+                    dict_source,
+                    GuardKind::DictContains {
+                        key: guards::Key::str(name),
+                        present: false,
+                    },
+                );
+            }
+        }
+        match self.known.builtins.bind(py).getattr(&**name) {
+            Ok(v) => {
+                let source = self.source(Source::Builtin { name: name.clone() });
+                if crate::call::is_library_file(&self.st.frame.code.filename) {
+                    return Ok(Var::py(v.unbind()));
+                }
+                let obj: Obj = v.unbind();
+                self.build(&obj, source)
+            }
+            Err(_) => Err(self.raise("NameError", &format!("name '{name}' is not defined"))),
+        }
+    }
+
+    pub(crate) fn import_name(&mut self, name: &Arc<str>, level: &Var, fromlist: &Var) -> R<Var> {
+        let py = self.py;
+        let level: i64 = match level {
+            Var::Const(o) => o.extract(py)?,
+            _ => return Err(Stop::unsupported("import with a computed level")),
+        };
+        let full = if level == 0 {
+            name.to_string()
+        } else {
+            let package: Option<String> =
+                match self.st.frame.globals.dict.bind(py).get_item("__package__") {
+                    Ok(p) => p.extract().ok(),
+                    Err(_) => None,
+                };
+            let package =
+                package.ok_or_else(|| Stop::unsupported("a relative import outside a package"))?;
+            let parts: Vec<&str> = package.split('.').collect();
+            let keep = parts
+                .len()
+                .checked_sub(level as usize - 1)
+                .ok_or_else(|| Stop::unsupported("a relative import beyond the package"))?;
+            let base = parts[..keep].join(".");
+            if name.is_empty() {
+                base
+            } else {
+                format!("{base}.{name}")
+            }
+        };
+        let modules = self.known.sys_modules.bind(py);
+        if modules.get_item(&full).is_err() {
+            return Err(Stop::brk(
+                format!("Import of {full}"),
+                format!(
+                    "The module {full} is not imported yet; importing runs its code, so it happens in plain Python."
+                ),
+                "Import the module before the compiled function runs.",
+            ));
+        }
+        let wanted = if fromlist.is_none(py) {
+            full.split('.').next().unwrap_or(&full).to_string()
+        } else {
+            full
+        };
+        let module = self.known.sys_modules.bind(py).get_item(&wanted)?.unbind();
+        let source = self.pinned_source(&module, false, &wanted);
+        self.build(&module, source)
+    }
+}

@@ -1,0 +1,240 @@
+//! The loop: checkpoints, nested runs, unwinding, and why it stopped.
+
+use super::{End, Next, may_break};
+use crate::state::OnReturn;
+use crate::stop::{BreakReason, R, Stop};
+use crate::tx::Tx;
+use bytecode::op::Op;
+use pyo3::prelude::*;
+use variables::Var;
+
+impl<'py> Tx<'py> {
+    /// Interprets from the present state until the root frame returns or the graph breaks.
+    pub fn run(&mut self) -> End {
+        loop {
+            if self.nested == 0 && self.may_break() {
+                let snapshot = self.snapshot();
+                if self.st.frame.depth == 0 {
+                    self.outer_checkpoint = Some(snapshot.clone());
+                }
+                self.checkpoint = Some(snapshot);
+            }
+            match self.step() {
+                Ok(None) => {}
+                Ok(Some(v)) => return End::Return(v),
+                Err(stop) => {
+                    let raises = matches!(stop, Stop::Raise(_));
+                    let caught = self.st.caught;
+                    let reason = self.reason_of(stop);
+                    if let Some(c) = self.checkpoint.take() {
+                        self.restore(&c);
+                        self.checkpoint = Some(c);
+                    }
+                    return match raises {
+                        true => End::Raises { reason, caught },
+                        false => End::Break(reason),
+                    };
+                }
+            }
+        }
+    }
+
+    /// Goes back to the call of the root frame that the translation was in: the whole call then
+    /// runs as plain Python. `false` where it was in none.
+    pub fn restore_outermost(&mut self) -> bool {
+        let Some(c) = self.outer_checkpoint.take() else {
+            return false;
+        };
+        if self.st.frame.depth == 0 {
+            return false;
+        }
+        self.restore(&c);
+        true
+    }
+
+    pub(crate) fn reason_of(&mut self, stop: Stop) -> Box<BreakReason> {
+        match stop {
+            Stop::Break(b) => b,
+            Stop::Internal(message) => Box::new(BreakReason {
+                reason: "Internal error".into(),
+                explanation: format!(
+                    "Ferrodyn failed while translating this instruction: {message}"
+                ),
+                hints: vec![
+                    "This is a defect of Ferrodyn; the instruction runs as plain Python.".into(),
+                ],
+                context: message,
+            }),
+            Stop::Raise(e) => {
+                let what = self.describe_exception(&e);
+                Box::new(BreakReason {
+                    reason: "Observed exception".into(),
+                    explanation: format!(
+                        "The program raises {what} here and does not catch it in the compiled function."
+                    ),
+                    hints: vec![
+                        "The exception is raised by plain Python, with its own traceback.".into(),
+                    ],
+                    context: what,
+                })
+            }
+        }
+    }
+
+    pub(crate) fn describe_exception(&mut self, e: &Var) -> String {
+        let Var::Obj(id) = e else {
+            return self.describe(e);
+        };
+        let class = self.class_name(&self.obj(*id).class.clone());
+        match self.obj(*id).attrs.get("args").cloned().flatten() {
+            Some(args) => match self.as_const(&args) {
+                Ok(Some(a)) => format!(
+                    "{class}{}",
+                    a.bind(self.py)
+                        .repr()
+                        .map_or_else(|_| String::new(), |r| r.to_string())
+                ),
+                _ => class,
+            },
+            None => class,
+        }
+    }
+
+    /// Runs a just pushed frame (and what it pushes) until it leaves.
+    pub(crate) fn run_nested(&mut self) -> R<Var> {
+        let base = self.st.frame.depth - 1;
+        if !matches!(self.st.frame.on_return, OnReturn::Nested) {
+            // The result goes to Rust instead of the caller's stack; an instance under
+            // construction is handed over by `PushInstance`'s rule.
+            if let OnReturn::PushInstance(v) = self.st.frame.on_return.clone() {
+                self.st.frame.on_return = OnReturn::Nested;
+                self.run_nested_loop(base)?;
+                return Ok(v);
+            }
+            self.st.frame.on_return = OnReturn::Nested;
+        }
+        self.run_nested_loop(base)
+    }
+
+    pub(crate) fn run_nested_loop(&mut self, base: u32) -> R<Var> {
+        self.nested += 1;
+        let result = loop {
+            match self.step() {
+                Ok(None) => {
+                    if self.st.frame.depth == base {
+                        break Ok(self.nested_result.take().unwrap_or(Var::Null));
+                    }
+                }
+                Ok(Some(_)) => {
+                    break Err(Stop::Internal(
+                        "the root frame returned in a nested run".into(),
+                    ));
+                }
+                Err(Stop::Raise(e)) if self.st.frame.depth <= base => break Err(Stop::Raise(e)),
+                Err(e) => break Err(e),
+            }
+        };
+        self.nested -= 1;
+        result
+    }
+
+    /// Whether the next instruction can break the graph, and so needs a checkpoint.
+    pub(crate) fn may_break(&self) -> bool {
+        match self.current_op() {
+            Op::LoadFast { local, .. } => self.st.frame.locals[local.0 as usize].is_none(),
+            Op::PopJump { .. } => match self.st.frame.stack.last() {
+                Some(Var::Const(o)) => {
+                    let b = o.bind(self.py);
+                    !b.is_none() && !b.is_exact_instance_of::<pyo3::types::PyBool>()
+                }
+                _ => true,
+            },
+            op => may_break(op),
+        }
+    }
+
+    pub(crate) fn current_op(&self) -> &Op {
+        let f = &self.st.frame;
+        &f.code.body.instrs[f.ip].op
+    }
+
+    /// One instruction; `Some` when the root frame returned.
+    pub(crate) fn step(&mut self) -> R<Option<Var>> {
+        self.instructions += 1;
+        if self.instructions > self.max_instructions {
+            return Err(Stop::brk(
+                "Too many instructions",
+                format!(
+                    "More than {} instructions were interpreted for one frame: a long Python loop is unrolled by tracing.",
+                    self.max_instructions
+                ),
+                "Move the loop out of the compiled function, or raise `ferrodyn.config.max_instructions`.",
+            ));
+        }
+        let code = self.st.frame.code.clone();
+        let ip = self.st.frame.ip;
+        let depth = self.st.frame.depth;
+        let op = &code.body.instrs[ip].op;
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!(
+                "TRACE {} line {} {op:?} {:?}",
+                code.name,
+                code.line(ip),
+                self.st.frame.stack.len()
+            ));
+        }
+        match self.exec(op) {
+            Ok(Next::Fall) => {
+                debug_assert_eq!(self.st.frame.depth, depth);
+                self.st.frame.ip = ip + 1;
+                Ok(None)
+            }
+            Ok(Next::Jump(l)) => {
+                self.st.frame.ip = l.0 as usize;
+                Ok(None)
+            }
+            Ok(Next::Frame) => Ok(None),
+            Ok(Next::Done(v)) => Ok(Some(v)),
+            Err(Stop::Raise(e)) => {
+                self.unwind(e)?;
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Finds the handler of an exception; leaves frames that have none.
+    pub(crate) fn unwind(&mut self, exc: Var) -> R<()> {
+        loop {
+            let f = &self.st.frame;
+            let ip = f.ip as u32;
+            let handler = f
+                .code
+                .body
+                .handlers
+                .iter()
+                .find(|h| h.start.0 <= ip && ip < h.end.0)
+                .copied();
+            if let Some(h) = handler {
+                let lasti = self.int(i64::from(ip));
+                let f = &mut self.st.frame;
+                f.stack.truncate(h.depth as usize);
+                if h.lasti {
+                    f.stack.push_back(lasti);
+                }
+                f.stack.push_back(exc);
+                f.ip = h.target.0 as usize;
+                self.st.caught = true;
+                return Ok(());
+            }
+            let Some(parent) = f.parent.clone() else {
+                return Err(Stop::Raise(exc));
+            };
+            let nested = matches!(f.on_return, OnReturn::Nested);
+            self.st.frame = (*parent).clone();
+            if nested {
+                return Err(Stop::Raise(exc));
+            }
+        }
+    }
+}
