@@ -755,7 +755,7 @@ def _() -> nn.Module:
 
 
 class _Adversarial(nn.Module):
-    """Both losses of a DCGAN; the caller runs backward."""
+    """Both losses of a DCGAN. One label tensor is reused, so backward is not possible."""
 
     def __init__(self, noise: int = 16, width: int = 8) -> None:
         super().__init__()
@@ -794,7 +794,6 @@ class _Adversarial(nn.Module):
     "nn_dcgan_losses",
     "torch",
     lambda batch: ((torch.randn(batch, 3, 16, 16), torch.randn(batch, 16, 1, 1)), {}),
-    grad=True,
     mutates=True,
 )
 def _() -> nn.Module:

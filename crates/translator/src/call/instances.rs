@@ -179,13 +179,16 @@ impl<'py> Tx<'py> {
         Err(self.skipped(class.as_any()))
     }
 
-    /// `torch.device(...)`, `torch.Size(...)` and the like, of constants.
+    /// `torch.device(...)`, `torch.Size(...)`, `torch.finfo(...)` and the like, of constants.
     pub(crate) fn const_type_call(
         &mut self,
         class: &Bound<'py, PyType>,
         args: &Args,
     ) -> R<Option<Flow>> {
-        if !self.known.is_const_type(class.as_any()) {
+        // Limits of a dtype: immutable, and equal where the dtype is.
+        let limits = class.name().is_ok_and(|n| n == "finfo" || n == "iinfo")
+            && class.module().is_ok_and(|m| m == "torch");
+        if !limits && !self.known.is_const_type(class.as_any()) {
             return Ok(None);
         }
         match self.constants(args)? {

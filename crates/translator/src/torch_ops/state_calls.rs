@@ -122,9 +122,7 @@ impl<'py> Tx<'py> {
             .unwrap_or_default();
         // Marks are attributes that somebody set; a missing one is dear to ask for.
         let marked = crate::raw::may_have_marks(f);
-        let flag = |n: &str| {
-            marked && f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false))
-        };
+        let flag = |n: &str| marked && f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false));
         match (module.as_str(), name.as_str()) {
             (
                 "torch.compiler"
@@ -138,8 +136,14 @@ impl<'py> Tx<'py> {
             }
             // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
             ("torch._dynamo.mutation_guard", "tag") => return Ok(Some(Flow::Value(self.none()))),
-            ("torch.compiler", "is_exporting") | ("torch._jit_internal", "is_scripting") => {
+            ("torch.compiler", "is_exporting")
+            | ("torch._jit_internal", "is_scripting")
+            | ("torch.jit._trace", "is_tracing") => {
                 return Ok(Some(Flow::Value(self.bool(false))));
+            }
+            // Tells TorchScript a type; the value is its second argument.
+            ("torch.jit", "annotate") if args.pos.len() == 2 && args.kw.is_empty() => {
+                return Ok(Some(Flow::Value(args.pos[1].clone())));
             }
             (
                 "torch.overrides",
@@ -254,6 +258,7 @@ impl<'py> Tx<'py> {
             }
             "_get_tracing_state" => self.none(),
             n if QUERIES.contains(&n)
+                || n == "_len_torch_dispatch_stack"
                 || n.starts_with("_is_")
                 || n.starts_with("_get_")
                 || n.starts_with("get_")
