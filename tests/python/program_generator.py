@@ -279,8 +279,10 @@ class Generator:
             lambda: f"({i()} {self.pick('in', 'not in')} {self.expr('list', d)})",
             lambda: f"({self.key()} in {self.expr('dict', d)})",
             lambda: f"({i()} in o)",
-            lambda: f"isinstance({self.expr(self.random.choice(TYPES[:6]), d)}, "
-            f"{self.pick('int', 'str', '(list, dict)', 'torch.Tensor', 'O')})",
+            lambda: (
+                f"isinstance({self.expr(self.random.choice(TYPES[:6]), d)}, "
+                f"{self.pick('int', 'str', '(list, dict)', 'torch.Tensor', 'O')})"
+            ),
             lambda: f"{self.pick('any', 'all')}(v > {i()} for v in {self.expr('list', d)})",
             lambda: f"({self.expr('str', d)} {self.pick('==', '<', '!=')} {self.expr('str', d)})",
             lambda: f"{self.expr('str', d)}.startswith('a')",
@@ -312,9 +314,11 @@ class Generator:
         t = lambda: self.expr("str", d)
         return self.pick(
             "'abc'",
-            lambda: f"f'{{{i()}}}-{{{self.expr('float', d)}:.2f}}'".replace("''", '""')
-            if self.chance(0)
-            else f"'%d-%s' % ({i()}, {t()})",
+            lambda: (
+                f"f'{{{i()}}}-{{{self.expr('float', d)}:.2f}}'".replace("''", '""')
+                if self.chance(0)
+                else f"'%d-%s' % ({i()}, {t()})"
+            ),
             lambda: "f'{n}:{s!r:>5}{len(items):03d}'",
             lambda: "f'{n=} {o.count:+}'",
             lambda: f"str({i()})",
@@ -658,7 +662,9 @@ class Generator:
         if self.chance(0.6):
             lines += ["    " + self.pick(lambda: f"raise {self.error()}", lambda: "n // (n - n)")]
         elif self.chance(0.5):
-            lines += [f"    n = {self.pick('items[9]', 'table[s]', 'o.nope', 'int(s)', 'undefined')}"]
+            lines += [
+                f"    n = {self.pick('items[9]', 'table[s]', 'o.nope', 'int(s)', 'undefined')}"
+            ]
         plain = self.chance(0.3)
         if not plain:
             kinds = self.random.sample(
@@ -835,8 +841,6 @@ def changes(seed: int) -> list[dict[str, object]]:
     ]
     found: list[dict[str, object]] = [{}, {}]
     for _ in range(chooser.randint(1, 3)):
-        found.append(
-            {name: chooser.choice(values) for name, values in chooser.sample(options, 2)}
-        )
+        found.append({name: chooser.choice(values) for name, values in chooser.sample(options, 2)})
     found.append({})
     return found

@@ -174,7 +174,7 @@ def test_compilations_do_not_grow():
         ferrodyn.reset()
         compiled(x)
 
-    _steady(step, 40)
+    _steady(step, 200)
 
 
 def test_failed_guards_do_not_grow():
