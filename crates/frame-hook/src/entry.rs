@@ -209,10 +209,8 @@ unsafe extern "C" fn call_compiled(
             }
             // Attached once here: what the hook asks below finds the thread attached, at no cost.
             // While the interpreter shuts down there is no attaching, and nothing to compile.
-            Python::try_attach(|_| {
-                run_hooked(thread, callable, args, nargsf, kwnames, settings)
-            })
-            .unwrap_or_else(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames))
+            Python::try_attach(|_| run_hooked(thread, callable, args, nargsf, kwnames, settings))
+                .unwrap_or_else(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames))
         })
     }
 }

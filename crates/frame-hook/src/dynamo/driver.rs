@@ -265,6 +265,9 @@ impl FrameCompiler for Driver {
         let check = env::of_call(call);
         // SAFETY: the call keeps the function and the arguments alive.
         let (function, needs_hook) = unsafe { entries.find_function(py, &check) }?;
+        if !env::same_globals(call.func(), &function) {
+            return None;
+        }
         Some(Direct {
             function,
             needs_hook,

@@ -40,6 +40,7 @@ pub fn same_globals(func: &Bound<'_, PyAny>, replacement: &Py<PyAny>) -> bool {
     let other = replacement.as_ptr().cast::<ffi::PyFunctionObject>();
     // SAFETY: entries are asked about exact functions, and a replacement is one.
     unsafe {
-        (*raw).func_globals == (*other).func_globals && (*raw).func_builtins == (*other).func_builtins
+        (*raw).func_globals == (*other).func_globals
+            && (*raw).func_builtins == (*other).func_builtins
     }
 }

@@ -54,7 +54,9 @@ impl Tx<'_> {
         let mut name = self.placeholder_name(source);
         if self.input_names.contains(&name) {
             let mut free = (1..).map(|n| format!("{name}_{n}"));
-            name = free.find(|n| !self.input_names.contains(n)).unwrap_or_default();
+            name = free
+                .find(|n| !self.input_names.contains(n))
+                .unwrap_or_default();
         }
         self.input_names.insert(name.clone());
         let node = self.graph.placeholder(name);
