@@ -215,4 +215,11 @@ impl CodeCache {
         self.map.insert(addr, c.clone());
         Ok(c)
     }
+
+    /// Lets go of the user's code, which may be made and dropped at run time; what libraries define
+    /// stays.
+    pub fn forget_user_code(&mut self) {
+        self.map
+            .retain(|_, code| crate::call::is_library_file(&code.filename));
+    }
 }

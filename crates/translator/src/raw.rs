@@ -102,3 +102,9 @@ pub fn dict_get<'py>(d: &Bound<'py, PyDict>, key: &str) -> Option<Bound<'py, PyA
         Bound::from_borrowed_ptr_or_opt(d.py(), v)
     }
 }
+
+/// Lets Python raise `KeyboardInterrupt` once more, at its next check for signals.
+pub fn interrupt_again() {
+    // SAFETY: sets a flag only; may be called at any time.
+    unsafe { ffi::PyErr_SetInterrupt() };
+}

@@ -32,6 +32,13 @@ pub type R<T> = Result<T, Stop>;
 
 impl From<PyErr> for Stop {
     fn from(e: PyErr) -> Stop {
+        Python::attach(|py| {
+            if e.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) {
+                // The user's interrupt is not ours to swallow: it is raised again at the next
+                // chance, in the program.
+                crate::raw::interrupt_again();
+            }
+        });
         Stop::Internal(format!("unexpected Python error while translating: {e}"))
     }
 }

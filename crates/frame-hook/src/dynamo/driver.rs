@@ -9,7 +9,7 @@ use std::time::Instant;
 use backends::{Backend, CompileOptions};
 use cache::{CodeName, CompileId, Decision, Entries, GuardedCode, Limits, Miss};
 use guards::exec::CheckProgram;
-use guards::{ConstTypes, GuardSet, Program, UserFrame};
+use guards::{ConstTypes, GuardSet, NameStyle, Program, UserFrame};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyList, PyTuple};
 use rustc_hash::FxHashMap;
@@ -235,7 +235,11 @@ impl FrameCompiler for Driver {
                 let _ = session.set(made);
             }
             match session.get_mut() {
-                Some(session) => compilation.run(session, &request),
+                Some(session) => {
+                    let compiled = compilation.run(session, &request);
+                    session.tables.codes.borrow_mut().forget_user_code();
+                    compiled
+                }
                 None => Ok(Compiled::Run),
             }
         });
@@ -433,6 +437,9 @@ impl<'py> Compilation<'_, 'py> {
                 Finish::Break(reason)
             }
         };
+        if tx.leaves_generator_in_try() {
+            return self.give_up("a generator is left suspended inside `try` or `with`: what it still has to do happens when Python drops it");
+        }
         closing_guards(&mut tx);
         let backend = self.backend()?;
         let mut env = Env {
@@ -648,7 +655,10 @@ impl<'py> Compilation<'_, 'py> {
         let entry = GuardedCode::new(self.id, program, residual.code.clone(), function)
             .with_needs_hook(residual.calls_out);
         let tree = || entry.guards().tree_text(self.latency(&entry));
-        log::debug(py, "guards", &id, tree);
+        log::debug(py, "guards", &id, || {
+            let code = entry.guards().guard_code(NameStyle::Plain);
+            format!("{}\nGUARD CODE: {code}\n", tree())
+        });
         if explain::active() {
             let text = tree();
             explain::record(|r| r.guards.push(text.clone()));

@@ -51,6 +51,10 @@ impl Tables {
     /// What an unsupported torch raises.
     pub fn new(py: Python<'_>) -> PyResult<Tables> {
         let abi = TorchAbi::get(py).map_err(|e| {
+            // An interrupt while torch is looked at is the user's.
+            if let torch_abi::AbiError::Python(e) = e {
+                return e;
+            }
             let class = py
                 .import("ferrodyn.exc")
                 .and_then(|m| m.getattr("UnsupportedTorchError"));

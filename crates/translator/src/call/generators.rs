@@ -96,4 +96,49 @@ impl<'py> Tx<'py> {
             _ => None,
         }
     }
+
+    /// Whether a generator is left suspended where its `finally` or `except` would still have work:
+    /// in plain Python that runs when the generator is dropped.
+    pub fn leaves_generator_in_try(&self) -> bool {
+        (0..self.st.effects.len()).any(|i| {
+            let Body::Generator(state) = &self.obj(variables::ObjId(i as u32)).body else {
+                return false;
+            };
+            let Some(state) = state.downcast_ref::<GeneratorState>() else {
+                return false;
+            };
+            let frame = state.frame.as_ref().filter(|_| state.started);
+            frame.is_some_and(|f| in_try(&f.code.body, f.ip))
+        })
+    }
+}
+
+/// Whether an instruction is in a block whose handler does more than put locals back, turn a stray
+/// `StopIteration` into an error, and re-raise.
+fn in_try(body: &bytecode::Body, ip: usize) -> bool {
+    use bytecode::op::{Intrinsic1, Op};
+    let map = body.handler_map();
+    let mut at = ip;
+    for _ in 0..=body.handlers.len() {
+        let Some(entry) = map.get(at).copied().flatten() else {
+            return false;
+        };
+        let mut next = body.handlers[entry as usize].target.0 as usize;
+        loop {
+            match body.instrs.get(next).map(|i| &i.op) {
+                Some(
+                    Op::Swap(_)
+                    | Op::PopTop
+                    | Op::StoreFast(_)
+                    | Op::Copy(_)
+                    | Op::Nop
+                    | Op::CallIntrinsic1(Intrinsic1::StopIterationError),
+                ) => next += 1,
+                Some(Op::Reraise(_)) => break,
+                _ => return true,
+            }
+        }
+        at = next;
+    }
+    true
 }

@@ -124,6 +124,26 @@ impl<'py> Tx<'py> {
 
     /// Whether instances of a class are laid out like `object` (dict, weakrefs and slots aside).
     pub(crate) fn is_plain_layout(&self, class: &Bound<'py, PyType>) -> R<bool> {
+        // A C class may have an allocator of its own, heap type or not.
+        let new = type_lookup(class, "__new__");
+        let objects_new = type_lookup(
+            self.known
+                .object
+                .bind(self.py)
+                .cast::<PyType>()
+                .map_err(PyErr::from)?,
+            "__new__",
+        );
+        if let (Some(new), Some(objects_new)) = (new, objects_new)
+            && new
+                .bind(self.py)
+                .get_type()
+                .is(self.known.builtin_function.bind(self.py))
+            && !new.is(&objects_new)
+            && !crate::tx::qualified_name(class.as_any()).starts_with("typing.")
+        {
+            return Ok(false);
+        }
         for c in class.mro().iter() {
             let t = c.cast::<PyType>().map_err(PyErr::from)?;
             if !is_heap_type(t)
