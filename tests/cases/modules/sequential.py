@@ -3,6 +3,8 @@
 import torch
 
 GRAPHS = 1
+# Once torch.compile was used in the process, torch makes modules in another way.
+SNAPSHOT = False
 
 
 def make():
