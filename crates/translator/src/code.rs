@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use bytecode::op::Op;
 use bytecode::{Body, CodeFields, Version};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -193,6 +194,31 @@ pub fn version(py: Python<'_>) -> R<Version> {
             v.major, v.minor
         ))),
     }
+}
+
+/// Whether a handler that does something would see an exception at an instruction. One that only
+/// moves values, puts locals back, does what `passes` lets through, and re-raises does nothing.
+pub fn is_handled(body: &Body, ip: usize, passes: impl Fn(&Op) -> bool) -> bool {
+    let map = body.handler_map();
+    let mut at = ip;
+    for _ in 0..=body.handlers.len() {
+        let Some(entry) = map.get(at).copied().flatten() else {
+            return false;
+        };
+        let mut next = body.handlers[entry as usize].target.0 as usize;
+        loop {
+            match body.instrs.get(next).map(|i| &i.op) {
+                Some(Op::Swap(_) | Op::PopTop | Op::StoreFast(_) | Op::Copy(_) | Op::Nop) => {
+                    next += 1;
+                }
+                Some(Op::Reraise(_)) => break,
+                Some(op) if passes(op) => next += 1,
+                _ => return true,
+            }
+        }
+        at = next;
+    }
+    true
 }
 
 /// Decoded code objects by address. Each holds its code object, so an address stays taken.

@@ -294,13 +294,11 @@ fn is_ignored(code: &Bound<'_, PyCode>) -> bool {
 
 /// Marks the function that the user compiled: it is captured even where its file is ignored.
 pub fn mark_explicit(callable: &Bound<'_, PyAny>) {
-    let py = callable.py();
     let function = callable
         .getattr("__func__")
         .or_else(|_| callable.getattr("__code__").map(|_| callable.clone()))
         .or_else(|_| callable.get_type().getattr("__call__"));
     let code = function.and_then(|f| f.getattr("__code__"));
-    let _ = py;
     if let Ok(code) = code
         && let Ok(code) = code.cast::<PyCode>()
         && let Ok(state) = code_state::of(code)

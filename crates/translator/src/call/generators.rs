@@ -117,28 +117,7 @@ impl<'py> Tx<'py> {
 /// `StopIteration` into an error, and re-raise.
 fn in_try(body: &bytecode::Body, ip: usize) -> bool {
     use bytecode::op::{Intrinsic1, Op};
-    let map = body.handler_map();
-    let mut at = ip;
-    for _ in 0..=body.handlers.len() {
-        let Some(entry) = map.get(at).copied().flatten() else {
-            return false;
-        };
-        let mut next = body.handlers[entry as usize].target.0 as usize;
-        loop {
-            match body.instrs.get(next).map(|i| &i.op) {
-                Some(
-                    Op::Swap(_)
-                    | Op::PopTop
-                    | Op::StoreFast(_)
-                    | Op::Copy(_)
-                    | Op::Nop
-                    | Op::CallIntrinsic1(Intrinsic1::StopIterationError),
-                ) => next += 1,
-                Some(Op::Reraise(_)) => break,
-                _ => return true,
-            }
-        }
-        at = next;
-    }
-    true
+    crate::code::is_handled(body, ip, |op| {
+        matches!(op, Op::CallIntrinsic1(Intrinsic1::StopIterationError))
+    })
 }

@@ -16,6 +16,7 @@ use super::OutputEnv;
 use super::asm::{Val, loc_of, map_tables};
 use super::emitter::Emitter;
 use super::resume::{Plan, ResumeInfo};
+use crate::code::is_handled;
 use crate::code::{flags, kinds};
 use crate::state::{Frame, OnReturn};
 use crate::stop::{R, Stop};
@@ -670,25 +671,7 @@ fn behind_loop(body: &Code, to: usize) -> usize {
 /// Whether an exception at an instruction would be handled in its function. Handlers that only put
 /// locals back and re-raise (inlined comprehensions) do not count.
 fn is_covered(body: &Code, ip: usize) -> bool {
-    let map = body.handler_map();
-    let mut at = ip;
-    for _ in 0..=body.handlers.len() {
-        let Some(entry) = map.get(at).copied().flatten() else {
-            return false;
-        };
-        let mut next = body.handlers[entry as usize].target.0 as usize;
-        loop {
-            match body.instrs.get(next).map(|i| &i.op) {
-                Some(Op::Swap(_) | Op::PopTop | Op::StoreFast(_) | Op::Copy(_) | Op::Nop) => {
-                    next += 1
-                }
-                Some(Op::Reraise(_)) => break,
-                _ => return true,
-            }
-        }
-        at = next;
-    }
-    true
+    is_handled(body, ip, |_| false)
 }
 
 /// A jump on truth of 3.13 takes an exact `bool`. Where tracing passed over the conversion in front
