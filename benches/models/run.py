@@ -4,6 +4,8 @@
     python benches/models/run.py 'hf_*' nn_mlp        those whose names match
     python benches/models/run.py --reference          torch.compile beside it
     python benches/models/run.py --train --fullgraph  in training mode, one graph or an error
+    python benches/models/run.py --table              as `cargo xtask models`: torch.compile
+                                                      beside it, with times, as a table
 
 For each model: whether results, gradients and changed buffers are those of eager, how many
 graphs and operations, how many breaks with what reasons, how often torch's fake tensors were
@@ -112,8 +114,13 @@ def _module(fn: Any) -> Any:
     return fn if isinstance(fn, torch.nn.Module) else getattr(fn, "module", None)
 
 
-def _calls(case: Any, options: argparse.Namespace, compile: Any) -> list[Any]:
-    """Return everything that can be seen of two calls with one batch size and one with another."""
+def _calls(
+    case: Any, options: argparse.Namespace, compile: Any, again: Any = lambda: None
+) -> list[Any]:
+    """Return everything that can be seen of two calls with one batch size and one with another.
+
+    `again` is called in between.
+    """
     import torch
 
     fn = case.build()
@@ -124,6 +131,8 @@ def _calls(case: Any, options: argparse.Namespace, compile: Any) -> list[Any]:
     target = compile(fn)
     seen = []
     for batch in (2, 2, 3) if case.batched and not options.once else (2, 2):
+        if batch == 3:
+            again()
         args, kwargs = case.inputs(batch)
         torch.manual_seed(2)
         with torch.set_grad_enabled(grad):
@@ -166,23 +175,28 @@ def _ferrodyn(case: Any, options: argparse.Namespace, expected: list[Any]) -> di
     def compile(fn: Any) -> Any:
         return ferrodyn.compile(fn, backend=backend, fullgraph=options.fullgraph)
 
+    record: dict[str, Any] = {}
+
+    def count() -> None:
+        if not record:
+            record.update(_core.explain_end(), graph_count=len(graphs))
+
     ferrodyn.reset()
     _core.explain_begin()
     try:
-        found = _calls(case, options, compile)
+        found = _calls(case, options, compile, count)
     finally:
-        record = _core.explain_end()
+        count()
         counts = record["instruction_counts"]
         said = {
-            "graphs": len(graphs),
-            "ops": sum(n.op.startswith("call") for g in graphs for n in g.graph.nodes),
+            **_counted(graphs, record["graph_count"]),
             "breaks": [_break_text(r) for r in record["break_reasons"]],
             "fake": counts.get("fake_tensor_fallbacks", 0),
             "instructions": counts.get("instructions", 0),
             "guards": sum(text.count("\n") + 1 for text in record["out_guards"]),
             "trace": record["compile_times"].get("tracing", 0.0),
         }
-        said["fake_ops"] = {k[5:]: n for k, n in counts.items() if k.startswith("fake:")}
+        said["fake_ops"] = record["fake_tensor_ops"]
         _LAST.clear()
         _LAST.update(said)
     said["difference"] = _difference(expected, found)
@@ -206,15 +220,22 @@ def _reference(case: Any, options: argparse.Namespace, expected: list[Any]) -> d
     def compile(fn: Any) -> Any:
         return torch.compile(fn, backend=backend, fullgraph=options.fullgraph, dynamic=False)
 
+    count = []
     torch._dynamo.reset()
     start = time.perf_counter()
-    found = _calls(case, options, compile)
+    found = _calls(case, options, compile, lambda: count.append(len(graphs)))
     return {
-        "graphs": len(graphs),
-        "ops": sum(n.op.startswith("call") for g in graphs for n in g.graph.nodes),
+        **_counted(graphs, *count),
         "calls": time.perf_counter() - start,
         "difference": _difference(expected, found),
     }
+
+
+def _counted(graphs: list[Any], count: int | None = None) -> dict[str, int]:
+    """Return how many graphs and operations the first `count` graphs are; `all` of them."""
+    counted = graphs[:count]
+    ops = sum(n.op.startswith("call") for g in counted for n in g.graph.nodes)
+    return {"graphs": len(counted), "all": len(graphs), "ops": ops}
 
 
 def _one(name: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -243,7 +264,24 @@ def _one(name: str, options: argparse.Namespace) -> dict[str, Any]:
                 "traceback": "".join(lines[-6:])[-2000:],
             }
     torch.set_grad_enabled(True)
+    if options.table:
+        _measure(case, options, result)
     return result
+
+
+def _measure(case: Any, options: argparse.Namespace, result: dict[str, Any]) -> None:
+    """Add the times of a model to its result."""
+    import times
+    import torch
+
+    # Whether torch.compile has seen the model, so that its next compilation is a warm one.
+    options.known = "error" not in result.get("torch", {"error": ""})
+    for key, measure in (("capture", times.captures), ("call", times.calls)):
+        try:
+            result[key] = measure(case, options)
+        except Exception as error:
+            result[key] = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
+        torch.set_grad_enabled(True)
 
 
 def _worker(names: list[str], options: argparse.Namespace) -> None:
@@ -263,7 +301,7 @@ def _run_chunk(names: list[str], options: argparse.Namespace) -> list[dict[str, 
         command = [sys.executable, __file__, "--worker", *left]
         command += [
             f"--{flag}"
-            for flag in ("train", "fullgraph", "reference", "once")
+            for flag in ("train", "fullgraph", "reference", "once", "table")
             if getattr(options, flag)
         ]
         process = subprocess.Popen(
@@ -371,12 +409,16 @@ def main() -> int:
     parser.add_argument("--fullgraph", action="store_true", help="an error at each break")
     parser.add_argument("--once", action="store_true", help="one batch size only")
     parser.add_argument("--reasons", action="store_true", help="show the breaks of each model")
+    parser.add_argument("--table", action="store_true", help="with times and torch, as a table")
     parser.add_argument("--verbose", action="store_true", help="with --reasons: tracebacks")
     parser.add_argument("--chunk", type=int, default=8, help="models in one process")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one model")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.table:
+        options.reference = True
+        options.timeout = max(options.timeout, 600)
     sys.path.insert(0, str(Path(__file__).parent))
     if options.worker:
         _worker(options.names, options)
@@ -390,7 +432,15 @@ def main() -> int:
         results += _run_chunk(names[start : start + options.chunk], options)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
-    _summary(results)
+    if options.table:
+        import report
+        import torch
+
+        python = sys.version.split()[0]
+        report.table(results, f"Python {python}, torch {torch.__version__}, one thread")
+        report.summary(results)
+    else:
+        _summary(results)
     good = all("skipped" in r or r["ferrodyn"].get("difference") == "" for r in results)
     return 0 if good else 1
 

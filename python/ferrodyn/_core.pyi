@@ -55,7 +55,8 @@ def explain_end() -> dict[str, Any]:
 
     Keys: `break_reasons` (dicts with `reason`, `explanation`, `hints`, `context` and
     `user_stack`, a list of strings), `out_guards` (strings), `compile_times` (seconds by
-    phase), `instruction_counts` (by name).
+    phase), `instruction_counts` (by name), `fake_tensor_ops` (how often torch's fake tensors
+    were asked, by operation).
     """
 
 def is_compiling() -> bool:

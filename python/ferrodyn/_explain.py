@@ -54,6 +54,8 @@ class ExplainOutput:
     compile_times: dict[str, float]
     #: How many instructions were interpreted, by name.
     instruction_counts: dict[str, int]
+    #: How often torch's fake tensors were asked what an operation returns, by operation.
+    fake_tensor_ops: dict[str, int]
 
     def __str__(self) -> str:
         lines = [
@@ -73,10 +75,11 @@ class ExplainOutput:
             lines += [f"  Guard {number}:", *(f"    {line}" for line in guard.splitlines())]
         lines.append("Compile Times (s):")
         lines += [f"  {name}: {seconds:.6f}" for name, seconds in self.compile_times.items()]
-        lines.append(f"Instructions: {sum(self.instruction_counts.values())}")
+        lines.append(f"Instructions: {self.instruction_counts.get('instructions', 0)}")
+        lines.append(f"Fake Tensors Asked: {sum(self.fake_tensor_ops.values())}")
         lines += [
             f"  {name}: {count}"
-            for name, count in sorted(self.instruction_counts.items(), key=lambda item: -item[1])
+            for name, count in sorted(self.fake_tensor_ops.items(), key=lambda item: -item[1])
         ]
         return "\n".join(lines)
 
@@ -126,4 +129,5 @@ def _output(graphs: list[torch.fx.GraphModule], record: Mapping[str, Any]) -> Ex
         out_guards=list(record.get("out_guards", ())),
         compile_times=dict(record.get("compile_times", {})),
         instruction_counts=dict(record.get("instruction_counts", {})),
+        fake_tensor_ops=dict(record.get("fake_tensor_ops", {})),
     )

@@ -262,6 +262,7 @@ def test_explain():
         "print" in line for line in [out.break_reasons[0].reason, *out.break_reasons[0].user_stack]
     )
     assert out.out_guards and out.compile_times and out.instruction_counts
+    assert out.fake_tensor_ops == {}
     text = str(out)
     for part in ("Graph Count: 2", "Graph Break Count: 1", "Op Count: 3", "Break Reason 1:"):
         assert part in text

@@ -10,6 +10,9 @@ use crate::project::Project;
 use crate::python::{self, Python, Version};
 use crate::step;
 
+/// The file that says what an environment was made from.
+const STAMP: &str = ".ferrodyn-stamp";
+
 /// All that a command needs to run Python.
 pub struct Environment {
     /// One for each Python, in ascending order.
@@ -71,6 +74,42 @@ impl Environment {
         uv_command(&self.uv)
     }
 
+    /// Installs more packages into `venv`, unless they are there: those of the file
+    /// `requirements`, whose stamp is named `name`. What is installed already is not changed.
+    pub fn add(
+        &self,
+        project: &Project,
+        venv: &Venv,
+        name: &str,
+        requirements: &str,
+    ) -> Result<()> {
+        let file = project.root.join(requirements);
+        let text = std::fs::read_to_string(&file)
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        let home = project.state().join(venv.name());
+        // The packages are those of this environment: made again, it lacks them.
+        let made = std::fs::read_to_string(home.join(STAMP)).unwrap_or_default();
+        let (stamp, expected) = (
+            home.join(format!("{STAMP}-{name}")),
+            format!("{made}\n{text}"),
+        );
+        if std::fs::read_to_string(&stamp).is_ok_and(|found| found == expected) {
+            return Ok(());
+        }
+        let mut install = self.uv();
+        install
+            .args(["pip", "install", "--python"])
+            .arg(&venv.python)
+            .arg("-r")
+            .arg(&file)
+            .arg("--constraint")
+            .arg(project.root.join("python/requirements.txt"));
+        let title = format!("{name} for Python {}", venv.version());
+        step::run_visibly(&title, &mut install)?;
+        std::fs::write(&stamp, expected)?;
+        Ok(())
+    }
+
     /// The environment of the newest Python.
     pub fn newest(&self) -> &Venv {
         self.venvs
@@ -109,7 +148,7 @@ fn fill(
     requirements: &Path,
     text: &str,
 ) -> Result<()> {
-    let stamp = home.join(".ferrodyn-stamp");
+    let stamp = home.join(STAMP);
     let expected = format!("{}\n{text}", venv.base.executable.display());
     let current = std::fs::read_to_string(&stamp).unwrap_or_default();
     if current == expected && venv.python.is_file() {
@@ -155,7 +194,7 @@ fn obtain_uv(project: &Project, pythons: &[Python]) -> Result<PathBuf> {
     let requirements = project.root.join("python/tools.txt");
     let text = std::fs::read_to_string(&requirements)
         .with_context(|| format!("cannot read {}", requirements.display()))?;
-    let stamp = home.join(".ferrodyn-stamp");
+    let stamp = home.join(STAMP);
     if uv.is_file() && std::fs::read_to_string(&stamp).is_ok_and(|found| found == text) {
         return Ok(uv);
     }

@@ -9,6 +9,7 @@ mod checks;
 mod demo;
 mod environment;
 mod extension;
+mod models;
 mod project;
 mod python;
 mod step;
@@ -69,6 +70,13 @@ enum Command {
         pythons: Pythons,
         /// Only programs whose name contains this.
         filter: Option<String>,
+    },
+    /// Run real models under eager, ferrodyn and torch.compile and print a table.
+    Models {
+        #[command(flatten)]
+        pythons: Pythons,
+        #[command(flatten)]
+        options: models::Options,
     },
 }
 
@@ -145,6 +153,11 @@ fn run(cli: Cli) -> Result<bool> {
             let found = pythons.one_or_named()?;
             let environment = Environment::prepare(&project, &found)?;
             demo::compare(&project, &environment, filter.as_deref())
+        }
+        Command::Models { pythons, options } => {
+            let found = pythons.one_or_named()?;
+            let environment = Environment::prepare(&project, &found)?;
+            models::run(&project, &environment, &options)
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The translator of one frame: its state, and what every rule needs.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -131,8 +132,8 @@ pub struct Tx<'py> {
     pub instructions: u64,
     /// how many may be
     pub max_instructions: u64,
-    /// how often metadata came from FakeTensor
-    pub fake_fallbacks: u32,
+    /// how often metadata came from FakeTensor, by operation
+    pub fake_ops: BTreeMap<String, u64>,
     /// functions by address that were found to have no meaning of their own for a tracer
     pub(crate) unmarked: FxHashMap<usize, Obj>,
 }
@@ -176,7 +177,7 @@ impl<'py> Tx<'py> {
             bind_tensors: true,
             instructions: 0,
             max_instructions: u64::MAX,
-            fake_fallbacks: 0,
+            fake_ops: BTreeMap::new(),
             unmarked: FxHashMap::default(),
         }
     }

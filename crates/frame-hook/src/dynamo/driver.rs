@@ -415,7 +415,11 @@ impl<'py> Compilation<'_, 'py> {
         let traced = started.elapsed().as_secs_f64();
         explain::record(|r| {
             *r.counts.entry("instructions").or_default() += tx.instructions;
-            *r.counts.entry("fake_tensor_fallbacks").or_default() += u64::from(tx.fake_fallbacks);
+            *r.counts.entry("fake_tensor_fallbacks").or_default() +=
+                tx.fake_ops.values().sum::<u64>();
+            for (op, count) in &tx.fake_ops {
+                *r.fake_ops.entry(op.clone()).or_default() += count;
+            }
             *r.seconds.entry("tracing").or_default() += traced;
         });
         let finish = match end {

@@ -26,6 +26,8 @@ pub struct Record {
     pub seconds: BTreeMap<&'static str, f64>,
     /// counts by name
     pub counts: BTreeMap<&'static str, u64>,
+    /// how often FakeTensor was asked for metadata, by operation
+    pub fake_ops: BTreeMap<String, u64>,
 }
 
 thread_local! {
@@ -67,5 +69,6 @@ pub fn explain_end(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("out_guards", record.guards)?;
     out.set_item("compile_times", record.seconds)?;
     out.set_item("instruction_counts", record.counts)?;
+    out.set_item("fake_tensor_ops", record.fake_ops)?;
     Ok(out)
 }

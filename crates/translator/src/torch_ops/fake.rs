@@ -19,11 +19,11 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for data-dependent results and for what FakeTensor rejects.
     pub(crate) fn infer_fake(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> R<Inferred> {
-        self.fake_fallbacks += 1;
         let what = match callee {
             Callee::Function(_, path, _) => (*path).to_string(),
             Callee::Method(name) => format!("Tensor.{name}"),
         };
+        *self.fake_ops.entry(what.clone()).or_default() += 1;
         match self.run_fake(callee, args) {
             Ok(v) => Ok(v),
             Err(e) => Err(Stop::brk(

@@ -1,0 +1,79 @@
+//! `cargo xtask models`: real models under eager, ferrodyn and torch.compile.
+
+use anyhow::Result;
+use clap::Args;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::environment::Environment;
+use crate::extension::{self, Profile};
+use crate::project::Project;
+
+/// What of `benches/models/run.py` can be asked for here.
+#[derive(Args)]
+pub struct Options {
+    /// Patterns of names (`tv_*`); none: all models.
+    names: Vec<String>,
+    /// Write all results to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Take a graph break for an error.
+    #[arg(long)]
+    fullgraph: bool,
+    /// In training mode, with gradients.
+    #[arg(long)]
+    train: bool,
+}
+
+impl Options {
+    fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec!["--table".to_owned()];
+        let flags = [("--fullgraph", self.fullgraph), ("--train", self.train)];
+        arguments.extend(flags.iter().filter(|f| f.1).map(|f| f.0.to_owned()));
+        if let Some(file) = &self.json {
+            arguments.push(format!("--json={}", file.display()));
+        }
+        arguments.extend(self.names.iter().cloned());
+        arguments
+    }
+}
+
+/// Installs the model packages, builds in release mode and runs `benches/models`; false if a model
+/// differs from eager.
+pub fn run(project: &Project, environment: &Environment, options: &Options) -> Result<bool> {
+    let mut good = true;
+    for venv in &environment.venvs {
+        environment.add(project, venv, "models", "benches/models/requirements.txt")?;
+        extension::install(project, environment, venv, Profile::Release)?;
+        let mut command = Command::new(&venv.python);
+        command
+            .arg(project.root.join("benches/models/run.py"))
+            .args(options.arguments());
+        good &= command
+            .env_remove("FERRODYN_LOGS")
+            // Idle workers of a busy machine would be measured instead.
+            .env("OMP_NUM_THREADS", "1")
+            .status()?
+            .success();
+    }
+    Ok(good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_handed_on() {
+        let options = Options {
+            names: vec!["tv_*".into()],
+            json: Some("out.json".into()),
+            fullgraph: true,
+            train: false,
+        };
+        assert_eq!(
+            options.arguments(),
+            ["--table", "--fullgraph", "--json=out.json", "tv_*"]
+        );
+    }
+}
