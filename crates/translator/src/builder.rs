@@ -59,6 +59,7 @@ impl Tx<'_> {
         ) {
             self.reached.insert(source, obj.clone());
             self.st.effects.know(addr, var.clone());
+            self.join_owner(&var, source)?;
         }
         Ok(var)
     }

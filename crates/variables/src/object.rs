@@ -164,6 +164,11 @@ pub struct ObjState {
     pub attr_order: im::Vector<Arc<str>>,
     /// attributes read so far from the real object's instance dict (`None`: absent)
     pub seen: AttrMap,
+    /// its instance dict, once the program has it as a value: attributes are in there from then on,
+    /// and `attrs` and `seen` are of C-level attributes only
+    pub dict: Option<ObjId>,
+    /// of an instance dict: the object whose attributes it holds
+    pub dict_of: Option<Var>,
 }
 
 impl ObjState {
@@ -177,6 +182,8 @@ impl ObjState {
             attrs: AttrMap::new(),
             attr_order: im::Vector::new(),
             seen: AttrMap::new(),
+            dict: None,
+            dict_of: None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! Does not live here: attributes of tensors (`torch_ops`) and of `nn.Module`s (`module_attr`).
 
 mod existing;
+mod instance_dict;
 mod native;
 mod special;
 mod store;
@@ -12,12 +13,12 @@ mod store;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::{GuardKind, Key as GuardKey, Source, SourceId};
+use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
-use variables::{Body, MethodVar, Obj, ObjId, Origin, Var};
+use pyo3::types::PyType;
+use variables::{MethodVar, Obj, Var};
 
-use crate::raw::{dict_get, instance_dict, type_lookup};
+use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -49,6 +50,12 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// `AttributeError` as Python raises it; a break where the access can't be followed.
     pub fn getattr(&mut self, obj: &Var, name: &Arc<str>) -> R<Flow> {
+        if &**name == "get" && self.is_unseen_dict(obj) {
+            return Ok(Flow::Value(Var::BuiltinMethod(Rc::new((
+                obj.clone(),
+                name.clone(),
+            )))));
+        }
         let obj = self.realize(obj)?;
         match &obj {
             Var::Tensor(t) => self.tensor_attr(t, &obj, name),
@@ -334,127 +341,6 @@ impl<'py> Tx<'py> {
                 "the descriptor {}",
                 self.describe(&d)
             ))),
-        }
-    }
-
-    /// An item of the instance dict; `None` where it has none of that name.
-    pub fn instance_dict_attr(&mut self, obj: &Var, name: &Arc<str>) -> R<Option<Var>> {
-        let (id, real, source) = match obj {
-            Var::Obj(id) => {
-                let state = self.obj(*id);
-                if let Some(written) = state.attrs.get(name) {
-                    return Ok(written.clone());
-                }
-                if let Some(seen) = state.seen.get(name) {
-                    return Ok(seen.clone());
-                }
-                match &state.origin {
-                    Origin::Source { obj, source } => (Some(*id), obj.clone(), Some(*source)),
-                    _ => return Ok(None),
-                }
-            }
-            Var::Py(p) => (None, p.obj.clone(), p.source),
-            _ => return Ok(None),
-        };
-        let Some(dict) = instance_dict(real.bind(self.py)) else {
-            return Ok(None);
-        };
-        let base = match source {
-            Some(s) => s,
-            None => {
-                let label = self.describe(obj);
-                self.pinned_source(&real, true, &label)
-            }
-        };
-        let value = match dict_get(&dict, name) {
-            Some(v) => {
-                let s = self.source(Source::InstanceDictItem {
-                    base,
-                    name: name.clone(),
-                });
-                Some(self.lazy(v.unbind(), s))
-            }
-            None => {
-                self.guard(
-                    base,
-                    GuardKind::GenericDictContains {
-                        name: name.clone(),
-                        present: false,
-                    },
-                );
-                None
-            }
-        };
-        if let Some(id) = id {
-            self.st
-                .effects
-                .get_mut(id)
-                .seen
-                .insert(name.clone(), value.clone());
-        }
-        Ok(value)
-    }
-
-    /// `obj.__dict__`: a snapshot is only exact while nothing writes through it.
-    pub(crate) fn instance_dict_view(&mut self, id: ObjId) -> R<Flow> {
-        let state = self.obj(id).clone();
-        match &state.origin {
-            Origin::Source { obj, source } if state.attrs.is_empty() => {
-                let Some(d) = instance_dict(obj.bind(self.py)) else {
-                    return Err(self.no_attribute(&state.class, "__dict__"));
-                };
-                let s = self.source(Source::InstanceDict { base: *source });
-                Ok(Flow::Value(self.lazy(d.into_any().unbind(), s)))
-            }
-            _ => Err(Stop::unsupported(
-                "`__dict__` of an object that was changed in the compiled function",
-            )),
-        }
-    }
-
-    /// An item of a dict from outside by a string key, without taking the whole dict in. The
-    /// dict is given as a (lazy or tracked) value.
-    ///
-    /// # Errors
-    /// As [`Tx::realize`].
-    pub fn dict_peek(&mut self, dict: &Var, key: &str) -> R<Option<Var>> {
-        match dict {
-            Var::Lazy(l) if self.st.effects.known(l.obj.as_ptr() as usize).is_none() => {
-                let b = l.obj.bind(self.py).clone();
-                let Ok(d) = b.cast::<PyDict>() else {
-                    return Ok(None);
-                };
-                let guard_key = GuardKey::str(key);
-                match dict_get(d, key) {
-                    Some(v) => {
-                        let s = self.source(Source::DictItem {
-                            base: l.source,
-                            key: guard_key,
-                        });
-                        Ok(Some(self.lazy(v.unbind(), s)))
-                    }
-                    None => {
-                        self.guard(
-                            l.source,
-                            GuardKind::DictContains {
-                                key: guard_key,
-                                present: false,
-                            },
-                        );
-                        Ok(None)
-                    }
-                }
-            }
-            _ => {
-                let dict = self.realize(dict)?;
-                let Var::Obj(id) = dict else { return Ok(None) };
-                let key_var = self.str(key);
-                let key = self.key(&key_var)?;
-                match &self.obj(id).body {
-                    Body::Dict(map) => Ok(map.get(&key).cloned()),
-                    _ => Ok(None),
-                }
-            }
         }
     }
 }

@@ -96,7 +96,7 @@ impl<'py> Tx<'py> {
     pub(crate) fn new_function_attr(
         &mut self,
         obj: &Var,
-        f: &variables::FuncVar,
+        f: &Rc<variables::FuncVar>,
         name: &Arc<str>,
     ) -> R<Flow> {
         if let Some(v) = self.obj(f.obj).attrs.get(name).cloned() {
@@ -105,6 +105,14 @@ impl<'py> Tx<'py> {
                 Some(v) => Ok(Flow::Value(v)),
                 None => Err(self.raise("AttributeError", &message)),
             };
+        }
+        if &**name == "__dict__" {
+            return self.function_dict(f).map(Flow::Value);
+        }
+        if self.obj(f.obj).dict.is_some()
+            && let Some(v) = self.instance_dict_attr(&Var::Obj(f.obj), name)?
+        {
+            return Ok(Flow::Value(v));
         }
         let code = |n: &str| -> R<Obj> { Ok(f.code.bind(self.py).getattr(n)?.unbind()) };
         Ok(Flow::Value(match &**name {

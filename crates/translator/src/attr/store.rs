@@ -53,7 +53,11 @@ impl<'py> Tx<'py> {
                 self.object_setattr(id, &class, name, value)
             }
             Var::Func(f) => {
-                self.st.effects.get_mut(f.obj).write_attr(name, value);
+                if self.is_c_level(&self.known.function, name) {
+                    self.st.effects.write_attr(f.obj, name, value);
+                } else {
+                    self.write_dict_attr(f.obj, name, value)?;
+                }
                 Ok(done)
             }
             Var::Py(p)
@@ -146,7 +150,7 @@ impl<'py> Tx<'py> {
                 return Err(self.no_attribute(class, name));
             }
         }
-        self.st.effects.write_attr(id, name, value);
+        self.write_dict_attr(id, name, value)?;
         Ok(done)
     }
 }

@@ -81,6 +81,16 @@ impl<'py> Tx<'py> {
 
     /// A method of a value of builtin type, by name.
     pub fn call_method_of(&mut self, receiver: &Var, name: &Arc<str>, args: Args) -> R<Flow> {
+        if &**name == "get"
+            && let (1 | 2, true) = (args.pos.len(), args.kw.is_empty())
+            && let Some((owner, key)) = self.peeked_attr(receiver, &args.pos[0])
+        {
+            let found = self.instance_dict_attr(&owner, &key)?;
+            let default = args.pos.get(1).cloned();
+            return Ok(Flow::Value(
+                found.or(default).unwrap_or_else(|| self.none()),
+            ));
+        }
         let receiver = self.realize(receiver)?;
         match &receiver {
             Var::Tensor(_) => self.tensor_method(&receiver, name, args),

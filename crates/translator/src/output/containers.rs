@@ -30,7 +30,20 @@ impl Emitter<'_, '_> {
     /// `-- obj` for a new object.
     pub(super) fn object(&mut self, id: ObjId) -> R<()> {
         let known = self.tx.known.clone();
-        let ObjState { class, body, .. } = self.tx.obj(id).clone();
+        let ObjState {
+            class,
+            body,
+            dict_of,
+            ..
+        } = self.tx.obj(id).clone();
+        if let Some(owner) = &dict_of {
+            let get = known.object.bind(self.tx.py).getattr("__getattribute__")?;
+            self.asm.callee(&get.unbind());
+            self.value(owner)?;
+            self.load_str("__dict__");
+            self.asm.call(2);
+            return Ok(());
+        }
         match &body {
             Body::List(items) if class.is(&known.list) => {
                 let items: Vec<Var> = items.iter().cloned().collect();
@@ -89,6 +102,7 @@ impl Emitter<'_, '_> {
             !self.is_constructor_attr(s, n) && s.attrs.get(n).is_some_and(Option::is_some)
         });
         attrs
+            || s.dict.is_some()
             || match &s.body {
                 Body::List(l) | Body::Deque(l, _) => !l.is_empty(),
                 Body::Dict(d) | Body::Set(d) => !d.is_empty(),
@@ -358,6 +372,7 @@ impl Emitter<'_, '_> {
             }
             _ => {}
         }
+        self.names_only(id)?;
         for (name, value) in self.attrs_of(id) {
             // A new object never had what was deleted.
             let Some(value) = value else { continue };

@@ -140,6 +140,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
                     Body::Plain | Body::List(_) | Body::Deque(..) | Body::Dict(_) | Body::Cell(_)
                 )
                 .then_some(*id)
+                .filter(|id| self.tx.obj(*id).dict_of.is_none())
             }
             Ident::Ptr(_) => None,
         };
@@ -173,6 +174,9 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Var::Tuple(t) if t.origin.is_none() => t.items.clone(),
             Var::Slice(s) => s.to_vec(),
             Var::Obj(id) if self.is_new(*id) => {
+                if let Some(owner) = &self.tx.obj(*id).dict_of {
+                    return vec![owner.clone()];
+                }
                 let mut out = self.body_values(*id);
                 out.extend(self.attr_values(*id));
                 out
@@ -199,6 +203,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             .filter_map(|n| s.attrs.get(n).cloned().flatten());
         written
             .chain(s.seen.get("default_factory").cloned().flatten())
+            .chain(s.dict.into_iter().flat_map(|d| self.body_values(d)))
             .collect()
     }
 

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use bytecode::op::{FuncAttr, Op};
 use guards::Source;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyString, PyType};
 use variables::{Body, FuncVar, ObjId, Origin, TensorVar, TupleVar, Var};
 
 use super::emitter::{Emitter, Ident};
@@ -245,6 +245,7 @@ impl Emitter<'_, '_> {
                 self.asm.call(5);
             }
         }
+        self.names_only(f.obj)?;
         let attrs = self.attrs_of(f.obj);
         let late: Vec<(&str, &Var)> = match root {
             true => Vec::new(),
@@ -298,13 +299,43 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
+    /// Refuses an instance dict with keys that are no names: those are no attributes.
+    pub(super) fn names_only(&self, id: ObjId) -> R<()> {
+        let Some(dict) = self.tx.obj(id).dict else {
+            return Ok(());
+        };
+        let Body::Dict(items) = &self.tx.obj(dict).body else {
+            return Ok(());
+        };
+        let py = self.tx.py;
+        let name = |k: &Var| matches!(k, Var::Const(k) if k.bind(py).is_instance_of::<PyString>());
+        match items.iter().all(|(k, _)| name(k)) {
+            true => Ok(()),
+            false => Err(self.cannot("an instance dict with a key that is no text")),
+        }
+    }
+
     /// Attributes written since an object was made, in order.
     pub(super) fn attrs_of(&self, id: ObjId) -> Vec<(std::sync::Arc<str>, Option<Var>)> {
         let s = self.tx.obj(id);
-        s.attr_order
+        let mut out: Vec<_> = s
+            .attr_order
             .iter()
             .filter_map(|n| s.attrs.get(n).map(|v| (n.clone(), v.clone())))
-            .collect()
+            .collect();
+        if let Some(dict) = s.dict
+            && let Body::Dict(items) = &self.tx.obj(dict).body
+        {
+            for (k, v) in items.iter() {
+                match k {
+                    Var::Const(k) if let Ok(k) = k.extract::<String>(self.tx.py) => {
+                        out.push((k.into(), Some(v.clone())));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        out
     }
 
     /// Whether a class inherits from another.

@@ -351,6 +351,9 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the test raises; a break where it has no rule.
     pub fn contains(&mut self, container: &Var, item: &Var) -> R<bool> {
+        if let Some((owner, name)) = self.peeked_attr(container, item) {
+            return Ok(self.instance_dict_attr(&owner, &name)?.is_some());
+        }
         let c = self.realize(container)?;
         let item = self.realize(item)?;
         match &c {

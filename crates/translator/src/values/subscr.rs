@@ -16,6 +16,12 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the subscript raises; a break where it has no rule.
     pub fn getitem(&mut self, obj: &Var, key: &Var) -> R<Flow> {
+        if let Some((owner, name)) = self.peeked_attr(obj, key) {
+            return match self.instance_dict_attr(&owner, &name)? {
+                Some(v) => Ok(Flow::Value(v)),
+                None => Err(self.key_error(key)),
+            };
+        }
         let obj = self.realize(obj)?;
         let key = self.realize(key)?;
         match &obj {
