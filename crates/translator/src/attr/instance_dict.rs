@@ -13,12 +13,16 @@ use std::sync::Arc;
 
 use guards::{GuardKind, Key as GuardKey, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyString, PyType};
 use variables::{Body, FuncVar, ObjId, ObjState, OrderedMap, Origin, Var};
 
+use crate::constants::const_val;
 use crate::raw::{dict_get, instance_dict, type_lookup};
 use crate::stop::R;
 use crate::tx::{Flow, Tx};
+
+/// From how many items on a dict is guarded item by item.
+const LARGE: usize = 32;
 
 impl Tx<'_> {
     /// An item of the instance dict; `None` where it has none of that name.
@@ -243,6 +247,48 @@ impl Tx<'_> {
         };
         let key = key.bind(self.py).cast_exact::<PyString>().ok()?;
         Some((Var::Obj(owner), Arc::from(key.to_str().ok()?)))
+    }
+
+    /// `dict[key]` of a large dict from outside that nothing has looked at as a whole, for a constant
+    /// key: only that item is guarded. The outer `None`: this is no such dict or key.
+    pub(crate) fn item_of_large(&mut self, dict: &Var, key: &Var) -> R<Option<Option<Var>>> {
+        let Var::Lazy(l) = dict else { return Ok(None) };
+        let b = l.obj.bind(self.py).clone();
+        let Ok(d) = b.cast_exact::<PyDict>() else {
+            return Ok(None);
+        };
+        if d.len() < LARGE || self.st.effects.known(l.obj.as_ptr() as usize).is_some() {
+            return Ok(None);
+        }
+        let Var::Const(key) = self.realize(key)? else {
+            return Ok(None);
+        };
+        // Equal keys of other types would be found in the dict but not by the guard.
+        let exact = key.bind(self.py).is_exact_instance_of::<PyString>()
+            || key.bind(self.py).is_exact_instance_of::<PyBytes>();
+        let Some(guard_key) = const_val(key.bind(self.py)).filter(|_| exact) else {
+            return Ok(None);
+        };
+        self.guard_type(&b, l.source);
+        Ok(Some(match d.get_item(key)? {
+            Some(v) => {
+                let s = self.source(Source::DictItem {
+                    base: l.source,
+                    key: guard_key,
+                });
+                Some(self.lazy(v.unbind(), s))
+            }
+            None => {
+                self.guard(
+                    l.source,
+                    GuardKind::DictContains {
+                        key: guard_key,
+                        present: false,
+                    },
+                );
+                None
+            }
+        }))
     }
 
     /// An item of a dict from outside by a string key, without taking the whole dict in. The

@@ -11,6 +11,7 @@ mod containers;
 mod copying;
 mod core;
 mod functools;
+mod inspection;
 mod iterators;
 mod itertools;
 mod numbers;
@@ -45,7 +46,7 @@ fn table(py: Python<'_>) -> &'static Table {
     // The table outlives every interpreter state that a test may make: it is never dropped.
     TABLE.get_or_init(py, || {
         let mut table = Table::default();
-        let all: [Rules; 10] = [
+        let all: [Rules; 11] = [
             core::RULES,
             numbers::RULES,
             reduce::RULES,
@@ -56,6 +57,7 @@ fn table(py: Python<'_>) -> &'static Table {
             operator::RULES,
             collections::RULES,
             copying::RULES,
+            inspection::RULES,
         ];
         let mut add = |module: &str, name: &'static str, rule: Rule| {
             // A name that this version of Python does not have has no rule.

@@ -170,10 +170,10 @@ impl<'py> Tx<'py> {
         let ty = b.get_type();
         let is = |o: &Obj| ty.is(o.bind(py));
         if is(&k.function) {
-            if let Some(flow) = self.marked_function(&b, &args)? {
+            if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
                 return Ok(flow);
             }
-            if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
+            if let Some(flow) = self.marked_function(&b, &args)? {
                 return Ok(flow);
             }
             if self.is_graph_function(&b)? {

@@ -185,7 +185,13 @@ impl<'py> Tx<'py> {
             })
         };
         let graph = self.is_graph_function(f)?;
-        let inlined_anyway = module == "torch._dynamo.mutation_guard"
+        let qualname = || -> String {
+            f.getattr("__qualname__")
+                .and_then(|q| q.extract())
+                .unwrap_or_default()
+        };
+        let inlined_anyway = is_pure_stdlib(&module, &name, qualname)
+            || module == "torch._dynamo.mutation_guard"
             || module == "torch.autograd.grad_mode"
             || module == "torch.autograd.profiler" && name == "__init__";
         if !graph
@@ -289,6 +295,27 @@ impl<'py> Tx<'py> {
         self.graph.set_impure(node, true);
         self.st.grad_enabled = enabled;
         Ok(())
+    }
+}
+
+/// Functions of modules listed in [`SKIPPED_STDLIB`] that only read: the environment (each variable
+/// that was read is guarded), signatures, kinds of objects.
+fn is_pure_stdlib(module: &str, name: &str, qualname: impl Fn() -> String) -> bool {
+    match module {
+        "os" => match name {
+            "getenv" | "getenvb" | "fspath" | "fsencode" | "fsdecode" => true,
+            "encode" | "decode" | "check_str" => qualname().starts_with("_createenviron."),
+            "__getitem__" | "__len__" | "__iter__" | "copy" => qualname().starts_with("_Environ."),
+            _ => false,
+        },
+        "inspect" => {
+            name.starts_with("is")
+                || matches!(name, "_has_code_flag" | "unwrap" | "_is_wrapper")
+                || ["Signature.", "Parameter.", "BoundArguments."]
+                    .iter()
+                    .any(|c| qualname().starts_with(c))
+        }
+        _ => false,
     }
 }
 

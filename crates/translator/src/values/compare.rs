@@ -354,6 +354,9 @@ impl Tx<'_> {
         if let Some((owner, name)) = self.peeked_attr(container, item) {
             return Ok(self.instance_dict_attr(&owner, &name)?.is_some());
         }
+        if let Some(found) = self.item_of_large(container, item)? {
+            return Ok(found.is_some());
+        }
         let c = self.realize(container)?;
         let item = self.realize(item)?;
         match &c {

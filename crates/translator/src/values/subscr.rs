@@ -22,6 +22,9 @@ impl Tx<'_> {
                 None => Err(self.key_error(key)),
             };
         }
+        if let Some(found) = self.item_of_large(obj, key)? {
+            return found.map(Flow::Value).ok_or_else(|| self.key_error(key));
+        }
         let obj = self.realize(obj)?;
         let key = self.realize(key)?;
         match &obj {
