@@ -63,6 +63,13 @@ pub struct Snapshot {
     graph: Checkpoint,
 }
 
+impl Snapshot {
+    /// Whether gradients were recorded.
+    pub fn grad_enabled(&self) -> bool {
+        self.state.grad_enabled
+    }
+}
+
 /// One input of the graph.
 #[derive(Clone, Debug)]
 pub struct GraphInput {

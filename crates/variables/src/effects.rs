@@ -44,6 +44,8 @@ pub struct Effects {
     /// writes to globals, in first-write order
     pub global_writes: im::Vector<GlobalWrite>,
     metas: im::HashMap<u32, Rc<TensorMeta>>,
+    /// objects below this number were not changed since somebody began to watch
+    unchanged: u32,
 }
 
 impl Effects {
@@ -69,6 +71,17 @@ impl Effects {
         self.objs.is_empty()
     }
 
+    /// Forgets what was changed so far, for [`Effects::changed`].
+    pub fn watch(&mut self) {
+        self.unchanged = u32::MAX;
+    }
+
+    /// Whether any of the first `n` objects, a global or a tensor was changed since
+    /// [`Effects::watch`].
+    pub fn changed(&self, n: usize) -> bool {
+        (self.unchanged as usize) < n
+    }
+
     /// For bookkeeping that is no effect (`seen`, positions of tracked iterators).
     pub fn get_mut(&mut self, id: ObjId) -> &mut ObjState {
         Rc::make_mut(&mut self.objs[id.0 as usize])
@@ -89,6 +102,7 @@ impl Effects {
     }
 
     fn mark(&mut self, id: ObjId) {
+        self.unchanged = self.unchanged.min(id.0);
         let s = &self.objs[id.0 as usize];
         if !s.is_new() && !s.is_dirty() {
             self.dirty.push_back(id);
@@ -114,6 +128,7 @@ impl Effects {
 
     /// Writes (or deletes) a global.
     pub fn write_global(&mut self, dict: &Obj, name: &Arc<str>, value: Option<Var>) {
+        self.unchanged = 0;
         let key = GlobalKey {
             dict: dict.as_ptr() as usize,
             name: name.clone(),
@@ -138,6 +153,7 @@ impl Effects {
 
     /// Records that an in-place operation changed a tensor's metadata.
     pub fn set_meta(&mut self, node: NodeId, meta: Rc<TensorMeta>) {
+        self.unchanged = 0;
         self.metas.insert(node.0, meta);
     }
 }

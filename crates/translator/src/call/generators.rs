@@ -4,8 +4,9 @@ use super::{GeneratorState, Yielded};
 use crate::state::{Frame, OnReturn};
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
+use pyo3::prelude::*;
 use std::rc::Rc;
-use variables::{Body, Obj, Origin, Var};
+use variables::{Body, Obj, ObjId, Origin, Var};
 impl<'py> Tx<'py> {
     /// Runs a generator to its next `yield`; `None` when it returned.
     ///
@@ -59,6 +60,93 @@ impl<'py> Tx<'py> {
         }
     }
 
+    /// `generator.throw(exception)` (CPython's `gen_throw`): the exception is raised at the `yield`,
+    /// in what the generator delegates to first.
+    ///
+    /// # Errors
+    /// The exception, where nothing catches it; a break where the delegate is no generator.
+    pub fn generator_throw(&mut self, generator: &Var, exception: Var) -> R<Yielded> {
+        let Var::Obj(id) = generator else {
+            return Err(Stop::unsupported("a generator from outside"));
+        };
+        let id = *id;
+        let (frame, started) = self.generator_frame(id)?;
+        self.st.effects.get_mut(id).body = Body::Generator(Rc::new(GeneratorState {
+            frame: None,
+            started: true,
+        }));
+        let Some(mut frame) = frame.filter(|_| started) else {
+            return Err(Stop::Raise(exception));
+        };
+        if let Some(inner) = delegate(&frame) {
+            let exits = self.is_raise_of_name(&exception, "GeneratorExit");
+            if !self.is_generator(&inner) {
+                return Err(Stop::unsupported(
+                    "throw() into a generator that delegates to an iterator",
+                ));
+            }
+            if !exits {
+                return Err(Stop::unsupported(
+                    "throw() into a generator that delegates to another",
+                ));
+            }
+            self.generator_close(&inner)?;
+        }
+        // The handlers' depths count what a `send` would have pushed.
+        let none = self.none();
+        frame.stack.push_back(none);
+        frame.depth = self.st.frame.depth + 1;
+        frame.generator = Some(id);
+        frame.on_return = OnReturn::Nested;
+        frame.parent = Some(Rc::new(self.st.frame.clone()));
+        self.st.frame = frame;
+        self.yielded = None;
+        self.unwind(exception)?;
+        let result = self.run_nested()?;
+        match self.yielded.take() {
+            Some(v) => Ok(Yielded::Value(v)),
+            None => Ok(Yielded::Return(result)),
+        }
+    }
+
+    /// `generator.close()` (CPython's `gen_close`).
+    ///
+    /// # Errors
+    /// What its handlers raise; `RuntimeError` where it yields instead of ending.
+    pub fn generator_close(&mut self, generator: &Var) -> R<()> {
+        let class = self.known.builtins.bind(self.py).getattr("GeneratorExit")?;
+        let Stop::Raise(exit) = self.raise_class(class.unbind(), Vec::new()) else {
+            return Err(Stop::Internal("GeneratorExit".into()));
+        };
+        match self.generator_throw(generator, exit) {
+            Ok(Yielded::Return(_)) => Ok(()),
+            Ok(Yielded::Value(_)) => {
+                Err(self.raise("RuntimeError", "generator ignored GeneratorExit"))
+            }
+            Err(Stop::Raise(e))
+                if self.is_raise_of_name(&e, "GeneratorExit")
+                    || self.is_raise_of_name(&e, "StopIteration") =>
+            {
+                Ok(())
+            }
+            Err(stop) => Err(stop),
+        }
+    }
+
+    fn is_raise_of_name(&mut self, e: &Var, name: &str) -> bool {
+        self.is_raise_of(&Stop::Raise(e.clone()), name)
+    }
+
+    fn generator_frame(&self, id: ObjId) -> R<(Option<Frame>, bool)> {
+        let Body::Generator(state) = &self.obj(id).body else {
+            return Err(Stop::unsupported("a generator from outside"));
+        };
+        let state = state
+            .downcast_ref::<GeneratorState>()
+            .ok_or_else(|| Stop::Internal("generator state".into()))?;
+        Ok((state.frame.clone(), state.started))
+    }
+
     /// Suspends the running generator frame at its `yield`.
     pub(crate) fn generator_yield(&mut self, value: Var) -> R<()> {
         let frame = self.st.frame.clone();
@@ -97,20 +185,46 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// Whether a generator is left suspended where its `finally` or `except` would still have work:
-    /// in plain Python that runs when the generator is dropped.
-    pub fn leaves_generator_in_try(&self) -> bool {
-        (0..self.st.effects.len()).any(|i| {
-            let Body::Generator(state) = &self.obj(variables::ObjId(i as u32)).body else {
-                return false;
-            };
-            let Some(state) = state.downcast_ref::<GeneratorState>() else {
-                return false;
-            };
-            let frame = state.frame.as_ref().filter(|_| state.started);
-            frame.is_some_and(|f| in_try(&f.code.body, f.ip))
-        })
+    /// Whether a generator is left suspended where its `finally` or `except` would still have an
+    /// effect: in plain Python that happens when the generator is dropped.
+    pub fn leaves_generator_in_try(&mut self) -> bool {
+        let suspended: Vec<ObjId> = (0..self.st.effects.len())
+            .map(|i| ObjId(i as u32))
+            .filter(|id| match self.generator_frame(*id) {
+                Ok((Some(f), true)) => in_try(&f.code.body, f.ip),
+                _ => false,
+            })
+            .collect();
+        suspended.into_iter().any(|id| self.dropping_has_effect(id))
     }
+
+    /// Whether closing a generator does anything but end it: it is tried, and taken back.
+    fn dropping_has_effect(&mut self, id: ObjId) -> bool {
+        let before = self.snapshot();
+        let objects = self.st.effects.len();
+        self.st.effects.watch();
+        let nodes = self.graph.iter().count();
+        let checkpoints = (self.checkpoint.take(), self.outer_checkpoint.take());
+        self.nested += 1;
+        let closed = self.generator_close(&Var::Obj(id)).is_ok();
+        self.nested -= 1;
+        (self.checkpoint, self.outer_checkpoint) = checkpoints;
+        let quiet = closed
+            && self.graph.iter().count() == nodes
+            && self.st.grad_enabled == before.grad_enabled()
+            && !self.st.effects.changed(objects);
+        self.restore(&before);
+        !quiet
+    }
+}
+
+/// What a suspended generator's `yield from` is at.
+fn delegate(frame: &Frame) -> Option<Var> {
+    use bytecode::op::Op;
+    let before = frame.ip.checked_sub(1)?;
+    matches!(frame.code.body.instrs.get(before)?.op, Op::Send { .. })
+        .then(|| frame.stack.last().cloned())
+        .flatten()
 }
 
 /// Whether an instruction is in a block whose handler does more than put locals back, turn a stray

@@ -1,7 +1,5 @@
 //! Methods of iterators and generators.
 
-use std::rc::Rc;
-
 use variables::{Body, IterBody, ObjId, Var};
 
 use crate::call::{GeneratorState, Yielded};
@@ -93,24 +91,20 @@ impl Tx<'_> {
             }
             "close" => {
                 self.positional("generator.close", args, 0, 0)?;
-                let Body::Generator(state) = self.obj(id).body.clone() else {
-                    return Ok(None);
-                };
-                let state = state
-                    .downcast::<GeneratorState>()
-                    .map_err(|_| Stop::Internal("generator state".into()))?;
-                if state.started && state.frame.is_some() {
-                    return Err(Stop::unsupported(
-                        "generator.close() on a suspended generator",
-                    ));
-                }
-                self.st.effects.get_mut(id).body = Body::Generator(Rc::new(GeneratorState {
-                    frame: None,
-                    started: true,
-                }));
+                self.generator_close(&recv)?;
                 Ok(Some(Flow::Value(self.none())))
             }
-            "throw" => Err(Stop::unsupported("generator.throw()")),
+            "throw" => {
+                let a = self.positional("throw", args, 1, 3)?;
+                if a.len() > 1 {
+                    return Err(Stop::unsupported("generator.throw() of three arguments"));
+                }
+                let exception = self.exception_instance(&a[0])?;
+                match self.generator_throw(&recv, exception)? {
+                    Yielded::Value(v) => Ok(Some(Flow::Value(v))),
+                    Yielded::Return(v) => Err(self.stop_iteration(Some(v))),
+                }
+            }
             _ => Ok(None),
         }
     }
