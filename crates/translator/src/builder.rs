@@ -517,6 +517,7 @@ impl Tx<'_> {
             || ty.module().is_ok_and(|m| {
                 m.to_cow().is_ok_and(|m| {
                     (&*m == "typing"
+                        || &*m == "types" && is_alias(&ty)
                         || &*m == "torch._ops"
                         || &*m == "functools"
                         || &*m == "operator"
@@ -525,6 +526,12 @@ impl Tx<'_> {
                 })
             })
     }
+}
+
+/// Whether a class is that of `list[int]` or `int | None`.
+pub(crate) fn is_alias(ty: &Bound<'_, PyType>) -> bool {
+    ty.name()
+        .is_ok_and(|n| n == "GenericAlias" || n == "UnionType")
 }
 
 /// Whether an object's class is what `collections.namedtuple`, `typing.NamedTuple` or a C struct

@@ -75,6 +75,7 @@ known! {
     defaultdict = "collections"."defaultdict",
     deque = "collections"."deque",
     partial = "functools"."partial",
+    cached_function = "functools"."_lru_cache_wrapper",
     enum_ = "enum"."Enum",
     sys_modules = "sys"."modules",
     operator = "operator"."",

@@ -375,6 +375,11 @@ impl<'py> Tx<'py> {
         }
         if let Var::Obj(id) = &var {
             let state = self.obj(*id);
+            if let Body::Address(of) = &state.body
+                && let Some(key) = Key::address(of)
+            {
+                return Ok(key);
+            }
             if matches!(
                 state.body,
                 Body::List(_) | Body::Dict(_) | Body::Set(_) | Body::Deque(..)

@@ -1,6 +1,7 @@
 //! Hash keys of tracked dictionaries and sets: equality as Python's `==` has it.
 
 use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 
 use fx_graph::NodeId;
 use pyo3::prelude::*;
@@ -22,6 +23,8 @@ pub enum Key {
     Obj(ObjId),
     /// a tuple of keys
     Tuple(Vec<Key>),
+    /// `id()` of what the other key names by identity
+    Address(Box<Key>),
 }
 
 impl Key {
@@ -49,6 +52,23 @@ impl Key {
 }
 
 impl Key {
+    /// The key of `id(var)`: the same for the same object only.
+    pub fn address(var: &Var) -> Option<Key> {
+        let key = match var {
+            Var::Const(o) => Key::Id(o.as_ptr() as usize),
+            Var::Py(p) => Key::Id(p.obj.as_ptr() as usize),
+            Var::Tensor(t) => Key::Node(t.node),
+            Var::Obj(id) => Key::Obj(*id),
+            Var::Func(f) => Key::Obj(f.obj),
+            Var::Tuple(t) => Key::Id(match &t.origin {
+                Some((real, _)) => real.as_ptr() as usize,
+                None => Rc::as_ptr(t) as usize,
+            }),
+            _ => return None,
+        };
+        Some(Key::Address(Box::new(key)))
+    }
+
     /// The key of an object that is used by identity. One that is a number, text or tuple as well
     /// (an `IntEnum` member) hashes and compares as that.
     fn existing(obj: &Bound<'_, PyAny>) -> Option<Key> {
@@ -89,6 +109,7 @@ impl PartialEq for Key {
             (Key::Node(a), Key::Node(b)) => a == b,
             (Key::Obj(a), Key::Obj(b)) => a == b,
             (Key::Tuple(a), Key::Tuple(b)) => a == b,
+            (Key::Address(a), Key::Address(b)) => a == b,
             _ => false,
         }
     }
@@ -104,6 +125,7 @@ impl Hash for Key {
             Key::Node(n) => n.hash(state),
             Key::Obj(o) => o.hash(state),
             Key::Tuple(t) => t.hash(state),
+            Key::Address(k) => k.hash(state),
         }
     }
 }

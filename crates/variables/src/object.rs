@@ -48,6 +48,8 @@ pub enum Body {
     Iter(IterBody),
     /// a live view of a tracked dict: `d.keys()` and the like
     DictView(ObjId, DictView),
+    /// `id()` of a value that has no address yet: an `int` that is good as a key only
+    Address(Var),
     /// a generator: the translator's suspended frame
     Generator(Rc<dyn std::any::Any>),
 }

@@ -153,9 +153,12 @@ impl<'py> Tx<'py> {
                     self.pinned_source(&p.obj, false, &label)
                 }
             };
-            let s = self.source(Source::Attr {
-                base,
-                name: name.clone(),
+            let name = name.clone();
+            // A subclass of the module type may have a `__getattr__`, which no guard may call.
+            let s = self.source(if b.get_type().is(self.known.module_type.bind(self.py)) {
+                Source::Attr { base, name }
+            } else {
+                Source::InstanceDictItem { base, name }
             });
             return Ok(Flow::Value(self.lazy(v.unbind(), s)));
         }

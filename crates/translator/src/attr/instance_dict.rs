@@ -154,10 +154,7 @@ impl Tx<'_> {
 
     /// Moves the attributes of an object made while translating into a dict.
     fn own_dict(&mut self, id: ObjId, owner: Var) -> R<Var> {
-        let mut state = ObjState::new(
-            self.known.dict.clone(),
-            Body::Dict(OrderedMap::default()),
-        );
+        let mut state = ObjState::new(self.known.dict.clone(), Body::Dict(OrderedMap::default()));
         state.dict_of = Some(owner);
         let dict = self.st.effects.add(state);
         self.move_attrs(id, dict)?;

@@ -154,7 +154,7 @@ impl<'py> Tx<'py> {
         let b = d.bind(py);
         let ty = b.get_type();
         let is = |o: &Obj| ty.is(o.bind(py));
-        if is(&k.function) {
+        if is(&k.function) || is(&k.cached_function) {
             Descriptor::Function
         } else if is(&k.property) {
             Descriptor::Property

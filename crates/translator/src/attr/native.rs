@@ -36,6 +36,8 @@ impl<'py> Tx<'py> {
             return self.real_attr(&real, Some(source), class, name);
         }
         let real = match obj {
+            // What is guarded by identity and never changes is as good as a constant.
+            Var::Py(p) if self.is_fixed(&p.obj) => Some((p.obj.clone(), None)),
             Var::Py(p) => Some((p.obj.clone(), p.source)),
             Var::Tuple(t) => return self.tuple_field(&t.clone(), class, name),
             Var::Slice(s) => {
@@ -56,6 +58,23 @@ impl<'py> Tx<'py> {
             )));
         };
         self.real_attr(&real, source, class, name)
+    }
+
+    /// Whether no C-level attribute of an object ever changes: `int | None`, a code object.
+    fn is_fixed(&self, obj: &Obj) -> bool {
+        let ty = obj.bind(self.py).get_type();
+        let k = &self.known;
+        let fixed = [
+            &k.code,
+            &k.method_descriptor,
+            &k.wrapper_descriptor,
+            &k.getset_descriptor,
+            &k.member_descriptor,
+            &k.property,
+        ];
+        fixed.iter().any(|t| ty.is(t.bind(self.py)))
+            || crate::builder::is_alias(&ty)
+                && ty.module().is_ok_and(|m| m == "types" || m == "typing")
     }
 
     /// Reads a C-level attribute of a real object.

@@ -81,30 +81,37 @@ fn callable(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     value(tx.bool(r))
 }
 
-/// Only what existed before has an address that can be known; it is guarded.
+/// Only what existed before has an address that can be known; it is guarded. In the `copy` module,
+/// where ids are keys and nothing else, and for new objects, the id is an object that is good as a
+/// key only.
 fn id(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
     let v = tx.realize(&v)?;
-    let (obj, source) = match &v {
-        Var::Py(p) => (p.obj.clone(), p.source),
-        Var::Tensor(t) if t.input.is_some() => match &t.input {
-            Some(i) => (i.obj.clone(), Some(i.source)),
-            None => return Ok(None),
-        },
+    let copies = {
+        let module = tx.st.frame.globals.dict.bind(tx.py).get_item("__name__");
+        module.is_ok_and(|m| m.eq("copy").unwrap_or(false))
+    };
+    let existing = match &v {
+        Var::Py(p) => Some((p.obj.clone(), p.source)),
+        Var::Tensor(t) => t.input.as_ref().map(|i| (i.obj.clone(), Some(i.source))),
         Var::Obj(o) => match &tx.obj(*o).origin {
-            Origin::Source { obj, source } => (obj.clone(), Some(*source)),
-            _ => return Err(no_address(tx, &v)),
+            Origin::Source { obj, source } => Some((obj.clone(), Some(*source))),
+            _ => None,
         },
-        Var::Tuple(t) => match &t.origin {
-            Some((obj, source)) => (obj.clone(), Some(*source)),
-            None => return Err(no_address(tx, &v)),
-        },
+        Var::Tuple(t) => t.origin.as_ref().map(|(obj, s)| (obj.clone(), Some(*s))),
         Var::Const(o)
             if o.is_none(tx.py) || o.bind(tx.py).is_instance_of::<pyo3::types::PyBool>() =>
         {
-            (o.clone(), None)
+            Some((o.clone(), None))
         }
-        _ => return Err(no_address(tx, &v)),
+        _ => None,
+    };
+    let Some((obj, source)) = existing.filter(|_| !copies) else {
+        if variables::Key::address(&v).is_none() {
+            return Err(no_address(tx, &v));
+        }
+        let class = tx.known.int.clone();
+        return value(Var::Obj(tx.new_object(class, Body::Address(v))));
     };
     if let Some(source) = source {
         let r = tx.pin(&obj, true);

@@ -11,6 +11,7 @@ mod dunder;
 mod iterators;
 mod list;
 mod object;
+mod reduce;
 mod set;
 mod text;
 mod tuple;
@@ -47,6 +48,7 @@ impl Tx<'_> {
                     Body::DictView(..) => self.view_method(id, name, args.clone())?,
                     Body::Iter(_) => self.iterator_method(id, name, args.clone())?,
                     Body::Generator(_) => self.generator_method(id, name, args.clone())?,
+                    Body::Address(_) => None,
                     Body::Plain | Body::Cell(_) => self.plain_method(id, name, args.clone())?,
                 }
             }
@@ -64,6 +66,11 @@ impl Tx<'_> {
                 .get_type()
                 .is(self.known.frozenset.bind(self.py))
             && let Some(flow) = self.set_method(&recv, name, args.clone())?
+        {
+            return Ok(flow);
+        }
+        if matches!(&**name, "__reduce_ex__" | "__getstate__")
+            && let Some(flow) = self.reduce_method(&recv, name, &args)?
         {
             return Ok(flow);
         }

@@ -521,6 +521,20 @@ impl<'py> Tx<'py> {
                 self.pop()?;
                 self.push(v);
             }
+            Op::CleanupThrow => {
+                // What `yield from` delegates to ended with an exception.
+                let exc = self.pop()?;
+                self.pop()?;
+                self.pop()?;
+                let stop = Stop::Raise(exc.clone());
+                if !self.is_raise_of(&stop, "StopIteration") {
+                    return Err(stop);
+                }
+                let value = self.getattr_sync(&exc, &"value".into())?;
+                let none = self.none();
+                self.push(none);
+                self.push(value);
+            }
             Op::YieldValue(_) => {
                 let v = self.pop()?;
                 self.generator_yield(v)?;

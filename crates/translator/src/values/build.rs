@@ -119,7 +119,8 @@ impl Tx<'_> {
         let item = self.realize(&item)?;
         let key = self.key(&item)?;
         let none = self.none();
-        let Some(id) = self.id_of(set) else {
+        let set = self.realize(set)?;
+        let Some(id) = self.id_of(&set) else {
             return Err(Stop::Internal("set_add to no set".into()));
         };
         if let Body::Set(s) = &self.obj(id).body
@@ -138,7 +139,8 @@ impl Tx<'_> {
     /// # Errors
     /// None in practice.
     pub fn list_append(&mut self, list: &Var, item: Var) -> R<()> {
-        let Some(id) = self.id_of(list) else {
+        let list = self.realize(list)?;
+        let Some(id) = self.id_of(&list) else {
             return Err(Stop::Internal("list_append to no list".into()));
         };
         match self.st.effects.body_mut(id) {
@@ -158,7 +160,8 @@ impl Tx<'_> {
     /// Whatever iterating raises.
     pub fn extend_items(&mut self, list: &Var, iterable: &Var) -> R<()> {
         let items = self.iterate(iterable)?;
-        let Some(id) = self.id_of(list) else {
+        let list = self.realize(list)?;
+        let Some(id) = self.id_of(&list) else {
             return Err(Stop::Internal("list_extend of no list".into()));
         };
         if items.is_empty() {
@@ -290,7 +293,8 @@ impl Tx<'_> {
     }
 
     fn insert_all(&mut self, dict: &Var, pairs: Vec<(Var, Var)>) -> R<()> {
-        let Some(id) = self.id_of(dict) else {
+        let dict = self.realize(dict)?;
+        let Some(id) = self.id_of(&dict) else {
             return Err(Stop::Internal("update of no dict".into()));
         };
         if pairs.is_empty() {
@@ -348,7 +352,8 @@ impl Tx<'_> {
                 &format!("{f} argument after ** must be a mapping, not {name}"),
             ));
         };
-        let Some(id) = self.id_of(dict) else {
+        let dict = self.realize(dict)?;
+        let Some(id) = self.id_of(&dict) else {
             return Err(Stop::Internal("merge into no dict".into()));
         };
         for (k, v) in pairs {

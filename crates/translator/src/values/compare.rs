@@ -183,7 +183,20 @@ impl Tx<'_> {
                         let same = self.dicts_equal(&x, &y, in_order)?;
                         return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
                     }
-                    (Body::Plain | Body::Cell(_) | Body::Iter(_) | Body::Generator(_), _) => {
+                    (Body::Address(x), Some(Body::Address(y)))
+                        if matches!(op, CompareOp::Eq | CompareOp::Ne) =>
+                    {
+                        let same = self.is_same(&x, &y)?;
+                        return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
+                    }
+                    (
+                        Body::Plain
+                        | Body::Address(_)
+                        | Body::Cell(_)
+                        | Body::Iter(_)
+                        | Body::Generator(_),
+                        _,
+                    ) => {
                         return self.compare_identity(a, op, b);
                     }
                     _ => {}

@@ -27,7 +27,7 @@ impl Tx<'_> {
                 let state = self.obj(*id);
                 match &state.body {
                     Body::Iter(_) | Body::Generator(_) => return Ok(v),
-                    Body::Plain | Body::Cell(_) => {}
+                    Body::Plain | Body::Address(_) | Body::Cell(_) => {}
                     _ if self.is_builtin_container(&state.class) => return self.iter_body(*id),
                     Body::DictView(..) => return self.iter_body(*id),
                     _ => {}
@@ -120,7 +120,9 @@ impl Tx<'_> {
                 )
             }
             Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
-            Body::Plain | Body::Cell(_) => return self.not_iterable(&Var::Obj(id)),
+            Body::Plain | Body::Address(_) | Body::Cell(_) => {
+                return self.not_iterable(&Var::Obj(id));
+            }
         };
         let class = class.get(py)?;
         Ok(self.new_iter(class, body))
