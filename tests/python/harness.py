@@ -1,8 +1,8 @@
 """Runs a program plainly and compiled, and compares everything that it did.
 
 What is compared: results, the inputs afterwards, the module's globals, gradients, what was
-printed, the state of the random generators, exceptions (type, text, line), and identity and
-storage sharing among all of those.
+printed, logged and warned about (in one order), the state of the random generators, exceptions
+(type, text, line), and identity and storage sharing among all of those.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import random
 import sys
 import traceback
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,8 @@ class Describer:
         if kind in (float, complex):
             # As text, so that nan equals itself and -0.0 differs from 0.0.
             return kind.__name__, repr(value)
+        if isinstance(value, (logging.Logger, logging.LoggerAdapter)):
+            return kind.__qualname__, value.name, value.getEffectiveLevel()
         if kind is slice:
             return "slice", [self(part) for part in (value.start, value.stop, value.step)]
         if kind in (tuple, frozenset) or isinstance(value, (tuple, torch.Size)):
@@ -255,7 +258,7 @@ def run_calls(
         args, kwargs = split_call(call)
         printed = io.StringIO()
         describe.begin()
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), _told(printed, file):
             try:
                 result = fn(*args, **kwargs)
             except Exception as error:
@@ -277,6 +280,31 @@ def run_calls(
             }
         )
     return record
+
+
+@contextlib.contextmanager
+def _told(into: io.StringIO, file: str) -> Iterator[None]:
+    """Write log records and the warnings that name `file` into the printed text, in order."""
+
+    class Tell(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.name.split(".")[0] not in ("ferrodyn", "torch"):
+                place = (Path(record.pathname).name, record.lineno, record.funcName)
+                into.write(f"[{record.levelname} {record.name} {place}: {record.getMessage()}]\n")
+
+    def show(message: Any, category: Any, filename: str, line: int, *_: Any) -> None:
+        if filename == file and "Triggered internally" not in str(message):
+            into.write(f"[{category.__name__} {line}: {message}]\n")
+
+    handler = Tell()
+    shown = warnings.showwarning
+    logging.getLogger().addHandler(handler)
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        warnings.showwarning = shown
 
 
 def split_call(call: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:

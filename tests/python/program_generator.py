@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 
 HEADER = """\
-import functools, math
+import functools, math, sys
 import torch
 import torch.nn.functional as F
 from contextlib import contextmanager
@@ -71,7 +71,7 @@ class Mine(Exception):
 def helper(a, b=2, *rest, c=1, **more):
     return a * b + c + len(rest) + len(more)
 def outside(v):
-    print("outside", type(v).__name__)
+    sys.stdout.write(f"outside {type(v).__name__}\\n")
     return v
 def bump(n, by=1):
     global total

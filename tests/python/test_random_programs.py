@@ -111,6 +111,7 @@ def _blocks(breaks: bool) -> st.SearchStrategy[list[str]]:
 
 
 HEADER = """\
+import sys
 import torch
 state = {}
 class O:
@@ -120,7 +121,7 @@ class O:
 def helper(a, b=2):
     return a * 2 + b
 def outside(v):
-    print("outside", tuple(v.shape))
+    sys.stdout.write(f"outside {tuple(v.shape)}\\n")
     return v + 1
 def fn(x, y, n, items, table, o):
     z = x * 1

@@ -102,6 +102,11 @@ impl BodyBuilder {
         self.loc = loc;
     }
 
+    /// That location.
+    pub fn loc(&self) -> Location {
+        self.loc
+    }
+
     /// Adds an instruction. Jumps lead to labels of this builder.
     pub fn emit(&mut self, op: Op) {
         self.emit_at(op, self.loc);

@@ -76,6 +76,7 @@ known! {
     deque = "collections"."deque",
     partial = "functools"."partial",
     cached_function = "functools"."_lru_cache_wrapper",
+    weakref = "weakref"."ReferenceType",
     enum_ = "enum"."Enum",
     sys_modules = "sys"."modules",
     operator = "operator"."",

@@ -19,6 +19,7 @@ pub mod builtins;
 pub mod call;
 pub mod code;
 pub mod constants;
+pub mod deferred;
 #[cfg(test)]
 mod embedded;
 pub mod known;

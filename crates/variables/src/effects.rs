@@ -32,6 +32,32 @@ pub struct GlobalWrite {
     pub value: Option<Var>,
 }
 
+/// A call with an effect that only the outside sees (`print`, a log record, a warning): the residual
+/// code makes it, after the graph and behind all other effects, in the order of the program.
+#[derive(Debug)]
+pub struct DeferredCall {
+    /// what is called
+    pub function: Var,
+    /// positional arguments: constants, tensors, and what cannot change
+    pub pos: Vec<Var>,
+    /// keyword arguments
+    pub kw: Vec<(Arc<str>, Var)>,
+    /// the frames that the callee finds above itself, the root first; only the root where it does
+    /// not look
+    pub frames: Vec<CallFrame>,
+}
+
+/// A frame on the stack of a [`DeferredCall`].
+#[derive(Clone, Debug)]
+pub struct CallFrame {
+    /// its code object
+    pub code: Obj,
+    /// its globals
+    pub globals: Obj,
+    /// the line it is at
+    pub line: u32,
+}
+
 /// Persistent: a clone is O(1) and independent.
 #[derive(Clone, Default)]
 pub struct Effects {
@@ -46,6 +72,10 @@ pub struct Effects {
     metas: im::HashMap<u32, Rc<TensorMeta>>,
     /// objects below this number were not changed since somebody began to watch
     unchanged: u32,
+    /// calls to be made, in order
+    pub calls: im::Vector<Rc<DeferredCall>>,
+    /// whether a deferred call gets a tensor: nothing may write to tensors before it is made
+    pub shows_tensors: bool,
 }
 
 impl Effects {
@@ -99,6 +129,12 @@ impl Effects {
     pub fn write_attr(&mut self, id: ObjId, name: &Arc<str>, value: Option<Var>) {
         self.mark(id);
         self.get_mut(id).write_attr(name, value);
+    }
+
+    /// Adds a call that waits.
+    pub fn defer(&mut self, call: DeferredCall) {
+        self.unchanged = 0;
+        self.calls.push_back(Rc::new(call));
     }
 
     fn mark(&mut self, id: ObjId) {

@@ -19,7 +19,7 @@ pub mod var;
 
 pub use attr_map::AttrMap;
 pub use dict::OrderedMap;
-pub use effects::{Effects, GlobalKey};
+pub use effects::{CallFrame, DeferredCall, Effects, GlobalKey};
 pub use key::Key;
 pub use object::{Body, DictView, GroupState, IterBody, ObjId, ObjState, Origin};
 pub use var::{

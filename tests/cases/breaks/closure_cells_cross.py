@@ -1,5 +1,7 @@
 """Cells that an inner function rebinds, before and after a break."""
 
+import sys
+
 import torch
 
 
@@ -12,7 +14,7 @@ def fn(x):
         return n
 
     y = x + bump()
-    print("break")
+    sys.stdout.write("break\n")
     z = y * bump()
     return z, n
 

@@ -1,5 +1,7 @@
 """A global written before a break is seen by the code that runs plainly."""
 
+import sys
+
 import torch
 
 state = {"n": 0}
@@ -7,7 +9,7 @@ level = 0
 
 
 def show():
-    print(state["n"], level)
+    sys.stdout.write(f"{state['n']} {level}\n")
 
 
 def fn(x):

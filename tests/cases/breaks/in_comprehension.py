@@ -1,10 +1,12 @@
 """A break inside a comprehension."""
 
+import sys
+
 import torch
 
 
 def show(i):
-    print(i)
+    sys.stdout.write(f"{i}\n")
     return i
 
 

@@ -1,18 +1,20 @@
 """A break inside try, with an exception after it."""
 
+import sys
+
 import torch
 
 
 def fn(x, fail):
     y = x + 1
     try:
-        print("trying")
+        sys.stdout.write("trying\n")
         if fail:
             raise ValueError("no")
         y = y * 2
     except ValueError as e:
         y = y - 1
-        print(e)
+        sys.stdout.write(f"{e}\n")
     finally:
         y = y + 100
     return y

@@ -1,5 +1,7 @@
 """A break inside `with torch.no_grad()`."""
 
+import sys
+
 import torch
 
 
@@ -7,7 +9,7 @@ def fn(x):
     y = x * 2
     with torch.no_grad():
         z = y + 1
-        print("inside", torch.is_grad_enabled())
+        sys.stdout.write(f"inside {torch.is_grad_enabled()}\n")
         w = z * 3
     return w + y, torch.is_grad_enabled()
 

@@ -1,5 +1,7 @@
 """Locals of every kind cross a break: unset, deleted, cells, constants, containers."""
 
+import sys
+
 import torch
 
 
@@ -12,7 +14,7 @@ def fn(x, flag):
     e = lambda v: v + c
     if flag:
         unset = 1
-    print("break")
+    sys.stdout.write("break\n")
     a.append(e(x))
     c = 6
     b["k"].append(e(x))

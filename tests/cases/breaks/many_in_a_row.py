@@ -1,13 +1,15 @@
 """Several breaks with nothing and with something between them."""
 
+import sys
+
 import torch
 
 
 def fn(x):
-    print("a")
-    print("b")
+    sys.stdout.write("a\n")
+    sys.stdout.write("b\n")
     x = x + 1
-    print("c")
+    sys.stdout.write("c\n")
     x = x * 2
     return x
 

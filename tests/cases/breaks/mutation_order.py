@@ -1,5 +1,7 @@
 """List appends before, at and after a break happen once and in order."""
 
+import sys
+
 import torch
 
 
@@ -7,7 +9,7 @@ def fn(x, log):
     log.append(1)
     y = x + 1
     log.append(y)
-    print(len(log))
+    sys.stdout.write(f"{len(log)}\n")
     log.append(2)
     z = y * 2
     log.append(z)

@@ -1,11 +1,13 @@
 """Random ops before and after a break."""
 
+import sys
+
 import torch
 
 
 def fn(x):
     a = torch.rand(2)
-    print("break")
+    sys.stdout.write("break\n")
     b = torch.rand(2)
     return x + a, b
 

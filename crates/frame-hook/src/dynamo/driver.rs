@@ -782,4 +782,9 @@ impl OutputEnv for Env<'_, '_, '_> {
     fn resume_cache(&mut self) -> &mut ResumeCache {
         self.resumes
     }
+
+    fn leave_alone(&mut self, py: Python<'_>, code: &Obj) -> PyResult<()> {
+        code_state::of(code.bind(py).cast::<PyCode>()?)?.skip_always();
+        Ok(())
+    }
 }

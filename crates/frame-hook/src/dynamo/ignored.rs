@@ -9,7 +9,7 @@ pub fn is_ignored_file(file: &str) -> bool {
     if let Some((_, rest)) = file.split_once("/site-packages/") {
         let package = rest.split('/').next().unwrap_or(rest);
         return match package {
-            "torch" => !rest.starts_with("torch/nn/"),
+            "torch" => !rest.starts_with("torch/nn/") || rest == "torch/nn/parameter.py",
             "ferrodyn" | "numpy" | "_pytest" | "pluggy" | "functorch" | "triton" | "sympy" => true,
             _ => false,
         };

@@ -21,6 +21,9 @@ impl<'py> Tx<'py> {
             Var::Obj(id) => {
                 let id = *id;
                 let class = self.obj(id).class.clone();
+                if !self.st.effects.calls.is_empty() && self.is_outlet(&class)? {
+                    return Err(crate::deferred::redirected());
+                }
                 let hook = if value.is_some() {
                     "__setattr__"
                 } else {
@@ -69,6 +72,10 @@ impl<'py> Tx<'py> {
                 let Some(dict) = instance_dict(p.obj.bind(self.py)) else {
                     return Err(Stop::unsupported("a module without a dict"));
                 };
+                if !self.st.effects.calls.is_empty() && crate::deferred::is_observing(dict.as_any())
+                {
+                    return Err(crate::deferred::redirected());
+                }
                 self.st
                     .effects
                     .write_global(&dict.into_any().unbind(), name, value);

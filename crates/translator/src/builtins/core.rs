@@ -33,10 +33,6 @@ pub(super) const RULES: Rules = &[
             ("str", str_),
             ("object", object),
             ("vars", vars),
-            ("print", output),
-            ("input", output),
-            ("breakpoint", output),
-            ("open", output),
             ("exec", dynamic_code),
             ("eval", dynamic_code),
             ("compile", dynamic_code),
@@ -47,7 +43,6 @@ pub(super) const RULES: Rules = &[
     ),
     ("typing", &[("cast", cast)]),
     ("types", &[("SimpleNamespace", simple_namespace)]),
-    ("warnings", &[("warn", warn), ("warn_explicit", warn)]),
 ];
 
 fn len(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -284,16 +279,6 @@ fn simple_namespace(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     value(Var::Obj(id))
 }
 
-fn output(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
-    Err(Stop::brk(
-        format!("Call of {name}()"),
-        format!(
-            "`{name}` talks to the outside world, so it runs as plain Python between two graphs, in order."
-        ),
-        "Move the call before or after the computation, or out of the compiled function.",
-    ))
-}
-
 fn dynamic_code(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
     Err(Stop::brk(
         format!("Call of {name}()"),
@@ -307,13 +292,5 @@ fn namespace(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
         format!("Call of {name}()"),
         format!("`{name}` shows a whole namespace, whose every name would have to be guarded."),
         "Name the variables that are needed.",
-    ))
-}
-
-fn warn(_: &mut Tx<'_>, _: &'static str, _: Args) -> Given {
-    Err(Stop::brk(
-        "Call of warnings.warn()",
-        "A warning looks at the call stack and at global filters, so it runs as plain Python between two graphs.",
-        "Warn outside of the compiled function, or guard the warning with `torch.compiler.is_compiling()`.",
     ))
 }

@@ -165,8 +165,24 @@ pub(super) fn call_cached(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: Args
             ));
         }
     }
-    let f = cached.getattr("__wrapped__")?.unbind();
-    tx.call(&Var::py(f), args).map(Some)
+    let f = Var::py(cached.getattr("__wrapped__")?.unbind());
+    // What is said once for each argument is left to the cache itself.
+    let before = tx.st.effects.clone();
+    let nodes = tx.graph.len();
+    let result = tx.call_sync(&f, args.clone())?;
+    if tx.st.effects.calls.len() == before.calls.len() {
+        return value(result);
+    }
+    if tx.graph.len() != nodes || !result.is_none(tx.py) {
+        return Err(Stop::brk(
+            "Cached function with output",
+            "A function under `functools.lru_cache` that prints, logs or warns does so when it is first called, and gives a result as well.",
+            "Separate the output from the result.",
+        ));
+    }
+    tx.st.effects = before;
+    tx.defer(Var::py(cached.clone().unbind()), args, true)
+        .map(Some)
 }
 
 impl Tx<'_> {

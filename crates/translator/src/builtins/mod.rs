@@ -16,6 +16,7 @@ mod iterators;
 mod itertools;
 mod numbers;
 mod operator;
+mod outside;
 mod pure;
 mod reduce;
 
@@ -46,7 +47,7 @@ fn table(py: Python<'_>) -> &'static Table {
     // The table outlives every interpreter state that a test may make: it is never dropped.
     TABLE.get_or_init(py, || {
         let mut table = Table::default();
-        let all: [Rules; 11] = [
+        let all: [Rules; 12] = [
             core::RULES,
             numbers::RULES,
             reduce::RULES,
@@ -58,6 +59,7 @@ fn table(py: Python<'_>) -> &'static Table {
             collections::RULES,
             copying::RULES,
             inspection::RULES,
+            outside::RULES,
         ];
         let mut add = |module: &str, name: &'static str, rule: Rule| {
             // A name that this version of Python does not have has no rule.
@@ -87,6 +89,11 @@ fn table(py: Python<'_>) -> &'static Table {
 /// A rule's result.
 pub(crate) fn value(v: Var) -> Given {
     Ok(Some(Flow::Value(v)))
+}
+
+/// Whether a callable has a rule.
+pub(crate) fn has_rule(callable: &Bound<'_, PyAny>) -> bool {
+    table(callable.py()).contains_key(&(callable.as_ptr() as usize))
 }
 
 impl<'py> Tx<'py> {

@@ -15,6 +15,7 @@ mod reduce;
 mod set;
 mod text;
 mod tuple;
+mod weakref;
 
 use std::sync::Arc;
 

@@ -47,6 +47,10 @@ impl Tx<'_> {
         if name == "__call__" && self.is_subtype(&class, &self.known.partial.clone()) {
             return self.call_new_partial(id, args).map(Some);
         }
+        if name == "__call__" && class.is(&self.known.weakref) {
+            self.positional("__call__", args, 0, 0)?;
+            return self.weakref_call(id);
+        }
         if name == "__init__" {
             return Ok(Some(Flow::Value(self.none())));
         }
@@ -143,6 +147,16 @@ impl Tx<'_> {
                 "__call__" => self.call(&func, args).map(Some),
                 _ => Ok(None),
             };
+        }
+        if name == "__get__" && ty.name()? == "_lru_cache_wrapper" {
+            let a = self.positional("__get__", args, 1, 2)?;
+            return Ok(Some(Flow::Value(match a[0].is_none(py) {
+                true => recv.clone(),
+                false => Var::Method(Rc::new(MethodVar {
+                    func: recv.clone(),
+                    receiver: a[0].clone(),
+                })),
+            })));
         }
         if name == "__get__" && ty.name()? == "_tuplegetter" {
             // A field of a named tuple: its pickled form holds the index.

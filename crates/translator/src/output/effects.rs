@@ -38,6 +38,8 @@ pub enum Step {
     SetGlobal(Arc<str>, Val),
     /// deletes a global of the frame
     DelGlobal(Arc<str>),
+    /// a call that waited
+    Deferred(super::deferred::Call),
 }
 
 impl Emitter<'_, '_> {
@@ -67,6 +69,11 @@ impl Emitter<'_, '_> {
                 .iter()
                 .filter_map(|w| w.value.clone()),
         );
+        for call in self.tx.st.effects.calls.iter() {
+            values.push(call.function.clone());
+            values.extend(call.pos.iter().cloned());
+            values.extend(call.kw.iter().map(|k| k.1.clone()));
+        }
         for v in &values {
             self.analyse(v);
         }
@@ -103,6 +110,7 @@ impl Emitter<'_, '_> {
                 _ => {}
             }
         }
+        self.deferred_calls(&mut steps)?;
         Ok(steps)
     }
 
@@ -442,6 +450,7 @@ impl Emitter<'_, '_> {
                     let n = self.asm.name_idx(&name);
                     self.asm.op(Op::DeleteGlobal(n));
                 }
+                Step::Deferred(call) => self.deferred_call(&call)?,
             }
         }
         Ok(())

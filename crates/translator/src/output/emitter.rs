@@ -47,6 +47,8 @@ pub struct Emitter<'a, 'py> {
     pub(super) memo: FxHashMap<Ident, LocalIdx>,
     pub(super) building: FxHashSet<Ident>,
     pub(super) deferred: Vec<ObjId>,
+    /// code that stands in for frames of the user's, never to be captured
+    pub(super) left_alone: Vec<Obj>,
     classes: Option<FxHashMap<SourceId, Obj>>,
     bound: FxHashMap<NodeId, Obj>,
     path: Vec<Ident>,
@@ -85,6 +87,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             memo: FxHashMap::default(),
             building: FxHashSet::default(),
             deferred: Vec::new(),
+            left_alone: Vec::new(),
             classes: None,
             bound,
             path: Vec::new(),

@@ -11,6 +11,7 @@
 mod asm;
 mod breaks;
 mod containers;
+mod deferred;
 mod effects;
 mod emitter;
 mod graph;
@@ -74,6 +75,13 @@ pub trait OutputEnv {
     /// Whatever making a wrapper raises.
     fn wrap_resume(&mut self, _py: Python<'_>, function: Obj, _info: &ResumeInfo) -> PyResult<Obj> {
         Ok(function)
+    }
+    /// Makes sure that frames of a code object are never captured.
+    ///
+    /// # Errors
+    /// Whatever marking it raises.
+    fn leave_alone(&mut self, _py: Python<'_>, _code: &Obj) -> PyResult<()> {
+        Ok(())
     }
 }
 
@@ -169,8 +177,9 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         Finish::Return(value) => {
             g.analyse(&value);
             g.analyse_effects();
-            let dirty =
-                !g.tx.st.effects.dirty.is_empty() || !g.tx.st.effects.global_writes.is_empty();
+            let dirty = !g.tx.st.effects.dirty.is_empty()
+                || !g.tx.st.effects.global_writes.is_empty()
+                || !g.tx.st.effects.calls.is_empty();
             if dirty {
                 let value = g.prepare(&value)?;
                 let steps = g.effects()?;
@@ -189,6 +198,9 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         .finish()
         .map_err(internal)?;
 
+    for code in std::mem::take(&mut g.left_alone) {
+        env.leave_alone(py, &code).map_err(Stop::from)?;
+    }
     let outputs = g.outputs.clone();
     let compiled = graph::compile(g.tx, outputs, env)?;
 

@@ -55,6 +55,13 @@ impl<'py> Tx<'py> {
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
         let node_args = self.node_args(args)?;
         let inferred = self.infer(callee, &node_args)?;
+        if self.st.effects.shows_tensors && may_write(callee, args, &inferred) {
+            return Err(Stop::brk(
+                "Tensor written to while an output of tensors waits",
+                "The call that shows a tensor is made after the graph has run, so nothing in the graph may change tensors behind it.",
+                "Move the call that shows the tensor behind the in-place operation, or in front of the compiled function.",
+            ));
+        }
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
             return self.query_result(&inferred);
         }
@@ -296,6 +303,69 @@ impl<'py> Tx<'py> {
             fresh,
         }))
     }
+}
+
+/// Methods that may give their receiver back without writing to it.
+const READING: [&str; 16] = [
+    "contiguous",
+    "to",
+    "float",
+    "double",
+    "half",
+    "bfloat16",
+    "int",
+    "long",
+    "bool",
+    "type",
+    "type_as",
+    "cpu",
+    "expand",
+    "expand_as",
+    "resolve_conj",
+    "resolve_neg",
+];
+
+/// Whether an operation may write to a tensor that existed before it.
+fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool {
+    let (name, is_method) = match callee {
+        Callee::Function(_, path, _) => (path.rsplit('.').next().unwrap_or(path), false),
+        Callee::Method(name) => (*name, true),
+    };
+    if name.ends_with('_') && !name.ends_with("__") || name == "setitem" {
+        return true;
+    }
+    if args
+        .kw
+        .iter()
+        .any(|(n, _)| matches!(&**n, "inplace" | "out"))
+    {
+        return true;
+    }
+    let known = match callee {
+        Callee::Function(_, path, _) => {
+            path.starts_with("torch.")
+                || path.starts_with("operator.")
+                || path.starts_with("getattr.")
+        }
+        Callee::Method(_) => true,
+    };
+    if matches!(name, "batch_norm" | "instance_norm") {
+        // `training` or `use_input_stats`; neither writes to its statistics without.
+        let by_name = args
+            .kw
+            .iter()
+            .find(|(n, _)| matches!(&**n, "training" | "use_input_stats"));
+        let flag = by_name.map(|k| &k.1).or(args.pos.get(5));
+        return Python::attach(
+            |py| !matches!(flag, Some(Var::Const(o)) if o.bind(py).is_truthy().is_ok_and(|t| !t)),
+        );
+    }
+    if !known {
+        return true;
+    }
+    matches!(inferred, Inferred::None)
+        || matches!(inferred, Inferred::Tensor(t) if t.alias == Alias::Identity)
+            && !(is_method && READING.contains(&name))
 }
 
 fn has_tensor(i: &Inferred) -> bool {

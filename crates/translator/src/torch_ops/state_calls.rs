@@ -196,6 +196,7 @@ impl<'py> Tx<'py> {
             || module == "torch.autograd.profiler" && name == "__init__";
         if !graph
             && !inlined_anyway
+            && !crate::builtins::has_rule(f)
             && (under(&SKIPPED_TORCH) || under(&SKIPPED_STDLIB) || module.starts_with("numpy"))
         {
             return Err(self.skipped(f));

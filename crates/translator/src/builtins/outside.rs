@@ -1,0 +1,223 @@
+//! Calls that talk to the outside world: `print`, log records, warnings.
+//!
+//! They wait until the graph has run (see `deferred`), or break it.
+
+use bytecode::op::Op;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use variables::{Obj, Var};
+
+use super::{Given, Rule, Rules, value};
+use crate::stop::Stop;
+use crate::tx::{Args, Tx};
+
+pub(super) const RULES: Rules = &[
+    (
+        "builtins",
+        &[
+            ("print", print as Rule),
+            ("input", talk),
+            ("breakpoint", talk),
+            ("open", talk),
+        ],
+    ),
+    ("warnings", &[("warn", warn), ("warn_explicit", talk)]),
+    (
+        "logging",
+        &[
+            ("Logger.debug", log),
+            ("Logger.info", log),
+            ("Logger.warning", log),
+            ("Logger.warn", log),
+            ("Logger.error", log),
+            ("Logger.critical", log),
+            ("Logger.log", log),
+            ("LoggerAdapter.debug", log),
+            ("LoggerAdapter.info", log),
+            ("LoggerAdapter.warning", log),
+            ("LoggerAdapter.error", log),
+            ("LoggerAdapter.critical", log),
+            ("LoggerAdapter.log", log),
+            ("Logger.isEnabledFor", is_enabled_for),
+            ("Logger.getEffectiveLevel", effective_level),
+            ("debug", log),
+            ("info", log),
+            ("warning", log),
+            ("warn", log),
+            ("error", log),
+            ("critical", log),
+            ("log", log),
+            ("getLogger", get_logger),
+        ],
+    ),
+];
+
+fn print(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+    let py = tx.py;
+    let mut pos = Vec::with_capacity(args.pos.len());
+    for v in &args.pos {
+        let v = tx.realize(v)?;
+        // The text of what can change is made now; that of a tensor is known when the graph has run.
+        pos.push(match &v {
+            Var::Const(_) | Var::Tensor(_) => v,
+            _ => tx.str_of(&v)?,
+        });
+    }
+    args.pos = pos;
+    let printer = py.import("builtins")?.getattr(name)?.unbind();
+    tx.defer(Var::py(printer), args, false).map(Some)
+}
+
+fn log(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    for (n, v) in &args.kw {
+        let v = tx.realize(v)?;
+        let off = v.is_none(tx.py)
+            || matches!(&v, Var::Const(o) if o.bind(tx.py).is_truthy().is_ok_and(|t| !t));
+        if matches!(&**n, "exc_info" | "stack_info") && !off {
+            return Err(Stop::brk(
+                format!("Log record with {n}"),
+                "The record holds the call stack or the exception in flight, which exist in plain Python only.",
+                "Move the call out of the compiled function.",
+            ));
+        }
+    }
+    let function = tx.py.import("logging")?.into_any();
+    let function = name
+        .split('.')
+        .try_fold(function, |o, part| o.getattr(part))?;
+    tx.defer(Var::py(function.unbind()), args, true).map(Some)
+}
+
+/// A warning waits unless it may turn into an exception that the compiled function handles.
+fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let filters = tx.py.import("warnings")?.getattr("filters")?;
+    let mut raises = false;
+    for filter in filters.try_iter()? {
+        raises |= filter?.get_item(0)?.eq("error")?;
+    }
+    let mut frame = Some(&tx.st.frame);
+    let mut handled = false;
+    while let Some(f) = frame {
+        handled |= in_try(&f.code.body, f.ip);
+        frame = f.parent.as_deref();
+    }
+    if raises || handled {
+        return Err(Stop::brk(
+            "Warning that may be raised as an exception",
+            "A filter of `warnings` may turn the warning into an exception, so it runs as plain Python between two graphs.",
+            "Warn outside of `try` blocks, or outside of the compiled function.",
+        ));
+    }
+    let function = tx.py.import("warnings")?.getattr(name)?.unbind();
+    tx.defer(Var::py(function), args, true).map(Some)
+}
+
+/// Whether an exception at an instruction would be seen by more than the exits of `with` blocks.
+fn in_try(body: &bytecode::Body, ip: usize) -> bool {
+    let map = body.handler_map();
+    let mut at = ip;
+    for _ in 0..=body.handlers.len() {
+        let Some(entry) = map.get(at).copied().flatten() else {
+            return false;
+        };
+        let target = body.handlers[entry as usize].target.0 as usize;
+        let op = |i: usize| body.instrs.get(i).map(|i| &i.op);
+        match (op(target), op(target + 1)) {
+            (Some(Op::PushExcInfo), Some(Op::WithExceptStart)) => at = target,
+            _ => return crate::code::is_handled(body, at, |_| false),
+        }
+        // Within the exit, the next handler only puts the exception state back.
+        at = match map.get(at).copied().flatten() {
+            Some(entry) => body.handlers[entry as usize].target.0 as usize,
+            None => return false,
+        };
+    }
+    true
+}
+
+fn talk(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
+    Err(Stop::brk(
+        format!("Call of {name}()"),
+        format!(
+            "`{name}` talks to the outside world, so it runs as plain Python between two graphs, in order."
+        ),
+        "Move the call before or after the computation, or out of the compiled function.",
+    ))
+}
+
+/// What `logging.Logger` answers about levels, without its cache and its lock.
+const LEVELS: &std::ffi::CStr = c"
+def getEffectiveLevel(self):
+    logger = self
+    while logger is not None:
+        if logger.level:
+            return logger.level
+        logger = logger.parent
+    return 0
+
+def isEnabledFor(self, level):
+    if self.disabled or self.manager._disable >= level:
+        return False
+    return level >= self.getEffectiveLevel()
+";
+
+static LEVEL_FUNCTIONS: PyOnceLock<Obj> = PyOnceLock::new();
+
+fn level_function(tx: &mut Tx<'_>, name: &str, args: Args) -> Given {
+    let module = LEVEL_FUNCTIONS.get_or_try_init(tx.py, || -> PyResult<Obj> {
+        let m = PyModule::from_code(tx.py, LEVELS, c"<ferrodyn logging>", c"ferrodyn_logging")?;
+        Ok(m.into_any().unbind())
+    })?;
+    let function = module.bind(tx.py).getattr(name)?.unbind();
+    tx.call(&Var::py(function), args).map(Some)
+}
+
+fn is_enabled_for(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    level_function(tx, "isEnabledFor", args)
+}
+
+fn effective_level(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    level_function(tx, "getEffectiveLevel", args)
+}
+
+/// A logger that exists already: there is one for each name, for good.
+fn get_logger(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let py = tx.py;
+    let given = tx.by_name(name, args, &["name"], 0, 1)?;
+    let wanted = match given.into_iter().next().flatten() {
+        Some(v) => match tx.as_const(&v)? {
+            Some(o) => o,
+            None => return Err(talk_of(name)),
+        },
+        None => py.None(),
+    };
+    let logging = py.import("logging")?;
+    let root = logging.getattr("root")?;
+    let wanted = wanted.bind(py);
+    let found = if !wanted.is_truthy()? || wanted.eq(root.getattr("name")?)? {
+        Some(root)
+    } else {
+        let loggers = logging
+            .getattr("Logger")?
+            .getattr("manager")?
+            .getattr("loggerDict")?;
+        match loggers.get_item(wanted) {
+            Ok(l) if l.is_instance(&logging.getattr("Logger")?)? => Some(l),
+            _ => None,
+        }
+    };
+    let Some(logger) = found else {
+        return Err(talk_of(name));
+    };
+    let logger = logger.unbind();
+    let source = tx.pinned_source(&logger, false, "logger");
+    value(tx.build(&logger, source)?)
+}
+
+fn talk_of(name: &str) -> Stop {
+    Stop::brk(
+        format!("Call of logging.{name}() that makes a logger"),
+        "The logger does not exist yet, so it is made by plain Python between two graphs.",
+        "Make the logger outside of the compiled function.",
+    )
+}
