@@ -21,6 +21,7 @@ use crate::context::ContextId;
 #[derive(Default)]
 pub struct CodeState {
     never: Cell<bool>,
+    resumes: Cell<bool>,
     skipped: RefCell<Vec<ContextId>>,
     slot: OnceCell<Box<dyn Any>>,
 }
@@ -29,6 +30,18 @@ impl CodeState {
     /// Never asks the compiler for this code again, in any context: for code that the compiler made.
     pub fn skip_always(&self) {
         self.never.set(true);
+    }
+
+    /// Marks the code of a resume function: whoever calls it takes care of the continuation that it
+    /// may return.
+    pub fn set_resumes(&self) {
+        self.resumes.set(true);
+    }
+
+    /// Whether this is the code of a resume function.
+    #[inline]
+    pub fn resumes(&self) -> bool {
+        self.resumes.get()
     }
 
     /// Never asks the compiler for this code again in this context.

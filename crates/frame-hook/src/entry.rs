@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 
 use crate::compiler::{self, Direct, EntryCall, FrameCompiler};
 use crate::context::{CompileContext, Context};
+use crate::continuation;
 use crate::entry_type::{self, EntryType};
 use crate::frame::is_plain_function;
 use crate::layout::code::RawCode;
@@ -308,7 +309,12 @@ unsafe fn call_direct(
             false => Region::pause(thread),
         };
         let result = without_c_recursion(thread, || {
-            ffi::PyObject_Vectorcall(function, args, nargsf, ptr::null_mut())
+            let result = ffi::PyObject_Vectorcall(function, args, nargsf, ptr::null_mut());
+            if direct.needs_hook {
+                continuation::drive(result)
+            } else {
+                result
+            }
         });
         drop(region);
         ffi::Py_DECREF(function);

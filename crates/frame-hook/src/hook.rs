@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use crate::code_state::{self, CodeState};
 use crate::compiler::{self, Outcome};
 use crate::context::CompileContext;
+use crate::continuation;
 use crate::foreign::{self, Marked};
 use crate::frame::{FrameRef, is_unstarted_function};
 use crate::layout::frame::RawFrame;
@@ -125,7 +126,16 @@ unsafe fn decide(
         match ask(thread, frame, state, context) {
             Decision::Plain => pass(thread, tstate, frame, 0),
             Decision::Raise => evaluate(DEFAULT_EVAL, tstate, frame, 1),
-            Decision::Replace(code) => run_replaced(thread, tstate, frame, code),
+            Decision::Replace(code) => {
+                // The state goes with its code object, which may die while the frame runs.
+                let resumes = state.resumes();
+                let result = run_replaced(thread, tstate, frame, code);
+                if resumes {
+                    result
+                } else {
+                    continuation::drive(result)
+                }
+            }
         }
     }
 }

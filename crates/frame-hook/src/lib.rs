@@ -12,6 +12,7 @@
 pub mod code_state;
 pub mod compiler;
 pub mod context;
+mod continuation;
 pub mod dynamo;
 pub mod entry;
 pub mod entry_type;
@@ -94,6 +95,7 @@ pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     layout::check::self_check(py)
         .map_err(|error| UnsupportedPythonError::new_err(error.to_string()))?;
     code_state::initialise(py)?;
+    continuation::initialise(py);
     region::initialise(py);
     foreign::initialise(py);
     entry_type::initialise(module)?;

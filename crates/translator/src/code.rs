@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytecode::op::Op;
-use bytecode::{Body, CodeFields, Version};
+use bytecode::{Body, CodeFields, ExceptEntry, Version};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use rustc_hash::FxHashMap;
@@ -196,29 +196,39 @@ pub fn version(py: Python<'_>) -> R<Version> {
     }
 }
 
-/// Whether a handler that does something would see an exception at an instruction. One that only
-/// moves values, puts locals back, does what `passes` lets through, and re-raises does nothing.
-pub fn is_handled(body: &Body, ip: usize, passes: impl Fn(&Op) -> bool) -> bool {
-    let map = body.handler_map();
-    let mut at = ip;
+/// The handler that an exception at an instruction is given to, where that handler or one that it
+/// raises to does something. One that only moves values, puts locals and the exception state back,
+/// does what `passes` lets through, and re-raises does nothing.
+pub fn handler_of(body: &Body, ip: usize, passes: impl Fn(&Op) -> bool) -> Option<ExceptEntry> {
+    let entry_at = |at: usize| {
+        let at = at as u32;
+        let covers = |h: &&ExceptEntry| h.start.0 <= at && at < h.end.0;
+        body.handlers.iter().find(covers).copied()
+    };
+    let first = entry_at(ip)?;
+    let mut entry = first;
     for _ in 0..=body.handlers.len() {
-        let Some(entry) = map.get(at).copied().flatten() else {
-            return false;
-        };
-        let mut next = body.handlers[entry as usize].target.0 as usize;
+        let mut next = entry.target.0 as usize;
         loop {
             match body.instrs.get(next).map(|i| &i.op) {
-                Some(Op::Swap(_) | Op::PopTop | Op::StoreFast(_) | Op::Copy(_) | Op::Nop) => {
-                    next += 1;
-                }
+                Some(
+                    Op::Swap(_)
+                    | Op::PopTop
+                    | Op::LoadConst(_)
+                    | Op::StoreFast(_)
+                    | Op::DeleteFast(_)
+                    | Op::Copy(_)
+                    | Op::PopExcept
+                    | Op::Nop,
+                ) => next += 1,
                 Some(Op::Reraise(_)) => break,
                 Some(op) if passes(op) => next += 1,
-                _ => return true,
+                _ => return Some(first),
             }
         }
-        at = next;
+        entry = entry_at(next)?;
     }
-    true
+    Some(first)
 }
 
 /// Decoded code objects by address. Each holds its code object, so an address stays taken.

@@ -70,6 +70,7 @@ known! {
     cell = "types"."CellType",
     code = "types"."CodeType",
     generator = "types"."GeneratorType",
+    traceback = "types"."TracebackType",
     mappingproxy = "types"."MappingProxyType",
     ordered_dict = "collections"."OrderedDict",
     defaultdict = "collections"."defaultdict",

@@ -67,8 +67,8 @@ pub struct State {
     pub frame: Frame,
     /// what was changed
     pub effects: Effects,
-    /// whether an exception was caught so far: its traceback exists in plain Python only
-    pub caught: bool,
+    /// the exceptions that were raised and caught so far: tracebacks exist in plain Python only
+    pub caught: im::Vector<variables::ObjId>,
     /// temporaries for global state changed by the program: grad mode now
     pub grad_enabled: bool,
 }

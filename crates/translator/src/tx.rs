@@ -68,6 +68,11 @@ impl Snapshot {
     pub fn grad_enabled(&self) -> bool {
         self.state.grad_enabled
     }
+
+    /// The innermost frame.
+    pub fn frame(&self) -> &crate::state::Frame {
+        &self.state.frame
+    }
 }
 
 /// One input of the graph.
@@ -131,6 +136,12 @@ pub struct Tx<'py> {
     pub checkpoint: Option<Snapshot>,
     /// the checkpoint before the last instruction of the root frame itself
     pub outer_checkpoint: Option<Snapshot>,
+    /// the checkpoint before the instruction that raised the first exception that was caught
+    pub first_catch: Option<Snapshot>,
+    /// the same of the last one that was caught while none was handled
+    pub last_catch: Option<Snapshot>,
+    /// the user's code, where the root frame is that of a resume function
+    pub resumed: Option<Rc<CodeInfo>>,
     /// one line an instruction, where the log `trace_bytecode` is on
     pub trace: Option<Vec<String>>,
     /// whether parameters and buffers are bound by identity
@@ -180,6 +191,9 @@ impl<'py> Tx<'py> {
             fake_mode: None,
             checkpoint: None,
             outer_checkpoint: None,
+            first_catch: None,
+            last_catch: None,
+            resumed: None,
             trace: None,
             bind_tensors: true,
             instructions: 0,
@@ -568,7 +582,7 @@ impl<'py> Tx<'py> {
     /// A value in a few words, for reasons and logs. Runs no user code.
     pub fn describe(&self, var: &Var) -> String {
         match var {
-            Var::Null => "NULL".into(),
+            Var::Null | Var::Handled(_) => "NULL".into(),
             Var::Const(o) => format!(
                 "constant {}",
                 o.bind(self.py)

@@ -18,6 +18,9 @@ pub type Obj = Py<PyAny>;
 pub enum Var {
     /// The `NULL` that CPython keeps beside a callable.
     Null,
+    /// The stack slot in which CPython keeps the exception state of before a handler: holds the
+    /// exception that the handler handles.
+    Handled(Rc<Var>),
     /// An immutable value of an exact builtin type without references to tracked values: `None`,
     /// `bool`, `int`, `float`, `complex`, `str`, `bytes`, `range`, `Ellipsis`, `NotImplemented`,
     /// `torch.dtype`, `torch.device`, `torch.layout`, `torch.memory_format`, and frozensets of such.

@@ -26,15 +26,10 @@ use crate::compiler::{Direct, EntryCall, FrameCompiler, Outcome};
 use crate::context::{CompileContext, ContextId};
 use crate::frame::FrameRef;
 
-/// How many resume functions of one loop may be nested before the loop goes on as plain Python.
-const MAX_NESTED_RESUMES: usize = 8;
-
 /// What is remembered about a code object.
 #[derive(Default)]
 pub struct CodeSlot {
     entries: RefCell<Vec<(ContextId, Entries)>>,
-    /// set for the code of a resume function inside a loop
-    in_loop: Cell<bool>,
     /// set once a parameter or buffer was found replaced: from then on they are fetched at each call
     fetch_tensors: Cell<bool>,
     /// whether the code names a module of torch, once known
@@ -159,9 +154,6 @@ impl FrameCompiler for Driver {
         }
         let wanted = slot.explicit.get() || slot.resumes.get() || slot.find(ctx.id()).is_some();
         if !wanted && !slot.is_relevant(py, frame) {
-            return Outcome::Run;
-        }
-        if slot.in_loop.get() && nested_resumes(py, frame) >= MAX_NESTED_RESUMES {
             return Outcome::Run;
         }
         let entries = slot.get(ctx.id(), || code_name(&code));
@@ -323,28 +315,6 @@ fn code_name(code: &Bound<'_, PyCode>) -> CodeName {
     }
 }
 
-/// How many frames of the same resume function are on the stack already.
-fn nested_resumes(py: Python<'_>, frame: &FrameRef<'_>) -> usize {
-    let name = frame
-        .code(py)
-        .getattr("co_name")
-        .map(|n| n.to_string())
-        .unwrap_or_default();
-    let mut count = 0;
-    let mut next = frame.caller(py);
-    for _ in 0..MAX_NESTED_RESUMES * 8 {
-        let Some(f) = next else { break };
-        if f.getattr("f_code")
-            .and_then(|c| c.getattr("co_name"))
-            .is_ok_and(|n| n.to_string() == name)
-        {
-            count += 1;
-        }
-        next = f.getattr("f_back").ok().filter(|b| !b.is_none());
-    }
-    count
-}
-
 fn ferrodyn_error(py: Python<'_>, class: &str, message: &str) -> PyErr {
     match py
         .import("ferrodyn.exc")
@@ -406,6 +376,11 @@ impl<'py> Compilation<'_, 'py> {
             .slot(CodeSlot::default)
             .fetch_tensors
             .get();
+        let code = request.code.clone().into_any().unbind();
+        tx.resumed = session
+            .resumes
+            .original(py, &mut session.tables.codes.borrow_mut(), &code)
+            .map(|original| original.0);
         tx.max_instructions = self.config.max_instructions as u64;
         tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
         let end = tx.run();
@@ -425,7 +400,10 @@ impl<'py> Compilation<'_, 'py> {
         let finish = match end {
             End::Return(v) => Finish::Return(v),
             End::Raises { reason, caught } => {
-                if self.ctx.fullgraph() || caught {
+                if self.ctx.fullgraph() {
+                    return Ok(Compiled::Run);
+                }
+                if caught && !tx.restore_catch(true) {
                     return Ok(Compiled::Run);
                 }
                 self.report_break(&tx, &reason);
@@ -452,6 +430,16 @@ impl<'py> Compilation<'_, 'py> {
             seconds: 0.0,
         };
         let mut result = output::finish(&mut tx, finish, &mut env);
+        if let Err(stop @ Stop::Break(reason)) = &result
+            && output::must_break_at_raise(stop)
+        {
+            let reason = reason.clone();
+            if !tx.restore_catch(false) {
+                return self.give_up(&reason.reason);
+            }
+            closing_guards(&mut tx);
+            result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+        }
         if let Err(Stop::Break(reason)) = &result
             && output::must_break_outermost(&Stop::Break(reason.clone()))
         {
@@ -631,8 +619,8 @@ impl<'py> Compilation<'_, 'py> {
                 state.skip_always();
             } else {
                 let slot = state.slot(CodeSlot::default);
-                slot.in_loop.set(resume.in_loop);
                 slot.resumes.set(true);
+                state.set_resumes();
             }
         }
         let code = residual
@@ -777,6 +765,10 @@ impl OutputEnv for Env<'_, '_, '_> {
 
     fn next_resume_index(&mut self) -> u32 {
         NEXT_RESUME.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn driver(&mut self, py: Python<'_>) -> PyResult<Obj> {
+        crate::continuation::driver(py)
     }
 
     fn resume_cache(&mut self) -> &mut ResumeCache {

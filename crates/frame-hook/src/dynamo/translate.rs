@@ -110,7 +110,7 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
     let state = State {
         frame,
         effects: Effects::default(),
-        caught: false,
+        caught: im::Vector::new(),
         grad_enabled: global.grad_mode,
     };
     let mut tx = Tx::new(

@@ -83,7 +83,9 @@ impl<'py> Tx<'py> {
                 self.instance_attr(&obj, &class, name)
             }
             Var::Py(p) => self.existing_attr(&obj, &p.clone(), name),
-            Var::Null | Var::Lazy(_) => Err(Stop::Internal("attribute of NULL".into())),
+            Var::Null | Var::Handled(_) | Var::Lazy(_) => {
+                Err(Stop::Internal("attribute of NULL".into()))
+            }
         }
     }
 

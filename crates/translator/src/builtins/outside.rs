@@ -124,7 +124,7 @@ fn in_try(body: &bytecode::Body, ip: usize) -> bool {
         let op = |i: usize| body.instrs.get(i).map(|i| &i.op);
         match (op(target), op(target + 1)) {
             (Some(Op::PushExcInfo), Some(Op::WithExceptStart)) => at = target,
-            _ => return crate::code::is_handled(body, at, |_| false),
+            _ => return crate::code::handler_of(body, at, |_| false).is_some(),
         }
         // Within the exit, the next handler only puts the exception state back.
         at = match map.get(at).copied().flatten() {

@@ -231,7 +231,6 @@ fn delegate(frame: &Frame) -> Option<Var> {
 /// `StopIteration` into an error, and re-raise.
 fn in_try(body: &bytecode::Body, ip: usize) -> bool {
     use bytecode::op::{Intrinsic1, Op};
-    crate::code::is_handled(body, ip, |op| {
-        matches!(op, Op::CallIntrinsic1(Intrinsic1::StopIterationError))
-    })
+    let passes = |op: &Op| matches!(op, Op::CallIntrinsic1(Intrinsic1::StopIterationError));
+    crate::code::handler_of(body, ip, passes).is_some()
 }

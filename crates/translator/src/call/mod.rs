@@ -75,7 +75,9 @@ impl<'py> Tx<'py> {
                 let name = self.class_name(&class);
                 Err(self.raise("TypeError", &format!("'{name}' object is not callable")))
             }
-            Var::Super(_) | Var::Null | Var::Lazy(_) => Err(Stop::Internal("call of NULL".into())),
+            Var::Super(_) | Var::Null | Var::Handled(_) | Var::Lazy(_) => {
+                Err(Stop::Internal("call of NULL".into()))
+            }
         }
     }
 

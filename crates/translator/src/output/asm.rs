@@ -24,6 +24,8 @@ const TMP: u32 = 1 << 30;
 pub enum Val {
     /// the `NULL` beside a callable
     Null,
+    /// the exception that a handler is at work on, for the slot of the exception state before it
+    Handled(Box<Val>),
     /// a constant of the code object
     Const(Obj),
     /// a local, original or temporary
@@ -129,6 +131,7 @@ impl Asm {
     pub fn load(&mut self, val: &Val) {
         match val {
             Val::Null => self.op(Op::PushNull),
+            Val::Handled(exc) => self.load(exc),
             Val::Const(o) => self.load_const(o),
             Val::Fast(l) => self.load_fast(*l),
         }

@@ -1,71 +1,72 @@
 //! Graph breaks: the instruction runs in plain bytecode, resume functions do the rest.
 //!
-//! Where the instruction runs is decided by [`Emitter::emit_break`]: in the residual code itself, or,
-//! where a handler of the function covers it, it needs the frame's own variables, or it belongs to
-//! an inlined function (whose file and line a traceback has to name), in a resume function that is
-//! entered at the instruction.
+//! Lives here: which frames are left, where each may go on, and what the code behind takes. The
+//! bytecode that runs the instruction, and a call for each caller, is in `steps`.
+//!
+//! An instruction that needs the frame's own variables runs in a resume function that is entered at
+//! the instruction and never captured.
 
-use bytecode::op::{FuncAttr, JumpCond, Label, Op};
-use bytecode::{Body as Code, Version, stack_depths, stack_effect, stack_needs};
-use guards::SourceId;
+use bytecode::op::{Intrinsic1, LocalIdx, Op};
+use bytecode::{Body as Code, ExceptEntry, Version, stack_depths, stack_effect, stack_needs};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
-use variables::{Body, Obj, Var};
+use variables::{Body, Origin, Var};
 
 use super::OutputEnv;
-use super::asm::{Val, loc_of, map_tables};
+use super::asm::Val;
 use super::emitter::Emitter;
-use super::resume::{Plan, ResumeInfo};
-use crate::code::is_handled;
+use super::resume::{Plan, ResumeInfo, Slot};
 use crate::code::{flags, kinds};
 use crate::state::{Frame, OnReturn};
 use crate::stop::{R, Stop};
 
 /// Builtins that look at the frame that calls them.
-const FRAME_FUNCTIONS: [&str; 5] = ["locals", "vars", "dir", "eval", "exec"];
+const FRAME_FUNCTIONS: [&str; 6] = ["locals", "vars", "dir", "eval", "exec", "_getframe"];
 
 /// How the breaking instruction runs.
-enum Mode {
-    /// in the residual code
-    Here,
-    /// in a resume function that starts with it; `plain`: which is never captured
-    Inside {
-        /// see [`ResumeInfo::plain`]
-        plain: bool,
-    },
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// as it is, between what was captured and a resume function
+    Native,
+    /// in a resume function that starts with it and is never captured
+    Plain,
 }
 
-/// A frame of the inlined stack with everything that its resume function takes.
-struct Level {
-    frame: Frame,
-    stack: Vec<Val>,
+/// Where a resume function is entered, with what on its stack.
+pub(super) type Target = (usize, Vec<Slot>);
+
+/// A frame of the inlined stack with everything that its resume functions take.
+#[derive(Clone)]
+pub(super) struct Level {
+    pub frame: Frame,
+    pub stack: Vec<Val>,
     /// per target: what its resume function takes, values by argument
-    targets: FxHashMap<(usize, Vec<bool>), Ready>,
+    pub targets: FxHashMap<Target, Ready>,
     /// `__init__`: the instance that takes the place of the result of the frame below
-    instance: Option<Val>,
+    pub instance: Option<Val>,
+    /// the handler of the function that an exception of the instruction goes to
+    pub handler: Option<ExceptEntry>,
 }
 
-struct Ready {
-    plan: Plan,
-    first: Option<Val>,
-    locals: Vec<Val>,
-    cells: Vec<Val>,
+/// A planned resume function with its arguments.
+#[derive(Clone)]
+pub(super) struct Ready {
+    pub plan: Plan,
+    pub first: Option<Val>,
+    pub locals: Vec<Val>,
+    pub cells: Vec<Val>,
 }
 
 impl Emitter<'_, '_> {
     /// Emits everything from the rebuilding of live values to the return.
     ///
     /// # Errors
-    /// A break at the outermost call where a caller's `try` or an unusual call is in the way.
+    /// A break at the outermost call where an unusual call is in the way; one at the place where an
+    /// exception was raised, where a handler is at work on an exception that exists here only.
     pub fn emit_break(&mut self, env: &mut dyn OutputEnv, resumes: &mut Vec<ResumeInfo>) -> R<()> {
-        let mut frames = self.frames();
+        let frames = self.frames();
         for f in &frames {
-            if !f.handling.is_empty() {
-                return Err(super::blocked(
-                    f.depth,
-                    "a graph break inside an exception handler",
-                ));
-            }
+            self.check_handled(f)?;
             if f.code.has(flags::GENERATOR)
                 || f.code.has(flags::COROUTINE)
                 || f.code.has(flags::ASYNC_GENERATOR)
@@ -73,15 +74,7 @@ impl Emitter<'_, '_> {
                 return Err(super::blocked(f.depth, "a graph break inside a generator"));
             }
         }
-        for f in &frames[1..] {
-            if is_covered(&f.code.body, f.ip) {
-                return Err(super::nested_try(f));
-            }
-        }
         let mode = self.mode(&frames[0]);
-        if let Mode::Inside { .. } = mode {
-            enter_before_conversion(&mut frames[0])?;
-        }
         let inner = frames[0].clone();
 
         // Everything that is needed, counted before anything is built.
@@ -105,48 +98,47 @@ impl Emitter<'_, '_> {
                 (1.., Some(OnReturn::PushInstance(v))) => Some(self.prepare(v)?),
                 _ => None,
             };
+            let handler = match (i, mode) {
+                (0, Mode::Plain) => None,
+                _ => crate::code::handler_of(&f.code.body, f.ip, |_| false),
+            };
             levels.push(Level {
                 frame: f.clone(),
                 stack: Vec::new(),
                 targets: FxHashMap::default(),
                 instance,
+                handler,
             });
         }
 
         // What the code behind the break takes: for the innermost frame per target, for each caller
         // behind its call.
-        let targets = self.inner_targets(&inner, &mode);
+        let targets = self.inner_targets(&inner, mode);
         for (ip, keep, results) in &targets {
-            let mut nulls: Vec<bool> = inner
-                .stack
-                .iter()
-                .take(*keep)
-                .map(|v| matches!(v, Var::Null))
-                .collect();
-            nulls.extend(results);
-            self.ready(
-                env,
-                &mut levels[0],
-                *ip,
-                nulls,
-                matches!(mode, Mode::Inside { plain: true }),
-            )?;
+            let mut slots = slots_of(inner.stack.iter().take(*keep));
+            slots.extend(results);
+            self.ready(env, &mut levels[0], *ip, slots, mode == Mode::Plain)?;
         }
         for i in 1..levels.len() {
             let f = levels[i].frame.clone();
-            let mut nulls: Vec<bool> = f.stack.iter().map(|v| matches!(v, Var::Null)).collect();
+            let mut slots = slots_of(f.stack.iter());
             match &frames[i - 1].on_return {
-                OnReturn::Push | OnReturn::PushInstance(_) => nulls.push(false),
+                OnReturn::Push | OnReturn::PushInstance(_) => slots.push(Slot::Value),
                 OnReturn::Discard => {}
                 _ => return Err(super::nested_call(&f)),
             }
             let depths = stack_depths(&f.code.body).map_err(|e| Stop::Internal(e.to_string()))?;
-            if depths.get(f.ip + 1).copied().flatten() != Some(nulls.len() as u32) {
+            if depths.get(f.ip + 1).copied().flatten() != Some(slots.len() as u32) {
                 return Err(super::nested_call(&f));
             }
-            self.ready(env, &mut levels[i], f.ip + 1, nulls, false)?;
+            self.ready(env, &mut levels[i], f.ip + 1, slots, false)?;
         }
         for level in &mut levels {
+            if let Some(h) = level.handler {
+                let mut slots = slots_of(level.frame.stack.iter().take(h.depth as usize));
+                slots.extend((0..=u32::from(h.lasti)).map(|_| Slot::Value));
+                self.ready(env, level, h.target.0 as usize, slots, false)?;
+            }
             let values: Vec<Var> = level.frame.stack.iter().cloned().collect();
             for v in &values {
                 let v = self.prepare(v)?;
@@ -155,7 +147,22 @@ impl Emitter<'_, '_> {
         }
         let steps = self.effects()?;
         self.replay(steps)?;
-        self.run(env, &inner, &mode, &mut levels, resumes)?;
+        self.steps(env, mode, levels, resumes)
+    }
+
+    /// What a handler is at work on must be a real exception: its traceback and context are Python's.
+    fn check_handled(&self, f: &Frame) -> R<()> {
+        for v in f.stack.iter() {
+            let Var::Handled(exc) = v else { continue };
+            let real = match &**exc {
+                Var::Obj(id) => matches!(self.tx.obj(*id).origin, Origin::Source { .. }),
+                Var::Lazy(_) | Var::Py(_) => true,
+                _ => false,
+            };
+            if !real {
+                return Err(super::in_handler());
+            }
+        }
         Ok(())
     }
 
@@ -199,19 +206,24 @@ impl Emitter<'_, '_> {
 
     fn mode(&self, f: &Frame) -> Mode {
         let op = &f.code.body.instrs[f.ip].op;
-        let plain = is_covered(&f.code.body, f.ip)
-            || needs_frame(op)
-            || (f.depth == 0 && self.calls_frame_function(f, op));
-        let branch = matches!(
-            op,
-            Op::PopJump { .. } | Op::JumpIfOrPop { .. } | Op::ForIter { .. }
-        );
-        match (plain, f.depth) {
-            (true, _) => Mode::Inside { plain: true },
-            (false, 0) => Mode::Here,
-            (false, _) if branch => Mode::Here,
-            _ => Mode::Inside { plain: false },
+        let plain = (needs_frame(op) && self.empty_cell(f, op).is_none())
+            || self.calls_frame_function(f, op);
+        match plain {
+            true => Mode::Plain,
+            false => Mode::Native,
         }
+    }
+
+    /// The cell variable of the function itself that an instruction reads while it holds nothing:
+    /// what it raises is known, and a resume function, where the cell is a free variable, would raise
+    /// something else.
+    pub(super) fn empty_cell(&self, f: &Frame, op: &Op) -> Option<LocalIdx> {
+        let (Op::LoadDeref(l) | Op::DeleteDeref(l)) = op else {
+            return None;
+        };
+        let empty = matches!(f.locals.get(l.0 as usize), Some(Some(Var::Obj(id)))
+            if matches!(self.tx.obj(*id).body, Body::Cell(None)));
+        (empty && self.tx.is_own_cell(f, *l)).then_some(*l)
     }
 
     fn calls_frame_function(&self, f: &Frame, op: &Op) -> bool {
@@ -228,18 +240,17 @@ impl Emitter<'_, '_> {
                     .known
                     .builtin_function
                     .bind(self.tx.py));
-                builtin
-                    && name.is_ok_and(|n| FRAME_FUNCTIONS.contains(&n.as_str()) || n == "_getframe")
+                builtin && name.is_ok_and(|n| FRAME_FUNCTIONS.contains(&n.as_str()))
             })
     }
 
-    /// Where the innermost frame may go on: instruction, how many stack values stay, and for each
-    /// result of the instruction whether it is `NULL`.
-    fn inner_targets(&self, f: &Frame, mode: &Mode) -> Vec<(usize, usize, Vec<bool>)> {
+    /// Where the innermost frame may go on: instruction, how many stack values stay, and what the
+    /// instruction leaves above them.
+    fn inner_targets(&self, f: &Frame, mode: Mode) -> Vec<(usize, usize, Vec<Slot>)> {
         let body = &f.code.body;
         let op = &body.instrs[f.ip].op;
         let depth = f.stack.len();
-        if let Mode::Inside { .. } = mode {
+        if mode == Mode::Plain {
             return vec![(f.ip, depth, vec![])];
         }
         match op {
@@ -253,24 +264,22 @@ impl Emitter<'_, '_> {
             ],
             Op::ForIter { to } => {
                 vec![
-                    (f.ip + 1, depth, vec![false]),
+                    (f.ip + 1, depth, vec![Slot::Value]),
                     (behind_loop(body, to.0 as usize), depth - 1, vec![]),
                 ]
             }
+            Op::WithExceptStart => vec![(f.ip + 1, depth, vec![Slot::Value])],
             _ if !op.falls_through() => vec![],
             _ => {
                 let needs = stack_needs(body.version, op) as usize;
                 let results =
                     (needs as i32 + stack_effect(body.version, op, false)).max(0) as usize;
-                let mut nulls = vec![false; results];
-                if let Some(first) = method_null(op) {
-                    nulls = if first {
-                        vec![true, false]
-                    } else {
-                        vec![false, true]
-                    };
-                }
-                vec![(f.ip + 1, depth.saturating_sub(needs), nulls)]
+                let slots = match method_null(op) {
+                    Some(true) => vec![Slot::Null, Slot::Value],
+                    Some(false) => vec![Slot::Value, Slot::Null],
+                    None => vec![Slot::Value; results],
+                };
+                vec![(f.ip + 1, depth.saturating_sub(needs), slots)]
             }
         }
     }
@@ -281,11 +290,14 @@ impl Emitter<'_, '_> {
         env: &mut dyn OutputEnv,
         level: &mut Level,
         ip: usize,
-        nulls: Vec<bool>,
+        slots: Vec<Slot>,
         plain: bool,
     ) -> R<()> {
         let f = &level.frame;
-        let source = env.resume_cache().source(&f.code);
+        let py = self.tx.py;
+        let source = env
+            .resume_cache()
+            .source(py, &mut self.tx.codes.borrow_mut(), &f.code);
         let Some(target) = ip.checked_sub(source.shift) else {
             return Err(Stop::Internal(
                 "a graph break in the prologue of a resume function".into(),
@@ -295,11 +307,11 @@ impl Emitter<'_, '_> {
             let i = f.code.local_names.iter().position(|n| &**n == name)?;
             f.locals.get(i).cloned().flatten()
         };
-        let plan = env
-            .resume_cache()
-            .plan(source.clone(), target, plain, nulls.clone(), |n| {
-                slot(n).is_some()
-            })?;
+        let plan =
+            env.resume_cache()
+                .plan(py, source.clone(), target, plain, slots.clone(), |n| {
+                    slot(n).is_some()
+                })?;
         let code = source.code.clone();
         let mut locals = Vec::new();
         for &l in &plan.locals {
@@ -341,7 +353,7 @@ impl Emitter<'_, '_> {
             }
         }
         level.targets.insert(
-            (ip, nulls),
+            (ip, slots),
             Ready {
                 plan,
                 first,
@@ -351,278 +363,11 @@ impl Emitter<'_, '_> {
         );
         Ok(())
     }
-
-    /// The instruction, and what comes behind it.
-    fn run(
-        &mut self,
-        env: &mut dyn OutputEnv,
-        f: &Frame,
-        mode: &Mode,
-        levels: &mut [Level],
-        resumes: &mut Vec<ResumeInfo>,
-    ) -> R<()> {
-        let version = f.code.body.version;
-        let stack = levels[0].stack.clone();
-        let loc = match f.depth {
-            0 => loc_of(&f.code, f.ip),
-            _ => levels.last().map_or(bytecode::Location::NONE, |l| {
-                loc_of(&l.frame.code, l.frame.ip)
-            }),
-        };
-        self.asm.body.set_loc(loc);
-        if let Mode::Inside { .. } = mode {
-            return self.chain(env, levels, f.ip, stack, resumes);
-        }
-        let op = f.code.body.instrs[f.ip].op.clone();
-        let needs = stack_needs(version, &op) as usize;
-        let (rest, operands) = stack.split_at(stack.len().saturating_sub(needs));
-        for v in operands {
-            self.asm.load(v);
-        }
-        match op {
-            Op::PopJump { cond, to } => {
-                let other = self.asm.label();
-                self.asm.body.pop_jump(cond, other);
-                self.chain(env, levels, f.ip + 1, rest.to_vec(), resumes)?;
-                self.asm.body.bind(other);
-                self.chain(env, levels, to.0 as usize, rest.to_vec(), resumes)
-            }
-            Op::JumpIfOrPop { when, to } => {
-                let other = self.asm.label();
-                self.asm.body.pop_jump(
-                    if when {
-                        JumpCond::True
-                    } else {
-                        JumpCond::False
-                    },
-                    other,
-                );
-                self.chain(env, levels, f.ip + 1, rest.to_vec(), resumes)?;
-                self.asm.body.bind(other);
-                self.chain(env, levels, to.0 as usize, stack.clone(), resumes)
-            }
-            Op::ForIter { to } => self.for_iter(env, f, to, &stack, levels, resumes),
-            _ => {
-                self.native(f, &op);
-                if !op.falls_through() {
-                    return Ok(());
-                }
-                let mut results = Vec::new();
-                if let Some(first) = method_null(&op) {
-                    let tmp = self.asm.tmp("___result");
-                    self.asm.store_fast(tmp);
-                    results = if first {
-                        vec![Val::Null, Val::Fast(tmp)]
-                    } else {
-                        vec![Val::Fast(tmp), Val::Null]
-                    };
-                } else {
-                    let n = (needs as i32 + stack_effect(version, &op, false)).max(0);
-                    for _ in 0..n {
-                        let tmp = self.asm.tmp("___result");
-                        self.asm.store_fast(tmp);
-                        results.insert(0, Val::Fast(tmp));
-                    }
-                }
-                let after = [rest, &results].concat();
-                self.chain(env, levels, f.ip + 1, after, resumes)
-            }
-        }
-    }
-
-    fn for_iter(
-        &mut self,
-        env: &mut dyn OutputEnv,
-        f: &Frame,
-        to: Label,
-        stack: &[Val],
-        levels: &mut [Level],
-        resumes: &mut Vec<ResumeInfo>,
-    ) -> R<()> {
-        let done = self.asm.label();
-        self.asm.op(Op::ForIter { to: done });
-        let item = self.asm.tmp("___result");
-        self.asm.store_fast(item);
-        self.asm.op(Op::PopTop);
-        let with_item = [stack, &[Val::Fast(item)]].concat();
-        self.chain(env, levels, f.ip + 1, with_item, resumes)?;
-        self.asm.body.bind(done);
-        match f.code.body.version {
-            Version::V311 => {}
-            Version::V312 => self.asm.op(Op::EndFor),
-            Version::V313 => {
-                self.asm.op(Op::EndFor);
-                self.asm.op(Op::PopTop);
-            }
-        }
-        let rest = stack[..stack.len() - 1].to_vec();
-        self.chain(
-            env,
-            levels,
-            behind_loop(&f.code.body, to.0 as usize),
-            rest,
-            resumes,
-        )
-    }
-
-    /// The user's instruction with its operands on the stack; constants and names are renumbered.
-    fn native(&mut self, f: &Frame, op: &Op) {
-        let mut op = match op {
-            Op::LoadMethod { name, .. } => Op::LoadAttr(*name),
-            Op::LoadSuperAttr {
-                name,
-                two_arg,
-                null_first,
-                ..
-            } => Op::LoadSuperAttr {
-                name: *name,
-                method: false,
-                two_arg: *two_arg,
-                null_first: *null_first,
-            },
-            other => other.clone(),
-        };
-        let asm = std::cell::RefCell::new(&mut self.asm);
-        map_tables(
-            &mut op,
-            &mut |c| asm.borrow_mut().const_idx(&f.code.consts[c.0 as usize]),
-            &mut |n| asm.borrow_mut().name_idx(&f.code.names[n.0 as usize]),
-        );
-        self.asm.op(op);
-    }
-
-    /// Calls the resume function of the innermost frame, then that of each caller, and returns.
-    fn chain(
-        &mut self,
-        env: &mut dyn OutputEnv,
-        levels: &mut [Level],
-        ip: usize,
-        stack: Vec<Val>,
-        resumes: &mut Vec<ResumeInfo>,
-    ) -> R<()> {
-        let mut stack = stack;
-        let mut ip = ip;
-        for i in 0..levels.len() {
-            let nulls: Vec<bool> = stack.iter().map(|v| matches!(v, Val::Null)).collect();
-            let Some(ready) = levels[i].targets.get(&(ip, nulls)) else {
-                return Err(Stop::Internal("a break target that was not planned".into()));
-            };
-            let globals = levels[i].frame.globals.clone();
-            self.call_resume(env, ready, &stack, &globals.dict, globals.source, resumes)?;
-            if i + 1 == levels.len() {
-                break;
-            }
-            let result = self.asm.tmp("___result");
-            let on_return = levels[i].frame.on_return.clone();
-            let parent = &levels[i + 1];
-            stack = parent.stack.clone();
-            ip = parent.frame.ip + 1;
-            match on_return {
-                OnReturn::Push => {
-                    self.asm.store_fast(result);
-                    stack.push(Val::Fast(result));
-                }
-                OnReturn::PushInstance(_) => {
-                    self.check_init_result()?;
-                    stack.extend(parent.instance.clone());
-                }
-                _ => self.asm.op(Op::PopTop),
-            }
-        }
-        self.asm.op(Op::ReturnValue);
-        Ok(())
-    }
-
-    /// `x --`: `__init__` has to return `None`.
-    fn check_init_result(&mut self) -> R<()> {
-        let py = self.tx.py;
-        let fine = self.asm.label();
-        self.asm.body.pop_jump(JumpCond::None, fine);
-        let error = py.import("builtins")?.getattr("TypeError")?.unbind();
-        self.asm.callee(&error);
-        self.load_str("__init__() should return None");
-        self.asm.call(1);
-        self.asm.op(Op::RaiseVarargs(1));
-        self.asm.body.bind(fine);
-        Ok(())
-    }
-
-    fn call_resume(
-        &mut self,
-        env: &mut dyn OutputEnv,
-        ready: &Ready,
-        stack: &[Val],
-        globals: &Obj,
-        globals_source: Option<SourceId>,
-        resumes: &mut Vec<ResumeInfo>,
-    ) -> R<()> {
-        let py = self.tx.py;
-        let function_type = self.tx.known.function.clone();
-        if !env.resume_cache().has(&ready.plan) {
-            let index = env.next_resume_index();
-            env.resume_cache()
-                .make(py, &mut self.tx.codes.borrow_mut(), &ready.plan, index)?;
-        }
-        let resume = env.resume_cache().get(&ready.plan)?;
-        let info = resume.info.clone();
-        let function = match resume.free.is_empty() {
-            true => Some(resume.function(py, &function_type, globals)?),
-            false => None,
-        };
-        let plan = &ready.plan;
-        match function {
-            Some(f) => {
-                let f = env.wrap_resume(py, f, &info)?;
-                self.asm.callee(&f);
-                self.names.push((f, info.name.clone()));
-            }
-            None => {
-                let own = globals.is(&self.globals);
-                if !own {
-                    self.asm.callee(&function_type);
-                    self.asm.load_const(&info.code);
-                    match globals_source {
-                        Some(source) => self.load_source(source)?,
-                        None => self.asm.load_const(globals),
-                    }
-                    let none = py.None();
-                    self.asm.load_const(&none);
-                    self.asm.load_const(&none);
-                }
-                for c in &ready.cells {
-                    self.asm.load(c);
-                }
-                self.asm.op(Op::BuildTuple(ready.cells.len() as u32));
-                if own {
-                    self.asm.load_const(&info.code);
-                    self.asm.make_function(FuncAttr(FuncAttr::CLOSURE));
-                } else {
-                    self.asm.call(5);
-                }
-                self.asm.body.make_callable();
-            }
-        }
-        self.names.push((info.code.clone(), info.name.clone()));
-        let leading =
-            usize::from(plan.locals.first() == Some(&0) && plan.source.code.fields.argcount > 0);
-        let mut argc = 0;
-        let args = ready.first.iter().chain(&ready.locals[..leading]);
-        let stack = stack.iter().filter(|v| !matches!(v, Val::Null));
-        for v in args.chain(stack).chain(&ready.locals[leading..]) {
-            self.asm.load(v);
-            argc += 1;
-        }
-        self.asm.call(argc);
-        if !resumes.iter().any(|r| r.name == info.name) {
-            resumes.push(info);
-        }
-        Ok(())
-    }
 }
 
 /// For an instruction that gives a method and its receiver: whether `NULL` comes first where the
 /// attribute is loaded plainly.
-fn method_null(op: &Op) -> Option<bool> {
+pub(super) fn method_null(op: &Op) -> Option<bool> {
     match op {
         Op::LoadMethod { null_first, .. }
         | Op::LoadSuperAttr {
@@ -647,12 +392,13 @@ fn needs_frame(op: &Op) -> bool {
                 | Op::LoadLocals
                 | Op::SetupAnnotations
                 | Op::LoadFromDictOrGlobals(_)
-                | Op::CallIntrinsic1(_)
-                | Op::CallIntrinsic2(_)
-                | Op::Reraise(_)
+                | Op::CallIntrinsic1(
+                    Intrinsic1::ImportStar
+                        | Intrinsic1::StopIterationError
+                        | Intrinsic1::AsyncGenWrap
+                )
                 | Op::PushExcInfo
                 | Op::PopExcept
-                | Op::WithExceptStart
                 | Op::EndAsyncFor
                 | Op::Jump { .. }
                 | Op::Other { .. }
@@ -660,7 +406,7 @@ fn needs_frame(op: &Op) -> bool {
 }
 
 /// Where a loop goes on once its iterator, and what ends it, are off the stack.
-fn behind_loop(body: &Code, to: usize) -> usize {
+pub(super) fn behind_loop(body: &Code, to: usize) -> usize {
     match body.version {
         Version::V311 => to,
         Version::V312 => to + 1,
@@ -668,34 +414,13 @@ fn behind_loop(body: &Code, to: usize) -> usize {
     }
 }
 
-/// Whether an exception at an instruction would be handled in its function. Handlers that only put
-/// locals back and re-raise (inlined comprehensions) do not count.
-fn is_covered(body: &Code, ip: usize) -> bool {
-    is_handled(body, ip, |_| false)
-}
-
-/// A jump on truth of 3.13 takes an exact `bool`. Where tracing passed over the conversion in front
-/// of it, the function has to be entered there.
-fn enter_before_conversion(f: &mut Frame) -> R<()> {
-    let body = &f.code.body;
-    let on_truth = matches!(
-        body.instrs[f.ip].op,
-        Op::PopJump {
-            cond: JumpCond::False | JumpCond::True,
-            ..
-        }
-    );
-    if body.version < Version::V313 || !on_truth {
-        return Ok(());
-    }
-    match f.ip.checked_sub(1).map(|i| &body.instrs[i].op) {
-        Some(Op::ToBool) => {
-            f.ip -= 1;
-            Ok(())
-        }
-        _ => Err(super::blocked(
-            f.depth,
-            "a jump on the result of a comparison inside try",
-        )),
-    }
+/// What values on the stack are for a resume function.
+fn slots_of<'a>(stack: impl Iterator<Item = &'a Var>) -> Vec<Slot> {
+    stack
+        .map(|v| match v {
+            Var::Null => Slot::Null,
+            Var::Handled(_) => Slot::Handled,
+            _ => Slot::Value,
+        })
+        .collect()
 }

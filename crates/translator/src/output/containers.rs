@@ -44,6 +44,9 @@ impl Emitter<'_, '_> {
             self.asm.call(2);
             return Ok(());
         }
+        if class.is(&known.traceback) {
+            return Err(super::in_handler());
+        }
         match &body {
             Body::List(items) if class.is(&known.list) => {
                 let items: Vec<Var> = items.iter().cloned().collect();

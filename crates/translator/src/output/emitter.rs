@@ -176,6 +176,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
         match var {
             Var::Tuple(t) if t.origin.is_none() => t.items.clone(),
             Var::Slice(s) => s.to_vec(),
+            Var::Handled(exc) => vec![(**exc).clone()],
             Var::Obj(id) if self.is_new(*id) => {
                 if let Some(owner) = &self.tx.obj(*id).dict_of {
                     return vec![owner.clone()];
@@ -273,6 +274,9 @@ impl<'a, 'py> Emitter<'a, 'py> {
     /// # Errors
     /// A break where the value cannot be rebuilt.
     pub fn prepare(&mut self, var: &Var) -> R<Val> {
+        if let Var::Handled(exc) = var {
+            return Ok(Val::Handled(Box::new(self.prepare(exc)?)));
+        }
         if let Some(val) = self.cheap(var) {
             return Ok(val);
         }

@@ -19,14 +19,16 @@ mod iterators;
 mod rebuild;
 mod resume;
 mod sources;
+mod steps;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
-use bytecode::op::{LocalIdx, Op};
-use bytecode::{Body, Instr};
+use bytecode::op::{Label, LocalIdx, Op};
+use bytecode::{Body, ExceptEntry, Instr};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use variables::{Obj, Var};
 
 use crate::state::Frame;
@@ -67,6 +69,12 @@ pub trait OutputEnv {
     fn next_compiled_name(&mut self) -> String;
     /// The number at the end of a resume function's name.
     fn next_resume_index(&mut self) -> u32;
+    /// The builtin that calls its first argument with the others, and then whatever continuation
+    /// that returns, up to a result.
+    ///
+    /// # Errors
+    /// Whatever making it raises.
+    fn driver(&mut self, py: Python<'_>) -> PyResult<Obj>;
     /// Resume functions made so far, of all translations.
     fn resume_cache(&mut self) -> &mut ResumeCache;
     /// What the residual code calls for a resume function without free variables.
@@ -110,13 +118,44 @@ impl Residual {
     }
 }
 
+/// First item of a continuation: `(mark, function, *args)`. Code that breaks the graph returns one in
+/// place of calling its resume function.
+pub fn continuation_mark(py: Python<'_>) -> Obj {
+    static MARK: PyOnceLock<Obj> = PyOnceLock::new();
+    let make = || -> PyResult<Obj> {
+        let object = py.import("builtins")?.getattr("object")?;
+        Ok(object.call0()?.unbind())
+    };
+    MARK.get_or_init(py, || make().unwrap_or_else(|_| py.Ellipsis()))
+        .clone_ref(py)
+}
+
 /// [`BreakReason::context`] of a break that cannot be inside an inlined function.
 const NESTED: &str = "nested: break at the outermost call";
 
-/// Whether [`finish`] failed because an inlined function cannot be left in the middle (its caller's
-/// `try`, a generator, an unusual call). Breaking at the outermost call instead works.
+/// [`BreakReason::context`] of a break while an exception is handled that was raised in the
+/// translation only.
+const IN_HANDLER: &str = "handler: break where the exception was raised";
+
+/// Whether [`finish`] failed because an inlined function cannot be left in the middle (a generator,
+/// an unusual call). Breaking at the outermost call instead works.
 pub fn must_break_outermost(stop: &Stop) -> bool {
     matches!(stop, Stop::Break(reason) if reason.context == NESTED)
+}
+
+/// Whether [`finish`] failed because a handler is at work on an exception that was raised in the
+/// translation only. Breaking where it was raised instead works.
+pub fn must_break_at_raise(stop: &Stop) -> bool {
+    matches!(stop, Stop::Break(reason) if reason.context == IN_HANDLER)
+}
+
+fn in_handler() -> Stop {
+    Stop::Break(Box::new(BreakReason {
+        reason: "Graph break inside an exception handler".into(),
+        explanation: "The exception was raised while tracing, so it has no traceback yet.".into(),
+        hints: vec!["Move the code that breaks the graph out of the handler.".into()],
+        context: IN_HANDLER.into(),
+    }))
 }
 
 /// A break that is not supported where it is; in an inlined function the outermost call can break.
@@ -128,18 +167,6 @@ fn blocked(depth: u32, what: &str) -> Stop {
         }
         stop => stop,
     }
-}
-
-fn nested_try(f: &Frame) -> Stop {
-    Stop::Break(Box::new(BreakReason {
-        reason: "Graph break in a function called inside try or with".into(),
-        explanation: format!(
-            "{} calls the function inside a block that handles exceptions, which cannot be entered in the middle.",
-            f.code.qualname
-        ),
-        hints: vec!["Move the code that breaks the graph out of the try or with block.".into()],
-        context: NESTED.into(),
-    }))
 }
 
 fn nested_call(f: &Frame) -> Stop {
@@ -275,6 +302,14 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<usize> {
 /// `pre`, then `post` without its first `skip` instructions.
 fn join(mut pre: Body, post: Body, skip: usize) -> Body {
     let shift = pre.instrs.len();
+    let moved = |l: Label| Label((l.0 as usize + shift).saturating_sub(skip) as u32);
+    pre.handlers
+        .extend(post.handlers.iter().map(|h| ExceptEntry {
+            start: moved(h.start),
+            end: moved(h.end),
+            target: moved(h.target),
+            ..*h
+        }));
     for mut instr in post.instrs.into_iter().skip(skip) {
         if let Some(to) = instr.op.target_mut() {
             to.0 = (to.0 as usize + shift - skip) as u32;

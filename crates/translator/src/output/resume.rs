@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::Obj;
 
-use super::asm::{Asm, Shape, loc_of, map_local, prologue_len};
+use super::asm::{Asm, Shape, Val, loc_of, map_local, prologue_len};
 use crate::code::{CodeCache, CodeInfo, flags, kinds};
 use crate::stop::{R, Stop};
 
@@ -41,14 +41,10 @@ pub struct ResumeInfo {
     pub name: String,
     /// its code object
     pub code: Obj,
-    /// the user's code object that it is a part of
-    pub original: Obj,
     /// byte offset in the user's code at which it goes on
     pub offset: u32,
     /// runs the instruction that breaks itself, so it is never captured; what it calls is
     pub plain: bool,
-    /// goes on inside a loop
-    pub in_loop: bool,
 }
 
 /// Where a resume function comes from.
@@ -65,7 +61,7 @@ struct Key {
     code: usize,
     target: u32,
     plain: bool,
-    nulls: Vec<bool>,
+    slots: Vec<Slot>,
     locals: Vec<u32>,
     first: bool,
 }
@@ -79,22 +75,55 @@ pub(super) struct Resume {
     functions: FxHashMap<usize, (Obj, Obj)>,
 }
 
-/// All resume functions made so far: the same break point uses the same one again.
+/// All resume functions made so far: the same break point uses the same one again. The user's code
+/// is held weakly, and what was made of it goes when it has gone.
 #[derive(Default)]
 pub struct ResumeCache {
     made: FxHashMap<Key, Resume>,
-    sources: FxHashMap<usize, Source>,
-    live: FxHashMap<usize, Rc<LiveLocals>>,
+    /// by the address of a resume function's code: that of the user's, instructions before the copy
+    sources: FxHashMap<usize, (usize, usize)>,
+    /// by the address of the user's code
+    users: FxHashMap<usize, User>,
+}
+
+/// A code object of the user's.
+struct User {
+    weak: Obj,
+    live: Rc<LiveLocals>,
+}
+
+/// What a resume function finds in a slot of its stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Slot {
+    /// a value, an argument
+    Value,
+    /// the `NULL` beside a callable
+    Null,
+    /// the exception state of before a handler: the handled exception is an argument, and current
+    /// from there on
+    Handled,
+}
+
+impl Slot {
+    /// The slot for a value.
+    pub fn of(val: &Val) -> Slot {
+        match val {
+            Val::Null => Slot::Null,
+            Val::Handled(_) => Slot::Handled,
+            Val::Const(_) | Val::Fast(_) => Slot::Value,
+        }
+    }
 }
 
 /// Which values a resume function takes: the plan from which it is found or made.
+#[derive(Clone)]
 pub(super) struct Plan {
     pub source: Source,
     /// index of the instruction in the user's code
     pub target: u32,
     pub plain: bool,
-    /// which stack slots are `NULL`
-    pub nulls: Vec<bool>,
+    /// what is on the stack
+    pub slots: Vec<Slot>,
     /// locals to be passed, by index in the user's code
     pub locals: Vec<u32>,
     /// whether the first argument is passed as [`FIRST`]
@@ -102,42 +131,73 @@ pub(super) struct Plan {
 }
 
 impl ResumeCache {
-    /// Which of the user's code a code object runs, where it is a resume function.
-    pub fn original(&self, code: &Obj) -> Option<(Rc<CodeInfo>, usize)> {
-        self.sources
-            .get(&(code.as_ptr() as usize))
-            .map(|s| (s.code.clone(), s.shift))
+    /// Which of the user's code a code object runs, where it is a resume function, and how many
+    /// instructions come before it.
+    pub fn original(
+        &self,
+        py: Python<'_>,
+        codes: &mut CodeCache,
+        code: &Obj,
+    ) -> Option<(Rc<CodeInfo>, usize)> {
+        let (user, shift) = self.sources.get(&(code.as_ptr() as usize))?;
+        let user = self.users.get(user)?.weak.call0(py).ok()?;
+        Some((codes.get(user.bind(py)).ok()?, *shift))
     }
 
-    pub(super) fn source(&self, code: &Rc<CodeInfo>) -> Source {
-        self.original(&code.obj).map_or_else(
-            || Source {
-                code: code.clone(),
-                shift: 0,
-            },
-            |(code, shift)| Source { code, shift },
-        )
+    pub(super) fn source(
+        &self,
+        py: Python<'_>,
+        codes: &mut CodeCache,
+        code: &Rc<CodeInfo>,
+    ) -> Source {
+        let (code, shift) = self
+            .original(py, codes, &code.obj)
+            .unwrap_or_else(|| (code.clone(), 0));
+        Source { code, shift }
     }
 
-    fn live(&mut self, code: &CodeInfo) -> R<Rc<LiveLocals>> {
-        let addr = code.obj.as_ptr() as usize;
-        if let Some(l) = self.live.get(&addr) {
-            return Ok(l.clone());
+    /// Forgets what belongs to code that is gone.
+    fn forget_gone(&mut self, py: Python<'_>) {
+        let gone = |u: &User| u.weak.call0(py).is_ok_and(|o| o.is_none(py));
+        let before = self.users.len();
+        self.users.retain(|_, u| !gone(u));
+        if self.users.len() == before {
+            return;
         }
+        self.made
+            .retain(|key, _| self.users.contains_key(&key.code));
+        self.sources
+            .retain(|_, (user, _)| self.users.contains_key(user));
+    }
+
+    fn live(&mut self, py: Python<'_>, code: &CodeInfo) -> R<Rc<LiveLocals>> {
+        let addr = code.obj.as_ptr() as usize;
+        if let Some(u) = self.users.get(&addr)
+            && u.weak.call0(py).is_ok_and(|o| o.is(&code.obj))
+        {
+            return Ok(u.live.clone());
+        }
+        self.forget_gone(py);
         let live = bytecode::live_locals(&code.body)
             .map_err(|e| Stop::Internal(format!("live locals of {}: {e}", code.qualname)))?;
         let live = Rc::new(live);
-        self.live.insert(addr, live.clone());
+        let weak = py.import("weakref")?.getattr("ref")?.call1((&code.obj,))?;
+        let user = User {
+            weak: weak.unbind(),
+            live: live.clone(),
+        };
+        self.users.insert(addr, user);
         Ok(live)
     }
 
     /// What a resume function takes. `bound` says whether a local of the user's code has a value.
     pub(super) fn plan(
         &mut self,
+        py: Python<'_>,
         source: Source,
         target: usize,
         plain: bool,
-        nulls: Vec<bool>,
+        slots: Vec<Slot>,
         bound: impl Fn(&str) -> bool,
     ) -> R<Plan> {
         let code = source.code.clone();
@@ -150,7 +210,7 @@ impl ResumeCache {
                 code.qualname
             )));
         }
-        let live = self.live(&code)?;
+        let live = self.live(py, &code)?;
         let all = code.names.iter().any(|n| INTROSPECTION.contains(&&**n));
         let kind = |i: usize| code.fields.localspluskinds[i];
         let has_super = code
@@ -173,7 +233,7 @@ impl ResumeCache {
             source,
             target: target as u32,
             plain,
-            nulls,
+            slots,
             locals,
             first: first_is_cell,
         })
@@ -184,7 +244,7 @@ impl ResumeCache {
             code: plan.source.code.obj.as_ptr() as usize,
             target: plan.target,
             plain: plan.plain,
-            nulls: plan.nulls.clone(),
+            slots: plan.slots.clone(),
             locals: plan.locals.clone(),
             first: plan.first,
         }
@@ -240,8 +300,8 @@ impl ResumeCache {
         } else if leading {
             varnames.push(fields.localsplusnames[0].clone());
         }
-        for (i, null) in plan.nulls.iter().enumerate() {
-            if !null {
+        for (i, slot) in plan.slots.iter().enumerate() {
+            if *slot != Slot::Null {
                 varnames.push(format!("{STACK}{i}"));
             }
         }
@@ -279,13 +339,17 @@ impl ResumeCache {
             asm.op(Op::CopyFreeVars(free.len() as u32));
         }
         asm.op(Op::Resume(0));
-        for (i, null) in plan.nulls.iter().enumerate() {
-            if *null {
+        for (i, slot) in plan.slots.iter().enumerate() {
+            if *slot == Slot::Null {
                 asm.op(Op::PushNull);
-            } else {
-                let name = format!("{STACK}{i}");
-                let at = varnames.iter().position(|v| *v == name).unwrap_or(0);
-                asm.load_fast(LocalIdx(at as u32));
+                continue;
+            }
+            let name = format!("{STACK}{i}");
+            let at = varnames.iter().position(|v| *v == name).unwrap_or(0);
+            asm.load_fast(LocalIdx(at as u32));
+            if *slot == Slot::Handled {
+                asm.op(Op::PushExcInfo);
+                asm.op(Op::PopTop);
             }
         }
         let import = asm.body.import(&body);
@@ -309,10 +373,7 @@ impl ResumeCache {
         }
         self.sources.insert(
             built.code.as_ptr() as usize,
-            Source {
-                code: code.clone(),
-                shift,
-            },
+            (code.obj.as_ptr() as usize, shift),
         );
         let offset = code
             .body
@@ -322,10 +383,8 @@ impl ResumeCache {
         let info = ResumeInfo {
             name: format!("__resume_at_{offset}_{index}"),
             code: built.code,
-            original: code.obj.clone(),
             offset,
             plain: plan.plain,
-            in_loop: in_loop(code, plan.target as usize),
         };
         Ok(Resume {
             info,
@@ -346,13 +405,4 @@ impl Resume {
         self.functions.insert(addr, (f.clone(), globals.clone()));
         Ok(f)
     }
-}
-
-/// Whether a backward jump leads from behind an instruction to it or before it.
-fn in_loop(code: &CodeInfo, at: usize) -> bool {
-    code.body
-        .instrs
-        .iter()
-        .skip(at)
-        .any(|i| i.op.target().is_some_and(|to| to.0 as usize <= at))
 }

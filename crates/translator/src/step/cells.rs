@@ -1,6 +1,7 @@
 //! Cells and free variables.
 
-use crate::code::kinds;
+use crate::code::{CodeInfo, kinds};
+use crate::state::Frame;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use bytecode::op::LocalIdx;
@@ -37,15 +38,29 @@ impl<'py> Tx<'py> {
             Body::Cell(Some(v)) => Ok(v),
             Body::Cell(None) => {
                 let name = self.st.frame.code.local_names[l.0 as usize].clone();
-                let free =
-                    self.st.frame.code.fields.localspluskinds[l.0 as usize] & kinds::FREE != 0;
-                Err(if free {
+                let own = self.is_own_cell(&self.st.frame, l);
+                Err(if !own {
                     self.raise("NameError", &format!("cannot access free variable '{name}' where it is not associated with a value in enclosing scope"))
                 } else {
                     self.unbound_local(l)
                 })
             }
             _ => Err(Stop::Internal("not a cell".into())),
+        }
+    }
+
+    /// Whether a cell is one of the function's own variables, as the user wrote it: a resume function
+    /// has all cells for free variables.
+    pub(crate) fn is_own_cell(&self, f: &Frame, l: LocalIdx) -> bool {
+        let at = l.0 as usize;
+        let kind = |code: &CodeInfo, at: usize| code.fields.localspluskinds[at] & kinds::FREE == 0;
+        match (&self.resumed, f.depth) {
+            (Some(original), 0) => original
+                .local_names
+                .iter()
+                .position(|n| *n == f.code.local_names[at])
+                .is_some_and(|i| kind(original, i)),
+            _ => kind(&f.code, at),
         }
     }
 

@@ -4,10 +4,11 @@ use super::Next;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
 use bytecode::op::FuncAttr;
+use guards::Source;
 use pyo3::prelude::*;
 use std::rc::Rc;
 use std::sync::Arc;
-use variables::{Body, FuncVar, Var};
+use variables::{Body, FuncVar, Origin, Var};
 impl<'py> Tx<'py> {
     pub(crate) fn make_function(&mut self, parts: FuncAttr) -> R<()> {
         let code = self.pop()?;
@@ -126,6 +127,30 @@ impl<'py> Tx<'py> {
                 .write_attr(*id, &Arc::from("__cause__"), Some(cause));
         }
         Err(Stop::Raise(exc))
+    }
+
+    /// The traceback of an exception. That of one that was raised while tracing is an object that
+    /// nothing is known of: what looks inside breaks the graph, where the exception was raised.
+    pub(crate) fn traceback_of(&mut self, exc: &Var) -> Var {
+        let (obj, base) = match exc {
+            Var::Obj(id) => match &self.obj(*id).origin {
+                Origin::Source { obj, source } => (obj.clone(), *source),
+                _ => {
+                    let class = self.known.traceback.clone();
+                    return Var::Obj(self.new_object(class, Body::Plain));
+                }
+            },
+            Var::Lazy(l) => (l.obj.clone(), l.source),
+            _ => return self.none(),
+        };
+        match obj.bind(self.py).getattr("__traceback__") {
+            Ok(tb) if !tb.is_none() => {
+                let name = Arc::from("__traceback__");
+                let source = self.source(Source::Attr { base, name });
+                self.lazy(tb.unbind(), source)
+            }
+            _ => self.none(),
+        }
     }
 
     /// An exception instance, made where a class is given.

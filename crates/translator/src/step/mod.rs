@@ -44,7 +44,8 @@ pub enum End {
     Raises {
         /// what it raises
         reason: Box<BreakReason>,
-        /// whether other exceptions were caught before: contexts and tracebacks then need Python
+        /// whether it has to do with exceptions that were caught before: contexts and tracebacks then
+        /// need Python
         caught: bool,
     },
 }
@@ -580,20 +581,13 @@ impl<'py> Tx<'py> {
                 let exc = self.peek(1)?;
                 let exit = self.peek(4)?;
                 let class = Var::py(self.type_of(&exc)?);
-                let none = self.none();
-                let flow = self.call(&exit, Args::pos(vec![class, exc, none]))?;
+                let traceback = self.traceback_of(&exc);
+                let flow = self.call(&exit, Args::pos(vec![class, exc, traceback]))?;
                 return Ok(self.push_flow(flow));
             }
             Op::PushExcInfo => {
                 let exc = self.pop()?;
-                let prev = self
-                    .st
-                    .frame
-                    .handling
-                    .last()
-                    .cloned()
-                    .unwrap_or_else(|| self.none());
-                self.push(prev);
+                self.push(Var::Handled(Rc::new(exc.clone())));
                 self.push(exc.clone());
                 self.st.frame.handling.push_back(exc);
             }

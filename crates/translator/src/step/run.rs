@@ -3,7 +3,7 @@
 use super::{End, Next, may_break};
 use crate::state::OnReturn;
 use crate::stop::{BreakReason, R, Stop};
-use crate::tx::Tx;
+use crate::tx::{Snapshot, Tx};
 use bytecode::op::Op;
 use pyo3::prelude::*;
 use variables::Var;
@@ -23,16 +23,19 @@ impl<'py> Tx<'py> {
                 Ok(None) => {}
                 Ok(Some(v)) => return End::Return(v),
                 Err(stop) => {
-                    let raises = matches!(stop, Stop::Raise(_));
-                    let caught = self.st.caught;
+                    let raised = match &stop {
+                        Stop::Raise(e) => Some(e.clone()),
+                        _ => None,
+                    };
+                    let caught = raised.as_ref().is_some_and(|e| self.was_caught(e));
                     let reason = self.reason_of(stop);
                     if let Some(c) = self.checkpoint.take() {
                         self.restore(&c);
                         self.checkpoint = Some(c);
                     }
-                    return match raises {
-                        true => End::Raises { reason, caught },
-                        false => End::Break(reason),
+                    return match raised {
+                        Some(_) => End::Raises { reason, caught },
+                        None => End::Break(reason),
                     };
                 }
             }
@@ -203,6 +206,55 @@ impl<'py> Tx<'py> {
         }
     }
 
+    /// Whether the traceback, the cause or the context of an exception has to do with one that was
+    /// raised and caught before.
+    fn was_caught(&self, exc: &Var) -> bool {
+        let caught = &self.st.caught;
+        if caught.is_empty() {
+            return false;
+        }
+        let known = |v: &Var| matches!(v, Var::Obj(id) if caught.contains(id));
+        let cause = match exc {
+            Var::Obj(id) => self.obj(*id).attrs.get("__cause__").cloned().flatten(),
+            _ => None,
+        };
+        let mut frame = self.checkpoint.as_ref().map(Snapshot::frame);
+        let mut handles = false;
+        while let Some(f) = frame {
+            handles = handles
+                || f.stack
+                    .iter()
+                    .any(|v| matches!(v, Var::Handled(e) if known(e)));
+            frame = f.parent.as_deref();
+        }
+        handles || known(exc) || cause.is_some_and(|c| known(&c))
+    }
+
+    /// Keeps the way back to the instruction that raised what is about to be caught.
+    fn remember_catch(&mut self) {
+        if self.nested > 0 && self.last_catch.is_some() {
+            return;
+        }
+        if self.first_catch.is_none() {
+            self.first_catch = self.checkpoint.clone();
+        }
+        if self.st.frame.handling.is_empty() || self.last_catch.is_none() {
+            self.last_catch = self.checkpoint.clone();
+        }
+    }
+
+    /// Goes back to the instruction that raised the first exception that was caught, or the last one
+    /// (caught while none was handled): there it is then raised by plain Python. `false` where none
+    /// was caught.
+    pub fn restore_catch(&mut self, first: bool) -> bool {
+        let last = self.last_catch.take();
+        let Some(c) = (if first { self.first_catch.take() } else { last }) else {
+            return false;
+        };
+        self.restore(&c);
+        true
+    }
+
     /// Finds the handler of an exception; leaves frames that have none.
     pub(crate) fn unwind(&mut self, exc: Var) -> R<()> {
         loop {
@@ -216,7 +268,12 @@ impl<'py> Tx<'py> {
                 .find(|h| h.start.0 <= ip && ip < h.end.0)
                 .copied();
             if let Some(h) = handler {
+                self.remember_catch();
                 let lasti = self.int(i64::from(ip));
+                let thrown = match &exc {
+                    Var::Obj(id) if self.obj(*id).is_new() => Some(*id),
+                    _ => None,
+                };
                 let f = &mut self.st.frame;
                 f.stack.truncate(h.depth as usize);
                 if h.lasti {
@@ -224,7 +281,9 @@ impl<'py> Tx<'py> {
                 }
                 f.stack.push_back(exc);
                 f.ip = h.target.0 as usize;
-                self.st.caught = true;
+                if let Some(id) = thrown {
+                    self.st.caught.push_back(id);
+                }
                 return Ok(());
             }
             let Some(parent) = f.parent.clone() else {

@@ -207,7 +207,7 @@ fn interpret(
         frame,
         effects: Effects::default(),
         grad_enabled: true,
-        caught: false,
+        caught: im::Vector::new(),
     };
     let mut tx = Tx::new(py, state, codes, known.clone(), table.clone(), ctx);
     for (i, a) in args.iter().enumerate() {

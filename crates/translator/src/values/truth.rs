@@ -32,7 +32,9 @@ impl Tx<'_> {
             | Var::Method(_)
             | Var::BuiltinMethod(_)
             | Var::Super(_) => Ok(true),
-            Var::Null | Var::Lazy(_) => Err(Stop::Internal("truth of no value".into())),
+            Var::Null | Var::Handled(_) | Var::Lazy(_) => {
+                Err(Stop::Internal("truth of no value".into()))
+            }
         }
     }
 

@@ -26,7 +26,9 @@ impl Tx<'_> {
             Var::BuiltinMethod(_) => self.known.builtin_function.clone(),
             Var::Super(_) => self.known.super_.clone(),
             Var::Py(p) => p.obj.bind(self.py).get_type().into_any().unbind(),
-            Var::Null | Var::Lazy(_) => return Err(Stop::Internal("type of no value".into())),
+            Var::Null | Var::Handled(_) | Var::Lazy(_) => {
+                return Err(Stop::Internal("type of no value".into()));
+            }
         })
     }
 
