@@ -69,6 +69,8 @@ pub struct State {
     pub effects: Effects,
     /// the exceptions that were raised and caught so far: tracebacks exist in plain Python only
     pub caught: im::Vector<variables::ObjId>,
+    /// contexts of torch that the program has entered, innermost last
+    pub contexts: im::Vector<crate::torch_ops::contexts::OpenContext>,
     /// temporaries for global state changed by the program: grad mode now
     pub grad_enabled: bool,
 }

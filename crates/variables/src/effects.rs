@@ -72,6 +72,9 @@ pub struct Effects {
     metas: im::HashMap<u32, Rc<TensorMeta>>,
     /// objects below this number were not changed since somebody began to watch
     unchanged: u32,
+    tensor_attrs: im::HashMap<(u32, Arc<str>), Option<Var>>,
+    /// attributes of tensors that were written or deleted, in first-write order
+    pub tensor_writes: im::Vector<(Var, Arc<str>)>,
     /// calls to be made, in order
     pub calls: im::Vector<Rc<DeferredCall>>,
     /// whether a deferred call gets a tensor: nothing may write to tensors before it is made
@@ -129,6 +132,32 @@ impl Effects {
     pub fn write_attr(&mut self, id: ObjId, name: &Arc<str>, value: Option<Var>) {
         self.mark(id);
         self.get_mut(id).write_attr(name, value);
+    }
+
+    /// Whether the residual code has anything to replay.
+    pub fn any(&self) -> bool {
+        !self.dirty.is_empty()
+            || !self.global_writes.is_empty()
+            || !self.tensor_writes.is_empty()
+            || !self.calls.is_empty()
+    }
+
+    /// Writes or deletes an attribute of a tensor.
+    pub fn write_tensor_attr(&mut self, t: &Rc<TensorVar>, name: &Arc<str>, value: Option<Var>) {
+        self.unchanged = 0;
+        let key = (t.node.0, name.clone());
+        if self.tensor_attrs.insert(key, value).is_none() {
+            let written = (Var::Tensor(t.clone()), name.clone());
+            self.tensor_writes.push_back(written);
+        }
+    }
+
+    /// An attribute of a tensor that was written here: `Some(None)` where it was deleted.
+    pub fn tensor_attr(&self, t: &TensorVar, name: &Arc<str>) -> Option<&Option<Var>> {
+        if self.tensor_attrs.is_empty() {
+            return None;
+        }
+        self.tensor_attrs.get(&(t.node.0, name.clone()))
     }
 
     /// Adds a call that waits.

@@ -111,6 +111,7 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
         frame,
         effects: Effects::default(),
         caught: im::Vector::new(),
+        contexts: im::Vector::new(),
         grad_enabled: global.grad_mode,
     };
     let mut tx = Tx::new(

@@ -19,6 +19,7 @@ mod operator;
 mod outside;
 mod pure;
 mod reduce;
+mod torch_python;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -47,7 +48,7 @@ fn table(py: Python<'_>) -> &'static Table {
     // The table outlives every interpreter state that a test may make: it is never dropped.
     TABLE.get_or_init(py, || {
         let mut table = Table::default();
-        let all: [Rules; 12] = [
+        let all: [Rules; 13] = [
             core::RULES,
             numbers::RULES,
             reduce::RULES,
@@ -60,6 +61,7 @@ fn table(py: Python<'_>) -> &'static Table {
             copying::RULES,
             inspection::RULES,
             outside::RULES,
+            torch_python::RULES,
         ];
         let mut add = |module: &str, name: &'static str, rule: Rule| {
             // A name that this version of Python does not have has no rule.

@@ -38,6 +38,8 @@ pub enum Step {
     SetGlobal(Arc<str>, Val),
     /// deletes a global of the frame
     DelGlobal(Arc<str>),
+    /// `tensor.name = value`
+    SetTensorAttr(Val, Arc<str>, Val),
     /// a call that waited
     Deferred(super::deferred::Call),
 }
@@ -69,6 +71,13 @@ impl Emitter<'_, '_> {
                 .iter()
                 .filter_map(|w| w.value.clone()),
         );
+        for (t, name) in self.tx.st.effects.tensor_writes.iter() {
+            values.push(t.clone());
+            if let Var::Tensor(t) = t {
+                values.extend(self.tx.st.effects.tensor_attr(t, name).cloned().flatten());
+            }
+        }
+        values.extend(self.tx.st.contexts.iter().map(|o| Var::Obj(o.context)));
         for call in self.tx.st.effects.calls.iter() {
             values.push(call.function.clone());
             values.extend(call.pos.iter().cloned());
@@ -110,7 +119,22 @@ impl Emitter<'_, '_> {
                 _ => {}
             }
         }
+        for (var, name) in self.tx.st.effects.tensor_writes.clone() {
+            let Var::Tensor(t) = &var else { continue };
+            let target = self.prepare(&var)?;
+            // What was deleted again was made here as well.
+            if let Some(v) = self.tx.st.effects.tensor_attr(t, &name).cloned().flatten() {
+                let v = self.prepare(&v)?;
+                steps.push(Step::SetTensorAttr(target, name, v));
+            }
+        }
         self.deferred_calls(&mut steps)?;
+        for open in self.tx.st.contexts.clone() {
+            let context = self.prepare(&Var::Obj(open.context))?;
+            let class = self.tx.obj(open.context).class.clone();
+            let enter = class.bind(self.tx.py).getattr("__enter__")?.unbind();
+            steps.push(Step::Call(enter, vec![context]));
+        }
         Ok(steps)
     }
 
@@ -449,6 +473,12 @@ impl Emitter<'_, '_> {
                 Step::DelGlobal(name) => {
                     let n = self.asm.name_idx(&name);
                     self.asm.op(Op::DeleteGlobal(n));
+                }
+                Step::SetTensorAttr(tensor, name, value) => {
+                    self.asm.load(&value);
+                    self.asm.load(&tensor);
+                    let n = self.asm.name_idx(&name);
+                    self.asm.op(Op::StoreAttr(n));
                 }
                 Step::Deferred(call) => self.deferred_call(&call)?,
             }

@@ -204,10 +204,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         Finish::Return(value) => {
             g.analyse(&value);
             g.analyse_effects();
-            let dirty = !g.tx.st.effects.dirty.is_empty()
-                || !g.tx.st.effects.global_writes.is_empty()
-                || !g.tx.st.effects.calls.is_empty();
-            if dirty {
+            if g.tx.st.effects.any() || !g.tx.st.contexts.is_empty() {
                 let value = g.prepare(&value)?;
                 let steps = g.effects()?;
                 g.replay(steps)?;
@@ -228,6 +225,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     for code in std::mem::take(&mut g.left_alone) {
         env.leave_alone(py, &code).map_err(Stop::from)?;
     }
+    g.tx.close_contexts()?;
     let outputs = g.outputs.clone();
     let compiled = graph::compile(g.tx, outputs, env)?;
 

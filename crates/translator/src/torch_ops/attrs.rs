@@ -18,6 +18,15 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// `AttributeError`; a break for what only exists at run time.
     pub fn tensor_attr(&mut self, t: &Rc<TensorVar>, var: &Var, name: &Arc<str>) -> R<Flow> {
+        if let Some(written) = self.st.effects.tensor_attr(t, name).cloned() {
+            return match written {
+                Some(v) => Ok(Flow::Value(v)),
+                None => {
+                    let class = t.class.clone();
+                    Err(self.no_attribute(&class, name))
+                }
+            };
+        }
         let meta = self.st.effects.meta(t).clone();
         let value = match &**name {
             "shape" => {
@@ -41,7 +50,19 @@ impl<'py> Tx<'py> {
             ),
             "layout" => Var::Const(self.known.torch.getattr(self.py, "strided")?),
             "requires_grad" => self.bool(meta.requires_grad),
-            "is_leaf" if t.input.is_some() || !meta.requires_grad => self.bool(meta.is_leaf),
+            "is_leaf" if !meta.requires_grad => self.bool(true),
+            "grad_fn" if !meta.requires_grad => self.none(),
+            "is_leaf" | "grad_fn" if t.input.is_some() && Rc::ptr_eq(&meta, &t.meta) => {
+                let Some(input) = t.input.clone() else {
+                    return Err(Stop::Internal("no input".into()));
+                };
+                let real = input.obj.bind(self.py).getattr(&**name)?;
+                let source = self.source(Source::Attr {
+                    base: input.source,
+                    name: name.clone(),
+                });
+                self.lazy(real.unbind(), source)
+            }
             "itemsize" => self.int(meta.dtype.itemsize() as i64),
             "nbytes" => match meta.numel() {
                 Some(n) => self.int(n * meta.dtype.itemsize() as i64),
@@ -152,14 +173,36 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// `t.name = value`.
+    /// `t.name = value`, or `del t.name`: written by the residual code, after the graph.
     ///
     /// # Errors
-    /// Always a break: what a tensor's attributes do is outside the graph.
-    pub fn tensor_setattr(&mut self, _t: &Var, name: &Arc<str>, _value: Option<Var>) -> R<Flow> {
-        Err(Stop::unsupported(format!(
-            "setting attribute `{name}` of a tensor"
-        )))
+    /// A break for what changes the tensor itself, and where torch would refuse.
+    pub fn tensor_setattr(&mut self, t: &Var, name: &Arc<str>, value: Option<Var>) -> R<Flow> {
+        let unsupported = || Stop::unsupported(format!("setting attribute `{name}` of a tensor"));
+        let Var::Tensor(t) = t else {
+            return Err(unsupported());
+        };
+        let py = self.py;
+        let value = value.map(|v| self.realize(&v)).transpose()?;
+        let has = t.class.bind(py).hasattr(&**name)?;
+        let fits = match (&**name, &value) {
+            ("grad", Some(v)) if v.is_none(py) => true,
+            ("grad", Some(Var::Tensor(g))) => {
+                let (a, b) = (self.st.effects.meta(t), self.st.effects.meta(g));
+                t.node != g.node && a.shape == b.shape && a.dtype == b.dtype && a.device == b.device
+            }
+            // An attribute of the instance, which nothing but the program reads.
+            (_, Some(_)) => !has && !name.starts_with("_dynamo"),
+            (_, None) => {
+                !has && matches!(self.st.effects.tensor_attr(t, name), Some(Some(_)))
+                    && t.input.is_none()
+            }
+        };
+        if !fits || &**name == "grad" && t.input.is_none() {
+            return Err(unsupported());
+        }
+        self.st.effects.write_tensor_attr(t, name, value);
+        Ok(Flow::Value(self.none()))
     }
 
     /// `Tensor(...)`, `Parameter(...)`.

@@ -147,6 +147,7 @@ impl<'py> Tx<'py> {
     pub fn meta_ctx(&self) -> Ctx {
         Ctx {
             grad_enabled: self.st.grad_enabled,
+            autocast: self.autocast_anywhere(),
             ..self.ctx
         }
     }

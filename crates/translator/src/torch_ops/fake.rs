@@ -56,14 +56,20 @@ impl<'py> Tx<'py> {
                 for ((n, m), (_, a)) in args.meta_kw.iter().zip(&args.kw) {
                     kw.set_item(&**n, self.fake_arg(m, a, &mut fakes)?)?;
                 }
+                let contexts = self.real_autocasts()?;
+                for c in &contexts {
+                    c.call_method0("__enter__")?;
+                }
                 let out = match callee {
-                    Callee::Function(f, _, _) => {
-                        f.bind(py).call(PyTuple::new(py, pos)?, Some(&kw))?
-                    }
+                    Callee::Function(f, _, _) => f.bind(py).call(PyTuple::new(py, pos)?, Some(&kw)),
                     Callee::Method(name) => {
-                        pos[0].call_method(*name, PyTuple::new(py, &pos[1..])?, Some(&kw))?
+                        pos[0].call_method(*name, PyTuple::new(py, &pos[1..])?, Some(&kw))
                     }
                 };
+                for c in contexts.iter().rev() {
+                    c.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
+                }
+                let out = out?;
                 let first = fakes.first().map(|f| f.1.clone());
                 fake_result(py, &out, first.as_ref())
             };

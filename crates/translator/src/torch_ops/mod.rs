@@ -12,6 +12,7 @@
 
 pub mod args;
 pub mod attrs;
+pub mod contexts;
 pub mod emit;
 pub mod fake;
 pub mod input;

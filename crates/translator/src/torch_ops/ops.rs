@@ -174,6 +174,15 @@ impl<'py> Tx<'py> {
         all.pos.insert(0, t.clone());
         match name {
             "requires_grad_" => {
+                let wanted = match all.pos.get(1).or(all.kw.first().map(|k| &k.1)) {
+                    Some(v) => self.truth(&v.clone())?,
+                    None => true,
+                };
+                if let Var::Tensor(tv) = t
+                    && self.st.effects.meta(tv).requires_grad == wanted
+                {
+                    return Ok(Flow::Value(t.clone()));
+                }
                 return Err(Stop::unsupported(
                     "Tensor.requires_grad_ in the compiled function",
                 ));

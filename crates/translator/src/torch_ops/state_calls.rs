@@ -206,7 +206,7 @@ impl<'py> Tx<'py> {
             .and_then(|c| c.getattr("co_filename"))
             .and_then(|n| n.extract())
             .unwrap_or_default();
-        if file.ends_with("torch/_compile.py") {
+        if file.ends_with("torch/_compile.py") && !crate::builtins::has_rule(f) {
             return Err(self.skipped(f));
         }
         if !marked {
@@ -243,6 +243,28 @@ impl<'py> Tx<'py> {
                 self.none()
             }
             "_log_api_usage_once" => self.none(),
+            "is_autocast_enabled" | "get_autocast_dtype" if self.in_autocast() => {
+                let device = match args.pos.first() {
+                    Some(v) => self.as_const(&v.clone())?,
+                    None if name == "is_autocast_enabled" => Some(self.device_text("cuda")),
+                    None => None,
+                };
+                let Some(device) = device.and_then(|d| d.extract::<String>(self.py).ok()) else {
+                    return Ok(None);
+                };
+                let now = self.autocast_now(&device)?;
+                match name.as_str() {
+                    "is_autocast_enabled" => self.bool(now.0),
+                    _ => Var::Const(now.1),
+                }
+            }
+            "_is_any_autocast_enabled" if self.in_autocast() => self.bool(self.autocast_anywhere()),
+            "is_autocast_cache_enabled" => self.bool(self.autocast_cache()?),
+            "is_autocast_cpu_enabled" | "get_autocast_gpu_dtype" | "get_autocast_cpu_dtype"
+                if self.in_autocast() =>
+            {
+                return Ok(None);
+            }
             "_has_torch_function"
             | "_has_torch_function_unary"
             | "_has_torch_function_variadic" => self.bool(false),
@@ -285,6 +307,12 @@ impl<'py> Tx<'py> {
             _ => return Ok(None),
         };
         Ok(Some(Flow::Value(value)))
+    }
+
+    fn device_text(&self, name: &str) -> Obj {
+        pyo3::types::PyString::new(self.py, name)
+            .into_any()
+            .unbind()
     }
 
     /// The grad mode changes from here on, in the graph as well.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use guards::{GuardKind, Source};
 use pyo3::prelude::*;
 use variables::{Origin, Var};
 
@@ -18,6 +19,15 @@ impl Tx<'_> {
             && x.source == y.source
         {
             return Ok(true);
+        }
+        if let (Var::Lazy(l), other) | (other, Var::Lazy(l)) = (a, b)
+            && other.is_none(self.py)
+            && !l.obj.is_none(self.py)
+            && matches!(self.sources.get(l.source), Source::Attr { name, .. } if &**name == "grad")
+        {
+            // A gradient that is only asked for need not be the same tensor each time.
+            self.guard(l.source, GuardKind::NotNoneMatch);
+            return Ok(false);
         }
         let (a, b) = (self.realize(a)?, self.realize(b)?);
         Ok(match (&a, &b) {

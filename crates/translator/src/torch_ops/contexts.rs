@@ -1,0 +1,217 @@
+//! Contexts of torch that have rules of their own: `torch.autocast`, which nodes of the graph enter
+//! and leave, and labels for the profiler, which a graph has not.
+//!
+//! Invariant: a graph leaves every context that it enters. One that is open where a graph ends is
+//! entered by the residual code, as the object that it is.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fx_graph::{Arg, Kwargs, NodeId};
+use pyo3::prelude::*;
+use variables::{Obj, ObjId, Var};
+
+use crate::stop::{R, Stop};
+use crate::tx::{Flow, Tx};
+
+/// A context that was entered in the compiled function.
+#[derive(Clone, Debug)]
+pub struct OpenContext {
+    /// the context
+    pub context: ObjId,
+    /// what it does; `None` for a label
+    cast: Option<Rc<Cast>>,
+}
+
+/// An autocast context.
+#[derive(Debug)]
+struct Cast {
+    /// the node that entered it
+    node: NodeId,
+    device: String,
+    enabled: bool,
+    dtype: Obj,
+    cache: bool,
+}
+
+const MODULE: &str = "torch.amp.autocast_mode";
+
+impl Tx<'_> {
+    /// `autocast.__enter__(context)`.
+    ///
+    /// # Errors
+    /// A break where the context's settings are not known.
+    pub(crate) fn enter_autocast(&mut self, context: &Var) -> R<Flow> {
+        let py = self.py;
+        let context = self.realize(context)?;
+        let Var::Obj(id) = context else {
+            return Err(Stop::unsupported("an autocast context that is no object"));
+        };
+        let mut setting = |name: &str| -> R<Obj> {
+            let v = self.getattr_sync(&Var::Obj(id), &Arc::from(name))?;
+            match self.as_const(&v)? {
+                Some(o) => Ok(o),
+                None => Err(Stop::unsupported(format!("autocast with {name} unknown"))),
+            }
+        };
+        let device: String = setting("device")?.extract(py)?;
+        let dtype = setting("fast_dtype")?;
+        let enabled: bool = setting("_enabled")?.extract(py)?;
+        let cache: bool = setting("_cache_enabled")?.extract(py)?;
+        // What `__exit__` puts back, where plain Python runs it.
+        let now = self.autocast_now(&device)?;
+        let was_cached = self.autocast_cache()?;
+        for (name, v) in [
+            ("prev_cache_enabled", self.bool(was_cached)),
+            ("prev", self.bool(now.0)),
+            ("prev_fastdtype", Var::Const(now.1)),
+        ] {
+            self.st.effects.write_attr(id, &Arc::from(name), Some(v));
+        }
+        let (dtype_arg, _) = self.node_arg(&Var::Const(dtype.clone()))?;
+        let node = self.autocast_node(
+            "_enter_autocast",
+            vec![
+                Arg::Str(device.as_str().into()),
+                dtype_arg,
+                Arg::Bool(enabled),
+                Arg::Bool(cache),
+            ],
+        )?;
+        self.st.contexts.push_back(OpenContext {
+            context: id,
+            cast: Some(Rc::new(Cast {
+                node,
+                device,
+                enabled,
+                dtype,
+                cache,
+            })),
+        });
+        Ok(Flow::Value(Var::Obj(id)))
+    }
+
+    /// `record_function.__enter__(context)`: the operations of a graph have no label.
+    ///
+    /// # Errors
+    /// A break where the context is no object.
+    pub(crate) fn enter_label(&mut self, context: &Var) -> R<Flow> {
+        let Var::Obj(id) = self.realize(context)? else {
+            return Err(Stop::unsupported("a label that is no object"));
+        };
+        self.st.contexts.push_back(OpenContext {
+            context: id,
+            cast: None,
+        });
+        Ok(Flow::Value(Var::Obj(id)))
+    }
+
+    /// `__exit__(context, ...)` of either.
+    ///
+    /// # Errors
+    /// A break where the compiled function did not enter the context last.
+    pub(crate) fn leave_context(&mut self, context: &Var) -> R<Flow> {
+        let context = self.realize(context)?;
+        match (&context, self.st.contexts.last().cloned()) {
+            (Var::Obj(id), Some(open)) if open.context == *id => {
+                self.st.contexts.pop_back();
+                let Some(cast) = open.cast else {
+                    return Ok(Flow::Value(self.none()));
+                };
+                self.autocast_node("_exit_autocast", vec![Arg::Node(cast.node)])?;
+                Ok(Flow::Value(self.bool(false)))
+            }
+            _ => Err(Stop::brk(
+                "Context left that was not entered here",
+                "The context was entered by plain Python, which has to leave it as well.",
+                "Enter and leave the context in the same compiled function.",
+            )),
+        }
+    }
+
+    /// Leaves what is still open, innermost first, for the end of the graph.
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] where torch lacks the function.
+    pub(crate) fn close_contexts(&mut self) -> R<()> {
+        let open: Vec<NodeId> = self.casts().map(|c| c.node).collect();
+        for node in open {
+            self.autocast_node("_exit_autocast", vec![Arg::Node(node)])?;
+        }
+        Ok(())
+    }
+
+    /// Open autocast contexts, innermost first.
+    fn casts(&self) -> impl Iterator<Item = &Rc<Cast>> {
+        self.st
+            .contexts
+            .iter()
+            .rev()
+            .filter_map(|o| o.cast.as_ref())
+    }
+
+    /// Whether the program has entered autocast here.
+    pub(crate) fn in_autocast(&self) -> bool {
+        self.casts().next().is_some()
+    }
+
+    /// Whether autocast keeps its casts of parameters.
+    ///
+    /// # Errors
+    /// Whatever torch raises.
+    pub(crate) fn autocast_cache(&self) -> R<bool> {
+        if let Some(cast) = self.casts().next() {
+            return Ok(cast.cache);
+        }
+        let torch = self.known.torch.bind(self.py);
+        Ok(torch.call_method0("is_autocast_cache_enabled")?.extract()?)
+    }
+
+    fn autocast_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
+        let f = self.py.import(MODULE)?.getattr(name)?.unbind();
+        let target = self.target(&f, &format!("{MODULE}.{name}"))?;
+        let node = self.graph.call_function(target, args, Kwargs::new());
+        self.graph.set_impure(node, true);
+        Ok(node)
+    }
+
+    /// Whether autocast is on for a device type, and the dtype that it casts to.
+    ///
+    /// # Errors
+    /// Whatever torch raises for an unknown device.
+    pub(crate) fn autocast_now(&self, device: &str) -> R<(bool, Obj)> {
+        let py = self.py;
+        if let Some(open) = self.casts().find(|o| o.device == device) {
+            return Ok((open.enabled, open.dtype.clone()));
+        }
+        let torch = self.known.torch.bind(py);
+        Ok((
+            torch
+                .call_method1("is_autocast_enabled", (device,))?
+                .extract()?,
+            torch
+                .call_method1("get_autocast_dtype", (device,))?
+                .unbind(),
+        ))
+    }
+
+    /// Whether autocast is on for any device.
+    pub(crate) fn autocast_anywhere(&self) -> bool {
+        self.ctx.autocast || self.casts().any(|c| c.enabled)
+    }
+
+    /// Real contexts like the open ones, outermost first, for what runs real torch code while
+    /// translating.
+    ///
+    /// # Errors
+    /// Whatever torch raises.
+    pub(crate) fn real_autocasts(&self) -> PyResult<Vec<Bound<'_, PyAny>>> {
+        let mut out = Vec::new();
+        for c in self.casts() {
+            let class = self.py.import(MODULE)?.getattr("autocast")?;
+            out.push(class.call1((&c.device, &c.dtype, c.enabled, c.cache))?);
+        }
+        out.reverse();
+        Ok(out)
+    }
+}
