@@ -192,7 +192,8 @@ impl Tx<'_> {
                 GuardKind::FalseMatch
             }
         } else {
-            match const_val(b) {
+            // Equal devices are many objects.
+            match const_val(b).or_else(|| guards::exec::read::constant(b)) {
                 Some(value) => GuardKind::EqualsMatch { value },
                 None => GuardKind::IdMatch {
                     obj: self.pin(obj, false),
