@@ -175,10 +175,31 @@ impl<'py> Tx<'py> {
             (ints(&t.shape), ints(&t.strides)),
             Some(&kw),
         )?;
-        if t.requires_grad {
+        if t.requires_grad && t.is_leaf {
             fake.call_method1("requires_grad_", (true,))?;
+        } else if t.requires_grad {
+            self.make_computed(&fake)?;
         }
         Ok(fake)
+    }
+
+    /// Gives a tensor a history, so that it is no leaf: those may not be written in place.
+    fn make_computed(&self, fake: &Bound<'py, PyAny>) -> PyResult<()> {
+        let torch = self.known.torch.bind(self.py);
+        let grad = torch.getattr("enable_grad")?.call0()?;
+        grad.call_method0("__enter__")?;
+        let done = torch
+            .call_method1("zeros", (PyTuple::empty(self.py),))
+            .and_then(|zero| zero.call_method1("requires_grad_", (true,)))
+            .and_then(|zero| zero.call_method1("to", (fake.getattr("dtype")?,)))
+            .and_then(|zero| zero.call_method1("to", (fake.getattr("device")?,)))
+            .and_then(|zero| fake.call_method1("add_", (zero,)));
+        grad.call_method1("__exit__", (self.py.None(), self.py.None(), self.py.None()))?;
+        // Memory that overlaps itself can't be written; such a tensor stays a leaf.
+        if done.is_err() {
+            fake.call_method1("requires_grad_", (true,))?;
+        }
+        Ok(())
     }
 }
 
@@ -208,6 +229,7 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
         };
         let mut meta = TensorMeta::strided(&ints("size")?, &ints("stride")?, dtype, device)
             .with_grad(out.getattr("requires_grad")?.extract()?);
+        meta.is_leaf = out.getattr("is_leaf")?.extract()?;
         meta.alias = if first.is_some_and(|f| f.is(out)) {
             Alias::Identity
         } else {
