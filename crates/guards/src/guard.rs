@@ -254,7 +254,22 @@ pub enum GuardKind {
         /// Whether it must be there.
         present: bool,
     },
-    /// Whether the instance's `__dict__` or its class's MRO has a name.
+    /// The items of a set or frozenset, in the order of iteration, type-exact.
+    SetItems {
+        /// The items.
+        items: Arc<[Key]>,
+    },
+    /// What a C function without effects gives for the source (where the guard has one) and constants.
+    CallMatch {
+        /// The function.
+        func: ObjRef,
+        /// Further positional arguments.
+        args: Arc<[ConstVal]>,
+        /// What it must give.
+        value: ConstVal,
+    },
+    /// Whether the instance's `__dict__` or its class's MRO has a name. A slot that holds nothing counts
+    /// as absent.
     HasAttr {
         /// The attribute.
         name: Arc<str>,

@@ -64,6 +64,8 @@ impl GuardKind {
             Self::DictKeys { .. } => "DICT_KEYS",
             Self::DictContains { .. } => "DICT_CONTAINS",
             Self::SetContains { .. } => "SET_CONTAINS",
+            Self::SetItems { .. } => "SET_ITEMS",
+            Self::CallMatch { .. } => "CALL_MATCH",
             Self::HasAttr { present: true, .. } => "HASATTR",
             Self::HasAttr { present: false, .. } => "NO_HASATTR",
             Self::GenericDictContains { present: true, .. } => "PRESENT_IN_GENERIC_DICT",
@@ -101,7 +103,7 @@ impl GuardKind {
             Self::ClosureMatch { .. } | Self::WeakrefAlive => 7,
             Self::DictContains { .. } | Self::SetContains { .. } => 8,
             Self::HasAttr { .. } | Self::GenericDictContains { .. } | Self::MroAttr { .. } => 9,
-            Self::DictKeys { .. } => 10,
+            Self::DictKeys { .. } | Self::SetItems { .. } => 10,
             Self::GlobalState { .. } => 11,
             Self::TorchFunctionModeStack { .. } => 12,
             Self::DefaultDevice { .. } => 13,
@@ -110,7 +112,7 @@ impl GuardKind {
             Self::DefaultDtype { .. } => 16,
             Self::DeterministicAlgorithms { .. } => 17,
             Self::TorchFunctionState { .. } => 18,
-            Self::ObjectAliasing { .. } | Self::NotAliasing { .. } => 19,
+            Self::ObjectAliasing { .. } | Self::NotAliasing { .. } | Self::CallMatch { .. } => 19,
             Self::NoTensorAliasing { .. } => 20,
             Self::StorageOverlap { .. } => 21,
         }
@@ -167,6 +169,7 @@ impl GuardKind {
             | Self::DictKeys { .. }
             | Self::DictContains { .. }
             | Self::SetContains { .. }
+            | Self::SetItems { .. }
             | Self::RangeIteratorMatch { .. }
             | Self::TupleIteratorLen { .. } => container::code_parts(self, &name),
             Self::HasAttr { .. } | Self::GenericDictContains { .. } | Self::MroAttr { .. } => {
@@ -184,6 +187,7 @@ impl GuardKind {
             | Self::GlobalState { .. }
             | Self::TorchFunctionState { .. }
             | Self::TorchFunctionModeStack { .. } => state::code_parts(self),
+            Self::CallMatch { .. } => value::call_parts(self, &name),
         }
     }
 

@@ -347,22 +347,32 @@ impl Tx<'_> {
                 "a set of {len} items from outside the compiled function"
             )));
         }
-        self.guard(source, GuardKind::SequenceLength { len });
         let frozen = b.get_type().is(self.known.frozenset.bind(self.py));
         let mut map = OrderedMap::default();
         let none = self.none();
+        let mut items = Vec::with_capacity(len);
         for item in b.try_iter()? {
             let item = item?.unbind();
             let (key, var) = match const_val(item.bind(self.py)) {
                 Some(c) => (c, self.key_constant(&item)?),
                 None => {
-                    let r = self.pin(&item, true);
-                    (ConstVal::Obj(r), Var::py(item.clone()))
+                    // The guard names the object, so it is reached through the pin.
+                    let s = self.pinned_source(&item, true, "item");
+                    (
+                        ConstVal::Obj(self.pin(&item, true)),
+                        self.build(&item, s)?,
+                    )
                 }
             };
-            self.guard(source, GuardKind::SetContains { key, present: true });
+            items.push(key);
             map.insert(self.key(&var)?, var, none.clone());
         }
+        self.guard(
+            source,
+            GuardKind::SetItems {
+                items: Arc::from(items),
+            },
+        );
         if frozen {
             return Ok(Var::Const(obj.clone()));
         }
@@ -511,7 +521,6 @@ impl Tx<'_> {
             &k.classmethod,
             &k.staticmethod,
             &k.code,
-            &k.mappingproxy,
         ];
         fixed.iter().any(|t| ty.is(t.bind(py)))
             || b.is_instance(k.enum_.bind(py)).unwrap_or(false)

@@ -12,6 +12,34 @@ unsafe extern "C" {
     fn _PyType_Lookup(ty: *mut ffi::PyTypeObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject;
 }
 
+/// Whether instances of a class read attributes as `object` does, Python hooks of the class aside.
+pub fn reads_attributes_plainly(class: &Bound<'_, PyType>) -> bool {
+    let generic = ffi::PyObject_GenericGetAttr as *const () as usize;
+    // SAFETY: a live type object.
+    let slot = |ty: &Bound<'_, PyType>| unsafe {
+        (*ty.as_type_ptr()).tp_getattro.map_or(generic, |f| f as usize)
+    };
+    // SAFETY: a static type. A module asks its dict for a `__getattr__` at the end, no more.
+    let module = unsafe {
+        (*(&raw mut ffi::PyModule_Type))
+            .tp_getattro
+            .map_or(generic, |f| f as usize)
+    };
+    if slot(class) == generic || slot(class) == module {
+        return true;
+    }
+    // With a `__getattr__` in Python the slot calls `__getattribute__`, which some base has in C.
+    let Some(found) = type_lookup(class, "__getattribute__") else {
+        return false;
+    };
+    match found.bind(class.py()).getattr("__objclass__") {
+        Ok(owner) => owner
+            .cast::<PyType>()
+            .is_ok_and(|owner| slot(owner) == generic || slot(owner) == module),
+        Err(_) => true,
+    }
+}
+
 /// What the MRO of a class holds for a name; no descriptor is bound (CPython's `_PyType_Lookup`).
 pub fn type_lookup(class: &Bound<'_, PyType>, name: &str) -> Option<Obj> {
     let py = class.py();

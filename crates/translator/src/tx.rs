@@ -15,6 +15,7 @@ use tensor_meta::Ctx;
 use variables::{Body, IterBody, Key, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var};
 
 use crate::code::{CodeCache, CodeInfo};
+use crate::constants::const_val;
 use crate::known::Known;
 use crate::state::State;
 use crate::stop::{R, Stop};
@@ -59,6 +60,7 @@ pub enum Flow {
 pub struct Snapshot {
     state: State,
     guards: usize,
+    touched: usize,
     inputs: usize,
     graph: Checkpoint,
 }
@@ -103,6 +105,8 @@ pub struct Tx<'py> {
     /// for each guard the code and line that asked for it
     pub guard_lines: Vec<(Rc<CodeInfo>, u32)>,
     guard_set: FxHashSet<(Option<SourceId>, GuardKind)>,
+    /// names that were found, whether or not their values are looked at
+    touched: Vec<SourceId>,
     /// objects by the source that they were first built from; only grows
     pub reached: FxHashMap<SourceId, Obj>,
     /// names of placeholders given so far; only grows
@@ -152,6 +156,8 @@ pub struct Tx<'py> {
     pub max_instructions: u64,
     /// how often metadata came from FakeTensor, by operation
     pub fake_ops: BTreeMap<String, u64>,
+    /// classes of libraries, whose bases are not guarded
+    pub(crate) bases_guarded: FxHashSet<usize>,
     /// functions by address that were found to have no meaning of their own for a tracer
     pub(crate) unmarked: FxHashMap<usize, Obj>,
 }
@@ -174,6 +180,7 @@ impl<'py> Tx<'py> {
             guards: Vec::new(),
             guard_lines: Vec::new(),
             guard_set: FxHashSet::default(),
+            touched: Vec::new(),
             reached: FxHashMap::default(),
             input_names: FxHashSet::default(),
             sources: SourceTable::new(),
@@ -199,6 +206,7 @@ impl<'py> Tx<'py> {
             instructions: 0,
             max_instructions: u64::MAX,
             fake_ops: BTreeMap::new(),
+            bases_guarded: FxHashSet::default(),
             unmarked: FxHashMap::default(),
         }
     }
@@ -210,6 +218,7 @@ impl<'py> Tx<'py> {
         Snapshot {
             state: self.st.clone(),
             guards: self.guards.len(),
+            touched: self.touched.len(),
             inputs: self.inputs.len(),
             graph: self.graph.checkpoint(),
         }
@@ -222,6 +231,7 @@ impl<'py> Tx<'py> {
             self.guard_set.remove(&(g.source, g.kind));
         }
         self.guard_lines.truncate(snap.guards);
+        self.touched.truncate(snap.touched);
         self.inputs.truncate(snap.inputs);
         // Nodes are only added while translating, so a checkpoint never goes stale.
         let restored = self.graph.restore(snap.graph);
@@ -252,6 +262,49 @@ impl<'py> Tx<'py> {
         }
     }
 
+    /// Holds the code to what a C function without effects gives: of the value of `source`, where
+    /// there is one, and of constants.
+    ///
+    /// # Errors
+    /// A break for arguments and results that no guard can name.
+    pub fn guard_call(
+        &mut self,
+        f: &Obj,
+        source: Option<SourceId>,
+        args: &[Obj],
+        value: &Bound<'py, PyAny>,
+    ) -> R<()> {
+        let constant = |tx: &mut Self, b: &Bound<'py, PyAny>| match const_val(b) {
+            Some(c) => Some(c),
+            // Constants of which there is one object each.
+            None if crate::tx::qualified_name(b.get_type().as_any()) == "torch.dtype" => {
+                Some(guards::ConstVal::Obj(tx.pin(&b.clone().unbind(), false)))
+            }
+            None => None,
+        };
+        let value_text = qualified_name(value.get_type().as_any());
+        let all = args
+            .iter()
+            .map(|a| constant(self, &a.bind(self.py).clone()))
+            .collect::<Option<Vec<_>>>();
+        let (Some(args), Some(value)) = (all, constant(self, value)) else {
+            return Err(Stop::unsupported(format!(
+                "a {value_text} that {} gives",
+                qualified_name(f.bind(self.py))
+            )));
+        };
+        let func = self.pin(f, false);
+        self.guard_opt(
+            source,
+            GuardKind::CallMatch {
+                func,
+                args: Arc::from(args),
+                value,
+            },
+        );
+        Ok(())
+    }
+
     /// Takes guards back.
     pub fn drop_guards(&mut self, unwanted: impl Fn(&Guard) -> bool) {
         let places = std::mem::take(&mut self.guard_lines);
@@ -262,6 +315,59 @@ impl<'py> Tx<'py> {
             } else {
                 self.guards.push(guard);
                 self.guard_lines.push(place);
+            }
+        }
+    }
+
+    /// A name was found: even where nobody looks at its value, it has to be there.
+    pub fn touch(&mut self, source: SourceId) {
+        self.touched.push(source);
+    }
+
+    /// Guards the names that were found and whose values nothing holds to what they are.
+    pub fn guard_touched(&mut self) {
+        let mut held: FxHashSet<SourceId> = FxHashSet::default();
+        for guard in &self.guards {
+            let mut next = guard.source;
+            while let Some(source) = next {
+                if !held.insert(source) {
+                    break;
+                }
+                next = self.sources.get(source).base();
+            }
+        }
+        for source in self.touched.clone() {
+            if !held.insert(source) {
+                continue;
+            }
+            match self.sources.get(source).clone() {
+                Source::InstanceDictItem { base, name } => {
+                    self.guard(
+                        base,
+                        GuardKind::GenericDictContains {
+                            name,
+                            present: true,
+                        },
+                    );
+                }
+                Source::Attr { base, name } => {
+                    self.guard(
+                        base,
+                        GuardKind::HasAttr {
+                            name,
+                            present: true,
+                        },
+                    );
+                }
+                Source::DictItem { base, key } => {
+                    self.guard(base, GuardKind::DictContains { key, present: true });
+                }
+                Source::Global { name } => {
+                    let base = self.source(Source::Globals);
+                    let key = guards::Key::Str(name);
+                    self.guard(base, GuardKind::DictContains { key, present: true });
+                }
+                _ => {}
             }
         }
     }
@@ -410,6 +516,10 @@ impl<'py> Tx<'py> {
                 let name = self.class_name(&class);
                 return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));
             }
+            for name in ["__eq__", "__hash__"] {
+                self.class_lookup(&class, name)?;
+            }
+            self.guard_identity(*id);
             if !self.hashes_by_identity(&class) {
                 return Err(Stop::unsupported(
                     "hashing an object whose class defines __hash__ or __eq__",
@@ -418,6 +528,20 @@ impl<'py> Tx<'py> {
         }
         Key::new(self.py, &var, |_| true)
             .ok_or_else(|| Stop::unsupported(format!("hashing {}", self.describe(&var))))
+    }
+
+    /// An object from outside was told from others by its address.
+    fn guard_identity(&mut self, id: ObjId) {
+        if let variables::Origin::Source { obj, source } = &self.obj(id).origin {
+            let (obj, source) = (obj.clone(), *source);
+            if !matches!(
+                self.sources.get(source),
+                Source::Pinned { .. } | Source::WeakPinned { .. }
+            ) {
+                let obj = self.pin(&obj, true);
+                self.guard(source, GuardKind::IdMatch { obj });
+            }
+        }
     }
 
     /// Whether a class hashes and compares by identity.

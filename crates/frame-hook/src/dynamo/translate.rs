@@ -191,6 +191,7 @@ fn bind_closure(tx: &mut Tx<'_>, request: &Request<'_, '_>) {
 /// Guards that depend on the whole translation: what is changed must not be reachable by another
 /// name, and two tensors that were different objects stay so.
 pub fn closing_guards(tx: &mut Tx<'_>) {
+    tx.guard_touched();
     tx.unbind_replaced();
     let free: Vec<_> = tx
         .inputs

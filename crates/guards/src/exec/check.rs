@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use torch_abi::TorchAbi;
 use torch_abi::view::TensorView;
 
-use crate::exec::link::{FuncField, LinkedConst, LinkedKey, LinkedOp};
+use crate::exec::link::{FuncField, LinkedCall, LinkedConst, LinkedKey, LinkedOp};
 use crate::exec::objects::{self, Found};
 use crate::exec::pins::{Pins, Validity};
 use crate::guard::GlobalState;
@@ -367,11 +367,27 @@ impl CheckProgram {
                     ffi::PyAnySet_Check(set) != 0
                         && objects::set_has(set, key.obj, key.is_plain) == *present
                 }
+                LinkedOp::SetItems { r, items } => {
+                    let set = reg!(r);
+                    let mut expected = items.iter();
+                    ffi::PyAnySet_Check(set) != 0
+                        && ffi::PySet_Size(set) as usize == items.len()
+                        && objects::each_item(set, |item| {
+                            expected
+                                .next()
+                                .is_some_and(|want| want.matches(self.abi, item))
+                        })
+                }
+                LinkedOp::Call { r, on_value, call } => {
+                    let first = if *on_value {
+                        reg!(r)
+                    } else {
+                        std::ptr::null_mut()
+                    };
+                    call.matches(self.abi, first)
+                }
                 LinkedOp::HasAttr { r, name, present } => {
-                    let obj = reg!(r);
-                    let has = objects::own_dict_has(obj, *name)
-                        || !objects::mro_lookup(ffi::Py_TYPE(obj), *name).is_null();
-                    has == *present
+                    objects::has_attribute(self.abi, reg!(r), *name) == *present
                 }
                 LinkedOp::OwnDictHas { r, name, present } => {
                     objects::own_dict_has(reg!(r), *name) == *present
@@ -557,6 +573,36 @@ fn same_modes(abi: &TorchAbi, modes: &[(*mut ffi::PyTypeObject, crate::value::Co
                 Err(_) => false,
             })
     })
+}
+
+impl LinkedCall {
+    /// Whether the call gives the value. An exception counts as another value.
+    ///
+    /// # Safety
+    /// `first` must be live or null, with the GIL held.
+    pub(crate) unsafe fn matches(&self, abi: &TorchAbi, first: *mut PyObject) -> bool {
+        let mut args: SmallVec<[*mut PyObject; 4]> = SmallVec::new();
+        if !first.is_null() {
+            args.push(first);
+        }
+        args.extend_from_slice(&self.args);
+        // SAFETY: the function and its arguments are live; it is a C function that runs no user code.
+        unsafe {
+            let value = ffi::PyObject_Vectorcall(
+                self.func,
+                args.as_ptr(),
+                args.len(),
+                std::ptr::null_mut(),
+            );
+            if value.is_null() {
+                ffi::PyErr_Clear();
+                return false;
+            }
+            let same = self.value.matches(abi, value);
+            ffi::Py_DECREF(value);
+            same
+        }
+    }
 }
 
 impl LinkedConst {

@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
 use crate::exec::objects;
@@ -13,6 +14,7 @@ use crate::guard::{Guard, GuardKind};
 use crate::kinds::tensor;
 use crate::program::Op;
 use crate::source::NameStyle;
+use crate::value::{ConstVal, ObjRef};
 
 /// A failed guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,6 +191,17 @@ impl CheckProgram {
                 };
                 format!("{code}. expected {key} to be {wanted}, but it is {found}")
             }
+            GuardKind::SetItems { items } => {
+                let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+                format!(
+                    "{code}. expected [{}], actual {}",
+                    items.join(", "),
+                    Self::describe_items(actual)
+                )
+            }
+            GuardKind::CallMatch { func, args, value } => {
+                self.call_reason(py, func, args, value, Some(actual))
+            }
             GuardKind::HasAttr {
                 name: attr,
                 present,
@@ -225,6 +238,52 @@ impl CheckProgram {
         }
     }
 
+    fn call_reason(
+        &self,
+        py: Python<'_>,
+        func: &ObjRef,
+        args: &[ConstVal],
+        value: &ConstVal,
+        first: Option<&Bound<'_, PyAny>>,
+    ) -> String {
+        let list: Vec<String> = first
+            .map(objects::describe)
+            .into_iter()
+            .chain(args.iter().map(ToString::to_string))
+            .collect();
+        let code = format!("{}({})", func.repr, list.join(", "));
+        let now = first
+            .filter(|_| args.is_empty())
+            .map_or_else(|| Vec::with_capacity(0), |first| vec![first.clone()]);
+        let callable = self.pins().get(py, func.pin);
+        let actual = match callable {
+            Some(f) if args.is_empty() => PyTuple::new(py, now).and_then(|args| f.call1(args)),
+            _ => return format!("{code} changed. expected {value}"),
+        };
+        let actual = actual.map_or_else(|_| "an exception".into(), |v| objects::describe(&v));
+        format!("{code} changed. expected {value}, actual {actual}")
+    }
+
+    fn describe_items(actual: &Bound<'_, PyAny>) -> String {
+        let mut items = Vec::new();
+        // SAFETY: a live object; the type is checked first.
+        let is_set = unsafe {
+            pyo3::ffi::PyAnySet_Check(actual.as_ptr()) != 0
+                && objects::each_item(actual.as_ptr(), |item| {
+                    items.push(objects::describe(&Bound::from_borrowed_ptr(
+                        actual.py(),
+                        item,
+                    )));
+                    true
+                })
+        };
+        if is_set {
+            format!("[{}]", items.join(", "))
+        } else {
+            objects::describe(actual)
+        }
+    }
+
     fn describe_keys(&self, actual: &Bound<'_, PyAny>) -> String {
         let mut keys = Vec::new();
         // SAFETY: a live object; the type is checked first.
@@ -249,6 +308,9 @@ impl CheckProgram {
         let abi = self.abi();
         let code = self.plain_code(guard);
         match &guard.kind {
+            GuardKind::CallMatch { func, args, value } => {
+                self.call_reason(py, func, args, value, None)
+            }
             GuardKind::GlobalState { state } => {
                 let now = crate::guard::GlobalState::read(py, abi);
                 format!("GLOBAL_STATE changed: {}", state.difference(&now).join(" "))

@@ -59,6 +59,13 @@ pub(crate) struct LinkedKey {
     pub(crate) hint: AtomicIsize,
 }
 
+/// A call of a C function and what it must give.
+pub(crate) struct LinkedCall {
+    pub(crate) func: *mut PyObject,
+    pub(crate) args: Box<[*mut PyObject]>,
+    pub(crate) value: LinkedConst,
+}
+
 /// A field of a function object.
 #[derive(Clone, Copy)]
 pub(crate) enum FuncField {
@@ -212,6 +219,16 @@ pub(crate) enum LinkedOp {
         r: u16,
         key: Box<LinkedKey>,
         present: bool,
+    },
+    SetItems {
+        r: u16,
+        items: Box<[LinkedConst]>,
+    },
+    /// `r` is read only where `on_value` is set.
+    Call {
+        r: u16,
+        on_value: bool,
+        call: Box<LinkedCall>,
     },
     HasAttr {
         r: u16,
@@ -446,7 +463,13 @@ impl Linker<'_, '_> {
         match op {
             Op::Load { dst, base, source } => self.load(dst.0, base.0, set.sources().get(*source)),
             Op::Check { reg, guard } => self.check(reg.0, &set.guard(*guard).kind),
-            Op::Ambient { guard } => self.check(0, &set.guard(*guard).kind),
+            Op::Ambient { guard } => {
+                let mut op = self.check(0, &set.guard(*guard).kind)?;
+                if let LinkedOp::Call { on_value, .. } = &mut op {
+                    *on_value = false;
+                }
+                Ok(op)
+            }
             Op::Relation { regs, guard } => {
                 let regs: Box<[u16]> = regs.iter().map(|reg| reg.0).collect();
                 Ok(match &set.guard(*guard).kind {
@@ -625,6 +648,31 @@ impl Linker<'_, '_> {
                 key: self.key(key)?,
                 present: *present,
             },
+            GuardKind::SetItems { items } => LinkedOp::SetItems {
+                r,
+                items: items
+                    .iter()
+                    .map(|item| self.constant(item))
+                    .collect::<Result<_, _>>()?,
+            },
+            GuardKind::CallMatch { func, args, value } => {
+                let args = args
+                    .iter()
+                    .map(|arg| {
+                        let obj = self.object(arg)?;
+                        Ok(self.keep(obj))
+                    })
+                    .collect::<Result<_, LinkError>>()?;
+                LinkedOp::Call {
+                    r,
+                    on_value: true,
+                    call: Box::new(LinkedCall {
+                        func: func.addr as *mut PyObject,
+                        args,
+                        value: self.constant(value)?,
+                    }),
+                }
+            }
             GuardKind::HasAttr { name, present } => LinkedOp::HasAttr {
                 r,
                 name: self.name(name),

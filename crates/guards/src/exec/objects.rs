@@ -201,6 +201,27 @@ pub(crate) unsafe fn set_has(
     false
 }
 
+/// Calls `visit` with each item of a set in iteration order until it returns false. Returns whether every item was
+/// visited.
+///
+/// # Safety
+/// `set` must be a set or frozenset.
+pub(crate) unsafe fn each_item(
+    set: *mut PyObject,
+    mut visit: impl FnMut(*mut PyObject) -> bool,
+) -> bool {
+    let (mut pos, mut key, mut hash) = (0, std::ptr::null_mut(), 0);
+    // SAFETY: plain iteration.
+    unsafe {
+        while _PySet_NextEntry(set, &raw mut pos, &raw mut key, &raw mut hash) != 0 {
+            if !visit(key) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
 /// Calls `visit` with each key of a dictionary in iteration order until it returns false. Returns whether every
 /// key was visited. An ordered dictionary whose keys are not all plain or `known` counts as not visited.
 ///
@@ -392,6 +413,38 @@ pub(crate) unsafe fn own_dict_has(obj: *mut PyObject, name: *mut PyObject) -> bo
     unsafe {
         let dict = instance_dict(obj);
         !dict.is_null() && ffi::PyDict_Check(dict) != 0 && !dict_get_str(dict, name).is_null()
+    }
+}
+
+/// Whether an instance has an attribute in its own dictionary or in its class. A slot must hold a value.
+///
+/// # Safety
+/// `obj` must be live, `name` an exact interned string.
+pub(crate) unsafe fn has_attribute(
+    abi: &torch_abi::TorchAbi,
+    obj: *mut PyObject,
+    name: *mut PyObject,
+) -> bool {
+    // SAFETY: the caller's promise; see `attribute`.
+    unsafe {
+        if own_dict_has(obj, name) {
+            return true;
+        }
+        let of_class = mro_lookup(ffi::Py_TYPE(obj), name);
+        if of_class.is_null() {
+            return false;
+        }
+        if ffi::Py_TYPE(of_class) != &raw mut PyMemberDescr_Type {
+            return true;
+        }
+        match attribute(abi, obj, name) {
+            Found::None => false,
+            Found::Borrowed(_) => true,
+            Found::Owned(value) => {
+                ffi::Py_DECREF(value);
+                true
+            }
+        }
     }
 }
 

@@ -561,6 +561,36 @@ fn keys_and_members() {
         let (pass, fail) = if present { (yes, no) } else { (no, yes) };
         case("", make, &pass, &[(fail[0], "expected 'a'"), (fail[1], "")]);
     }
+    // 8 and 0 have the same place in a small table: the one that came first is first.
+    let make = |_: &World<'_>, _: &mut Pins| GuardKind::SetItems {
+        items: [Key::Int(8), Key::Int(0)].into(),
+    };
+    case(
+        "first = set()\nfirst.add(8)\nfirst.add(0)",
+        make,
+        &["first", "frozenset(first)"],
+        &[
+            ("{0, 8}", "expected [8, 0], actual [0, 8]"),
+            ("{8}", "actual [8]"),
+            ("{8, False}", "actual"),
+            ("[8, 0]", "actual"),
+        ],
+    );
+}
+
+#[test]
+fn calls() {
+    let make = |w: &World<'_>, pins: &mut Pins| GuardKind::CallMatch {
+        func: pins.pin(&w.eval("torch.Tensor.storage_offset")),
+        args: [].into(),
+        value: ConstVal::Int(2),
+    };
+    case(
+        "",
+        make,
+        &["torch.ones(4)[2:]"],
+        &[("torch.ones(4)", "expected 2, actual 0"), ("3", "actual an exception")],
+    );
 }
 
 #[test]

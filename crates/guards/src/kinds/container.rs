@@ -1,5 +1,5 @@
 //! Lengths, keys and members of containers, and what iterators have still to give: LENGTH_CHECK, DICT_LENGTH,
-//! DICT_KEYS, DICT_CONTAINS, SET_CONTAINS, RANGE_ITERATOR_MATCH, TUPLE_ITERATOR_LEN.
+//! DICT_KEYS, DICT_CONTAINS, SET_CONTAINS, SET_ITEMS, RANGE_ITERATOR_MATCH, TUPLE_ITERATOR_LEN.
 //!
 //! Invariant: subclasses are read by their raw storage; nothing of theirs is called.
 
@@ -36,6 +36,10 @@ pub(crate) fn code_parts(kind: &GuardKind, name: &str) -> Vec<String> {
                 not(*present),
                 literal(key)
             )
+        }
+        GuardKind::SetItems { items } => {
+            let list: Vec<String> = items.iter().map(literal).collect();
+            format!("___exactly(list({name}), [{}])", list.join(", "))
         }
         GuardKind::RangeIteratorMatch { start, stop, step } => {
             format!("___normalize_range_iter({name}) == ({start}, {stop}, {step})")

@@ -1,7 +1,8 @@
-//! Constants: EQUALS_MATCH and CONSTANT_MATCH.
+//! Constants: EQUALS_MATCH, CONSTANT_MATCH, and CALL_MATCH of C functions without effects.
 //!
 //! Invariant: type-exact at every depth: `True`, `1` and `1.0` differ, `0.0` and `-0.0` differ, nan matches nan.
 
+use crate::guard::GuardKind;
 use crate::kinds::TextCx;
 use crate::text::literal;
 use crate::value::ConstVal;
@@ -46,6 +47,23 @@ fn comparison(value: &ConstVal, name: &str) -> String {
         }
         _ => format!("{name} == {}", literal(value)),
     }
+}
+
+/// Python text of a call and what it must give.
+pub(crate) fn call_parts(kind: &GuardKind, name: &str) -> Vec<String> {
+    let GuardKind::CallMatch { func, args, value } = kind else {
+        return Vec::new();
+    };
+    let args: Vec<String> = std::iter::once(name.to_owned())
+        .filter(|name| !name.is_empty())
+        .chain(args.iter().map(literal))
+        .collect();
+    vec![format!(
+        "___exactly(___obj({})({}), {})",
+        func.addr,
+        args.join(", "),
+        literal(value)
+    )]
 }
 
 /// The line in PyTorch's tree, which leaves the type out.

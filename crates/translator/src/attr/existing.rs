@@ -1,6 +1,7 @@
 //! Attributes of classes, Python modules and other objects that are used by identity.
 
 use super::Descriptor;
+use super::is_heap_type;
 use crate::raw::{dict_get, instance_dict, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -9,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::rc::Rc;
 use std::sync::Arc;
-use variables::{GlobalKey, MethodVar, PyVar, Var};
+use variables::{GlobalKey, MethodVar, Obj, PyVar, Var};
 impl<'py> Tx<'py> {
     /// Attribute of an object that is used by identity.
     pub(crate) fn existing_attr(&mut self, obj: &Var, p: &PyVar, name: &Arc<str>) -> R<Flow> {
@@ -34,9 +35,17 @@ impl<'py> Tx<'py> {
                         base,
                         name: name.clone(),
                     });
+                    self.touch(s);
                     Ok(Flow::Value(self.lazy(v.unbind(), s)))
                 }
-                Err(e) => Err(self.raise_pyerr(&e)),
+                Err(e) => {
+                    let base = match p.source {
+                        Some(s) => s,
+                        None => self.pinned_source(&p.obj, true, "function"),
+                    };
+                    self.guard(base, absent(name));
+                    Err(self.raise_pyerr(&e))
+                }
             };
         }
         let class = b.get_type().into_any().unbind();
@@ -52,11 +61,25 @@ impl<'py> Tx<'py> {
     ) -> R<Flow> {
         let py = self.py;
         let meta = ty.get_type();
+        let meta_obj = meta.clone().into_any().unbind();
+        let class = ty.clone().into_any().unbind();
+        if is_heap_type(&meta) {
+            // A class whose metaclass is a Python class may get another one.
+            let source = self.class_source(&class);
+            self.guard_type(ty.as_any(), source);
+            if let Some(custom) = self.class_lookup(&meta_obj, "__getattribute__")?
+                && custom.bind(py).get_type().is(self.known.function.bind(py))
+            {
+                let name = self.str(name);
+                return self.call(&Var::py(custom), Args::pos(vec![Var::py(class), name]));
+            }
+        }
         // Metaclass data descriptors come first: `__name__`, `__dict__`, `__mro__`, ...
-        if let Some(d) = type_lookup(&meta, name) {
-            match self.descriptor(&d) {
+        let of_meta = self.class_lookup(&meta_obj, name)?;
+        if let Some(d) = &of_meta {
+            match self.descriptor(d) {
                 Descriptor::GetSet | Descriptor::Member => {
-                    return self.fold(|_| ty.getattr(&**name)).map(Flow::Value);
+                    return self.class_field(ty, name);
                 }
                 Descriptor::Property => {
                     let fget = d.bind(py).getattr("fget")?.unbind();
@@ -68,12 +91,15 @@ impl<'py> Tx<'py> {
                         }))]),
                     );
                 }
+                Descriptor::User(true) => {
+                    let d = self.class_value(&meta_obj, name, d);
+                    return self.user_descriptor(&d, &Var::py(class), &meta_obj);
+                }
                 _ => {}
             }
         }
-        let class = ty.clone().into_any().unbind();
         if let Some(d) = self.class_lookup(&class, name)? {
-            return match self.descriptor(&d) {
+            return match self.guarded_descriptor(&class, name, &d)? {
                 Descriptor::Static => Ok(Flow::Value(Var::py(
                     d.bind(py).getattr("__func__")?.unbind(),
                 ))),
@@ -108,23 +134,80 @@ impl<'py> Tx<'py> {
                 Descriptor::Value => Ok(Flow::Value(self.class_value(&class, name, &d))),
             };
         }
-        if let Some(d) = type_lookup(&meta, name) {
-            return match self.descriptor(&d) {
+        if let Some(d) = of_meta {
+            return match self.guarded_descriptor(&meta_obj, name, &d)? {
                 Descriptor::Function => Ok(Flow::Value(Var::Method(Rc::new(MethodVar {
                     func: Var::py(d),
                     receiver: Var::py(class),
                 })))),
+                Descriptor::Value => Ok(Flow::Value(self.class_value(&meta_obj, name, &d))),
+                Descriptor::User(_) if is_heap_type(&meta) => {
+                    let d = self.class_value(&meta_obj, name, &d);
+                    self.user_descriptor(&d, &Var::py(class), &meta_obj)
+                }
                 _ => self.fold(|_| ty.getattr(&**name)).map(Flow::Value),
             };
         }
         if ty.is_subclass(self.known.enum_.bind(py))? {
             return self.fold(|_| ty.getattr(&**name)).map(Flow::Value);
         }
+        if is_heap_type(&meta)
+            && let Some(hook) = self.class_lookup(&meta_obj, "__getattr__")?
+        {
+            let name = self.str(name);
+            return self.call(&Var::py(hook), Args::pos(vec![Var::py(class), name]));
+        }
         let message = format!(
             "type object '{}' has no attribute '{name}'",
             self.class_name(&class)
         );
         Err(self.raise("AttributeError", &message))
+    }
+
+    /// What the metaclass keeps in the class object itself: `__name__`, `__mro__`, `__doc__`, ...
+    fn class_field(&mut self, ty: &Bound<'py, PyType>, name: &Arc<str>) -> R<Flow> {
+        if !is_heap_type(ty) {
+            return self.fold(|_| ty.getattr(&**name)).map(Flow::Value);
+        }
+        let class = ty.clone().into_any().unbind();
+        let base = self.class_source(&class);
+        let value = match ty.getattr(&**name) {
+            Ok(v) => v,
+            Err(e) => return Err(self.raise_pyerr(&e)),
+        };
+        match &**name {
+            "__dict__" | "__annotations__" | "__abstractmethods__" | "__type_params__" => {
+                return self.from_const(value).map(Flow::Value);
+            }
+            // `__bases__` and the MRO change together, and the getter makes no new tuple of it.
+            "__bases__" | "__base__" | "__mro__" => self.guard_mro(&class),
+            _ if self.known.is_const_type(value.get_type().as_any()) => {
+                let source = self.source(Source::Attr {
+                    base,
+                    name: name.clone(),
+                });
+                return Ok(Flow::Value(self.lazy(value.unbind(), source)));
+            }
+            _ => {}
+        }
+        self.from_const(value).map(Flow::Value)
+    }
+
+    /// Holds a class to the bases that it has.
+    pub(crate) fn guard_mro(&mut self, class: &Obj) {
+        let b = class.bind(self.py);
+        let Ok(ty) = b.cast::<PyType>() else { return };
+        if !is_heap_type(ty) {
+            return;
+        }
+        let mro = ty.mro().into_any().unbind();
+        let base = self.class_source(class);
+        let source = self.source(Source::Attr {
+            base,
+            name: "__mro__".into(),
+        });
+        let obj = self.pin(&mro, false);
+        self.guard(source, GuardKind::IdMatch { obj });
     }
 
     /// Attribute of a Python module: an item of its dict.
@@ -160,29 +243,51 @@ impl<'py> Tx<'py> {
             } else {
                 Source::InstanceDictItem { base, name }
             });
+            self.touch(s);
             return Ok(Flow::Value(self.lazy(v.unbind(), s)));
         }
         let module: String = b.getattr("__name__")?.extract()?;
-        if dict_get(&dict, "__getattr__").is_some() {
-            // A module-level `__getattr__` of a library imports a submodule or warns; running it
-            // once more than the program would is what `import` does as well.
-            return self.fold(|_| b.getattr(&**name)).map(Flow::Value);
-        }
         if &**name == "__dict__" {
             return Err(Stop::unsupported("`__dict__` of a module"));
         }
-        if let Some(base) = p.source {
-            self.guard(
+        let base = match p.source {
+            Some(s) => s,
+            None => self.pinned_source(&p.obj, false, &module),
+        };
+        if let Some(hook) = dict_get(&dict, "__getattr__") {
+            let code = hook.getattr("__code__").and_then(|c| c.getattr("co_filename"));
+            let file: String = code.and_then(|f| f.extract()).unwrap_or_default();
+            if crate::call::is_library_file(&file) {
+                // A library's `__getattr__` imports a submodule or warns; running it once more
+                // than the program would is what `import` does as well.
+                let value = self.fold(|_| b.getattr(&**name))?;
+                if dict_get(&dict, name).is_some() {
+                    return self.python_module_attr(b, p, name);
+                }
+                self.guard(base, absent(name));
+                return Ok(Flow::Value(value));
+            }
+            self.guard(base, absent(name));
+            let s = self.source(Source::Attr {
                 base,
-                GuardKind::GenericDictContains {
-                    name: name.clone(),
-                    present: false,
-                },
-            );
+                name: "__getattr__".into(),
+            });
+            let hook = self.lazy(hook.unbind(), s);
+            let name = self.str(name);
+            return self.call(&hook, Args::pos(vec![name]));
         }
+        self.guard(base, absent(name));
+        self.guard(base, absent("__getattr__"));
         Err(self.raise(
             "AttributeError",
             &format!("module '{module}' has no attribute '{name}'"),
         ))
+    }
+}
+
+fn absent(name: &str) -> GuardKind {
+    GuardKind::GenericDictContains {
+        name: name.into(),
+        present: false,
     }
 }

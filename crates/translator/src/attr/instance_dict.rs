@@ -63,6 +63,7 @@ impl Tx<'_> {
                     base,
                     name: name.clone(),
                 });
+                self.touch(s);
                 Some(self.lazy(v.unbind(), s))
             }
             None => {
@@ -307,6 +308,7 @@ impl Tx<'_> {
                             base: l.source,
                             key: guard_key,
                         });
+                        self.touch(s);
                         Ok(Some(self.lazy(v.unbind(), s)))
                     }
                     None => {

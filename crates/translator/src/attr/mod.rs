@@ -150,6 +150,34 @@ impl<'py> Tx<'py> {
         self.pinned_source(class, true, &name)
     }
 
+    /// As [`Tx::descriptor`]; holds the class of a value that user code may make a descriptor of
+    /// to what it is now.
+    pub(crate) fn guarded_descriptor(
+        &mut self,
+        class: &Obj,
+        name: &str,
+        d: &Obj,
+    ) -> R<Descriptor> {
+        let kind = self.descriptor(d);
+        if !matches!(kind, Descriptor::Value | Descriptor::User(_)) {
+            return Ok(kind);
+        }
+        let ty = d.bind(self.py).get_type();
+        if is_heap_type(&ty) && is_heap_type(class.bind(self.py).cast().map_err(PyErr::from)?) {
+            let base = self.class_source(class);
+            let source = self.source(Source::MroAttr {
+                base,
+                name: name.into(),
+            });
+            self.guard_type(d.bind(self.py), source);
+            let ty = ty.into_any().unbind();
+            for method in ["__get__", "__set__", "__delete__"] {
+                self.class_lookup(&ty, method)?;
+            }
+        }
+        Ok(kind)
+    }
+
     pub(crate) fn descriptor(&self, d: &Obj) -> Descriptor {
         let py = self.py;
         let k = &self.known;
@@ -170,7 +198,11 @@ impl<'py> Tx<'py> {
             Descriptor::Class
         } else if is(&k.method_descriptor) || is(&k.wrapper_descriptor) {
             Descriptor::BuiltinMethod
-        } else if b.is_instance(k.property.bind(py)).unwrap_or(false) {
+        } else if b.is_instance(k.property.bind(py)).unwrap_or(false)
+            && type_lookup(&ty, "__get__").is_some_and(|g| {
+                g.bind(py).get_type().is(k.wrapper_descriptor.bind(py))
+            })
+        {
             Descriptor::Property
         } else if type_lookup(&ty, "__get__").is_some() {
             Descriptor::User(
@@ -193,13 +225,18 @@ impl<'py> Tx<'py> {
             .map_err(PyErr::from)?
             .clone();
         if is_heap_type(&ty)
-            && let Some(custom) = type_lookup(&ty, "__getattribute__")
+            && let Some(custom) = self.class_lookup(class, "__getattribute__")?
             && custom.bind(py).get_type().is(self.known.function.bind(py))
         {
-            self.class_lookup(class, "__getattribute__")?;
             let name = self.str(name);
             let f = Var::py(custom);
             return self.call(&f, Args::pos(vec![obj.clone(), name]));
+        }
+        if !crate::raw::reads_attributes_plainly(&ty) && matches!(obj, Var::Obj(_)) {
+            return Err(Stop::unsupported(format!(
+                "attribute {name} of a {}, whose class reads attributes by C code of its own",
+                self.class_name(class)
+            )));
         }
         self.generic_attr(obj, class, name, true)
     }
@@ -227,7 +264,10 @@ impl<'py> Tx<'py> {
             .map_err(PyErr::from)?
             .clone();
         let found = self.class_lookup(class, name)?;
-        let kind = found.as_ref().map(|d| self.descriptor(d));
+        let kind = match &found {
+            Some(d) => Some(self.guarded_descriptor(class, name, d)?),
+            None => None,
+        };
         if let (Some(d), Some(kind)) = (&found, &kind) {
             match kind {
                 Descriptor::Property => {

@@ -2,7 +2,7 @@
 
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
-use guards::{Source, SourceId};
+use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::rc::Rc;
@@ -92,11 +92,23 @@ impl<'py> Tx<'py> {
                         base,
                         name: name.clone(),
                     });
+                    self.touch(s);
                     self.lazy(v.unbind(), s)
                 }
                 None => self.from_const(v)?,
             })),
-            Err(_) => Err(self.no_attribute(class, name)),
+            Err(_) => {
+                if let Some(base) = source {
+                    self.guard(
+                        base,
+                        GuardKind::HasAttr {
+                            name: name.clone(),
+                            present: false,
+                        },
+                    );
+                }
+                Err(self.no_attribute(class, name))
+            }
         }
     }
 

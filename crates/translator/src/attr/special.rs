@@ -38,12 +38,6 @@ impl<'py> Tx<'py> {
             .cast::<PyType>()
             .map_err(PyErr::from)?
             .clone();
-        let Some((d, owner)) = type_lookup_after(&start, s.after.bind(py), name) else {
-            return Err(self.raise(
-                "AttributeError",
-                &format!("'super' object has no attribute '{name}'"),
-            ));
-        };
         // The MRO of a class that is guarded by identity changes only with `__bases__`; each class
         // on the way is held by what it gives for the name.
         for c in start.mro().iter() {
@@ -62,6 +56,12 @@ impl<'py> Tx<'py> {
                 );
             }
         }
+        let Some((d, owner)) = type_lookup_after(&start, s.after.bind(py), name) else {
+            return Err(self.raise(
+                "AttributeError",
+                &format!("'super' object has no attribute '{name}'"),
+            ));
+        };
         let receiver = s.receiver.clone();
         match self.descriptor(&d) {
             Descriptor::Function => Ok(Flow::Value(Var::Method(Rc::new(MethodVar {

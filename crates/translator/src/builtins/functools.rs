@@ -1,5 +1,6 @@
 //! `functools`.
 
+use guards::GuardKind;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyModule;
@@ -165,12 +166,35 @@ pub(super) fn call_cached(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: Args
             ));
         }
     }
-    let f = Var::py(cached.getattr("__wrapped__")?.unbind());
+    let f = cached.getattr("__wrapped__")?;
+    let library = crate::call::is_library(&f);
     // What is said once for each argument is left to the cache itself.
     let before = tx.st.effects.clone();
-    let nodes = tx.graph.len();
-    let result = tx.call_sync(&f, args.clone())?;
+    let (nodes, guards) = (tx.graph.len(), tx.guards.len());
+    let result = tx.call_sync(&Var::py(f.unbind()), args.clone())?;
     if tx.st.effects.calls.len() == before.calls.len() {
+        let changeable = !library
+            && tx.guards[guards..].iter().any(|g| {
+                !matches!(
+                    g.kind,
+                    GuardKind::FunctionMatch { .. }
+                        | GuardKind::IdMatch { .. }
+                        | GuardKind::MroAttr { .. }
+                        | GuardKind::DictContains { .. }
+                        | GuardKind::ClosureMatch { .. }
+                        | GuardKind::SequenceLength { .. }
+                )
+            });
+        // The cache gives the same object each time; a new one would be told from it.
+        let result = tx.realize(&result)?;
+        let fixed = tx.as_const(&result)?.is_some();
+        if changeable || !fixed {
+            return Err(Stop::brk(
+                "Cached function that reads what can change",
+                "`functools.lru_cache` answers with what the function gave before, whatever has changed since then.",
+                "Call the function under the cache (`__wrapped__`), or make its result depend on its arguments alone.",
+            ));
+        }
         return value(result);
     }
     if tx.graph.len() != nodes || !result.is_none(tx.py) {

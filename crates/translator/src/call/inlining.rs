@@ -31,6 +31,7 @@ impl<'py> Tx<'py> {
             defaults,
             kwdefaults,
             closure: f.closure.clone(),
+            source: None,
         })
     }
 
@@ -46,17 +47,18 @@ impl<'py> Tx<'py> {
             Some(s) => s,
             None => tx.pinned_source(&b.clone().unbind(), true, "function"),
         };
-        if !library {
-            let s = base(self);
-            let code_source = self.source(Source::FuncCode { base: s });
-            let r = self.pin(&code, false);
-            self.guard(code_source, GuardKind::IdMatch { obj: r });
-        }
+        let s = base(self);
+        let code_source = self.source(Source::FuncCode { base: s });
+        let r = self.pin(&code, false);
+        self.guard(code_source, GuardKind::IdMatch { obj: r });
         let mut defaults = Vec::new();
         if let Ok(t) = b.getattr("__defaults__")?.cast::<PyTuple>() {
-            let s = base(self);
             let tuple_source = self.source(Source::FuncDefaults { base: s });
-            if !library {
+            if library {
+                // One guard for all: a library's functions are not made anew.
+                let obj = self.pin(&t.clone().into_any().unbind(), false);
+                self.guard(tuple_source, GuardKind::IdMatch { obj });
+            } else {
                 self.guard(tuple_source, GuardKind::SequenceLength { len: t.len() });
             }
             for (i, v) in t.iter().enumerate() {
@@ -69,7 +71,6 @@ impl<'py> Tx<'py> {
         }
         let mut kwdefaults = Vec::new();
         if let Ok(d) = b.getattr("__kwdefaults__")?.cast::<PyDict>() {
-            let s = base(self);
             let dict_source = self.source(Source::FuncKwDefaults { base: s });
             for (k, v) in d.iter() {
                 let name: String = k.extract()?;
@@ -77,12 +78,11 @@ impl<'py> Tx<'py> {
                     base: dict_source,
                     key: guards::Key::str(&name),
                 });
-                kwdefaults.push((Arc::from(name), self.default_value(v, item, library)?));
+                kwdefaults.push((Arc::from(name), self.lazy(v.unbind(), item)));
             }
         }
         let mut closure = Vec::new();
         if let Ok(t) = b.getattr("__closure__")?.cast::<PyTuple>() {
-            let s = base(self);
             let tuple_source = self.source(Source::FuncClosure { base: s });
             for (i, c) in t.iter().enumerate() {
                 let item = self.source(Source::TupleItem {
@@ -100,6 +100,7 @@ impl<'py> Tx<'py> {
             defaults,
             kwdefaults,
             closure,
+            source: Some(s),
         })
     }
 
@@ -157,7 +158,16 @@ impl<'py> Tx<'py> {
             defaults: &callee.defaults,
             kwdefaults: &callee.kwdefaults,
         };
-        let locals = bind(self, &sig, args)?;
+        let locals = match bind(self, &sig, args) {
+            Ok(locals) => locals,
+            Err(stop) => {
+                // With other defaults the call might be right.
+                if let (Stop::Raise(_), Some(s)) = (&stop, callee.source) {
+                    self.guard_missing_defaults(s, &callee);
+                }
+                return Err(stop);
+            }
+        };
         let parent = self.st.frame.clone();
         let depth = parent.depth + 1;
         let mut frame = Frame {
@@ -186,6 +196,21 @@ impl<'py> Tx<'py> {
         }
         self.st.frame = frame;
         Ok(Flow::Pushed)
+    }
+
+    /// Holds a function to the defaults that it does not have.
+    fn guard_missing_defaults(&mut self, function: SourceId, callee: &Callee) {
+        if callee.defaults.is_empty() {
+            let s = self.source(Source::FuncDefaults { base: function });
+            self.guard(s, GuardKind::NoneMatch);
+        }
+        let s = self.source(Source::FuncKwDefaults { base: function });
+        if callee.kwdefaults.is_empty() {
+            self.guard(s, GuardKind::NoneMatch);
+        } else {
+            let len = callee.kwdefaults.len();
+            self.guard(s, GuardKind::DictLength { len });
+        }
     }
 
     /// The items of a dict of keyword arguments.

@@ -19,7 +19,7 @@ impl<'py> Tx<'py> {
         let cls = class.clone().into_any().unbind();
         let meta = class.get_type();
         if !meta.is(k.type_.bind(py))
-            && let Some(call) = type_lookup(&meta, "__call__")
+            && let Some(call) = self.class_lookup(&meta.clone().into_any().unbind(), "__call__")?
             && call.bind(py).get_type().is(k.function.bind(py))
             && !crate::tx::qualified_name(meta.as_any()).starts_with("abc.")
         {
@@ -47,6 +47,10 @@ impl<'py> Tx<'py> {
         };
         let new_function = new.as_ref().and_then(|n| {
             let b = n.bind(py);
+            if b.get_type().is(k.function.bind(py)) {
+                // Set after the class was made, so that nothing wrapped it.
+                return Some(b.clone());
+            }
             (b.get_type().is(k.staticmethod.bind(py)))
                 .then(|| b.getattr("__func__").ok())
                 .flatten()

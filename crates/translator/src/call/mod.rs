@@ -11,7 +11,7 @@ mod instances;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::Source;
+use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use variables::{Obj, PyVar, Var};
@@ -34,6 +34,8 @@ pub(crate) struct Callee {
     pub(crate) defaults: Vec<Var>,
     pub(crate) kwdefaults: Vec<(Arc<str>, Var)>,
     pub(crate) closure: Vec<Var>,
+    /// where the function comes from, if it was there before
+    pub(crate) source: Option<SourceId>,
 }
 
 impl<'py> Tx<'py> {

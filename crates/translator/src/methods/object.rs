@@ -177,9 +177,6 @@ impl Tx<'_> {
         if matches!(name, "__call__") && !b.is_instance_of::<PyType>() {
             return self.call(recv, args).map(Some);
         }
-        if ty.is(k.mappingproxy.bind(py)) {
-            return self.proxy_method(&b, name, args);
-        }
         let pure = b.is_instance_of::<PyType>()
             && matches!(
                 name,
@@ -218,32 +215,6 @@ impl Tx<'_> {
             return self
                 .fold(move |py| method.call(PyTuple::new(py, pos)?, kw.as_ref()))
                 .map(|v| Some(Flow::Value(v)));
-        }
-        Ok(None)
-    }
-
-    fn proxy_method(&mut self, b: &Bound<'_, PyAny>, name: &str, args: Args) -> R<Option<Flow>> {
-        if matches!(name, "keys" | "values" | "items") {
-            let list = b
-                .call_method0(name)?
-                .try_iter()?
-                .collect::<PyResult<Vec<_>>>()?;
-            let list = list
-                .into_iter()
-                .map(|v| self.adopt(&v))
-                .collect::<R<Vec<_>>>()?;
-            return Ok(Some(Flow::Value(Var::tuple(list))));
-        }
-        if name == "get"
-            && let Some(key) = args.pos.first()
-            && let Some(k) = self.pure_const(key)?
-        {
-            return match b.get_item(k) {
-                Ok(v) => self.adopt(&v).map(|v| Some(Flow::Value(v))),
-                Err(_) => Ok(Some(Flow::Value(
-                    args.pos.get(1).cloned().unwrap_or_else(|| self.none()),
-                ))),
-            };
         }
         Ok(None)
     }

@@ -8,7 +8,7 @@ use guards::Source;
 use pyo3::prelude::*;
 use std::rc::Rc;
 use std::sync::Arc;
-use variables::{Body, FuncVar, Origin, Var};
+use variables::{Body, FuncVar, MethodVar, Origin, Var};
 impl<'py> Tx<'py> {
     pub(crate) fn make_function(&mut self, parts: FuncAttr) -> R<()> {
         let code = self.pop()?;
@@ -83,8 +83,19 @@ impl<'py> Tx<'py> {
         let class = self.type_of(&cm)?;
         let name = self.class_name(&class);
         let bound = |tx: &mut Self, method: &str| -> R<Option<Var>> {
-            if tx.class_lookup(&class, method)?.is_none() {
+            let Some(found) = tx.class_lookup(&class, method)? else {
                 return Ok(None);
+            };
+            // The class's own: an attribute of the instance is not asked.
+            if found
+                .bind(tx.py)
+                .get_type()
+                .is(tx.known.function.bind(tx.py))
+            {
+                return Ok(Some(Var::Method(Rc::new(MethodVar {
+                    func: Var::py(found),
+                    receiver: cm.clone(),
+                }))));
             }
             tx.getattr_sync(&cm, &Arc::from(method)).map(Some)
         };

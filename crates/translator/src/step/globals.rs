@@ -42,30 +42,40 @@ impl<'py> Tx<'py> {
                         })
                     }
                 };
+                self.touch(source);
                 return Ok(self.lazy(v.unbind(), source));
             }
-            if !crate::call::is_library_file(&self.st.frame.code.filename) {
-                let dict_source = self.pinned_source(&globals.dict, false, "globals");
-                self.guard(
-                    dict_source,
-                    GuardKind::DictContains {
-                        key: guards::Key::str(name),
-                        present: false,
-                    },
-                );
-            }
+            let dict_source = self.pinned_source(&globals.dict, false, "globals");
+            self.guard(
+                dict_source,
+                GuardKind::DictContains {
+                    key: guards::Key::str(name),
+                    present: false,
+                },
+            );
         }
         match self.known.builtins.bind(py).getattr(&**name) {
             Ok(v) => {
                 let source = self.source(Source::Builtin { name: name.clone() });
-                if crate::call::is_library_file(&self.st.frame.code.filename) {
-                    return Ok(Var::py(v.unbind()));
-                }
                 let obj: Obj = v.unbind();
                 self.build(&obj, source)
             }
             Err(_) => Err(self.raise("NameError", &format!("name '{name}' is not defined"))),
         }
+    }
+
+    /// The module that `sys.modules` has under a name now.
+    fn guard_import(&mut self, name: &str) -> R<()> {
+        let modules = self.known.sys_modules.clone();
+        let base = self.pinned_source(&modules, false, "sys.modules");
+        let source = self.source(Source::DictItem {
+            base,
+            key: guards::Key::str(name),
+        });
+        let module = modules.bind(self.py).get_item(name)?.unbind();
+        let obj = self.pin(&module, false);
+        self.guard(source, GuardKind::IdMatch { obj });
+        Ok(())
     }
 
     pub(crate) fn import_name(&mut self, name: &Arc<str>, level: &Var, fromlist: &Var) -> R<Var> {
@@ -106,8 +116,11 @@ impl<'py> Tx<'py> {
                 "Import the module before the compiled function runs.",
             ));
         }
+        self.guard_import(&full)?;
         let wanted = if fromlist.is_none(py) {
-            full.split('.').next().unwrap_or(&full).to_string()
+            let top = full.split('.').next().unwrap_or(&full).to_string();
+            self.guard_import(&top)?;
+            top
         } else {
             full
         };

@@ -164,6 +164,7 @@ impl<'py> Tx<'py> {
             ))))),
             Ok(_) => Err(Stop::unsupported(format!("attribute `{name}` of a tensor"))),
             Err(_) => {
+                self.class_lookup(&t.class.clone(), name)?;
                 let class = self.class_name(&t.class);
                 Err(self.raise(
                     "AttributeError",

@@ -175,10 +175,18 @@ impl<'py> Tx<'py> {
             (ints(&t.shape), ints(&t.strides)),
             Some(&kw),
         )?;
+        let mut fake = fake;
         if t.requires_grad && t.is_leaf {
             fake.call_method1("requires_grad_", (true,))?;
         } else if t.requires_grad {
             self.make_computed(&fake)?;
+        }
+        // The flags of lazy views: the strides are those of what is looked at.
+        if t.conj {
+            fake = fake.call_method0("conj")?;
+        }
+        if t.neg {
+            fake = torch.call_method1("_neg_view", (fake,))?;
         }
         Ok(fake)
     }
@@ -235,6 +243,12 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
         } else {
             Alias::View
         };
+        if meta.dtype.is_complex() {
+            meta.conj = out.call_method0("is_conj")?.extract()?;
+        }
+        if meta.dtype.is_complex() || first.is_some_and(|f| is_complex(f.bind(py))) {
+            meta.neg = out.call_method0("is_neg")?.extract()?;
+        }
         meta.storage_offset = SymInt::Const(out.call_method0("storage_offset")?.extract()?);
         return Ok(Inferred::Tensor(meta));
     }
@@ -264,6 +278,12 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
         "a result of type {}",
         out.get_type().name()?
     )))
+}
+
+fn is_complex(t: &Bound<'_, PyAny>) -> bool {
+    t.call_method0("is_complex")
+        .and_then(|c| c.extract())
+        .unwrap_or(false)
 }
 
 /// A name that lives as long as the process; there are as many as torch has named result types.

@@ -187,6 +187,9 @@ impl<'py> Tx<'py> {
                     "Tensor.requires_grad_ in the compiled function",
                 ));
             }
+            "storage_offset" | "is_inference" | "is_conj" | "is_neg" if all.pos.len() == 1 => {
+                return self.tensor_question(t, name);
+            }
             "__len__" | "__iter__" | "__contains__" | "__hash__" | "__deepcopy__"
             | "__reduce_ex__" => {
                 return self.tensor_protocol(t, name, &all);
@@ -194,6 +197,31 @@ impl<'py> Tx<'py> {
             _ => {}
         }
         self.emit(&Callee::Method(name), &all).map(Flow::Value)
+    }
+
+    /// What TENSOR_MATCH does not hold by itself, or no rule knows.
+    fn tensor_question(&mut self, t: &Var, name: &str) -> R<Flow> {
+        let Var::Tensor(tv) = t else {
+            return Err(Stop::Internal("not a tensor".into()));
+        };
+        let meta = self.st.effects.meta(tv).clone();
+        // The dispatch keys of an input tell these three.
+        let value = match (&tv.input, name) {
+            (_, "is_conj") => self.bool(meta.conj),
+            (_, "is_neg") => self.bool(meta.neg),
+            (Some(input), _) => {
+                let question = self.known.tensor.bind(self.py).getattr(name)?;
+                let answer = question.call1((input.obj.bind(self.py),))?;
+                let source = input.source;
+                if name == "storage_offset" {
+                    self.guard_call(&question.unbind(), Some(source), &[], &answer)?;
+                }
+                self.from_const(answer)?
+            }
+            (None, "storage_offset") if tv.fresh => self.int(0),
+            _ => return Err(self.breaking_method(name)),
+        };
+        Ok(Flow::Value(value))
     }
 
     fn tensor_protocol(&mut self, t: &Var, name: &str, _args: &Args) -> R<Flow> {

@@ -74,6 +74,27 @@ const SKIPPED_STDLIB: [&str; 33] = [
     "pdb",
 ];
 
+/// Queries whose answer is the same for the whole process, or is part of GLOBAL_STATE.
+const KNOWN_QUERIES: [&str; 17] = [
+    "is_storage",
+    "promote_types",
+    "result_type",
+    "can_cast",
+    "is_inference_mode_enabled",
+    "is_autocast_enabled",
+    "is_autocast_cpu_enabled",
+    "get_default_dtype",
+    "_get_deterministic_algorithms",
+    "_get_deterministic_algorithms_warn_only",
+    "_is_autocast_available",
+    "_is_torch_function_enabled",
+    "_is_torch_function_all_disabled",
+    "_len_torch_dispatch_stack",
+    "_are_functorch_transforms_active",
+    "_is_key_in_tls_include",
+    "_is_key_in_tls_exclude",
+];
+
 impl<'py> Tx<'py> {
     /// Whether a callable goes into the graph as it is.
     ///
@@ -296,6 +317,12 @@ impl<'py> Tx<'py> {
             {
                 match self.constants(args)? {
                     Some((pos, kw)) => {
+                        if kw.is_none() && !KNOWN_QUERIES.contains(&n) {
+                            let now = f.call1(PyTuple::new(self.py, &pos)?);
+                            if let Ok(now) = now {
+                                self.guard_call(&f.clone().unbind(), None, &pos, &now)?;
+                            }
+                        }
                         let pos = PyTuple::new(self.py, pos)?;
                         return self
                             .fold(|_| f.call(pos, kw.as_ref()))

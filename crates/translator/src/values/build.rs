@@ -236,19 +236,6 @@ impl Tx<'_> {
                 ));
             }
         }
-        if let Var::Py(p) = &m
-            && p.obj
-                .bind(self.py)
-                .get_type()
-                .is(self.known.mappingproxy.bind(self.py))
-        {
-            let mut out = Vec::new();
-            for pair in p.obj.bind(self.py).call_method0("items")?.try_iter()? {
-                let (k, v): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
-                out.push((self.from_const(k)?, self.from_const(v)?));
-            }
-            return Ok(Some(out));
-        }
         let keys: std::sync::Arc<str> = "keys".into();
         if matches!(m, Var::Const(_) | Var::Tuple(_) | Var::Tensor(_))
             || !self.hasattr(&m, &keys)?

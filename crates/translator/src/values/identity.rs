@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use guards::{GuardKind, Source};
 use pyo3::prelude::*;
-use variables::{Origin, Var};
+use variables::{ObjId, Origin, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
@@ -46,7 +46,12 @@ impl Tx<'_> {
                     ));
                 }
             }
-            (Var::Obj(x), Var::Obj(y)) => x == y,
+            (Var::Obj(x), Var::Obj(y)) => {
+                if x != y {
+                    self.guard_apart(*x, *y);
+                }
+                x == y
+            }
             (Var::Func(x), Var::Func(y)) => x.obj == y.obj,
             (Var::Tuple(x), Var::Tuple(y)) => {
                 Rc::ptr_eq(x, y)
@@ -54,7 +59,14 @@ impl Tx<'_> {
                         && y.items.is_empty()
                         && x.class.is_none()
                         && y.class.is_none())
-                    || matches!((&x.origin, &y.origin), (Some(i), Some(j)) if i.0.is(&j.0))
+                    || match (&x.origin, &y.origin) {
+                        (Some(i), Some(j)) if !i.0.is(&j.0) => {
+                            self.guard(i.1, GuardKind::NotAliasing { other: j.1 });
+                            false
+                        }
+                        (Some(_), Some(_)) => true,
+                        _ => false,
+                    }
             }
             (Var::Method(x), Var::Method(y)) => Rc::ptr_eq(x, y),
             (Var::BuiltinMethod(x), Var::BuiltinMethod(y)) => Rc::ptr_eq(x, y),
@@ -68,6 +80,17 @@ impl Tx<'_> {
                 _ => false,
             },
         })
+    }
+
+    /// Two objects from outside were told apart: the next call may reach one object through both
+    /// names.
+    pub(crate) fn guard_apart(&mut self, a: ObjId, b: ObjId) {
+        if let (Origin::Source { source: a, .. }, Origin::Source { source: b, .. }) =
+            (&self.obj(a).origin, &self.obj(b).origin)
+        {
+            let (a, b) = (*a, *b);
+            self.guard(a, GuardKind::NotAliasing { other: b });
+        }
     }
 
     /// Small integers, one-character strings and other constants of which CPython keeps one object.

@@ -145,23 +145,6 @@ impl Tx<'_> {
             Special::Builtin => match v {
                 Var::Tuple(t) => self.iter_items(IterClass::Tuple, t.items.clone()),
                 Var::Obj(id) => self.iter_body(*id),
-                Var::Py(p)
-                    if p.obj
-                        .bind(self.py)
-                        .get_type()
-                        .is(self.known.mappingproxy.bind(self.py)) =>
-                {
-                    let keys = p
-                        .obj
-                        .bind(self.py)
-                        .try_iter()?
-                        .collect::<PyResult<Vec<_>>>()?;
-                    let keys = keys
-                        .into_iter()
-                        .map(|k| self.from_const(k))
-                        .collect::<R<Vec<_>>>()?;
-                    self.iter_items(IterClass::DictKey, keys)
-                }
                 _ => Err(Stop::unsupported(format!(
                     "iterating over {}",
                     self.describe(v)

@@ -45,6 +45,19 @@ impl Tx<'_> {
         .any(|c| c.is(class))
     }
 
+    /// Whether what an object that is used by identity holds never changes: numbers, text and
+    /// tuples of any class, and classes (whose contents are looked up with guards).
+    pub fn is_changeless(&self, obj: &Obj) -> bool {
+        let b = obj.bind(self.py);
+        b.is_instance_of::<PyType>()
+            || b.is_instance_of::<pyo3::types::PyString>()
+            || b.is_instance_of::<pyo3::types::PyInt>()
+            || b.is_instance_of::<pyo3::types::PyFloat>()
+            || b.is_instance_of::<pyo3::types::PyBytes>()
+            || b.is_instance_of::<pyo3::types::PyTuple>()
+            || b.is_instance_of::<pyo3::types::PyFrozenSet>()
+    }
+
     /// Where the class of a realized value gets a special method from.
     ///
     /// # Errors

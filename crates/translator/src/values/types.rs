@@ -57,6 +57,7 @@ impl Tx<'_> {
         if class.is(&info_obj) {
             return Ok(true);
         }
+        self.guard_bases(&class);
         if let Some(members) = self.union_members(&info_obj)? {
             for m in members {
                 if self.isinstance(&v, &Var::py(m))? {
@@ -127,6 +128,7 @@ impl Tx<'_> {
         else {
             return Err(self.raise("TypeError", "issubclass() arg 1 must be a class"));
         };
+        self.guard_bases(&class);
         if let Some(members) = self.union_members(&info_obj)? {
             for m in members {
                 if self.issubclass(&c, &Var::py(m))? {
@@ -152,6 +154,29 @@ impl Tx<'_> {
                 "issubclass() arg 2 must be a class, a tuple of classes, or a union",
             )),
         }
+    }
+
+    /// Holds a class of the user's to its bases. Those of a library are not replaced.
+    fn guard_bases(&mut self, class: &Obj) {
+        if self.bases_guarded.contains(&(class.as_ptr() as usize)) {
+            return;
+        }
+        let py = self.py;
+        let library = class
+            .bind(py)
+            .getattr("__module__")
+            .and_then(|m| self.known.sys_modules.bind(py).get_item(m))
+            .is_ok_and(|m| match m.getattr("__file__") {
+                Ok(f) => f
+                    .extract::<String>()
+                    .is_ok_and(|f| crate::call::is_library_file(&f)),
+                Err(_) => m.getattr("__spec__").is_ok_and(|s| !s.is_none()),
+            });
+        if library {
+            self.bases_guarded.insert(class.as_ptr() as usize);
+            return;
+        }
+        self.guard_mro(class);
     }
 
     /// The members of `X | Y` and `typing.Union[X, Y]`.
@@ -322,11 +347,17 @@ impl Tx<'_> {
                 )));
             }
         }
-        match self
+        let result = self
             .py
             .import("builtins")?
-            .call_method1("issubclass", (class, info))
-        {
+            .call_method1("issubclass", (class, info));
+        if !self.is_subtype(class, info) {
+            // `register` of any abstract class makes a new token.
+            let ask = self.py.import("_abc")?.getattr("get_cache_token")?;
+            let token = ask.call0()?;
+            self.guard_call(&ask.unbind(), None, &[], &token)?;
+        }
+        match result {
             Ok(r) => Ok(r.is_truthy()?),
             Err(e) => Err(self.raise_pyerr(&e)),
         }

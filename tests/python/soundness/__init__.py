@@ -1,0 +1,1 @@
+"""Everything that can change between two calls, and a test for each."""
