@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import harness
 import pytest
-from soundness import run
+from soundness import generate, run
 
 if not harness.REFERENCE:
     import ferrodyn
@@ -21,3 +23,28 @@ def test_row(row):
 def test_row_at_the_limit(row):
     with ferrodyn.config.patch(recompile_limit=1):
         run.run_row(row)
+
+
+#: How many (program, change) pairs `test_pairs` checks; a full run has 10,000 and more.
+PAIRS = int(os.environ.get("FERRODYN_SOUNDNESS_PAIRS", "400"))
+SEED = int(os.environ.get("FERRODYN_SOUNDNESS_SEED", "0"))
+CHANGES = 8
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_pairs(part):
+    """Programs made of several rows, changed between calls, in their middle and by threads."""
+    count = max(1, PAIRS // CHANGES // 8)
+    failures = []
+    pairs = 0
+    for seed in range(count):
+        program = generate.Program(SEED + part + seed * 8, CHANGES)
+        pairs += program.changed
+        limit = 64 if seed % 5 else 2
+        with ferrodyn.config.patch(recompile_limit=limit, accumulated_recompile_limit=1000):
+            try:
+                run.compare(program.text, program.steps, program.undo)
+            except AssertionError as error:
+                failures.append(f"seed {SEED + part + seed * 8}: {error}")
+    assert not failures, f"{len(failures)} of {count} programs\n\n" + "\n\n".join(failures[:5])
+    assert pairs >= count * CHANGES

@@ -358,10 +358,7 @@ impl Tx<'_> {
                 None => {
                     // The guard names the object, so it is reached through the pin.
                     let s = self.pinned_source(&item, true, "item");
-                    (
-                        ConstVal::Obj(self.pin(&item, true)),
-                        self.build(&item, s)?,
-                    )
+                    (ConstVal::Obj(self.pin(&item, true)), self.build(&item, s)?)
                 }
             };
             items.push(key);

@@ -17,7 +17,9 @@ pub fn reads_attributes_plainly(class: &Bound<'_, PyType>) -> bool {
     let generic = ffi::PyObject_GenericGetAttr as *const () as usize;
     // SAFETY: a live type object.
     let slot = |ty: &Bound<'_, PyType>| unsafe {
-        (*ty.as_type_ptr()).tp_getattro.map_or(generic, |f| f as usize)
+        (*ty.as_type_ptr())
+            .tp_getattro
+            .map_or(generic, |f| f as usize)
     };
     // SAFETY: a static type. A module asks its dict for a `__getattr__` at the end, no more.
     let module = unsafe {

@@ -359,6 +359,15 @@ impl<'py> Tx<'py> {
                         },
                     );
                 }
+                Source::CellContents { base } => {
+                    self.guard(
+                        base,
+                        GuardKind::HasAttr {
+                            name: "cell_contents".into(),
+                            present: true,
+                        },
+                    );
+                }
                 Source::DictItem { base, key } => {
                     self.guard(base, GuardKind::DictContains { key, present: true });
                 }

@@ -41,6 +41,7 @@ row(
     "builtins.new$ = 3",
     "builtins.new$ = 4",
     "del builtins.new$",
+    undo="builtins.__dict__.pop('new$', None)",
 )
 row(
     "builtins of the module replaced",

@@ -48,6 +48,7 @@ class Loaded:
             import ferrodyn
 
             self.namespace["DISABLE"] = ferrodyn.disable
+        harness._seed()
         self.run(text, self.file)
 
     def run(self, text: str, file: str = "<change>") -> None:

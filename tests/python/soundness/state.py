@@ -65,4 +65,5 @@ row("warning filters", "import warnings\ndef use$(v):\n    with warnings.catch_w
     "        try:\n            warnings.warn('a')\n        except UserWarning:\n            return v * 2\n    return v", "use$(x)", "warnings.warn$ = 2")  # fmt: skip
 row("logging levels", "import logging\nl$ = logging.getLogger('ferrodyn.test$'.replace('ferrodyn.', 'z'))\nl$.setLevel(30)",
     "(l$.isEnabledFor(20), x * l$.level)", "l$.setLevel(10)", "logging.disable(50)", undo="logging.disable(0)")  # fmt: skip
-row("working directory, arguments", "import os, sys", "(len(sys.argv) * x, os.getcwd())", "sys.argv.append('z$')", undo="'z$' in sys.argv and sys.argv.remove('z$')")
+row("working directory, arguments", "import os, sys\nr$ = list(sys.argv)", "(len(sys.argv) * x, os.getcwd())", "sys.argv.append('z')",
+    undo="sys.argv[:] = r$")  # fmt: skip

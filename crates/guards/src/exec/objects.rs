@@ -434,7 +434,10 @@ pub(crate) unsafe fn has_attribute(
         if of_class.is_null() {
             return false;
         }
-        if ffi::Py_TYPE(of_class) != &raw mut PyMemberDescr_Type {
+        let ty = ffi::Py_TYPE(of_class);
+        let c_field = ty == &raw mut PyMemberDescr_Type
+            || ty == &raw mut PyGetSetDescr_Type && !abi.is_tensor_type(ffi::Py_TYPE(obj));
+        if !c_field {
             return true;
         }
         match attribute(abi, obj, name) {

@@ -589,7 +589,10 @@ fn calls() {
         "",
         make,
         &["torch.ones(4)[2:]"],
-        &[("torch.ones(4)", "expected 2, actual 0"), ("3", "actual an exception")],
+        &[
+            ("torch.ones(4)", "expected 2, actual 0"),
+            ("3", "actual an exception"),
+        ],
     );
 }
 

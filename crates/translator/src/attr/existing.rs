@@ -255,7 +255,9 @@ impl<'py> Tx<'py> {
             None => self.pinned_source(&p.obj, false, &module),
         };
         if let Some(hook) = dict_get(&dict, "__getattr__") {
-            let code = hook.getattr("__code__").and_then(|c| c.getattr("co_filename"));
+            let code = hook
+                .getattr("__code__")
+                .and_then(|c| c.getattr("co_filename"));
             let file: String = code.and_then(|f| f.extract()).unwrap_or_default();
             if crate::call::is_library_file(&file) {
                 // A library's `__getattr__` imports a submodule or warns; running it once more

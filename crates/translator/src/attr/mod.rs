@@ -152,12 +152,7 @@ impl<'py> Tx<'py> {
 
     /// As [`Tx::descriptor`]; holds the class of a value that user code may make a descriptor of
     /// to what it is now.
-    pub(crate) fn guarded_descriptor(
-        &mut self,
-        class: &Obj,
-        name: &str,
-        d: &Obj,
-    ) -> R<Descriptor> {
+    pub(crate) fn guarded_descriptor(&mut self, class: &Obj, name: &str, d: &Obj) -> R<Descriptor> {
         let kind = self.descriptor(d);
         if !matches!(kind, Descriptor::Value | Descriptor::User(_)) {
             return Ok(kind);
@@ -199,9 +194,8 @@ impl<'py> Tx<'py> {
         } else if is(&k.method_descriptor) || is(&k.wrapper_descriptor) {
             Descriptor::BuiltinMethod
         } else if b.is_instance(k.property.bind(py)).unwrap_or(false)
-            && type_lookup(&ty, "__get__").is_some_and(|g| {
-                g.bind(py).get_type().is(k.wrapper_descriptor.bind(py))
-            })
+            && type_lookup(&ty, "__get__")
+                .is_some_and(|g| g.bind(py).get_type().is(k.wrapper_descriptor.bind(py)))
         {
             Descriptor::Property
         } else if type_lookup(&ty, "__get__").is_some() {

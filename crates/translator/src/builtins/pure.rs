@@ -64,6 +64,10 @@ rules! {
 pub(super) fn call(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Given {
     if let Some((pos, kw)) = tx.real_args(&args)? {
         let f = tx.py.import(module)?.getattr(name)?;
+        if name == "getrecursionlimit" {
+            let now = f.call0()?;
+            tx.guard_call(&f.clone().unbind(), None, &[], &now)?;
+        }
         return super::value(tx.fold(move |py| f.call(PyTuple::new(py, pos)?, kw.as_ref()))?);
     }
     // Numbers of user classes and iterables that are no containers.

@@ -5,6 +5,7 @@ use crate::state::Frame;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use bytecode::op::LocalIdx;
+use guards::GuardKind;
 use variables::{Body, ObjState, Origin, Var};
 impl<'py> Tx<'py> {
     pub(crate) fn make_cell(&mut self, l: LocalIdx) {
@@ -35,8 +36,23 @@ impl<'py> Tx<'py> {
             return Err(Stop::Internal("no cell".into()));
         };
         match self.obj(id).body.clone() {
-            Body::Cell(Some(v)) => Ok(v),
+            Body::Cell(Some(v)) => {
+                if let Var::Lazy(l) = &v {
+                    self.touch(l.source);
+                }
+                Ok(v)
+            }
             Body::Cell(None) => {
+                if let Origin::Source { source, .. } = &self.obj(id).origin {
+                    let source = *source;
+                    self.guard(
+                        source,
+                        GuardKind::HasAttr {
+                            name: "cell_contents".into(),
+                            present: false,
+                        },
+                    );
+                }
                 let name = self.st.frame.code.local_names[l.0 as usize].clone();
                 let own = self.is_own_cell(&self.st.frame, l);
                 Err(if !own {

@@ -11,6 +11,22 @@ use variables::{Obj, TensorInput, TensorVar, Var};
 use crate::stop::{R, Stop};
 use crate::tx::{GraphInput, Tx};
 
+/// Names that mean something else in the Python that torch.fx generates for a graph.
+const USED_BY_GENERATED_CODE: [&str; 12] = [
+    "self",
+    "torch",
+    "device",
+    "inf",
+    "nan",
+    "NoneType",
+    "fx_pytree",
+    "pytree",
+    "slice",
+    "getattr",
+    "range",
+    "complex",
+];
+
 impl Tx<'_> {
     /// A tensor that a source reaches: a placeholder, and a TENSOR_MATCH.
     ///
@@ -52,6 +68,9 @@ impl Tx<'_> {
         }
         // The target is the parameter's name in generated code: two inputs never share it.
         let mut name = self.placeholder_name(source);
+        if USED_BY_GENERATED_CODE.contains(&name.as_str()) {
+            name.push('_');
+        }
         if self.input_names.contains(&name) {
             let mut free = (1..).map(|n| format!("{name}_{n}"));
             name = free
