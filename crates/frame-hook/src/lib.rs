@@ -99,6 +99,7 @@ pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     region::initialise(py);
     foreign::initialise(py);
     entry_type::initialise(module)?;
+    guards::exec::watch::prepare(py);
     module.add_class::<Context>()?;
     module.add(
         "UnsupportedPythonError",

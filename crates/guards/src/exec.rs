@@ -1,7 +1,7 @@
 //! The executing half: checks in a running interpreter.
 //!
 //! What lives here: pins ([`pins`]), reading constants and tensors into guard values ([`read`]), linking a
-//! program to the interpreter ([`link`]), checking it ([`check`]), saying why it failed ([`explain`]) and running
+//! program to the interpreter ([`link`]), checking it ([`check`]), watching instead ([`watch`]), saying why it failed ([`explain`]) and running
 //! the Python text ([`oracle`]). Raw object reads are in [`objects`].
 //!
 //! Invariants: the GIL is held; a check runs no user code, raises nothing and leaves no Python object behind;
@@ -14,6 +14,7 @@ pub(crate) mod objects;
 pub mod oracle;
 pub mod pins;
 pub mod read;
+pub mod watch;
 
 #[cfg(test)]
 mod property_tests;

@@ -40,6 +40,8 @@ pub struct Layout {
     pub key_set: Option<usize>,
     /// Pointer to autograd metadata; null means that the tensor requires no grad.
     pub autograd_meta: Option<usize>,
+    /// In the autograd metadata: the byte that says that a leaf requires grad.
+    pub requires_grad: Option<usize>,
 }
 
 /// A probe tensor and what Python says of it.
@@ -150,6 +152,10 @@ impl Layout {
                 .filter(|&at| Some(at) != dims && Some(at) != storage_offset && Some(at) != key_set)
                 .collect(),
         );
+        let requires_grad = match autograd_meta {
+            Some(at) => probe_requires_grad(py, at)?,
+            None => None,
+        };
         Ok(Self {
             dims,
             storage_offset,
@@ -157,8 +163,46 @@ impl Layout {
             device,
             key_set,
             autograd_meta,
+            requires_grad,
         })
     }
+}
+
+/// Bytes of autograd metadata that may be searched.
+const AUTOGRAD_SEARCHED: usize = 144;
+
+/// The one byte of a leaf's autograd metadata that follows `requires_grad`, back and forth.
+fn probe_requires_grad(py: Python<'_>, autograd_meta: usize) -> Result<Option<usize>, AbiError> {
+    let scope = PyDict::new(py);
+    scope.set_item("torch", py.import(names::TORCH)?)?;
+    let mut fits = [true; AUTOGRAD_SEARCHED];
+    for expression in [
+        c"torch.empty(3, device='cpu')",
+        c"torch.empty(2, 5, device='meta')",
+    ] {
+        let tensor = py.eval(expression, Some(&scope), None)?;
+        for wanted in [true, false, true] {
+            tensor.setattr("requires_grad", wanted)?;
+            // SAFETY: the learnt place of a live TensorImpl holds a pointer to its autograd metadata, which a
+            // tensor that was made to require grad has; no supported torch has a smaller one.
+            unsafe {
+                let payload = tensor.as_ptr().cast::<u8>().add(PAYLOAD);
+                let impl_ = payload.cast::<*const u8>().read();
+                let meta = impl_.add(autograd_meta).cast::<*const u8>().read();
+                if meta.is_null() {
+                    return Ok(None);
+                }
+                for (at, fits) in fits.iter_mut().enumerate() {
+                    *fits &= meta.add(at).read() == u8::from(wanted);
+                }
+            }
+        }
+    }
+    let mut found = fits.iter().enumerate().filter(|(_, fits)| **fits);
+    Ok(match (found.next(), found.next()) {
+        (Some((at, _)), None) => Some(at),
+        _ => None,
+    })
 }
 
 fn make_probes(py: Python<'_>, version: &str, symbols: &Symbols) -> Result<Vec<Probe>, AbiError> {

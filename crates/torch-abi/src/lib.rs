@@ -1,7 +1,8 @@
 //! Everything Ferrodyn knows of torch's internals, checked when torch is first used.
 //!
 //! What lives here: names of torch's modules and functions ([`names`]), its C symbols ([`symbols`]), where its
-//! tensors keep their fields ([`layout`]), raw reads of tensors ([`view`]) and of its thread and global state
+//! tensors keep their fields ([`layout`]), raw reads of tensors ([`view`], many at once:
+//! [`packed`]) and of its thread and global state
 //! ([`state`]), tensor metadata ([`meta`]) and memory overlap ([`overlap`]). What does not: any decision about
 //! graphs or guards.
 //!
@@ -13,6 +14,7 @@ pub mod layout;
 pub mod meta;
 pub mod names;
 pub mod overlap;
+pub mod packed;
 pub mod state;
 pub mod symbols;
 pub mod view;

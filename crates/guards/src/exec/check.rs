@@ -4,6 +4,7 @@
 //! instance's inline attributes, which makes its `__dict__`); registers hold borrowed references, or new ones
 //! that are released at the end of the check.
 
+use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,11 +14,13 @@ use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use torch_abi::TorchAbi;
+use torch_abi::packed::PackedReader;
 use torch_abi::view::TensorView;
 
 use crate::exec::link::{FuncField, LinkedCall, LinkedConst, LinkedKey, LinkedOp};
 use crate::exec::objects::{self, Found};
 use crate::exec::pins::{Pins, Validity};
+use crate::exec::watch::Watch;
 use crate::guard::GlobalState;
 use crate::kinds::{aliasing, identity};
 use crate::program::Program;
@@ -44,6 +47,9 @@ pub struct CheckProgram {
     ops: Box<[LinkedOp]>,
     registers: usize,
     reads_tensors: bool,
+    packed: Option<PackedReader>,
+    /// Dropped before the pins.
+    pub(in crate::exec) watch: UnsafeCell<Watch>,
     pins: Pins,
     _owned: Vec<Py<PyAny>>,
 }
@@ -51,11 +57,12 @@ pub struct CheckProgram {
 // SAFETY: the raw pointers are to objects that the program or its pins keep alive, and are followed with the GIL
 // held only.
 unsafe impl Send for CheckProgram {}
-// SAFETY: as above; the only interior mutability is atomic.
+// SAFETY: as above; what a check remembers changes with the GIL held only, and a check runs no code that could
+// come back to it.
 unsafe impl Sync for CheckProgram {}
 
 /// Registers on the machine stack; deeper programs use the heap.
-const STACK_REGISTERS: usize = 48;
+pub(in crate::exec) const STACK_REGISTERS: usize = 48;
 
 /// Where a run ended.
 pub(crate) struct Stop {
@@ -83,6 +90,8 @@ impl CheckProgram {
             ops: ops.into(),
             registers,
             reads_tensors,
+            packed: PackedReader::new(abi),
+            watch: UnsafeCell::default(),
             pins,
             _owned: owned,
         }
@@ -119,7 +128,41 @@ impl CheckProgram {
     #[inline]
     pub unsafe fn check(&self, env: &CheckEnv<'_>) -> bool {
         // SAFETY: the caller's promise.
+        self.validity().is_valid() && unsafe { self.check_watched(env) }
+    }
+
+    /// The same without what was remembered.
+    ///
+    /// # Safety
+    /// As for [`CheckProgram::check`].
+    pub unsafe fn check_everything(&self, env: &CheckEnv<'_>) -> bool {
+        // SAFETY: the caller's promise.
         self.validity().is_valid() && unsafe { self.failing_op(env, |_, _| ()) }.is_none()
+    }
+
+    #[inline]
+    pub(in crate::exec) fn op(&self, index: u32) -> &LinkedOp {
+        &self.ops[index as usize]
+    }
+
+    #[inline]
+    pub(in crate::exec) fn registers(&self) -> usize {
+        self.registers
+    }
+
+    #[inline]
+    pub(in crate::exec) fn packed_reader(&self) -> Option<&PackedReader> {
+        self.packed.as_ref()
+    }
+
+    /// The thread's dispatch keys, where tensors are read.
+    #[inline]
+    pub(in crate::exec) fn tensor_keys(&self) -> (u64, u64) {
+        if self.reads_tensors {
+            self.abi.local_keys()
+        } else {
+            (0, 0)
+        }
     }
 
     /// Runs the program. Returns the op that failed and what `inspect` made of the registers there.
@@ -171,11 +214,7 @@ impl CheckProgram {
     #[inline]
     unsafe fn run(&self, env: &CheckEnv<'_>, regs: &mut [MaybeUninit<*mut PyObject>]) -> Stop {
         let mut owned = SmallVec::new();
-        let keys = if self.reads_tensors {
-            self.abi.local_keys()
-        } else {
-            (0, 0)
-        };
+        let keys = self.tensor_keys();
         for (i, op) in self.ops.iter().enumerate() {
             // SAFETY: the caller's promise.
             if !unsafe { self.step(op, env, keys, regs, &mut owned) } {
@@ -188,8 +227,12 @@ impl CheckProgram {
         }
     }
 
+    /// Runs one op. False where a value is missing or a guard fails.
+    ///
+    /// # Safety
+    /// As for [`CheckProgram::check`], with the registers that the op reads written.
     #[inline(always)]
-    unsafe fn step(
+    pub(in crate::exec) unsafe fn step(
         &self,
         op: &LinkedOp,
         env: &CheckEnv<'_>,

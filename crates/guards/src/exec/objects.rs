@@ -39,6 +39,13 @@ pub(crate) fn is_python_3_12() -> bool {
     unsafe { Py_Version >= 0x030c_0000 }
 }
 
+/// Whether the running interpreter is 3.13 or newer.
+#[inline]
+pub(crate) fn is_python_3_13() -> bool {
+    // SAFETY: as above.
+    unsafe { Py_Version >= 0x030d_0000 }
+}
+
 /// Offset of `ma_keys` in a dictionary, and of the kind in its keys object (CPython 3.11 to 3.13).
 const DICT_KEYS: usize = 32;
 const KEYS_KIND: usize = 10;
@@ -300,6 +307,25 @@ pub(crate) unsafe fn instance_dict(obj: *mut PyObject) -> *mut PyObject {
     }
 }
 
+/// Where an instance's `__dict__` is kept, or null where it has none. Inline attributes are made into a
+/// dictionary first.
+///
+/// # Safety
+/// `obj` must be live.
+pub(crate) unsafe fn instance_dict_place(obj: *mut PyObject) -> *mut *mut PyObject {
+    // SAFETY: as for `instance_dict`.
+    unsafe { _PyObject_GetDictPtr(obj) }
+}
+
+/// Whether the object is an `OrderedDict` or of a subclass.
+///
+/// # Safety
+/// `obj` must be live.
+pub(crate) unsafe fn is_ordered_dict(obj: *mut PyObject) -> bool {
+    // SAFETY: a live type.
+    unsafe { ffi::PyType_IsSubtype(ffi::Py_TYPE(obj), &raw mut PyODict_Type) != 0 }
+}
+
 /// Raw value that the MRO of a class gives for a name, or null.
 ///
 /// # Safety
@@ -400,6 +426,28 @@ pub(crate) unsafe fn attribute(
             }
         }
         Found::None
+    }
+}
+
+/// What [`attribute`] finds in a dictionary or a class; `None` for all else.
+///
+/// # Safety
+/// As for [`attribute`].
+pub(crate) unsafe fn attribute_unowned(
+    abi: &torch_abi::TorchAbi,
+    obj: *mut PyObject,
+    name: *mut PyObject,
+) -> Option<*mut PyObject> {
+    // SAFETY: the caller's promise; a new reference is released.
+    unsafe {
+        match attribute(abi, obj, name) {
+            Found::Borrowed(value) => Some(value),
+            Found::Owned(value) => {
+                ffi::Py_DECREF(value);
+                None
+            }
+            Found::None => None,
+        }
     }
 }
 

@@ -45,6 +45,7 @@ fn dims(dims: &[Option<i64>]) -> String {
 mod native {
     use pyo3::ffi;
     use torch_abi::TorchAbi;
+    use torch_abi::packed::PackedSpec;
     use torch_abi::view::TensorView;
 
     use crate::guard::TensorSpec;
@@ -83,6 +84,25 @@ mod native {
                 sizes: fill(&spec.sizes),
                 strides: fill(&spec.strides),
             }
+        }
+
+        /// The class and the rest in a form that is quick to compare; `None` where some of it may vary.
+        pub(crate) fn packed(
+            &self,
+            abi: &TorchAbi,
+        ) -> Option<(*mut ffi::PyTypeObject, PackedSpec)> {
+            if !(self.exact && self.strided && abi.is_tensor_type(self.pytype)) {
+                return None;
+            }
+            PackedSpec::new(
+                self.keys,
+                u16::from(self.dtype),
+                [self.device.0, self.device.1],
+                self.requires_grad,
+                &self.sizes,
+                &self.strides,
+            )
+            .map(|spec| (self.pytype, spec))
         }
 
         /// # Safety

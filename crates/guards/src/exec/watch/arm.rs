@@ -1,0 +1,926 @@
+//! Making a memo: which steps of a check need not run again, and what must hold meanwhile.
+//!
+//! A step whose base is remembered is left out if everything that it reads is of a kind below; any other step
+//! runs on each call, on the remembered base.
+//!
+//! | read | what says that it changed |
+//! |---|---|
+//! | an item, the keys or the length of a dictionary; a module's or an instance's attribute | a dict watcher, told of these keys only; the dictionary's version tag (3.11) |
+//! | which dictionary is an instance's `__dict__` | the word is compared |
+//! | an object's class, where it can be assigned | the word is compared |
+//! | what a class or its bases give for a name | a type watcher; the class's version tag (3.11) |
+//! | a function's code and defaults | the function watcher; on 3.11 the code's word is compared |
+//! | an item of a tuple, a frozen set, a constant, a function's closure | nothing: they cannot change |
+//! | the length of a list | the word is compared |
+//! | a tensor's class and metadata | all of it is compared ([`torch_abi::packed`]) |
+//!
+//! Values that are read on each call (arguments, cells, list items) may be compared with the remembered ones and
+//! so carry what hangs on them, where their end is reported by a weak reference.
+//!
+//! Invariant: a memo is made only from a check that passes.
+
+use std::cell::Cell;
+use std::mem::MaybeUninit;
+use std::sync::{Arc, OnceLock};
+
+use pyo3::ffi;
+use pyo3::ffi::PyObject;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::exec::check::{CheckEnv, CheckProgram};
+use crate::exec::link::{FuncField, LinkedKey, LinkedOp};
+use crate::exec::objects;
+use crate::exec::watch::CHANGES;
+use crate::exec::watch::events::{DictInterest, Gil, Told, Watched, Watchers};
+use crate::exec::watch::memo::{Dep, Hot, Memo, NONE, PackedTensor, Read, Slot, TensorKey};
+use crate::program::Op;
+
+/// Offsets in a dictionary: its version and its split values (CPython 3.11 to 3.13).
+const DICT_VERSION: usize = 24;
+const DICT_VALUES: usize = 40;
+/// Offset of the number of items of a list.
+const LIST_SIZE: usize = 16;
+
+/// The version of a class; 0 where it has none.
+///
+/// # Safety
+/// `ty` must be a live class.
+pub(super) unsafe fn type_version(ty: *mut ffi::PyTypeObject) -> u32 {
+    // SAFETY: the caller's promise. A look-up gives the class a version where it can have one.
+    unsafe {
+        let name = ffi::PyUnicode_InternFromString(c"__doc__".as_ptr());
+        if name.is_null() {
+            ffi::PyErr_Clear();
+            return 0;
+        }
+        objects::mro_lookup(ty, name);
+        ffi::Py_DECREF(name);
+        (*ty).tp_version_tag
+    }
+}
+
+/// Where the version of a dictionary or class is, which changes with it.
+fn version_slot(what: Watched) -> Option<*const usize> {
+    match what {
+        Watched::Dict(dict) => Some(dict.cast::<u8>().wrapping_add(DICT_VERSION).cast()),
+        // SAFETY: only the address of a field of a live class is taken; the 32 bits after it are padding.
+        Watched::Type(ty) => Some(unsafe { &raw const (*ty).tp_version_tag }.cast()),
+        Watched::Function(_) => None,
+    }
+}
+
+/// The version of a dictionary or class, or `None` where it has none.
+///
+/// # Safety
+/// What is asked about is live.
+pub(super) unsafe fn version_of(what: Watched) -> Option<usize> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Watched::Type(ty) = what
+            && type_version(ty) == 0
+        {
+            return None;
+        }
+        version_slot(what).map(|at| *at)
+    }
+}
+
+static INSTANCES_REPORT: OnceLock<bool> = OnceLock::new();
+
+/// Finds out whether watchers see the attributes of instances, which 3.13 may keep inside the object. To be
+/// called once, where Python code may run; before that, such attributes are read on each call.
+pub fn prepare(py: Python<'_>) {
+    let probe = || -> PyResult<bool> {
+        let scope = PyDict::new(py);
+        py.run(
+            c"class C:\n def __init__(self):\n  self.a = self.b = 0\nc = C()\nd = c.__dict__\ndef write(c, n):\n for i in range(n):\n  c.a = i",
+            Some(&scope),
+            None,
+        )?;
+        let get = |name: &str| -> PyResult<Bound<'_, PyAny>> {
+            scope
+                .get_item(name)?
+                .ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))
+        };
+        let (write, c, dict) = (get("write")?, get("c")?, get("d")?);
+        write.call1((&c, 100))?;
+        // SAFETY: the GIL is held; the dictionary is alive.
+        unsafe {
+            let Some(watchers) = Watchers::get() else {
+                return Ok(false);
+            };
+            if !leave_inline(dict.as_ptr()) {
+                return Ok(false);
+            }
+            let told = Arc::new(Gil::new(Told::new(1)));
+            let what = Watched::Dict(dict.as_ptr());
+            let interest = DictInterest {
+                all: true,
+                ..DictInterest::default()
+            };
+            let mut sees = watchers.watch(what);
+            watchers.tell(what, &told, 0, interest);
+            for n in [1, 100] {
+                write.call1((&c, n))?;
+                sees &= !told.get().is_clean();
+                told.get().take_dirty();
+                write.call1((&c, 0))?;
+                sees &= told.get().is_clean();
+            }
+            watchers.forget(what, &told);
+            Ok(sees)
+        }
+    };
+    INSTANCES_REPORT.get_or_init(|| probe().unwrap_or(false));
+}
+
+/// Moves the items of an instance's dictionary out of the object. Keys, their order and values stay.
+///
+/// # Safety
+/// `dict` must be a live dictionary.
+unsafe fn leave_inline(dict: *mut PyObject) -> bool {
+    // SAFETY: the caller's promise; the item is held while it is out of the dictionary.
+    unsafe {
+        let split = || {
+            let values = dict.cast::<u8>().add(DICT_VALUES).cast::<*const u8>();
+            !values.read().is_null()
+        };
+        if !objects::is_python_3_13() || !split() {
+            return true;
+        }
+        if ffi::PyDict_CheckExact(dict) == 0 || ffi::PyDict_Size(dict) == 0 {
+            return false;
+        }
+        let item = Python::attach(|py| {
+            let dict = Bound::from_borrowed_ptr(py, dict);
+            dict.call_method0("popitem").map_or_else(
+                |error| {
+                    drop(error);
+                    std::ptr::null_mut()
+                },
+                Bound::into_ptr,
+            )
+        });
+        if item.is_null() {
+            return false;
+        }
+        let (key, value) = (
+            ffi::PyTuple_GET_ITEM(item, 0),
+            ffi::PyTuple_GET_ITEM(item, 1),
+        );
+        let back = ffi::PyDict_SetItem(dict, key, value);
+        if back < 0 {
+            ffi::PyErr_Clear();
+        }
+        ffi::Py_DECREF(item);
+        back == 0 && !split()
+    }
+}
+
+/// The callback of anchors' weak references.
+#[pyclass(frozen, module = "ferrodyn")]
+struct Ended {
+    told: Arc<Gil<Told>>,
+}
+
+#[pymethods]
+impl Ended {
+    fn __call__(&self, _weakref: &Bound<'_, PyAny>) {
+        // SAFETY: Python calls with the GIL held.
+        unsafe { self.told.get().died() };
+    }
+}
+
+/// What a register holds while a memo is made.
+#[derive(Clone, Copy)]
+enum Held {
+    /// Read on each call, from the call alone.
+    Early,
+    /// Read on each call, from something remembered.
+    Late,
+    /// Remembered.
+    Stable(*mut PyObject),
+}
+
+struct DepDraft {
+    what: Watched,
+    interest: DictInterest,
+    reads: Vec<(u32, *mut PyObject, *mut PyObject)>,
+    slot: u32,
+}
+
+struct Builder<'a, 'p> {
+    program: &'a CheckProgram,
+    watchers: Option<&'static Watchers>,
+    early: Vec<Hot>,
+    late: Vec<Hot>,
+    /// What the late steps have put into each register.
+    put: Vec<*mut PyObject>,
+    slots: Vec<Slot>,
+    slot_deps: Vec<u32>,
+    slot_index: FxHashSet<usize>,
+    deps: Vec<DepDraft>,
+    dep_index: FxHashMap<Watched, u32>,
+    tensors: Vec<PackedTensor>,
+    specs: Vec<TensorKey>,
+    spec_index: FxHashMap<TensorKey, u32>,
+    /// Values whose end or change is reported.
+    reported: FxHashSet<usize>,
+    /// Objects and their dictionaries: the end of the one is reported where the other is watched.
+    owners: Vec<(*mut PyObject, *mut PyObject)>,
+    /// Objects to hold weakly.
+    anchors: Vec<*mut PyObject>,
+    /// Globals and builtins that the call must have.
+    scopes: [bool; 2],
+    env: &'a CheckEnv<'p>,
+}
+
+/// Makes a memo of a check that passes now. `old` is what was remembered before; where it was `short_lived`,
+/// values that differ from it are counted in `volatile`.
+///
+/// # Safety
+/// As for [`CheckProgram::check`].
+pub(super) unsafe fn arm(
+    program: &CheckProgram,
+    env: &CheckEnv<'_>,
+    old: Option<&Memo>,
+    short_lived: bool,
+    volatile: &mut Vec<u8>,
+) -> Option<Memo> {
+    let ops = &program.program().ops;
+    volatile.resize(ops.len(), 0);
+    let ends = subtree_ends(program);
+    let mut owned: SmallVec<[*mut PyObject; 4]> = SmallVec::new();
+    // SAFETY: the caller's promise; registers are written before they are read, as the verifier proved.
+    unsafe {
+        let mut builder = Builder {
+            program,
+            watchers: Watchers::get(),
+            early: Vec::new(),
+            late: Vec::new(),
+            put: vec![std::ptr::null_mut(); program.registers()],
+            slots: Vec::new(),
+            slot_deps: Vec::new(),
+            slot_index: FxHashSet::default(),
+            deps: Vec::new(),
+            dep_index: FxHashMap::default(),
+            tensors: Vec::new(),
+            specs: Vec::new(),
+            spec_index: FxHashMap::default(),
+            reported: FxHashSet::default(),
+            owners: Vec::new(),
+            anchors: Vec::new(),
+            scopes: [false; 2],
+            env,
+        };
+        let keys = program.tensor_keys();
+        let mut regs = vec![MaybeUninit::new(std::ptr::null_mut()); program.registers()];
+        let mut held = vec![Held::Early; program.registers()];
+        let mut values = vec![std::ptr::null_mut(); ops.len()];
+        let mut passes = true;
+        for (i, op) in ops.iter().enumerate() {
+            let index = i as u32;
+            let base = match op {
+                Op::Load { base, .. } => held[usize::from(base.0)],
+                _ => Held::Early,
+            };
+            if !program.step(program.op(index), env, keys, &mut regs, &mut owned) {
+                passes = false;
+                break;
+            }
+            match op {
+                Op::Ambient { .. } => builder.early.push(Hot::Run(index)),
+                Op::Load {
+                    dst,
+                    base: b,
+                    source,
+                } => {
+                    let d = usize::from(dst.0);
+                    let value: *mut PyObject = regs[d].assume_init();
+                    let root = program.set().sources().get(*source).base().is_none();
+                    let base = if root { None } else { Some(base) };
+                    let before = old.map_or(std::ptr::null_mut(), |old| old.values[i]);
+                    if short_lived && !before.is_null() && before != value {
+                        volatile[i] = volatile[i].saturating_add(1);
+                    }
+                    let settled = volatile[i] < CHANGES;
+                    held[d] = builder.load(index, base, b.0, dst.0, value, settled);
+                    let has_children = ops[i + 1..ends[i] as usize]
+                        .iter()
+                        .any(|op| matches!(op, Op::Load { .. }));
+                    if !matches!(held[d], Held::Stable(_))
+                        && settled
+                        && has_children
+                        && builder.can_anchor(value)
+                    {
+                        held[d] = builder.anchor(held[d], dst.0, value);
+                    }
+                    if let Held::Stable(value) = held[d] {
+                        values[i] = value;
+                    }
+                }
+                Op::Check { reg, .. } => match held[usize::from(reg.0)] {
+                    Held::Early => builder.early.push(Hot::Run(index)),
+                    Held::Late => builder.late.push(Hot::Run(index)),
+                    Held::Stable(value) => {
+                        if !builder.check(index, value) {
+                            builder.put(reg.0, value);
+                            builder.late.push(Hot::Run(index));
+                        }
+                    }
+                },
+                Op::Relation { regs: list, .. } => {
+                    let remembered = |reg: &crate::program::Reg| match held[usize::from(reg.0)] {
+                        Held::Stable(value) => Some(value),
+                        _ => None,
+                    };
+                    let by_identity = !matches!(program.op(index), LinkedOp::Overlap { .. });
+                    if by_identity && list.iter().all(|reg| remembered(reg).is_some()) {
+                        continue;
+                    }
+                    for reg in list {
+                        if let Some(value) = remembered(reg) {
+                            builder.put(reg.0, value);
+                        }
+                    }
+                    builder.late.push(Hot::Run(index));
+                }
+            }
+        }
+        let memo = if passes {
+            builder.finish(values, ends)
+        } else {
+            None
+        };
+        for obj in owned {
+            ffi::Py_DECREF(obj);
+        }
+        memo
+    }
+}
+
+/// Per op: the end of the ops below it. Ops are in depth-first order.
+fn subtree_ends(program: &CheckProgram) -> Box<[u32]> {
+    let ops = &program.program().ops;
+    let sources = program.set().sources();
+    let mut ends: Vec<u32> = (1..=ops.len() as u32).collect();
+    let mut open: Vec<(usize, crate::source::SourceId)> = Vec::new();
+    for (i, op) in ops.iter().enumerate() {
+        match op {
+            Op::Load { source, .. } => {
+                let base = sources.get(*source).base();
+                while let Some((load, id)) = open.last() {
+                    if Some(*id) == base {
+                        break;
+                    }
+                    ends[*load] = i as u32;
+                    open.pop();
+                }
+                open.push((i, *source));
+            }
+            Op::Check { .. } => {}
+            Op::Ambient { .. } | Op::Relation { .. } => {
+                for (load, _) in open.drain(..) {
+                    ends[load] = i as u32;
+                }
+            }
+        }
+    }
+    for (load, _) in open {
+        ends[load] = ops.len() as u32;
+    }
+    ends.into()
+}
+
+impl Builder<'_, '_> {
+    fn put(&mut self, d: u16, obj: *mut PyObject) {
+        let now = &mut self.put[usize::from(d)];
+        if *now != obj {
+            *now = obj;
+            self.late.push(Hot::Put { d, obj });
+        }
+    }
+
+    /// Decides about a load: `base` is what its base register holds (`None` for roots).
+    unsafe fn load(
+        &mut self,
+        op: u32,
+        base: Option<Held>,
+        b: u16,
+        d: u16,
+        value: *mut PyObject,
+        settled: bool,
+    ) -> Held {
+        // SAFETY: `value` and `base` are live: the check that is being remembered just read them.
+        unsafe {
+            match base {
+                None => {
+                    if settled && self.root(op, value) {
+                        return Held::Stable(value);
+                    }
+                    self.early.push(Hot::Run(op));
+                    Held::Early
+                }
+                Some(Held::Early) => {
+                    self.early.push(Hot::Run(op));
+                    Held::Early
+                }
+                Some(Held::Late) => {
+                    self.late.push(Hot::Run(op));
+                    self.put[usize::from(d)] = std::ptr::null_mut();
+                    Held::Late
+                }
+                Some(Held::Stable(base)) => {
+                    if settled && self.step(op, base, value) {
+                        return Held::Stable(value);
+                    }
+                    self.put(b, base);
+                    self.late.push(Hot::Run(op));
+                    self.put[usize::from(d)] = std::ptr::null_mut();
+                    Held::Late
+                }
+            }
+        }
+    }
+
+    /// Whether a root need not be read on each call.
+    unsafe fn root(&mut self, op: u32, value: *mut PyObject) -> bool {
+        let null = std::ptr::null_mut();
+        // SAFETY: the environment's dictionaries are live.
+        unsafe {
+            match self.program.op(op) {
+                LinkedOp::Pinned { .. } | LinkedOp::WeakPinned { .. } => true,
+                LinkedOp::Globals { .. } => {
+                    self.scope(0);
+                    true
+                }
+                LinkedOp::Global { name, .. } => {
+                    let done = self.dict(self.env.globals, key(*name), (op, null, value));
+                    if done {
+                        self.scope(0);
+                    }
+                    done
+                }
+                LinkedOp::Builtin { name, .. } => {
+                    let done = self.dict(self.env.builtins, key(*name), (op, null, value));
+                    if done {
+                        self.scope(1);
+                    }
+                    done
+                }
+                LinkedOp::GlobalsOf {
+                    dict, weak, name, ..
+                } => {
+                    let dict = if *weak {
+                        objects::weakref_target(*dict)
+                    } else {
+                        Some(*dict)
+                    };
+                    dict.is_some_and(|dict| self.dict(dict, key(*name), (op, null, value)))
+                }
+                _ => false,
+            }
+        }
+    }
+
+    fn scope(&mut self, which: usize) {
+        if !std::mem::replace(&mut self.scopes[which], true) {
+            self.early.push(if which == 0 {
+                Hot::Globals(self.env.globals)
+            } else {
+                Hot::Builtins(self.env.builtins)
+            });
+        }
+    }
+
+    /// Whether a load from a remembered base need not run on each call.
+    unsafe fn step(&mut self, op: u32, base: *mut PyObject, value: *mut PyObject) -> bool {
+        let read = (op, base, value);
+        // SAFETY: `base` is live and was just read in this way.
+        unsafe {
+            match self.program.op(op) {
+                LinkedOp::Attr { name, .. } => self.attribute(*name, read),
+                LinkedOp::InstanceDict { .. } => self.instance(base).is_some(),
+                LinkedOp::InstanceItem { name, .. } => self
+                    .instance(base)
+                    .flatten()
+                    .is_some_and(|dict| self.dict(dict, key(*name), read)),
+                LinkedOp::DictItem { key, .. } => self.dict(base, key_of(key), read),
+                LinkedOp::DictKeyAt { .. } => self.dict(base, structure(), read),
+                LinkedOp::TupleItem { .. } => true,
+                LinkedOp::TypeOf { .. } => {
+                    self.class(base);
+                    true
+                }
+                LinkedOp::Mro { .. } => self.ty(base.cast(), read),
+                LinkedOp::Func { field, .. } => match field {
+                    FuncField::Closure => true,
+                    FuncField::Code if self.watchers.is_none() => {
+                        let function = base.cast::<ffi::PyFunctionObject>();
+                        self.slot((&raw const (*function).func_code).cast(), NONE);
+                        true
+                    }
+                    _ => self.function(read),
+                },
+                _ => false,
+            }
+        }
+    }
+
+    /// Whether a check of a remembered value need not run on each call.
+    unsafe fn check(&mut self, op: u32, value: *mut PyObject) -> bool {
+        let read = (op, value, std::ptr::null_mut());
+        // SAFETY: `value` is live and just passed the check.
+        unsafe {
+            match self.program.op(op) {
+                LinkedOp::Type { .. } => {
+                    self.class(value);
+                    true
+                }
+                LinkedOp::Is { .. } | LinkedOp::IsNot { .. } => true,
+                LinkedOp::Int { .. } | LinkedOp::Str { .. } | LinkedOp::Const { .. } => true,
+                LinkedOp::Code { .. } => {
+                    if self.watchers.is_some_and(Watchers::has_functions) {
+                        return self.function(read);
+                    }
+                    let function = value.cast::<ffi::PyFunctionObject>();
+                    self.slot((&raw const (*function).func_code).cast(), NONE);
+                    true
+                }
+                LinkedOp::Tensor { spec, .. } => {
+                    self.tensor(value, spec.packed(self.program.abi()))
+                }
+                LinkedOp::Len { .. } => {
+                    if ffi::PyList_Check(value) != 0 {
+                        self.slot(value.cast::<u8>().add(LIST_SIZE).cast(), NONE);
+                        true
+                    } else if ffi::PyDict_Check(value) != 0 {
+                        self.dict(value, structure(), read)
+                    } else {
+                        ffi::PyTuple_Check(value) != 0
+                            || ffi::PyUnicode_CheckExact(value) != 0
+                            || ffi::PyBytes_CheckExact(value) != 0
+                            || ffi::PyFrozenSet_CheckExact(value) != 0
+                            || ffi::Py_TYPE(value) == &raw mut ffi::PyRange_Type
+                    }
+                }
+                LinkedOp::DictLen { .. } => self.dict(value, structure(), read),
+                // The order of an ordered dictionary may change without an event.
+                LinkedOp::DictKeys { keys, .. } => {
+                    (keys.len() < 2 || !objects::is_ordered_dict(value))
+                        && self.dict(value, structure(), read)
+                }
+                LinkedOp::DictHas { key, .. } => self.dict(value, key_of(key), read),
+                LinkedOp::SetHas { .. } => ffi::PyFrozenSet_CheckExact(value) != 0,
+                LinkedOp::HasAttr { name, .. } => {
+                    let dict = self.instance(value);
+                    let own = match dict {
+                        Some(Some(dict)) => self.dict(dict, key(*name), read),
+                        Some(None) => true,
+                        None => true,
+                    };
+                    self.class(value);
+                    own && self.ty(ffi::Py_TYPE(value), read)
+                }
+                LinkedOp::OwnDictHas { name, .. } => match self.instance(value) {
+                    Some(Some(dict)) => self.dict(dict, key(*name), read),
+                    _ => true,
+                },
+                LinkedOp::MroIs { .. } => self.ty(value.cast(), read),
+                _ => false,
+            }
+        }
+    }
+
+    /// The place of an instance's dictionary is compared from now on. `None` where the object has no such
+    /// place, `Some(None)` where it is empty.
+    unsafe fn instance(&mut self, obj: *mut PyObject) -> Option<Option<*mut PyObject>> {
+        // SAFETY: a live object.
+        unsafe {
+            let place = objects::instance_dict_place(obj);
+            if place.is_null() {
+                return None;
+            }
+            self.slot(place.cast(), NONE);
+            let dict = *place;
+            if dict.is_null() || ffi::PyDict_Check(dict) == 0 {
+                return Some(None);
+            }
+            self.owners.push((obj, dict));
+            Some(Some(dict))
+        }
+    }
+
+    /// An attribute that [`objects::attribute`] read out of an object's dictionary or class.
+    unsafe fn attribute(
+        &mut self,
+        name: *mut PyObject,
+        read: (u32, *mut PyObject, *mut PyObject),
+    ) -> bool {
+        let (_, obj, value) = read;
+        // SAFETY: a live object.
+        unsafe {
+            if !matches!(
+                objects::attribute_unowned(self.program.abi(), obj, name),
+                Some(found) if found == value
+            ) {
+                return false;
+            }
+            let ty = ffi::Py_TYPE(obj);
+            self.class(obj);
+            if ffi::PyType_Check(obj) != 0 {
+                return self.ty(ty, read) && self.ty(obj.cast(), read);
+            }
+            let own = match self.instance(obj) {
+                Some(Some(dict)) => self.dict(dict, key(name), read),
+                _ => true,
+            };
+            own && self.ty(ty, read)
+        }
+    }
+
+    /// An object's class is compared from now on, where it can be assigned.
+    unsafe fn class(&mut self, obj: *mut PyObject) {
+        // SAFETY: a live object; the class follows the reference count.
+        unsafe {
+            let ty = ffi::Py_TYPE(obj);
+            if !is_immutable(ty) || ffi::PyModule_Check(obj) != 0 {
+                self.slot(obj.cast::<usize>().add(1), NONE);
+            }
+        }
+    }
+
+    unsafe fn slot(&mut self, at: *const usize, dep: u32) -> u32 {
+        let index = self.slots.len() as u32;
+        if self.slot_index.insert(at as usize) {
+            // SAFETY: the address of a word of a live object.
+            let word = Cell::new(unsafe { *at });
+            self.slots.push(Slot { at, word });
+            self.slot_deps.push(dep);
+        }
+        index
+    }
+
+    unsafe fn dict(
+        &mut self,
+        dict: *mut PyObject,
+        interest: DictInterest,
+        read: (u32, *mut PyObject, *mut PyObject),
+    ) -> bool {
+        // SAFETY: a live dictionary.
+        unsafe {
+            if dict.is_null() || ffi::PyDict_Check(dict) == 0 {
+                return false;
+            }
+            let what = Watched::Dict(dict);
+            if !self.dep_index.contains_key(&what) && self.watchers.is_some() {
+                let inline = objects::is_python_3_13()
+                    && !(INSTANCES_REPORT.get() == Some(&true) && leave_inline(dict))
+                    && !dict
+                        .cast::<u8>()
+                        .add(DICT_VALUES)
+                        .cast::<*const u8>()
+                        .read()
+                        .is_null();
+                if inline {
+                    return false;
+                }
+            }
+            let watched = self.depend(what, interest, read);
+            if watched {
+                self.reported.insert(dict as usize);
+            }
+            watched
+        }
+    }
+
+    unsafe fn ty(
+        &mut self,
+        ty: *mut ffi::PyTypeObject,
+        read: (u32, *mut PyObject, *mut PyObject),
+    ) -> bool {
+        // SAFETY: a live class.
+        unsafe {
+            if is_immutable(ty) {
+                return true;
+            }
+            let watched = self.depend(Watched::Type(ty), DictInterest::default(), read);
+            if watched && self.reported.insert(ty as usize) {
+                self.anchors.push(ty.cast());
+            }
+            watched
+        }
+    }
+
+    unsafe fn function(&mut self, read: (u32, *mut PyObject, *mut PyObject)) -> bool {
+        if !self.watchers.is_some_and(Watchers::has_functions) {
+            return false;
+        }
+        self.reported.insert(read.1 as usize);
+        // SAFETY: a live function.
+        unsafe { self.depend(Watched::Function(read.1), DictInterest::default(), read) }
+    }
+
+    unsafe fn depend(
+        &mut self,
+        what: Watched,
+        interest: DictInterest,
+        read: (u32, *mut PyObject, *mut PyObject),
+    ) -> bool {
+        let dep = match self.dep_index.get(&what) {
+            Some(&dep) => dep,
+            None => {
+                // SAFETY: what is watched is live.
+                unsafe {
+                    let mut slot = NONE;
+                    let next = self.deps.len() as u32;
+                    match self.watchers {
+                        Some(watchers) => {
+                            if !watchers.watch(what) {
+                                return false;
+                            }
+                        }
+                        None => {
+                            let (Some(at), Some(_)) = (version_slot(what), version_of(what)) else {
+                                return false;
+                            };
+                            slot = self.slot(at, next);
+                        }
+                    }
+                    self.deps.push(DepDraft {
+                        what,
+                        interest: DictInterest::default(),
+                        reads: Vec::new(),
+                        slot,
+                    });
+                    self.dep_index.insert(what, next);
+                    next
+                }
+            }
+        };
+        let draft = &mut self.deps[dep as usize];
+        for hash in interest.keys {
+            if !draft.interest.keys.contains(&hash) {
+                draft.interest.keys.push(hash);
+            }
+        }
+        draft.interest.structure |= interest.structure;
+        draft.interest.all |= interest.all;
+        draft.reads.push(read);
+        true
+    }
+
+    unsafe fn tensor(&mut self, object: *mut PyObject, packed: Option<TensorKey>) -> bool {
+        let Some(key) = packed.filter(|_| self.program.packed_reader().is_some()) else {
+            return false;
+        };
+        let spec = match self.spec_index.get(&key) {
+            Some(&spec) => spec,
+            None => {
+                let spec = self.specs.len() as u32;
+                self.specs.push(key.clone());
+                self.spec_index.insert(key, spec);
+                spec
+            }
+        };
+        self.tensors.push(PackedTensor {
+            object,
+            // SAFETY: the object just passed a check of its class.
+            impl_: unsafe { torch_abi::packed::PackedReader::impl_of(object) },
+            spec,
+        });
+        true
+    }
+
+    /// Whether a value that is read on each call may stand for what hangs on it.
+    fn can_anchor(&self, value: *mut PyObject) -> bool {
+        // SAFETY: a live object.
+        unsafe {
+            let ty = ffi::Py_TYPE(value);
+            (*ty).tp_weaklistoffset != 0 && !self.program.abi().is_tensor_type(ty)
+        }
+    }
+
+    fn anchor(&mut self, held: Held, r: u16, obj: *mut PyObject) -> Held {
+        let step = Hot::Is { r, obj };
+        if matches!(held, Held::Late) {
+            self.late.push(step);
+            self.put[usize::from(r)] = obj;
+        } else {
+            self.early.push(step);
+        }
+        self.anchors.push(obj);
+        self.reported.insert(obj as usize);
+        Held::Stable(obj)
+    }
+
+    unsafe fn finish(mut self, values: Vec<*mut PyObject>, ends: Box<[u32]>) -> Option<Memo> {
+        for (obj, dict) in &self.owners {
+            if self.reported.contains(&(*dict as usize)) {
+                self.reported.insert(*obj as usize);
+            }
+        }
+        let told = Arc::new(Gil::new(Told::new(self.deps.len())));
+        // SAFETY: anchors are live objects; the GIL is held.
+        let weak = unsafe { self.hold_anchors(&told)? };
+        let mut hot = std::mem::take(&mut self.early);
+        hot.push(Hot::Verify);
+        hot.append(&mut self.late);
+        let ops = &self.program.program().ops;
+        let mut deps = Vec::with_capacity(self.deps.len());
+        for (i, draft) in self.deps.into_iter().enumerate() {
+            let mut reads: Vec<Read> = draft
+                .reads
+                .into_iter()
+                .map(|(op, base, value)| Read {
+                    op,
+                    base,
+                    deep: matches!(ops[op as usize], Op::Load { .. })
+                        && !self.reported.contains(&(value as usize)),
+                })
+                .collect();
+            reads.shrink_to_fit();
+            if let Some(watchers) = self.watchers {
+                // SAFETY: what is watched is live, and is being watched.
+                unsafe { watchers.tell(draft.what, &told, i as u32, draft.interest) };
+            }
+            deps.push(Dep {
+                what: draft.what,
+                reads,
+                slot: draft.slot,
+            });
+        }
+        Some(Memo {
+            hot: hot.into(),
+            slots: self.slots.into(),
+            slot_deps: self.slot_deps.into(),
+            tensors: self.tensors.into(),
+            specs: self.specs.into(),
+            deps: deps.into(),
+            values: values.into(),
+            ends,
+            told,
+            _weak: weak,
+        })
+    }
+
+    unsafe fn hold_anchors(&mut self, told: &Arc<Gil<Told>>) -> Option<Vec<Py<PyAny>>> {
+        self.anchors.sort_unstable();
+        self.anchors.dedup();
+        if self.anchors.is_empty() {
+            return Some(Vec::new());
+        }
+        Python::attach(|py| {
+            let callback = Py::new(py, Ended { told: told.clone() }).ok()?;
+            self.anchors
+                .iter()
+                .map(|&obj| {
+                    // SAFETY: live objects; an error is cleared.
+                    unsafe {
+                        let weak = ffi::PyWeakref_NewRef(obj, callback.as_ptr());
+                        if weak.is_null() {
+                            ffi::PyErr_Clear();
+                        }
+                        Some(Bound::from_owned_ptr_or_opt(py, weak)?.unbind())
+                    }
+                })
+                .collect()
+        })
+    }
+}
+
+unsafe fn is_immutable(ty: *mut ffi::PyTypeObject) -> bool {
+    // SAFETY: a live class.
+    unsafe { (*ty).tp_flags & ffi::Py_TPFLAGS_IMMUTABLETYPE != 0 }
+}
+
+/// Interest in a string key.
+unsafe fn key(name: *mut PyObject) -> DictInterest {
+    DictInterest {
+        // SAFETY: an exact string hashes in C.
+        keys: SmallVec::from_slice(&[unsafe { ffi::PyObject_Hash(name) }]),
+        ..DictInterest::default()
+    }
+}
+
+unsafe fn key_of(linked: &LinkedKey) -> DictInterest {
+    if linked.is_str {
+        // SAFETY: an exact string.
+        unsafe { key(linked.obj) }
+    } else {
+        DictInterest {
+            all: true,
+            ..DictInterest::default()
+        }
+    }
+}
+
+fn structure() -> DictInterest {
+    DictInterest {
+        structure: true,
+        ..DictInterest::default()
+    }
+}

@@ -1,0 +1,353 @@
+//! What a passing check left behind, and checking by it.
+//!
+//! Invariant: whatever a memo follows is alive when it is followed. A call's own values and pins are alive by
+//! themselves. Below an anchor (a value that is compared with the remembered one, and whose end is reported)
+//! everything is held by something that was found unchanged before: words are compared in the order of the
+//! program, bases first.
+
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use pyo3::ffi;
+use pyo3::ffi::PyObject;
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+use torch_abi::packed::{PackedReader, PackedSpec};
+
+use crate::exec::check::{CheckEnv, CheckProgram, STACK_REGISTERS};
+use crate::exec::watch::arm;
+use crate::exec::watch::events::{Gil, Told, Watched, Watchers};
+use crate::program::Op;
+
+/// A step of a check by memo.
+pub(super) enum Hot {
+    /// Runs an op of the program; where that fails, the check fails.
+    Run(u32),
+    /// The register must hold the remembered value.
+    Is { r: u16, obj: *mut PyObject },
+    /// Puts a remembered value into a register.
+    Put { d: u16, obj: *mut PyObject },
+    /// The call has the remembered globals.
+    Globals(*mut PyObject),
+    /// The call has the remembered builtins.
+    Builtins(*mut PyObject),
+    /// From here on remembered values are followed: whatever could have changed is looked at.
+    Verify,
+}
+
+/// A word that must be as it was.
+pub(super) struct Slot {
+    pub(super) at: *const usize,
+    pub(super) word: std::cell::Cell<usize>,
+}
+
+/// No dependency: a slot that says so cannot be repaired.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A remembered tensor. Its spec is shared with the others that look the same.
+pub(super) struct PackedTensor {
+    pub(super) object: *mut PyObject,
+    pub(super) impl_: *const u8,
+    pub(super) spec: u32,
+}
+
+/// An exact class and metadata.
+pub(super) type TensorKey = (*mut ffi::PyTypeObject, PackedSpec);
+
+/// A read of something that reports changes.
+pub(super) struct Read {
+    /// The op that reads.
+    pub(super) op: u32,
+    /// What its base register held; null for roots.
+    pub(super) base: *mut PyObject,
+    /// Whether the end of what was read goes unreported, so that what hangs on it must be read again too.
+    pub(super) deep: bool,
+}
+
+/// Something that reports changes, and what was read of it.
+pub(super) struct Dep {
+    pub(super) what: Watched,
+    pub(super) reads: Vec<Read>,
+    /// The slot with its version, where changes are seen by comparing.
+    pub(super) slot: u32,
+}
+
+/// What a check by memo found.
+pub(super) enum Verdict {
+    /// Every guard holds.
+    Pass,
+    /// A guard fails.
+    Fail,
+    /// The memo does not say.
+    Unknown,
+}
+
+/// What is remembered.
+pub(super) struct Memo {
+    pub(super) hot: Box<[Hot]>,
+    pub(super) slots: Box<[Slot]>,
+    /// The dependency of each slot, or [`NONE`].
+    pub(super) slot_deps: Box<[u32]>,
+    pub(super) tensors: Box<[PackedTensor]>,
+    pub(super) specs: Box<[TensorKey]>,
+    pub(super) deps: Box<[Dep]>,
+    /// Per op: the value that a load gave, or null where it is loaded on each call.
+    pub(super) values: Box<[*mut PyObject]>,
+    /// Per op: the end of the ops below it.
+    pub(super) ends: Box<[u32]>,
+    pub(super) told: Arc<Gil<Told>>,
+    /// Weak references whose callbacks report the end of an object.
+    pub(super) _weak: Vec<Py<PyAny>>,
+}
+
+impl Memo {
+    /// Whether the memo leaves out nothing.
+    pub(super) fn is_useless(&self) -> bool {
+        self.deps.is_empty() && self.slots.is_empty() && self.tensors.is_empty()
+    }
+}
+
+impl Drop for Memo {
+    fn drop(&mut self) {
+        // SAFETY: with the GIL held; without it (a thread that is torn down) the registry keeps flags that
+        // nobody reads.
+        unsafe {
+            if ffi::PyGILState_Check() == 0 {
+                return;
+            }
+            if let Some(watchers) = Watchers::get() {
+                for dep in &self.deps {
+                    watchers.forget(dep.what, &self.told);
+                }
+            }
+        }
+    }
+}
+
+type Registers = [MaybeUninit<*mut PyObject>];
+
+impl CheckProgram {
+    /// Checks a call by the memo.
+    ///
+    /// # Safety
+    /// As for [`CheckProgram::check`].
+    #[inline]
+    pub(super) unsafe fn run_memo(&self, memo: &Memo, env: &CheckEnv<'_>) -> Verdict {
+        // SAFETY: the caller's promise; the ops were verified, and registers are written in the same order.
+        unsafe {
+            if self.registers() <= STACK_REGISTERS {
+                let mut regs = [MaybeUninit::uninit(); STACK_REGISTERS];
+                self.run_hot(memo, env, &mut regs)
+            } else {
+                let mut regs = vec![MaybeUninit::uninit(); self.registers()];
+                self.run_hot(memo, env, &mut regs)
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn run_hot(&self, memo: &Memo, env: &CheckEnv<'_>, regs: &mut Registers) -> Verdict {
+        let mut owned: SmallVec<[*mut PyObject; 4]> = SmallVec::new();
+        let keys = self.tensor_keys();
+        // SAFETY: as above; the end of every remembered object was reported, or it is alive.
+        unsafe {
+            let verdict = self.hot_steps(memo, env, keys, regs, &mut owned);
+            for obj in owned {
+                ffi::Py_DECREF(obj);
+            }
+            match verdict {
+                Verdict::Pass if !self.same_tensors(memo, keys) => Verdict::Fail,
+                verdict => verdict,
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn hot_steps(
+        &self,
+        memo: &Memo,
+        env: &CheckEnv<'_>,
+        keys: (u64, u64),
+        regs: &mut Registers,
+        owned: &mut SmallVec<[*mut PyObject; 4]>,
+    ) -> Verdict {
+        // SAFETY: as above.
+        unsafe {
+            for step in &memo.hot {
+                let holds = match step {
+                    Hot::Run(op) => {
+                        if !self.step(self.op(*op), env, keys, regs, owned) {
+                            return Verdict::Fail;
+                        }
+                        true
+                    }
+                    Hot::Is { r, obj } => regs.get_unchecked(usize::from(*r)).assume_init() == *obj,
+                    Hot::Put { d, obj } => {
+                        *regs.get_unchecked_mut(usize::from(*d)) = MaybeUninit::new(*obj);
+                        true
+                    }
+                    Hot::Globals(globals) => env.globals == *globals,
+                    Hot::Builtins(builtins) => env.builtins == *builtins,
+                    Hot::Verify => {
+                        (memo.told.get().is_clean() || self.revalidate(memo, env))
+                            && self.same_slots(memo, env)
+                    }
+                };
+                if !holds {
+                    return Verdict::Unknown;
+                }
+            }
+        }
+        Verdict::Pass
+    }
+
+    #[inline]
+    unsafe fn same_slots(&self, memo: &Memo, env: &CheckEnv<'_>) -> bool {
+        for (i, slot) in memo.slots.iter().enumerate() {
+            // SAFETY: what holds the word is held by what the slots before it describe.
+            unsafe {
+                if *slot.at != slot.word.get() && !self.repair_slot(memo, i, env) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// A version that is another one: what was read of its object is read again.
+    #[cold]
+    #[inline(never)]
+    unsafe fn repair_slot(&self, memo: &Memo, slot: usize, env: &CheckEnv<'_>) -> bool {
+        let dep = memo.slot_deps[slot];
+        // SAFETY: as for `same_slots`.
+        dep != NONE && unsafe { self.reread(memo, &[dep], env) }
+    }
+
+    /// After events: what was read of the changed objects is read again.
+    #[cold]
+    #[inline(never)]
+    unsafe fn revalidate(&self, memo: &Memo, env: &CheckEnv<'_>) -> bool {
+        // SAFETY: as for `run_memo`; while nothing was reported dead, dependencies are alive.
+        unsafe {
+            let told = memo.told.get();
+            if told.is_dead() {
+                return false;
+            }
+            let dirty = told.take_dirty();
+            let same = self.reread(memo, &dirty, env);
+            if !same {
+                told.put_back(&dirty);
+            }
+            same && !told.is_dead()
+        }
+    }
+
+    /// Reads again what was read of changed objects, bases first: a base that is no longer what it was ends it.
+    /// Whether all of it is as it was, and the objects are watched again.
+    unsafe fn reread(&self, memo: &Memo, deps: &[u32], env: &CheckEnv<'_>) -> bool {
+        let mut regs = vec![MaybeUninit::uninit(); self.registers()];
+        let mut owned = SmallVec::new();
+        let keys = self.tensor_keys();
+        let deps = || deps.iter().map(|&dep| &memo.deps[dep as usize]);
+        let mut reads: SmallVec<[&Read; 16]> = deps().flat_map(|dep| &dep.reads).collect();
+        reads.sort_unstable_by_key(|read| read.op);
+        // SAFETY: as for `run_memo`.
+        unsafe {
+            let watchers = Watchers::get();
+            let watched = deps().all(|dep| match watchers {
+                Some(watchers) => watchers.watch(dep.what),
+                None => arm::version_of(dep.what).is_some(),
+            });
+            let same = watched
+                && reads
+                    .iter()
+                    .all(|read| self.same_read(memo, read, env, keys, &mut regs, &mut owned));
+            for obj in owned {
+                ffi::Py_DECREF(obj);
+            }
+            if same && watchers.is_none() {
+                for dep in deps() {
+                    if let Some(version) = arm::version_of(dep.what) {
+                        memo.slots[dep.slot as usize].word.set(version);
+                    }
+                }
+            }
+            same
+        }
+    }
+
+    unsafe fn same_read(
+        &self,
+        memo: &Memo,
+        read: &Read,
+        env: &CheckEnv<'_>,
+        keys: (u64, u64),
+        regs: &mut Registers,
+        owned: &mut SmallVec<[*mut PyObject; 4]>,
+    ) -> bool {
+        let ops = &self.program().ops;
+        let first = read.op as usize;
+        let target = match &ops[first] {
+            Op::Load { dst, base, .. } => {
+                if !read.base.is_null() {
+                    regs[usize::from(base.0)] = MaybeUninit::new(read.base);
+                }
+                Some(*dst)
+            }
+            Op::Check { reg, .. } => {
+                regs[usize::from(reg.0)] = MaybeUninit::new(read.base);
+                None
+            }
+            Op::Ambient { .. } | Op::Relation { .. } => return false,
+        };
+        let end = if target.is_some() {
+            memo.ends[first] as usize
+        } else {
+            first + 1
+        };
+        for i in first..end {
+            if i > first
+                && !read.deep
+                && !matches!(&ops[i], Op::Check { reg, .. } if Some(*reg) == target)
+            {
+                break;
+            }
+            // SAFETY: as for `run_memo`; registers of a subtree are written before they are read.
+            unsafe {
+                if !self.step(self.op(i as u32), env, keys, regs, owned) {
+                    return false;
+                }
+                if let Op::Load { dst, .. } = &ops[i] {
+                    let value = regs[usize::from(dst.0)].assume_init();
+                    if !memo.values[i].is_null() && memo.values[i] != value {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether the remembered tensors look as they did.
+    #[inline]
+    unsafe fn same_tensors(&self, memo: &Memo, keys: (u64, u64)) -> bool {
+        if memo.tensors.is_empty() {
+            return true;
+        }
+        let Some(reader) = self.packed_reader() else {
+            return false;
+        };
+        // SAFETY: the slots and events said that every remembered object is alive, and the class says that it
+        // is a tensor.
+        memo.tensors.iter().all(|tensor| unsafe {
+            let (class, spec) = memo.specs.get_unchecked(tensor.spec as usize);
+            ffi::Py_TYPE(tensor.object) == *class
+                && if PackedReader::impl_of(tensor.object) == tensor.impl_ {
+                    reader.matches(tensor.impl_, spec, keys)
+                } else {
+                    let impl_ = PackedReader::impl_of(tensor.object);
+                    !impl_.is_null() && reader.matches(impl_, spec, keys)
+                }
+        })
+    }
+}
