@@ -54,7 +54,7 @@ def table(results: list[dict[str, Any]], title: str) -> None:
     """Print a row for each model, its breaks below it, and what could not be run."""
     made = Table(title=title, title_justify="left", caption_justify="left")
     made.caption = (
-        "graphs: ours / torch.compile's. trace: what a first call takes beyond its graphs, warm, "
+        "graphs: ours / torch.compile's. trace: what a first call takes beyond a later one, warm, "
         "and torch's over ours. Times are CPU time; both have the same no-op backend."
     )
     for name in ("model", "equal"):

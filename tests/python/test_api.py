@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import importlib.metadata
 import inspect
+import operator
+import pickle
 import sys
 import weakref
 
@@ -237,6 +240,49 @@ def test_backend_gets_a_graph_module_and_real_inputs():
     (result,) = gm(x)
     assert torch.equal(result, x + 1)
     assert "def forward" in gm.code and "+ 1" in gm.code.replace("operator.add", "+ 1")
+
+
+def test_forward_is_that_of_the_graph_as_the_backend_left_it():
+    def untouched(graph):
+        pass
+
+    def target(graph):
+        next(n for n in graph.nodes if n.op == "call_function").target = operator.sub
+
+    def arguments(graph):
+        next(n for n in graph.nodes if n.op == "call_function").update_arg(1, 5)
+
+    def node(graph):
+        output = next(iter(reversed(graph.nodes)))
+        with graph.inserting_before(output):
+            output.args = ((graph.call_function(operator.neg, output.args[0]),),)
+
+    def code(graph):
+        graph.on_generate_code(lambda _: lambda body: [part.replace("+ 1", "+ 6") for part in body])
+
+    x = torch.ones(2)
+    for edit, result in [(untouched, 2), (target, 0), (arguments, 6), (node, -2), (code, 7)]:
+        for recompile in (False, True):
+            modules = []
+
+            def backend(gm, inputs, edit=edit, recompile=recompile, modules=modules):
+                modules.append(gm)
+                edit(gm.graph)
+                if recompile:
+                    gm.recompile()
+                return gm.forward
+
+            compiled = ferrodyn.compile(add, backend=backend)
+            for _ in range(2):
+                assert torch.equal(compiled(x), torch.full((2,), float(result))), edit
+            (gm,) = modules
+            assert "def forward" in gm.code and gm(x)[0] is not None
+            # The module is torch's: copies, pickles and further edits work.
+            copy.deepcopy(gm)(x)
+            pickle.loads(pickle.dumps(gm))(x)
+            node(gm.graph)
+            gm.recompile()
+            assert "neg" in gm.code
 
 
 def test_backend_may_return_any_callable():

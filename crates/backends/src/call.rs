@@ -1,12 +1,15 @@
 //! The call of a backend: with what it expects, and with the state of the process left as it was.
 
+use fx_graph::Graph;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::aot::{AotContext, AotInput};
 use crate::error::BackendError;
+use crate::forward::forward_function;
 use crate::names;
+use crate::pristine::Pristine;
 use crate::registry::Backend;
 
 /// What a backend made of a graph.
@@ -29,6 +32,9 @@ pub struct BackendCall<'a> {
     pub inputs: &'a [AotInput],
     /// Which frame, and which compilation of it.
     pub compile_id: (u32, u32),
+    /// What the graph module was made of, and the objects that its handles stand for: where the
+    /// backend gives back `gm.forward`, that is made from these without generated text.
+    pub graph: Option<(&'a Graph, &'a [Py<PyAny>])>,
 }
 
 /// Hands a graph module and example inputs to a backend, with default [`BackendCall`].
@@ -48,8 +54,8 @@ pub fn call_backend(
 impl BackendCall<'_> {
     /// Hands a graph module and example inputs (one for each placeholder) to a backend.
     ///
-    /// [`Backend::eager`] gives `gm.forward`; who still has the graph saves the module and its
-    /// generated code with [`crate::NativeGraph`].
+    /// [`Backend::eager`] gives `gm.forward`; who still has the graph saves the module with
+    /// [`crate::forward_function`].
     ///
     /// While the backend runs, `torch.compiler.is_compiling()` is true. Random state, grad mode,
     /// inference mode, default dtype and determinism are afterwards what they were.
@@ -93,6 +99,10 @@ impl BackendCall<'_> {
             true => AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id)?,
             false => None,
         };
+        let pristine = match self.graph {
+            Some(_) => Pristine::of(gm)?,
+            None => None,
+        };
         let mut shape_guards = Vec::new();
         let mut aot_guards = None;
         let result = match &context {
@@ -116,10 +126,40 @@ impl BackendCall<'_> {
             });
         }
         Ok(Compiled {
-            callable: without_lazy_hop(result)?.unbind(),
+            callable: match self.own_forward(&result, gm, pristine)? {
+                Some(function) => function,
+                None => without_lazy_hop(result)?.unbind(),
+            },
             shape_guards,
             aot_guards,
         })
+    }
+}
+
+impl BackendCall<'_> {
+    /// A function that computes what `result` does, where that is `forward` of the module as it was
+    /// given.
+    fn own_forward(
+        &self,
+        result: &Bound<'_, PyAny>,
+        gm: &Bound<'_, PyAny>,
+        pristine: Option<Pristine>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        let py = gm.py();
+        let (Some((graph, objects)), Some(pristine)) = (self.graph, pristine) else {
+            return Ok(None);
+        };
+        let lazy = crate::fx::fx(py)?.lazy_forward.bind(py);
+        let is = |name, value: &Bound<'_, PyAny>| -> PyResult<bool> {
+            Ok(result.getattr_opt(name)?.is_some_and(|of| of.is(value)))
+        };
+        if !is(intern!(py, "__func__"), lazy)?
+            || !is(intern!(py, "__self__"), gm)?
+            || !pristine.holds(gm)?
+        {
+            return Ok(None);
+        }
+        forward_function(py, graph, objects, &[])
     }
 }
 

@@ -11,6 +11,8 @@ pub(crate) struct Fx {
     pub graph_class: Py<PyAny>,
     pub node_class: Py<PyType>,
     pub lazy_module_class: Py<PyAny>,
+    /// `forward` of a lazy module whose code is not generated yet.
+    pub lazy_forward: Py<PyAny>,
     pub immutable_dict: Py<PyAny>,
     /// How nodes are made without `Graph.create_node`; `None` where this torch has it otherwise.
     pub direct: Option<Direct>,
@@ -37,12 +39,13 @@ impl Fx {
             .import(names::FX_NODE)?
             .getattr("Node")?
             .cast_into::<PyType>()?;
+        let lazy_module_class = py
+            .import(names::FX_LAZY)?
+            .getattr(names::LAZY_GRAPH_MODULE)?;
         let mut fx = Fx {
             graph_class: py.import(names::FX_GRAPH)?.getattr("Graph")?.unbind(),
-            lazy_module_class: py
-                .import(names::FX_LAZY)?
-                .getattr(names::LAZY_GRAPH_MODULE)?
-                .unbind(),
+            lazy_forward: lazy_module_class.getattr(names::LAZY_FORWARD)?.unbind(),
+            lazy_module_class: lazy_module_class.unbind(),
             immutable_dict: py
                 .import("torch.fx.immutable_collections")?
                 .getattr("immutable_dict")?

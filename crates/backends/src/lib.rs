@@ -11,23 +11,22 @@
 
 mod aot;
 mod call;
-mod eager;
 mod error;
+mod forward;
 mod from_torch;
 mod function;
 mod fx;
 pub mod names;
-mod native;
+mod pristine;
 mod registry;
 mod to_torch;
 
 pub use aot::{AotContext, AotInput};
 pub use call::{BackendCall, Compiled, call_backend};
-pub use eager::eager_callable;
 pub use error::BackendError;
+pub use forward::forward_function;
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
-pub use native::NativeGraph;
 pub use registry::{
     Backend, CompileOptions, list, list_backends, register, register_backend, unregister,
 };

@@ -10,6 +10,12 @@ pub const FX_NODE: &str = "torch.fx.node";
 pub const FX_LAZY: &str = "torch.fx._lazy_graph_module";
 /// Class whose code is generated at first use, in [`FX_LAZY`].
 pub const LAZY_GRAPH_MODULE: &str = "_LazyGraphModule";
+/// Its `forward` until then.
+pub const LAZY_FORWARD: &str = "_lazy_forward";
+/// Module of options of `torch.fx`.
+pub const FX_CONFIG: &str = "torch.fx.experimental._config";
+/// Whether generated code carries metadata for the profiler, in [`FX_CONFIG`].
+pub const ENRICH_PROFILER: &str = "enrich_profiler_metadata";
 /// torch's C extension.
 pub const TORCH_C: &str = "torch._C";
 /// Base class of `Node`, in [`TORCH_C`].

@@ -53,6 +53,7 @@ fn check_backend(py: Python<'_>, cases: &Bound<'_, PyModule>, name: &str) -> PyR
             let call = BackendCall {
                 inputs: &inputs,
                 compile_id: (7, 0),
+                graph: None,
             };
             let mode = py
                 .import("torch")?
@@ -118,6 +119,7 @@ fn dynamic_sizes_reach_aot_backends() {
         let call = BackendCall {
             inputs: &[AotInput::Size { of: 1, dim: 0 }, tensor("x", &[0], false)],
             compile_id: (8, 0),
+            graph: None,
         };
         let compiled = call.run(&resolve(py, "aot_eager")?, &gm, &examples)?;
         for rows in [5, 2, 9] {
@@ -356,6 +358,7 @@ fn caches_of_the_backend_are_hit() {
             let call = BackendCall {
                 inputs: &inputs,
                 compile_id: (9, 0),
+                graph: None,
             };
             let examples = PyList::new(py, [x, weight.clone(), bias])?;
             let compiled = call.run(&inductor, &gm, &examples)?;
@@ -384,6 +387,7 @@ fn inputs_may_share_a_source_text() {
         let call = BackendCall {
             inputs: &[tensor("x", &[], false), tensor("x", &[], false)],
             compile_id: (10, 0),
+            graph: None,
         };
         let examples = PyList::new(py, args.try_iter()?.collect::<PyResult<Vec<_>>>()?)?;
         let compiled = call.run(&resolve(py, "aot_eager")?, &gm, &examples)?;

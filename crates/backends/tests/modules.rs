@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use backends::{NativeGraph, ToTorch, eager_callable, fn_target, from_torch, to_torch};
+use backends::{ToTorch, fn_target, forward_function, from_torch, to_torch};
 use common::{module, with_torch};
 use fx_graph::{Arg, Graph, Kwargs, Namespace, NodeId, SourceLine, SourceStack, target_stem};
 use pyo3::prelude::*;
@@ -155,14 +155,14 @@ fn what_was_not_given_is_missed() {
         let (graph, objects, attrs) = graph(py)?;
         assert!(to_torch(py, &graph, &objects[..2], &attrs).is_err());
         assert!(to_torch(py, &graph, &objects, &[]).is_err());
-        assert!(eager_callable(py, &graph, &objects[..1], &attrs).is_err());
-        assert!(eager_callable(py, &graph, &objects, &[]).is_err());
+        assert!(forward_function(py, &graph, &objects[..1], &attrs).is_err());
+        assert!(forward_function(py, &graph, &objects, &[]).is_err());
         Ok(())
     });
 }
 
 #[test]
-fn eager_ways_agree_with_python() {
+fn functions_agree_with_python() {
     with_torch(|py| {
         let operator = py.import("operator")?;
         let names = ["pow", "neg", "getitem", "iadd", "setitem", "sub"];
@@ -226,18 +226,17 @@ fn eager_ways_agree_with_python() {
             list.clone(),
         ];
         graph.output(Arg::Tuple(results));
-        let native = Bound::new(py, NativeGraph::new(py, &graph, &objects, &[])?)?.into_any();
-        let source = eager_callable(py, &graph, &objects, &[])?.into_bound(py);
-        for function in [native, source] {
-            let list = PyList::new(py, [1, 2, 3])?;
-            let got = function.call1((2, &list))?;
-            assert_eq!(
-                got.repr()?.to_string(),
-                "(1, 5, (inf+1j), [2, 3], [3, 2, 1], ['a b', 'class'], 3, 3, 2, None, [9, 2, 3])"
-            );
-            assert!(function.call1((2,)).is_err());
-            assert!(function.call1((2, &list, 3)).is_err());
-        }
+        let function = forward_function(py, &graph, &objects, &[])?
+            .unwrap()
+            .into_bound(py);
+        let list = PyList::new(py, [1, 2, 3])?;
+        let got = function.call1((2, &list))?;
+        assert_eq!(
+            got.repr()?.to_string(),
+            "(1, 5, (inf+1j), [2, 3], [3, 2, 1], ['a b', 'class'], 3, 3, 2, None, [9, 2, 3])"
+        );
+        assert!(function.call1((2,)).is_err());
+        assert!(function.call1((2, &list, 3)).is_err());
         Ok(())
     });
 }
@@ -382,18 +381,13 @@ fn costs_of_a_node() {
         time("to_torch through create_node", &|| {
             slow.module(py, &graph, &objects, &[]).map(drop)
         })?;
-        time("eager_callable", &|| {
-            eager_callable(py, &graph, &objects, &[]).map(drop)
-        })?;
-        time("NativeGraph", &|| {
-            NativeGraph::new(py, &graph, &objects, &[]).map(drop)
-        })?;
-        let source = eager_callable(py, &graph, &objects, &[])?;
-        time("a run of eager_callable", &|| {
-            source.call1(py, (1,)).map(drop)
-        })?;
-        let native = Bound::new(py, NativeGraph::new(py, &graph, &objects, &[])?)?;
-        time("a run of NativeGraph", &|| native.call1((1,)).map(drop))?;
+        let function = || {
+            let made = forward_function(py, &graph, &objects, &[])?;
+            made.ok_or_else(|| pyo3::exceptions::PyValueError::new_err("no function"))
+        };
+        time("forward_function", &|| function().map(drop))?;
+        let made = function()?;
+        time("a run of it", &|| made.call1(py, (1,)).map(drop))?;
         time("to_torch and forward", &|| {
             to_torch(py, &graph, &objects, &[])?
                 .call_method0(py, "real_recompile")
@@ -403,7 +397,7 @@ fn costs_of_a_node() {
 }
 
 #[test]
-fn native_graph_frees_values_and_takes_defaults() {
+fn functions_free_values_and_take_defaults() {
     with_torch(|py| {
         let source = "
 import weakref
@@ -438,8 +432,8 @@ def fail(_):
         let checkpoint = graph.checkpoint();
         graph.output(Arg::None);
         let run = |graph: &Graph| -> PyResult<Py<PyAny>> {
-            let native = NativeGraph::new(py, graph, &objects, &[])?;
-            Bound::new(py, native)?.call0().map(Bound::unbind)
+            let function = forward_function(py, graph, &objects, &[])?;
+            function.unwrap().call0(py)
         };
         assert!(run(&graph)?.is_none(py));
         let alive: Vec<usize> = cases.getattr("alive")?.extract()?;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use backends::{NativeGraph, ToTorch, eager_callable, from_torch, to_torch};
+use backends::{ToTorch, forward_function, from_torch, to_torch};
 use common::{module, printed_table, with_torch};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -47,10 +47,9 @@ fn prints_and_runs_as_torchs_own() {
             };
             if let Some(expected) = run(&original)? {
                 let made_forward = made.getattr("forward")?;
-                let plain = eager_callable(py, &read.graph, &read.objects, &read.attrs)?;
-                let native = NativeGraph::new(py, &read.graph, &read.objects, &read.attrs)?;
-                let native = Bound::new(py, native)?.into_any();
-                for callable in [&made, &made_forward, plain.bind(py), &native] {
+                let own = forward_function(py, &read.graph, &read.objects, &read.attrs)?;
+                let own = own.map_or_else(|| made.clone(), |own| own.into_bound(py));
+                for callable in [&made, &made_forward, &own] {
                     let result = run(callable)?.unwrap();
                     let same = cases.call_method1("same", (&expected, result))?;
                     assert!(same.is_truthy()?, "{name}: another result");

@@ -31,6 +31,10 @@ use pyo3::types::PyCode;
 
 use context::Context;
 
+/// What translation allocates is freed at its end, and the next one allocates it again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pyo3::create_exception!(
     ferrodyn._core,
     UnsupportedPythonError,

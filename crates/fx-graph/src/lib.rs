@@ -20,7 +20,6 @@ mod names;
 mod node;
 mod parse;
 mod passes;
-mod program;
 mod pyrepr;
 mod tabular;
 mod text;
@@ -33,6 +32,5 @@ pub use node::{
     FnOrigin, FnTarget, NodeData, NodeId, OpKind, SourceLine, SourceStack, Target, TypeExpr,
 };
 pub use parse::ParseError;
-pub use program::{Global, Program};
 pub use pyrepr::{float_repr, str_repr};
 pub use verify::VerifyError;

@@ -202,21 +202,6 @@ pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.binary_search(&name).is_ok()
 }
 
-/// Whether the text is a keyword of Python, so that no attribute or argument can be written so.
-pub(crate) fn is_keyword(name: &str) -> bool {
-    KEYWORDS.binary_search(&name).is_ok()
-}
-
-/// Python's keywords, in byte order.
-#[rustfmt::skip]
-static KEYWORDS: [&str; 35] = [
-    "False", "None", "True", "and", "as", "assert", "async", "await",
-    "break", "class", "continue", "def", "del", "elif", "else", "except",
-    "finally", "for", "from", "global", "if", "import", "in", "is",
-    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try",
-    "while", "with", "yield",
-];
-
 /// The globals of all generated code.
 pub(crate) const CODE_GLOBALS: [&str; 7] = [
     "inf",

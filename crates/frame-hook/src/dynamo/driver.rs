@@ -716,6 +716,30 @@ impl<'py> Compilation<'_, 'py> {
 #[derive(Default)]
 struct BackendSlot(std::sync::Mutex<Option<Arc<Backend>>>);
 
+/// What a backend makes of a graph. That of no backend at all is a plain function.
+fn compile_with(
+    py: Python<'_>,
+    backend: &Backend,
+    graph: &fx_graph::Graph,
+    objects: &[Obj],
+    examples: Vec<Obj>,
+) -> PyResult<Obj> {
+    if backend.callable().is_none()
+        && let Some(function) = backends::forward_function(py, graph, objects, &[])?
+    {
+        return Ok(function);
+    }
+    let module = backends::to_torch(py, graph, objects, &[])?;
+    let call = backends::BackendCall {
+        graph: Some((graph, objects)),
+        ..backends::BackendCall::default()
+    };
+    let compiled = call.run(backend, module.bind(py), &PyList::new(py, examples)?);
+    compiled
+        .map(|compiled| compiled.callable)
+        .map_err(|e| e.into_py_err(py))
+}
+
 /// What the code generator asks for.
 struct Env<'a, 'b, 'py> {
     compilation: &'a Compilation<'b, 'py>,
@@ -730,7 +754,7 @@ impl OutputEnv for Env<'_, '_, '_> {
         &mut self,
         py: Python<'_>,
         graph: &fx_graph::Graph,
-        module: Obj,
+        objects: &[Obj],
         examples: Vec<Obj>,
         name: &str,
     ) -> PyResult<Obj> {
@@ -742,14 +766,12 @@ impl OutputEnv for Env<'_, '_, '_> {
             format!("TRACED GRAPH\n {name}\n{}", graph.python_code())
         });
         let started = Instant::now();
-        let inputs = PyList::new(py, examples)?;
-        let result = backends::call_backend(self.backend, module.bind(py), &inputs);
+        let result = compile_with(py, self.backend, graph, objects, examples);
         self.seconds += started.elapsed().as_secs_f64();
         match result {
             // What the graph runs is never captured again.
             Ok(callable) => Ok(crate::entry::make_disabled(callable.bind(py))?.unbind()),
             Err(e) => {
-                let e = e.into_py_err(py);
                 self.error = Some(e.clone_ref(py));
                 Err(e)
             }

@@ -1,11 +1,8 @@
 //! The graph's last steps: outputs, dead code, the order of inputs, the backend.
 
-use std::sync::Arc;
-
 use bytecode::op::LocalIdx;
 use fx_graph::{Arg, NodeId};
 use guards::Source;
-use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::Obj;
 
@@ -19,8 +16,6 @@ pub struct Compiled {
     pub function: Obj,
     /// `__compiled_fn_N`
     pub name: String,
-    /// the graph module that the backend got
-    pub module: Py<PyAny>,
     /// inputs, in the order of the arguments
     pub inputs: Vec<GraphInput>,
     /// where the results go, in order
@@ -70,14 +65,11 @@ pub fn compile(
         .collect::<Option<Vec<_>>>()
         .ok_or_else(|| Stop::Internal("a placeholder without an input".into()))?;
     let name = env.next_compiled_name();
-    let attrs: [(Arc<str>, Py<PyAny>); 0] = [];
-    let module = backends::to_torch(py, &tx.graph, &tx.objects, &attrs).map_err(Stop::from)?;
     let examples = inputs.iter().map(|i| i.obj.clone()).collect();
-    let function = env.compile_graph(py, &tx.graph, module.clone_ref(py), examples, &name)?;
+    let function = env.compile_graph(py, &tx.graph, &tx.objects, examples, &name)?;
     Ok(Some(Compiled {
         function,
         name,
-        module,
         inputs,
         outputs: outputs.into_iter().map(|(_, l)| l).collect(),
     }))

@@ -61,7 +61,7 @@ pub trait OutputEnv {
         &mut self,
         py: Python<'_>,
         graph: &fx_graph::Graph,
-        module: Obj,
+        objects: &[Obj],
         examples: Vec<Obj>,
         name: &str,
     ) -> PyResult<Obj>;
@@ -97,8 +97,6 @@ pub trait OutputEnv {
 pub struct Residual {
     /// replaces the frame's code object: same arguments, same free variables
     pub code: Obj,
-    /// the graph module that the backend got
-    pub graph: Option<Py<PyAny>>,
     /// name and function of the compiled graph
     pub compiled: Option<(String, Obj)>,
     /// resume functions that the code calls, in order of their first use
@@ -247,7 +245,6 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     Ok(Residual {
         code: built.code.clone(),
         built,
-        graph: compiled.as_ref().map(|c| c.module.clone_ref(py)),
         compiled: compiled.map(|c| (c.name, c.function)),
         resumes,
         calls_out: breaks,

@@ -46,13 +46,13 @@ struct Env<'a> {
 impl OutputEnv for Env<'_> {
     fn compile_graph(
         &mut self,
-        _py: Python<'_>,
-        _graph: &fx_graph::Graph,
-        module: Py<PyAny>,
+        py: Python<'_>,
+        graph: &fx_graph::Graph,
+        objects: &[Py<PyAny>],
         _examples: Vec<Py<PyAny>>,
         _name: &str,
     ) -> PyResult<Py<PyAny>> {
-        Ok(module)
+        backends::to_torch(py, graph, objects, &[])
     }
 
     fn next_compiled_name(&mut self) -> String {

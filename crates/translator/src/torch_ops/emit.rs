@@ -139,7 +139,8 @@ impl<'py> Tx<'py> {
                 "Eager PyTorch raises for these arguments; the operation runs as plain Python so that it does.",
                 "Correct the shapes or types of the arguments.",
             )),
-            Err(RuleError::NoRule | RuleError::Unsupported(_)) => self.infer_fake(callee, args),
+            Err(RuleError::NoRule) => self.infer_fake(callee, args, ""),
+            Err(RuleError::Unsupported(what)) => self.infer_fake(callee, args, what),
         }
     }
 

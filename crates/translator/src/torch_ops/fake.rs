@@ -14,16 +14,25 @@ use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
 impl<'py> Tx<'py> {
-    /// Runs the op on fake tensors.
+    /// Runs the op on fake tensors. `rule` says what its rule does not cover; empty where it has none.
     ///
     /// # Errors
     /// A break for data-dependent results and for what FakeTensor rejects.
-    pub(crate) fn infer_fake(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> R<Inferred> {
+    pub(crate) fn infer_fake(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+        rule: &'static str,
+    ) -> R<Inferred> {
         let what = match callee {
             Callee::Function(_, path, _) => (*path).to_string(),
             Callee::Method(name) => format!("Tensor.{name}"),
         };
-        *self.fake_ops.entry(what.clone()).or_default() += 1;
+        let asked = match rule {
+            "" => what.clone(),
+            uncovered => format!("{what} ({uncovered})"),
+        };
+        *self.fake_ops.entry(asked).or_default() += 1;
         match self.run_fake(callee, args) {
             Ok(v) => Ok(v),
             Err(e) => Err(Stop::brk(

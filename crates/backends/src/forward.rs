@@ -1,0 +1,478 @@
+//! A graph as a Python function without source: its code object is assembled from the graph.
+//!
+//! To print a graph and compile the text costs about 25 us a node; this costs one or two. The
+//! function computes what the text's would: operators are operators, a value is dropped after its
+//! last use.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytecode::op::{BinaryOp, CompareOp, ConstIdx, LocalIdx, NameIdx, Op, UnaryOp};
+use bytecode::{AsmInfo, BodyBuilder, Limits, Location, Version, assemble};
+use fx_graph::{Arg, FnOrigin, Graph, NodeData, NodeId, OpKind, Target};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyEllipsis, PyFloat, PyInt, PyString, PyTuple};
+use rustc_hash::FxHashMap;
+
+use crate::to_torch::Attrs;
+
+/// `co_flags`: the locals are in fast slots.
+const OPTIMIZED_NEWLOCALS: u32 = 0x1 | 0x2;
+
+/// Functions made so far; the number is in the name of the file that tracebacks show.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// A function with the placeholders of `graph` as its parameters. `objects` resolves handles.
+/// Attributes of the root module are bound now. `None` for a graph that it cannot be made of: one that
+/// takes `*args`, or a default value that could change.
+///
+/// # Errors
+/// `KeyError` for a handle or an attribute that was not given, `ValueError` for a node that is used before it is
+/// defined, `RuntimeError` where the code is not well formed.
+pub fn forward_function(
+    py: Python<'_>,
+    graph: &Graph,
+    objects: &[Py<PyAny>],
+    attrs: &Attrs,
+) -> PyResult<Option<Py<PyAny>>> {
+    let Some(version) = Version::from_minor(py.version_info().minor) else {
+        return Ok(None);
+    };
+    let mut writer = Writer {
+        py,
+        objects,
+        attrs,
+        body: BodyBuilder::new(version),
+        consts: Vec::new(),
+        const_index: FxHashMap::default(),
+        names: Vec::new(),
+        name_index: FxHashMap::default(),
+        locals: Vec::with_capacity(graph.len()),
+        places: vec![None; graph.id_bound()],
+    };
+    let Some(defaults) = writer.defaults(graph)? else {
+        return Ok(None);
+    };
+    writer.graph(graph)?;
+    writer
+        .function(graph.placeholders().len(), defaults)
+        .map(Some)
+}
+
+struct Writer<'py, 'a> {
+    py: Python<'py>,
+    objects: &'a [Py<PyAny>],
+    attrs: &'a Attrs,
+    body: BodyBuilder,
+    consts: Vec<Bound<'py, PyAny>>,
+    /// index of a constant by the address of its object; `consts` keeps it alive
+    const_index: FxHashMap<usize, u32>,
+    names: Vec<Bound<'py, PyString>>,
+    name_index: FxHashMap<std::sync::Arc<str>, u32>,
+    /// names of locals
+    locals: Vec<Bound<'py, PyString>>,
+    /// local of each node
+    places: Vec<Option<LocalIdx>>,
+}
+
+impl<'py> Writer<'py, '_> {
+    /// Default values of the last parameters; `None` where the parameters are not plain.
+    fn defaults(&self, graph: &Graph) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+        let mut defaults = Vec::new();
+        for &id in graph.placeholders() {
+            let node = &graph[id];
+            if node.target.name().is_some_and(|name| name.starts_with('*')) {
+                return Ok(None);
+            }
+            match node.args.first() {
+                None if defaults.is_empty() => {}
+                None => return Ok(None),
+                Some(arg) => match self.as_constant(arg)? {
+                    Some(value) => defaults.push(value),
+                    None => return Ok(None),
+                },
+            }
+        }
+        Ok(Some(defaults))
+    }
+
+    fn graph(&mut self, graph: &Graph) -> PyResult<()> {
+        self.body.set_loc(Location::line(1));
+        self.body.emit(Op::Resume(0));
+        for &id in graph.placeholders() {
+            let name = graph[id].target.name().map_or("", |name| name);
+            self.local(id, name);
+        }
+        let last = last_users(graph);
+        let mut dead: Vec<NodeId> = Vec::new();
+        let mut returned = false;
+        for (id, node) in graph.iter() {
+            match node.op {
+                OpKind::Placeholder => continue,
+                OpKind::Output => {
+                    self.arg(node.args.first().unwrap_or(&Arg::None))?;
+                    self.body.emit(Op::ReturnValue);
+                    returned = true;
+                    break;
+                }
+                _ => self.node(node)?,
+            }
+            let place = self.local(id, &node.name);
+            self.body.emit(Op::StoreFast(place));
+            dead.clear();
+            dead.extend(
+                graph
+                    .inputs(id)
+                    .into_iter()
+                    .filter(|input| last[input.index()] == Some(id)),
+            );
+            if !graph.has_users(id) {
+                dead.push(id);
+            }
+            dead.dedup();
+            for value in &dead {
+                let place = self.place(*value)?;
+                let none = self.none();
+                self.body.emit(Op::LoadConst(none));
+                self.body.emit(Op::StoreFast(place));
+            }
+        }
+        if !returned {
+            let none = self.none();
+            self.body.emit(Op::LoadConst(none));
+            self.body.emit(Op::ReturnValue);
+        }
+        Ok(())
+    }
+
+    fn local(&mut self, id: NodeId, name: &str) -> LocalIdx {
+        let place = LocalIdx(self.locals.len() as u32);
+        self.locals.push(PyString::new(self.py, name));
+        self.places[id.index()] = Some(place);
+        place
+    }
+
+    fn place(&self, id: NodeId) -> PyResult<LocalIdx> {
+        self.places
+            .get(id.index())
+            .copied()
+            .flatten()
+            .ok_or_else(|| PyValueError::new_err("a node is used before it is defined"))
+    }
+
+    fn constant(&mut self, value: Bound<'py, PyAny>) -> ConstIdx {
+        let next = self.consts.len() as u32;
+        let index = *self
+            .const_index
+            .entry(value.as_ptr() as usize)
+            .or_insert(next);
+        if index == next {
+            self.consts.push(value);
+        }
+        ConstIdx(index)
+    }
+
+    fn none(&mut self) -> ConstIdx {
+        self.constant(self.py.None().into_bound(self.py))
+    }
+
+    fn name(&mut self, name: &std::sync::Arc<str>) -> NameIdx {
+        if let Some(index) = self.name_index.get(name) {
+            return NameIdx(*index);
+        }
+        let index = self.names.len() as u32;
+        self.names.push(PyString::intern(self.py, name));
+        self.name_index.insert(name.clone(), index);
+        NameIdx(index)
+    }
+
+    fn object(&self, handle: u32) -> PyResult<Bound<'py, PyAny>> {
+        self.objects
+            .get(handle as usize)
+            .map(|object| object.bind(self.py).clone())
+            .ok_or_else(|| PyKeyError::new_err(format!("no object for handle {handle}")))
+    }
+
+    fn attr(&self, path: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.attrs
+            .iter()
+            .find(|(known, _)| **known == *path)
+            .map(|(_, value)| value.bind(self.py).clone())
+            .ok_or_else(|| PyKeyError::new_err(format!("no attribute {path}")))
+    }
+
+    /// `-- result` of a call.
+    fn node(&mut self, node: &NodeData) -> PyResult<()> {
+        match &node.target {
+            Target::Function(function) => {
+                if function.origin == FnOrigin::Operator
+                    && node.kwargs.is_empty()
+                    && let Some(operator) = operator(&function.hint, node.args.len())
+                {
+                    for arg in &node.args {
+                        self.arg(arg)?;
+                    }
+                    self.body.emit(operator);
+                    return Ok(());
+                }
+                let object = self.object(function.handle)?;
+                let callee = self.constant(object);
+                self.body.emit_callable(Op::LoadConst(callee));
+                self.call(&node.args, node)
+            }
+            Target::Name(name) if node.op == OpKind::GetAttr => {
+                let value = self.attr(name)?;
+                let value = self.constant(value);
+                self.body.emit(Op::LoadConst(value));
+                Ok(())
+            }
+            Target::Name(name) if node.op == OpKind::CallModule => {
+                let module = self.attr(name)?;
+                let callee = self.constant(module);
+                self.body.emit_callable(Op::LoadConst(callee));
+                self.call(&node.args, node)
+            }
+            Target::Name(name) => {
+                let Some((receiver, rest)) = node.args.split_first() else {
+                    return Err(PyValueError::new_err("a method call without an object"));
+                };
+                self.arg(receiver)?;
+                let name = self.name(name);
+                let null_first = self.body.version().null_first();
+                self.body.emit(Op::LoadMethod { name, null_first });
+                self.call(rest, node)
+            }
+        }
+    }
+
+    fn call(&mut self, args: &[Arg], node: &NodeData) -> PyResult<()> {
+        for arg in args {
+            self.arg(arg)?;
+        }
+        for (_, arg) in &node.kwargs {
+            self.arg(arg)?;
+        }
+        let kw_names = match node.kwargs.is_empty() {
+            true => None,
+            false => {
+                let keys = node
+                    .kwargs
+                    .iter()
+                    .map(|(k, _)| PyString::intern(self.py, k));
+                let keys = PyTuple::new(self.py, keys.collect::<Vec<_>>())?;
+                Some(self.constant(keys.into_any()))
+            }
+        };
+        let argc = (args.len() + node.kwargs.len()) as u32;
+        self.body.emit(Op::Call { argc, kw_names });
+        Ok(())
+    }
+
+    /// `-- value`
+    fn arg(&mut self, arg: &Arg) -> PyResult<()> {
+        if let Some(value) = self.as_constant(arg)? {
+            let constant = self.constant(value);
+            self.body.emit(Op::LoadConst(constant));
+            return Ok(());
+        }
+        match arg {
+            Arg::Node(id) => {
+                let local = self.place(*id)?;
+                let check = false;
+                self.body.emit(Op::LoadFast { local, check });
+            }
+            Arg::Tuple(items) => {
+                self.items(items)?;
+                self.body.emit(Op::BuildTuple(items.len() as u32));
+            }
+            Arg::List(items) => {
+                self.items(items)?;
+                self.body.emit(Op::BuildList(items.len() as u32));
+            }
+            Arg::Dict(items) => {
+                for (key, value) in items {
+                    self.arg(key)?;
+                    self.arg(value)?;
+                }
+                self.body.emit(Op::BuildMap(items.len() as u32));
+            }
+            Arg::Slice(parts) => {
+                self.items(&parts[..])?;
+                self.body.emit(Op::BuildSlice(3));
+            }
+            other => return Err(PyValueError::new_err(format!("no code for {other:?}"))),
+        }
+        Ok(())
+    }
+
+    fn items(&mut self, items: &[Arg]) -> PyResult<()> {
+        items.iter().try_for_each(|item| self.arg(item))
+    }
+
+    /// The object where it is the same at each run: what cannot be changed, and what the graph was
+    /// given.
+    fn as_constant(&self, arg: &Arg) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = self.py;
+        Ok(Some(match arg {
+            Arg::None => py.None().into_bound(py),
+            Arg::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+            Arg::Int(value) => PyInt::new(py, *value).into_any(),
+            Arg::Float(value) => PyFloat::new(py, *value).into_any(),
+            Arg::Str(value) => PyString::new(py, value).into_any(),
+            Arg::Ellipsis => PyEllipsis::get(py).to_owned().into_any(),
+            Arg::Opaque { handle, .. } => self.object(*handle)?,
+            Arg::Tuple(items) => {
+                let mut values = Vec::with_capacity(items.len());
+                for item in items {
+                    match self.as_constant(item)? {
+                        Some(value) => values.push(value),
+                        None => return Ok(None),
+                    }
+                }
+                PyTuple::new(py, values)?.into_any()
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn function(self, argcount: usize, defaults: Vec<Bound<'py, PyAny>>) -> PyResult<Py<PyAny>> {
+        let py = self.py;
+        let ill_formed = |e: &dyn std::fmt::Display| PyRuntimeError::new_err(format!("graph: {e}"));
+        let body = self.body.finish().map_err(|e| ill_formed(&e))?;
+        let limits = Limits {
+            consts: self.consts.len() as u32,
+            names: self.names.len() as u32,
+            locals: self.locals.len() as u32,
+        };
+        let info = AsmInfo {
+            firstlineno: 1,
+            limits: Some(limits),
+        };
+        let out = assemble(&body, &info).map_err(|e| ill_formed(&e))?;
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let fields = PyDict::new(py);
+        fields.set_item(intern!(py, "co_code"), PyBytes::new(py, &out.code))?;
+        let lines = PyBytes::new(py, &out.linetable);
+        fields.set_item(intern!(py, "co_linetable"), lines)?;
+        fields.set_item(intern!(py, "co_stacksize"), out.stacksize)?;
+        let consts = PyTuple::new(py, self.consts)?;
+        fields.set_item(intern!(py, "co_consts"), consts)?;
+        let names = PyTuple::new(py, self.names)?;
+        fields.set_item(intern!(py, "co_names"), names)?;
+        fields.set_item(intern!(py, "co_nlocals"), self.locals.len())?;
+        let locals = PyTuple::new(py, self.locals)?;
+        fields.set_item(intern!(py, "co_varnames"), locals)?;
+        fields.set_item(intern!(py, "co_argcount"), argcount)?;
+        fields.set_item(intern!(py, "co_flags"), OPTIMIZED_NEWLOCALS)?;
+        let file = format!("<ferrodyn graph {number}>");
+        fields.set_item(intern!(py, "co_filename"), file)?;
+        let (template, globals, class) = parts(py)?;
+        let code = template
+            .bind(py)
+            .call_method("replace", (), Some(&fields))?;
+        let defaults = match defaults.is_empty() {
+            true => py.None().into_bound(py),
+            false => PyTuple::new(py, defaults)?.into_any(),
+        };
+        let function = class.bind(py).call1((code, globals, "forward", defaults))?;
+        Ok(function.unbind())
+    }
+}
+
+/// A code object to fill in, the globals of all graphs' functions, and the class of functions.
+type Parts = (Py<PyAny>, Py<PyDict>, Py<PyAny>);
+
+fn parts(py: Python<'_>) -> PyResult<&Parts> {
+    static PARTS: PyOnceLock<Parts> = PyOnceLock::new();
+    PARTS.get_or_try_init(py, || {
+        let globals = PyDict::new(py);
+        globals.set_item("__builtins__", py.import("builtins")?)?;
+        globals.set_item("__name__", "ferrodyn.graph")?;
+        py.run(c"def forward(): pass", Some(&globals), None)?;
+        let forward = globals.as_any().get_item("forward")?;
+        globals.del_item("forward")?;
+        let code = forward.getattr("__code__")?.unbind();
+        let class = forward.get_type().into_any().unbind();
+        Ok((code, globals.unbind(), class))
+    })
+}
+
+/// For each node, by id, the last one that uses it.
+fn last_users(graph: &Graph) -> Vec<Option<NodeId>> {
+    let mut last = vec![None; graph.id_bound()];
+    for user in graph.order() {
+        for input in graph.inputs(user) {
+            last[input.index()] = Some(user);
+        }
+    }
+    last
+}
+
+/// The instruction of a function of `operator` that is one.
+fn operator(name: &str, args: usize) -> Option<Op> {
+    let unary = match name {
+        "pos" => Some(UnaryOp::Positive),
+        "neg" => Some(UnaryOp::Negative),
+        "invert" => Some(UnaryOp::Invert),
+        _ => None,
+    };
+    let compare = match name {
+        "eq" => Some(CompareOp::Eq),
+        "ne" => Some(CompareOp::Ne),
+        "lt" => Some(CompareOp::Lt),
+        "le" => Some(CompareOp::Le),
+        "gt" => Some(CompareOp::Gt),
+        "ge" => Some(CompareOp::Ge),
+        _ => None,
+    };
+    match (args, unary, compare) {
+        (1, Some(unary), _) => return Some(Op::Unary(unary)),
+        (2, _, Some(op)) => return Some(Op::Compare { op, to_bool: false }),
+        (2, None, None) if name == "getitem" => return Some(Op::BinarySubscr),
+        (2, None, None) => {}
+        _ => return None,
+    }
+    let binary = |name: &str| {
+        Some(match name {
+            "add" => BinaryOp::Add,
+            "sub" => BinaryOp::Subtract,
+            "mul" => BinaryOp::Multiply,
+            "floordiv" => BinaryOp::FloorDivide,
+            "truediv" => BinaryOp::TrueDivide,
+            "mod" => BinaryOp::Remainder,
+            "pow" => BinaryOp::Power,
+            "lshift" => BinaryOp::Lshift,
+            "rshift" => BinaryOp::Rshift,
+            "and_" | "and" => BinaryOp::And,
+            "or_" | "or" => BinaryOp::Or,
+            "xor" => BinaryOp::Xor,
+            "matmul" => BinaryOp::MatrixMultiply,
+            _ => return None,
+        })
+    };
+    if let Some(op) = binary(name) {
+        return Some(Op::Binary { op, inplace: false });
+    }
+    let op = name.strip_prefix('i').and_then(binary)?;
+    Some(Op::Binary { op, inplace: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_have_their_instruction() {
+        let inplace = |op| Some(Op::Binary { op, inplace: true });
+        assert_eq!(operator("iadd", 2), inplace(BinaryOp::Add));
+        assert_eq!(operator("ior", 2), inplace(BinaryOp::Or));
+        assert_eq!(operator("itruediv", 2), inplace(BinaryOp::TrueDivide));
+        assert_eq!(operator("getitem", 2), Some(Op::BinarySubscr));
+        assert_eq!(operator("neg", 1), Some(Op::Unary(UnaryOp::Negative)));
+        assert_eq!(operator("add", 1), None);
+        assert_eq!(operator("setitem", 3), None);
+        assert_eq!(operator("index", 1), None);
+    }
+}
