@@ -35,7 +35,7 @@ fn entry(
     let program = Program::compile(&set);
     let program =
         CheckProgram::link(py, Arc::new(set), program, pins).unwrap_or_else(|e| panic!("{e}"));
-    GuardedCode::new(entries.next_id(py), program, py.None(), Some(py.None()))
+    GuardedCode::new(entries.next_id(py), program, py.None())
 }
 
 fn bench(c: &mut Criterion) {
@@ -71,7 +71,7 @@ fn bench(c: &mut Criterion) {
                 builtins: null,
             };
             // SAFETY: everything in `env` is alive or null.
-            let found = unsafe { entries.find_function(py, black_box(&env)) };
+            let found = unsafe { entries.find_with(py, black_box(&env), |entry| entry.id) };
             assert!(found.is_some());
         };
         let mut group = c.benchmark_group("find");

@@ -159,17 +159,18 @@ impl Entries {
         Some(found)
     }
 
-    /// The function of the entry that fits a call, and whether it needs the hook. `None` as well where
-    /// entries wait to be dropped: nothing is dropped here, so no user code runs.
+    /// What `take` makes of the entry that fits a call. `None` as well where entries wait to be dropped:
+    /// nothing is dropped here, so no user code runs, and `take` may run none either.
     ///
     /// # Safety
     /// Every non-null pointer of `env` is live.
     #[inline]
-    pub unsafe fn find_function(
+    pub unsafe fn find_with<T>(
         &self,
-        py: Python<'_>,
+        _py: Python<'_>,
         env: &CheckEnv<'_>,
-    ) -> Option<(Py<PyAny>, bool)> {
+        take: impl FnOnce(&Arc<GuardedCode>) -> T,
+    ) -> Option<T> {
         if self.0.stale.get() {
             return None;
         }
@@ -179,8 +180,8 @@ impl Entries {
             .iter()
             .position(|entry| unsafe { entry.program.check(env) })?;
         let entry = &list[index];
-        let found = (entry.function.as_ref()?.clone_ref(py), entry.needs_hook);
         entry.count_hit();
+        let found = take(entry);
         drop(list);
         if index > 0
             && let Ok(mut list) = self.0.list.try_borrow_mut()

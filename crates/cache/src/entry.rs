@@ -2,8 +2,10 @@
 //!
 //! Invariant: immutable but for the hit counter and the `valid` flag, which only ever goes from set to clear.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use guards::exec::CheckProgram;
 use guards::{GuardSet, NameStyle};
@@ -32,28 +34,32 @@ pub struct GuardedCode {
     pub program: CheckProgram,
     /// What runs instead: a code object to retarget a frame to.
     pub code: Py<PyAny>,
-    /// What runs instead where guards were checked before a frame exists: a function with the same arguments.
-    pub function: Option<Py<PyAny>>,
+    /// What runs instead where guards were checked before a frame exists; made at the first such call.
+    pub direct: OnceLock<Py<PyAny>>,
     /// Whether frames below the replacement are to be captured too: it calls more than its graph.
     pub needs_hook: bool,
     hits: AtomicU64,
+    held: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
 impl GuardedCode {
     /// An entry without hits.
-    pub fn new(
-        id: CompileId,
-        program: CheckProgram,
-        code: Py<PyAny>,
-        function: Option<Py<PyAny>>,
-    ) -> Self {
+    pub fn new(id: CompileId, program: CheckProgram, code: Py<PyAny>) -> Self {
         Self {
             id,
             program,
             code,
-            function,
+            direct: OnceLock::new(),
             needs_hook: false,
             hits: AtomicU64::new(0),
+            held: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Keeps something for as long as the entry lives.
+    pub fn hold(&self, thing: Box<dyn Any + Send>) {
+        if let Ok(mut held) = self.held.lock() {
+            held.push(thing);
         }
     }
 

@@ -82,7 +82,7 @@ fn link(
     let program = Program::compile(&set);
     let program =
         CheckProgram::link(py, Arc::new(set), program, pins).unwrap_or_else(|e| panic!("{e}"));
-    GuardedCode::new(entries.next_id(py), program, py.None(), None)
+    GuardedCode::new(entries.next_id(py), program, py.None())
 }
 
 fn decide(py: Python<'_>, entries: &Entries, x: &Bound<'_, PyAny>, limit: usize) -> Decision {

@@ -10,8 +10,11 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use pyo3::prelude::*;
 use pyo3::types::PyCode;
 
-use crate::code_state::{self, CodeState};
+use std::cell::RefCell;
+
+use crate::code_state::CodeState;
 use crate::context::CompileContext;
+use crate::direct::CallMemo;
 use crate::frame::FrameRef;
 
 /// What becomes of a frame.
@@ -27,24 +30,33 @@ pub enum Outcome {
     Raise(PyErr),
 }
 
-/// A plain call of an entry: as many positional arguments as the function has, and nothing
-/// that needs binding (no keywords, `*args`, keyword-only arguments; not a generator).
+/// A call of an entry with its arguments bound, before there is a frame.
 pub struct EntryCall<'a, 'py> {
     func: &'a Bound<'py, PyAny>,
     code: *mut pyo3::ffi::PyObject,
-    args: &'a [*mut pyo3::ffi::PyObject],
+    locals: &'a [*mut pyo3::ffi::PyObject],
+    plain: bool,
+    memo: &'a RefCell<CallMemo>,
 }
 
 impl<'a, 'py> EntryCall<'a, 'py> {
     pub(crate) fn new(
         func: &'a Bound<'py, PyAny>,
         code: *mut pyo3::ffi::PyObject,
-        args: &'a [*mut pyo3::ffi::PyObject],
+        locals: &'a [*mut pyo3::ffi::PyObject],
+        plain: bool,
+        memo: &'a RefCell<CallMemo>,
     ) -> Self {
-        EntryCall { func, code, args }
+        EntryCall {
+            func,
+            code,
+            locals,
+            plain,
+            memo,
+        }
     }
 
-    /// The function that the entry wraps.
+    /// The function that is called in the end.
     pub fn func(&self) -> &'a Bound<'py, PyAny> {
         self.func
     }
@@ -64,25 +76,37 @@ impl<'a, 'py> EntryCall<'a, 'py> {
         }
     }
 
-    /// The arguments, borrowed, never null: one for each fast local that is an argument.
-    pub fn args(&self) -> &'a [*mut pyo3::ffi::PyObject] {
-        self.args
+    /// The arguments, borrowed, never null: one for each fast local that is an argument, `*args` and
+    /// `**kwargs` included.
+    pub fn locals(&self) -> &'a [*mut pyo3::ffi::PyObject] {
+        self.locals
+    }
+
+    /// Whether the locals are the positional arguments of the call, as they came.
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// What the entry remembers between calls.
+    pub fn memo(&self) -> &'a RefCell<CallMemo> {
+        self.memo
     }
 
     /// What is remembered about the function's code; `None` where memory is short.
     #[inline]
     pub fn code_state(&self) -> Option<&'a CodeState> {
         // SAFETY: the GIL is held and the function keeps its code alive during the call.
-        unsafe { code_state::state_of(self.code).as_ref() }.or_else(|| {
-            drop(PyErr::take(self.func.py()));
-            None
-        })
+        unsafe {
+            let py = self.func.py();
+            let state = self.memo.try_borrow_mut().ok()?.state_of(py, self.code);
+            state.as_ref()
+        }
     }
 }
 
 /// What an entry calls in place of its function.
 pub struct Direct {
-    /// Called with the same arguments.
+    /// Called with the locals of the [`EntryCall`] as positional arguments.
     pub function: Py<PyAny>,
     /// Whether frames below it are to be captured too: true where it calls resume functions
     /// or other code that the compiler wants to see. Its own code should then be marked with
@@ -95,7 +119,7 @@ pub trait FrameCompiler: Send + Sync {
     /// Decides about an unstarted frame of a plain function.
     fn on_frame(&self, py: Python<'_>, frame: &FrameRef<'_>, ctx: &CompileContext) -> Outcome;
 
-    /// Decides about a plain call of an entry before any frame exists. `None` takes the way
+    /// Decides about a call of an entry before any frame exists. `None` takes the way
     /// over the hook. Must be cheap where it says `None`.
     fn on_call(
         &self,

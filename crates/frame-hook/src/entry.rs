@@ -1,11 +1,12 @@
 //! The entry object: what `compile` and `disable` give for a function or callable.
 //!
-//! Not here: its Python type, attributes and pickling (`entry_type`). Calling an
-//! entry costs a vectorcall and what the compiler asks; it puts no frame of its
-//! own between caller and function. A plain call is first offered to the
-//! compiler; any other call, and what the compiler declines, goes to the wrapped
-//! callable with the hook installed.
+//! Not here: its Python type, attributes and pickling (`entry_type`), binding of
+//! arguments (`bind`). Calling an entry costs a vectorcall and what the compiler
+//! asks; it puts no frame of its own between caller and function. A call that ends
+//! in a Python function is first offered to the compiler; any other call, and what
+//! the compiler declines, goes to the wrapped callable with the hook installed.
 
+use std::cell::RefCell;
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -14,12 +15,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, Py_ssize_t, PyObject};
 use pyo3::prelude::*;
 
+use crate::bind::{self, Arguments};
 use crate::compiler::{self, Direct, EntryCall, FrameCompiler};
 use crate::context::{CompileContext, Context};
 use crate::continuation;
+use crate::direct::CallMemo;
 use crate::entry_type::{self, EntryType};
-use crate::frame::is_plain_function;
 use crate::layout::code::RawCode;
+use crate::layout::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
 use crate::region::{Region, ThreadRegions, with_thread, without_c_recursion};
 use crate::report;
 
@@ -31,6 +34,8 @@ pub(crate) enum EntryKind {
     Compiled,
     /// Runs the callable with capture off.
     Disabled,
+    /// Runs a resume function under the context of the residual code that calls it.
+    Resume,
 }
 
 /// The object. Every pointer is owned, or null where said.
@@ -46,6 +51,8 @@ pub(crate) struct Entry {
     pub context: *mut PyObject,
     /// The settings inside `context` (borrowed), or null.
     pub settings: *const CompileContext,
+    /// What is remembered between calls (owned).
+    pub memo: *mut RefCell<CallMemo>,
     /// Attributes of its own; null until one is set.
     pub dict: *mut PyObject,
     pub weakrefs: *mut PyObject,
@@ -63,7 +70,7 @@ pub fn make_compiled<'py>(
     callable: &Bound<'py, PyAny>,
     context: &Bound<'py, Context>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    make(callable, Some(context))
+    make(callable, EntryKind::Compiled, Some(context))
 }
 
 /// An entry that runs `callable` with capture off, torch's own included.
@@ -71,7 +78,7 @@ pub fn make_compiled<'py>(
 /// # Errors
 /// `TypeError` where `callable` is not callable.
 pub fn make_disabled<'py>(callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let entry = make(callable, None)?;
+    let entry = make(callable, EntryKind::Disabled, None)?;
     let py = callable.py();
     let marks = if entry_type::is_entry(&entry) {
         entry.clone()
@@ -85,6 +92,15 @@ pub fn make_disabled<'py>(callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     Ok(entry)
 }
 
+/// An entry of a resume function, for residual code to call. It holds no context: code objects hold
+/// it, and those are not seen by the garbage collector.
+///
+/// # Errors
+/// `MemoryError`.
+pub fn make_resume<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    make(function, EntryKind::Resume, None)
+}
+
 /// What an entry that switches capture off calls; `None` for any other object.
 pub(crate) fn undisabled<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     if !entry_type::is_entry(obj) {
@@ -95,13 +111,14 @@ pub(crate) fn undisabled<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAn
     unsafe {
         match (*entry).kind {
             EntryKind::Disabled => Bound::from_borrowed_ptr_or_opt(obj.py(), (*entry).callable),
-            EntryKind::Compiled => None,
+            EntryKind::Compiled | EntryKind::Resume => None,
         }
     }
 }
 
 fn make<'py>(
     callable: &Bound<'py, PyAny>,
+    kind: EntryKind,
     context: Option<&Bound<'py, Context>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = callable.py();
@@ -115,7 +132,7 @@ fn make<'py>(
     };
     for wrapper in wrappers {
         if callable.is_instance(&wrapper)? {
-            let inner = make(&callable.getattr("__func__")?, context)?;
+            let inner = make(&callable.getattr("__func__")?, kind, context)?;
             return wrapper.call1((inner,));
         }
     }
@@ -137,16 +154,13 @@ fn make<'py>(
     let entry = object.as_ptr().cast::<Entry>();
     // SAFETY: `allocate` gave a zeroed object of this layout that nothing else has seen.
     unsafe {
-        (*entry).kind = if context.is_some() {
-            EntryKind::Compiled
-        } else {
-            EntryKind::Disabled
-        };
-        (*entry).vectorcall = Some(if context.is_some() {
-            call_compiled
-        } else {
-            call_disabled
+        (*entry).kind = kind;
+        (*entry).vectorcall = Some(match kind {
+            EntryKind::Compiled => call_compiled,
+            EntryKind::Disabled => call_disabled,
+            EntryKind::Resume => call_resume,
         });
+        (*entry).memo = Box::into_raw(Box::default());
         (*entry).func = if is_function {
             inner.as_ptr().cast()
         } else {
@@ -186,33 +200,134 @@ unsafe extern "C" fn call_compiled(
     // arguments as the vectorcall protocol has them. The settings live in the entry's context.
     unsafe {
         let this = &*entry.cast::<Entry>();
-        let (callable, settings) = (this.callable, this.settings);
+        with_thread(|thread| call_with(thread, this, this.settings, args, nargsf, kwnames))
+    }
+}
+
+/// The vectorcall of a resume function's entry: only residual code calls it, under its own context.
+unsafe extern "C" fn call_resume(
+    entry: *mut PyObject,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: as for `call_compiled`; whoever runs the residual code keeps the context alive.
+    unsafe {
+        let this = &*entry.cast::<Entry>();
+        with_thread(|thread| call_with(thread, this, thread.residual.get(), args, nargsf, kwnames))
+    }
+}
+
+/// # Safety
+/// As for a vectorcall of `this`; `settings` is null or outlives the call.
+#[inline(always)]
+unsafe fn call_with(
+    thread: &ThreadRegions,
+    this: &Entry,
+    settings: *const CompileContext,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: required of the caller.
+    unsafe {
+        let callable = this.callable;
         if callable.is_null() {
             return raise_cleared();
         }
-        with_thread(|thread| {
-            if thread.compiling.get() {
-                return ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames);
-            }
-            if thread.is_exhausted() {
-                return raise_exhausted();
-            }
-            let Some(compiler) = compiler::current() else {
-                return run_hooked(thread, callable, args, nargsf, kwnames, settings);
+        if thread.compiling.get() || settings.is_null() {
+            return ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames);
+        }
+        if thread.is_exhausted() {
+            return raise_exhausted();
+        }
+        let Some(compiler) = compiler::current() else {
+            return run_hooked(thread, callable, args, nargsf, kwnames, settings);
+        };
+        // The interpreter calls with the thread attached. Telling PyO3 so costs more than a
+        // check of guards, and a check needs nothing of PyO3.
+        let py = Python::assume_attached();
+        if let Some((func, receiver)) = this.target() {
+            let code = (*func).func_code;
+            let raw = &*code.cast::<RawCode>();
+            let call = Arguments {
+                receiver,
+                args,
+                positional: ffi::PyVectorcall_NARGS(nargsf) as usize,
+                kwnames,
             };
-            // The interpreter calls with the thread attached. Telling PyO3 so costs more than a
-            // check of guards, and a check needs nothing of PyO3.
-            if kwnames.is_null() {
-                let py = Python::assume_attached();
-                if let Some(direct) = offer(py, compiler, thread, this, args, nargsf, &*settings) {
-                    return call_direct(thread, direct, args, nargsf, settings);
+            if bind::binds_plainly(raw, &call) {
+                let args = if call.positional == 0 {
+                    ptr::dangling()
+                } else {
+                    args
+                };
+                let locals = std::slice::from_raw_parts(args, call.positional);
+                let offered = offer(py, compiler, thread, this, func, locals, true, &*settings);
+                if let Some(direct) = offered {
+                    return call_direct(thread, direct, locals, settings, drives);
+                }
+            } else if let Some(locals) = bind::bind(&*func, raw, &call) {
+                let locals = locals.slots();
+                let offered = offer(py, compiler, thread, this, func, locals, false, &*settings);
+                if let Some(direct) = offered {
+                    return call_direct(thread, direct, locals, settings, drives);
                 }
             }
-            // Attached once here: what the hook asks below finds the thread attached, at no cost.
-            // While the interpreter shuts down there is no attaching, and nothing to compile.
-            Python::try_attach(|_| run_hooked(thread, callable, args, nargsf, kwnames, settings))
-                .unwrap_or_else(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames))
-        })
+        }
+        // Attached once here: what the hook asks below finds the thread attached, at no cost.
+        // While the interpreter shuts down there is no attaching, and nothing to compile.
+        Python::try_attach(|_| run_hooked(thread, callable, args, nargsf, kwnames, settings))
+            .unwrap_or_else(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames))
+    }
+}
+
+impl Entry {
+    /// The function that a call ends in, and the object that is its first argument or null; `None`
+    /// where only Python can say.
+    #[inline]
+    unsafe fn target(&self) -> Option<(*mut ffi::PyFunctionObject, *mut PyObject)> {
+        if !self.func.is_null() {
+            return Some((self.func, ptr::null_mut()));
+        }
+        // SAFETY: the entry keeps its callable alive, a method what it is made of, and the class of
+        // an object its methods during the call.
+        unsafe {
+            let class = ffi::Py_TYPE(self.callable);
+            let (function, receiver) = if class == &raw mut PyMethod_Type {
+                let method = self.callable;
+                (PyMethod_Function(method), PyMethod_Self(method))
+            } else {
+                (class_call(class), self.callable)
+            };
+            if function.is_null() || ffi::Py_TYPE(function) != &raw mut ffi::PyFunction_Type {
+                return None;
+            }
+            Some((function.cast(), receiver))
+        }
+    }
+
+    /// What the entry remembers between calls.
+    #[inline]
+    fn memo(&self) -> &RefCell<CallMemo> {
+        // SAFETY: made with the entry and freed with it.
+        unsafe { &*self.memo }
+    }
+}
+
+/// `__call__` of a Python class, borrowed, or null.
+unsafe fn class_call(class: *mut ffi::PyTypeObject) -> *mut PyObject {
+    // SAFETY: a live type, whose methods are looked up without running code.
+    unsafe {
+        if ffi::PyType_HasFeature(class, ffi::Py_TPFLAGS_HEAPTYPE) == 0 {
+            return ptr::null_mut();
+        }
+        let name = pyo3::intern!(Python::assume_attached(), "__call__");
+        let found = _PyType_Lookup(class, name.as_ptr());
+        if found.is_null() && !ffi::PyErr_Occurred().is_null() {
+            ffi::PyErr_Clear();
+        }
+        found
     }
 }
 
@@ -237,49 +352,28 @@ unsafe fn run_hooked(
     }
 }
 
-/// Whether `nargs` positional arguments are the fast locals of a frame of `code`, as they are.
+/// Offers a call to the compiler.
 #[inline]
-fn binds_plainly(code: &RawCode, nargs: usize) -> bool {
-    code.argcount as usize == nargs
-        && code.kwonly == 0
-        && code.flags & (ffi::CO_VARARGS | ffi::CO_VARKEYWORDS) == 0
-        && is_plain_function(code.flags)
-}
-
-/// Offers a call to the compiler where it needs no binding.
-#[inline]
+#[expect(clippy::too_many_arguments, reason = "all of them are one call")]
 unsafe fn offer(
     py: Python<'_>,
     compiler: &dyn FrameCompiler,
     thread: &ThreadRegions,
     entry: &Entry,
-    args: *const *mut PyObject,
-    nargsf: usize,
+    func: *mut ffi::PyFunctionObject,
+    locals: &[*mut PyObject],
+    plain: bool,
     settings: &CompileContext,
 ) -> Option<Direct> {
-    if entry.func.is_null() {
-        return None;
-    }
-    // SAFETY: the entry keeps its function alive, the function its code; `args` has `nargs`
-    // objects, borrowed from the caller for the length of the call.
-    let (func, code, args) = unsafe {
-        let code = (*entry.func).func_code;
-        let nargs = ffi::PyVectorcall_NARGS(nargsf) as usize;
-        if !binds_plainly(&*code.cast::<RawCode>(), nargs) {
-            return None;
-        }
-        let args = if nargs == 0 { ptr::dangling() } else { args };
-        (
-            Bound::from_borrowed_ptr(py, entry.callable),
-            code,
-            std::slice::from_raw_parts(args, nargs),
-        )
+    // SAFETY: the entry keeps what it calls alive, a function its code.
+    let (func, code) = unsafe {
+        let code = (*func).func_code;
+        (Bound::from_borrowed_ptr(py, func.cast()), code)
     };
+    let call = EntryCall::new(&func, code, locals, plain, entry.memo());
     let on = thread.context.replace(ptr::null());
     thread.compiling.set(true);
-    let offered = catch_unwind(AssertUnwindSafe(|| {
-        compiler.on_call(py, &EntryCall::new(&func, code, args), settings)
-    }));
+    let offered = catch_unwind(AssertUnwindSafe(|| compiler.on_call(py, &call, settings)));
     thread.compiling.set(false);
     thread.context.set(on);
     offered.unwrap_or_else(|payload| {
@@ -296,27 +390,30 @@ unsafe fn offer(
 unsafe fn call_direct(
     thread: &ThreadRegions,
     direct: Direct,
-    args: *const *mut PyObject,
-    nargsf: usize,
+    locals: &[*mut PyObject],
     settings: *const CompileContext,
+    drives: bool,
 ) -> *mut PyObject {
     let function = direct.function.into_ptr();
+    let residual = thread.residual.replace(settings);
     // SAFETY: the arguments are those of the entry's own call, the function is owned here, and
-    // the settings live in the entry's context.
+    // the settings outlive the call.
     unsafe {
         let region = match direct.needs_hook {
             true => Region::enter(thread, settings),
             false => Region::pause(thread),
         };
         let result = without_c_recursion(thread, || {
-            let result = ffi::PyObject_Vectorcall(function, args, nargsf, ptr::null_mut());
-            if direct.needs_hook {
-                continuation::drive(result)
-            } else {
-                result
+            let result =
+                ffi::PyObject_Vectorcall(function, locals.as_ptr(), locals.len(), ptr::null_mut());
+            // A resume function is called for a continuation: whoever does drives on.
+            match drives {
+                true => continuation::drive(result),
+                false => result,
             }
         });
         drop(region);
+        thread.residual.set(residual);
         ffi::Py_DECREF(function);
         result
     }

@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 
+use crate::direct::CallMemo;
 use crate::entry::{Entry, EntryKind};
 use crate::layout::symbols::PyMethod_New;
 
@@ -262,6 +263,10 @@ unsafe extern "C" fn dealloc(object: *mut PyObject) {
             ffi::PyObject_ClearWeakRefs(object);
         }
         clear(object);
+        let memo = ptr::replace(&raw mut (*object.cast::<Entry>()).memo, ptr::null_mut());
+        if !memo.is_null() {
+            drop(Box::from_raw(memo));
+        }
         let class = ffi::Py_TYPE(object);
         let free = (*class).tp_free.expect("a heap type has tp_free");
         free(object.cast());
@@ -283,7 +288,10 @@ unsafe extern "C" fn traverse(
             entry.context,
             entry.dict,
         ];
-        for reference in owned {
+        // No object is made while the memo is changed, so the collector never comes in between.
+        let remembered = entry.memo.as_ref().map(|memo| &*memo.as_ptr());
+        let remembered = remembered.into_iter().flat_map(CallMemo::references);
+        for reference in owned.into_iter().chain(remembered) {
             if !reference.is_null() {
                 let result = visit(reference, arg);
                 if result != 0 {
@@ -309,6 +317,9 @@ unsafe extern "C" fn clear(object: *mut PyObject) -> c_int {
         ];
         for reference in owned {
             ffi::Py_XDECREF(reference);
+        }
+        if let Some(memo) = (*entry).memo.as_ref() {
+            drop(memo.take());
         }
     }
     0
@@ -390,7 +401,7 @@ unsafe extern "C" fn repr(object: *mut PyObject) -> *mut PyObject {
             return ffi::PyUnicode_FromString(c"<cleared ferrodyn entry>".as_ptr());
         }
         let format = match entry.kind {
-            EntryKind::Compiled => c"<ferrodyn.compile of %R>",
+            EntryKind::Compiled | EntryKind::Resume => c"<ferrodyn.compile of %R>",
             EntryKind::Disabled => c"<ferrodyn.disable of %R>",
         };
         ffi::PyUnicode_FromFormat(format.as_ptr(), entry.callable)

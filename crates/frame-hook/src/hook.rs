@@ -129,12 +129,14 @@ unsafe fn decide(
             Decision::Replace(code) => {
                 // The state goes with its code object, which may die while the frame runs.
                 let resumes = state.resumes();
+                let before = thread.residual.replace(context);
                 let result = run_replaced(thread, tstate, frame, code);
-                if resumes {
-                    result
-                } else {
-                    continuation::drive(result)
-                }
+                let result = match resumes {
+                    true => result,
+                    false => continuation::drive(result),
+                };
+                thread.residual.set(before);
+                result
             }
         }
     }

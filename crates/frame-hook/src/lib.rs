@@ -9,10 +9,12 @@
 //! frame is evaluated exactly once; a panic of the compiler becomes plain
 //! execution; no layout is used before it has been checked against known objects.
 
+mod bind;
 pub mod code_state;
 pub mod compiler;
 pub mod context;
 mod continuation;
+pub mod direct;
 pub mod dynamo;
 pub mod entry;
 pub mod entry_type;

@@ -23,6 +23,8 @@ use crate::layout::symbols::{DEFAULT_EVAL, EvalFn, install_eval, installed_eval,
 pub(crate) struct ThreadRegions {
     /// The context that is on, or null.
     pub context: Cell<*const CompileContext>,
+    /// The context of the residual code that runs: that of the resume functions which it calls.
+    pub residual: Cell<*const CompileContext>,
     /// Regions that this thread is in.
     depth: Cell<usize>,
     /// Whether the compiler runs in this thread.
@@ -43,6 +45,7 @@ thread_local! {
     static REGIONS: ThreadRegions = const {
         ThreadRegions {
             context: Cell::new(ptr::null()),
+            residual: Cell::new(ptr::null()),
             depth: Cell::new(0),
             compiling: Cell::new(false),
             chained: Cell::new(ptr::null_mut()),

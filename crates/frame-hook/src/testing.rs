@@ -93,10 +93,13 @@ impl FrameCompiler for PythonCompiler {
         call: &EntryCall<'_, '_>,
         _ctx: &CompileContext,
     ) -> Option<Direct> {
+        if !call.is_plain() {
+            return None;
+        }
         CALLS.fetch_add(1, Ordering::Relaxed);
         let callback = callback(py, &ON_CALL)?;
         let args = call
-            .args()
+            .locals()
             .iter()
             // SAFETY: the arguments are borrowed from the caller for the length of the call.
             .map(|arg| unsafe { Bound::from_borrowed_ptr(py, *arg) });
@@ -131,7 +134,7 @@ impl FrameCompiler for ConstantCompiler {
         call: &EntryCall<'_, '_>,
         _ctx: &CompileContext,
     ) -> Option<Direct> {
-        if !self.direct {
+        if !self.direct || !call.is_plain() {
             return None;
         }
         call.code_state()?;

@@ -11,16 +11,16 @@ use cache::{CodeName, CompileId, Decision, Entries, GuardedCode, Limits, Miss};
 use guards::exec::CheckProgram;
 use guards::{ConstTypes, GuardSet, NameStyle, Program, UserFrame};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyDict, PyList, PyTuple};
+use pyo3::types::{PyCode, PyDict, PyList};
 use rustc_hash::FxHashMap;
 use translator::code::CodeInfo;
-use translator::output::{self, Finish, OutputEnv, ResumeCache};
+use translator::output::{self, Finish, OutputEnv, ResumeCache, ResumeInfo};
 use translator::step::End;
 use translator::{BreakReason, Stop, Tx};
 use variables::Obj;
 
 use super::translate::{Request, Tables, begin, closing_guards, stop_text};
-use super::{config, env, explain, ignored, log, reasons, relevant};
+use super::{config, direct, env, explain, ignored, log, reasons, relevant};
 use crate::code_state;
 use crate::compiler::{Direct, EntryCall, FrameCompiler, Outcome};
 use crate::context::{CompileContext, ContextId};
@@ -255,19 +255,23 @@ impl FrameCompiler for Driver {
         ctx: &CompileContext,
     ) -> Option<Direct> {
         let slot = call.code_state()?.existing_slot::<CodeSlot>()?;
-        // Nothing is dropped while these are borrowed, so no finalizer comes back here.
-        let contexts = slot.entries.try_borrow().ok()?;
-        let entries = &contexts.iter().find(|e| e.0 == ctx.id())?.1;
-        let check = env::of_call(call);
-        // SAFETY: the call keeps the function and the arguments alive.
-        let (function, needs_hook) = unsafe { entries.find_function(py, &check) }?;
-        if !env::same_globals(call.func(), &function) {
-            return None;
-        }
-        Some(Direct {
-            function,
-            needs_hook,
-        })
+        let found = {
+            // Nothing is dropped while these are borrowed, so no finalizer comes back here.
+            let contexts = slot.entries.try_borrow().ok()?;
+            let entries = &contexts.iter().find(|e| e.0 == ctx.id())?.1;
+            let check = env::of_call(call);
+            let memo = call.memo().try_borrow().ok()?;
+            let take = |entry: &Arc<GuardedCode>| match memo.function(py, direct::form(entry)) {
+                Some(function) => Ok(Direct {
+                    function,
+                    needs_hook: entry.needs_hook,
+                }),
+                None => Err(entry.clone()),
+            };
+            // SAFETY: the call keeps the function and the arguments alive.
+            unsafe { entries.find_with(py, &check, take) }?
+        };
+        found.or_else(|entry| direct::make(py, call, &entry)).ok()
     }
 }
 
@@ -629,20 +633,9 @@ impl<'py> Compilation<'_, 'py> {
             .cast::<PyCode>()
             .map_err(PyErr::from)?;
         code_state::of(code)?.skip_always();
-        let free: usize = code.getattr("co_freevars")?.len()?;
-        let function = if free == 0 {
-            let class = py.import("types")?.getattr("FunctionType")?;
-            let code = match residual.calls_out {
-                true => code.clone().into_any(),
-                false => self.for_direct_calls(code)?,
-            };
-            Some(class.call1((code, self.frame.globals(py)))?.unbind())
-        } else {
-            None
-        };
         let id = self.id.to_string();
         log::debug(py, "bytecode", &id, || self.bytecode_text(residual));
-        let entry = GuardedCode::new(self.id, program, residual.code.clone(), function)
+        let entry = GuardedCode::new(self.id, program, residual.code.clone())
             .with_needs_hook(residual.calls_out);
         let tree = || entry.guards().tree_text(self.latency(&entry));
         log::debug(py, "guards", &id, || {
@@ -654,22 +647,6 @@ impl<'py> Compilation<'_, 'py> {
             explain::record(|r| r.guards.push(text.clone()));
         }
         Ok(Compiled::Code(self.entries.insert(py, entry)))
-    }
-
-    /// The same code for an entry's own calls. Capture is off around the whole of such a call, so
-    /// the graph's callable need not switch it off once more.
-    fn for_direct_calls(&self, code: &Bound<'py, PyCode>) -> PyResult<Bound<'py, PyAny>> {
-        let py = self.py;
-        let constants = code.getattr("co_consts")?;
-        let constants: Vec<_> = constants.cast::<PyTuple>()?.iter().collect();
-        let plain = constants
-            .into_iter()
-            .map(|c| crate::entry::undisabled(&c).unwrap_or(c));
-        let changed = PyDict::new(py);
-        changed.set_item("co_consts", PyTuple::new(py, plain.collect::<Vec<_>>())?)?;
-        let direct = code.call_method("replace", (), Some(&changed))?;
-        code_state::of(direct.cast::<PyCode>()?)?.skip_always();
-        Ok(direct)
     }
 
     /// Listings of the code before and after, and of the resume functions.
@@ -800,5 +777,12 @@ impl OutputEnv for Env<'_, '_, '_> {
     fn leave_alone(&mut self, py: Python<'_>, code: &Obj) -> PyResult<()> {
         code_state::of(code.bind(py).cast::<PyCode>()?)?.skip_always();
         Ok(())
+    }
+
+    fn wrap_resume(&mut self, py: Python<'_>, function: Obj, info: &ResumeInfo) -> PyResult<Obj> {
+        match info.plain {
+            true => Ok(function),
+            false => Ok(crate::entry::make_resume(function.bind(py))?.unbind()),
+        }
     }
 }

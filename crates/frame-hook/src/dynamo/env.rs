@@ -10,7 +10,7 @@ use crate::frame::FrameRef;
 /// The environment of a call that has no frame yet: its arguments are the first fast locals.
 #[inline]
 pub fn of_call<'a>(call: &EntryCall<'a, '_>) -> CheckEnv<'a> {
-    of_function(call.func(), call.args())
+    of_function(call.func(), call.locals())
 }
 
 /// The environment of an unstarted frame.
@@ -29,18 +29,5 @@ fn of_function<'a>(func: &Bound<'_, PyAny>, locals: &'a [*mut PyObject]) -> Chec
             globals: (*raw).func_globals,
             builtins: (*raw).func_builtins,
         }
-    }
-}
-
-/// Whether a replacement runs in the globals and builtins of the function that is called: functions
-/// of other globals can share a code object, and so its entries.
-#[inline]
-pub fn same_globals(func: &Bound<'_, PyAny>, replacement: &Py<PyAny>) -> bool {
-    let raw = func.as_ptr().cast::<ffi::PyFunctionObject>();
-    let other = replacement.as_ptr().cast::<ffi::PyFunctionObject>();
-    // SAFETY: entries are asked about exact functions, and a replacement is one.
-    unsafe {
-        (*raw).func_globals == (*other).func_globals
-            && (*raw).func_builtins == (*other).func_builtins
     }
 }

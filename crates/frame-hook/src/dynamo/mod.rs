@@ -8,6 +8,7 @@
 //! a backend reach the user as exceptions.
 
 pub mod config;
+mod direct;
 pub mod driver;
 pub mod env;
 pub mod explain;

@@ -5,7 +5,7 @@
 
 use std::ffi::c_int;
 
-use pyo3::ffi::{PyInterpreterState, PyObject, PyThreadState};
+use pyo3::ffi::{PyInterpreterState, PyObject, PyThreadState, PyTypeObject};
 
 use super::frame::RawFrame;
 
@@ -20,6 +20,16 @@ unsafe extern "C" {
     ) -> *mut PyObject;
     fn _PyInterpreterState_GetEvalFrameFunc(interp: *mut PyInterpreterState) -> Option<EvalFn>;
     fn _PyInterpreterState_SetEvalFrameFunc(interp: *mut PyInterpreterState, eval: EvalFn);
+
+    /// What a class and its bases have under a name, borrowed, or null; runs no code of attributes.
+    pub fn _PyType_Lookup(class: *mut PyTypeObject, name: *mut PyObject) -> *mut PyObject;
+
+    /// The class of bound methods.
+    pub static mut PyMethod_Type: PyTypeObject;
+    /// The function of a bound method, borrowed.
+    pub fn PyMethod_Function(method: *mut PyObject) -> *mut PyObject;
+    /// The instance of a bound method, borrowed.
+    pub fn PyMethod_Self(method: *mut PyObject) -> *mut PyObject;
 
     /// A method of `function` bound to `instance`: a new reference, or null with an exception set.
     pub fn PyMethod_New(function: *mut PyObject, instance: *mut PyObject) -> *mut PyObject;

@@ -58,12 +58,13 @@ pub(super) struct Ready {
 }
 
 impl Emitter<'_, '_> {
-    /// Emits everything from the rebuilding of live values to the return.
+    /// Emits everything from the rebuilding of live values to the return. Says whether the code runs
+    /// Python code beyond the graph and resume functions that have a wrapper.
     ///
     /// # Errors
     /// A break at the outermost call where an unusual call is in the way; one at the place where an
     /// exception was raised, where a handler is at work on an exception that exists here only.
-    pub fn emit_break(&mut self, env: &mut dyn OutputEnv, resumes: &mut Vec<ResumeInfo>) -> R<()> {
+    pub fn emit_break(&mut self, env: &mut dyn OutputEnv, resumes: &mut Vec<ResumeInfo>) -> R<bool> {
         let frames = self.frames();
         for f in &frames {
             self.check_handled(f)?;
@@ -147,7 +148,12 @@ impl Emitter<'_, '_> {
         }
         let steps = self.effects()?;
         self.replay(steps)?;
-        self.steps(env, mode, levels, resumes)
+        let op = &frames[0].code.body.instrs[frames[0].ip].op;
+        let only_branches = matches!(mode, Mode::Native)
+            && matches!(op, Op::PopJump { .. } | Op::JumpIfOrPop { .. })
+            && matches!(frames[0].stack.last(), Some(Var::Tensor(_)));
+        self.steps(env, mode, levels, resumes)?;
+        Ok(!only_branches || self.calls_unwrapped)
     }
 
     /// What a handler is at work on must be a real exception: its traceback and context are Python's.

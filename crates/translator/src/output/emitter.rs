@@ -42,6 +42,8 @@ pub struct Emitter<'a, 'py> {
     pub homes: FxHashMap<NodeId, LocalIdx>,
     /// objects whose names listings show
     pub names: Vec<(Obj, String)>,
+    /// whether a resume function is called that only a hook around the residual code would capture
+    pub(super) calls_unwrapped: bool,
     pub(super) uses: FxHashMap<Ident, u32>,
     pub(super) early: FxHashSet<ObjId>,
     pub(super) memo: FxHashMap<Ident, LocalIdx>,
@@ -81,6 +83,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             globals,
             outputs: Vec::new(),
             homes: FxHashMap::default(),
+            calls_unwrapped: false,
             names: Vec::new(),
             uses: FxHashMap::default(),
             early: FxHashSet::default(),

@@ -197,7 +197,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     let mut resumes = Vec::new();
     let loc = loc_of(&code, root.ip);
     g.asm.body.set_loc(loc);
-    let breaks = matches!(finish, Finish::Break(_));
+    let mut calls_out = false;
     match finish {
         Finish::Return(value) => {
             g.analyse(&value);
@@ -212,7 +212,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
             }
             g.asm.op(Op::ReturnValue);
         }
-        Finish::Break(_) => g.emit_break(env, &mut resumes)?,
+        Finish::Break(_) => calls_out = g.emit_break(env, &mut resumes)?,
     }
     let internal = |e: bytecode::BuildError| Stop::Internal(format!("residual bytecode: {e}"));
     let version = code.fields.version;
@@ -247,7 +247,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         built,
         compiled: compiled.map(|c| (c.name, c.function)),
         resumes,
-        calls_out: breaks,
+        calls_out,
         names,
     })
 }

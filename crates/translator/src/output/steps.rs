@@ -494,10 +494,12 @@ impl Emitter<'_, '_> {
         let info = resume.info.clone();
         if resume.free.is_empty() {
             let f = resume.function(py, &function_type, globals)?;
+            self.calls_unwrapped |= info.plain;
             let f = env.wrap_resume(py, f, &info)?;
             self.asm.load_const(&f);
             self.names.push((f, info.name.clone()));
         } else {
+            self.calls_unwrapped = true;
             for c in &ready.cells {
                 self.asm.load(c);
             }

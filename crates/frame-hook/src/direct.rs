@@ -1,0 +1,113 @@
+//! Functions that an entry calls in place of its own, one for each compiled form of the code.
+//!
+//! Such a function has the globals and the closure of the function that it stands for, so it belongs
+//! to one entry. It must die with the compiled form, whose constants it keeps alive, and the garbage
+//! collector must see that the entry leads to it. So there is one reference to it, in a [`Slot`]: the
+//! entry shows it to the collector, and whichever of entry and compiled form goes first releases it.
+//!
+//! Invariant: slots are touched with the GIL held.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use pyo3::ffi::{self, PyObject};
+use pyo3::prelude::*;
+
+use crate::code_state::{self, CodeState};
+
+/// The place of one function: a strong reference, or null once it was released.
+struct Slot(AtomicPtr<PyObject>);
+
+impl Slot {
+    #[inline]
+    fn get(&self) -> *mut PyObject {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn release(&self) {
+        let function = self.0.swap(ptr::null_mut(), Ordering::Relaxed);
+        if !function.is_null() {
+            // Without an interpreter to attach to, the object is past releasing.
+            let _: Option<()> = Python::try_attach(|py| {
+                // SAFETY: the slot owned this reference, and gave it up.
+                drop(unsafe { Bound::from_owned_ptr(py, function) });
+            });
+        }
+    }
+}
+
+/// What the compiled form holds: dropping it releases the function.
+pub struct Tie(Arc<Slot>);
+
+impl Drop for Tie {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+/// What an entry remembers between calls.
+#[derive(Default)]
+pub struct CallMemo {
+    /// The code object that was asked about last, owned, and its state.
+    code: Option<(Py<PyAny>, *const CodeState)>,
+    /// By the address of the compiled form. An address that is used again finds an empty slot.
+    functions: Vec<(usize, Arc<Slot>)>,
+}
+
+impl CallMemo {
+    /// The state of `code`; null where memory is short.
+    ///
+    /// # Safety
+    /// The GIL is held and `code` is a live code object.
+    #[inline]
+    pub unsafe fn state_of(&mut self, py: Python<'_>, code: *mut PyObject) -> *const CodeState {
+        if let Some((known, state)) = &self.code
+            && known.as_ptr() == code
+        {
+            return *state;
+        }
+        // SAFETY: required of the caller. The memo keeps the code, and so its state, alive.
+        unsafe {
+            let state = code_state::state_of(code);
+            if state.is_null() {
+                ffi::PyErr_Clear();
+            } else {
+                self.code = Some((Bound::from_borrowed_ptr(py, code).unbind(), state));
+            }
+            state
+        }
+    }
+
+    /// The function for a compiled form: a new reference.
+    #[inline]
+    pub fn function(&self, py: Python<'_>, form: usize) -> Option<Py<PyAny>> {
+        let (_, slot) = self.functions.iter().find(|known| known.0 == form)?;
+        // SAFETY: a slot holds a live function or null.
+        unsafe { Bound::from_borrowed_ptr_or_opt(py, slot.get()) }.map(Bound::unbind)
+    }
+
+    /// Remembers the function for a compiled form, which has to hold the tie.
+    #[must_use = "the compiled form has to hold it"]
+    pub fn remember(&mut self, form: usize, function: Py<PyAny>) -> Tie {
+        self.functions
+            .retain(|known| !known.1.get().is_null() && known.0 != form);
+        let slot = Arc::new(Slot(AtomicPtr::new(function.into_ptr())));
+        self.functions.push((form, slot.clone()));
+        Tie(slot)
+    }
+
+    /// The references that the garbage collector has to know of.
+    pub(crate) fn references(&self) -> impl Iterator<Item = *mut PyObject> {
+        let functions = self.functions.iter().map(|known| known.1.get());
+        functions.filter(|function| !function.is_null())
+    }
+}
+
+impl Drop for CallMemo {
+    fn drop(&mut self) {
+        for (_, slot) in self.functions.drain(..) {
+            slot.release();
+        }
+    }
+}

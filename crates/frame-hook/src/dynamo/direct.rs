@@ -1,0 +1,102 @@
+//! Functions for an entry's own calls: a compiled form as a function whose arguments are bound already.
+
+use std::sync::Arc;
+
+use cache::GuardedCode;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyCode, PyDict, PyTuple};
+
+use crate::code_state;
+use crate::compiler::{Direct, EntryCall};
+use crate::layout::code::RawCode;
+
+/// What an entry's memo knows a compiled form by.
+#[inline]
+pub fn form(entry: &Arc<GuardedCode>) -> usize {
+    Arc::as_ptr(entry) as usize
+}
+
+/// The function for a compiled form, made at its first call through this entry.
+///
+/// # Errors
+/// Gives nothing where the hook has to do: memory is short, or the function was made under other
+/// builtins than its globals have now.
+#[cold]
+pub fn make(
+    py: Python<'_>,
+    call: &EntryCall<'_, '_>,
+    entry: &Arc<GuardedCode>,
+) -> Result<Direct, ()> {
+    let code = match entry.direct.get() {
+        Some(code) => code.clone_ref(py),
+        None => {
+            let code = bound_code(py, entry).map_err(drop)?;
+            entry.direct.get_or_init(|| code).clone_ref(py)
+        }
+    };
+    let function = function(call, code.bind(py)).ok_or(())?;
+    if let Ok(mut memo) = call.memo().try_borrow_mut() {
+        let tie = memo.remember(form(entry), function.clone().unbind());
+        entry.hold(Box::new(tie));
+    }
+    Ok(Direct {
+        function: function.unbind(),
+        needs_hook: entry.needs_hook,
+    })
+}
+
+/// The residual code with each argument a positional one. Where capture is off around the whole of
+/// the call, the graph's callable need not switch it off once more.
+fn bound_code(py: Python<'_>, entry: &GuardedCode) -> PyResult<Py<PyAny>> {
+    let code = entry.code.bind(py).cast::<PyCode>()?;
+    // SAFETY: a code object, whose head the self-check has found as declared.
+    let raw = unsafe { &*code.as_ptr().cast::<RawCode>() };
+    let changed = PyDict::new(py);
+    let special = ffi::CO_VARARGS | ffi::CO_VARKEYWORDS;
+    if raw.kwonly != 0 || raw.posonly != 0 || raw.flags & special != 0 {
+        changed.set_item("co_argcount", raw.argument_slots())?;
+        changed.set_item("co_posonlyargcount", 0)?;
+        changed.set_item("co_kwonlyargcount", 0)?;
+        changed.set_item("co_flags", raw.flags & !special)?;
+    }
+    if !entry.needs_hook {
+        let constants = code.getattr("co_consts")?;
+        let constants = constants.cast::<PyTuple>()?.iter();
+        let plain = constants.map(|c| crate::entry::undisabled(&c).unwrap_or(c));
+        let plain: Vec<_> = plain.collect();
+        changed.set_item("co_consts", PyTuple::new(py, plain)?)?;
+    }
+    if changed.is_empty() {
+        return Ok(code.clone().into_any().unbind());
+    }
+    let bound = code.call_method("replace", (), Some(&changed))?;
+    code_state::of(bound.cast::<PyCode>()?)?.skip_always();
+    Ok(bound.unbind())
+}
+
+/// A function of this code in the place of the one that is called: same globals, builtins, closure.
+fn function<'py>(call: &EntryCall<'_, 'py>, code: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let func = call.func();
+    let py = func.py();
+    let raw = func.as_ptr().cast::<ffi::PyFunctionObject>();
+    // SAFETY: entries are asked about exact functions; what is made here is one, that nothing else
+    // has seen.
+    unsafe {
+        let made = ffi::PyFunction_New(code.as_ptr(), (*raw).func_globals);
+        let Some(made) = Bound::from_owned_ptr_or_opt(py, made) else {
+            ffi::PyErr_Clear();
+            return None;
+        };
+        let new = made.as_ptr().cast::<ffi::PyFunctionObject>();
+        if (*new).func_builtins != (*raw).func_builtins {
+            return None;
+        }
+        let closure = (*raw).func_closure;
+        if !closure.is_null() && ffi::PyFunction_SetClosure(made.as_ptr(), closure) != 0 {
+            ffi::PyErr_Clear();
+            return None;
+        }
+        Some(made)
+    }
+}
