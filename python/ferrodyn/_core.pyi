@@ -29,6 +29,12 @@ def make_disabled(fn: Any, *, recursive: bool = True) -> Any:
     Unless `recursive`, what `fn` calls may be compiled all the same.
     """
 
+def make_module_call(fn: Any) -> Any:
+    """Return a `__call__` for a class of modules whose `forward` is an entry.
+
+    `fn` is `torch.nn.Module.__call__`, which it stands for.
+    """
+
 def is_entry(object: Any) -> bool:
     """Whether `make_entry` or `make_disabled` made it; then `__wrapped__` is the original."""
 

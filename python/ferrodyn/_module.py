@@ -23,6 +23,9 @@ class OptimizedModule(torch.nn.Module):
     with ``_orig_mod.``. ``options`` is None for a module that is disabled.
     """
 
+    # As `Module.__call__`, without its Python where nothing but `forward` is to be run.
+    __call__ = _core.make_module_call(torch.nn.Module.__call__)
+
     _OWN = frozenset({"_orig_mod", "_options", "forward"})
 
     def __init__(self, module: torch.nn.Module, options: CompileOptions | None) -> None:

@@ -189,16 +189,14 @@ unsafe fn fill_defaults(
             true => 0,
             false => ffi::PyTuple_GET_SIZE(defaults) as usize,
         };
-        for i in bound..positional {
-            if slots[i].is_null() {
-                let index = (i + count).checked_sub(positional)?;
-                slots[i] = ffi::PyTuple_GET_ITEM(defaults, index as Py_ssize_t);
-            }
+        let unbound = |slot: &(usize, &mut *mut PyObject)| slot.1.is_null();
+        let (given, named) = slots[..total].split_at_mut(positional);
+        for (i, slot) in given.iter_mut().enumerate().skip(bound).filter(unbound) {
+            let index = (i + count).checked_sub(positional)?;
+            *slot = ffi::PyTuple_GET_ITEM(defaults, index as Py_ssize_t);
         }
-        for i in positional..total {
-            if !slots[i].is_null() {
-                continue;
-            }
+        for (i, slot) in named.iter_mut().enumerate().filter(unbound) {
+            let i = positional + i;
             if func.func_kwdefaults.is_null() {
                 return None;
             }
@@ -208,7 +206,7 @@ unsafe fn fill_defaults(
                 ffi::PyErr_Clear();
                 return None;
             }
-            slots[i] = value;
+            *slot = value;
         }
     }
     Some(())

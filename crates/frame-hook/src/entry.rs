@@ -14,6 +14,7 @@ use std::ptr;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, Py_ssize_t, PyObject};
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
 use crate::bind::{self, Arguments};
 use crate::compiler::{self, Direct, EntryCall, FrameCompiler};
@@ -25,6 +26,8 @@ use crate::layout::code::RawCode;
 use crate::layout::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
 use crate::region::{Region, ThreadRegions, with_thread, without_c_recursion};
 use crate::report;
+use torch_abi::TorchAbi;
+use torch_abi::modules::{Forward, ModuleCalls};
 
 /// What calling an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub(crate) enum EntryKind {
     Disabled,
     /// Runs a resume function under the context of the residual code that calls it.
     Resume,
+    /// `Module.__call__` for modules whose `forward` is an entry.
+    ModuleCall,
 }
 
 /// The object. Every pointer is owned, or null where said.
@@ -101,6 +106,16 @@ pub fn make_resume<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
     make(function, EntryKind::Resume, None)
 }
 
+/// `__call__` of a class of modules whose instances have an entry for their `forward`. `function` is
+/// torch's `Module.__call__`.
+///
+/// # Errors
+/// `MemoryError`.
+pub fn make_module_call<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    ModuleCalls::get(function.py());
+    make(function, EntryKind::ModuleCall, None)
+}
+
 /// What an entry that switches capture off calls; `None` for any other object.
 pub(crate) fn undisabled<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     if !entry_type::is_entry(obj) {
@@ -111,7 +126,7 @@ pub(crate) fn undisabled<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAn
     unsafe {
         match (*entry).kind {
             EntryKind::Disabled => Bound::from_borrowed_ptr_or_opt(obj.py(), (*entry).callable),
-            EntryKind::Compiled | EntryKind::Resume => None,
+            _ => None,
         }
     }
 }
@@ -159,6 +174,7 @@ fn make<'py>(
             EntryKind::Compiled => call_compiled,
             EntryKind::Disabled => call_disabled,
             EntryKind::Resume => call_resume,
+            EntryKind::ModuleCall => call_module,
         });
         (*entry).memo = Box::into_raw(Box::default());
         (*entry).func = if is_function {
@@ -247,7 +263,9 @@ unsafe fn call_with(
         // The interpreter calls with the thread attached. Telling PyO3 so costs more than a
         // check of guards, and a check needs nothing of PyO3.
         let py = Python::assume_attached();
-        if let Some((func, receiver)) = this.target() {
+        let drives = this.kind != EntryKind::Resume;
+        let target = this.target();
+        if let Some(Target { func, receiver, .. }) = target {
             let code = (*func).func_code;
             let raw = &*code.cast::<RawCode>();
             let call = Arguments {
@@ -275,6 +293,11 @@ unsafe fn call_with(
                 }
             }
         }
+        if let Some(target) = target
+            && target.skips_callable
+        {
+            return run_target(thread, &target, args, nargsf, kwnames, settings);
+        }
         // Attached once here: what the hook asks below finds the thread attached, at no cost.
         // While the interpreter shuts down there is no attaching, and nothing to compile.
         Python::try_attach(|_| run_hooked(thread, callable, args, nargsf, kwnames, settings))
@@ -282,28 +305,59 @@ unsafe fn call_with(
     }
 }
 
+/// What a call of an entry ends in.
+#[derive(Clone, Copy)]
+struct Target {
+    func: *mut ffi::PyFunctionObject,
+    /// Its first argument, or null.
+    receiver: *mut PyObject,
+    /// Whether there is Python code between the callable and the function that need not run.
+    skips_callable: bool,
+}
+
 impl Entry {
-    /// The function that a call ends in, and the object that is its first argument or null; `None`
-    /// where only Python can say.
+    /// The function that a call ends in; `None` where only Python can say.
     #[inline]
-    unsafe fn target(&self) -> Option<(*mut ffi::PyFunctionObject, *mut PyObject)> {
+    unsafe fn target(&self) -> Option<Target> {
         if !self.func.is_null() {
-            return Some((self.func, ptr::null_mut()));
+            return Some(Target {
+                func: self.func,
+                receiver: ptr::null_mut(),
+                skips_callable: false,
+            });
         }
         // SAFETY: the entry keeps its callable alive, a method what it is made of, and the class of
         // an object its methods during the call.
         unsafe {
             let class = ffi::Py_TYPE(self.callable);
+            let mut skips_callable = false;
             let (function, receiver) = if class == &raw mut PyMethod_Type {
-                let method = self.callable;
-                (PyMethod_Function(method), PyMethod_Self(method))
+                let function = PyMethod_Function(self.callable);
+                let receiver = PyMethod_Self(self.callable);
+                match ModuleCalls::loaded() {
+                    Some(calls) if calls.call() == function => {
+                        skips_callable = true;
+                        match calls.forward(TorchAbi::loaded()?, receiver)? {
+                            Forward::OfClass(forward) => (forward, receiver),
+                            Forward::Own(own) if ffi::Py_TYPE(own) == class => {
+                                (PyMethod_Function(own), PyMethod_Self(own))
+                            }
+                            Forward::Own(own) => (own, ptr::null_mut()),
+                        }
+                    }
+                    _ => (function, receiver),
+                }
             } else {
                 (class_call(class), self.callable)
             };
             if function.is_null() || ffi::Py_TYPE(function) != &raw mut ffi::PyFunction_Type {
                 return None;
             }
-            Some((function.cast(), receiver))
+            Some(Target {
+                func: function.cast(),
+                receiver,
+                skips_callable,
+            })
         }
     }
 
@@ -348,6 +402,39 @@ unsafe fn run_hooked(
             ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
         });
         drop(region);
+        result
+    }
+}
+
+/// Runs the function that a call ends in, with the hook installed.
+#[cold]
+unsafe fn run_target(
+    thread: &ThreadRegions,
+    target: &Target,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+    settings: *const CompileContext,
+) -> *mut PyObject {
+    // SAFETY: as for `run_hooked`; the function and its first argument are owned here, because
+    // either may be replaced while it runs.
+    unsafe {
+        let count = ffi::PyVectorcall_NARGS(nargsf) as usize;
+        let named = match kwnames.is_null() {
+            true => 0,
+            false => ffi::PyTuple_GET_SIZE(kwnames) as usize,
+        };
+        let mut all: SmallVec<[*mut PyObject; 12]> = SmallVec::new();
+        all.extend((!target.receiver.is_null()).then_some(target.receiver));
+        let positional = all.len() + count;
+        all.extend((0..count + named).map(|i| *args.add(i)));
+        let func = ffi::Py_NewRef(target.func.cast());
+        ffi::Py_XINCREF(target.receiver);
+        let run = || run_hooked(thread, func, all.as_ptr(), positional, kwnames, settings);
+        let result = Python::try_attach(|_| run())
+            .unwrap_or_else(|| ffi::PyObject_Vectorcall(func, all.as_ptr(), positional, kwnames));
+        ffi::Py_XDECREF(target.receiver);
+        ffi::Py_DECREF(func);
         result
     }
 }
@@ -416,6 +503,65 @@ unsafe fn call_direct(
         thread.residual.set(residual);
         ffi::Py_DECREF(function);
         result
+    }
+}
+
+/// The vectorcall of [`make_module_call`]'s entry: where the call of a module is only that of its
+/// `forward`, and this is an entry, it is called at once.
+unsafe extern "C" fn call_module(
+    entry: *mut PyObject,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: as for `call_compiled`.
+    unsafe {
+        let count = ffi::PyVectorcall_NARGS(nargsf) as usize;
+        if count > 0
+            && let Some(forward) = entry_forward(*args)
+        {
+            let call = (*forward).vectorcall.unwrap_unchecked();
+            // The module keeps its `forward` only until something else is set.
+            let forward = ffi::Py_NewRef(forward.cast());
+            let result = call(forward, args.add(1), count - 1, kwnames);
+            ffi::Py_DECREF(forward);
+            return result;
+        }
+        let current = Python::try_attach(|py| {
+            let current = ModuleCalls::get(py).map(|calls| calls.current_call(py));
+            match current {
+                Some(Ok(call)) => call.into_ptr(),
+                Some(Err(error)) => {
+                    error.restore(py);
+                    ptr::null_mut()
+                }
+                None => ffi::Py_NewRef((*entry.cast::<Entry>()).callable),
+            }
+        });
+        let Some(current) = current else {
+            return raise_cleared();
+        };
+        if current.is_null() {
+            return current;
+        }
+        let result = ffi::PyObject_Vectorcall(current, args, nargsf, kwnames);
+        ffi::Py_DECREF(current);
+        result
+    }
+}
+
+/// The compiled entry that a call of `module` runs and nothing else, borrowed.
+#[inline]
+unsafe fn entry_forward(module: *mut PyObject) -> Option<*mut Entry> {
+    // SAFETY: the caller of a method keeps its instance alive; the type is checked before the entry
+    // is looked into.
+    unsafe {
+        let (calls, abi) = (ModuleCalls::loaded()?, TorchAbi::loaded()?);
+        let Forward::Own(own) = calls.forward(abi, module)? else {
+            return None;
+        };
+        let entry = entry_type::is_entry_class(ffi::Py_TYPE(own)).then(|| own.cast::<Entry>())?;
+        ((*entry).kind == EntryKind::Compiled).then_some(entry)
     }
 }
 

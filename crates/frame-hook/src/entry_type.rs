@@ -197,11 +197,14 @@ pub(crate) fn allocate(py: Python<'_>, class: EntryType) -> PyResult<Bound<'_, P
 }
 
 fn as_entry<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a Entry> {
-    let class = object.get_type_ptr();
-    let is_entry =
-        class == FUNCTION.load(Ordering::Relaxed) || class == CALLABLE.load(Ordering::Relaxed);
     // SAFETY: both types have this layout and cannot be subclassed.
-    is_entry.then(|| unsafe { &*object.as_ptr().cast::<Entry>() })
+    is_entry_class(object.get_type_ptr()).then(|| unsafe { &*object.as_ptr().cast::<Entry>() })
+}
+
+/// Whether instances of a class are entries.
+#[inline]
+pub(crate) fn is_entry_class(class: *mut PyTypeObject) -> bool {
+    class == FUNCTION.load(Ordering::Relaxed) || class == CALLABLE.load(Ordering::Relaxed)
 }
 
 /// Whether `object` is an entry, of either kind.
@@ -401,6 +404,7 @@ unsafe extern "C" fn repr(object: *mut PyObject) -> *mut PyObject {
             return ffi::PyUnicode_FromString(c"<cleared ferrodyn entry>".as_ptr());
         }
         let format = match entry.kind {
+            EntryKind::ModuleCall => c"<ferrodyn's call of modules, for %R>",
             EntryKind::Compiled | EntryKind::Resume => c"<ferrodyn.compile of %R>",
             EntryKind::Disabled => c"<ferrodyn.disable of %R>",
         };

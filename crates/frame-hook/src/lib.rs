@@ -69,6 +69,12 @@ fn make_disabled<'py>(r#fn: &Bound<'py, PyAny>, recursive: bool) -> PyResult<Bou
     Ok(r#fn.clone())
 }
 
+/// `__call__` for a class of modules whose `forward` is an entry; `fn` is torch's `Module.__call__`.
+#[pyfunction]
+fn make_module_call<'py>(r#fn: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    entry::make_module_call(r#fn)
+}
+
 /// Whether `object` is an entry.
 #[pyfunction]
 fn is_entry(object: &Bound<'_, PyAny>) -> bool {
@@ -117,6 +123,7 @@ pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     )?;
     module.add_function(wrap_pyfunction!(make_entry, module)?)?;
     module.add_function(wrap_pyfunction!(make_disabled, module)?)?;
+    module.add_function(wrap_pyfunction!(make_module_call, module)?)?;
     module.add_function(wrap_pyfunction!(is_entry, module)?)?;
     module.add_function(wrap_pyfunction!(entry_context, module)?)?;
     module.add_function(wrap_pyfunction!(check_replacement, module)?)?;

@@ -1,9 +1,9 @@
 //! Everything Ferrodyn knows of torch's internals, checked when torch is first used.
 //!
 //! What lives here: names of torch's modules and functions ([`names`]), its C symbols ([`symbols`]), where its
-//! tensors keep their fields ([`layout`]), raw reads of tensors ([`view`], many at once:
-//! [`packed`]) and of its thread and global state
-//! ([`state`]), tensor metadata ([`meta`]) and memory overlap ([`overlap`]). What does not: any decision about
+//! tensors keep their fields ([`layout`]), raw reads of tensors ([`view`], many at once: [`packed`]) and of its
+//! thread and global state ([`state`]), what a call of a module comes to ([`modules`]), tensor metadata ([`meta`])
+//! and memory overlap ([`overlap`]). What does not: any decision about
 //! graphs or guards.
 //!
 //! Invariants: no other crate names a torch symbol, offset or private module; a field's offset is used only
@@ -12,6 +12,7 @@
 
 pub mod layout;
 pub mod meta;
+pub mod modules;
 pub mod names;
 pub mod overlap;
 pub mod packed;

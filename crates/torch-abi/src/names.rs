@@ -12,6 +12,24 @@ pub const TENSOR_BASE: &str = "TensorBase";
 pub const NN_PARAMETER: &str = "torch.nn.parameter";
 /// Module of `Module` and of the global hook dictionaries.
 pub const NN_MODULE: &str = "torch.nn.modules.module";
+/// What `Module.__call__` calls where the module was not compiled by itself.
+pub const CALL_IMPL: &str = "_call_impl";
+/// What it calls otherwise.
+pub const COMPILED_CALL_IMPL: &str = "_compiled_call_impl";
+/// Dictionaries of hooks in [`NN_MODULE`].
+pub const GLOBAL_HOOKS: [&str; 4] = [
+    "_global_backward_pre_hooks",
+    "_global_backward_hooks",
+    "_global_forward_hooks",
+    "_global_forward_pre_hooks",
+];
+/// Dictionaries of hooks of a module.
+pub const MODULE_HOOKS: [&str; 4] = [
+    "_backward_hooks",
+    "_backward_pre_hooks",
+    "_forward_hooks",
+    "_forward_pre_hooks",
+];
 /// Module that holds the default device.
 pub const UTILS_DEVICE: &str = "torch.utils._device";
 /// The default device in [`UTILS_DEVICE`]: `None` or a `torch.device`.
@@ -20,6 +38,8 @@ pub const CURRENT_DEVICE: &str = "CURRENT_DEVICE";
 pub const DISPATCH_KEY_SET: &str = "DispatchKeySet";
 /// Names a key set, in [`TORCH_C`].
 pub const DISPATCH_KEYSET_TO_STRING: &str = "_dispatch_keyset_to_string";
+/// The set of the key that is included while `torch.jit.trace` records, as text.
+pub const TRACER_KEY_SET: &str = "DispatchKeySet(Tracer)";
 /// Key set of a tensor, in [`TORCH_C`].
 pub const DISPATCH_KEYS: &str = "_dispatch_keys";
 /// The thread's included keys, in [`TORCH_C`].

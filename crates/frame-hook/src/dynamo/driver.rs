@@ -288,8 +288,24 @@ fn is_ignored(code: &Bound<'_, PyCode>) -> bool {
         .is_ok_and(|f| ignored::is_ignored_file(&f))
 }
 
-/// Marks the function that the user compiled: it is captured even where its file is ignored.
+/// Marks the function that the user compiled: it is captured even where its file is ignored. Of a
+/// module that is its `forward` as well, which is all that a call runs where there are no hooks.
 pub fn mark_explicit(callable: &Bound<'_, PyAny>) {
+    mark_function(callable);
+    let forward = callable.getattr("__self__").and_then(|module| {
+        let calls = torch_abi::modules::ModuleCalls::get(callable.py());
+        let function = callable.getattr("__func__")?;
+        match calls.is_some_and(|calls| calls.call() == function.as_ptr()) {
+            true => module.getattr("forward").map(Some),
+            false => Ok(None),
+        }
+    });
+    if let Ok(Some(forward)) = forward {
+        mark_function(&forward);
+    }
+}
+
+fn mark_function(callable: &Bound<'_, PyAny>) {
     let function = callable
         .getattr("__func__")
         .or_else(|_| callable.getattr("__code__").map(|_| callable.clone()))

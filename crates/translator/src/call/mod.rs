@@ -253,9 +253,7 @@ impl<'py> Tx<'py> {
         if self.is_graph_function(&b)? {
             return self.graph_call(&p.obj, args);
         }
-        if ty
-            .getattr("__module__")
-            .is_ok_and(|m| m.to_string() == "ferrodyn._core")
+        if is_entry_type(&ty)
             && let Ok(inner) = b.getattr("__wrapped__")
         {
             // An entry inside a compiled function: the outer choices hold.
@@ -264,11 +262,22 @@ impl<'py> Tx<'py> {
             {
                 return Err(crate::torch_ops::state_calls::disabled(&b));
             }
+            if inner.get_type().is(k.method.bind(py)) {
+                // An entry keeps what it wraps, so its own identity stands for that of the instance.
+                let receiver = inner.getattr("__self__")?.unbind();
+                let source = self.pinned_source(&receiver, true, "___compiled_self");
+                let receiver = self.build(&receiver, source)?;
+                args.pos.insert(0, receiver);
+                return self.call(&Var::py(inner.getattr("__func__")?.unbind()), args);
+            }
             return self.call(&Var::py(inner.unbind()), args);
         }
         let class = ty.clone().into_any().unbind();
         match self.class_lookup(&class, "__call__")? {
-            Some(call) if call.bind(py).get_type().is(k.function.bind(py)) => {
+            Some(call)
+                if call.bind(py).get_type().is(k.function.bind(py))
+                    || is_entry_type(&call.bind(py).get_type()) =>
+            {
                 args.pos.insert(0, f.clone());
                 self.call(&Var::py(call), args)
             }
@@ -416,4 +425,10 @@ pub fn is_library_file(file: &str) -> bool {
     file.contains("/site-packages/")
         || file.contains("/lib/python3.")
         || file.starts_with("<frozen ")
+}
+
+/// Whether a type is one of the native module's: of functions that were compiled.
+fn is_entry_type(ty: &Bound<'_, PyType>) -> bool {
+    ty.getattr("__module__")
+        .is_ok_and(|m| m.to_string() == "ferrodyn._core")
 }

@@ -64,7 +64,11 @@ impl Emitter<'_, '_> {
     /// # Errors
     /// A break at the outermost call where an unusual call is in the way; one at the place where an
     /// exception was raised, where a handler is at work on an exception that exists here only.
-    pub fn emit_break(&mut self, env: &mut dyn OutputEnv, resumes: &mut Vec<ResumeInfo>) -> R<bool> {
+    pub fn emit_break(
+        &mut self,
+        env: &mut dyn OutputEnv,
+        resumes: &mut Vec<ResumeInfo>,
+    ) -> R<bool> {
         let frames = self.frames();
         for f in &frames {
             self.check_handled(f)?;

@@ -1,0 +1,214 @@
+//! What a call of an `nn.Module` comes to, found without running its Python.
+//!
+//! Follows `Module._wrapped_call_impl` and `_call_impl`: where no hook is registered, nothing is being
+//! traced and nothing of the way is overridden, a call of a module is a call of its `forward`.
+//!
+//! Invariant: looking runs no user code; whatever is not as in a plain module gives `None`.
+
+use std::sync::OnceLock;
+
+use pyo3::exceptions::PyLookupError;
+use pyo3::ffi::{self, PyObject, PyTypeObject};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyType};
+
+use crate::{TorchAbi, names};
+
+unsafe extern "C" {
+    fn _PyType_Lookup(class: *mut PyTypeObject, name: *mut PyObject) -> *mut PyObject;
+}
+
+/// The `forward` that a call of a module runs; borrowed from the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forward {
+    /// A function of its class, which takes the module.
+    OfClass(*mut PyObject),
+    /// A callable that was set on the module itself.
+    Own(*mut PyObject),
+}
+
+/// The parts of `nn.Module` that a call goes through.
+pub struct ModuleCalls {
+    module: Py<PyType>,
+    call: Py<PyAny>,
+    call_impl: Py<PyAny>,
+    getattribute: Py<PyAny>,
+    ordered_dict: Py<PyAny>,
+    globals: Py<PyDict>,
+    global_hooks: [Py<PyString>; 4],
+    own_hooks: [Py<PyString>; 4],
+    call_name: Py<PyString>,
+    call_impl_name: Py<PyString>,
+    compiled_name: Py<PyString>,
+    getattribute_name: Py<PyString>,
+    forward_name: Py<PyString>,
+    /// The dispatch key that is included while `torch.jit.trace` records.
+    tracer_key: u64,
+}
+
+// SAFETY: Python objects, touched with the GIL held.
+unsafe impl Send for ModuleCalls {}
+// SAFETY: as above; nothing is changed after construction.
+unsafe impl Sync for ModuleCalls {}
+
+static CALLS: OnceLock<Option<ModuleCalls>> = OnceLock::new();
+
+impl ModuleCalls {
+    /// The parts; `None` where this torch's modules are not made of them.
+    pub fn get(py: Python<'_>) -> Option<&'static ModuleCalls> {
+        if let Some(known) = CALLS.get() {
+            return known.as_ref();
+        }
+        let learnt = Self::learn(py).ok();
+        CALLS.get_or_init(|| learnt).as_ref()
+    }
+
+    /// The parts, where [`ModuleCalls::get`] has found them before.
+    #[inline]
+    pub fn loaded() -> Option<&'static ModuleCalls> {
+        CALLS.get()?.as_ref()
+    }
+
+    fn learn(py: Python<'_>) -> PyResult<Self> {
+        let defining = py.import(names::NN_MODULE)?;
+        let module = defining.getattr("Module")?.cast_into::<PyType>()?;
+        let torch_c = py.import(names::TORCH_C)?;
+        // The enumeration of keys leaves this one out: it is known by the name of its bit.
+        let key_set = torch_c.getattr(names::DISPATCH_KEY_SET)?;
+        let text = torch_c.getattr(names::DISPATCH_KEYSET_TO_STRING)?;
+        let named = |bit: &u32| -> PyResult<bool> {
+            let set = key_set.call_method1("from_raw_repr", (1u64 << bit,))?;
+            text.call1((set,))?.eq(names::TRACER_KEY_SET)
+        };
+        let tracer = (0..64).find(|bit| named(bit).unwrap_or(false));
+        let tracer = tracer.ok_or_else(|| PyLookupError::new_err(names::TRACER_KEY_SET))?;
+        let intern = |name: &str| PyString::intern(py, name).unbind();
+        let object = py.import("builtins")?.getattr("object")?;
+        Ok(Self {
+            call: module.getattr("__call__")?.unbind(),
+            call_impl: module.getattr(names::CALL_IMPL)?.unbind(),
+            getattribute: object.getattr("__getattribute__")?.unbind(),
+            ordered_dict: py.import("collections")?.getattr("OrderedDict")?.unbind(),
+            globals: defining.dict().unbind(),
+            global_hooks: names::GLOBAL_HOOKS.map(intern),
+            own_hooks: names::MODULE_HOOKS.map(intern),
+            call_name: intern("__call__"),
+            call_impl_name: intern(names::CALL_IMPL),
+            compiled_name: intern(names::COMPILED_CALL_IMPL),
+            getattribute_name: intern("__getattribute__"),
+            forward_name: intern("forward"),
+            tracer_key: 1 << tracer,
+            module: module.unbind(),
+        })
+    }
+
+    /// The function `Module.__call__` of torch.
+    #[inline]
+    pub fn call(&self) -> *mut PyObject {
+        self.call.as_ptr()
+    }
+
+    /// `Module.__call__` as it is now: tools replace it for a while.
+    ///
+    /// # Errors
+    /// `AttributeError` where it was deleted.
+    pub fn current_call<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.module.bind(py).getattr(&self.call_name)
+    }
+
+    /// What a call of `module` through torch's `Module.__call__` runs and nothing else.
+    ///
+    /// # Safety
+    /// The GIL is held and `module` is a live instance of `nn.Module`.
+    #[inline]
+    pub unsafe fn forward(&self, abi: &TorchAbi, module: *mut PyObject) -> Option<Forward> {
+        // SAFETY: required of the caller; classes and dictionaries are read without running code, for
+        // their keys are strings.
+        unsafe {
+            let class = ffi::Py_TYPE(module);
+            let of_class = |name: &Py<PyString>| {
+                let found = _PyType_Lookup(class, name.as_ptr());
+                if found.is_null() && !ffi::PyErr_Occurred().is_null() {
+                    ffi::PyErr_Clear();
+                }
+                found
+            };
+            let whole = self.module.as_ptr().cast::<PyTypeObject>();
+            let plain_class = _PyType_Lookup(whole, self.call_name.as_ptr()) == self.call.as_ptr()
+                && of_class(&self.call_impl_name) == self.call_impl.as_ptr()
+                && of_class(&self.compiled_name) == ffi::Py_None()
+                && of_class(&self.getattribute_name) == self.getattribute.as_ptr();
+            if !plain_class || abi.local_keys().0 & self.tracer_key != 0 {
+                return None;
+            }
+            let globals = self.globals.as_ptr();
+            if !self
+                .global_hooks
+                .iter()
+                .all(|name| self.is_empty(globals, name))
+            {
+                return None;
+            }
+            let dict = ffi::PyObject_GenericGetDict(module, std::ptr::null_mut());
+            if dict.is_null() {
+                ffi::PyErr_Clear();
+                return None;
+            }
+            let found = self.own_forward(dict, of_class(&self.forward_name));
+            // The module holds its dictionary.
+            ffi::Py_DECREF(dict);
+            found
+        }
+    }
+
+    unsafe fn own_forward(&self, dict: *mut PyObject, of_class: *mut PyObject) -> Option<Forward> {
+        // SAFETY: an instance dictionary and a class attribute, or null.
+        unsafe {
+            let plain = ffi::PyDict_CheckExact(dict) != 0
+                && self.own_hooks.iter().all(|name| self.is_empty(dict, name))
+                && item(dict, &self.compiled_name).is_null()
+                && item(dict, &self.call_impl_name).is_null();
+            if !plain || of_class.is_null() {
+                return None;
+            }
+            // Anything but a function may be a descriptor that comes before the instance.
+            if ffi::Py_TYPE(of_class) != &raw mut ffi::PyFunction_Type {
+                return None;
+            }
+            let own = item(dict, &self.forward_name);
+            Some(match own.is_null() {
+                true => Forward::OfClass(of_class),
+                false => Forward::Own(own),
+            })
+        }
+    }
+
+    /// Whether a dictionary holds an empty dictionary of hooks.
+    #[inline]
+    unsafe fn is_empty(&self, dict: *mut PyObject, name: &Py<PyString>) -> bool {
+        // SAFETY: `dict` is a dictionary; types are compared before anything is read.
+        unsafe {
+            let hooks = item(dict, name);
+            if hooks.is_null() {
+                return false;
+            }
+            let class = ffi::Py_TYPE(hooks);
+            let known = class == &raw mut ffi::PyDict_Type
+                || class == self.ordered_dict.as_ptr().cast::<PyTypeObject>();
+            known && ffi::PyDict_Size(hooks) == 0
+        }
+    }
+}
+
+/// A value by an interned name, borrowed, or null.
+#[inline]
+unsafe fn item(dict: *mut PyObject, name: &Py<PyString>) -> *mut PyObject {
+    // SAFETY: `dict` is a dictionary; the name is a string with its hash known.
+    unsafe {
+        let found = ffi::PyDict_GetItemWithError(dict, name.as_ptr());
+        if found.is_null() && !ffi::PyErr_Occurred().is_null() {
+            ffi::PyErr_Clear();
+        }
+        found
+    }
+}

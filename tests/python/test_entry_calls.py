@@ -1,0 +1,320 @@
+"""Calls that find their compiled code without a frame: bound arguments, closures, methods, modules."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import weakref
+
+import harness
+import pytest
+import torch
+
+if not harness.REFERENCE:
+    import ferrodyn
+pytestmark = pytest.mark.own
+
+
+def backend(graph, inputs):
+    return graph.forward
+
+
+def compiled(fn):
+    return ferrodyn.compile(fn, backend=backend)
+
+
+@pytest.fixture
+def x():
+    return torch.randn(3)
+
+
+def same(one, other):
+    return torch.equal(one, other)
+
+
+def test_arguments_are_bound_as_python_binds_them(x):
+    def fn(x, /, y=2, *rest, z=3, **more):
+        return x + y + z + sum(rest) + more.get("q", 0) + 10 * more.get("x", 0)
+
+    entry = compiled(fn)
+    calls = [
+        ((x,), {}),
+        ((x, 1), {}),
+        ((x, 1, 5, 6), {}),
+        ((x,), {"z": 9}),
+        ((x,), {"q": 9}),
+        ((x,), {"y": 4, "q": 1}),
+        ((x,), {"x": 4}),
+        ((x, 1, 5), {"z": 2, "q": 1}),
+    ]
+    for _ in range(3):
+        for args, kwargs in calls:
+            assert same(entry(*args, **kwargs), fn(*args, **kwargs)), (args, kwargs)
+
+
+def test_calls_that_python_refuses_are_refused_in_its_words(x):
+    def fn(x, /, y, *, z=3):
+        return x + y + z
+
+    entry = compiled(fn)
+    for _ in range(3):
+        entry(x, 1)
+    for args, kwargs in [((), {}), ((x, 1, 2), {}), ((x, 1), {"y": 2}), ((x,), {"x": 1, "y": 2})]:
+        with pytest.raises(TypeError) as expected:
+            fn(*args, **kwargs)
+        with pytest.raises(TypeError) as found:
+            entry(*args, **kwargs)
+        assert str(found.value) == str(expected.value)
+
+
+def test_defaults_are_those_of_the_call(x):
+    def fn(x, y=2, *, z=3):
+        return x + y * z
+
+    entry = compiled(fn)
+    for _ in range(3):
+        assert same(entry(x), x + 6)
+    fn.__defaults__ = (5,)
+    assert same(entry(x), x + 15)
+    fn.__kwdefaults__["z"] = 1
+    assert same(entry(x), x + 5)
+    fn.__defaults__ = None
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+        entry(x)
+
+
+def test_one_code_with_two_closures(x):
+    def make(z):
+        def fn(x):
+            return x + z
+
+        def change(to):
+            nonlocal z
+            z = to
+
+        return fn, change
+
+    (f, change), (g, _) = make(2), make(3)
+    cf, cg = compiled(f), compiled(g)
+    for _ in range(3):
+        assert same(cf(x), x + 2) and same(cg(x), x + 3)
+    change(7)
+    for _ in range(3):
+        assert same(cf(x), x + 7) and same(cg(x), x + 3)
+
+
+def test_a_nonlocal_that_is_written(x):
+    count = 0
+
+    def fn(x):
+        nonlocal count
+        count += 1
+        return x + 1
+
+    entry = compiled(fn)
+    for n in range(6):
+        assert same(entry(x), x + 1)
+        assert count == n + 1
+
+
+def test_methods_and_callable_objects(x):
+    class Thing:
+        def __init__(self, w):
+            self.w = w
+
+        def method(self, x, k=1):
+            return x + self.w * k
+
+        def __call__(self, x, *, k=2):
+            return x * k + self.w
+
+    one, other = Thing(torch.ones(3)), Thing(torch.zeros(3))
+    for thing in one, other:
+        method, call = compiled(thing.method), compiled(thing)
+        for _ in range(3):
+            assert same(method(x), thing.method(x))
+            assert same(method(x, k=3), thing.method(x, k=3))
+            assert same(call(x), thing(x))
+            assert same(call(x, k=5), thing(x, k=5))
+
+
+def test_a_code_object_that_is_replaced(x):
+    def fn(x):
+        return x + 1
+
+    def other(x):
+        return x + 2
+
+    entry = compiled(fn)
+    old = fn.__code__
+    for _ in range(3):
+        for code, plus in (old, 1), (other.__code__, 2):
+            fn.__code__ = code
+            assert same(entry(x), x + plus) and same(entry(x), x + plus)
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x, scale=1):
+        return self.linear(x) * scale
+
+
+def test_a_module(x):
+    net = Net()
+    entry = compiled(net)
+    for _ in range(3):
+        assert same(entry(x), net(x)) and same(entry(x, scale=2), net(x, scale=2))
+    assert "scale" not in inspect.signature(entry).parameters
+    assert inspect.signature(entry) == inspect.signature(torch.nn.Module().__call__)
+
+
+@pytest.mark.parametrize("of", ["wrapper", "module", "global"])
+def test_hooks_that_come_and_go(x, of):
+    net = Net()
+    entry = compiled(net)
+    for _ in range(3):
+        entry(x)
+    seen = []
+    register = {
+        "wrapper": entry.register_forward_hook,
+        "module": net.register_forward_hook,
+        "global": torch.nn.modules.module.register_module_forward_hook,
+    }[of]
+    # For the wrapper and for the module itself, or for both and the layer.
+    handle = register(lambda module, args, result: seen.append(type(module)))
+    result = entry(x)
+    handle.remove()
+    assert same(result, net(x)) and Net in seen or of == "wrapper"
+    assert len(seen) == (3 if of == "global" else 1)
+    entry(x)
+    assert len(seen) == (3 if of == "global" else 1)
+    changing = net.register_forward_pre_hook(lambda module, args: (args[0] * 2,))
+    assert same(entry(x), net(x))
+    changing.remove()
+    assert same(entry(x), net(x))
+
+
+def test_a_module_whose_way_is_changed(x, monkeypatch):
+    net = Net()
+    entry = compiled(net)
+    for _ in range(3):
+        entry(x)
+    net.forward = lambda x: x + 100
+    for _ in range(3):
+        assert same(entry(x), x + 100)
+    del net.forward
+    assert same(entry(x), net(x))
+    monkeypatch.setattr(Net, "forward", lambda self, x: x - 100)
+    for _ in range(3):
+        assert same(entry(x), x - 100)
+    monkeypatch.undo()
+    assert same(entry(x), net(x))
+    calls = []
+    original = torch.nn.Module.__call__
+
+    def spy(self, *args, **kwargs):
+        calls.append(type(self))
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(torch.nn.Module, "__call__", spy)
+    assert same(entry(x), net(x))
+    assert calls[0] is ferrodyn.OptimizedModule and Net in calls
+
+
+def test_a_module_is_traced_by_jit(x):
+    net = Net()
+    entry = compiled(net)
+    for _ in range(3):
+        entry(x)
+    traced = torch.jit.trace(net, (x,))
+    assert same(traced(x), entry(x))
+
+
+def test_a_compiled_module_inside_a_compiled_function(x):
+    net = Net()
+    entry = compiled(net)
+
+    def outer(x):
+        return entry(x) + 1
+
+    graphs = []
+
+    def keep(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    whole = ferrodyn.compile(outer, backend=keep, fullgraph=True)
+    for _ in range(3):
+        assert same(whole(x), net(x) + 1)
+    assert len(graphs) == 1
+
+
+def test_resume_functions_are_called_directly(x):
+    def fn(x):
+        y = x + 1
+        if y.sum() > 0:
+            return y * 2
+        return y - 2
+
+    entry = compiled(fn)
+    for _ in range(3):
+        for value in x.abs(), -x.abs() - 2:
+            assert same(entry(value), fn(value))
+
+    def under_another_context(x):
+        return entry(x) + 1
+
+    other = ferrodyn.compile(under_another_context, backend=backend)
+    for _ in range(3):
+        assert same(other(x), fn(x) + 1)
+
+
+def test_nothing_is_kept_alive(x):
+    def make():
+        big = torch.ones(3)
+
+        def fn(x, k=2):
+            if x.sum() > 100:
+                return x
+            return x + big * k
+
+        entry = compiled(fn)
+        for _ in range(3):
+            entry(x)
+            entry(x, k=3)
+        fn.itself = entry
+        return weakref.ref(fn), weakref.ref(big)
+
+    alive = make()
+    gc.collect()
+    assert [ref() for ref in alive] == [None, None]
+
+
+def test_a_namespace_is_not_kept_alive(x):
+    scope = {}
+    exec("def fn(x):\n    return x + 1\n", scope)
+    entry = compiled(scope["fn"])
+    for _ in range(3):
+        entry(x)
+    alive = weakref.ref(scope["fn"])
+    del entry, scope
+    gc.collect()
+    assert alive() is None
+
+
+def test_what_dies_takes_its_code_along(x):
+    net = Net()
+
+    def fn(net, x):
+        return net(x)
+
+    entry = compiled(fn)
+    for _ in range(3):
+        entry(net, x)
+    weight = weakref.ref(net.linear.weight)
+    del net
+    gc.collect()
+    assert weight() is None
