@@ -238,6 +238,14 @@ impl<'py> Tx<'py> {
         debug_assert!(restored.is_ok());
     }
 
+    /// Goes back, but keeps what was guarded since.
+    pub fn restore_but_guards(&mut self, snap: &Snapshot) {
+        self.st = snap.state.clone();
+        self.inputs.truncate(snap.inputs);
+        let restored = self.graph.restore(snap.graph);
+        debug_assert!(restored.is_ok());
+    }
+
     // ---- guards, sources, pins --------------------------------------------------------------
 
     /// Adds a guard once.

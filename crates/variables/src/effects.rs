@@ -142,6 +142,18 @@ impl Effects {
             || !self.calls.is_empty()
     }
 
+    /// Whether there is anything to replay that an earlier state had not: the state only grows.
+    pub fn any_since(&self, before: &Effects) -> bool {
+        self.dirty.len() != before.dirty.len()
+            || self.global_writes.len() != before.global_writes.len()
+            || self.tensor_writes.len() != before.tensor_writes.len()
+            || self.calls.len() != before.calls.len()
+            || before
+                .dirty
+                .iter()
+                .any(|id| !Rc::ptr_eq(&self.objs[id.0 as usize], &before.objs[id.0 as usize]))
+    }
+
     /// Writes or deletes an attribute of a tensor.
     pub fn write_tensor_attr(&mut self, t: &Rc<TensorVar>, name: &Arc<str>, value: Option<Var>) {
         self.unchanged = 0;

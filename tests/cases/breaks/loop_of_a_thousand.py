@@ -7,6 +7,7 @@ import torch
 def say(*args, **options):
     print(*args, **options)
 
+
 GRAPHS = 3
 
 

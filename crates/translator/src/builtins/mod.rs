@@ -153,6 +153,17 @@ impl<'py> Tx<'py> {
                 let a = self.positional("fromkeys", args, 1, 2)?;
                 value(self.dict_fromkeys(cls, &a[0], a.get(1).cloned())?)
             }
+            "apply"
+                if class.is_subclass(
+                    self.known
+                        .torch_c
+                        .bind(py)
+                        .getattr("_FunctionBase")?
+                        .as_any(),
+                )? =>
+            {
+                self.apply_function(cls, args).map(Some)
+            }
             "from_iterable" if class.name()? == "chain" => {
                 let outer = self.one("from_iterable", args)?;
                 value(itertools::chain_of(self, cls, &outer)?)

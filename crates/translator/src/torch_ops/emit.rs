@@ -65,6 +65,20 @@ impl<'py> Tx<'py> {
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
             return self.query_result(&inferred);
         }
+        self.emit_inferred(callee, node_args, inferred, args)
+    }
+
+    /// Makes a node whose result is known.
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] for a function without a name.
+    pub(super) fn emit_inferred(
+        &mut self,
+        callee: &Callee<'_>,
+        node_args: NodeArgs,
+        inferred: Inferred,
+        args: &Args,
+    ) -> R<Var> {
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.graph.set_impure(node, true);
         self.wrap(node, inferred, args, 0)

@@ -12,6 +12,7 @@
 
 pub mod args;
 pub mod attrs;
+mod autograd_function;
 pub mod contexts;
 pub mod emit;
 pub mod fake;

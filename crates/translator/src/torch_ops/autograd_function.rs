@@ -1,0 +1,261 @@
+//! `torch.autograd.Function.apply`: one node of the graph, which runs the user's own `forward` and
+//! `backward`.
+//!
+//! Both are interpreted once beside the graph: for what they look at, which is guarded, for the
+//! metadata of the results, and to see that they do nothing but compute.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use guards::GuardKind;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use tensor_meta::{Alias, Inferred, TensorMeta};
+use variables::{Body, Obj, TensorVar, Var};
+
+use super::emit::Callee;
+use crate::stop::{BreakReason, R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+/// What `forward` and `backward` are given as their context while they are interpreted.
+const CONTEXT: &std::ffi::CStr = c"
+class FunctionCtx:
+    saved_tensors = ()
+    plain = ()
+    def save_for_backward(self, *tensors):
+        self.saved_tensors = tensors
+    def save_for_forward(self, *tensors):
+        pass
+    def mark_non_differentiable(self, *tensors):
+        self.plain = tensors
+    def set_materialize_grads(self, value):
+        pass
+
+def function(cls):
+    def apply(*args):
+        return cls.apply(*args)
+    apply.__name__ = apply.__qualname__ = cls.__name__ + '_apply'
+    apply.__module__ = cls.__module__
+    return apply
+";
+
+static CONTEXT_MODULE: PyOnceLock<Obj> = PyOnceLock::new();
+
+fn context_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let module = CONTEXT_MODULE.get_or_try_init(py, || -> PyResult<Obj> {
+        let m = PyModule::from_code(py, CONTEXT, c"<ferrodyn context>", c"ferrodyn_context")?;
+        Ok(m.into_any().unbind())
+    })?;
+    Ok(module.bind(py).clone())
+}
+
+/// A result of `forward`.
+enum Out {
+    Tensor(TensorMeta),
+    None,
+    Tuple(Vec<Out>),
+}
+
+impl Tx<'_> {
+    /// `cls.apply(*args)`.
+    ///
+    /// # Errors
+    /// A break where `forward` or `backward` does more than compute with its arguments.
+    pub(crate) fn apply_function(&mut self, class: Obj, args: Args) -> R<Flow> {
+        let py = self.py;
+        if !args.kw.is_empty() {
+            return Err(Stop::unsupported(
+                "torch.autograd.Function.apply with keywords",
+            ));
+        }
+        let name = self.class_name(&class);
+        let mut tensors = Vec::new();
+        let mut needs = Vec::new();
+        for v in &args.pos {
+            let v = self.realize(v)?;
+            let requires = match &v {
+                Var::Tensor(t) => {
+                    let r = self.st.effects.meta(t).requires_grad;
+                    tensors.push(t.clone());
+                    r
+                }
+                _ => false,
+            };
+            needs.push(requires);
+        }
+        let differentiable = self.st.grad_enabled && needs.iter().any(|n| *n);
+
+        let before = self.snapshot();
+        let inputs = self.inputs.len();
+        let effects = self.st.effects.clone();
+        let result = self.interpret_function(&class, &args, &needs, differentiable);
+        let changed = self.st.effects.any_since(&effects);
+        let read: Vec<_> = self.inputs[inputs.min(self.inputs.len())..]
+            .iter()
+            .map(|i| (i.source, i.obj.clone()))
+            .collect();
+        self.restore_but_guards(&before);
+        let out = match result {
+            Ok(out) if !changed => out,
+            Ok(_) => {
+                return Err(Stop::brk(
+                    format!("torch.autograd.Function {name} with side effects"),
+                    "Its forward or backward changes something besides its context.",
+                    "Do that outside of the function.",
+                ));
+            }
+            Err(stop) => return Err(self.not_plain(&name, stop)),
+        };
+        // Tensors that it reads from elsewhere are no arguments of the node: they have to stay.
+        for (source, obj) in read {
+            let obj = self.pin(&obj, true);
+            self.guard(source, GuardKind::IdMatch { obj });
+        }
+        // A Python function has a name by which generated code can call it.
+        let apply = context_module(py)?
+            .call_method1("function", (&class,))?
+            .unbind();
+        let node_args = self.node_args(&args)?;
+        let path = format!("{}.apply", crate::tx::qualified_name(class.bind(py)));
+        let callee = Callee::Function(&apply, &path, None);
+        let inferred = inferred(out);
+        self.emit_inferred(&callee, node_args, inferred, &args)
+            .map(Flow::Value)
+    }
+
+    /// Runs `forward`, and `backward` where it will be needed.
+    fn interpret_function(
+        &mut self,
+        class: &Obj,
+        args: &Args,
+        needs: &[bool],
+        differentiable: bool,
+    ) -> R<Out> {
+        let py = self.py;
+        let context_class = context_module(py)?.getattr("FunctionCtx")?.unbind();
+        let ctx = self.new_object(context_class, Body::Plain);
+        let flags = needs.iter().map(|n| self.bool(*n)).collect();
+        self.st
+            .effects
+            .write_attr(ctx, &Arc::from("needs_input_grad"), Some(Var::tuple(flags)));
+        self.st.grad_enabled = false;
+        let base = py
+            .import("torch.autograd.function")?
+            .getattr("_SingleLevelFunction")?;
+        let own = |name: &str| -> PyResult<bool> {
+            let b = class.bind(py);
+            Ok(!b.getattr(name)?.is(&base.getattr(name)?))
+        };
+        let class_var = Var::py(class.clone());
+        let method = |tx: &mut Self, name: &str| tx.getattr_sync(&class_var, &Arc::from(name));
+        let forward = method(self, "forward")?;
+        let result = if own("setup_context")? {
+            let result = self.call_sync(&forward, args.clone())?;
+            let setup = method(self, "setup_context")?;
+            let inputs = Var::tuple(args.pos.clone());
+            self.call_sync(
+                &setup,
+                Args::pos(vec![Var::Obj(ctx), inputs, result.clone()]),
+            )?;
+            result
+        } else {
+            let mut all = args.clone();
+            all.pos.insert(0, Var::Obj(ctx));
+            self.call_sync(&forward, all)?
+        };
+        let plain = self.getattr_sync(&Var::Obj(ctx), &Arc::from("plain"))?;
+        let plain: Vec<u32> = self
+            .iterate(&plain)?
+            .iter()
+            .filter_map(|v| match v {
+                Var::Tensor(t) => Some(t.node.0),
+                _ => None,
+            })
+            .collect();
+        let mut grads = Vec::new();
+        let out = self.function_result(&result, differentiable, &plain, &mut grads)?;
+        if differentiable {
+            let name = match own("vjp")? {
+                true => "vjp",
+                false => "backward",
+            };
+            let backward = method(self, name)?;
+            let mut given = vec![Var::Obj(ctx)];
+            for g in grads {
+                given.push(match g {
+                    Some(t) => {
+                        self.emit(&Callee::Method("detach"), &Args::pos(vec![Var::Tensor(t)]))?
+                    }
+                    None => self.none(),
+                });
+            }
+            self.call_sync(&backward, Args::pos(given))?;
+        }
+        Ok(out)
+    }
+
+    /// The shape of what `forward` gave, and the tensors whose gradients `backward` gets.
+    fn function_result(
+        &mut self,
+        v: &Var,
+        differentiable: bool,
+        plain: &[u32],
+        grads: &mut Vec<Option<Rc<TensorVar>>>,
+    ) -> R<Out> {
+        let v = self.realize(v)?;
+        match &v {
+            Var::Tensor(t) => {
+                let meta = self.st.effects.meta(t).clone();
+                let requires = differentiable
+                    && !plain.contains(&t.node.0)
+                    && (meta.dtype.is_floating() || meta.dtype.is_complex());
+                let mut meta = TensorMeta::clone(&meta).with_grad(requires);
+                meta.is_leaf = !requires;
+                // A new tensor object in any case, perhaps of the same memory.
+                meta.alias = Alias::View;
+                grads.push(Some(t.clone()));
+                Ok(Out::Tensor(meta))
+            }
+            Var::Tuple(t) if t.class.is_none() => {
+                let items = t
+                    .items
+                    .iter()
+                    .map(|i| match self.realize(i)? {
+                        Var::Tuple(_) => Err(Stop::unsupported("nested results of apply")),
+                        i => self.function_result(&i, differentiable, plain, grads),
+                    })
+                    .collect::<R<Vec<_>>>()?;
+                Ok(Out::Tuple(items))
+            }
+            v if v.is_none(self.py) => {
+                grads.push(None);
+                Ok(Out::None)
+            }
+            v => Err(Stop::unsupported(format!(
+                "torch.autograd.Function that gives {}",
+                self.describe(v)
+            ))),
+        }
+    }
+
+    fn not_plain(&mut self, name: &str, stop: Stop) -> Stop {
+        let inner = self.reason_of(stop);
+        Stop::Break(Box::new(BreakReason {
+            reason: format!("torch.autograd.Function {name}: {}", inner.reason),
+            explanation: format!(
+                "The forward or backward of {name} is not captured. {}",
+                inner.explanation
+            ),
+            hints: inner.hints,
+            context: inner.context,
+        }))
+    }
+}
+
+fn inferred(out: Out) -> Inferred {
+    match out {
+        Out::Tensor(meta) => Inferred::Tensor(meta),
+        Out::None => Inferred::None,
+        Out::Tuple(items) => Inferred::Tuple(items.into_iter().map(inferred).collect()),
+    }
+}
