@@ -59,9 +59,48 @@ impl Tx<'_> {
         ) {
             self.reached.insert(source, obj.clone());
             self.st.effects.know(addr, var.clone());
+            self.join_tail(&var, obj, source);
             self.join_owner(&var, source)?;
         }
         Ok(var)
+    }
+
+    /// What was appended to a list before it was looked into.
+    fn join_tail(&mut self, var: &Var, obj: &Obj, source: SourceId) {
+        let Var::Obj(id) = var else { return };
+        let Some(tail) = self.st.effects.take_tail(obj) else {
+            return;
+        };
+        self.guard_alias(var, obj, tail.list.source);
+        debug_assert!(self.reached.contains_key(&source));
+        if let Body::List(items) = self.st.effects.body_mut(*id) {
+            items.append(tail.items);
+        }
+    }
+
+    /// Whether an object is an exact list that nothing has looked into.
+    pub fn is_unread_list(&self, list: &LazyVar) -> bool {
+        let addr = list.obj.as_ptr() as usize;
+        list.obj.bind(self.py).cast_exact::<PyList>().is_ok()
+            && self.st.effects.known(addr).is_none()
+    }
+
+    /// Appends to a list from outside without a look at what it holds. `false` where that is known,
+    /// or the object is no exact list.
+    pub fn append_blindly(&mut self, list: &Rc<LazyVar>, item: &Var) -> bool {
+        if !self.is_unread_list(list) {
+            return false;
+        }
+        self.guard_type(&list.obj.bind(self.py).clone(), list.source);
+        let before = self.st.effects.tails.iter();
+        let other = before.map(|t| &t.list).find(|l| l.obj.is(&list.obj));
+        if let Some(first) = other.map(|l| l.source)
+            && first != list.source
+        {
+            self.guard(list.source, GuardKind::ObjectAliasing { other: first });
+        }
+        self.st.effects.append_blindly(list, item.clone());
+        true
     }
 
     /// The same object was met through another source: hold it to that.

@@ -10,7 +10,7 @@ use fx_graph::NodeId;
 use tensor_meta::TensorMeta;
 
 use crate::object::{Body, ObjId, ObjState};
-use crate::var::{Obj, TensorVar, Var};
+use crate::var::{LazyVar, Obj, TensorVar, Var};
 
 /// One global variable: the address of the globals dict, and the name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +58,15 @@ pub struct CallFrame {
     pub line: u32,
 }
 
+/// Items appended to a list from outside that nothing has looked into.
+#[derive(Clone, Debug)]
+pub struct Tail {
+    /// the list
+    pub list: Rc<LazyVar>,
+    /// what was appended
+    pub items: im::Vector<Var>,
+}
+
 /// Persistent: a clone is O(1) and independent.
 #[derive(Clone, Default)]
 pub struct Effects {
@@ -70,6 +79,8 @@ pub struct Effects {
     /// writes to globals, in first-write order
     pub global_writes: im::Vector<GlobalWrite>,
     metas: im::HashMap<u32, Rc<TensorMeta>>,
+    /// lists that were appended to without a look at what they hold
+    pub tails: im::Vector<Tail>,
     /// objects below this number were not changed since somebody began to watch
     unchanged: u32,
     tensor_attrs: im::HashMap<(u32, Arc<str>), Option<Var>>,
@@ -140,6 +151,13 @@ impl Effects {
             || !self.global_writes.is_empty()
             || !self.tensor_writes.is_empty()
             || !self.calls.is_empty()
+            || !self.tails.is_empty()
+    }
+
+    /// How much was appended to lists that nothing has looked into.
+    fn appended(&self) -> (usize, usize) {
+        let items = self.tails.iter().map(|t| t.items.len());
+        (self.tails.len(), items.sum())
     }
 
     /// Whether there is anything to replay that an earlier state had not: the state only grows.
@@ -148,6 +166,7 @@ impl Effects {
             || self.global_writes.len() != before.global_writes.len()
             || self.tensor_writes.len() != before.tensor_writes.len()
             || self.calls.len() != before.calls.len()
+            || self.appended() != before.appended()
             || before
                 .dirty
                 .iter()
@@ -221,6 +240,24 @@ impl Effects {
                 });
             }
         }
+    }
+
+    /// Appends to a list that nothing has looked into.
+    pub fn append_blindly(&mut self, list: &Rc<LazyVar>, item: Var) {
+        self.unchanged = 0;
+        match self.tails.iter().position(|t| t.list.obj.is(&list.obj)) {
+            Some(i) => self.tails[i].items.push_back(item),
+            None => self.tails.push_back(Tail {
+                list: list.clone(),
+                items: std::iter::once(item).collect(),
+            }),
+        }
+    }
+
+    /// What was appended so far to a list that is looked into now, which takes it over.
+    pub fn take_tail(&mut self, list: &Obj) -> Option<Tail> {
+        let i = self.tails.iter().position(|t| t.list.obj.is(list))?;
+        Some(self.tails.remove(i))
     }
 
     /// A tensor's metadata now: in-place operations may have changed it.

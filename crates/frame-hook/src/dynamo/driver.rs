@@ -437,9 +437,6 @@ impl<'py> Compilation<'_, 'py> {
                 Finish::Break(reason)
             }
         };
-        if tx.leaves_generator_in_try() {
-            return self.give_up("a generator is left suspended inside `try` or `with`: what it still has to do happens when Python drops it");
-        }
         closing_guards(&mut tx);
         let backend = self.backend()?;
         let mut env = Env {

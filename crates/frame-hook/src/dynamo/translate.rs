@@ -214,6 +214,15 @@ pub fn closing_guards(tx: &mut Tx<'_>) {
             _ => None,
         })
         .collect();
+    // Appended to, unread: apart from other lists, and from each other.
+    let list = tx.known.list.as_ptr() as usize;
+    let tails: Vec<_> = tx.st.effects.tails.iter().map(|t| t.list.source).collect();
+    for (i, tail) in tails.iter().enumerate() {
+        let lists = existing.iter().filter(|e| e.2 == list).map(|e| e.1);
+        for other in lists.chain(tails[..i].iter().copied()) {
+            tx.guard(*tail, GuardKind::NotAliasing { other });
+        }
+    }
     let dirty: Vec<_> = tx.st.effects.dirty.iter().copied().collect();
     for d in dirty {
         let Some((_, source, class)) = existing.iter().find(|e| e.0 == d).copied() else {

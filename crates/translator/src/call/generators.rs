@@ -185,9 +185,9 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// Whether a generator is left suspended where its `finally` or `except` would still have an
-    /// effect: in plain Python that happens when the generator is dropped.
-    pub fn leaves_generator_in_try(&mut self) -> bool {
+    /// Whether a generator that is not `kept` is left suspended where its `finally` or `except` would
+    /// still have an effect: in plain Python that happens when the generator is dropped.
+    pub(crate) fn leaves_generator_in_try(&mut self, kept: impl Fn(ObjId) -> bool) -> bool {
         let suspended: Vec<ObjId> = (0..self.st.effects.len())
             .map(|i| ObjId(i as u32))
             .filter(|id| match self.generator_frame(*id) {
@@ -195,7 +195,10 @@ impl<'py> Tx<'py> {
                 _ => false,
             })
             .collect();
-        suspended.into_iter().any(|id| self.dropping_has_effect(id))
+        suspended
+            .into_iter()
+            .filter(|id| !kept(*id))
+            .any(|id| self.dropping_has_effect(id))
     }
 
     /// Whether closing a generator does anything but end it: it is tried, and taken back.

@@ -95,6 +95,12 @@ impl<'py> Tx<'py> {
                 found.or(default).unwrap_or_else(|| self.none()),
             ));
         }
+        if let (Var::Lazy(l), "append", [item]) = (receiver, &**name, &args.pos[..])
+            && args.kw.is_empty()
+            && self.append_blindly(l, item)
+        {
+            return Ok(Flow::Value(self.none()));
+        }
         let receiver = self.realize(receiver)?;
         match &receiver {
             Var::Tensor(_) => self.tensor_method(&receiver, name, args),

@@ -95,6 +95,7 @@ impl Emitter<'_, '_> {
             }
         }
         self.analyse_effects();
+        self.check_abandoned()?;
         self.find_homes(frames.last().unwrap_or(&inner));
 
         let mut levels = Vec::with_capacity(frames.len());

@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
                 self.asm.call(1);
                 Ok(())
             }
-            Body::Generator(_) => Err(self.cannot("a generator that has started")),
+            Body::Generator(_) => self.generator(id),
             _ => self.via_fill(id),
         }
     }

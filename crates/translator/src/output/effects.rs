@@ -83,6 +83,10 @@ impl Emitter<'_, '_> {
             values.extend(call.pos.iter().cloned());
             values.extend(call.kw.iter().map(|k| k.1.clone()));
         }
+        for tail in &self.tx.st.effects.tails {
+            values.push(Var::Lazy(tail.list.clone()));
+            values.extend(tail.items.iter().cloned());
+        }
         for v in &values {
             self.analyse(v);
         }
@@ -96,6 +100,14 @@ impl Emitter<'_, '_> {
         let mut steps = Vec::new();
         for id in self.tx.st.effects.dirty.clone() {
             self.object_effects(id, &mut steps)?;
+        }
+        for tail in self.tx.st.effects.tails.clone() {
+            let list = self.tx.known.list.clone();
+            let extend = list.bind(self.tx.py).getattr("extend")?.unbind();
+            let target = self.prepare(&Var::Lazy(tail.list.clone()))?;
+            let items: Vec<Var> = tail.items.iter().cloned().collect();
+            let items = self.new_list_of(&items)?;
+            steps.push(Step::Call(extend, vec![target, items]));
         }
         for w in self.tx.st.effects.global_writes.clone() {
             let own = w.dict.is(&self.globals);

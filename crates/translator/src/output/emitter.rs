@@ -222,6 +222,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Body::Cell(v) => v.iter().cloned().collect(),
             Body::Iter(i) => super::iterators::values(i),
             Body::DictView(d, _) => vec![Var::Obj(*d)],
+            Body::Generator(state) => super::generators::values(state),
             _ => Vec::new(),
         }
     }

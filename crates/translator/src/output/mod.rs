@@ -14,6 +14,7 @@ mod containers;
 mod deferred;
 mod effects;
 mod emitter;
+mod generators;
 mod graph;
 mod iterators;
 mod rebuild;
@@ -202,6 +203,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         Finish::Return(value) => {
             g.analyse(&value);
             g.analyse_effects();
+            g.check_abandoned()?;
             if g.tx.st.effects.any() || !g.tx.st.contexts.is_empty() {
                 let value = g.prepare(&value)?;
                 let steps = g.effects()?;

@@ -234,6 +234,14 @@ impl<'py> Tx<'py> {
             Op::LoadMethod { name, null_first } => {
                 let obj = self.pop()?;
                 let name = self.name(*name);
+                if let Var::Lazy(l) = &obj
+                    && &*name == "append"
+                    && self.is_unread_list(l)
+                {
+                    let method = Var::BuiltinMethod(Rc::new((obj, name)));
+                    self.push_method(method, *null_first);
+                    return Ok(Next::Fall);
+                }
                 // A pushed frame (a property, `__getattr__`) runs to its end here: its result
                 // takes two stack slots, which `OnReturn::Push` does not know.
                 let v = self.getattr_sync(&obj, &name)?;

@@ -139,6 +139,11 @@ impl Tx<'_> {
     /// # Errors
     /// None in practice.
     pub fn list_append(&mut self, list: &Var, item: Var) -> R<()> {
+        if let Var::Lazy(l) = list
+            && self.append_blindly(l, &item)
+        {
+            return Ok(());
+        }
         let list = self.realize(list)?;
         let Some(id) = self.id_of(&list) else {
             return Err(Stop::Internal("list_append to no list".into()));

@@ -1,0 +1,27 @@
+"""A list that grows in a loop that breaks: what it holds is not looked at, so nothing is compiled anew."""
+
+import torch
+
+GRAPHS = 4
+
+
+@torch.compiler.disable
+def say(*args):
+    print(*args)
+
+
+def fn(x):
+    out = []
+    again = out
+    for _ in range(40):
+        x = x + 1
+        say()
+        out.append(x)
+    squares = torch.stack([(say(), x * 2)[1] for _ in range(40)])
+    out.append(x)
+    again.append(len(out))
+    return torch.stack(out[:-1]), again[-1], squares
+
+
+def inputs():
+    return (torch.ones(2),)
