@@ -132,12 +132,12 @@ row(
     arguments=["A$"],
 )
 row(
-    ".data replaced, resized in place",
+    ".data replaced, set_",
     "A$ = torch.ones(2)",
     "(a$ * 2, a$.shape[0], a$.dtype)",
     "A$.data = torch.ones(3)",
     "A$.data = torch.ones(3, dtype=torch.float64)",
-    "A$.resize_(5).fill_(2)",
+    "A$.set_(torch.full((5,), 2.0))",
     "A$.t_() if A$.dim() == 2 else A$.unsqueeze_(0)",
     arguments=["A$"],
 )

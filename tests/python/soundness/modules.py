@@ -69,7 +69,7 @@ row("backward hooks", EVAL, "m$(x)", "h$ = m$.lin.register_full_backward_hook(la
 row("global module hooks", EVAL, "m$(x)",
     "h$ = torch.nn.modules.module.register_module_forward_hook(lambda m, a, r: r * 2)", "h$.remove()",
     "h$ = torch.nn.modules.module.register_module_forward_pre_hook(lambda m, a: (a[0] + 1,))", "h$.remove()",
-    undo="h$.remove()")  # fmt: skip
+    undo="for n in ('_global_forward_hooks', '_global_forward_pre_hooks'): getattr(torch.nn.modules.module, n).clear()")  # fmt: skip
 row("class of a module", EVAL + "class N$(M$):\n    def forward(self, v):\n        return v * 7\n", "m$(x)",
     "m$.__class__ = N$", "m$.__class__ = M$")  # fmt: skip
 row("__dict__ of a module replaced", EVAL, "m$(x)", "m$.__dict__ = {**m$.__dict__, 'k': 5}",

@@ -208,6 +208,15 @@ fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if matches!(x, Var::Tensor(_)) || matches!(y, Var::Tensor(_)) {
         return Err(Stop::unsupported("divmod() of a tensor"));
     }
+    if tx.special(&x, "__divmod__")? == Special::Builtin
+        && tx.special(&y, "__rdivmod__")? == Special::Builtin
+    {
+        return Err(Stop::unsupported(format!(
+            "divmod() of {} and {}",
+            tx.describe(&x),
+            tx.describe(&y)
+        )));
+    }
     let (m, n) = (tx.type_name(&x)?, tx.type_name(&y)?);
     Err(tx.raise(
         "TypeError",

@@ -7,6 +7,7 @@ use variables::{Body, Obj, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
+use crate::values::Special;
 
 impl<'py> Tx<'py> {
     /// A method of a constant.
@@ -158,6 +159,12 @@ impl<'py> Tx<'py> {
     }
 
     fn join(&mut self, sep: &Bound<'py, PyAny>, items: &Var) -> R<Var> {
+        let realized = self.realize(items)?;
+        if self.special(&realized, "__iter__")? == Special::Absent
+            && self.special(&realized, "__getitem__")? == Special::Absent
+        {
+            return Err(self.raise("TypeError", "can only join an iterable"));
+        }
         let items = self.iterate(items)?;
         let mut parts = Vec::with_capacity(items.len());
         for (i, v) in items.iter().enumerate() {

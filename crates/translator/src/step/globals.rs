@@ -78,6 +78,40 @@ impl<'py> Tx<'py> {
         Ok(())
     }
 
+    /// `from module import name`: an attribute, else a submodule that was imported.
+    pub(crate) fn import_from(&mut self, module: &Var, name: &Arc<str>) -> R<Var> {
+        let stop = match self.getattr_sync(module, name) {
+            Ok(v) => return Ok(v),
+            Err(stop) => stop,
+        };
+        let Stop::Raise(raised) = &stop else {
+            return Err(stop);
+        };
+        let class = self.type_of(raised)?;
+        let attribute_error = self.known.attribute_error.clone();
+        if !self.is_subtype(&class, &attribute_error) {
+            return Err(stop);
+        }
+        let package = self.realize(module)?;
+        let full = match package.as_obj() {
+            Some(p) => p
+                .bind(self.py)
+                .getattr("__name__")
+                .map(|n| format!("{n}.{name}"))
+                .unwrap_or_default(),
+            None => String::new(),
+        };
+        let Ok(found) = self.known.sys_modules.bind(self.py).get_item(&full) else {
+            return Err(Stop::unsupported(format!(
+                "import of {name}, which is not there: Python raises the ImportError"
+            )));
+        };
+        self.guard_import(&full)?;
+        let found = found.unbind();
+        let source = self.pinned_source(&found, false, &full);
+        self.build(&found, source)
+    }
+
     pub(crate) fn import_name(&mut self, name: &Arc<str>, level: &Var, fromlist: &Var) -> R<Var> {
         let py = self.py;
         let level: i64 = match level {

@@ -581,8 +581,8 @@ impl<'py> Tx<'py> {
             }
             Op::ImportFrom(n) => {
                 let module = self.peek(1)?;
-                let flow = self.getattr(&module, &self.name(*n))?;
-                return Ok(self.push_flow(flow));
+                let v = self.import_from(&module, &self.name(*n))?;
+                self.push(v);
             }
             Op::BeforeWith => return self.before_with(),
             Op::WithExceptStart => {

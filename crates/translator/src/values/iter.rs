@@ -121,6 +121,15 @@ impl Tx<'_> {
             }
             Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
             Body::Plain | Body::Address(_) | Body::Cell(_) => {
+                let obj = Var::Obj(id);
+                if self.special(&obj, "__iter__")? != Special::Absent
+                    || self.special(&obj, "__getitem__")? != Special::Absent
+                {
+                    return Err(Stop::unsupported(format!(
+                        "iterating over {}",
+                        self.describe(&obj)
+                    )));
+                }
                 return self.not_iterable(&Var::Obj(id));
             }
         };

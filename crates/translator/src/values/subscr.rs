@@ -243,6 +243,12 @@ impl Tx<'_> {
             }
             Body::Dict(d) => self.dict_item(id, &d, key),
             _ => {
+                if self.special(&obj, "__getitem__")? != Special::Absent {
+                    return Err(Stop::unsupported(format!(
+                        "a subscript of {}",
+                        self.describe(&obj)
+                    )));
+                }
                 let name = self.type_name(&obj)?;
                 Err(self.raise(
                     "TypeError",
