@@ -119,3 +119,5 @@ pub mod c {
     /// Stable C ABI.
     pub const GET_DATA_PTR: &str = "aoti_torch_get_data_ptr";
 }
+/// What `torch.jit.trace` records into, or `None`.
+pub const TRACING_STATE: &str = "_get_tracing_state";

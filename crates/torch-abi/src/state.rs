@@ -233,6 +233,13 @@ impl TorchAbi {
         )
     }
 
+    /// Whether `torch.jit.trace` is recording in this thread.
+    pub fn is_traced_by_jit(&self, py: Python<'_>) -> bool {
+        py.import(names::TORCH_C)
+            .and_then(|torch_c| torch_c.getattr(names::TRACING_STATE)?.call0())
+            .is_ok_and(|state| !state.is_none())
+    }
+
     /// Names of a raw key set as `DispatchKeySet(...)` lists them: `CPU, ADInplaceOrView, AutogradCPU`.
     ///
     /// # Errors

@@ -42,7 +42,7 @@ row("code of a standard library function", "import bisect, textwrap, string\nr$ 
 row("class attribute in the standard library", "import string\nT$ = string.Template\nr$ = T$.delimiter", "(T$.delimiter, x)", "T$.delimiter = '%'", undo="T$.delimiter = r$")
 row("itertools and operator functions replaced", "import itertools, operator\nr$ = itertools.chain\ns$ = operator.add",
     "(list(itertools.chain([1], [2])), operator.add(x, 1))", "itertools.chain = lambda *a: [9]", "operator.add = operator.sub",
-    undo="itertools.chain = r$; operator.add = s$")  # fmt: skip
+    undo="itertools.chain = r$; operator.add = s$", combine=False)  # fmt: skip
 row("functools.partial replaced", "import functools\nr$ = functools.partial", "functools.partial(torch.add, other=1)(x)", "functools.partial = lambda f, *a, **k: torch.cos if f is torch.add else r$(f, *a, **k)",
     undo="functools.partial = r$")  # fmt: skip
 row("state of a library object", "import collections\nc$ = collections.Counter('aab')", "(c$['a'] * x, c$['z'], c$.most_common(1))", "c$['a'] = 7", "c$.update('zz')")

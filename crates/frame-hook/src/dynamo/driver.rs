@@ -165,6 +165,8 @@ impl FrameCompiler for Driver {
         // SAFETY: the frame is alive and keeps what the environment names.
         let misses = match unsafe { entries.decide(py, &check, limits) } {
             Decision::Hit(entry) => return replace(py, &entry),
+            // torch.jit.trace records what plain Python does.
+            Decision::Miss(_) if traced_by_jit(py) => return Outcome::Run,
             Decision::Miss(misses) => misses,
             Decision::LimitReached { misses, warning } => {
                 tell_guard_failures(py, ctx, &code, &misses);
@@ -280,6 +282,11 @@ fn replace(py: Python<'_>, entry: &GuardedCode) -> Outcome {
         Ok(code) => Outcome::Replace(code.clone().unbind()),
         Err(_) => Outcome::Run,
     }
+}
+
+/// Entries are never hit while torch.jit.trace records: it adds a dispatch key of its own.
+fn traced_by_jit(py: Python<'_>) -> bool {
+    torch_abi::TorchAbi::get(py).is_ok_and(|abi| abi.is_traced_by_jit(py))
 }
 
 fn is_ignored(code: &Bound<'_, PyCode>) -> bool {
