@@ -138,6 +138,6 @@ class Program:
                 change = f"pending.append({change!r})"
             steps.append(Step(change, arguments, context, thread=0.15 <= how < 0.3))
             self.changed += 1
-            if self.random.random() < 0.3:
+            for _ in range(self.random.choice((0, 0, 0, 1, 1, 3))):
                 steps.append(Step("", arguments, context))
         return steps

@@ -464,6 +464,28 @@ pub(crate) unsafe fn own_dict_has(obj: *mut PyObject, name: *mut PyObject) -> bo
     }
 }
 
+/// The descriptor of a slot or C getter that a class has for a name. Getters of tensors always give a value.
+///
+/// # Safety
+/// `obj` must be live, `name` an exact interned string.
+pub(crate) unsafe fn c_field(
+    abi: &torch_abi::TorchAbi,
+    obj: *mut PyObject,
+    name: *mut PyObject,
+) -> Option<*mut PyObject> {
+    // SAFETY: the caller's promise; static types are compared.
+    unsafe {
+        let of_class = mro_lookup(ffi::Py_TYPE(obj), name);
+        if of_class.is_null() {
+            return None;
+        }
+        let ty = ffi::Py_TYPE(of_class);
+        let c_field = ty == &raw mut PyMemberDescr_Type
+            || ty == &raw mut PyGetSetDescr_Type && !abi.is_tensor_type(ffi::Py_TYPE(obj));
+        c_field.then_some(of_class)
+    }
+}
+
 /// Whether an instance has an attribute in its own dictionary or in its class. A slot must hold a value.
 ///
 /// # Safety
@@ -478,15 +500,8 @@ pub(crate) unsafe fn has_attribute(
         if own_dict_has(obj, name) {
             return true;
         }
-        let of_class = mro_lookup(ffi::Py_TYPE(obj), name);
-        if of_class.is_null() {
-            return false;
-        }
-        let ty = ffi::Py_TYPE(of_class);
-        let c_field = ty == &raw mut PyMemberDescr_Type
-            || ty == &raw mut PyGetSetDescr_Type && !abi.is_tensor_type(ffi::Py_TYPE(obj));
-        if !c_field {
-            return true;
+        if c_field(abi, obj, name).is_none() {
+            return !mro_lookup(ffi::Py_TYPE(obj), name).is_null();
         }
         match attribute(abi, obj, name) {
             Found::None => false,

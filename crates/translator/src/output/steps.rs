@@ -390,15 +390,13 @@ impl Emitter<'_, '_> {
     fn native(&mut self, f: &Frame, op: &Op) {
         let mut op = match op {
             Op::LoadMethod { name, .. } => Op::LoadAttr(*name),
+            // The frame is not the method's own: `super()` gets what is on the stack.
             Op::LoadSuperAttr {
-                name,
-                two_arg,
-                null_first,
-                ..
+                name, null_first, ..
             } => Op::LoadSuperAttr {
                 name: *name,
                 method: false,
-                two_arg: *two_arg,
+                two_arg: true,
                 null_first: *null_first,
             },
             other => other.clone(),

@@ -575,6 +575,12 @@ impl Builder<'_, '_> {
                 }
                 LinkedOp::DictHas { key, .. } => self.dict(value, key_of(key), read),
                 LinkedOp::SetHas { .. } => ffi::PyFrozenSet_CheckExact(value) != 0,
+                // What a slot or a cell holds changes without an event.
+                LinkedOp::HasAttr { name, .. }
+                    if objects::c_field(self.program.abi(), value, *name).is_some() =>
+                {
+                    false
+                }
                 LinkedOp::HasAttr { name, .. } => {
                     let dict = self.instance(value);
                     let own = match dict {
