@@ -193,6 +193,9 @@ pub fn lookup_function(qualified_name: &str) -> Option<RuleId> {
             return lookup_method(name);
         }
     }
+    if let Some(name) = of_library(qualified_name) {
+        return table.functions.get(&name).copied();
+    }
     let aliases = [
         ("_operator.", "operator."),
         ("torch._C._VariableFunctions.", "torch."),
@@ -212,6 +215,19 @@ pub fn lookup_function(qualified_name: &str) -> Option<RuleId> {
         }
     }
     None
+}
+
+/// `torch.ops.library.name` of an operator of a library, whose module names its C++ holder too:
+/// `torch._ops.library.pybind11_....name`.
+fn of_library(qualified_name: &str) -> Option<String> {
+    let (library, rest) = qualified_name
+        .strip_prefix("torch._ops.")?
+        .split_once('.')?;
+    let name = match rest.strip_prefix("pybind11_") {
+        Some(rest) => rest.split_once('.')?.1,
+        None => rest,
+    };
+    Some(format!("torch.ops.{library}.{name}"))
 }
 
 /// The rule of a method of `torch.Tensor`, by its bare name.

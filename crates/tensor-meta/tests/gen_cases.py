@@ -20,6 +20,8 @@ from spec import T, build, encode, encode_result, tensors_of  # noqa: E402
 def resolve(name):
     import importlib
 
+    if name.startswith("getattr."):
+        return lambda tensor: getattr(tensor, name.partition(".")[2])
     parts = name.split(".")
     for cut in range(len(parts) - 1, 0, -1):
         try:

@@ -641,21 +641,6 @@ fn result_type(call: &Call<'_>) -> R {
         call, &operands,
     )?))
 }
-/// Draws into, or fills, `x` itself.
-fn in_place_draw(call: &Call<'_>) -> R {
-    let Some(x) = call.args.first() else {
-        return unsupported("arguments");
-    };
-    let x = tensor(x)?;
-    if !x.dtype.is_floating() || call.kwargs.iter().any(|(k, _)| *k == "generator") {
-        return unsupported("random numbers of this dtype");
-    }
-    for v in &call.args[1..] {
-        float_or(v, 0.0)?;
-    }
-    one(call.fresh(&x.shape, &x.strides, x.dtype, &[x.meta]))
-}
-
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     let casts: [(&'static str, crate::registry::Rule); 8] = [
         ("float", |c| cast(c, DType::Float32)),
@@ -704,7 +689,6 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("storage_offset", "", "*", storage_offset),
         rule("is_contiguous", "", "*", is_contiguous),
         rule("result_type", "*", "", result_type),
-        rule("uniform_", "", "* normal_", in_place_draw).mutates(),
     ];
     out.extend(lines.map(|r| r.any_device()));
 }

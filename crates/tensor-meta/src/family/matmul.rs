@@ -272,7 +272,13 @@ fn einsum(call: &Call<'_>) -> R {
     if !contracted {
         return unsupported("einsum without a contraction");
     }
-    // batch: in both with size != 1; left: in a only; right: the rest.
+    // batch: in both with size != 1; left: in a only; right: the rest. The operand whose label comes
+    // first in the output is the left one.
+    let own = |c: u8| {
+        let (x, y) = (size_in(la, a, c), size_in(lb, b, c));
+        (x.is_some_and(|x| x != 1), y.is_some_and(|y| y != 1))
+    };
+    let swapped = output.bytes().map(own).find(|(l, r)| l != r) == Some((false, true));
     let mut order: SmallVec<[(u8, u8, i64); 6]> = SmallVec::new();
     for c in output.bytes() {
         let (x, y) = (size_in(la, a, c), size_in(lb, b, c));
@@ -280,7 +286,7 @@ fn einsum(call: &Call<'_>) -> R {
             return raise("einsum output label is in no operand");
         };
         let (sl, sr) = (x.is_some_and(|x| x != 1), y.is_some_and(|y| y != 1));
-        let class = match (sl, sr) {
+        let class = match if swapped { (sr, sl) } else { (sl, sr) } {
             (true, true) => 0,
             (true, false) => 1,
             _ => 2,
@@ -290,13 +296,9 @@ fn einsum(call: &Call<'_>) -> R {
     let shape: Dims = order.iter().map(|o| o.2).collect();
     let mut sorted = order.clone();
     sorted.sort_by_key(|o| o.0);
-    let first_right = order.iter().position(|o| o.0 == 2).unwrap_or(order.len());
-    if order[first_right..].iter().any(|o| o.0 != 2) {
-        return unsupported("einsum whose output puts the right operand first");
-    }
     let laid: Dims = sorted.iter().map(|o| o.2).collect();
     let dense = contiguous_strides(&laid);
-    let strides: Dims = order
+    let mut strides: Dims = order
         .iter()
         .map(|o| {
             sorted
@@ -305,6 +307,14 @@ fn einsum(call: &Call<'_>) -> R {
                 .map_or(1, |i| dense[i])
         })
         .collect();
+    // A dimension of size one is put in where the output has it.
+    for d in (0..shape.len()).rev().filter(|d| shape[*d] == 1) {
+        match shape.get(d + 1) {
+            Some(size) => strides[d] = size * strides[d + 1],
+            None if shape.iter().all(|n| *n == 1) => strides[d] = 1,
+            None => return unsupported("einsum that ends in a dimension of size one"),
+        }
+    }
     one(call.fresh(&shape, &strides, dtype, &[a.meta, b.meta]))
 }
 
@@ -342,7 +352,9 @@ fn attention(call: &Call<'_>) -> R {
     }
     if q.shape[..n - 2] != k.shape[..n - 2] || k.shape[..n - 2] != v.shape[..n - 2] {
         let heads = n == 4 && q.shape[0] == k.shape[0] && k.shape[..2] == v.shape[..2];
-        if !(gqa && heads && k.shape[1] != 0 && q.shape[1] % k.shape[1] == 0) {
+        // One head of keys serves all heads of queries.
+        let one_head = heads && k.shape[1] == 1;
+        if !(one_head || gqa && heads && k.shape[1] != 0 && q.shape[1] % k.shape[1] == 0) {
             return unsupported("attention that broadcasts");
         }
     }
@@ -375,9 +387,6 @@ fn attention(call: &Call<'_>) -> R {
         .as_ref()
         .is_none_or(|m| !m.requires_grad && matches!(m.dim(), 2 | 4));
     if n == 4 && p == 0.0 && e == ev && [&q, &k, &v].iter().all(|t| unit(t)) && flash_mask {
-        if gqa && !q.contiguous() {
-            return unsupported("layout of grouped queries");
-        }
         let strides = preserved_strides(&shape, &q.strides);
         return one(call.fresh(&shape, &strides, dtype, &inputs));
     }

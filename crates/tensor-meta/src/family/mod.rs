@@ -7,10 +7,14 @@ mod combine;
 mod conv;
 mod create;
 mod elementwise;
+mod fft;
 mod index;
+mod linalg;
 mod matmul;
 mod norm;
+mod recurrent;
 mod reduce;
+mod sampling;
 mod view;
 
 /// Every rule of every family.
@@ -25,4 +29,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     combine::entries(out);
     create::entries(out);
     norm::entries(out);
+    recurrent::entries(out);
+    fft::entries(out);
+    linalg::entries(out);
+    sampling::entries(out);
 }

@@ -118,6 +118,13 @@ pub(crate) fn permuted(call: &Call<'_>, x: &In<'_>, order: &[usize]) -> TensorMe
     let strides: Dims = order.iter().map(|&d| x.strides[d]).collect();
     call.view(x, &shape, &strides, x.start())
 }
+/// A view that the tensor itself becomes.
+fn itself(view: Inferred) -> R {
+    match view {
+        Inferred::Tensor(view) if !view.requires_grad => Ok(identity(&view)),
+        _ => unsupported("view in place of a tensor that requires grad"),
+    }
+}
 fn permute(call: &Call<'_>) -> R {
     let (x, dims) = call.bind_varargs("dims")?;
     let x = tensor(x)?;
@@ -443,7 +450,12 @@ fn chunk(call: &Call<'_>) -> R {
     Ok(Inferred::Tuple(pieces(call, &x, dim, lengths.into_iter())))
 }
 fn tensor_split(call: &Call<'_>) -> R {
-    let [x, sections, dim] = call.bind(["input", "indices_or_sections", "dim"])?;
+    let either = ["indices", "sections"];
+    let named = call.kwargs.iter().find(|(key, _)| either.contains(key));
+    let [x, sections, dim] = match named {
+        Some((key, _)) => call.bind(["input", key, "dim"])?,
+        None => call.bind(["input", "indices_or_sections", "dim"])?,
+    };
     let x = tensor(x)?;
     if x.dim() == 0 {
         return raise("tensor_split of a 0-dim tensor");
@@ -617,13 +629,24 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("swapaxes", "*", "*", swapaxes),
         rule("swapdims", "*", "*", transpose),
         rule("t", "*", "*", t),
-        rule("T", "torch.ops.aten.numpy_T", "", upper_t),
-        rule("mT", "torch.adjoint torch.ops.aten.mT", "adjoint", m_t),
+        rule("T", "torch.ops.aten.numpy_T getattr.T", "", upper_t),
+        rule(
+            "mT",
+            "torch.adjoint torch.ops.aten.mT getattr.mT",
+            "adjoint",
+            m_t,
+        ),
         rule("movedim", "* torch.moveaxis", "* moveaxis", movedim),
         rule("expand", "", "*", expand),
         rule("expand_as", "", "*", expand_as),
         rule("broadcast_to", "*", "*", broadcast_to),
         rule("squeeze", "*", "*", squeeze),
+        rule("squeeze_", "", "*", |call| itself(squeeze(call)?)),
+        rule("unsqueeze_", "", "*", |call| itself(unsqueeze(call)?)),
+        rule("transpose_", "", "* swapdims_", |call| {
+            itself(transpose(call)?)
+        }),
+        rule("t_", "", "*", |call| itself(t(call)?)),
         rule("unsqueeze", "*", "*", unsqueeze),
         rule("narrow", "*", "*", narrow),
         rule("select", "*", "*", select),

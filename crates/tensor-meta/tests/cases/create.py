@@ -274,10 +274,3 @@ def result_type():
 
     for a, b in list(mixed()) + list(numbers()):
         yield a, b
-
-
-@rule("uniform_")
-def uniform():
-    for t in layouts():
-        yield (t,)
-        yield t, 0.0, 1.0

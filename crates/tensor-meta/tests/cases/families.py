@@ -3,13 +3,14 @@
 import create
 import elementwise
 import indexing
+import library
 import nn
 import reduce
 import spatial
 import view
 
 TABLE = {}
-for module in (create, elementwise, indexing, nn, reduce, spatial, view):
+for module in (create, elementwise, indexing, library, nn, reduce, spatial, view):
     TABLE.update(module.TABLE)
 
 

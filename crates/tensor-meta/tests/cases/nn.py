@@ -212,6 +212,15 @@ def einsum():
         ("ij,jk", (2, 3), (3, 4)),
         ("bij,cjk->bcik", (5, 2, 3), (4, 3, 6)),
         ("ij,jk->ik", (2, 3), (4, 4)),
+        ("bij,jk->bki", (2, 3, 4), (4, 5)),
+        ("bhqc,kc->khbq", (2, 3, 4, 5), (6, 5)),
+        ("bij,bjk->bki", (2, 3, 4), (2, 4, 5)),
+        ("bij,bjk->kbi", (2, 3, 4), (2, 4, 5)),
+        ("bghid,bghjd->bghij", (2, 1, 3, 4, 5), (2, 1, 3, 6, 5)),
+        ("bghid,bghjd->bghij", (1, 1, 1, 4, 5), (1, 1, 1, 6, 5)),
+        ("bghij,bghjd->bghid", (2, 1, 3, 1, 5), (2, 1, 3, 5, 6)),
+        ("bythwc,hkc->bythwk", (2, 1, 3, 4, 2, 5), (4, 6, 5)),
+        ("bythwc,wkc->bythwk", (2, 1, 3, 4, 2, 5), (2, 6, 5)),
     ):
         for l in "c", "t", "r":
             yield eq, T(*a, l=l), T(*b)
@@ -253,6 +262,14 @@ def sdpa():
             for d in "b", q.d:
                 yield [q, k, v], {"attn_mask": T(*m, d=d)}
                 yield [q, k, v], {"attn_mask": T(*m, d=d), "dropout_p": 0.1}
+    for l in "c", "t", "r", "h":
+        for heads, some in (4, 2), (4, 1), (2, 2):
+            q, k = T(2, heads, 3, 8, l=l), T(2, some, 5, 8, l=l)
+            for gqa in True, False:
+                yield [q, k, k], {"enable_gqa": gqa}
+                yield [q, k, k], {"enable_gqa": gqa, "attn_mask": T(2, 1, 3, 5)}
+                yield [q, k, k], {"enable_gqa": gqa, "attn_mask": T(3, 5, d="b")}
+                yield [q, k, k], {"enable_gqa": gqa, "dropout_p": 0.1}
     for l in "t", "p", "r", "s", "e", "h":
         q, k, v = qkv()
         yield [q.but(l=l), k.but(l=l), v.but(l=l)], {"attn_mask": T(4, 5)}

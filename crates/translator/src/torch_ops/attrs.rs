@@ -110,8 +110,9 @@ impl<'py> Tx<'py> {
         arg: Var,
     ) -> R<Flow> {
         let args = Args::pos(vec![var.clone(), arg]);
+        let path = format!("getattr.{name}");
         self.emit(
-            &Callee::Function(getattr, &format!("getattr.{name}"), None),
+            &Callee::Function(getattr, &path, tensor_meta::lookup_function(&path)),
             &args,
         )
         .map(Flow::Value)

@@ -1,0 +1,153 @@
+//! Fourier transforms.
+
+use smallvec::SmallVec;
+
+use crate::call::{Call, In, R, int, int_list, one, raise, string, tensor, unsupported, wrap_dim};
+use crate::iterator::preserved_strides;
+use crate::registry::{Entry, rule};
+use crate::types::{DType, Dims, Value, contiguous_strides};
+
+/// The complex type of a transform's values.
+fn complex(call: &Call<'_>, dtype: DType) -> R<DType> {
+    let dtype = match dtype.is_integral_or_bool() {
+        true => call.ctx.default_dtype,
+        false => dtype,
+    };
+    if dtype == DType::Float16 || dtype == DType::BFloat16 {
+        return unsupported("transform of this dtype");
+    }
+    match dtype.is_complex() {
+        true => Ok(dtype),
+        false => dtype
+            .to_complex()
+            .map_or_else(|| unsupported("transform of this dtype"), Ok),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// complex to complex
+    Full,
+    /// real to the half of its transform that says all
+    Half,
+    /// back from that half to a real signal
+    Back,
+}
+
+fn transform(call: &Call<'_>, x: &In<'_>, sizes: &[(usize, i64)], kind: Kind) -> R {
+    if x.count() == 0 || sizes.is_empty() {
+        return unsupported("empty transform");
+    }
+    if sizes.iter().any(|(_, n)| *n < 1) {
+        return raise("size of a transform");
+    }
+    // How the kernels order what they write is not described here beyond the plain case.
+    if !x.contiguous() || sizes.len() > 1 && kind != Kind::Full {
+        return unsupported("layout of a transform");
+    }
+    if kind == Kind::Half && x.dtype.is_complex() {
+        return raise("a real transform of complex values");
+    }
+    let dtype = complex(call, x.dtype)?;
+    let mut shape = x.shape.clone();
+    let last = sizes[sizes.len() - 1].0;
+    for (d, n) in sizes {
+        shape[*d] = *n;
+    }
+    if kind == Kind::Half {
+        shape[last] = shape[last] / 2 + 1;
+    }
+    if last + 1 != x.dim() || sizes.len() > 1 {
+        return unsupported("layout of a transform");
+    }
+    let dtype = match kind {
+        Kind::Back => dtype.to_real(),
+        _ => dtype,
+    };
+    one(call.fresh(&shape, &contiguous_strides(&shape), dtype, &[x.meta]))
+}
+
+fn one_dimension(call: &Call<'_>, kind: Kind) -> R {
+    let [x, n, dim, norm] = call.bind(["input", "n", "dim", "norm"])?;
+    let x = tensor(x)?;
+    if !norm.is_none() {
+        string(norm)?;
+    }
+    if x.dim() == 0 {
+        return raise("transform of a 0-dim tensor");
+    }
+    let d = match dim {
+        Value::None => x.dim() - 1,
+        other => wrap_dim(int(other)?, x.dim())?,
+    };
+    let n = match (n, kind) {
+        (Value::None, Kind::Back) => 2 * (x.shape[d] - 1),
+        (Value::None, _) => x.shape[d],
+        (other, _) => int(other)?,
+    };
+    transform(call, &x, &[(d, n)], kind)
+}
+fn full(call: &Call<'_>) -> R {
+    one_dimension(call, Kind::Full)
+}
+fn half(call: &Call<'_>) -> R {
+    one_dimension(call, Kind::Half)
+}
+fn back(call: &Call<'_>) -> R {
+    one_dimension(call, Kind::Back)
+}
+fn shift(call: &Call<'_>) -> R {
+    let [x, dim] = call.bind(["input", "dim"])?;
+    let x = tensor(x)?;
+    if !dim.is_none() {
+        let mut seen: SmallVec<[usize; 6]> = SmallVec::new();
+        for d in int_list(dim)? {
+            let d = wrap_dim(d, x.dim())?;
+            if seen.contains(&d) || x.dim() == 0 {
+                return unsupported("dimensions of fftshift");
+            }
+            seen.push(d);
+        }
+    }
+    if !x.contiguous() || x.dim() == 0 || x.count() == 0 {
+        return unsupported("layout of fftshift");
+    }
+    let strides: Dims = preserved_strides(&x.shape, &x.strides);
+    one(call.fresh(&x.shape, &strides, x.dtype, &[x.meta]))
+}
+
+pub(crate) fn entries(out: &mut Vec<Entry>) {
+    out.extend([
+        rule("fft_fft", "torch.fft.fft torch._C._fft.fft_fft", "", full),
+        rule(
+            "fft_ifft",
+            "torch.fft.ifft torch._C._fft.fft_ifft",
+            "",
+            full,
+        ),
+        rule(
+            "fft_rfft",
+            "torch.fft.rfft torch._C._fft.fft_rfft",
+            "",
+            half,
+        ),
+        rule(
+            "fft_irfft",
+            "torch.fft.irfft torch._C._fft.fft_irfft",
+            "",
+            back,
+        ),
+        rule(
+            "fft_fftshift",
+            "torch.fft.fftshift torch._C._fft.fft_fftshift",
+            "",
+            shift,
+        ),
+        rule(
+            "fft_ifftshift",
+            "torch.fft.ifftshift torch._C._fft.fft_ifftshift",
+            "",
+            shift,
+        ),
+    ]);
+}
