@@ -21,7 +21,7 @@ def resolve(name):
     import importlib
 
     if name.startswith("getattr."):
-        return lambda tensor: getattr(tensor, name.partition(".")[2])
+        return getattr
     parts = name.split(".")
     for cut in range(len(parts) - 1, 0, -1):
         try:

@@ -182,6 +182,16 @@ fn upper_t(call: &Call<'_>) -> R {
     let x = tensor(x)?;
     one(permuted(call, &x, &(0..x.dim()).rev().collect::<Vec<_>>()))
 }
+/// `getattr(x, name)` without the name.
+fn unnamed<'a>(call: &Call<'a>) -> R<Call<'a>> {
+    let [_, Value::Str(_)] = call.args else {
+        return unsupported("arguments of getattr");
+    };
+    Ok(Call {
+        args: &call.args[..1],
+        ..*call
+    })
+}
 fn m_t(call: &Call<'_>) -> R {
     let [x] = call.bind(["input"])?;
     let x = tensor(x)?;
@@ -629,18 +639,19 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("swapaxes", "*", "*", swapaxes),
         rule("swapdims", "*", "*", transpose),
         rule("t", "*", "*", t),
-        rule("T", "torch.ops.aten.numpy_T getattr.T", "", upper_t),
-        rule(
-            "mT",
-            "torch.adjoint torch.ops.aten.mT getattr.mT",
-            "adjoint",
-            m_t,
-        ),
+        rule("T", "torch.ops.aten.numpy_T", "", upper_t),
+        rule("mT", "torch.adjoint torch.ops.aten.mT", "adjoint", m_t),
         rule("movedim", "* torch.moveaxis", "* moveaxis", movedim),
         rule("expand", "", "*", expand),
         rule("expand_as", "", "*", expand_as),
         rule("broadcast_to", "*", "*", broadcast_to),
         rule("squeeze", "*", "*", squeeze),
+        rule("attribute_T", "getattr.T", "", |call| {
+            upper_t(&unnamed(call)?)
+        }),
+        rule("attribute_mT", "getattr.mT", "", |call| {
+            m_t(&unnamed(call)?)
+        }),
         rule("squeeze_", "", "*", |call| itself(squeeze(call)?)),
         rule("unsqueeze_", "", "*", |call| itself(unsqueeze(call)?)),
         rule("transpose_", "", "* swapdims_", |call| {

@@ -195,6 +195,18 @@ def multinomial():
                 yield T(*shape, d=d, l=l), 6
 
 
+@rule("attribute_T")
+def attribute_t():
+    for t in layouts():
+        yield t, "T"
+
+
+@rule("attribute_mT")
+def attribute_mt():
+    for t in layouts():
+        yield t, "mT"
+
+
 @rule("squeeze_", "t_")
 def squeezed():
     for t in layouts():

@@ -136,7 +136,7 @@ TABLE.update({n: products for n in ("matmul", "mm", "bmm", "mv", "dot")})
 TABLE["rmatmul"] = lambda: ((b, a) for a, b in products())
 
 
-@rule("addmm", "baddbmm", "addmv")
+@rule("addmm", "baddbmm")
 def addmm():
     for a, b in products():
         yield T(4, d=a.d), a, b
