@@ -22,6 +22,8 @@ pub struct Config {
     pub suppress_errors: bool,
     /// nothing is compiled
     pub disable: bool,
+    /// a thread that meets code which another one compiles waits for it, and does not run it plainly
+    pub wait_for_compilation: bool,
     /// instructions interpreted for one frame before it is left to Python
     pub max_instructions: usize,
 }
@@ -35,6 +37,7 @@ impl Config {
         verbose: false,
         suppress_errors: false,
         disable: false,
+        wait_for_compilation: false,
         max_instructions: 5_000_000,
     };
 }
@@ -86,5 +89,6 @@ options!(
     verbose,
     suppress_errors,
     disable,
+    wait_for_compilation,
     max_instructions,
 );

@@ -20,6 +20,7 @@ use translator::{BreakReason, Stop, Tx};
 use variables::Obj;
 
 use super::translate::{Request, Tables, begin, closing_guards, stop_text};
+use super::turns::Turns;
 use super::{config, direct, env, explain, ignored, log, reasons, relevant};
 use crate::code_state;
 use crate::compiler::{Direct, EntryCall, FrameCompiler, Outcome};
@@ -32,6 +33,8 @@ pub struct CodeSlot {
     entries: RefCell<Vec<(ContextId, Entries)>>,
     /// set once a parameter or buffer was found replaced: from then on they are fetched at each call
     fetch_tensors: Cell<bool>,
+    /// who compiles the code now
+    turns: Turns,
     /// whether the code names a module of torch, once known
     names_torch: Cell<Option<bool>>,
     /// set for the code of resume functions: they go on where a capture began
@@ -158,6 +161,18 @@ impl FrameCompiler for Driver {
         }
         let entries = slot.get(ctx.id(), || code_name(&code));
         let check = env::of_frame(py, frame);
+        if slot.turns.is_elsewhere(ctx.id()) {
+            // SAFETY: the frame is alive and keeps what the environment names.
+            if let Some(entry) = unsafe { entries.find(py, &check) } {
+                return replace(py, &entry);
+            }
+            if !config.wait_for_compilation {
+                return Outcome::Run;
+            }
+            if let Err(e) = slot.turns.wait(py, ctx.id()) {
+                return Outcome::Raise(e);
+            }
+        }
         let limits = Limits {
             recompile_limit: config.recompile_limit,
             accumulated_recompile_limit: config.accumulated_recompile_limit,
@@ -209,6 +224,7 @@ impl FrameCompiler for Driver {
             closure: frame.closure(py),
             locals: frame.fast_locals(),
         };
+        let _turn = slot.turns.begin(ctx.id());
         let compilation = Compilation {
             py,
             ctx,

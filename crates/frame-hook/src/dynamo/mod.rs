@@ -18,3 +18,4 @@ pub mod python;
 pub mod reasons;
 pub mod relevant;
 pub mod translate;
+mod turns;

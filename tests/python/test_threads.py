@@ -1,0 +1,217 @@
+"""Several threads call, compile and change the same functions.
+
+`FERRODYN_STRESS=1000000` is the number of calls of the stress test; by default it ends after some
+seconds.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import time
+
+import harness
+import pytest
+import torch
+
+if not harness.REFERENCE:
+    import ferrodyn
+pytestmark = pytest.mark.own
+
+THREADS = 4
+
+
+def together(bodies):
+    """Run each body in a thread of its own; raise what the first of them raised."""
+    errors = []
+    start = threading.Barrier(len(bodies))
+
+    def run(body):
+        try:
+            start.wait()
+            body()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(body,)) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+class SlowBackend:
+    """Compiles slowly, and counts how many compilations there were, and how many at one time."""
+
+    def __init__(self):
+        self.compiled = self.now = self.most = 0
+
+    def __call__(self, graph, inputs):
+        self.compiled += 1
+        self.now += 1
+        self.most = max(self.most, self.now)
+        time.sleep(0.1)
+        self.now -= 1
+        return graph.forward
+
+
+@pytest.mark.parametrize("wait", [False, True])
+def test_one_thread_compiles(wait):
+    backend = SlowBackend()
+    plain = []
+
+    def fn(x):
+        if not torch.compiler.is_compiling():
+            plain.append(threading.get_ident())
+        return x * 2 + 1
+
+    entry = ferrodyn.compile(fn, backend=backend)
+    x = torch.randn(3)
+    results = []
+    with ferrodyn.config.patch(wait_for_compilation=wait):
+        together([lambda: results.append(entry(x))] * THREADS)
+    assert all(torch.equal(result, x * 2 + 1) for result in results) and len(results) == THREADS
+    assert (backend.compiled, backend.most) == (1, 1)
+    assert len(plain) == (0 if wait else THREADS - 1)
+    entry(x)
+    assert backend.compiled == 1
+
+
+def test_a_waiting_thread_that_needs_another_entry_compiles_it():
+    backend = SlowBackend()
+    entry = ferrodyn.compile(lambda x: x + 1, backend=backend)
+    xs = [torch.ones(n + 2) for n in range(THREADS)]
+    with ferrodyn.config.patch(wait_for_compilation=True):
+        together([lambda x=x: entry(x) for x in xs])
+    assert (backend.compiled, backend.most) == (THREADS, 1)
+
+
+def test_a_compilation_that_fails_lets_the_others_on():
+    def broken(graph, inputs):
+        time.sleep(0.05)
+        raise RuntimeError("no")
+
+    entry = ferrodyn.compile(lambda x: x + 1, backend=broken)
+    failures = []
+
+    def call():
+        try:
+            entry(torch.ones(2))
+        except Exception as error:
+            failures.append(type(error).__name__)
+
+    with ferrodyn.config.patch(wait_for_compilation=True):
+        together([call] * THREADS)
+    assert failures == ["BackendCompilerFailed"] * THREADS
+
+
+class State:
+    scale = 1
+
+
+STATE = State()
+SCALES = (1.0, 2.0, 3.0)
+FACTOR = 1.0
+
+
+def by_state(x):
+    return x * STATE.scale
+
+
+def by_global(x, *, plus=0):
+    return x * FACTOR + plus
+
+
+def branches(x):
+    y = x + 1
+    if y.sum() > 0:
+        return y * 2
+    return y * 3
+
+
+def closure(n):
+    def fn(x):
+        return x + n
+
+    return fn
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain = 1.0
+
+    def forward(self, x):
+        return x * self.gain
+
+
+def backend(graph, inputs):
+    return graph.forward
+
+
+def stress(calls, seconds):
+    """Call and change from all threads; return how many calls were made."""
+    global FACTOR
+    net = Net()
+    entries = {
+        fn.__name__: ferrodyn.compile(fn, backend=backend)
+        for fn in (by_state, by_global, branches)
+    }
+    module = ferrodyn.compile(net, backend=backend)
+    closures = [ferrodyn.compile(closure(n), backend=backend) for n in range(3)]
+    made = [0] * THREADS
+    end = time.monotonic() + seconds
+    allowed = {scale: torch.full((2,), scale) for scale in SCALES}
+
+    def is_allowed(result, plus=0.0):
+        return any(torch.equal(result - plus, value) for value in allowed.values())
+
+    def body(index):
+        global FACTOR
+        one = torch.ones(2)
+        negative = torch.full((2,), -5.0)
+        sizes = [torch.ones(n) for n in range(1, 5)]
+        n = 0
+        while made[index] < calls / THREADS and time.monotonic() < end:
+            n += 1
+            assert is_allowed(entries["by_state"](one))
+            assert is_allowed(entries["by_global"](one, plus=index), index)
+            assert is_allowed(module(one))
+            assert torch.equal(entries["branches"](one), one * 4)
+            assert torch.equal(entries["branches"](negative), negative * 3 + 3)
+            size = sizes[n % 4]
+            assert torch.equal(closures[n % 3](size), size + n % 3)
+            made[index] += 6
+            if n % 50 == index:
+                STATE.scale = SCALES[n % 3]
+                FACTOR = SCALES[(n + 1) % 3]
+                net.gain = SCALES[(n + 2) % 3]
+            if n % 4000 == 999 * (index + 1):
+                ferrodyn.reset()
+
+    together([lambda i=i: body(i) for i in range(THREADS)])
+    return sum(made)
+
+
+def test_threads_that_call_change_and_recompile():
+    calls = int(os.environ.get("FERRODYN_STRESS", "0"))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        with ferrodyn.config.patch(recompile_limit=64, accumulated_recompile_limit=10_000_000):
+            stress(4000, 5)
+            gc.collect()
+            before = sys.getallocatedblocks()
+            made = stress(calls or 20_000, 3600 if calls else 8)
+            ferrodyn.reset()
+            gc.collect()
+            after = sys.getallocatedblocks()
+    finally:
+        sys.setswitchinterval(interval)
+    print(f"{made} calls, {after - before} blocks more")
+    assert made >= calls
+    assert after - before < 5000
