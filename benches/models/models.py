@@ -662,7 +662,7 @@ def _() -> nn.Module:
     return _CellLoop().eval()
 
 
-class _Block(nn.Module):
+class Block(nn.Module):
     """A pre-norm transformer block, as programs write it by hand."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -690,7 +690,7 @@ class _Decoder(nn.Module):
         super().__init__()
         self.tokens = nn.Embedding(_VOCABULARY, width)
         self.positions = nn.Parameter(torch.zeros(1, 64, width))
-        self.blocks = nn.ModuleList(_Block(width, 4) for _ in range(depth))
+        self.blocks = nn.ModuleList(Block(width, 4) for _ in range(depth))
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, _VOCABULARY, bias=False)
 

@@ -5,6 +5,7 @@
 //! product needs at run time. Invariant: every command is safe to repeat, and quick when
 //! there is nothing to do.
 
+mod bench;
 mod checks;
 mod demo;
 mod environment;
@@ -57,19 +58,19 @@ enum Command {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Run the benchmarks of all crates and of the whole pipeline.
+    /// Run the benchmarks of all crates and of the whole pipeline, and count instructions.
     Bench {
         #[command(flatten)]
         pythons: Pythons,
-        /// Only benchmarks whose name contains this.
-        filter: Option<String>,
+        #[command(flatten)]
+        options: bench::Options,
     },
-    /// Measure ferrodyn and torch.compile side by side in one process and print ratios.
+    /// Measure ferrodyn and torch.compile side by side in one process; print ratios, draw a chart.
     Compare {
         #[command(flatten)]
         pythons: Pythons,
-        /// Only programs whose name contains this.
-        filter: Option<String>,
+        #[command(flatten)]
+        options: bench::CompareOptions,
     },
     /// Run real models under eager, ferrodyn and torch.compile and print a table.
     Models {
@@ -144,15 +145,15 @@ fn run(cli: Cli) -> Result<bool> {
             let environment = Environment::prepare(&project, &found)?;
             demo::run(&project, &environment, &args)
         }
-        Command::Bench { pythons, filter } => {
+        Command::Bench { pythons, options } => {
             let found = pythons.one_or_named()?;
             let environment = Environment::prepare(&project, &found)?;
-            demo::bench(&project, &environment, filter.as_deref())
+            bench::run(&project, &environment, &options)
         }
-        Command::Compare { pythons, filter } => {
+        Command::Compare { pythons, options } => {
             let found = pythons.one_or_named()?;
             let environment = Environment::prepare(&project, &found)?;
-            demo::compare(&project, &environment, filter.as_deref())
+            bench::compare(&project, &environment, &options)
         }
         Command::Models { pythons, options } => {
             let found = pythons.one_or_named()?;
