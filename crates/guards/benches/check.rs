@@ -1,4 +1,5 @@
-//! Check programs of 1, 8 and 64 tensors, of constants and of a model-like tree; compilation of 5,000 guards.
+//! Check programs of 1, 8 and 64 tensors, of constants, of a model-like tree and of stacks of 4, 24 and 96
+//! transformer blocks (watched, and in full); compilation of 5,000 guards.
 //!
 //! Needs the environment that the tests need (`FERRODYN_SITE`).
 
@@ -8,7 +9,8 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use guards::exec::{CheckEnv, CheckProgram, Pins, read};
 use guards::{
-    ConstTypes, ConstVal, Guard, GuardKind, GuardSet, Key, Program, Source, SourceTable, TensorSpec,
+    ConstTypes, ConstVal, Guard, GuardKind, GuardSet, Key, Program, Source, SourceId, SourceTable,
+    TensorSpec,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,6 +26,86 @@ fn link(
     let set = GuardSet::new(t, guards, ConstTypes::of(abi));
     let program = Program::compile(&set);
     CheckProgram::link(py, Arc::new(set), program, pins).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Blocks with the modules and parameters of a transformer: 16 parameters each.
+const STACK: &std::ffi::CStr = c"
+def stack(n):
+    class Block(torch.nn.Module):
+        def __init__(self, w=8):
+            super().__init__()
+            for name in ('q', 'k', 'v', 'o', 'up', 'down'):
+                setattr(self, name, torch.nn.Linear(w, w))
+            self.norm1, self.norm2 = torch.nn.LayerNorm(w), torch.nn.LayerNorm(w)
+    return torch.nn.Sequential(*(Block() for _ in range(n)))
+";
+
+/// Collects what a translation guards of a tree of modules.
+struct Tree<'py> {
+    py: Python<'py>,
+    abi: &'static TorchAbi,
+    sources: SourceTable,
+    pins: Pins,
+    guards: Vec<Guard>,
+}
+
+impl Tree<'_> {
+    fn item(&mut self, base: SourceId, name: &str) -> SourceId {
+        self.sources.intern(Source::InstanceDictItem {
+            base,
+            name: name.into(),
+        })
+    }
+
+    fn module(&mut self, me: SourceId, module: &Bound<'_, PyAny>) {
+        let mut guards = vec![GuardKind::TypeMatch {
+            ty: self.pins.pin_auto(&module.get_type()),
+        }];
+        for name in [
+            "_compiled_call_impl",
+            "_call_impl",
+            "forward",
+            "weight",
+            "bias",
+        ] {
+            guards.push(GuardKind::GenericDictContains {
+                name: name.into(),
+                present: false,
+            });
+        }
+        self.guards
+            .extend(guards.into_iter().map(|kind| Guard::new(me, kind)));
+        for name in [
+            "_backward_hooks",
+            "_backward_pre_hooks",
+            "_forward_hooks",
+            "_forward_pre_hooks",
+        ] {
+            let hooks = self.item(me, name);
+            self.guards
+                .push(Guard::new(hooks, GuardKind::DictKeys { keys: [].into() }));
+        }
+        for (table, is_module) in [("_parameters", false), ("_modules", true)] {
+            let items = module.getattr(table).expect("a table");
+            let base = self.item(me, table);
+            for (name, value) in items.cast::<PyDict>().expect("a dict").iter() {
+                let name: String = name.extract().expect("a name");
+                let key = Key::str(&name);
+                let child = self.sources.intern(Source::DictItem { base, key });
+                if is_module {
+                    self.module(child, &value);
+                    continue;
+                }
+                let obj = self.pins.pin_weak(&value);
+                self.guards
+                    .push(Guard::new(child, GuardKind::IdMatch { obj }));
+                let spec = TensorSpec::of(self.py, self.abi, &mut self.pins, &value);
+                let spec = Arc::new(spec.expect("a tensor"));
+                self.guards
+                    .push(Guard::new(child, GuardKind::TensorMatch { spec }));
+            }
+        }
+    }
 }
 
 fn bench(c: &mut Criterion) {
@@ -171,6 +253,44 @@ fn bench(c: &mut Criterion) {
                 b.iter(|| {
                     // SAFETY: everything in `env` is alive or null.
                     unsafe { assert!(program.check(black_box(&env))) }
+                })
+            });
+        }
+        py.run(STACK, Some(&scope), None).expect("stack");
+        guards::exec::watch::prepare(py);
+        for n in [4, 24, 96] {
+            let text = std::ffi::CString::new(format!("stack({n})")).expect("no NUL");
+            let model = py.eval(&text, Some(&scope), None).expect("stack");
+            let mut tree = Tree {
+                py,
+                abi,
+                sources: SourceTable::new(),
+                pins: Pins::new(),
+                guards: Vec::new(),
+            };
+            let me = tree.sources.intern(Source::Local {
+                index: 0,
+                name: "self".into(),
+            });
+            tree.module(me, &model);
+            let program = link(py, abi, tree.sources, tree.guards, tree.pins);
+            let locals = [model.as_ptr()];
+            let env = CheckEnv {
+                locals: &locals,
+                closure: null,
+                globals: null,
+                builtins: null,
+            };
+            group.bench_function(format!("stack of {n} blocks"), |b| {
+                b.iter(|| {
+                    // SAFETY: everything in `env` is alive or null.
+                    unsafe { assert!(program.check(black_box(&env))) }
+                })
+            });
+            group.bench_function(format!("stack of {n} blocks, in full"), |b| {
+                b.iter(|| {
+                    // SAFETY: everything in `env` is alive or null.
+                    unsafe { assert!(program.check_everything(black_box(&env))) }
                 })
             });
         }

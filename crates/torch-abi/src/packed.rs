@@ -90,6 +90,39 @@ impl PackedReader {
         unsafe { object.cast::<u8>().add(PAYLOAD).cast::<*const u8>().read() }
     }
 
+    /// The autograd metadata of a `TensorImpl`, or null.
+    ///
+    /// # Safety
+    /// `impl_` must be the `TensorImpl` of a live tensor, with the GIL held.
+    #[inline(always)]
+    pub unsafe fn autograd_meta(&self, impl_: *const u8) -> *const u8 {
+        // SAFETY: a learnt offset inside a live TensorImpl.
+        unsafe {
+            impl_
+                .add(self.autograd_meta)
+                .cast::<*const u8>()
+                .read_unaligned()
+        }
+    }
+
+    /// Begins to load what [`PackedReader::matches`] will read.
+    #[inline(always)]
+    pub fn prefetch(&self, impl_: *const u8, autograd_meta: *const u8) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: prefetching touches no memory: any address will do.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(impl_.wrapping_add(self.autograd_meta).cast());
+                _mm_prefetch::<_MM_HINT_T0>(impl_.wrapping_add(self.dims + 8).cast());
+                _mm_prefetch::<_MM_HINT_T0>(impl_.wrapping_add(self.key_set).cast());
+                _mm_prefetch::<_MM_HINT_T0>(autograd_meta.wrapping_add(self.requires_grad).cast());
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (impl_, autograd_meta);
+    }
+
     /// Whether a tensor is as `spec` says. `keys` are the thread's (included, excluded) key sets.
     ///
     /// # Safety
@@ -108,15 +141,18 @@ impl PackedReader {
                 return false;
             }
             let geometry = impl_.add(self.dims + 8).cast::<i64>();
-            for i in 0..spec.rank {
-                if geometry.add(i).read_unaligned() != spec.geometry[i]
-                    || geometry.add(INLINE_DIMS + i).read_unaligned()
-                        != spec.geometry[INLINE_DIMS + i]
-                {
-                    return false;
-                }
+            let same = match spec.rank {
+                0 => true,
+                1 => same_geometry::<1>(geometry, &spec.geometry),
+                2 => same_geometry::<2>(geometry, &spec.geometry),
+                3 => same_geometry::<3>(geometry, &spec.geometry),
+                4 => same_geometry::<4>(geometry, &spec.geometry),
+                _ => same_geometry::<5>(geometry, &spec.geometry),
+            };
+            if !same {
+                return false;
             }
-            let meta = word(self.autograd_meta) as *const u8;
+            let meta = self.autograd_meta(impl_);
             if meta.is_null() {
                 return !spec.requires_grad;
             }
@@ -126,4 +162,24 @@ impl PackedReader {
             (self.requires_grad_fn)(impl_.cast()) == spec.requires_grad
         }
     }
+}
+
+/// Whether the first `RANK` sizes and strides are the same.
+///
+/// # Safety
+/// `have` points to inline sizes and strides.
+#[inline(always)]
+unsafe fn same_geometry<const RANK: usize>(
+    have: *const i64,
+    want: &[i64; 2 * INLINE_DIMS],
+) -> bool {
+    let mut different = 0;
+    for i in 0..RANK {
+        // SAFETY: the caller's promise.
+        unsafe {
+            different |= have.add(i).read_unaligned() ^ want[i];
+            different |= have.add(INLINE_DIMS + i).read_unaligned() ^ want[INLINE_DIMS + i];
+        }
+    }
+    different == 0
 }

@@ -92,6 +92,15 @@ impl CheckProgram {
                             },
                         )
                     }
+                    GuardKind::ObjectAliasing { .. } | GuardKind::NotAliasing { .. } => {
+                        let [a, b] = [0, 1].map(|i| objects::names_of(&value(list[i].0)).0);
+                        let code = self.plain_code(guard);
+                        if matches!(guard.kind, GuardKind::NotAliasing { .. }) {
+                            format!("{code}. expected two objects, actual one: {a}")
+                        } else {
+                            format!("{code}. expected one object, actual {b} and {a}")
+                        }
+                    }
                     _ => self.plain_code(guard),
                 };
                 self.failure(guard, reason)
@@ -234,6 +243,8 @@ impl CheckProgram {
                     objects::describe(actual)
                 )
             }
+            GuardKind::NotNoneMatch => format!("{code}. expected anything but None, actual None"),
+            GuardKind::WeakrefAlive => format!("{code}. expected a live object, actual a dead one"),
             _ => code,
         }
     }
@@ -335,6 +346,11 @@ impl CheckProgram {
                 let now = unsafe { Bound::from_borrowed_ptr_or_opt(py, abi.current_device()) };
                 let now = now.map_or_else(|| "nothing".to_owned(), |now| objects::describe(&now));
                 format!("{code}. expected {device}, actual {now}")
+            }
+            GuardKind::DeterministicAlgorithms { enabled, warn_only } => {
+                let now = abi.deterministic();
+                let wanted = (*enabled, *warn_only);
+                format!("{code}. expected {wanted:?}, actual {now:?}")
             }
             GuardKind::TorchFunctionState { state } => {
                 format!(

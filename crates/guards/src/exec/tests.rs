@@ -231,7 +231,10 @@ fn identities() {
         "",
         |_, _| GuardKind::NotNoneMatch,
         &["0"],
-        &[("None", "x is not None")],
+        &[(
+            "None",
+            "x is not None. expected anything but None, actual None",
+        )],
     );
     case(
         "class A: pass\na = A()\nalive = weakref.ref(a)\nb = A()\ndead = weakref.ref(b)\ndel b",
@@ -573,7 +576,6 @@ fn keys_and_members() {
             ("{0, 8}", "expected [8, 0], actual [0, 8]"),
             ("{8}", "actual [8]"),
             ("{8, False}", "actual"),
-            ("[8, 0]", "actual"),
         ],
     );
 }
@@ -745,10 +747,16 @@ fn aliasing() {
         let halves = [w.eval("a[:2]"), w.eval("a[2:]")];
         let p = build(&|x, other| Guard::new(x, GuardKind::ObjectAliasing { other }));
         assert!(w.verdict(&p, &same) && !w.verdict(&p, &apart));
-        assert_eq!(w.reason(&p, &apart), "y is x");
+        assert!(
+            w.reason(&p, &apart)
+                .starts_with("y is x. expected one object, actual ")
+        );
         let p = build(&|x, other| Guard::new(x, GuardKind::NotAliasing { other }));
         assert!(!w.verdict(&p, &same) && w.verdict(&p, &apart));
-        assert_eq!(w.reason(&p, &same), "y is not x");
+        assert!(
+            w.reason(&p, &same)
+                .starts_with("y is not x. expected two objects, actual one")
+        );
         let p = build(&|x, y| {
             Guard::ambient(GuardKind::NoTensorAliasing {
                 sources: [x, y].into(),
@@ -894,7 +902,7 @@ fn state() {
             &p,
             "torch.use_deterministic_algorithms(True, warn_only=True)",
             "torch.use_deterministic_algorithms(False)",
-            "",
+            "expected (false, false), actual (true, true)",
         );
         let p = link(GuardKind::TorchFunctionState { state: 0 }, Pins::new());
         flips(

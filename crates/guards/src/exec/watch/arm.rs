@@ -29,6 +29,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use torch_abi::packed::PackedReader;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
 use crate::exec::link::{FuncField, LinkedKey, LinkedOp};
@@ -85,6 +86,26 @@ pub(super) unsafe fn version_of(what: Watched) -> Option<usize> {
             return None;
         }
         version_slot(what).map(|at| *at)
+    }
+}
+
+/// Whether an op still reads nothing but what reports changes. A class may have got a descriptor.
+///
+/// # Safety
+/// `base` is live, and is what the op reads from.
+pub(super) unsafe fn reports_still(
+    program: &CheckProgram,
+    op: &LinkedOp,
+    base: *mut PyObject,
+) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match op {
+            LinkedOp::Attr { name, .. } | LinkedOp::HasAttr { name, .. } => {
+                objects::c_field(program.abi(), base, *name).is_none()
+            }
+            _ => true,
+        }
     }
 }
 
@@ -582,11 +603,9 @@ impl Builder<'_, '_> {
                     false
                 }
                 LinkedOp::HasAttr { name, .. } => {
-                    let dict = self.instance(value);
-                    let own = match dict {
+                    let own = match self.instance(value) {
                         Some(Some(dict)) => self.dict(dict, key(*name), read),
-                        Some(None) => true,
-                        None => true,
+                        _ => true,
                     };
                     self.class(value);
                     own && self.ty(ffi::Py_TYPE(value), read)
@@ -682,7 +701,7 @@ impl Builder<'_, '_> {
                 return false;
             }
             let what = Watched::Dict(dict);
-            if !self.dep_index.contains_key(&what) && self.watchers.is_some() {
+            if !self.dep_index.contains_key(&what) {
                 let inline = objects::is_python_3_13()
                     && !(INSTANCES_REPORT.get() == Some(&true) && leave_inline(dict))
                     && !dict
@@ -780,7 +799,7 @@ impl Builder<'_, '_> {
     }
 
     unsafe fn tensor(&mut self, object: *mut PyObject, packed: Option<TensorKey>) -> bool {
-        let Some(key) = packed.filter(|_| self.program.packed_reader().is_some()) else {
+        let (Some(key), Some(reader)) = (packed, self.program.packed_reader()) else {
             return false;
         };
         let spec = match self.spec_index.get(&key) {
@@ -792,12 +811,16 @@ impl Builder<'_, '_> {
                 spec
             }
         };
-        self.tensors.push(PackedTensor {
-            object,
-            // SAFETY: the object just passed a check of its class.
-            impl_: unsafe { torch_abi::packed::PackedReader::impl_of(object) },
-            spec,
-        });
+        // SAFETY: the object just passed a check of its class and metadata.
+        unsafe {
+            let impl_ = PackedReader::impl_of(object);
+            self.tensors.push(PackedTensor {
+                object,
+                impl_,
+                autograd_meta: reader.autograd_meta(impl_),
+                spec,
+            });
+        }
         true
     }
 

@@ -41,6 +41,9 @@ pub(super) struct Slot {
     pub(super) word: std::cell::Cell<usize>,
 }
 
+/// How many tensors ahead of the compared one are being loaded.
+const PREFETCHED: usize = 6;
+
 /// No dependency: a slot that says so cannot be repaired.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -48,6 +51,8 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct PackedTensor {
     pub(super) object: *mut PyObject,
     pub(super) impl_: *const u8,
+    /// To be loaded early; never followed.
+    pub(super) autograd_meta: *const u8,
     pub(super) spec: u32,
 }
 
@@ -317,6 +322,12 @@ impl CheckProgram {
                 if !self.step(self.op(i as u32), env, keys, regs, owned) {
                     return false;
                 }
+                if i == first
+                    && !read.base.is_null()
+                    && !arm::reports_still(self, self.op(i as u32), read.base)
+                {
+                    return false;
+                }
                 if let Op::Load { dst, .. } = &ops[i] {
                     let value = regs[usize::from(dst.0)].assume_init();
                     if !memo.values[i].is_null() && memo.values[i] != value {
@@ -337,17 +348,24 @@ impl CheckProgram {
         let Some(reader) = self.packed_reader() else {
             return false;
         };
-        // SAFETY: the slots and events said that every remembered object is alive, and the class says that it
-        // is a tensor.
-        memo.tensors.iter().all(|tensor| unsafe {
-            let (class, spec) = memo.specs.get_unchecked(tensor.spec as usize);
-            ffi::Py_TYPE(tensor.object) == *class
-                && if PackedReader::impl_of(tensor.object) == tensor.impl_ {
-                    reader.matches(tensor.impl_, spec, keys)
-                } else {
-                    let impl_ = PackedReader::impl_of(tensor.object);
-                    !impl_.is_null() && reader.matches(impl_, spec, keys)
+        let tensors = &*memo.tensors;
+        for (i, tensor) in tensors.iter().enumerate() {
+            if let Some(ahead) = tensors.get(i + PREFETCHED) {
+                reader.prefetch(ahead.impl_, ahead.autograd_meta);
+            }
+            // SAFETY: the slots and events said that every remembered object is alive, and the class says that
+            // it is a tensor.
+            unsafe {
+                let (class, spec) = memo.specs.get_unchecked(tensor.spec as usize);
+                let impl_ = PackedReader::impl_of(tensor.object);
+                if ffi::Py_TYPE(tensor.object) != *class
+                    || (impl_ != tensor.impl_ && impl_.is_null())
+                    || !reader.matches(impl_, spec, keys)
+                {
+                    return false;
                 }
-        })
+            }
+        }
+        true
     }
 }

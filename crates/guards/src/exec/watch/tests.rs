@@ -26,6 +26,8 @@ class Other(Base):
     kind = 1
 class A(Base): pass
 class B(A): pass
+class Slots:
+    __slots__ = ('n', 'm', '__dict__', '__weakref__')
 def free(n):
     def f(a=1, *, b=2): return n
     return f
@@ -41,7 +43,7 @@ def make():
         od=collections.OrderedDict(a=1, b=2),
         l=[new(A, n=1), 1, (1, 2)], tup=(new(A, n=1), 1000),
         f=free(1), cls=Base, mod=types.ModuleType('m'),
-        hooks=collections.OrderedDict())
+        hooks=collections.OrderedDict(), slots=new(Slots, n=1))
 x = make()
 x.mod.v = 1
 G = 1
@@ -122,6 +124,14 @@ const MUTATIONS: &[&str] = &[
     "x.d.update(collections.OrderedDict(a=1, sub={'q': 1}))",
     "x.d |= {'a': 3}",
     "x.d = {'a': 1, 2: 'two', 'sub': {'q': 1}}",
+    "x.slots.n = 2",
+    "x.slots.n = 1",
+    "del x.slots.n",
+    "x.slots.m = 1",
+    "x.slots.missing = 1",
+    "Base.n = Slots.__dict__['n']",
+    "Slots.missing = Slots.__dict__['m']",
+    "if 'missing' in Slots.__dict__: del Slots.missing",
     "x.od.move_to_end('a')",
     "x.od.move_to_end('b')",
     "x.od['a'] = 1",
@@ -250,6 +260,17 @@ impl<'py> Maker<'_, 'py> {
                     name: "v".into(),
                 });
                 self.all(step, &v.getattr("v").expect("v"));
+            }
+            "Slots" => {
+                let step = self.step(Source::Attr {
+                    base: source,
+                    name: "n".into(),
+                });
+                self.all(step, &v.getattr("n").expect("n"));
+                for (name, present) in [("n", true), ("m", false), ("missing", false)] {
+                    let name = name.into();
+                    self.guard(source, GuardKind::HasAttr { name, present });
+                }
             }
             _ => self.instance(source, v),
         }
