@@ -154,6 +154,8 @@ pub struct Tx<'py> {
     pub instructions: u64,
     /// how many may be
     pub max_instructions: u64,
+    /// whether the program asked if it is compiled: what it does then plain Python would not do
+    pub asked_compiling: bool,
     /// how often metadata came from FakeTensor, by operation
     pub fake_ops: BTreeMap<String, u64>,
     /// classes of libraries, whose bases are not guarded
@@ -205,6 +207,7 @@ impl<'py> Tx<'py> {
             bind_tensors: true,
             instructions: 0,
             max_instructions: u64::MAX,
+            asked_compiling: false,
             fake_ops: BTreeMap::new(),
             bases_guarded: FxHashSet::default(),
             unmarked: FxHashMap::default(),

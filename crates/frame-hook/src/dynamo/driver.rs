@@ -446,6 +446,15 @@ impl<'py> Compilation<'_, 'py> {
                 if self.ctx.fullgraph() {
                     return Ok(Compiled::Run);
                 }
+                // Plain Python gets another answer, and may not raise at all.
+                if tx.asked_compiling {
+                    self.report_break(&tx, &reason);
+                    return match self.entries.name().file.ends_with("nn/modules/module.py") {
+                        // Every module's call goes through this code.
+                        true => Ok(Compiled::Run),
+                        false => self.give_up("it asks whether it is compiled, and raises if so"),
+                    };
+                }
                 if caught && !tx.restore_catch(true) {
                     return Ok(Compiled::Run);
                 }

@@ -153,7 +153,23 @@ impl<'py> Tx<'py> {
                 | "torch._dynamo.external_utils",
                 "is_compiling" | "is_dynamo_compiling",
             ) => {
+                self.asked_compiling = true;
                 return Ok(Some(Flow::Value(self.bool(true))));
+            }
+            // What they answer for a size that is known is the condition itself.
+            (
+                "torch.fx.experimental.symbolic_shapes",
+                "expect_true"
+                | "guard_bool"
+                | "guard_or_true"
+                | "guard_or_false"
+                | "guard_size_oblivious"
+                | "statically_known_true",
+            ) if let [v] = args.pos.as_slice()
+                && let Var::Const(o) = self.realize(v)?
+                && o.bind(py).is_exact_instance_of::<pyo3::types::PyBool>() =>
+            {
+                return Ok(Some(Flow::Value(Var::Const(o))));
             }
             // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
             ("torch._dynamo.mutation_guard", "tag") => return Ok(Some(Flow::Value(self.none()))),
