@@ -71,6 +71,8 @@ pub struct State {
     pub caught: im::Vector<variables::ObjId>,
     /// contexts of torch that the program has entered, innermost last
     pub contexts: im::Vector<crate::torch_ops::contexts::OpenContext>,
+    /// levels of `vmap` that the program is in
+    pub vmap: crate::torch_ops::vmap::Vmap,
     /// temporaries for global state changed by the program: grad mode now
     pub grad_enabled: bool,
 }

@@ -112,6 +112,7 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
         effects: Effects::default(),
         caught: im::Vector::new(),
         contexts: im::Vector::new(),
+        vmap: Default::default(),
         grad_enabled: global.grad_mode,
     };
     let mut tx = Tx::new(

@@ -232,6 +232,26 @@ impl Tx<'_> {
             && self.owner_of(l.source).is_some()
     }
 
+    /// An item of a dict that nothing has looked at as a whole, where it can be read by itself. The
+    /// outer `None`: it can not.
+    ///
+    /// # Errors
+    /// As [`Tx::realize`].
+    pub(crate) fn peek_item(&mut self, dict: &Var, key: &Var) -> R<Option<Option<Var>>> {
+        match self.peeked_attr(dict, key) {
+            Some((owner, name)) => self.instance_dict_attr(&owner, &name).map(Some),
+            None => self.item_of_large(dict, key),
+        }
+    }
+
+    /// Whether a value is a large dict that nothing has looked at as a whole.
+    pub(crate) fn is_unseen_large(&self, dict: &Var) -> bool {
+        let Var::Lazy(l) = dict else { return false };
+        let b = l.obj.bind(self.py);
+        b.cast_exact::<PyDict>().is_ok_and(|d| d.len() >= LARGE)
+            && self.st.effects.known(l.obj.as_ptr() as usize).is_none()
+    }
+
     /// The object behind a `__dict__` that nothing has looked at as a whole, where `key` is a
     /// constant text: a look-up of one name needs no other.
     pub(crate) fn peeked_attr(&mut self, dict: &Var, key: &Var) -> Option<(Var, Arc<str>)> {
@@ -255,17 +275,29 @@ impl Tx<'_> {
         let Ok(d) = b.cast_exact::<PyDict>() else {
             return Ok(None);
         };
-        if d.len() < LARGE || self.st.effects.known(l.obj.as_ptr() as usize).is_some() {
+        if !self.is_unseen_large(dict) {
             return Ok(None);
         }
-        let Var::Const(key) = self.realize(key)? else {
-            return Ok(None);
-        };
         // Equal keys of other types would be found in the dict but not by the guard.
-        let exact = key.bind(self.py).is_exact_instance_of::<PyString>()
-            || key.bind(self.py).is_exact_instance_of::<PyBytes>();
-        let Some(guard_key) = const_val(key.bind(self.py)).filter(|_| exact) else {
-            return Ok(None);
+        let (key, guard_key) = match self.realize(key)? {
+            Var::Const(key)
+                if key.bind(self.py).is_exact_instance_of::<PyString>()
+                    || key.bind(self.py).is_exact_instance_of::<PyBytes>() =>
+            {
+                let Some(guard_key) = const_val(key.bind(self.py)) else {
+                    return Ok(None);
+                };
+                (key, guard_key)
+            }
+            Var::Py(p) if p.obj.bind(self.py).is_instance_of::<PyType>() => {
+                let metaclass = p.obj.bind(self.py).get_type().into_any().unbind();
+                if !self.hashes_by_identity(&metaclass) {
+                    return Ok(None);
+                }
+                let pinned = self.pin(&p.obj, true);
+                (p.obj.clone(), GuardKey::Obj(pinned))
+            }
+            _ => return Ok(None),
         };
         self.guard_type(&b, l.source);
         Ok(Some(match d.get_item(key)? {

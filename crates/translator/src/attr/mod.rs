@@ -50,7 +50,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// `AttributeError` as Python raises it; a break where the access can't be followed.
     pub fn getattr(&mut self, obj: &Var, name: &Arc<str>) -> R<Flow> {
-        if &**name == "get" && self.is_unseen_dict(obj) {
+        if &**name == "get" && (self.is_unseen_dict(obj) || self.is_unseen_large(obj)) {
             return Ok(Flow::Value(Var::BuiltinMethod(Rc::new((
                 obj.clone(),
                 name.clone(),

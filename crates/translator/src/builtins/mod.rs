@@ -48,7 +48,7 @@ fn table(py: Python<'_>) -> &'static Table {
     // The table outlives every interpreter state that a test may make: it is never dropped.
     TABLE.get_or_init(py, || {
         let mut table = Table::default();
-        let all: [Rules; 13] = [
+        let all: [Rules; 14] = [
             core::RULES,
             numbers::RULES,
             reduce::RULES,
@@ -60,6 +60,7 @@ fn table(py: Python<'_>) -> &'static Table {
             collections::RULES,
             copying::RULES,
             inspection::RULES,
+            crate::torch_ops::vmap::RULES,
             outside::RULES,
             torch_python::RULES,
         ];

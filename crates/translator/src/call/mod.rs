@@ -87,9 +87,8 @@ impl<'py> Tx<'py> {
     pub fn call_method_of(&mut self, receiver: &Var, name: &Arc<str>, args: Args) -> R<Flow> {
         if &**name == "get"
             && let (1 | 2, true) = (args.pos.len(), args.kw.is_empty())
-            && let Some((owner, key)) = self.peeked_attr(receiver, &args.pos[0])
+            && let Some(found) = self.peek_item(receiver, &args.pos[0])?
         {
-            let found = self.instance_dict_attr(&owner, &key)?;
             let default = args.pos.get(1).cloned();
             return Ok(Flow::Value(
                 found.or(default).unwrap_or_else(|| self.none()),

@@ -54,6 +54,9 @@ impl<'py> Tx<'py> {
     /// As [`Tx::graph_call`].
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
         let node_args = self.node_args(args)?;
+        if self.is_batched(&node_args) {
+            return self.emit_batched(callee, node_args, args);
+        }
         let inferred = self.infer(callee, &node_args)?;
         if self.st.effects.shows_tensors && may_write(callee, args, &inferred) {
             return Err(Stop::brk(

@@ -24,6 +24,19 @@ impl<'py> Tx<'py> {
         args: &NodeArgs,
         rule: &'static str,
     ) -> R<Inferred> {
+        self.infer_fake_result(callee, args, rule).map(|r| r.0)
+    }
+
+    /// The same, with the fake result.
+    ///
+    /// # Errors
+    /// As [`Tx::infer_fake`].
+    pub(super) fn infer_fake_result(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+        rule: &'static str,
+    ) -> R<(Inferred, Obj)> {
         let what = match callee {
             Callee::Function(_, path, _) => (*path).to_string(),
             Callee::Method(name) => format!("Tensor.{name}"),
@@ -43,7 +56,7 @@ impl<'py> Tx<'py> {
         }
     }
 
-    fn run_fake(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> PyResult<Inferred> {
+    fn run_fake(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> PyResult<(Inferred, Obj)> {
         let py = self.py;
         let mode = self.fake_mode()?;
         let mode = mode.bind(py);
@@ -53,7 +66,7 @@ impl<'py> Tx<'py> {
             .call1((self.st.grad_enabled,))?;
         let result = (|| {
             mode.call_method0("__enter__")?;
-            let run = || -> PyResult<Inferred> {
+            let run = || -> PyResult<(Inferred, Obj)> {
                 let mut fakes: Vec<(usize, Obj)> = Vec::new();
                 let pos = args
                     .meta_pos
@@ -80,9 +93,11 @@ impl<'py> Tx<'py> {
                 }
                 let out = out?;
                 let first = fakes.first().map(|f| f.1.clone());
-                fake_result(py, &out, first.as_ref())
+                Ok((fake_result(py, &out, first.as_ref())?, out.unbind()))
             };
+            self.enter_levels()?;
             let r = run();
+            self.leave_levels()?;
             mode.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
             r
         })();
@@ -116,6 +131,10 @@ impl<'py> Tx<'py> {
         let torch = self.known.torch.bind(py);
         Ok(match (m, a) {
             (MetaArg::Tensor(t), fx_graph::Arg::Node(n)) => {
+                if let Some(f) = self.shadow(*n) {
+                    fakes.push((n.0 as usize, f.clone()));
+                    return Ok(f.bind(py).clone());
+                }
                 if let Some((_, f)) = fakes.iter().find(|(id, _)| *id == n.0 as usize) {
                     return Ok(f.bind(py).clone());
                 }

@@ -6,6 +6,7 @@
 //! - [`emit`]: making a node and the value that stands for its result
 //! - [`ops`]: operators, subscripts, methods
 //! - [`attrs`]: attributes of tensors
+//! - [`vmap`]: batched tensors
 //! - [`state_calls`]: functions that read or change torch's global state
 //!
 //! Invariant: every node that may have an effect or raise is kept, in program order.
@@ -20,3 +21,4 @@ pub mod input;
 pub mod ops;
 pub mod state_calls;
 pub mod table;
+pub mod vmap;

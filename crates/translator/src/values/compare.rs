@@ -364,10 +364,7 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the test raises; a break where it has no rule.
     pub fn contains(&mut self, container: &Var, item: &Var) -> R<bool> {
-        if let Some((owner, name)) = self.peeked_attr(container, item) {
-            return Ok(self.instance_dict_attr(&owner, &name)?.is_some());
-        }
-        if let Some(found) = self.item_of_large(container, item)? {
+        if let Some(found) = self.peek_item(container, item)? {
             return Ok(found.is_some());
         }
         let c = self.realize(container)?;

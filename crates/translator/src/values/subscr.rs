@@ -16,13 +16,7 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the subscript raises; a break where it has no rule.
     pub fn getitem(&mut self, obj: &Var, key: &Var) -> R<Flow> {
-        if let Some((owner, name)) = self.peeked_attr(obj, key) {
-            return match self.instance_dict_attr(&owner, &name)? {
-                Some(v) => Ok(Flow::Value(v)),
-                None => Err(self.key_error(key)),
-            };
-        }
-        if let Some(found) = self.item_of_large(obj, key)? {
+        if let Some(found) = self.peek_item(obj, key)? {
             return found.map(Flow::Value).ok_or_else(|| self.key_error(key));
         }
         let obj = self.realize(obj)?;
@@ -98,10 +92,13 @@ impl Tx<'_> {
                     .getattr("__class_getitem__")
                     .and_then(|f| f.getattr("__module__"));
                 let pythons = module.is_ok_and(|m| {
-                    m.is_none() || m.extract::<String>().is_ok_and(|m| m == "typing")
+                    m.is_none()
+                        || m.extract::<String>().is_ok_and(|m| {
+                            matches!(&*m, "typing" | "collections.abc" | "_collections_abc")
+                        })
                 });
                 if (self.special_kind(&found) == Special::Builtin || pythons)
-                    && let Some(k) = self.as_const(&key)?
+                    && let Some(k) = self.real_copy(&key)?
                 {
                     return self
                         .fold(move |py| class.bind(py).get_item(k))
