@@ -28,14 +28,7 @@ row(
     "p$ = C$()",
     "o$ = p$",
 )
-row(
-    "class attribute changed, deleted",
-    C,
-    "o$.run(x)",
-    "C$.k = 3",
-    "C$.k = torch.ones(3)",
-    "del C$.k",
-)
+row("class attribute changed, deleted", C, "o$.run(x)", "C$.k = 3", "C$.k = torch.ones(3)", "del C$.k")
 row("method replaced in the class", C, "o$.run(x)", "C$.run = lambda self, v: v - 1",
     "C$.run = torch.sin", "C$.run = staticmethod(lambda v: v * 8)", "del C$.run")  # fmt: skip
 row("method replaced in the instance", C, "o$.run(x)", "o$.run = lambda v: v - 1", "del o$.run")

@@ -8,29 +8,14 @@ row = group.row
 row("list: item, length, order", "L$ = [1, 2]", "([x * v for v in L$], len(L$), L$[-1])", "L$[0] = 5",
     "L$.append(3)", "L$.reverse()", "L$.clear(); L$ += [7, 8]", "L$[:] = [torch.ones(3), None and 1 or 2]",
     "L$ = (1, 2)")  # fmt: skip
-row(
-    "list: one item only",
-    "L$ = [1, 2]",
-    "x * L$[0]",
-    "L$[1] = 5",
-    "L$.append(3)",
-    "L$[0] = 4",
-    "L$.pop(0)",
-)
+row("list: one item only", "L$ = [1, 2]", "x * L$[0]", "L$[1] = 5", "L$.append(3)", "L$[0] = 4", "L$.pop(0)")
 row("list: kind of an item", "L$ = [1]", "(x * L$[0], type(L$[0]).__name__)", "L$[0] = 1.0", "L$[0] = True",
     "L$[0] = torch.tensor(1)")  # fmt: skip
 row("list: truth, comparison, membership", "L$ = [1]", "(not L$, L$ == [1], 1 in L$, x)", "L$.clear()",
     "L$.append(2)", "L$[0] = 1.0")  # fmt: skip
 row("nested lists and dicts", "L$ = [{'a': [1]}]", "x * L$[0]['a'][0]", "L$[0]['a'][0] = 2",
     "L$[0]['a'] = (3,)", "L$[0] = {'b': 0, 'a': [4]}", "L$.insert(0, {'a': [5]})")  # fmt: skip
-row(
-    "tuple rebound",
-    "L$ = (1, [2])",
-    "(x * L$[0], L$[1][0])",
-    "L$[1][0] = 3",
-    "L$ = (4, [5])",
-    "L$ = (4,)",
-)
+row("tuple rebound", "L$ = (1, [2])", "(x * L$[0], L$[1][0])", "L$[1][0] = 3", "L$ = (4, [5])", "L$ = (4,)")
 row("dict: value, key added, removed, order", "D$ = {'a': 1, 'b': 2}",
     "([(k, x * v) for k, v in D$.items()], len(D$))", "D$['a'] = 5", "D$['c'] = 3",
     "D$['a'] = D$.pop('a')", "del D$['b']", "D$.clear()")  # fmt: skip
@@ -67,13 +52,7 @@ row("set: order of iteration", "S$ = set(); S$.add(0); S$.add(8)", "([v for v in
     "S$ = set(); S$.add(8); S$.add(0)", "S$.add(16)", "S$ = {16, 8, 0}")  # fmt: skip
 row("frozenset: order of iteration", "S$ = frozenset([0, 8])", "([v for v in S$], x)", "S$ = frozenset([8, 0])",
     "S$ = frozenset([8, 0, 1])")  # fmt: skip
-row(
-    "set: items that compare equal",
-    "S$ = {1}",
-    "([type(v).__name__ for v in S$], x)",
-    "S$ = {True}",
-    "S$ = {1.0}",
-)
+row("set: items that compare equal", "S$ = {1}", "([type(v).__name__ for v in S$], x)", "S$ = {True}", "S$ = {1.0}")
 row("set of objects, of strings", "class K$:\n    pass\na$ = K$()\nb$ = K$()\nS$ = {a$, 'u'}",
     "(a$ in S$, b$ in S$, 'u' in S$, 'w' in S$, x)", "S$.add(b$)", "S$.remove(a$)", "S$.add('w')", "b$ = a$")  # fmt: skip
 row("deque: items, length, maxlen", "import collections\nQ$ = collections.deque([1, 2], maxlen=3)",

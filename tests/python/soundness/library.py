@@ -28,67 +28,24 @@ row("global added to a library module that shadows a builtin", "import torch.nn.
 row("builtin replaced under library code", "import builtins\nm$ = torch.nn.ModuleList([torch.nn.ReLU()])\nr$ = builtins.len",
     "(len(m$), m$[-1](x))", "builtins.len = lambda v: r$(v) + 0 if not isinstance(v, dict) else r$(v) + 1", undo="builtins.len = r$",
     combine=False)  # fmt: skip
-row(
-    "torch function replaced",
-    "r$ = torch.sin",
-    "torch.sin(x)",
-    "torch.sin = torch.cos",
-    "torch.sin = lambda v: v * 5",
-    undo="torch.sin = r$",
-)
-row(
-    "Tensor method replaced",
-    "r$ = torch.Tensor.sin",
-    "x.sin()",
-    "torch.Tensor.sin = lambda self: self * 5",
-    undo="del torch.Tensor.sin",
-)
-row(
-    "Tensor operator replaced",
-    "r$ = torch.Tensor.__add__",
-    "x + 1",
-    "torch.Tensor.__add__ = lambda self, o: self * 5",
-    undo="torch.Tensor.__add__ = r$",
-)
+row("torch function replaced", "r$ = torch.sin", "torch.sin(x)", "torch.sin = torch.cos", "torch.sin = lambda v: v * 5", undo="torch.sin = r$")
+row("Tensor method replaced", "r$ = torch.Tensor.sin", "x.sin()", "torch.Tensor.sin = lambda self: self * 5", undo="del torch.Tensor.sin")
+row("Tensor operator replaced", "r$ = torch.Tensor.__add__", "x + 1", "torch.Tensor.__add__ = lambda self, o: self * 5", undo="torch.Tensor.__add__ = r$")
 row("attribute added to Tensor", "", "getattr(x, 'fancy$', 2) * x", "torch.Tensor.fancy$ = 3", "torch.Tensor.fancy$ = property(lambda s: 4)",
     undo="del torch.Tensor.fancy$")  # fmt: skip
-row(
-    "Python method of Tensor replaced",
-    "r$ = torch.Tensor.norm",
-    "x.norm()",
-    "torch.Tensor.norm = lambda self: self * 5",
-    undo="torch.Tensor.norm = r$",
-)
-row(
-    "math function replaced",
-    "import math\nr$ = math.floor",
-    "x * math.floor(2.5)",
-    "math.floor = lambda v: 7",
-    undo="math.floor = r$",
-)
+row("Python method of Tensor replaced", "r$ = torch.Tensor.norm", "x.norm()", "torch.Tensor.norm = lambda self: self * 5", undo="torch.Tensor.norm = r$")
+row("math function replaced", "import math\nr$ = math.floor", "x * math.floor(2.5)", "math.floor = lambda v: 7", undo="math.floor = r$")
 row("standard library's Python function", "import functools, operator, collections\nimport statistics\nr$ = statistics.mean\n", "x * statistics.mean([1, 3])",
     "statistics.mean = lambda v: 7", undo="statistics.mean = r$")  # fmt: skip
 row("code of a standard library function", "import bisect, textwrap, string\nr$ = string.capwords.__code__", "(string.capwords('ab cd'), x)",
     "string.capwords.__code__ = (lambda s, sep=None: 'zz').__code__", undo="string.capwords.__code__ = r$")  # fmt: skip
-row(
-    "class attribute in the standard library",
-    "import string\nT$ = string.Template\nr$ = T$.delimiter",
-    "(T$.delimiter, x)",
-    "T$.delimiter = '%'",
-    undo="T$.delimiter = r$",
-)
+row("class attribute in the standard library", "import string\nT$ = string.Template\nr$ = T$.delimiter", "(T$.delimiter, x)", "T$.delimiter = '%'", undo="T$.delimiter = r$")
 row("itertools and operator functions replaced", "import itertools, operator\nr$ = itertools.chain\ns$ = operator.add",
     "(list(itertools.chain([1], [2])), operator.add(x, 1))", "itertools.chain = lambda *a: [9]", "operator.add = operator.sub",
     undo="itertools.chain = r$; operator.add = s$", combine=False)  # fmt: skip
 row("functools.partial replaced", "import functools\nr$ = functools.partial", "functools.partial(torch.add, other=1)(x)", "functools.partial = lambda f, *a, **k: torch.cos if f is torch.add else r$(f, *a, **k)",
     undo="functools.partial = r$")  # fmt: skip
-row(
-    "state of a library object",
-    "import collections\nc$ = collections.Counter('aab')",
-    "(c$['a'] * x, c$['z'], c$.most_common(1))",
-    "c$['a'] = 7",
-    "c$.update('zz')",
-)
+row("state of a library object", "import collections\nc$ = collections.Counter('aab')", "(c$['a'] * x, c$['z'], c$.most_common(1))", "c$['a'] = 7", "c$.update('zz')")
 row("torch.nn.init, torch.utils functions", "import torch.utils._pytree as P$\nr$ = P$.tree_map.__code__", "P$.tree_map(lambda v: v * 2, [x, {'a': x}])",
     "P$.tree_map.__code__ = (lambda func, tree, *rests, is_leaf=None: 5).__code__", undo="P$.tree_map.__code__ = r$")  # fmt: skip
 row("closure of a library's decorator", "import contextlib\n@contextlib.contextmanager\ndef c$():\n    yield 2\nr$ = contextlib._GeneratorContextManager.__enter__\n"

@@ -31,13 +31,7 @@ row("__torch_function__ disabled", "class Sub$(torch.Tensor):\n    pass\ns$ = to
     inside=["torch._C.DisableTorchFunctionSubclass()", "torch._C.DisableTorchFunction()"])  # fmt: skip
 row("anomaly mode", "", "(torch.is_anomaly_enabled(), x * 2)", "torch.autograd.set_detect_anomaly(True)", "torch.autograd.set_detect_anomaly(False)",
     undo="torch.autograd.set_detect_anomaly(False)")  # fmt: skip
-row(
-    "number of threads",
-    "r$ = torch.get_num_threads()",
-    "x * torch.get_num_threads()",
-    "torch.set_num_threads(r$ + 1)",
-    undo="torch.set_num_threads(r$)",
-)
+row("number of threads", "r$ = torch.get_num_threads()", "x * torch.get_num_threads()", "torch.set_num_threads(r$ + 1)", undo="torch.set_num_threads(r$)")
 row("matrix product precision", "r$ = torch.get_float32_matmul_precision()", "(torch.get_float32_matmul_precision(), x)",
     "torch.set_float32_matmul_precision('medium')", "torch.set_float32_matmul_precision('high')", undo="torch.set_float32_matmul_precision(r$)")  # fmt: skip
 row("backend flags", "f$ = torch.backends.mkldnn.flags", "(torch.backends.mkldnn.enabled, torch.backends.cudnn.benchmark, torch.backends.cuda.matmul.allow_tf32, x)",
@@ -47,13 +41,7 @@ row("attention backends", "import torch.nn.functional as F", "(torch.backends.cu
     "torch.backends.cuda.enable_flash_sdp(False)", "torch.backends.cuda.enable_math_sdp(False)", undo="torch.backends.cuda.enable_flash_sdp(True); torch.backends.cuda.enable_math_sdp(True)")  # fmt: skip
 row("fast path of attention", "torch.manual_seed(0)\ne$ = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()\nv$ = torch.ones(1, 2, 4)",
     "(torch.backends.mha.get_fastpath_enabled(), e$(v$), x)", "torch.backends.mha.set_fastpath_enabled(False)", undo="torch.backends.mha.set_fastpath_enabled(True)")  # fmt: skip
-row(
-    "warnings always",
-    "",
-    "(torch.is_warn_always_enabled(), x)",
-    "torch.set_warn_always(True)",
-    undo="torch.set_warn_always(False)",
-)
+row("warnings always", "", "(torch.is_warn_always_enabled(), x)", "torch.set_warn_always(True)", undo="torch.set_warn_always(False)")
 row("filling of uninitialised memory", "", "(torch.utils.deterministic.fill_uninitialized_memory, x)",
     "torch.utils.deterministic.fill_uninitialized_memory = False", undo="torch.utils.deterministic.fill_uninitialized_memory = True")  # fmt: skip
 row("random state of torch", "", "torch.rand(3) + torch.nn.functional.dropout(x, 0.5)", "torch.manual_seed(3)", "torch.rand(5)",
@@ -62,34 +50,15 @@ row("random state of Python and numpy", "import random\nimport numpy as np", "(x
     "random.seed(5)", "np.random.seed(4)", "random.random()")  # fmt: skip
 row("a generator's state", "g$ = torch.Generator().manual_seed(1)", "torch.rand(3, generator=g$)", "g$.manual_seed(2)",
     "g$ = torch.Generator().manual_seed(9)")  # fmt: skip
-row(
-    "saved-tensor hooks",
-    "w$ = torch.ones(3, requires_grad=True)",
-    "x * w$",
-    inside=["torch.autograd.graph.save_on_cpu()"],
-)
+row("saved-tensor hooks", "w$ = torch.ones(3, requires_grad=True)", "x * w$", inside=["torch.autograd.graph.save_on_cpu()"])
 row("vmap, grad and jvp around the call", "import torch.func as tf$\nn$ = 1\ndef f$(v):\n    return v * n$\nc$ = COMPILE(f$)",
     "c$(x)", "n$ = 2", "n$ = 3; r$ = tf$.vmap(c$)(torch.ones(2, 3))", "r$ = tf$.grad(lambda v: c$(v).sum())(torch.ones(3))",
     "n$ = 4; r$ = tf$.jvp(c$, (torch.ones(3),), (torch.ones(3),))")  # fmt: skip
 row("tracing by torch.jit and make_fx", "n$ = 1\ndef f$(v):\n    return v * n$\nc$ = COMPILE(f$)", "(c$(x), torch.jit.is_tracing())",
     "n$ = 2; r$ = torch.jit.trace(c$, torch.ones(3))(torch.ones(3) * 2)",
     "from torch.fx.experimental.proxy_tensor import make_fx; n$ = 3; r$ = make_fx(c$)(torch.ones(3))(torch.ones(3))")  # fmt: skip
-row(
-    "profiler active",
-    "",
-    "x * 2",
-    inside=[
-        "torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])",
-        "torch.profiler.record_function('a')",
-    ],
-)
-row(
-    "recursion limit",
-    "import sys\nr$ = sys.getrecursionlimit()",
-    "x * sys.getrecursionlimit()",
-    "sys.setrecursionlimit(r$ + 7)",
-    undo="sys.setrecursionlimit(r$)",
-)
+row("profiler active", "", "x * 2", inside=["torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])", "torch.profiler.record_function('a')"])
+row("recursion limit", "import sys\nr$ = sys.getrecursionlimit()", "x * sys.getrecursionlimit()", "sys.setrecursionlimit(r$ + 7)", undo="sys.setrecursionlimit(r$)")
 row("standard streams", "import io, sys\nb$ = io.StringIO()\nr$ = sys.stderr", "(print('a', file=sys.stderr), x)[1]", "sys.stderr = b$",
     undo="sys.stderr = r$")  # fmt: skip
 row("warning filters", "import warnings\ndef use$(v):\n    with warnings.catch_warnings():\n        warnings.simplefilter('error')\n"
