@@ -91,7 +91,8 @@ impl<'py> Tx<'py> {
     fn add_node(&mut self, callee: &Callee<'_>, pos: Vec<Arg>, kw: Kwargs) -> R<NodeId> {
         let node = match callee {
             Callee::Function(f, path, _) => {
-                let target = self.target(f, path)?;
+                let substitute = super::substitutes::substitute(self.py, path)?;
+                let target = self.target(substitute.as_ref().unwrap_or(f), path)?;
                 self.graph.call_function(target, pos, kw)
             }
             Callee::Method(name) => self.graph.call_method(*name, pos, kw),

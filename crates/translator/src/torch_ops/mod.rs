@@ -20,5 +20,6 @@ pub mod fake;
 pub mod input;
 pub mod ops;
 pub mod state_calls;
+mod substitutes;
 pub mod table;
 pub mod vmap;

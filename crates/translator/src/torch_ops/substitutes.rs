@@ -1,0 +1,44 @@
+//! Functions that stand in the graph for operations which torch's own tracing of them, below a
+//! backend, gets wrong.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use variables::Obj;
+
+/// By path. The oneDNN kernel of an LSTM in training saves `None` where AOTAutograd expects a tensor:
+/// while a dispatch mode traces it, the plain kernel is used.
+const FUNCTIONS: &std::ffi::CStr = c"
+import torch
+
+def lstm(*args):
+    if torch._C._len_torch_dispatch_stack() and torch.is_grad_enabled():
+        enabled = torch._C._get_mkldnn_enabled()
+        torch._C._set_mkldnn_enabled(False)
+        try:
+            return torch.lstm(*args)
+        finally:
+            torch._C._set_mkldnn_enabled(enabled)
+    return torch.lstm(*args)
+
+substitutes = {'torch.lstm': lstm}
+";
+
+static MODULE: PyOnceLock<Obj> = PyOnceLock::new();
+
+/// The function that stands for the operation of this path, if it needs one.
+pub(super) fn substitute(py: Python<'_>, path: &str) -> PyResult<Option<Obj>> {
+    if path != "torch.lstm" {
+        return Ok(None);
+    }
+    let module = MODULE.get_or_try_init(py, || -> PyResult<Obj> {
+        let m = PyModule::from_code(
+            py,
+            FUNCTIONS,
+            c"<ferrodyn substitutes>",
+            c"ferrodyn_substitutes",
+        )?;
+        Ok(m.into_any().unbind())
+    })?;
+    let table = module.bind(py).getattr("substitutes")?;
+    Ok(table.get_item(path).ok().map(Bound::unbind))
+}
