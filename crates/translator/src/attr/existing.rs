@@ -26,6 +26,10 @@ impl<'py> Tx<'py> {
         }
         if b.get_type().is(self.known.function.bind(py)) {
             return match b.getattr(&**name) {
+                // A slot of the function type, bound anew by each look-up.
+                Ok(v) if v.get_type().is(self.known.method_wrapper.bind(py)) => Ok(Flow::Value(
+                    Var::BuiltinMethod(Rc::new((obj.clone(), name.clone()))),
+                )),
                 Ok(v) => {
                     let base = match p.source {
                         Some(s) => s,

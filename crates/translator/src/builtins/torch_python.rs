@@ -6,7 +6,7 @@
 use pyo3::prelude::*;
 use variables::Var;
 
-use super::{Given, Rule, Rules};
+use super::{Given, Rule, Rules, value};
 use crate::tx::{Args, Tx};
 
 pub(super) const RULES: Rules = &[
@@ -20,6 +20,18 @@ pub(super) const RULES: Rules = &[
     (
         "torch.optim.optimizer",
         &[("Optimizer.zero_grad", undecorated as Rule)],
+    ),
+    (
+        "torch.distributions.distribution",
+        &[("_all_true_or_runtime_assert", assert_all as Rule)],
+    ),
+    (
+        "torch.distributions.utils",
+        &[("lazy_property.__get__", lazy_property as Rule)],
+    ),
+    (
+        "torch._C",
+        &[("_group_tensors_by_device_and_dtype", group_tensors as Rule)],
     ),
     (
         "torch.amp.autocast_mode",
@@ -59,4 +71,104 @@ fn left(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
         Some(context) => tx.leave_context(context).map(Some),
         None => Ok(None),
     }
+}
+
+/// Arguments of a distribution are checked by the graph itself, as in an exported one.
+fn assert_all(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let given = tx.by_name(name, args, &["valid", "error_message"], 2, 2)?;
+    let [Some(valid), Some(message)] = &given[..] else {
+        return Ok(None);
+    };
+    let torch = tx.known.torch.clone();
+    let function = |n: &str| -> PyResult<Var> { Ok(Var::py(torch.getattr(tx.py, n)?)) };
+    let (all, check) = (function("_is_all_true")?, function("_assert_async")?);
+    let all = tx.call_sync(&all, Args::pos(vec![valid.clone()]))?;
+    tx.call_sync(&check, Args::pos(vec![all, message.clone()]))?;
+    value(tx.bool(true))
+}
+
+/// Read from the class, it gives a new object that only says what it is.
+fn lazy_property(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    match (args.pos.first(), args.pos.get(1)) {
+        (Some(Var::Py(p)), Some(instance)) if instance.is_none(tx.py) => {
+            let none = tx.py.None();
+            let made = p.obj.call_method1(tx.py, "__get__", (none,))?;
+            value(Var::py(made))
+        }
+        (Some(Var::Obj(id)), Some(instance)) if instance.is_none(tx.py) => {
+            let variables::Origin::Source { obj, .. } = tx.obj(*id).origin.clone() else {
+                return Ok(None);
+            };
+            let none = tx.py.None();
+            let made = obj.call_method1(tx.py, "__get__", (none,))?;
+            value(Var::py(made))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Lists of tensors by device and dtype of the first list's, where these are all the same: a dict
+/// with the lists and the positions of their items.
+fn group_tensors(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    let (Some(lists), indices) = (
+        args.pos.first(),
+        args.pos.get(1).or(args.kw.first().map(|k| &k.1)),
+    ) else {
+        return Ok(None);
+    };
+    let with_indices = match indices {
+        Some(v) => tx.truth(&v.clone())?,
+        None => false,
+    };
+    let mut columns = Vec::new();
+    for list in tx.iterate(&lists.clone())? {
+        columns.push(tx.iterate(&list)?);
+    }
+    let Some(first) = columns.first().cloned() else {
+        return Ok(None);
+    };
+    if columns
+        .iter()
+        .any(|c| !c.is_empty() && c.len() != first.len())
+    {
+        return Ok(None);
+    }
+    let mut groups: Vec<((tensor_meta::Device, tensor_meta::DType), Vec<usize>)> = Vec::new();
+    for (i, v) in first.iter().enumerate() {
+        let Var::Tensor(t) = tx.realize(v)? else {
+            return Ok(None);
+        };
+        let meta = tx.st.effects.meta(&t);
+        let key = (meta.device, meta.dtype);
+        match groups.iter_mut().find(|g| g.0 == key) {
+            Some(g) => g.1.push(i),
+            None => groups.push((key, vec![i])),
+        }
+    }
+    if groups.len() > 1 {
+        // Their order is that of a hash table of torch's.
+        return Ok(None);
+    }
+    let mut map = variables::OrderedMap::default();
+    for ((device, dtype), at) in groups {
+        let device = tx.known.device.call1(tx.py, (device.to_string(),))?;
+        let key_var = Var::tuple(vec![Var::Const(device), tx.dtype_var(dtype)?]);
+        let mut parts = Vec::with_capacity(columns.len());
+        for column in &columns {
+            let part: Vec<Var> = match column.is_empty() {
+                true => Vec::new(),
+                false => at.iter().map(|i| column[*i].clone()).collect(),
+            };
+            parts.push(tx.new_list(part));
+        }
+        let parts = tx.new_list(parts);
+        let positions: Vec<Var> = match with_indices {
+            true => at.iter().map(|i| tx.int(*i as i64)).collect(),
+            false => Vec::new(),
+        };
+        let positions = tx.new_list(positions);
+        let key = tx.key(&key_var)?;
+        map.insert(key, key_var, Var::tuple(vec![parts, positions]));
+    }
+    value(tx.new_dict(map))
 }

@@ -102,6 +102,12 @@ impl Tx<'_> {
                 let args = self.positional(name, args, 0, usize::MAX)?;
                 let mut out = mine;
                 for a in &args {
+                    if name == "update" && self.runs_code(a)? {
+                        self.put_set(recv, out);
+                        self.set_update(recv, a)?;
+                        out = self.other_set(recv)?;
+                        continue;
+                    }
                     out = combine(op, &out, &self.other_set(a)?);
                 }
                 self.put_set(recv, out);

@@ -42,10 +42,52 @@ impl<'py> Tx<'py> {
             .iter()
             .any(|(n, v)| &**n == "out" && !v.is_none(self.py))
         {
-            return Err(Stop::unsupported(format!("{path} with out=")));
+            return self
+                .emit_into(&Callee::Function(f, &path, rule), args)
+                .map(Flow::Value);
         }
         self.emit(&Callee::Function(f, &path, rule), &args)
             .map(Flow::Value)
+    }
+
+    /// An operation with `out=`: what it would give fits the tensor that is given, which it then is.
+    ///
+    /// # Errors
+    /// A break where the tensor would be resized or its autograd history matters.
+    fn emit_into(&mut self, callee: &Callee<'_>, mut args: Args) -> R<Var> {
+        let Callee::Function(_, path, _) = callee else {
+            return Err(Stop::Internal("a method with out=".into()));
+        };
+        let unfit = || {
+            Stop::unsupported(format!(
+                "{path} with out= of another shape or with autograd"
+            ))
+        };
+        let Some(at) = args.kw.iter().position(|(n, _)| &**n == "out") else {
+            return Err(unfit());
+        };
+        let (name, out) = args.kw.remove(at);
+        let out = self.realize(&out)?;
+        let (Var::Tensor(t), true) = (&out, !self.st.effects.shows_tensors) else {
+            return Err(unfit());
+        };
+        let mut node_args = self.node_args(&args)?;
+        let Inferred::Tensor(result) = self.infer(callee, &node_args)? else {
+            return Err(unfit());
+        };
+        let meta = self.st.effects.meta(t).clone();
+        if meta.shape != result.shape
+            || meta.dtype != result.dtype
+            || meta.device != result.device
+            || meta.requires_grad
+            || result.requires_grad
+        {
+            return Err(unfit());
+        }
+        node_args.kw.push((name, self.node_arg(&out)?.0));
+        let node = self.add_node(callee, node_args.pos, node_args.kw)?;
+        self.graph.set_impure(node, true);
+        Ok(out)
     }
 
     /// Infers the result first; makes a node only where the result is a tensor (or several).

@@ -164,8 +164,16 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever iterating raises.
     pub fn extend_items(&mut self, list: &Var, iterable: &Var) -> R<()> {
-        let items = self.iterate(iterable)?;
         let list = self.realize(list)?;
+        if self.runs_code(iterable)? {
+            // What gives the items may look at the list: each is there before the next is asked for.
+            let it = self.get_iter(iterable)?;
+            while let Some(item) = self.iter_next(&it)? {
+                self.list_append(&list, item)?;
+            }
+            return Ok(());
+        }
+        let items = self.iterate(iterable)?;
         let Some(id) = self.id_of(&list) else {
             return Err(Stop::Internal("list_extend of no list".into()));
         };
@@ -181,6 +189,18 @@ impl Tx<'_> {
             _ => return Err(Stop::Internal("list_extend of no list".into())),
         }
         Ok(())
+    }
+
+    /// Whether iterating over a value runs code of the program's.
+    pub(crate) fn runs_code(&mut self, iterable: &Var) -> R<bool> {
+        let v = self.realize(iterable)?;
+        Ok(match self.id_of(&v) {
+            Some(id) => matches!(
+                self.obj(id).body,
+                Body::Generator(_) | Body::Iter(_) | Body::Plain
+            ),
+            None => false,
+        })
     }
 
     /// `[*a, *b]` inside a display or a call: `LIST_EXTEND`'s own message for what is not iterable.
@@ -207,6 +227,13 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever iterating or hashing raises.
     pub fn set_update(&mut self, set: &Var, iterable: &Var) -> R<()> {
+        if self.runs_code(iterable)? {
+            let it = self.get_iter(iterable)?;
+            while let Some(item) = self.iter_next(&it)? {
+                self.set_add(set, item)?;
+            }
+            return Ok(());
+        }
         for item in self.iterate(iterable)? {
             self.set_add(set, item)?;
         }
