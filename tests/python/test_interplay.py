@@ -1,5 +1,6 @@
 """Compiled functions and modules under everything else that a program may do with them."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import asyncio
@@ -298,9 +299,7 @@ def test_module_api():
     reference = copy.deepcopy(net)
     same(compiled, reference, x)
     assert isinstance(compiled, torch.nn.Module)
-    assert set(net.state_dict()) == {
-        k.removeprefix("_orig_mod.") for k in compiled.state_dict()
-    }
+    assert set(net.state_dict()) == {k.removeprefix("_orig_mod.") for k in compiled.state_dict()}
     assert [p.data_ptr() for p in compiled.parameters()] == [p.data_ptr() for p in net.parameters()]
     assert len(list(compiled.named_parameters())) == len(list(net.named_parameters()))
     assert compiled.k == 2

@@ -107,6 +107,20 @@ pub fn type_flags(ty: &Bound<'_, PyType>) -> u64 {
     unsafe { ffi::PyType_GetFlags(ty.as_type_ptr()) as u64 }
 }
 
+/// The name of a type as C code prints it: with the module for static types (`collections.deque`).
+pub fn printed_name(ty: &Bound<'_, PyType>) -> String {
+    // SAFETY: a live type; its name is a C string that lives as long.
+    unsafe {
+        let name = (*ty.as_type_ptr()).tp_name;
+        if name.is_null() {
+            return String::new();
+        }
+        std::ffi::CStr::from_ptr(name)
+            .to_string_lossy()
+            .into_owned()
+    }
+}
+
 /// The items of a dict or a subclass of it, without running an overridden method.
 pub fn dict_items(d: &Bound<'_, PyDict>) -> Vec<(Obj, Obj)> {
     let mut out = Vec::with_capacity(d.len());

@@ -1,13 +1,21 @@
 """Classes and instances: attributes, methods, bases, descriptors."""
 
+# ruff: noqa: E501
 from .rows import Group
 
 group = Group("Classes and instances")
 row = group.row
 
 C = "class C$:\n    k = 2\n    def run(self, v):\n        return v * self.k\no$ = C$()"
-row("attribute of an instance set, changed, deleted", C, "x * o$.k", "o$.k = 3", "o$.k = 4.5",
-    "o$.k = torch.ones(3)", "del o$.k")  # fmt: skip
+row(
+    "attribute of an instance set, changed, deleted",
+    C,
+    "x * o$.k",
+    "o$.k = 3",
+    "o$.k = 4.5",
+    "o$.k = torch.ones(3)",
+    "del o$.k",
+)
 row(
     "attribute through __dict__",
     C,
@@ -16,10 +24,22 @@ row(
     "vars(o$)['k'] = 4",
     "o$.__dict__.clear()",
 )
-row("__dict__ replaced", C, "x * o$.k", "o$.__dict__ = {'k': 3}", "o$.__dict__ = {}",
-    "o$.__dict__ = {'k': 6}", "o$.k = 7")  # fmt: skip
-row("__class__ replaced", C + "\nclass D$:\n    k = 5\n    def run(self, v):\n        return v + 1",
-    "(o$.run(x), type(o$).__name__, isinstance(o$, C$))", "o$.__class__ = D$", "o$.__class__ = C$")  # fmt: skip
+row(
+    "__dict__ replaced",
+    C,
+    "x * o$.k",
+    "o$.__dict__ = {'k': 3}",
+    "o$.__dict__ = {}",
+    "o$.__dict__ = {'k': 6}",
+    "o$.k = 7",
+)
+row(
+    "__class__ replaced",
+    C + "\nclass D$:\n    k = 5\n    def run(self, v):\n        return v + 1",
+    "(o$.run(x), type(o$).__name__, isinstance(o$, C$))",
+    "o$.__class__ = D$",
+    "o$.__class__ = C$",
+)
 row("instance replaced by another of the class", C, "o$.run(x)", "o$ = C$(); o$.k = 9", "o$ = C$()")
 row(
     "identity of two names",
@@ -28,12 +48,30 @@ row(
     "p$ = C$()",
     "o$ = p$",
 )
-row("class attribute changed, deleted", C, "o$.run(x)", "C$.k = 3", "C$.k = torch.ones(3)", "del C$.k")
-row("method replaced in the class", C, "o$.run(x)", "C$.run = lambda self, v: v - 1",
-    "C$.run = torch.sin", "C$.run = staticmethod(lambda v: v * 8)", "del C$.run")  # fmt: skip
+row(
+    "class attribute changed, deleted",
+    C,
+    "o$.run(x)",
+    "C$.k = 3",
+    "C$.k = torch.ones(3)",
+    "del C$.k",
+)
+row(
+    "method replaced in the class",
+    C,
+    "o$.run(x)",
+    "C$.run = lambda self, v: v - 1",
+    "C$.run = torch.sin",
+    "C$.run = staticmethod(lambda v: v * 8)",
+    "del C$.run",
+)
 row("method replaced in the instance", C, "o$.run(x)", "o$.run = lambda v: v - 1", "del o$.run")
-row("code of a method replaced", C, "o$.run(x)",
-    "C$.run.__code__ = (lambda self, v: v - self.k).__code__")  # fmt: skip
+row(
+    "code of a method replaced",
+    C,
+    "o$.run(x)",
+    "C$.run.__code__ = (lambda self, v: v - self.k).__code__",
+)
 row(
     "class attribute found in a base",
     "class A$:\n    k = 2\nclass B$(A$):\n    pass\nclass C$(B$):\n    pass\no$ = C$()",
@@ -70,8 +108,13 @@ row(
     "A$.k = 2",
     "del A$.k",
 )
-row("property added over an instance attribute", C + "\no$.k = 3", "x * o$.k",
-    "C$.k = property(lambda self: 7)", "del C$.k")  # fmt: skip
+row(
+    "property added over an instance attribute",
+    C + "\no$.k = 3",
+    "x * o$.k",
+    "C$.k = property(lambda self: 7)",
+    "del C$.k",
+)
 row(
     "property's function replaced",
     "class C$:\n    n = 2\n    @property\n    def k(self):\n        return self.n\no$ = C$()",

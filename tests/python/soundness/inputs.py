@@ -1,5 +1,6 @@
 """Arguments: tensors, numbers, strings and other values."""
 
+# ruff: noqa: E501
 from .rows import Group
 
 group = Group("Arguments")

@@ -1,5 +1,6 @@
 """Names: globals, builtins, closures, imports."""
 
+# ruff: noqa: E501
 from .rows import Group
 
 group = Group("Names")
@@ -237,4 +238,12 @@ row(
     "x * sys.flag$",
     "sys.flag$ = 3",
     "del sys.flag$",
+)
+row(
+    "which of two equal strings or numbers a name stands for",
+    "a$ = 'some text'\nb$ = a$\nm$ = 1000\nn$ = m$",
+    "(a$ is b$, m$ is n$, x)",
+    "b$ = ' '.join(['some', 'text'])",
+    "n$ = int('1000')",
+    "a$ = b$",
 )

@@ -1,69 +1,244 @@
 """State of torch, of the thread and of the interpreter."""
 
+# ruff: noqa: E501
 from .rows import Group
 
 group = Group("State")
 row = group.row
 
-row("grad mode", "w$ = torch.ones(3, requires_grad=True)", "((x * w$).requires_grad, torch.is_grad_enabled())",
-    "torch.set_grad_enabled(False)", "torch.set_grad_enabled(True)", undo="torch.set_grad_enabled(True)",
-    inside=["torch.no_grad()", "torch.enable_grad()", "torch.inference_mode()", "torch.set_grad_enabled(False)"])  # fmt: skip
-row("inference mode", "", "(torch.is_inference_mode_enabled(), (x * 2).is_inference())", inside=["torch.inference_mode()", "torch.inference_mode(False)"])  # fmt: skip
-row("default dtype", "", "(torch.ones(2), torch.get_default_dtype(), torch.tensor(1.5) * 2)", "torch.set_default_dtype(torch.float64)",
-    "torch.set_default_dtype(torch.float16)", "torch.set_default_dtype(torch.float32)", undo="torch.set_default_dtype(torch.float32)")  # fmt: skip
-row("default device", "", "(torch.ones(2).device, torch.zeros(3) + 1 if torch.get_default_device().type == 'cpu' else 0)",
-    "torch.set_default_device('meta')", "torch.set_default_device('cpu')", "torch.set_default_device(None)", undo="torch.set_default_device(None)",
-    inside=["torch.device('meta')", "torch.device('cpu')"])  # fmt: skip
-row("autocast", "a$ = torch.ones(3, 3)", "(a$ @ a$, torch.is_autocast_enabled('cpu'), torch.get_autocast_dtype('cpu'), x)",
-    "torch.set_autocast_enabled('cpu', True)", "torch.set_autocast_dtype('cpu', torch.float16)", "torch.set_autocast_enabled('cpu', False)",
+row(
+    "grad mode",
+    "w$ = torch.ones(3, requires_grad=True)",
+    "((x * w$).requires_grad, torch.is_grad_enabled())",
+    "torch.set_grad_enabled(False)",
+    "torch.set_grad_enabled(True)",
+    undo="torch.set_grad_enabled(True)",
+    inside=[
+        "torch.no_grad()",
+        "torch.enable_grad()",
+        "torch.inference_mode()",
+        "torch.set_grad_enabled(False)",
+    ],
+)
+row(
+    "inference mode",
+    "",
+    "(torch.is_inference_mode_enabled(), (x * 2).is_inference())",
+    inside=["torch.inference_mode()", "torch.inference_mode(False)"],
+)
+row(
+    "default dtype",
+    "",
+    "(torch.ones(2), torch.get_default_dtype(), torch.tensor(1.5) * 2)",
+    "torch.set_default_dtype(torch.float64)",
+    "torch.set_default_dtype(torch.float16)",
+    "torch.set_default_dtype(torch.float32)",
+    undo="torch.set_default_dtype(torch.float32)",
+)
+row(
+    "default device",
+    "",
+    "(torch.ones(2).device, torch.zeros(3) + 1 if torch.get_default_device().type == 'cpu' else 0)",
+    "torch.set_default_device('meta')",
+    "torch.set_default_device('cpu')",
+    "torch.set_default_device(None)",
+    undo="torch.set_default_device(None)",
+    inside=["torch.device('meta')", "torch.device('cpu')"],
+)
+row(
+    "autocast",
+    "a$ = torch.ones(3, 3)",
+    "(a$ @ a$, torch.is_autocast_enabled('cpu'), torch.get_autocast_dtype('cpu'), x)",
+    "torch.set_autocast_enabled('cpu', True)",
+    "torch.set_autocast_dtype('cpu', torch.float16)",
+    "torch.set_autocast_enabled('cpu', False)",
     undo="torch.set_autocast_enabled('cpu', False); torch.set_autocast_dtype('cpu', torch.bfloat16)",
-    inside=["torch.autocast('cpu')", "torch.autocast('cpu', dtype=torch.float16)", "torch.autocast('cpu', enabled=False)"])  # fmt: skip
-row("deterministic algorithms", "", "(torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(), x * 2)",
-    "torch.use_deterministic_algorithms(True)", "torch.use_deterministic_algorithms(True, warn_only=True)", "torch.use_deterministic_algorithms(False)",
-    undo="torch.use_deterministic_algorithms(False)")  # fmt: skip
-row("torch function mode", "from torch.overrides import TorchFunctionMode\nclass Mode$(TorchFunctionMode):\n    n = 3\n"
+    inside=[
+        "torch.autocast('cpu')",
+        "torch.autocast('cpu', dtype=torch.float16)",
+        "torch.autocast('cpu', enabled=False)",
+    ],
+)
+row(
+    "deterministic algorithms",
+    "",
+    "(torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(), x * 2)",
+    "torch.use_deterministic_algorithms(True)",
+    "torch.use_deterministic_algorithms(True, warn_only=True)",
+    "torch.use_deterministic_algorithms(False)",
+    undo="torch.use_deterministic_algorithms(False)",
+)
+row(
+    "torch function mode",
+    "from torch.overrides import TorchFunctionMode\nclass Mode$(TorchFunctionMode):\n    n = 3\n"
     "    def __torch_function__(self, f, types, args=(), kwargs=None):\n        r = f(*args, **(kwargs or {}))\n"
-    "        return r * self.n if f is torch.sin else r", "torch.sin(x)", "Mode$.n = 4", inside=["Mode$()", "Mode$()"])  # fmt: skip
-row("torch dispatch mode", "from torch.utils._python_dispatch import TorchDispatchMode\nclass Mode$(TorchDispatchMode):\n"
+    "        return r * self.n if f is torch.sin else r",
+    "torch.sin(x)",
+    "Mode$.n = 4",
+    inside=["Mode$()", "Mode$()"],
+)
+row(
+    "torch dispatch mode",
+    "from torch.utils._python_dispatch import TorchDispatchMode\nclass Mode$(TorchDispatchMode):\n"
     "    def __torch_dispatch__(self, f, types, args=(), kwargs=None):\n        r = f(*args, **(kwargs or {}))\n"
-    "        return r * 3 if 'sin' in str(f) else r", "torch.sin(x)", inside=["Mode$()"])  # fmt: skip
-row("__torch_function__ disabled", "class Sub$(torch.Tensor):\n    pass\ns$ = torch.ones(3).as_subclass(Sub$)", "type(s$ * 2).__name__",
-    inside=["torch._C.DisableTorchFunctionSubclass()", "torch._C.DisableTorchFunction()"])  # fmt: skip
-row("anomaly mode", "", "(torch.is_anomaly_enabled(), x * 2)", "torch.autograd.set_detect_anomaly(True)", "torch.autograd.set_detect_anomaly(False)",
-    undo="torch.autograd.set_detect_anomaly(False)")  # fmt: skip
-row("number of threads", "r$ = torch.get_num_threads()", "x * torch.get_num_threads()", "torch.set_num_threads(r$ + 1)", undo="torch.set_num_threads(r$)")
-row("matrix product precision", "r$ = torch.get_float32_matmul_precision()", "(torch.get_float32_matmul_precision(), x)",
-    "torch.set_float32_matmul_precision('medium')", "torch.set_float32_matmul_precision('high')", undo="torch.set_float32_matmul_precision(r$)")  # fmt: skip
-row("backend flags", "f$ = torch.backends.mkldnn.flags", "(torch.backends.mkldnn.enabled, torch.backends.cudnn.benchmark, torch.backends.cuda.matmul.allow_tf32, x)",
-    "torch.backends.cudnn.benchmark = True", "torch.backends.cuda.matmul.allow_tf32 = True",
-    undo="torch.backends.cudnn.benchmark = False; torch.backends.cuda.matmul.allow_tf32 = False", inside=["f$(enabled=False)"])  # fmt: skip
-row("attention backends", "import torch.nn.functional as F", "(torch.backends.cuda.math_sdp_enabled(), torch.backends.cuda.flash_sdp_enabled(), x)",
-    "torch.backends.cuda.enable_flash_sdp(False)", "torch.backends.cuda.enable_math_sdp(False)", undo="torch.backends.cuda.enable_flash_sdp(True); torch.backends.cuda.enable_math_sdp(True)")  # fmt: skip
-row("fast path of attention", "torch.manual_seed(0)\ne$ = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()\nv$ = torch.ones(1, 2, 4)",
-    "(torch.backends.mha.get_fastpath_enabled(), e$(v$), x)", "torch.backends.mha.set_fastpath_enabled(False)", undo="torch.backends.mha.set_fastpath_enabled(True)")  # fmt: skip
-row("warnings always", "", "(torch.is_warn_always_enabled(), x)", "torch.set_warn_always(True)", undo="torch.set_warn_always(False)")
-row("filling of uninitialised memory", "", "(torch.utils.deterministic.fill_uninitialized_memory, x)",
-    "torch.utils.deterministic.fill_uninitialized_memory = False", undo="torch.utils.deterministic.fill_uninitialized_memory = True")  # fmt: skip
-row("random state of torch", "", "torch.rand(3) + torch.nn.functional.dropout(x, 0.5)", "torch.manual_seed(3)", "torch.rand(5)",
-    "torch.set_rng_state(torch.get_rng_state())")  # fmt: skip
-row("random state of Python and numpy", "import random\nimport numpy as np", "(x * random.random(), random.randint(1, 9), np.random.rand())",
-    "random.seed(5)", "np.random.seed(4)", "random.random()")  # fmt: skip
-row("a generator's state", "g$ = torch.Generator().manual_seed(1)", "torch.rand(3, generator=g$)", "g$.manual_seed(2)",
-    "g$ = torch.Generator().manual_seed(9)")  # fmt: skip
-row("saved-tensor hooks", "w$ = torch.ones(3, requires_grad=True)", "x * w$", inside=["torch.autograd.graph.save_on_cpu()"])
-row("vmap, grad and jvp around the call", "import torch.func as tf$\nn$ = 1\ndef f$(v):\n    return v * n$\nc$ = COMPILE(f$)",
-    "c$(x)", "n$ = 2", "n$ = 3; r$ = tf$.vmap(c$)(torch.ones(2, 3))", "r$ = tf$.grad(lambda v: c$(v).sum())(torch.ones(3))",
-    "n$ = 4; r$ = tf$.jvp(c$, (torch.ones(3),), (torch.ones(3),))")  # fmt: skip
-row("tracing by torch.jit and make_fx", "n$ = 1\ndef f$(v):\n    return v * n$\nc$ = COMPILE(f$)", "(c$(x), torch.jit.is_tracing())",
+    "        return r * 3 if 'sin' in str(f) else r",
+    "torch.sin(x)",
+    inside=["Mode$()"],
+)
+row(
+    "__torch_function__ disabled",
+    "class Sub$(torch.Tensor):\n    pass\ns$ = torch.ones(3).as_subclass(Sub$)",
+    "type(s$ * 2).__name__",
+    inside=["torch._C.DisableTorchFunctionSubclass()", "torch._C.DisableTorchFunction()"],
+)
+row(
+    "anomaly mode",
+    "",
+    "(torch.is_anomaly_enabled(), x * 2)",
+    "torch.autograd.set_detect_anomaly(True)",
+    "torch.autograd.set_detect_anomaly(False)",
+    undo="torch.autograd.set_detect_anomaly(False)",
+)
+row(
+    "number of threads",
+    "r$ = torch.get_num_threads()",
+    "x * torch.get_num_threads()",
+    "torch.set_num_threads(r$ + 1)",
+    undo="torch.set_num_threads(r$)",
+)
+row(
+    "matrix product precision",
+    "r$ = torch.get_float32_matmul_precision()",
+    "(torch.get_float32_matmul_precision(), x)",
+    "torch.set_float32_matmul_precision('medium')",
+    "torch.set_float32_matmul_precision('high')",
+    undo="torch.set_float32_matmul_precision(r$)",
+)
+row(
+    "backend flags",
+    "f$ = torch.backends.mkldnn.flags",
+    "(torch.backends.mkldnn.enabled, torch.backends.cudnn.benchmark, torch.backends.cuda.matmul.allow_tf32, x)",
+    "torch.backends.cudnn.benchmark = True",
+    "torch.backends.cuda.matmul.allow_tf32 = True",
+    undo="torch.backends.cudnn.benchmark = False; torch.backends.cuda.matmul.allow_tf32 = False",
+    inside=["f$(enabled=False)"],
+)
+row(
+    "attention backends",
+    "import torch.nn.functional as F",
+    "(torch.backends.cuda.math_sdp_enabled(), torch.backends.cuda.flash_sdp_enabled(), x)",
+    "torch.backends.cuda.enable_flash_sdp(False)",
+    "torch.backends.cuda.enable_math_sdp(False)",
+    undo="torch.backends.cuda.enable_flash_sdp(True); torch.backends.cuda.enable_math_sdp(True)",
+)
+row(
+    "fast path of attention",
+    "torch.manual_seed(0)\ne$ = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()\nv$ = torch.ones(1, 2, 4)",
+    "(torch.backends.mha.get_fastpath_enabled(), e$(v$), x)",
+    "torch.backends.mha.set_fastpath_enabled(False)",
+    undo="torch.backends.mha.set_fastpath_enabled(True)",
+)
+row(
+    "warnings always",
+    "",
+    "(torch.is_warn_always_enabled(), x)",
+    "torch.set_warn_always(True)",
+    undo="torch.set_warn_always(False)",
+)
+row(
+    "filling of uninitialised memory",
+    "",
+    "(torch.utils.deterministic.fill_uninitialized_memory, x)",
+    "torch.utils.deterministic.fill_uninitialized_memory = False",
+    undo="torch.utils.deterministic.fill_uninitialized_memory = True",
+)
+row(
+    "random state of torch",
+    "",
+    "torch.rand(3) + torch.nn.functional.dropout(x, 0.5)",
+    "torch.manual_seed(3)",
+    "torch.rand(5)",
+    "torch.set_rng_state(torch.get_rng_state())",
+)
+row(
+    "random state of Python and numpy",
+    "import random\nimport numpy as np",
+    "(x * random.random(), random.randint(1, 9), np.random.rand())",
+    "random.seed(5)",
+    "np.random.seed(4)",
+    "random.random()",
+)
+row(
+    "a generator's state",
+    "g$ = torch.Generator().manual_seed(1)",
+    "torch.rand(3, generator=g$)",
+    "g$.manual_seed(2)",
+    "g$ = torch.Generator().manual_seed(9)",
+)
+row(
+    "saved-tensor hooks",
+    "w$ = torch.ones(3, requires_grad=True)",
+    "x * w$",
+    inside=["torch.autograd.graph.save_on_cpu()"],
+)
+row(
+    "vmap, grad and jvp around the call",
+    "import torch.func as tf$\nn$ = 1\ndef f$(v):\n    return v * n$\nc$ = COMPILE(f$)",
+    "c$(x)",
+    "n$ = 2",
+    "n$ = 3; r$ = tf$.vmap(c$)(torch.ones(2, 3))",
+    "r$ = tf$.grad(lambda v: c$(v).sum())(torch.ones(3))",
+    "n$ = 4; r$ = tf$.jvp(c$, (torch.ones(3),), (torch.ones(3),))",
+)
+row(
+    "tracing by torch.jit and make_fx",
+    "n$ = 1\ndef f$(v):\n    return v * n$\nc$ = COMPILE(f$)",
+    "(c$(x), torch.jit.is_tracing())",
     "n$ = 2; r$ = torch.jit.trace(c$, torch.ones(3))(torch.ones(3) * 2)",
-    "from torch.fx.experimental.proxy_tensor import make_fx; n$ = 3; r$ = make_fx(c$)(torch.ones(3))(torch.ones(3))")  # fmt: skip
-row("profiler active", "", "x * 2", inside=["torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])", "torch.profiler.record_function('a')"])
-row("recursion limit", "import sys\nr$ = sys.getrecursionlimit()", "x * sys.getrecursionlimit()", "sys.setrecursionlimit(r$ + 7)", undo="sys.setrecursionlimit(r$)")
-row("standard streams", "import io, sys\nb$ = io.StringIO()\nr$ = sys.stderr", "(print('a', file=sys.stderr), x)[1]", "sys.stderr = b$",
-    undo="sys.stderr = r$")  # fmt: skip
-row("warning filters", "import warnings\ndef use$(v):\n    with warnings.catch_warnings():\n        warnings.simplefilter('error')\n"
-    "        try:\n            warnings.warn('a')\n        except UserWarning:\n            return v * 2\n    return v", "use$(x)", "warnings.warn$ = 2")  # fmt: skip
-row("logging levels", "import logging\nl$ = logging.getLogger('ferrodyn.test$'.replace('ferrodyn.', 'z'))\nl$.setLevel(30)",
-    "(l$.isEnabledFor(20), x * l$.level)", "l$.setLevel(10)", "logging.disable(50)", undo="logging.disable(0)")  # fmt: skip
-row("working directory, arguments", "import os, sys\nr$ = list(sys.argv)", "(len(sys.argv) * x, os.getcwd())", "sys.argv.append('z')",
-    undo="sys.argv[:] = r$")  # fmt: skip
+    "from torch.fx.experimental.proxy_tensor import make_fx; n$ = 3; r$ = make_fx(c$)(torch.ones(3))(torch.ones(3))",
+)
+row(
+    "profiler active",
+    "",
+    "x * 2",
+    inside=[
+        "torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])",
+        "torch.profiler.record_function('a')",
+    ],
+)
+row(
+    "recursion limit",
+    "import sys\nr$ = sys.getrecursionlimit()",
+    "x * sys.getrecursionlimit()",
+    "sys.setrecursionlimit(r$ + 7)",
+    undo="sys.setrecursionlimit(r$)",
+)
+row(
+    "standard streams",
+    "import io, sys\nb$ = io.StringIO()\nr$ = sys.stderr",
+    "(print('a', file=sys.stderr), x)[1]",
+    "sys.stderr = b$",
+    undo="sys.stderr = r$",
+)
+row(
+    "warning filters",
+    "import warnings\ndef use$(v):\n    with warnings.catch_warnings():\n        warnings.simplefilter('error')\n"
+    "        try:\n            warnings.warn('a')\n        except UserWarning:\n            return v * 2\n    return v",
+    "use$(x)",
+    "warnings.warn$ = 2",
+)
+row(
+    "logging levels",
+    "import logging\nl$ = logging.getLogger('ferrodyn.test$'.replace('ferrodyn.', 'z'))\nl$.setLevel(30)",
+    "(l$.isEnabledFor(20), x * l$.level)",
+    "l$.setLevel(10)",
+    "logging.disable(50)",
+    undo="logging.disable(0)",
+)
+row(
+    "working directory, arguments",
+    "import os, sys\nr$ = list(sys.argv)",
+    "(len(sys.argv) * x, os.getcwd())",
+    "sys.argv.append('z')",
+    undo="sys.argv[:] = r$",
+)

@@ -330,7 +330,10 @@ impl<'py> Tx<'py> {
 
     /// `AttributeError` for a missing attribute.
     pub fn no_attribute(&mut self, class: &Obj, name: &str) -> Stop {
-        let class = self.class_name(class);
+        let class = match class.bind(self.py).cast::<PyType>() {
+            Ok(ty) => crate::raw::printed_name(ty),
+            Err(_) => self.class_name(class),
+        };
         self.raise(
             "AttributeError",
             &format!("'{class}' object has no attribute '{name}'"),

@@ -155,7 +155,7 @@ fn delegate(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn identity(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 2, 2)?;
-    let same = tx.is_same(&a[0], &a[1])?;
+    let same = tx.is_operator(&a[0], &a[1])?;
     value(tx.bool(same == (name == "is_")))
 }
 

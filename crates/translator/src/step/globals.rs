@@ -60,7 +60,18 @@ impl<'py> Tx<'py> {
                 let obj: Obj = v.unbind();
                 self.build(&obj, source)
             }
-            Err(_) => Err(self.raise("NameError", &format!("name '{name}' is not defined"))),
+            Err(_) => {
+                let dict = self.known.builtins.bind(py).getattr("__dict__")?.unbind();
+                let source = self.pinned_source(&dict, false, "builtins");
+                self.guard(
+                    source,
+                    GuardKind::DictContains {
+                        key: guards::Key::str(name),
+                        present: false,
+                    },
+                );
+                Err(self.raise("NameError", &format!("name '{name}' is not defined")))
+            }
         }
     }
 

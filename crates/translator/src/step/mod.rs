@@ -312,7 +312,7 @@ impl<'py> Tx<'py> {
             Op::Is { invert } => {
                 let b = self.pop()?;
                 let a = self.pop()?;
-                let same = self.is_same(&a, &b)?;
+                let same = self.is_operator(&a, &b)?;
                 self.push(self.bool(same != *invert));
             }
             Op::Contains { invert } => {

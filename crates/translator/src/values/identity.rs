@@ -10,6 +10,43 @@ use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
 impl Tx<'_> {
+    /// The operator `is`. Which of several equal strings or numbers a name stands for is not
+    /// guarded, so it is not decided on either.
+    ///
+    /// # Errors
+    /// As [`Tx::is_same`]; a break for equal constants that need not be one object.
+    pub fn is_operator(&mut self, a: &Var, b: &Var) -> R<bool> {
+        let (x, y) = (self.realize(a)?, self.realize(b)?);
+        if let (Var::Const(p), Var::Const(q)) = (&x, &y)
+            && self.may_be_two(p)
+            && p.bind(self.py).get_type().is(q.bind(self.py).get_type())
+            && p.bind(self.py).eq(q.bind(self.py))?
+            && !(p.is(q) && one_path(a, b))
+        {
+            return Err(Stop::brk(
+                "Identity of equal constants",
+                "Whether two equal strings or numbers are one object is known only where they are made.",
+                "Compare them with `==`.",
+            ));
+        }
+        self.is_same(a, b)
+    }
+
+    /// Whether there may be two objects of a constant's value.
+    fn may_be_two(&self, o: &variables::Obj) -> bool {
+        let b = o.bind(self.py);
+        if b.is_exact_instance_of::<pyo3::types::PyInt>() {
+            return !b.extract::<i64>().is_ok_and(|i| (-5..=256).contains(&i));
+        }
+        if b.is_exact_instance_of::<pyo3::types::PyString>()
+            || b.is_exact_instance_of::<pyo3::types::PyBytes>()
+        {
+            return b.len().is_ok_and(|n| n > 1);
+        }
+        b.is_exact_instance_of::<pyo3::types::PyFloat>()
+            || b.is_exact_instance_of::<pyo3::types::PyComplex>()
+    }
+
     /// Whether two values are one object.
     ///
     /// # Errors
@@ -102,5 +139,13 @@ impl Tx<'_> {
                 && o.len().is_ok_and(|n| n == 0)
         };
         x.get_type().is(y.get_type()) && empty(x) && empty(y)
+    }
+}
+
+/// Whether two values are not known to come from two places.
+fn one_path(a: &Var, b: &Var) -> bool {
+    match (a, b) {
+        (Var::Lazy(x), Var::Lazy(y)) => x.source == y.source,
+        _ => true,
     }
 }

@@ -181,7 +181,10 @@ impl Tx<'_> {
     /// Those of realizing the value.
     pub fn type_name(&mut self, v: &Var) -> R<String> {
         let class = self.type_of(v)?;
-        Ok(self.class_name(&class))
+        Ok(match class.bind(self.py).cast::<PyType>() {
+            Ok(ty) => crate::raw::printed_name(ty),
+            Err(_) => self.class_name(&class),
+        })
     }
 
     /// The body of a tracked object, cloned (all bodies are cheap to clone).
