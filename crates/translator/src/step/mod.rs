@@ -8,7 +8,10 @@ mod calls;
 mod cells;
 mod functions;
 mod globals;
+mod missing;
 mod run;
+
+pub use missing::{Missing, missing_instruction};
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -631,21 +634,7 @@ impl<'py> Tx<'py> {
                     }
                 }
             }
-            other => {
-                let name = format!("{other:?}");
-                let name = name
-                    .split([' ', '(', '{'])
-                    .next()
-                    .unwrap_or_default()
-                    .to_string();
-                return Err(Stop::brk(
-                    format!("Missing bytecode handler: {name}"),
-                    format!(
-                        "Ferrodyn does not interpret the instruction {name}; it runs as plain Python."
-                    ),
-                    "Move the statement out of the compiled function.",
-                ));
-            }
+            other => return Err(missing::stop(other)),
         }
         Ok(Next::Fall)
     }
