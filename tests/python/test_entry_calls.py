@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
+import subprocess
+import sys
 import weakref
 
 import harness
@@ -318,3 +320,21 @@ def test_what_dies_takes_its_code_along(x):
     del net
     gc.collect()
     assert weight() is None
+
+
+def test_the_first_module_of_a_process_is_compiled_once():
+    program = """
+import torch, ferrodyn
+graphs = []
+def backend(graph, inputs):
+    graphs.append(graph)
+    return graph.forward
+module = ferrodyn.compile(torch.nn.Linear(2, 2), backend=backend)
+for _ in range(3):
+    module(torch.ones(1, 2))
+print(len(graphs))
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "1\n"

@@ -517,6 +517,11 @@ unsafe extern "C" fn call_module(
     // SAFETY: as for `call_compiled`.
     unsafe {
         let count = ffi::PyVectorcall_NARGS(nargsf) as usize;
+        if TorchAbi::loaded().is_none() {
+            // Before the first translation nothing has looked at torch. A torch that is not
+            // supported is told of there.
+            Python::try_attach(|py| TorchAbi::get(py).is_ok());
+        }
         if count > 0
             && let Some(forward) = entry_forward(*args)
         {

@@ -258,21 +258,21 @@ impl<'py> Tx<'py> {
             Some(s) => s,
             None => self.pinned_source(&p.obj, false, &module),
         };
-        if let Some(hook) = dict_get(&dict, "__getattr__") {
-            let code = hook
-                .getattr("__code__")
-                .and_then(|c| c.getattr("co_filename"));
-            let file: String = code.and_then(|f| f.extract()).unwrap_or_default();
-            if crate::call::is_library_file(&file) {
-                // A library's `__getattr__` imports a submodule or warns; running it once more
-                // than the program would is what `import` does as well.
-                let value = self.fold(|_| b.getattr(&**name))?;
-                if dict_get(&dict, name).is_some() {
-                    return self.python_module_attr(b, p, name);
-                }
+        let own = dict_get(&dict, "__getattr__");
+        let hook = own.clone().or_else(|| self.class_getattr(b));
+        // A library's `__getattr__` imports a submodule or warns; running it once more than the
+        // program would is what `import` does as well.
+        if hook.is_some_and(|h| crate::call::is_library(&h)) {
+            let value = self.fold(|_| b.getattr(&**name))?;
+            if dict_get(&dict, name).is_some() {
+                return self.python_module_attr(b, p, name);
+            }
+            if own.is_some() {
                 self.guard(base, absent(name));
                 return Ok(Flow::Value(value));
             }
+        }
+        if let Some(hook) = own {
             self.guard(base, absent(name));
             let s = self.source(Source::Attr {
                 base,
@@ -288,6 +288,15 @@ impl<'py> Tx<'py> {
             "AttributeError",
             &format!("module '{module}' has no attribute '{name}'"),
         ))
+    }
+
+    /// The `__getattr__` that the class of a module defines, where that is a subclass.
+    fn class_getattr(&self, module: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        let class = module.get_type();
+        if class.is(self.known.module_type.bind(self.py)) {
+            return None;
+        }
+        class.getattr("__getattr__").ok()
     }
 }
 

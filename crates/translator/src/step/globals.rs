@@ -123,6 +123,28 @@ impl<'py> Tx<'py> {
         self.build(&found, source)
     }
 
+    /// Imports a module of an installed package or of the standard library, as the program is
+    /// about to do; what these do when they are imported does not depend on when that is.
+    /// `false` where this is not such a module, or the import fails.
+    fn import_of_library(&self, name: &str) -> bool {
+        let py = self.py;
+        let top = name.split('.').next().unwrap_or(name);
+        let import = || -> PyResult<bool> {
+            let spec = py
+                .import("importlib.util")?
+                .call_method1("find_spec", (top,))?;
+            let origin: String = spec.getattr("origin")?.extract()?;
+            let interpreter = matches!(&*origin, "built-in" | "frozen");
+            if !interpreter && !crate::call::is_library_file(&origin) {
+                return Ok(false);
+            }
+            py.import("importlib")?
+                .call_method1("import_module", (name,))
+                .map(|_| true)
+        };
+        import().unwrap_or(false)
+    }
+
     pub(crate) fn import_name(&mut self, name: &Arc<str>, level: &Var, fromlist: &Var) -> R<Var> {
         let py = self.py;
         let level: i64 = match level {
@@ -152,7 +174,7 @@ impl<'py> Tx<'py> {
             }
         };
         let modules = self.known.sys_modules.bind(py);
-        if modules.get_item(&full).is_err() {
+        if modules.get_item(&full).is_err() && !self.import_of_library(&full) {
             return Err(Stop::brk(
                 format!("Import of {full}"),
                 format!(
