@@ -52,6 +52,8 @@ class ExplainOutput:
     out_guards: list[str]
     #: Seconds by phase.
     compile_times: dict[str, float]
+    #: Guards for which compiled code could not be reused, as Python, and how often each failed.
+    guard_failures: dict[str, int]
     #: How many instructions were interpreted, by name.
     instruction_counts: dict[str, int]
     #: How often torch's fake tensors were asked what an operation returns, by operation.
@@ -73,6 +75,12 @@ class ExplainOutput:
         lines.append("Out Guards:")
         for number, guard in enumerate(self.out_guards, 1):
             lines += [f"  Guard {number}:", *(f"    {line}" for line in guard.splitlines())]
+        if self.guard_failures:
+            lines.append("Guard Failures:")
+        lines += [
+            f"  {count} x {guard}"
+            for guard, count in sorted(self.guard_failures.items(), key=lambda item: -item[1])
+        ]
         lines.append("Compile Times (s):")
         lines += [f"  {name}: {seconds:.6f}" for name, seconds in self.compile_times.items()]
         lines.append(f"Instructions: {self.instruction_counts.get('instructions', 0)}")
@@ -127,6 +135,7 @@ def _output(graphs: list[torch.fx.GraphModule], record: Mapping[str, Any]) -> Ex
         op_count=sum(map(len, ops)),
         ops_per_graph=ops,
         out_guards=list(record.get("out_guards", ())),
+        guard_failures=dict(record.get("guard_failures", {})),
         compile_times=dict(record.get("compile_times", {})),
         instruction_counts=dict(record.get("instruction_counts", {})),
         fake_tensor_ops=dict(record.get("fake_tensor_ops", {})),

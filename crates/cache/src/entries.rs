@@ -23,6 +23,8 @@ pub struct Limits {
     pub recompile_limit: usize,
     /// How often it may be compiled, entries that were dropped included.
     pub accumulated_recompile_limit: usize,
+    /// Whether reasons are wanted of every call, also once a limit was reached and told.
+    pub explain_all: bool,
 }
 
 impl Default for Limits {
@@ -30,6 +32,7 @@ impl Default for Limits {
         Self {
             recompile_limit: 8,
             accumulated_recompile_limit: 256,
+            explain_all: false,
         }
     }
 }
@@ -65,6 +68,8 @@ struct Inner {
     compiled: Cell<u32>,
     warned: Cell<bool>,
     stale: Cell<bool>,
+    /// Guards that failed, and how often.
+    failed: RefCell<Vec<(String, u64)>>,
 }
 
 // SAFETY: every access needs the GIL (methods take `Python`, hooks attach), and no borrow is held while the GIL
@@ -90,6 +95,7 @@ impl Entries {
             compiled: Cell::new(0),
             warned: Cell::new(false),
             stale: Cell::new(false),
+            failed: RefCell::new(Vec::new()),
         });
         if let Ok(mut all) = ALL.lock() {
             if all.len().is_multiple_of(256) {
@@ -202,6 +208,13 @@ impl Entries {
             if let Some(found) = self.find(py, env) {
                 return Decision::Hit(found);
             }
+            let warned = self.0.warned.get() && !limits.explain_all && hook::current().is_none();
+            if warned && self.reached(py, limits).is_some() {
+                return Decision::LimitReached {
+                    misses: Vec::new(),
+                    warning: None,
+                };
+            }
             let entries = self.entries(py);
             let misses: Vec<Miss> = entries
                 .iter()
@@ -213,6 +226,7 @@ impl Entries {
                     })
                 })
                 .collect();
+            self.count(&misses);
             self.tell(py, &entries, &misses);
             drop(entries);
             self.purge(py);
@@ -238,19 +252,44 @@ impl Entries {
         }
     }
 
-    fn limit(&self, py: Python<'_>, limits: Limits, misses: Vec<Miss>) -> Decision {
-        let (setting, limit) = if self.len(py) >= limits.recompile_limit {
-            ("recompile_limit", limits.recompile_limit)
-        } else if self.0.compiled.get() as usize >= limits.accumulated_recompile_limit {
-            (
-                "accumulated_recompile_limit",
-                limits.accumulated_recompile_limit,
-            )
+    fn count(&self, misses: &[Miss]) {
+        let Ok(mut failed) = self.0.failed.try_borrow_mut() else {
+            return;
+        };
+        for miss in misses {
+            match failed.iter_mut().find(|f| f.0 == miss.failure.code) {
+                Some(known) => known.1 += 1,
+                None => failed.push((miss.failure.code.clone(), 1)),
+            }
+        }
+    }
+
+    /// The guard that failed most often so far, as Python, and how often.
+    pub fn most_failing(&self, _py: Python<'_>) -> Option<(String, u64)> {
+        let failed = self.0.failed.try_borrow().ok()?;
+        failed.iter().max_by_key(|f| f.1).cloned()
+    }
+
+    /// The setting that forbids another compilation, and its value.
+    fn reached(&self, py: Python<'_>, limits: Limits) -> Option<(&'static str, usize)> {
+        let all = limits.accumulated_recompile_limit;
+        if self.len(py) >= limits.recompile_limit {
+            Some(("recompile_limit", limits.recompile_limit))
+        } else if self.0.compiled.get() as usize >= all {
+            Some(("accumulated_recompile_limit", all))
         } else {
+            None
+        }
+    }
+
+    fn limit(&self, py: Python<'_>, limits: Limits, misses: Vec<Miss>) -> Decision {
+        let Some((setting, limit)) = self.reached(py, limits) else {
             return Decision::Miss(misses);
         };
-        let warning = (!self.0.warned.replace(true))
-            .then(|| recompile_limit_warning(&self.0.name, setting, limit, &misses));
+        let warning = (!self.0.warned.replace(true)).then(|| {
+            let most = self.most_failing(py);
+            recompile_limit_warning(&self.0.name, setting, limit, &misses, most.as_ref())
+        });
         Decision::LimitReached { misses, warning }
     }
 
@@ -294,6 +333,9 @@ impl Entries {
     pub fn reset(&self, _py: Python<'_>) {
         self.0.compiled.set(0);
         self.0.warned.set(false);
+        if let Ok(mut failed) = self.0.failed.try_borrow_mut() {
+            failed.clear();
+        }
         let dropped = match self.0.list.try_borrow_mut() {
             Ok(mut list) => std::mem::take(&mut *list),
             Err(_) => return,

@@ -16,7 +16,7 @@ pub mod message;
 pub use entries::{Decision, Entries, Limits, Miss, reset_all};
 pub use entry::{CompileId, GuardedCode};
 pub use hook::{GuardFailure, set_guard_failure_hook};
-pub use message::{CodeName, recompile_limit_warning, recompile_message};
+pub use message::{CodeName, most_failing_line, recompile_limit_warning, recompile_message};
 
 #[cfg(test)]
 mod tests;

@@ -37,6 +37,12 @@ pub fn recompile_message(name: &CodeName, misses: &[Miss]) -> String {
     out
 }
 
+/// `most frequent: ___check_tensors(L['x']) failed 7 times`
+pub fn most_failing_line((code, count): &(String, u64)) -> String {
+    let times = if *count == 1 { "time" } else { "times" };
+    format!("most frequent: {code} failed {count} {times}")
+}
+
 /// The warning that is given once where a code object reaches a limit. `setting` is the limit's name in
 /// `ferrodyn.config`.
 pub fn recompile_limit_warning(
@@ -44,6 +50,7 @@ pub fn recompile_limit_warning(
     setting: &str,
     limit: usize,
     misses: &[Miss],
+    most: Option<&(String, u64)>,
 ) -> String {
     let mut out = format!(
         "ferrodyn hit config.{setting} ({limit})\n   function: '{}' ({}:{})\n",
@@ -55,6 +62,9 @@ pub fn recompile_limit_warning(
             "   last reason: {}: {}{}",
             miss.id, miss.failure.reason, miss.failure.user_line
         );
+    }
+    if let Some(most) = most {
+        let _ = writeln!(out, "   {}", most_failing_line(most));
     }
     out.push_str("To log all recompilation reasons, use FERRODYN_LOGS=\"recompiles\".");
     out

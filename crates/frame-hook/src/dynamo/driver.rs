@@ -176,6 +176,12 @@ impl FrameCompiler for Driver {
         let limits = Limits {
             recompile_limit: config.recompile_limit,
             accumulated_recompile_limit: config.accumulated_recompile_limit,
+            explain_all: ctx
+                .options()
+                .bind(py)
+                .contains("guard_fail_fn")
+                .unwrap_or(true)
+                || explain::active(),
         };
         // SAFETY: the frame is alive and keeps what the environment names.
         let misses = match unsafe { entries.decide(py, &check, limits) } {
@@ -200,9 +206,19 @@ impl FrameCompiler for Driver {
         };
         tell_guard_failures(py, ctx, &code, &misses);
         if !misses.is_empty() {
+            explain::record(|r| {
+                for miss in &misses {
+                    let code = miss.failure.code.clone();
+                    *r.guard_failures.entry(code).or_default() += 1;
+                }
+            });
             let name = entries.name().clone();
             log::debug(py, "recompiles", "", || {
-                cache::recompile_message(&name, &misses)
+                let message = cache::recompile_message(&name, &misses);
+                match entries.most_failing(py).filter(|most| most.1 > 1) {
+                    Some(most) => format!("{message}\n    {}", cache::most_failing_line(&most)),
+                    None => message,
+                }
             });
             if config.error_on_recompile {
                 return Outcome::Raise(ferrodyn_error(

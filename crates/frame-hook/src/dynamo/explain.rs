@@ -24,6 +24,8 @@ pub struct Record {
     pub guards: Vec<String>,
     /// seconds by phase
     pub seconds: BTreeMap<&'static str, f64>,
+    /// guards that failed, as Python, and how often
+    pub guard_failures: BTreeMap<String, u64>,
     /// counts by name
     pub counts: BTreeMap<&'static str, u64>,
     /// how often FakeTensor was asked for metadata, by operation
@@ -68,6 +70,7 @@ pub fn explain_end(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("break_reasons", breaks)?;
     out.set_item("out_guards", record.guards)?;
     out.set_item("compile_times", record.seconds)?;
+    out.set_item("guard_failures", record.guard_failures)?;
     out.set_item("instruction_counts", record.counts)?;
     out.set_item("fake_tensor_ops", record.fake_ops)?;
     Ok(out)

@@ -1,0 +1,77 @@
+"""What is said where compiled code cannot be reused."""
+
+from __future__ import annotations
+
+import logging
+
+import harness
+import pytest
+import torch
+
+if not harness.REFERENCE:
+    import ferrodyn
+pytestmark = pytest.mark.own
+
+
+def backend(graph, inputs):
+    return graph.forward
+
+
+def test_the_limit_names_the_guard_that_failed_most(caplog):
+    def fn(x, n):
+        return x * n
+
+    entry = ferrodyn.compile(fn, backend=backend)
+    x = torch.ones(2)
+    with ferrodyn.config.patch(recompile_limit=3), caplog.at_level(logging.WARNING, "ferrodyn"):
+        for n in range(6):
+            assert torch.equal(entry(x, n), x * n)
+    [warning] = [r.getMessage() for r in caplog.records if "recompile_limit" in r.getMessage()]
+    # The first entry was tried in vain by the second, third and fourth call.
+    assert "most frequent: " in warning and "L['n'] == 0 failed 3 times" in warning
+    assert "config.recompile_limit (3)" in warning
+
+
+def test_beyond_the_limit_calls_are_plain_and_right():
+    made = []
+
+    def counting(graph, inputs):
+        made.append(graph)
+        return graph.forward
+
+    entry = ferrodyn.compile(lambda x, n: x + n, backend=counting)
+    x = torch.ones(2)
+    with ferrodyn.config.patch(recompile_limit=2):
+        for _ in range(3):
+            for n in range(5):
+                assert torch.equal(entry(x, n), x + n)
+    assert len(made) == 2
+
+
+def test_a_guard_fail_fn_hears_of_every_failure():
+    heard = []
+    fn = ferrodyn.optimize(backend, guard_fail_fn=heard.append)(lambda x, n: x + n)
+    x = torch.ones(2)
+    with ferrodyn.config.patch(recompile_limit=2):
+        for n in range(5):
+            fn(x, n)
+    assert len(heard) == 0 + 1 + 2 + 2 + 2
+    assert all("n" in failure.reason for failure in heard)
+
+
+def test_explain_counts_guard_failures():
+    def inner(x, n):
+        return x * n
+
+    def fn(x):
+        for n in range(3):
+            print(end="")
+            x = scaled(x, n)
+        return x
+
+    scaled = ferrodyn.disable(lambda x, n: entry(x, n))
+    entry = ferrodyn.compile(inner, backend=backend)
+    output = ferrodyn.explain(fn)(torch.ones(2))
+    assert sum(output.guard_failures.values()) >= 2
+    assert "Guard Failures:" in str(output)
+    assert not ferrodyn.explain(lambda x: x + 1)(torch.ones(2)).guard_failures
