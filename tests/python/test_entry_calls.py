@@ -1,4 +1,4 @@
-"""Calls that find their compiled code without a frame: bound arguments, closures, methods, modules."""
+"""Calls that find compiled code without a frame: bound arguments, closures, methods, modules."""
 
 from __future__ import annotations
 

@@ -158,8 +158,7 @@ def stress(calls, seconds):
     global FACTOR
     net = Net()
     entries = {
-        fn.__name__: ferrodyn.compile(fn, backend=backend)
-        for fn in (by_state, by_global, branches)
+        fn.__name__: ferrodyn.compile(fn, backend=backend) for fn in (by_state, by_global, branches)
     }
     module = ferrodyn.compile(net, backend=backend)
     closures = [ferrodyn.compile(closure(n), backend=backend) for n in range(3)]

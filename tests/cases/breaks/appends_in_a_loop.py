@@ -1,4 +1,4 @@
-"""A list that grows in a loop that breaks: what it holds is not looked at, so nothing is compiled anew."""
+"""A list that grows in a loop that breaks: its items are not looked at, so nothing recompiles."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Breaks in the body, the handler and the `finally` of a `try`, and an exception raised in the body."""
+"""Breaks in the body, handler and `finally` of a `try`, and an exception raised in the body."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A break in a function that is called inside `try`, which catches what it raises behind the break."""
+"""A break in a function called inside `try`, which catches what it raises behind the break."""
 
 import torch
 

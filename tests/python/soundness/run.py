@@ -84,7 +84,8 @@ def program(row: Row) -> str:
     """The program that reads one row and does nothing else."""
     argument = ", a0=None" if row.arguments else ""
     return number(
-        f"import torch\n{row.setup}\ndef fn(x{argument}):\n    x = x + 0\n    return [{row.read}]\n",
+        f"import torch\n{row.setup}\ndef fn(x{argument}):\n"
+        f"    x = x + 0\n    return [{row.read}]\n",
         0,
     )
 

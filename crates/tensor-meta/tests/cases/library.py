@@ -1,8 +1,8 @@
 """Cases of recurrent layers, Fourier transforms, linear algebra and draws."""
 
+import torch
 from elementwise import layouts
 from spec import T
-import torch
 
 TABLE = {}
 
