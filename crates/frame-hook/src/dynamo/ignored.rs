@@ -9,7 +9,12 @@ pub fn is_ignored_file(file: &str) -> bool {
     if let Some((_, rest)) = file.split_once("/site-packages/") {
         let package = rest.split('/').next().unwrap_or(rest);
         return match package {
-            "torch" => !rest.starts_with("torch/nn/") || rest == "torch/nn/parameter.py",
+            // `torch.nn.attention` calls torch.compile itself.
+            "torch" => {
+                !rest.starts_with("torch/nn/")
+                    || rest.starts_with("torch/nn/attention/")
+                    || rest == "torch/nn/parameter.py"
+            }
             "ferrodyn" | "numpy" | "_pytest" | "pluggy" | "functorch" | "triton" | "sympy" => true,
             _ => false,
         };

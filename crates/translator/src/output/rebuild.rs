@@ -264,10 +264,16 @@ impl Emitter<'_, '_> {
         self.keep(ident);
         for (name, v) in late {
             // Annotations travel as a flat tuple until the function has them.
-            if name == "__annotations__" && matches!(v, Var::Tuple(_)) {
-                return Err(self.cannot("annotations of a function of another module"));
+            match v {
+                Var::Tuple(pairs) if name == "__annotations__" => {
+                    for part in &pairs.items {
+                        self.value(part)?;
+                    }
+                    self.asm.op(Op::BuildMap(pairs.items.len() as u32 / 2));
+                    self.put_attr(ident, name);
+                }
+                _ => self.store_attr(ident, name, v)?,
             }
-            self.store_attr(ident, name, v)?;
         }
         for (name, v) in attrs {
             match v {
@@ -284,10 +290,15 @@ impl Emitter<'_, '_> {
 
     fn store_attr(&mut self, of: Ident, name: &str, value: &Var) -> R<()> {
         self.value(value)?;
+        self.put_attr(of, name);
+        Ok(())
+    }
+
+    /// `value --`, into an attribute of a value that is in a temporary.
+    fn put_attr(&mut self, of: Ident, name: &str) {
         let (local, n) = (self.memo[&of], self.asm.name_idx(name));
         self.asm.load_fast(local);
         self.asm.op(Op::StoreAttr(n));
-        Ok(())
     }
 
     /// `-- tuple of cells`

@@ -171,6 +171,10 @@ impl<'py> Tx<'py> {
             {
                 return Ok(Some(Flow::Value(Var::Const(o))));
             }
+            // Compiled by torch.compile itself where it is not traced.
+            ("torch.nn.attention.flex_attention", "flex_attention") => {
+                return Err(self.skipped(f));
+            }
             // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
             ("torch._dynamo.mutation_guard", "tag") => return Ok(Some(Flow::Value(self.none()))),
             ("torch.compiler", "is_exporting")
