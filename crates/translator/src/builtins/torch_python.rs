@@ -30,6 +30,23 @@ pub(super) const RULES: Rules = &[
         &[("lazy_property.__get__", lazy_property as Rule)],
     ),
     (
+        "torch.cuda",
+        &[
+            ("is_available", device_question as Rule),
+            ("is_initialized", device_question),
+            ("device_count", device_question),
+            ("is_bf16_supported", device_question),
+        ],
+    ),
+    (
+        "torch.compiler",
+        &[("cudagraph_mark_step_begin", mark_step as Rule)],
+    ),
+    (
+        "torch.utils.checkpoint",
+        &[("checkpoint", checkpoint as Rule)],
+    ),
+    (
         "torch._C",
         &[("_group_tensors_by_device_and_dtype", group_tensors as Rule)],
     ),
@@ -171,4 +188,42 @@ fn group_tensors(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
         map.insert(key, key_var, Var::tuple(vec![parts, positions]));
     }
     value(tx.new_dict(map))
+}
+
+/// What the machine has does not change while the program runs.
+fn device_question(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let Some((pos, kw)) = tx.constants(&args)? else {
+        return Ok(None);
+    };
+    let cuda = tx.py.import("torch.cuda")?;
+    let answer = cuda
+        .getattr(name)?
+        .call(pyo3::types::PyTuple::new(tx.py, pos)?, kw.as_ref())?;
+    value(Var::Const(answer.unbind()))
+}
+
+/// A note for backends that replay whole graphs.
+fn mark_step(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let function = tx.py.import("torch.compiler")?.getattr(name)?.unbind();
+    tx.defer(Var::py(function), args, false).map(Some)
+}
+
+/// Without autograd there is nothing to keep or to compute again: the function is called.
+fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+    if tx.st.grad_enabled || args.pos.is_empty() {
+        let function = tx.py.import("torch.utils.checkpoint")?.getattr(name)?;
+        return Err(tx.skipped(&function));
+    }
+    for option in [
+        "use_reentrant",
+        "context_fn",
+        "determinism_check",
+        "debug",
+        "early_stop",
+        "preserve_rng_state",
+    ] {
+        args.take_kw(option);
+    }
+    let function = args.pos.remove(0);
+    tx.call(&function, args).map(Some)
 }

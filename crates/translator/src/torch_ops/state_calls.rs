@@ -182,6 +182,25 @@ impl<'py> Tx<'py> {
             | ("torch.jit._trace", "is_tracing") => {
                 return Ok(Some(Flow::Value(self.bool(false))));
             }
+            // Questions about symbolic sizes, of which there are none here.
+            (
+                "torch.fx.experimental.symbolic_shapes",
+                "expect_true"
+                | "guard_size_oblivious"
+                | "guard_or_false"
+                | "guard_or_true"
+                | "guard_bool"
+                | "statically_known_true",
+            ) if args.pos.len() == 1 => {
+                let v = self.realize(&args.pos[0])?;
+                if matches!(&v, Var::Const(o) if o.bind(py).is_instance_of::<pyo3::types::PyBool>())
+                {
+                    return Ok(Some(Flow::Value(v)));
+                }
+            }
+            ("torch.fx.experimental.symbolic_shapes", "_advise_is_size" | "_advise_is_bounded") => {
+                return Ok(Some(Flow::Value(self.none())));
+            }
             // Tells TorchScript a type; the value is its second argument.
             ("torch.jit", "annotate") if args.pos.len() == 2 && args.kw.is_empty() => {
                 return Ok(Some(Flow::Value(args.pos[1].clone())));
@@ -211,6 +230,10 @@ impl<'py> Tx<'py> {
         }
         if flag("_torchdynamo_disable") || flag("_dynamo_forbidden") {
             return Err(disabled(f));
+        }
+        // A region that is to be compiled once: its calls are in the graph one by one.
+        if marked && let Ok(inner) = f.getattr("__marked_compile_region_fn__") {
+            return self.call(&Var::py(inner.unbind()), args.clone()).map(Some);
         }
         if flag("_dynamo_marked_constant")
             && let Some((pos, kw)) = self.constants(args)?
@@ -329,6 +352,7 @@ impl<'py> Tx<'py> {
             "_get_tracing_state" => self.none(),
             n if QUERIES.contains(&n)
                 || n == "_len_torch_dispatch_stack"
+                || n == "_mps_is_available"
                 || n.starts_with("_is_")
                 || n.starts_with("_get_")
                 || n.starts_with("get_")
