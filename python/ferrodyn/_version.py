@@ -49,6 +49,21 @@ def check_python(
         )
 
 
+def check_interpreter() -> None:
+    """Raise :class:`UnsupportedPythonError` in a subinterpreter.
+
+    From 3.12 on the native module refuses by itself; 3.11 would crash at its end.
+    """
+    if sys.version_info >= (3, 12):
+        return
+    try:
+        import _xxsubinterpreters as interpreters
+    except ImportError:
+        return
+    if interpreters.get_current() != interpreters.get_main():
+        raise UnsupportedPythonError("Ferrodyn runs in the main interpreter only.")
+
+
 def check_torch(version: str) -> None:
     """Raise :class:`UnsupportedTorchError` unless torch ``version`` is supported."""
     release = version.split("+", 1)[0].split(".")
@@ -69,6 +84,7 @@ def check_torch(version: str) -> None:
 def check_platform() -> None:
     """Check the interpreter first, then torch; import torch on the way."""
     check_python()
+    check_interpreter()
     try:
         import torch
     except ModuleNotFoundError as error:
