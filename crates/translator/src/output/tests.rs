@@ -188,6 +188,8 @@ fn translate_in(
         effects: Effects::default(),
         grad_enabled: true,
         caught: im::Vector::new(),
+        contexts: im::Vector::new(),
+        vmap: Default::default(),
     };
     let mut tx = Tx::new(
         py,

@@ -208,6 +208,8 @@ fn interpret(
         effects: Effects::default(),
         grad_enabled: true,
         caught: im::Vector::new(),
+        contexts: im::Vector::new(),
+        vmap: Default::default(),
     };
     let mut tx = Tx::new(py, state, codes, known.clone(), table.clone(), ctx);
     for (i, a) in args.iter().enumerate() {
