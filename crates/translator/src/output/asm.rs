@@ -97,6 +97,11 @@ impl Asm {
         LocalIdx(TMP + i)
     }
 
+    /// Whether a local was made by [`Asm::tmp`].
+    pub fn is_tmp(&self, local: LocalIdx) -> bool {
+        local.0 >= TMP
+    }
+
     /// Adds an instruction.
     pub fn op(&mut self, op: Op) {
         self.body.emit(op);

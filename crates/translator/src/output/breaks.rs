@@ -10,12 +10,12 @@ use bytecode::op::{Intrinsic1, LocalIdx, Op};
 use bytecode::{Body as Code, ExceptEntry, Version, stack_depths, stack_effect, stack_needs};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
-use variables::{Body, Origin, Var};
+use variables::{Body, Obj, Origin, Var};
 
 use super::OutputEnv;
 use super::asm::Val;
 use super::emitter::Emitter;
-use super::resume::{Plan, ResumeInfo, Slot};
+use super::resume::{Local, Plan, ResumeInfo, Slot};
 use crate::code::{flags, kinds};
 use crate::state::{Frame, OnReturn};
 use crate::stop::{R, Stop};
@@ -139,6 +139,12 @@ impl Emitter<'_, '_> {
             }
             self.ready(env, &mut levels[i], f.ip + 1, slots, false)?;
         }
+        // Also where no code comes behind: a frame that raises lives as long as its traceback.
+        for v in frames.iter().flat_map(|f| f.locals.iter().flatten()) {
+            if self.outlives_use(v) {
+                self.prepare(v)?;
+            }
+        }
         for level in &mut levels {
             if let Some(h) = level.handler {
                 let mut slots = slots_of(level.frame.stack.iter().take(h.depth as usize));
@@ -175,6 +181,29 @@ impl Emitter<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether something would be seen to happen where a variable that is not used any more lets go
+    /// of its value: it is kept for as long as the frame would keep it. That is so for generators, and
+    /// for objects whose class has a `__del__`.
+    fn outlives_use(&self, v: &Var) -> bool {
+        let py = self.tx.py;
+        let finalized = |class: &Obj| {
+            let class = class.bind(py);
+            class.is(self.tx.known.generator.bind(py)) || class.hasattr("__del__").unwrap_or(true)
+        };
+        match v {
+            Var::Lazy(l) => finalized(&l.obj.bind(py).get_type().into_any().unbind()),
+            Var::Py(p) => finalized(&p.obj.bind(py).get_type().into_any().unbind()),
+            Var::Obj(id) => {
+                let class = self.tx.obj(*id).class.clone();
+                finalized(&class) || (self.tx.has_generators() && self.holds_generator(v))
+            }
+            Var::Tuple(_) | Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => {
+                self.tx.has_generators() && self.holds_generator(v)
+            }
+            _ => false,
+        }
     }
 
     /// The frames, innermost first.
@@ -318,11 +347,14 @@ impl Emitter<'_, '_> {
             let i = f.code.local_names.iter().position(|n| &**n == name)?;
             f.locals.get(i).cloned().flatten()
         };
+        let state = |name: &str| match slot(name) {
+            None => Local::Unbound,
+            Some(v) if self.outlives_use(&v) => Local::Kept,
+            Some(_) => Local::Bound,
+        };
         let plan =
             env.resume_cache()
-                .plan(py, source.clone(), target, plain, slots.clone(), |n| {
-                    slot(n).is_some()
-                })?;
+                .plan(py, source.clone(), target, plain, slots.clone(), state)?;
         let code = source.code.clone();
         let mut locals = Vec::new();
         for &l in &plan.locals {

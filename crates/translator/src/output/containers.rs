@@ -118,6 +118,7 @@ impl Emitter<'_, '_> {
     fn is_constructor_attr(&self, s: &ObjState, name: &str) -> bool {
         (name == "args" && self.is_subclass(&s.class, &self.tx.known.base_exception))
             || (name == "default_factory" && s.class.is(&self.tx.known.defaultdict))
+            || (matches!(name, "func" | "args" | "keywords") && s.class.is(&self.tx.known.partial))
     }
 
     /// `-- list`
@@ -189,7 +190,9 @@ impl Emitter<'_, '_> {
             .iter()
         {
             let flags: u64 = c.getattr("__flags__")?.extract()?;
-            if flags & HEAP == 0 {
+            let own_new = c.getattr("__dict__")?.get_item("__new__").ok();
+            let native = own_new.is_some_and(|n| n.is_instance_of::<pyo3::types::PyCFunction>());
+            if flags & HEAP == 0 || native {
                 return Ok(c.unbind());
             }
         }
@@ -202,6 +205,7 @@ impl Emitter<'_, '_> {
         let known = self.tx.known.clone();
         let ObjState { class, body, .. } = self.tx.obj(id).clone();
         match &body {
+            Body::Plain if class.is(&known.partial) => self.partial(id)?,
             Body::List(_) if class.is(&known.list) => self.asm.op(Op::BuildList(0)),
             Body::Dict(_) if class.is(&known.dict) => self.asm.op(Op::BuildMap(0)),
             Body::Deque(_, maxlen) if class.is(&known.deque) => {
@@ -267,6 +271,28 @@ impl Emitter<'_, '_> {
             }
             _ => return Err(self.cannot(format!("an instance of {}", self.tx.class_name(&class)))),
         }
+        Ok(())
+    }
+
+    /// `-- partial`
+    fn partial(&mut self, id: ObjId) -> R<()> {
+        let class = self.tx.known.partial.clone();
+        let part = |g: &Self, name: &str| g.tx.obj(id).attrs.get(name).cloned().flatten();
+        let (Some(func), Some(Var::Tuple(args)), Some(keywords)) = (
+            part(self, "func"),
+            part(self, "args"),
+            part(self, "keywords"),
+        ) else {
+            return Err(self.cannot("a functools.partial object that was changed"));
+        };
+        self.asm.callee(&class);
+        self.value(&func)?;
+        for a in &args.items {
+            self.value(a)?;
+        }
+        self.asm.op(Op::BuildTuple(args.items.len() as u32 + 1));
+        self.value(&keywords)?;
+        self.asm.op(Op::CallEx { kwargs: true });
         Ok(())
     }
 

@@ -6,13 +6,14 @@
 use std::sync::Arc;
 
 use bytecode::op::{LocalIdx, Op};
-use guards::Source;
+use guards::{ConstVal, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Origin, Var};
 
 use super::asm::Val;
 use super::emitter::Emitter;
+use crate::constants::const_val;
 use crate::raw::{dict_items, instance_dict};
 use crate::stop::R;
 
@@ -253,7 +254,10 @@ impl Emitter<'_, '_> {
                         .collect::<PyResult<_>>()?,
                 };
                 let kept = items.len() >= old.len()
-                    && items.iter().zip(&old).all(|(v, o)| self.is_object(v, o));
+                    && (0..old.len()).all(|i| {
+                        let index = i as u32;
+                        self.is_untouched(&items[i], |base| Source::ListItem { base, index }, state)
+                    });
                 if kept {
                     if items.len() > old.len() {
                         let rest = self.new_list_of(&items[old.len()..])?;
@@ -395,11 +399,14 @@ impl Emitter<'_, '_> {
             }
         }
         for (i, (_, k, v)) in map.entries().enumerate() {
-            if in_order
-                && let Some((_, _, old)) = stay.get(i)
-                && self.is_object(v, old)
-            {
-                continue;
+            if in_order && let Some((_, k, _)) = stay.get(i) {
+                let key = match const_val(k.bind(py)) {
+                    Some(c) => c,
+                    None => ConstVal::Obj(self.tx.pin(k, true)),
+                };
+                if self.is_untouched(v, |base| Source::DictItem { base, key }, state) {
+                    continue;
+                }
             }
             let (k, v) = (self.prepare(k)?, self.prepare(v)?);
             steps.push(match exact {
@@ -410,19 +417,20 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Whether a value is this very object.
-    fn is_object(&self, var: &Var, obj: &Obj) -> bool {
-        match var {
-            Var::Const(o) => o.is(obj),
-            Var::Py(p) => p.obj.is(obj),
-            Var::Lazy(l) => l.obj.is(obj),
-            Var::Tensor(t) => t.input.as_ref().is_some_and(|i| i.obj.is(obj)),
-            Var::Tuple(t) => t.origin.as_ref().is_some_and(|o| o.0.is(obj)),
-            Var::Obj(id) => {
-                matches!(&self.tx.obj(*id).origin, Origin::Source { obj: o, .. } if o.is(obj))
-            }
-            _ => false,
-        }
+    /// Whether an item of an existing container is what it was, in every call: the same object in
+    /// this call proves nothing for the next.
+    fn is_untouched(
+        &mut self,
+        var: &Var,
+        item: impl FnOnce(SourceId) -> Source,
+        container: &ObjState,
+    ) -> bool {
+        let (Origin::Source { source, .. }, Some(of)) = (&container.origin, self.source_of(var))
+        else {
+            return false;
+        };
+        let own = self.tx.source(item(*source));
+        own == of
     }
 
     /// Replays effects.

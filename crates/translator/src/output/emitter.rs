@@ -49,6 +49,8 @@ pub struct Emitter<'a, 'py> {
     pub(super) memo: FxHashMap<Ident, LocalIdx>,
     pub(super) building: FxHashSet<Ident>,
     pub(super) deferred: Vec<ObjId>,
+    /// the temporary of an exception that was caught, to be emptied once it was handed on
+    pub(super) forgotten: Option<LocalIdx>,
     /// code that stands in for frames of the user's, never to be captured
     pub(super) left_alone: Vec<Obj>,
     classes: Option<FxHashMap<SourceId, Obj>>,
@@ -90,6 +92,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             memo: FxHashMap::default(),
             building: FxHashSet::default(),
             deferred: Vec::new(),
+            forgotten: None,
             left_alone: Vec::new(),
             classes: None,
             bound,
@@ -175,7 +178,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
     }
 
     /// The values that building this one emits.
-    fn children(&self, var: &Var) -> Vec<Var> {
+    pub(super) fn children(&self, var: &Var) -> Vec<Var> {
         match var {
             Var::Tuple(t) if t.origin.is_none() => t.items.clone(),
             Var::Slice(s) => s.to_vec(),

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use bytecode::op::{FuncAttr, Label, LocalIdx, Op};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rustc_hash::FxHashSet;
 use variables::{Body, Obj, ObjId, Var};
 
 use super::asm::{Asm, Shape, loc_of, map_local, prologue_len};
@@ -46,6 +47,21 @@ impl Emitter<'_, '_> {
                 "a generator that is left suspended inside `try` or `with`: what it still has to do happens when Python drops it",
             )),
         }
+    }
+
+    /// Whether a value leads to a generator that was made while translating.
+    pub(super) fn holds_generator(&self, v: &Var) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![v.clone()];
+        while let Some(v) = todo.pop() {
+            if self.tx.is_generator(&v) {
+                return true;
+            }
+            if self.ident(&v).is_none_or(|i| seen.insert(i)) {
+                todo.extend(self.children(&v));
+            }
+        }
+        false
     }
 
     /// `-- generator`

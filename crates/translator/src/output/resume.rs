@@ -115,6 +115,17 @@ impl Slot {
     }
 }
 
+/// What a variable of the frame is at a break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Local {
+    /// has no value
+    Unbound,
+    /// has a value
+    Bound,
+    /// has a value that is to live for as long as the frame, used or not
+    Kept,
+}
+
 /// Which values a resume function takes: the plan from which it is found or made.
 #[derive(Clone)]
 pub(super) struct Plan {
@@ -190,7 +201,7 @@ impl ResumeCache {
         Ok(live)
     }
 
-    /// What a resume function takes. `bound` says whether a local of the user's code has a value.
+    /// What a resume function takes. `local` says what a local of the user's code is.
     pub(super) fn plan(
         &mut self,
         py: Python<'_>,
@@ -198,7 +209,7 @@ impl ResumeCache {
         target: usize,
         plain: bool,
         slots: Vec<Slot>,
-        bound: impl Fn(&str) -> bool,
+        local: impl Fn(&str) -> Local,
     ) -> R<Plan> {
         let code = source.code.clone();
         if code.has(flags::GENERATOR)
@@ -222,10 +233,18 @@ impl ResumeCache {
         let first_is_cell = needs_first && kind(0) & kinds::CELL != 0;
         let mut locals = Vec::new();
         for i in 0..code.local_names.len() {
-            if kind(i) & (kinds::CELL | kinds::FREE) != 0 || !bound(&code.local_names[i]) {
+            if kind(i) & (kinds::CELL | kinds::FREE) != 0 {
                 continue;
             }
-            if all || live.contains(target as u32, LocalIdx(i as u32)) || (i == 0 && needs_first) {
+            let state = local(&code.local_names[i]);
+            if state == Local::Unbound {
+                continue;
+            }
+            if all
+                || state == Local::Kept
+                || live.contains(target as u32, LocalIdx(i as u32))
+                || (i == 0 && needs_first)
+            {
                 locals.push(i as u32);
             }
         }
@@ -347,6 +366,11 @@ impl ResumeCache {
             let name = format!("{STACK}{i}");
             let at = varnames.iter().position(|v| *v == name).unwrap_or(0);
             asm.load_fast(LocalIdx(at as u32));
+            let enters = matches!(body.instrs[plan.target as usize].op, Op::PushExcInfo);
+            if *slot == Slot::Handled || (enters && i + 1 == plan.slots.len()) {
+                // The exception goes when the handler is done with it.
+                asm.op(Op::DeleteFast(LocalIdx(at as u32)));
+            }
             if *slot == Slot::Handled {
                 asm.op(Op::PushExcInfo);
                 asm.op(Op::PopTop);

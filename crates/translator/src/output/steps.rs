@@ -221,6 +221,7 @@ impl Emitter<'_, '_> {
             stack.push(Val::Const(lasti.into_any().unbind()));
         }
         stack.push(Val::Fast(exc));
+        self.forgotten = Some(exc);
         self.enter(env, level, h.target.0 as usize, stack, resumes)
     }
 
@@ -287,6 +288,12 @@ impl Emitter<'_, '_> {
         let (rest, operands) = stack.split_at(stack.len().saturating_sub(needs));
         for v in operands {
             self.asm.load(v);
+        }
+        if matches!(op, Op::RaiseVarargs(_) | Op::Reraise(_)) && level.handler.is_none() {
+            // A frame that holds what it raised would be a cycle: nobody reads these again.
+            for v in operands {
+                self.forget(v);
+            }
         }
         match op {
             Op::PopJump { cond, to } => {
@@ -450,8 +457,22 @@ impl Emitter<'_, '_> {
             argc += 1;
         }
         self.asm.op(Op::BuildTuple(argc));
+        if let Some(exc) = self.forgotten.take() {
+            self.forget(&Val::Fast(exc));
+        }
         self.asm.op(Op::ReturnValue);
         Ok(())
+    }
+
+    /// Empties a temporary.
+    fn forget(&mut self, v: &Val) {
+        if let Val::Fast(local) = v
+            && self.asm.is_tmp(*local)
+        {
+            let none = self.tx.py.None();
+            self.asm.load_const(&none);
+            self.asm.store_fast(*local);
+        }
     }
 
     fn check_init_result(&mut self) -> R<()> {
