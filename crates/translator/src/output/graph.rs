@@ -39,7 +39,7 @@ pub fn compile(
         outputs.iter().map(|(n, _)| Arg::Node(*n)).collect(),
     ));
     tx.graph.eliminate_dead_code();
-    if tx.graph.op_count() == 0 {
+    if tx.graph.op_count() == 0 || only_state(tx) {
         return Ok(None);
     }
     tx.graph.erase_unused_placeholders();
@@ -73,4 +73,22 @@ pub fn compile(
         inputs,
         outputs: outputs.into_iter().map(|(_, l)| l).collect(),
     }))
+}
+
+/// Functions that only change torch's state.
+const STATE: [&str; 3] = [
+    "torch._C._set_grad_enabled",
+    "torch.amp.autocast_mode._enter_autocast",
+    "torch.amp.autocast_mode._exit_autocast",
+];
+
+/// Whether the graph computes nothing: the residual code sets the state that it would leave.
+fn only_state(tx: &Tx<'_>) -> bool {
+    tx.graph.iter().all(|(_, node)| match &node.target {
+        fx_graph::Target::Function(f) => STATE.contains(&&*f.path),
+        fx_graph::Target::Name(_) => !matches!(
+            node.op,
+            fx_graph::OpKind::CallMethod | fx_graph::OpKind::CallModule
+        ),
+    })
 }

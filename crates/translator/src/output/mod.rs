@@ -238,6 +238,13 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     if let Some(c) = &compiled {
         names.push((c.function.clone(), c.name.clone()));
         skip = call_graph(&mut g, c, &post)?;
+    } else if g.tx.st.grad_enabled != g.tx.ctx.grad_enabled {
+        let set = g.tx.known.torch_c.bind(py).getattr("_set_grad_enabled")?;
+        let enabled = pyo3::types::PyBool::new(py, g.tx.st.grad_enabled);
+        g.asm.callee(&set.unbind());
+        g.asm.load_const(&enabled.to_owned().into_any().unbind());
+        g.asm.call(1);
+        g.asm.op(Op::PopTop);
     }
     let pre = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
         .finish()

@@ -51,7 +51,7 @@ fn context_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 
 /// A result of `forward`.
 enum Out {
-    Tensor(TensorMeta),
+    Tensor(Box<TensorMeta>),
     None,
     Tuple(Vec<Out>),
 }
@@ -214,7 +214,7 @@ impl Tx<'_> {
                 // A new tensor object in any case, perhaps of the same memory.
                 meta.alias = Alias::View;
                 grads.push(Some(t.clone()));
-                Ok(Out::Tensor(meta))
+                Ok(Out::Tensor(Box::new(meta)))
             }
             Var::Tuple(t) if t.class.is_none() => {
                 let items = t
@@ -254,7 +254,7 @@ impl Tx<'_> {
 
 fn inferred(out: Out) -> Inferred {
     match out {
-        Out::Tensor(meta) => Inferred::Tensor(meta),
+        Out::Tensor(meta) => Inferred::Tensor(*meta),
         Out::None => Inferred::None,
         Out::Tuple(items) => Inferred::Tuple(items.into_iter().map(inferred).collect()),
     }
