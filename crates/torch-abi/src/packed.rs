@@ -1,5 +1,5 @@
-//! One tensor's whole metadata, compared in a few loads: for the thousands of parameters that a call must know
-//! to be unchanged.
+//! The whole metadata of many tensors, compared in a few loads each: for the thousands of parameters that a call
+//! must know to be unchanged.
 //!
 //! Invariant: a [`PackedReader`] exists only where every field that it reads has a learnt offset; its verdict is
 //! the one that the readers of [`crate::view`] would give.
@@ -10,21 +10,62 @@ use crate::TorchAbi;
 use crate::layout::{INLINE_DIMS, PAYLOAD};
 use crate::symbols::MethodFn;
 
-/// Offsets and functions that a comparison needs.
-#[derive(Clone, Copy)]
-pub struct PackedReader {
+/// Where the compared fields are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Offsets {
     dims: usize,
     dtype: usize,
     device: usize,
     key_set: usize,
     autograd_meta: usize,
     requires_grad: usize,
-    requires_grad_fn: MethodFn,
+}
+
+/// Offsets that the compiler may know.
+trait Places: Copy {
+    fn get(self) -> Offsets;
+}
+
+impl Places for Offsets {
+    #[inline(always)]
+    fn get(self) -> Offsets {
+        self
+    }
+}
+
+/// The offsets of torch 2.10 to 2.15 on 64-bit machines, used where they are the learnt ones: with constants the
+/// comparison takes half the instructions.
+#[derive(Clone, Copy)]
+struct Usual;
+
+impl Places for Usual {
+    #[inline(always)]
+    fn get(self) -> Offsets {
+        USUAL
+    }
+}
+
+const USUAL: Offsets = Offsets {
+    dims: 56,
+    dtype: 160,
+    device: 162,
+    key_set: 168,
+    autograd_meta: 24,
+    requires_grad: 128,
+};
+
+/// Offsets and functions that a comparison needs.
+#[derive(Clone, Copy)]
+pub struct PackedReader {
+    offsets: Offsets,
+    requires_grad: MethodFn,
 }
 
 /// What a tensor must look like.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PackedSpec {
+    /// Its exact class.
+    pub class: *mut ffi::PyTypeObject,
     /// The dispatch key set, with the thread's keys applied.
     pub keys: u64,
     /// Number of the dtype.
@@ -39,8 +80,9 @@ pub struct PackedSpec {
 }
 
 impl PackedSpec {
-    /// A spec, if the sizes and strides are few enough to lie inside the `TensorImpl`.
+    /// A spec, if the sizes and strides are few enough to lie inside the `TensorImpl`. `class` is a tensor class.
     pub fn new(
+        class: *mut ffi::PyTypeObject,
         keys: u64,
         dtype: u16,
         device: [i8; 2],
@@ -55,6 +97,7 @@ impl PackedSpec {
         geometry[..sizes.len()].copy_from_slice(sizes);
         geometry[INLINE_DIMS..INLINE_DIMS + strides.len()].copy_from_slice(strides);
         Some(Self {
+            class,
             keys,
             dtype,
             device,
@@ -65,121 +108,182 @@ impl PackedSpec {
     }
 }
 
+/// A tensor that is to be compared again and again.
+#[derive(Clone, Copy)]
+pub struct PackedTensor {
+    object: *mut ffi::PyObject,
+    /// What it pointed to: compared before it is followed.
+    impl_: *const u8,
+    autograd_meta: *const u8,
+}
+
+/// How many tensors ahead of the compared one are being loaded.
+const AHEAD: usize = 8;
+
 impl PackedReader {
     /// The reader, where torch's layout is known well enough.
     pub fn new(abi: &TorchAbi) -> Option<Self> {
         let layout = &abi.layout;
         Some(Self {
-            dims: layout.dims?,
-            dtype: layout.dtype?,
-            device: layout.device?,
-            key_set: layout.key_set?,
-            autograd_meta: layout.autograd_meta?,
-            requires_grad: layout.requires_grad?,
-            requires_grad_fn: abi.symbols.requires_grad,
+            offsets: Offsets {
+                dims: layout.dims?,
+                dtype: layout.dtype?,
+                device: layout.device?,
+                key_set: layout.key_set?,
+                autograd_meta: layout.autograd_meta?,
+                requires_grad: layout.requires_grad?,
+            },
+            requires_grad: abi.symbols.requires_grad,
         })
     }
 
-    /// The `TensorImpl` of a tensor object.
+    /// Prepares a tensor.
     ///
     /// # Safety
-    /// `object` must be a live instance of `torch._C.TensorBase`.
-    #[inline(always)]
-    pub unsafe fn impl_of(object: *mut ffi::PyObject) -> *const u8 {
-        // SAFETY: the payload starts with the TensorImpl pointer (checked at start-up).
-        unsafe { object.cast::<u8>().add(PAYLOAD).cast::<*const u8>().read() }
-    }
-
-    /// The autograd metadata of a `TensorImpl`, or null.
-    ///
-    /// # Safety
-    /// `impl_` must be the `TensorImpl` of a live tensor, with the GIL held.
-    #[inline(always)]
-    pub unsafe fn autograd_meta(&self, impl_: *const u8) -> *const u8 {
-        // SAFETY: a learnt offset inside a live TensorImpl.
+    /// `object` must be a live tensor with a `TensorImpl`.
+    pub unsafe fn tensor(&self, object: *mut ffi::PyObject) -> PackedTensor {
+        // SAFETY: the payload starts with the TensorImpl pointer (checked at start-up); a learnt offset inside it.
         unsafe {
-            impl_
-                .add(self.autograd_meta)
-                .cast::<*const u8>()
-                .read_unaligned()
+            let impl_ = impl_of(object);
+            PackedTensor {
+                object,
+                impl_,
+                autograd_meta: word(impl_, self.offsets.autograd_meta) as *const u8,
+            }
         }
     }
 
-    /// Begins to load what [`PackedReader::matches`] will read.
+    /// Whether every one of `tensors` is as `spec` says. `keys` are the thread's (included, excluded) key sets.
+    ///
+    /// # Safety
+    /// The objects are alive and the GIL is held.
+    #[inline]
+    pub unsafe fn all_match(
+        &self,
+        tensors: &[PackedTensor],
+        spec: &PackedSpec,
+        keys: (u64, u64),
+    ) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.offsets == USUAL {
+                self.all_match_at(Usual, tensors, spec, keys)
+            } else {
+                self.all_match_at(self.offsets, tensors, spec, keys)
+            }
+        }
+    }
+
     #[inline(always)]
-    pub fn prefetch(&self, impl_: *const u8, autograd_meta: *const u8) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: prefetching touches no memory: any address will do.
+    unsafe fn all_match_at<P: Places>(
+        &self,
+        places: P,
+        tensors: &[PackedTensor],
+        spec: &PackedSpec,
+        keys: (u64, u64),
+    ) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match spec.rank {
+                0 => self.all_of_rank::<P, 0>(places, tensors, spec, keys),
+                1 => self.all_of_rank::<P, 1>(places, tensors, spec, keys),
+                2 => self.all_of_rank::<P, 2>(places, tensors, spec, keys),
+                3 => self.all_of_rank::<P, 3>(places, tensors, spec, keys),
+                4 => self.all_of_rank::<P, 4>(places, tensors, spec, keys),
+                _ => self.all_of_rank::<P, 5>(places, tensors, spec, keys),
+            }
+        }
+    }
+
+    unsafe fn all_of_rank<P: Places, const RANK: usize>(
+        &self,
+        places: P,
+        tensors: &[PackedTensor],
+        spec: &PackedSpec,
+        (included, excluded): (u64, u64),
+    ) -> bool {
+        let at = places.get();
+        let (want, class, requires_grad) = (spec.keys, spec.class, spec.requires_grad);
+        let ([d0, d1], [d2, d3]) = (spec.dtype.to_ne_bytes(), spec.device.map(|b| b as u8));
+        let (dtype, device) = (spec.dtype, u16::from_ne_bytes([d2, d3]));
+        let kind = u32::from_ne_bytes([d0, d1, d2, d3]);
+        let geometry: [[i64; RANK]; 2] =
+            [0, INLINE_DIMS].map(|from| std::array::from_fn(|i| spec.geometry[from + i]));
+        for (i, tensor) in tensors.iter().enumerate() {
+            if let Some(ahead) = tensors.get(i + AHEAD) {
+                prefetch(ahead, &at);
+            }
+            // SAFETY: a live object of a tensor class, whose TensorImpl is the one that is looked at; a rank of at
+            // most `INLINE_DIMS` means that sizes and strides follow inline.
             unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(impl_.wrapping_add(self.autograd_meta).cast());
-                _mm_prefetch::<_MM_HINT_T0>(impl_.wrapping_add(self.dims + 8).cast());
-                _mm_prefetch::<_MM_HINT_T0>(impl_.wrapping_add(self.key_set).cast());
-                _mm_prefetch::<_MM_HINT_T0>(autograd_meta.wrapping_add(self.requires_grad).cast());
+                if ffi::Py_TYPE(tensor.object) != class {
+                    return false;
+                }
+                let impl_ = impl_of(tensor.object);
+                if impl_.is_null() {
+                    return false;
+                }
+                let same_kind = if at.device == at.dtype + 2 {
+                    impl_.add(at.dtype).cast::<u32>().read_unaligned() == kind
+                } else {
+                    impl_.add(at.dtype).cast::<u16>().read_unaligned() == dtype
+                        && impl_.add(at.device).cast::<u16>().read_unaligned() == device
+                };
+                let mut different = ((word(impl_, at.key_set) | included) & !excluded) ^ want;
+                different |= word(impl_, at.dims) ^ RANK as u64;
+                if !same_kind || different != 0 {
+                    return false;
+                }
+                let have = impl_.add(at.dims + 8).cast::<i64>();
+                let mut different = 0;
+                for i in 0..RANK {
+                    different |= have.add(i).read_unaligned() ^ geometry[0][i];
+                    different |= have.add(INLINE_DIMS + i).read_unaligned() ^ geometry[1][i];
+                }
+                if different != 0 {
+                    return false;
+                }
+                let meta = word(impl_, at.autograd_meta) as *const u8;
+                let is_leaf_with_grad = !meta.is_null() && meta.add(at.requires_grad).read() == 1;
+                if is_leaf_with_grad != requires_grad || (!requires_grad && !meta.is_null()) {
+                    // A result of differentiable operations says so elsewhere.
+                    if (self.requires_grad)(impl_.cast()) != requires_grad {
+                        return false;
+                    }
+                }
             }
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (impl_, autograd_meta);
-    }
-
-    /// Whether a tensor is as `spec` says. `keys` are the thread's (included, excluded) key sets.
-    ///
-    /// # Safety
-    /// `impl_` must be the `TensorImpl` of a live tensor, with the GIL held.
-    #[inline(always)]
-    pub unsafe fn matches(&self, impl_: *const u8, spec: &PackedSpec, keys: (u64, u64)) -> bool {
-        // SAFETY: learnt offsets inside a live TensorImpl; a rank of at most `INLINE_DIMS` means that sizes and
-        // strides follow inline.
-        unsafe {
-            let word = |at: usize| impl_.add(at).cast::<u64>().read_unaligned();
-            if (word(self.key_set) | keys.0) & !keys.1 != spec.keys
-                || impl_.add(self.dtype).cast::<u16>().read_unaligned() != spec.dtype
-                || impl_.add(self.device).cast::<[i8; 2]>().read_unaligned() != spec.device
-                || word(self.dims) != spec.rank as u64
-            {
-                return false;
-            }
-            let geometry = impl_.add(self.dims + 8).cast::<i64>();
-            let same = match spec.rank {
-                0 => true,
-                1 => same_geometry::<1>(geometry, &spec.geometry),
-                2 => same_geometry::<2>(geometry, &spec.geometry),
-                3 => same_geometry::<3>(geometry, &spec.geometry),
-                4 => same_geometry::<4>(geometry, &spec.geometry),
-                _ => same_geometry::<5>(geometry, &spec.geometry),
-            };
-            if !same {
-                return false;
-            }
-            let meta = self.autograd_meta(impl_);
-            if meta.is_null() {
-                return !spec.requires_grad;
-            }
-            if meta.add(self.requires_grad).read() == 1 {
-                return spec.requires_grad;
-            }
-            (self.requires_grad_fn)(impl_.cast()) == spec.requires_grad
-        }
+        true
     }
 }
 
-/// Whether the first `RANK` sizes and strides are the same.
-///
-/// # Safety
-/// `have` points to inline sizes and strides.
 #[inline(always)]
-unsafe fn same_geometry<const RANK: usize>(
-    have: *const i64,
-    want: &[i64; 2 * INLINE_DIMS],
-) -> bool {
-    let mut different = 0;
-    for i in 0..RANK {
-        // SAFETY: the caller's promise.
+unsafe fn impl_of(object: *mut ffi::PyObject) -> *const u8 {
+    // SAFETY: the payload of a tensor object starts with the TensorImpl pointer (checked at start-up).
+    unsafe { object.cast::<u8>().add(PAYLOAD).cast::<*const u8>().read() }
+}
+
+#[inline(always)]
+unsafe fn word(impl_: *const u8, at: usize) -> u64 {
+    // SAFETY: a learnt offset inside a live TensorImpl.
+    unsafe { impl_.add(at).cast::<u64>().read_unaligned() }
+}
+
+/// Begins to load what will be compared.
+#[inline(always)]
+fn prefetch(tensor: &PackedTensor, at: &Offsets) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: prefetching touches no memory: any address will do.
         unsafe {
-            different |= have.add(i).read_unaligned() ^ want[i];
-            different |= have.add(INLINE_DIMS + i).read_unaligned() ^ want[INLINE_DIMS + i];
+            _mm_prefetch::<_MM_HINT_T0>(tensor.object.cast());
+            _mm_prefetch::<_MM_HINT_T0>(tensor.impl_.wrapping_add(at.autograd_meta).cast());
+            _mm_prefetch::<_MM_HINT_T0>(tensor.impl_.wrapping_add(at.dims + 8).cast());
+            _mm_prefetch::<_MM_HINT_T0>(tensor.impl_.wrapping_add(at.key_set).cast());
+            _mm_prefetch::<_MM_HINT_T0>(tensor.autograd_meta.wrapping_add(at.requires_grad).cast());
         }
     }
-    different == 0
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (tensor, at);
 }

@@ -86,15 +86,13 @@ mod native {
             }
         }
 
-        /// The class and the rest in a form that is quick to compare; `None` where some of it may vary.
-        pub(crate) fn packed(
-            &self,
-            abi: &TorchAbi,
-        ) -> Option<(*mut ffi::PyTypeObject, PackedSpec)> {
+        /// All of it in a form that is quick to compare; `None` where some of it may vary.
+        pub(crate) fn packed(&self, abi: &TorchAbi) -> Option<PackedSpec> {
             if !(self.exact && self.strided && abi.is_tensor_type(self.pytype)) {
                 return None;
             }
             PackedSpec::new(
+                self.pytype,
                 self.keys,
                 u16::from(self.dtype),
                 [self.device.0, self.device.1],
@@ -102,7 +100,6 @@ mod native {
                 &self.sizes,
                 &self.strides,
             )
-            .map(|spec| (self.pytype, spec))
         }
 
         /// # Safety

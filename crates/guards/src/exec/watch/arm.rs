@@ -29,14 +29,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use torch_abi::packed::PackedReader;
+use torch_abi::packed::PackedSpec;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
 use crate::exec::link::{FuncField, LinkedKey, LinkedOp};
 use crate::exec::objects;
 use crate::exec::watch::CHANGES;
 use crate::exec::watch::events::{DictInterest, Gil, Told, Watched, Watchers};
-use crate::exec::watch::memo::{Dep, Hot, Memo, NONE, PackedTensor, Read, Slot, TensorKey};
+use crate::exec::watch::memo::{Alike, Dep, Hot, Memo, NONE, Read, Slot};
 use crate::program::Op;
 
 /// Offsets in a dictionary: its version and its split values (CPython 3.11 to 3.13).
@@ -245,9 +245,8 @@ struct Builder<'a, 'p> {
     slot_index: FxHashSet<usize>,
     deps: Vec<DepDraft>,
     dep_index: FxHashMap<Watched, u32>,
-    tensors: Vec<PackedTensor>,
-    specs: Vec<TensorKey>,
-    spec_index: FxHashMap<TensorKey, u32>,
+    tensors: Vec<Alike>,
+    spec_index: FxHashMap<PackedSpec, usize>,
     /// Values whose end or change is reported.
     reported: FxHashSet<usize>,
     /// Objects and their dictionaries: the end of the one is reported where the other is watched.
@@ -289,7 +288,6 @@ pub(super) unsafe fn arm(
             deps: Vec::new(),
             dep_index: FxHashMap::default(),
             tensors: Vec::new(),
-            specs: Vec::new(),
             spec_index: FxHashMap::default(),
             reported: FxHashSet::default(),
             owners: Vec::new(),
@@ -798,28 +796,21 @@ impl Builder<'_, '_> {
         true
     }
 
-    unsafe fn tensor(&mut self, object: *mut PyObject, packed: Option<TensorKey>) -> bool {
-        let (Some(key), Some(reader)) = (packed, self.program.packed_reader()) else {
+    unsafe fn tensor(&mut self, object: *mut PyObject, spec: Option<PackedSpec>) -> bool {
+        let (Some(spec), Some(reader)) = (spec, self.program.packed_reader()) else {
             return false;
         };
-        let spec = match self.spec_index.get(&key) {
-            Some(&spec) => spec,
-            None => {
-                let spec = self.specs.len() as u32;
-                self.specs.push(key.clone());
-                self.spec_index.insert(key, spec);
-                spec
-            }
-        };
         // SAFETY: the object just passed a check of its class and metadata.
-        unsafe {
-            let impl_ = PackedReader::impl_of(object);
-            self.tensors.push(PackedTensor {
-                object,
-                impl_,
-                autograd_meta: reader.autograd_meta(impl_),
-                spec,
-            });
+        let tensor = unsafe { reader.tensor(object) };
+        match self.spec_index.get(&spec) {
+            Some(&at) => self.tensors[at].tensors.push(tensor),
+            None => {
+                self.spec_index.insert(spec.clone(), self.tensors.len());
+                self.tensors.push(Alike {
+                    spec,
+                    tensors: vec![tensor],
+                });
+            }
         }
         true
     }
@@ -887,7 +878,6 @@ impl Builder<'_, '_> {
             slots: self.slots.into(),
             slot_deps: self.slot_deps.into(),
             tensors: self.tensors.into(),
-            specs: self.specs.into(),
             deps: deps.into(),
             values: values.into(),
             ends,

@@ -12,7 +12,7 @@ use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
-use torch_abi::packed::{PackedReader, PackedSpec};
+use torch_abi::packed::{PackedSpec, PackedTensor};
 
 use crate::exec::check::{CheckEnv, CheckProgram, STACK_REGISTERS};
 use crate::exec::watch::arm;
@@ -41,23 +41,14 @@ pub(super) struct Slot {
     pub(super) word: std::cell::Cell<usize>,
 }
 
-/// How many tensors ahead of the compared one are being loaded.
-const PREFETCHED: usize = 6;
-
 /// No dependency: a slot that says so cannot be repaired.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A remembered tensor. Its spec is shared with the others that look the same.
-pub(super) struct PackedTensor {
-    pub(super) object: *mut PyObject,
-    pub(super) impl_: *const u8,
-    /// To be loaded early; never followed.
-    pub(super) autograd_meta: *const u8,
-    pub(super) spec: u32,
+/// Remembered tensors that look the same.
+pub(super) struct Alike {
+    pub(super) spec: PackedSpec,
+    pub(super) tensors: Vec<PackedTensor>,
 }
-
-/// An exact class and metadata.
-pub(super) type TensorKey = (*mut ffi::PyTypeObject, PackedSpec);
 
 /// A read of something that reports changes.
 pub(super) struct Read {
@@ -93,8 +84,7 @@ pub(super) struct Memo {
     pub(super) slots: Box<[Slot]>,
     /// The dependency of each slot, or [`NONE`].
     pub(super) slot_deps: Box<[u32]>,
-    pub(super) tensors: Box<[PackedTensor]>,
-    pub(super) specs: Box<[TensorKey]>,
+    pub(super) tensors: Box<[Alike]>,
     pub(super) deps: Box<[Dep]>,
     /// Per op: the value that a load gave, or null where it is loaded on each call.
     pub(super) values: Box<[*mut PyObject]>,
@@ -348,24 +338,9 @@ impl CheckProgram {
         let Some(reader) = self.packed_reader() else {
             return false;
         };
-        let tensors = &*memo.tensors;
-        for (i, tensor) in tensors.iter().enumerate() {
-            if let Some(ahead) = tensors.get(i + PREFETCHED) {
-                reader.prefetch(ahead.impl_, ahead.autograd_meta);
-            }
-            // SAFETY: the slots and events said that every remembered object is alive, and the class says that
-            // it is a tensor.
-            unsafe {
-                let (class, spec) = memo.specs.get_unchecked(tensor.spec as usize);
-                let impl_ = PackedReader::impl_of(tensor.object);
-                if ffi::Py_TYPE(tensor.object) != *class
-                    || (impl_ != tensor.impl_ && impl_.is_null())
-                    || !reader.matches(impl_, spec, keys)
-                {
-                    return false;
-                }
-            }
-        }
-        true
+        // SAFETY: the slots and events said that every remembered object is alive.
+        memo.tensors
+            .iter()
+            .all(|alike| unsafe { reader.all_match(&alike.tensors, &alike.spec, keys) })
     }
 }
