@@ -338,20 +338,3 @@ print(len(graphs))
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert found.stdout == "1\n"
-
-
-def test_the_first_module_of_a_process_is_compiled_once():
-    program = """
-import ferrodyn, torch
-graphs = []
-def backend(gm, inputs):
-    graphs.append(gm)
-    return gm.forward
-compiled = ferrodyn.compile(torch.nn.Linear(2, 2), backend=backend)
-for _ in range(3):
-    compiled(torch.ones(1, 2))
-print(len(graphs))
-"""
-    command = [sys.executable, "-c", program]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "1"

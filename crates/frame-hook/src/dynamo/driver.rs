@@ -335,12 +335,7 @@ pub fn mark_explicit(callable: &Bound<'_, PyAny>) {
         let calls = torch_abi::modules::ModuleCalls::get(callable.py());
         let function = callable.getattr("__func__")?;
         match calls.is_some_and(|calls| calls.call() == function.as_ptr()) {
-            true => {
-                // A call finds its `forward` only with these at hand, and the first call has to find
-                // what later ones find. An error shows when the function is translated.
-                let _ = torch_abi::TorchAbi::get(callable.py());
-                module.getattr("forward").map(Some)
-            }
+            true => module.getattr("forward").map(Some),
             false => Ok(None),
         }
     });
