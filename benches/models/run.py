@@ -377,6 +377,8 @@ def _show(said: dict[str, Any], options: argparse.Namespace) -> None:
         )
     if other := said.get("torch"):
         numbers += f"torch: {other.get('graphs', 'error')}  "
+    if ratio := said.get("capture", {}).get("ratio"):
+        numbers += f"torch's tracing / ours: {ratio:.1f}  "
     print(f"{name:34} {numbers}{verdict}", flush=True)
     if options.reasons:
         for reason, count in Counter(own.get("breaks", ())).most_common():
@@ -431,8 +433,8 @@ def main() -> int:
     results: list[dict[str, Any]] = []
     for start in range(0, len(names), options.chunk):
         results += _run_chunk(names[start : start + options.chunk], options)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1))
+        if options.json:
+            options.json.write_text(json.dumps(results, indent=1))
     if options.table:
         import report
         import torch
