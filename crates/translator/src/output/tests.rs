@@ -272,6 +272,11 @@ const PRELUDE: &str = r#"
 import collections, functools, itertools, io, contextlib, traceback, types
 import torch
 
+def printer(*args, **kw):
+    print(*args, **kw)
+# As a function of its own that is not captured, output breaks the graph.
+printer._torchdynamo_disable = True
+
 def show(o, seen=None):
     seen = {} if seen is None else seen
     if isinstance(o, torch.Tensor):
@@ -338,6 +343,7 @@ fn check(source: &str, args: &str) -> Session {
             for captured in [false, true] {
                 let env = PyDict::new(py);
                 env.set_item("torch", py.import("torch")?)?;
+                env.set_item("print", tools.get_item("printer")?)?;
                 let compiled = py
                     .import("builtins")?
                     .getattr("compile")?
