@@ -133,6 +133,25 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
 }
 
 fn default_device(py: Python<'_>, abi: &TorchAbi) -> Device {
+    // `with torch.device(...)` puts a mode on the stack and leaves the variable as it is.
+    for i in (0..abi.torch_function_stack_len()).rev() {
+        let device = abi.torch_function_mode(py, i).and_then(|mode| {
+            let named = mode
+                .get_type()
+                .name()
+                .is_ok_and(|name| name == "DeviceContext");
+            if named {
+                mode.getattr("device")?.str().map(Some)
+            } else {
+                Ok(None)
+            }
+        });
+        if let Ok(Some(device)) = device
+            && let Some(device) = Device::parse(&device.to_string_lossy())
+        {
+            return device;
+        }
+    }
     let current = abi.current_device();
     // SAFETY: borrowed from a module's dictionary, used at once.
     let device = unsafe { Bound::from_borrowed_ptr_or_opt(py, current) };
