@@ -207,8 +207,8 @@ impl PackedReader {
         let ([d0, d1], [d2, d3]) = (spec.dtype.to_ne_bytes(), spec.device.map(|b| b as u8));
         let (dtype, device) = (spec.dtype, u16::from_ne_bytes([d2, d3]));
         let kind = u32::from_ne_bytes([d0, d1, d2, d3]);
-        let geometry: [[i64; RANK]; 2] =
-            [0, INLINE_DIMS].map(|from| std::array::from_fn(|i| spec.geometry[from + i]));
+        let sizes: [i64; RANK] = std::array::from_fn(|i| spec.geometry[i]);
+        let strides: [i64; RANK] = std::array::from_fn(|i| spec.geometry[INLINE_DIMS + i]);
         for (i, tensor) in tensors.iter().enumerate() {
             if let Some(ahead) = tensors.get(i + AHEAD) {
                 prefetch(ahead, &at);
@@ -236,9 +236,9 @@ impl PackedReader {
                 }
                 let have = impl_.add(at.dims + 8).cast::<i64>();
                 let mut different = 0;
-                for i in 0..RANK {
-                    different |= have.add(i).read_unaligned() ^ geometry[0][i];
-                    different |= have.add(INLINE_DIMS + i).read_unaligned() ^ geometry[1][i];
+                for (i, (size, stride)) in sizes.iter().zip(&strides).enumerate() {
+                    different |= have.add(i).read_unaligned() ^ size;
+                    different |= have.add(INLINE_DIMS + i).read_unaligned() ^ stride;
                 }
                 if different != 0 {
                     return false;

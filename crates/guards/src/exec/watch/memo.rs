@@ -300,10 +300,10 @@ impl CheckProgram {
         } else {
             first + 1
         };
-        for i in first..end {
+        for (i, op) in ops.iter().enumerate().take(end).skip(first) {
             if i > first
                 && !read.deep
-                && !matches!(&ops[i], Op::Check { reg, .. } if Some(*reg) == target)
+                && !matches!(op, Op::Check { reg, .. } if Some(*reg) == target)
             {
                 break;
             }
@@ -318,7 +318,7 @@ impl CheckProgram {
                 {
                     return false;
                 }
-                if let Op::Load { dst, .. } = &ops[i] {
+                if let Op::Load { dst, .. } = op {
                     let value = regs[usize::from(dst.0)].assume_init();
                     if !memo.values[i].is_null() && memo.values[i] != value {
                         return false;

@@ -228,10 +228,10 @@ impl<'py> Maker<'_, 'py> {
             let spec = Arc::new(spec);
             return self.guard(source, GuardKind::TensorMatch { spec });
         }
-        if let Some(value) = read::constant(v) {
-            if !matches!(value, ConstVal::Tuple(_)) {
-                return self.guard(source, GuardKind::EqualsMatch { value });
-            }
+        if let Some(value) = read::constant(v)
+            && !matches!(value, ConstVal::Tuple(_))
+        {
+            return self.guard(source, GuardKind::EqualsMatch { value });
         }
         let ty = self.pins.pin_auto(&v.get_type());
         self.guard(source, GuardKind::TypeMatch { ty });
