@@ -1,4 +1,4 @@
-"""A suspended generator that nothing uses any more lives until its frame goes, also where that raises."""
+"""A suspended generator that nothing uses any more lives until its frame goes."""
 
 import torch
 
