@@ -23,7 +23,7 @@ pub fn reads_attributes_plainly(class: &Bound<'_, PyType>) -> bool {
     };
     // SAFETY: a static type. A module asks its dict for a `__getattr__` at the end, no more.
     let module = unsafe {
-        (*(&raw mut ffi::PyModule_Type))
+        ffi::PyModule_Type
             .tp_getattro
             .map_or(generic, |f| f as usize)
     };
