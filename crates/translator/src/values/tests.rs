@@ -119,7 +119,9 @@ fn show(tx: &mut Tx<'_>, v: &Var) -> R<String> {
     let v = tx.realize(v)?;
     let list =
         |tx: &mut Tx<'_>, items: Vec<Var>| items.iter().map(|i| show(tx, i)).collect::<R<Vec<_>>>();
+    // What messages call a type begins with its module; `show` in Python leaves that out.
     let name = tx.type_name(&v)?;
+    let name = name.rsplit('.').next().unwrap_or(&name);
     Ok(match &v {
         Var::Const(o) => {
             let b = o.bind(tx.py);
