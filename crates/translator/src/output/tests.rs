@@ -413,12 +413,12 @@ fn whole(source: &str, args: &str) -> Session {
     s
 }
 
-/// A case with breaks, all of which are passed.
 /// Whether a function that the residual code calls keeps more than one instruction from capture.
 fn runs_plainly(function: &ResumeInfo) -> bool {
     function.plain && !function.name.starts_with("__step_at_")
 }
 
+/// A case with breaks, all of which are passed.
 fn breaking(source: &str, args: &str) -> Session {
     let s = check(source, args);
     assert!(
