@@ -2,6 +2,8 @@
 
 import torch
 
+#: A set of types is guarded item by item, in the order of their addresses.
+SNAPSHOT = False
 GRAPHS = 1
 scale = torch.arange(3.0)
 

@@ -120,6 +120,9 @@ impl<'py> Tx<'py> {
             .map_err(PyErr::from)?
             .is_subclass(self.known.base_exception.bind(self.py))?;
         match (&**name, &self.obj(id).body) {
+            ("__context__" | "__traceback__", _) if self.st.caught.contains(&id) => Err(
+                Stop::unsupported("the traceback or context of an exception raised while tracing"),
+            ),
             ("__cause__" | "__context__" | "__traceback__", _) if is_exception => {
                 Ok(Flow::Value(self.none()))
             }
