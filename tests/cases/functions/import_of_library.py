@@ -1,5 +1,6 @@
 """Modules of the standard library that nothing has imported yet are imported while tracing."""
 
+import json  # noqa: F401
 import sys
 
 import torch
@@ -16,5 +17,7 @@ def fn(x):
 
 
 def inputs():
-    sys.modules.pop("colorsys", None)
+    for name in ("colorsys", "json.tool"):
+        sys.modules.pop(name, None)
+    vars(sys.modules["json"]).pop("tool", None)
     return (torch.ones(3),)

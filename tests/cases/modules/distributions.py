@@ -3,6 +3,8 @@
 import torch
 from torch.distributions import Categorical, Independent, Normal, kl_divergence
 
+#: torch.compile turns off the checks of arguments, for good, where it ran before.
+SNAPSHOT = False
 GRAPHS = 1
 
 

@@ -112,6 +112,17 @@ impl<'py> Tx<'py> {
                 .unwrap_or_default(),
             None => String::new(),
         };
+        // `import` itself does this for the names that it is asked for.
+        if !full.is_empty()
+            && self
+                .known
+                .sys_modules
+                .bind(self.py)
+                .get_item(&full)
+                .is_err()
+        {
+            self.import_of_library(&full);
+        }
         let Ok(found) = self.known.sys_modules.bind(self.py).get_item(&full) else {
             return Err(Stop::unsupported(format!(
                 "import of {name}, which is not there: Python raises the ImportError"

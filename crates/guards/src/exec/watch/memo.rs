@@ -214,8 +214,17 @@ impl CheckProgram {
     #[inline(never)]
     unsafe fn repair_slot(&self, memo: &Memo, slot: usize, env: &CheckEnv<'_>) -> bool {
         let dep = memo.slot_deps[slot];
+        if dep == NONE {
+            return false;
+        }
+        // The slots before this one answer for what was read first. What else was read, as the attributes of
+        // another instance of a class are, can hang on something that a later slot would find changed.
+        let reads = &memo.deps[dep as usize].reads;
+        if reads.iter().any(|read| read.base != reads[0].base) {
+            return false;
+        }
         // SAFETY: as for `same_slots`.
-        dep != NONE && unsafe { self.reread(memo, &[dep], env) }
+        unsafe { self.reread(memo, &[dep], env) }
     }
 
     /// After events: what was read of the changed objects is read again.

@@ -517,6 +517,13 @@ fn what_does_not_matter_leads_back_to_the_memo() {
         ] {
             mutate(&w, text);
             assert_eq!(check(&w, &program), Ok(true), "{text}");
+            // By version tags alone a class of several instances is not read again: a new memo is made.
+            // SAFETY: with the GIL held.
+            let by_tags = unsafe { events::Watchers::get().is_none() };
+            if by_tags && text.starts_with("Base.") {
+                before = program.memo_hits();
+                continue;
+            }
             assert_eq!(program.memo_hits(), before + 3, "{text}");
             before += 3;
         }
