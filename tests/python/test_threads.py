@@ -76,7 +76,8 @@ def test_one_thread_compiles(wait):
         together([lambda: results.append(entry(x))] * THREADS)
     assert all(torch.equal(result, x * 2 + 1) for result in results) and len(results) == THREADS
     assert (backend.compiled, backend.most) == (1, 1)
-    assert len(plain) == (0 if wait else THREADS - 1)
+    # A thread that comes late finds compiled code.
+    assert len(plain) < (1 if wait else THREADS)
     entry(x)
     assert backend.compiled == 1
 

@@ -240,6 +240,19 @@ impl FrameCompiler for Driver {
             closure: frame.closure(py),
             locals: frame.fast_locals(),
         };
+        // Python ran since the question above was asked: another thread may have begun.
+        while slot.turns.is_elsewhere(ctx.id()) {
+            if !config.wait_for_compilation {
+                return Outcome::Run;
+            }
+            if let Err(e) = slot.turns.wait(py, ctx.id()) {
+                return Outcome::Raise(e);
+            }
+            // SAFETY: the frame is alive and keeps what the environment names.
+            if let Some(entry) = unsafe { entries.find(py, &check) } {
+                return replace(py, &entry);
+            }
+        }
         let _turn = slot.turns.begin(ctx.id());
         let compilation = Compilation {
             py,
