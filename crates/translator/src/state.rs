@@ -76,3 +76,33 @@ pub struct State {
     /// temporaries for global state changed by the program: grad mode now
     pub grad_enabled: bool,
 }
+
+impl State {
+    /// A frame from outside before its first instruction: no local is bound, nothing is changed.
+    pub fn root(code: Rc<CodeInfo>, globals: Obj, grad_enabled: bool) -> State {
+        let frame = Frame {
+            ip: 0,
+            stack: im::Vector::new(),
+            locals: code.local_names.iter().map(|_| None).collect(),
+            globals: Globals {
+                dict: globals,
+                source: None,
+            },
+            closure: Rc::new(Vec::new()),
+            on_return: OnReturn::Root,
+            handling: im::Vector::new(),
+            generator: None,
+            parent: None,
+            depth: 0,
+            code,
+        };
+        State {
+            frame,
+            effects: Effects::default(),
+            caught: im::Vector::new(),
+            contexts: im::Vector::new(),
+            vmap: Default::default(),
+            grad_enabled,
+        }
+    }
+}

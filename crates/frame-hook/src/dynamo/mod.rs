@@ -7,15 +7,32 @@
 //! Invariant: whatever goes wrong here, the user's frame runs; only `fullgraph=True` and errors of
 //! a backend reach the user as exceptions.
 
+mod compilation;
 pub mod config;
 mod direct;
 pub mod driver;
 pub mod env;
 pub mod explain;
+mod generation;
 pub mod ignored;
 pub mod log;
 pub mod python;
 pub mod reasons;
 pub mod relevant;
+pub mod slot;
 pub mod translate;
 mod turns;
+
+use pyo3::prelude::*;
+
+/// An exception of `ferrodyn.exc`.
+fn ferrodyn_error(py: Python<'_>, class: &str, message: &str) -> PyErr {
+    match py
+        .import("ferrodyn.exc")
+        .and_then(|m| m.getattr(class))
+        .and_then(|c| c.call1((message,)))
+    {
+        Ok(e) => PyErr::from_value(e),
+        Err(e) => e,
+    }
+}

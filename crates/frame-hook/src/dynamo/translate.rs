@@ -15,10 +15,10 @@ use torch_abi::overlap::tensors_may_overlap;
 use torch_abi::view::TensorView;
 use translator::code::CodeCache;
 use translator::known::Known;
-use translator::state::{Frame, Globals, OnReturn, State};
+use translator::state::State;
 use translator::torch_ops::table::FnTable;
 use translator::{R, Stop, Tx};
-use variables::{Body, Effects, ObjState, Origin, Var};
+use variables::{Body, ObjState, Origin, Var};
 
 /// What is translated: a function's code with its arguments bound.
 pub struct Request<'a, 'py> {
@@ -91,30 +91,11 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
         default_device: default_device(py, tables.abi),
         autocast: !global.autocast.is_empty(),
     };
-    let frame = Frame {
-        code: code.clone(),
-        ip: 0,
-        stack: im::Vector::new(),
-        locals: code.local_names.iter().map(|_| None).collect(),
-        globals: Globals {
-            dict: request.globals.clone().into_any().unbind(),
-            source: None,
-        },
-        closure: Rc::new(Vec::new()),
-        on_return: OnReturn::Root,
-        handling: im::Vector::new(),
-        generator: None,
-        parent: None,
-        depth: 0,
-    };
-    let state = State {
-        frame,
-        effects: Effects::default(),
-        caught: im::Vector::new(),
-        contexts: im::Vector::new(),
-        vmap: Default::default(),
-        grad_enabled: global.grad_mode,
-    };
+    let state = State::root(
+        code,
+        request.globals.clone().into_any().unbind(),
+        global.grad_mode,
+    );
     let mut tx = Tx::new(
         py,
         state,

@@ -12,12 +12,12 @@ use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use tensor_meta::{Ctx, DType, Device};
-use variables::{Body, Effects, ObjState, Origin, Var};
+use variables::{Body, ObjState, Origin, Var};
 
 use super::{Finish, OutputEnv, ResumeCache, ResumeInfo, finish};
 use crate::code::CodeCache;
 use crate::known::Known;
-use crate::state::{Frame, Globals, OnReturn, State};
+use crate::state::State;
 use crate::step::End;
 use crate::torch_ops::table::FnTable;
 use crate::tx::Tx;
@@ -160,22 +160,6 @@ fn translate_in(
         .borrow_mut()
         .get(&f.getattr("__code__")?)
         .map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(format!("{e:?}")))?;
-    let frame = Frame {
-        code: code.clone(),
-        ip: 0,
-        stack: im::Vector::new(),
-        locals: code.local_names.iter().map(|_| None).collect(),
-        globals: Globals {
-            dict: f.getattr("__globals__")?.unbind(),
-            source: None,
-        },
-        closure: Rc::new(Vec::new()),
-        on_return: OnReturn::Root,
-        handling: im::Vector::new(),
-        generator: None,
-        parent: None,
-        depth: 0,
-    };
     let ctx = Ctx {
         grad_enabled: true,
         inference_mode: false,
@@ -183,14 +167,7 @@ fn translate_in(
         default_device: Device::CPU,
         autocast: false,
     };
-    let state = State {
-        frame,
-        effects: Effects::default(),
-        grad_enabled: true,
-        caught: im::Vector::new(),
-        contexts: im::Vector::new(),
-        vmap: Default::default(),
-    };
+    let state = State::root(code.clone(), f.getattr("__globals__")?.unbind(), true);
     let mut tx = Tx::new(
         py,
         state,

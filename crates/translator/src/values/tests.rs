@@ -11,10 +11,10 @@ use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tensor_meta::{Ctx, DType, Device};
-use variables::{Body, Effects, Var};
+use variables::{Body, Var};
 
 use crate::known::Known;
-use crate::state::{Frame, Globals, OnReturn, State};
+use crate::state::State;
 use crate::step::End;
 use crate::stop::{R, Stop};
 use crate::torch_ops::table::FnTable;
@@ -182,22 +182,6 @@ fn interpret(
 ) -> R<String> {
     let codes: Rc<std::cell::RefCell<crate::code::CodeCache>> = Rc::default();
     let code = codes.borrow_mut().get(&f.getattr("__code__")?)?;
-    let frame = Frame {
-        code: code.clone(),
-        ip: 0,
-        stack: im::Vector::new(),
-        locals: code.local_names.iter().map(|_| None).collect(),
-        globals: Globals {
-            dict: f.getattr("__globals__")?.unbind(),
-            source: None,
-        },
-        closure: Rc::new(Vec::new()),
-        on_return: OnReturn::Root,
-        handling: im::Vector::new(),
-        generator: None,
-        parent: None,
-        depth: 0,
-    };
     let ctx = Ctx {
         grad_enabled: true,
         inference_mode: false,
@@ -205,14 +189,7 @@ fn interpret(
         default_device: Device::CPU,
         autocast: false,
     };
-    let state = State {
-        frame,
-        effects: Effects::default(),
-        grad_enabled: true,
-        caught: im::Vector::new(),
-        contexts: im::Vector::new(),
-        vmap: Default::default(),
-    };
+    let state = State::root(code.clone(), f.getattr("__globals__")?.unbind(), true);
     let mut tx = Tx::new(py, state, codes, known.clone(), table.clone(), ctx);
     for (i, a) in args.iter().enumerate() {
         let source = tx.source(Source::Local {

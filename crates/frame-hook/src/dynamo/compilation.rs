@@ -1,0 +1,441 @@
+//! One compilation of one frame: translation, backend, guards, an entry.
+//!
+//! Lives here: the order of the stages, what is done where one of them gives up, records of it.
+//! Does not live here: whether a frame is compiled at all (`driver`), or any stage.
+//!
+//! Invariant: only `fullgraph=True` and errors of a backend reach the user as exceptions.
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use backends::{Backend, CompileOptions};
+use cache::{CompileId, Entries, GuardedCode};
+use guards::exec::CheckProgram;
+use guards::{ConstTypes, GuardSet, NameStyle, Program, UserFrame};
+use pyo3::prelude::*;
+use pyo3::types::{PyCode, PyDict};
+use rustc_hash::FxHashMap;
+use translator::code::CodeInfo;
+use translator::output::{self, Finish, ResumeCache};
+use translator::step::End;
+use translator::{BreakReason, Stop, Tx};
+
+use super::generation::Env;
+use super::slot::CodeSlot;
+use super::translate::{Request, Tables, begin, closing_guards, stop_text};
+use super::{config, env, explain, ferrodyn_error, log, reasons};
+use crate::code_state;
+use crate::context::CompileContext;
+use crate::frame::FrameRef;
+
+/// What compilations of one thread share.
+struct Session {
+    tables: Tables,
+    resumes: ResumeCache,
+}
+
+impl Session {
+    /// Forgets what came from the user's code. What is known of Python and torch stays.
+    fn forget(&mut self) {
+        self.resumes = ResumeCache::default();
+        self.tables.codes = Rc::default();
+    }
+}
+
+thread_local! {
+    static SESSION: RefCell<OnceCell<Session>> = const { RefCell::new(OnceCell::new()) };
+}
+
+/// Forgets what this thread's compilations share of the user's code.
+pub fn forget_session() {
+    SESSION.with(|s| {
+        if let Ok(mut s) = s.try_borrow_mut()
+            && let Some(session) = s.get_mut()
+        {
+            session.forget();
+        }
+    });
+}
+
+/// What became of a compilation.
+pub enum Compiled {
+    /// installed
+    Code(Arc<GuardedCode>),
+    /// plain Python this time
+    Run,
+    /// plain Python from now on
+    Skip,
+}
+
+/// One compilation of one frame.
+pub struct Compilation<'a, 'py> {
+    pub py: Python<'py>,
+    pub ctx: &'a CompileContext,
+    pub config: &'a config::Config,
+    pub entries: &'a Entries,
+    pub frame: &'a FrameRef<'a>,
+    pub id: CompileId,
+}
+
+impl<'py> Compilation<'_, 'py> {
+    /// Compiles with what this thread's compilations share.
+    ///
+    /// # Errors
+    /// What a backend raises; with `fullgraph=True`, why there is no one graph.
+    pub fn run(&self, request: &Request<'_, 'py>) -> PyResult<Compiled> {
+        SESSION.with(|s| {
+            // A compilation inside a compilation runs as plain Python.
+            let Ok(mut session) = s.try_borrow_mut() else {
+                return Ok(Compiled::Run);
+            };
+            if session.get().is_none() {
+                let made = Session {
+                    tables: Tables::new(self.py)?,
+                    resumes: ResumeCache::default(),
+                };
+                let _ = session.set(made);
+            }
+            match session.get_mut() {
+                Some(session) => {
+                    let compiled = self.run_in(session, request);
+                    session.tables.codes.borrow_mut().forget_user_code();
+                    compiled
+                }
+                None => Ok(Compiled::Run),
+            }
+        })
+    }
+
+    fn run_in(&self, session: &mut Session, request: &Request<'_, 'py>) -> PyResult<Compiled> {
+        let py = self.py;
+        let started = Instant::now();
+        let mut tx = match begin(py, &session.tables, request) {
+            Ok(tx) => tx,
+            Err(stop) => return self.undecodable(&stop_text(&stop)),
+        };
+        tx.bind_tensors = !self
+            .frame
+            .code_state()
+            .slot(CodeSlot::default)
+            .fetch_tensors
+            .get();
+        let code = request.code.clone().into_any().unbind();
+        tx.resumed = session
+            .resumes
+            .original(py, &mut session.tables.codes.borrow_mut(), &code)
+            .map(|original| original.0);
+        tx.max_instructions = self.config.max_instructions as u64;
+        tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
+        let end = tx.run();
+        for line in tx.trace.take().unwrap_or_default() {
+            log::debug(py, "trace_bytecode", &self.id.to_string(), || line);
+        }
+        let traced = started.elapsed().as_secs_f64();
+        explain::record(|r| {
+            *r.counts.entry("instructions").or_default() += tx.instructions;
+            *r.counts.entry("fake_tensor_fallbacks").or_default() +=
+                tx.fake_ops.values().sum::<u64>();
+            for (op, count) in &tx.fake_ops {
+                *r.fake_ops.entry(op.clone()).or_default() += count;
+            }
+            *r.seconds.entry("tracing").or_default() += traced;
+        });
+        let finish = match end {
+            End::Return(v) => Finish::Return(v),
+            End::Raises { reason, caught } => {
+                if self.ctx.fullgraph() {
+                    return Ok(Compiled::Run);
+                }
+                // Plain Python gets another answer, and may not raise at all.
+                if tx.asked_compiling {
+                    self.report_break(&tx, &reason);
+                    return match self.entries.name().file.ends_with("nn/modules/module.py") {
+                        // Every module's call goes through this code.
+                        true => Ok(Compiled::Run),
+                        false => self.give_up("it asks whether it is compiled, and raises if so"),
+                    };
+                }
+                if caught && !tx.restore_catch(true) {
+                    return Ok(Compiled::Run);
+                }
+                self.report_break(&tx, &reason);
+                Finish::Break(reason)
+            }
+            End::Break(reason) => {
+                let stack = self.report_break(&tx, &reason);
+                if self.ctx.fullgraph() {
+                    return Err(self.unsupported(&reason, &stack));
+                }
+                Finish::Break(reason)
+            }
+        };
+        closing_guards(&mut tx);
+        let backend = self.backend()?;
+        let mut env = Env {
+            compilation: self,
+            backend: &backend,
+            resumes: &mut session.resumes,
+            error: None,
+            seconds: 0.0,
+        };
+        let mut result = output::finish(&mut tx, finish, &mut env);
+        if let Err(stop @ Stop::Break(reason)) = &result
+            && output::must_break_at_raise(stop)
+        {
+            let reason = reason.clone();
+            if !tx.restore_catch(false) {
+                return self.give_up(&reason.reason);
+            }
+            closing_guards(&mut tx);
+            result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+        }
+        if let Err(Stop::Break(reason)) = &result
+            && output::must_break_outermost(&Stop::Break(reason.clone()))
+        {
+            let reason = reason.clone();
+            if !tx.restore_outermost() {
+                return self.give_up(&reason.reason);
+            }
+            closing_guards(&mut tx);
+            result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+        }
+        let residual = match (result, env.error.take()) {
+            (Ok(r), _) => r,
+            (Err(_), Some(e)) if self.config.suppress_errors => {
+                log::warning(py, &self.id.to_string(), || {
+                    format!("the backend failed, the function runs as plain Python: {e}")
+                });
+                return Ok(Compiled::Skip);
+            }
+            (Err(_), Some(e)) => return Err(e),
+            (Err(stop), None) => return self.give_up(&stop_text(&stop)),
+        };
+        let backend_seconds = env.seconds;
+        let guards_started = Instant::now();
+        let program = match self.link(&mut tx) {
+            Ok(p) => p,
+            Err(text) => return self.give_up(&text),
+        };
+        explain::record(|r| {
+            *r.seconds.entry("guards").or_default() += guards_started.elapsed().as_secs_f64();
+            *r.seconds.entry("backend").or_default() += backend_seconds;
+            *r.seconds.entry("total").or_default() += started.elapsed().as_secs_f64();
+        });
+        let check = env::of_frame(py, self.frame);
+        // SAFETY: the frame is alive and keeps what the environment names.
+        let failure = unsafe { program.explain_failure(py, &check) };
+        if let Some(failure) = failure {
+            return self.give_up(&format!(
+                "a guard fails for the very call that it was made for: {}",
+                failure.reason
+            ));
+        }
+        self.install(program, &residual)
+    }
+
+    /// Bytecode that no compiler of CPython emits.
+    fn undecodable(&self, why: &str) -> PyResult<Compiled> {
+        if self.ctx.fullgraph() {
+            return Err(ferrodyn_error(self.py, "TamperedCodeError", why));
+        }
+        self.give_up(why)
+    }
+
+    /// Plain Python from now on, with the reason in the log.
+    fn give_up(&self, why: &str) -> PyResult<Compiled> {
+        if self.ctx.fullgraph() {
+            return Err(ferrodyn_error(self.py, "InternalError", why));
+        }
+        let name = self.entries.name().clone();
+        log::debug(self.py, "graph_breaks", &self.id.to_string(), || {
+            format!("{name} runs as plain Python: {why}")
+        });
+        explain::record(|r| {
+            r.breaks.push(explain::Break {
+                reason: BreakReason {
+                    reason: "Frame runs as plain Python".into(),
+                    explanation: why.to_string(),
+                    ..BreakReason::default()
+                },
+                user_stack: vec![format!(
+                    "File \"{}\", line {}, in {}",
+                    name.file, name.line, name.function
+                )],
+            });
+        });
+        Ok(Compiled::Skip)
+    }
+
+    fn backend(&self) -> PyResult<Arc<Backend>> {
+        let state = self.ctx.state(BackendSlot::default);
+        if let Ok(slot) = state.0.lock()
+            && let Some(b) = &*slot
+        {
+            return Ok(b.clone());
+        }
+        let options = self.ctx.options().bind(self.py);
+        let asked = CompileOptions {
+            mode: options.get_item("mode")?.and_then(|m| m.extract().ok()),
+            options: options
+                .get_item("options")?
+                .and_then(|o| o.cast_into::<PyDict>().ok())
+                .map(Bound::unbind),
+            dynamic: self.ctx.dynamic(),
+        };
+        let backend = Backend::resolve(self.ctx.backend().bind(self.py), &asked)
+            .map_err(|e| e.into_py_err(self.py))?;
+        let backend = Arc::new(backend);
+        if let Ok(mut slot) = state.0.lock() {
+            *slot = Some(backend.clone());
+        }
+        Ok(backend)
+    }
+
+    fn report_break(&self, tx: &Tx<'_>, reason: &BreakReason) -> Vec<String> {
+        let py = self.py;
+        if !log::enabled(py, "graph_breaks") && !explain::active() && !self.ctx.fullgraph() {
+            return Vec::new();
+        }
+        let stack = reasons::user_stack(py, self.frame.caller(py).as_ref(), &tx.st.frame);
+        let f = &tx.st.frame;
+        let location = format!("{}:{}", f.code.filename, f.code.line(f.ip));
+        log::debug(py, "graph_breaks", &self.id.to_string(), || {
+            reasons::message(reason, &stack, &location)
+        });
+        explain::record(|r| {
+            r.breaks.push(explain::Break {
+                reason: reason.clone(),
+                user_stack: stack.clone(),
+            })
+        });
+        stack
+    }
+
+    fn unsupported(&self, reason: &BreakReason, stack: &[String]) -> PyErr {
+        let make = || -> PyResult<PyErr> {
+            let class = self.py.import("ferrodyn.exc")?.getattr("Unsupported")?;
+            let message = format!("{}\n{}", reason.reason, reasons::body(reason, stack));
+            let hints = pyo3::types::PyTuple::new(self.py, &reason.hints)?;
+            let e = class.call1((
+                message,
+                &reason.reason,
+                &reason.explanation,
+                hints,
+                &reason.context,
+            ))?;
+            Ok(PyErr::from_value(e))
+        };
+        make().unwrap_or_else(|e| e)
+    }
+
+    /// Turns the guards of the translation into a program.
+    fn link(&self, tx: &mut Tx<'_>) -> Result<CheckProgram, String> {
+        let py = self.py;
+        let abi = torch_abi::TorchAbi::get(py).map_err(|e| e.to_string())?;
+        let mut lines: FxHashMap<(usize, u32), Arc<UserFrame>> = FxHashMap::default();
+        let guards = std::mem::take(&mut tx.guards);
+        let places = std::mem::take(&mut tx.guard_lines);
+        let guards: Vec<_> = guards
+            .into_iter()
+            .zip(places)
+            .map(|(g, (code, line))| {
+                let frame = lines
+                    .entry((std::rc::Rc::as_ptr(&code) as usize, line))
+                    .or_insert_with(|| {
+                        Arc::new(UserFrame {
+                            file: code.filename.clone(),
+                            line,
+                            function: code.name.clone(),
+                            text: reasons::source_line(py, &code.filename, line).into(),
+                        })
+                    });
+                g.at(Some(frame.clone()))
+            })
+            .collect();
+        let sources = std::mem::take(&mut tx.sources);
+        let pins = std::mem::take(&mut tx.pins);
+        let set = Arc::new(GuardSet::new(sources, guards, ConstTypes::of(abi)));
+        let program = Program::compile(&set);
+        CheckProgram::link(py, set, program, pins).map_err(|e| e.to_string())
+    }
+
+    fn install(&self, program: CheckProgram, residual: &output::Residual) -> PyResult<Compiled> {
+        let py = self.py;
+        for resume in &residual.resumes {
+            let code = resume.code.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
+            let state = code_state::of(code)?;
+            if resume.plain {
+                state.skip_always();
+            } else {
+                let slot = state.slot(CodeSlot::default);
+                slot.resumes.set(true);
+                state.set_resumes();
+            }
+        }
+        let code = residual
+            .code
+            .bind(py)
+            .cast::<PyCode>()
+            .map_err(PyErr::from)?;
+        code_state::of(code)?.skip_always();
+        let id = self.id.to_string();
+        log::debug(py, "bytecode", &id, || self.bytecode_text(residual));
+        let entry = GuardedCode::new(self.id, program, residual.code.clone())
+            .with_needs_hook(residual.calls_out);
+        let tree = || entry.guards().tree_text(self.latency(&entry));
+        log::debug(py, "guards", &id, || {
+            let code = entry.guards().guard_code(NameStyle::Plain);
+            format!("{}\nGUARD CODE: {code}\n", tree())
+        });
+        if explain::active() {
+            let text = tree();
+            explain::record(|r| r.guards.push(text.clone()));
+        }
+        Ok(Compiled::Code(self.entries.insert(py, entry)))
+    }
+
+    /// Listings of the code before and after, and of the resume functions.
+    fn bytecode_text(&self, residual: &output::Residual) -> String {
+        let py = self.py;
+        let text = |code: &Bound<'_, PyAny>| match CodeInfo::new(code) {
+            Ok(info) => output::listing(py, &info, &residual.names),
+            Err(stop) => stop_text(&stop),
+        };
+        let name = self.entries.name();
+        let mut out = format!(
+            "ORIGINAL BYTECODE {name}\n{}\n",
+            text(self.frame.code(py).as_any())
+        );
+        out.push_str(&format!(
+            "MODIFIED BYTECODE {name}\n{}\n",
+            text(residual.code.bind(py))
+        ));
+        for r in &residual.resumes {
+            out.push_str(&format!(
+                "RESUME FUNCTION {}\n{}\n",
+                r.name,
+                text(r.code.bind(py))
+            ));
+        }
+        out
+    }
+
+    /// Microseconds of one check, the best of a few.
+    fn latency(&self, entry: &GuardedCode) -> Option<f64> {
+        let check = env::of_frame(self.py, self.frame);
+        (0..5)
+            .map(|_| {
+                let t = Instant::now();
+                // SAFETY: the frame is alive and keeps what the environment names.
+                std::hint::black_box(unsafe { entry.program.check(&check) });
+                t.elapsed().as_secs_f64() * 1e6
+            })
+            .reduce(f64::min)
+    }
+}
+
+/// The resolved backend of a context.
+#[derive(Default)]
+struct BackendSlot(std::sync::Mutex<Option<Arc<Backend>>>);

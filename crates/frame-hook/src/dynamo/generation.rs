@@ -1,0 +1,119 @@
+//! What the code generator asks for: compiled graphs, names, resume functions.
+//!
+//! Does not live here: how a backend is called (`backends`), how code is generated (`translator`).
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+use backends::Backend;
+use pyo3::prelude::*;
+use pyo3::types::{PyCode, PyList};
+use translator::output::{OutputEnv, ResumeCache, ResumeInfo};
+use variables::Obj;
+
+use super::compilation::Compilation;
+use super::log;
+use crate::code_state;
+
+static NEXT_COMPILED: AtomicU32 = AtomicU32::new(0);
+static NEXT_RESUME: AtomicU32 = AtomicU32::new(1);
+
+/// Numbers compiled graphs and resume functions from the start again.
+pub fn restart_names() {
+    NEXT_COMPILED.store(0, Ordering::Relaxed);
+    NEXT_RESUME.store(1, Ordering::Relaxed);
+}
+
+/// What a backend makes of a graph. That of no backend at all is a plain function.
+fn compile_with(
+    py: Python<'_>,
+    backend: &Backend,
+    graph: &fx_graph::Graph,
+    objects: &[Obj],
+    examples: Vec<Obj>,
+) -> PyResult<Obj> {
+    if backend.callable().is_none()
+        && let Some(function) = backends::forward_function(py, graph, objects, &[])?
+    {
+        return Ok(function);
+    }
+    let module = backends::to_torch(py, graph, objects, &[])?;
+    let call = backends::BackendCall {
+        graph: Some((graph, objects)),
+        ..backends::BackendCall::default()
+    };
+    let compiled = call.run(backend, module.bind(py), &PyList::new(py, examples)?);
+    compiled
+        .map(|compiled| compiled.callable)
+        .map_err(|e| e.into_py_err(py))
+}
+
+/// What the code generator asks for.
+pub struct Env<'a, 'b, 'py> {
+    pub compilation: &'a Compilation<'b, 'py>,
+    pub backend: &'a Backend,
+    pub resumes: &'a mut ResumeCache,
+    pub error: Option<PyErr>,
+    pub seconds: f64,
+}
+
+impl OutputEnv for Env<'_, '_, '_> {
+    fn compile_graph(
+        &mut self,
+        py: Python<'_>,
+        graph: &fx_graph::Graph,
+        objects: &[Obj],
+        examples: Vec<Obj>,
+        name: &str,
+    ) -> PyResult<Obj> {
+        let id = self.compilation.id.to_string();
+        log::debug(py, "graph", &id, || {
+            format!("TRACED GRAPH\n {name}\n{}", graph.tabular())
+        });
+        log::debug(py, "graph_code", &id, || {
+            format!("TRACED GRAPH\n {name}\n{}", graph.python_code())
+        });
+        let started = Instant::now();
+        let result = compile_with(py, self.backend, graph, objects, examples);
+        self.seconds += started.elapsed().as_secs_f64();
+        match result {
+            // What the graph runs is never captured again.
+            Ok(callable) => Ok(crate::entry::make_disabled(callable.bind(py))?.unbind()),
+            Err(e) => {
+                self.error = Some(e.clone_ref(py));
+                Err(e)
+            }
+        }
+    }
+
+    fn next_compiled_name(&mut self) -> String {
+        format!(
+            "__compiled_fn_{}",
+            NEXT_COMPILED.fetch_add(1, Ordering::Relaxed)
+        )
+    }
+
+    fn next_resume_index(&mut self) -> u32 {
+        NEXT_RESUME.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn driver(&mut self, py: Python<'_>) -> PyResult<Obj> {
+        crate::continuation::driver(py)
+    }
+
+    fn resume_cache(&mut self) -> &mut ResumeCache {
+        self.resumes
+    }
+
+    fn leave_alone(&mut self, py: Python<'_>, code: &Obj) -> PyResult<()> {
+        code_state::of(code.bind(py).cast::<PyCode>()?)?.skip_always();
+        Ok(())
+    }
+
+    fn wrap_resume(&mut self, py: Python<'_>, function: Obj, info: &ResumeInfo) -> PyResult<Obj> {
+        match info.plain {
+            true => Ok(function),
+            false => Ok(crate::entry::make_resume(function.bind(py))?.unbind()),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What is remembered about a code object, and the marks that a reset takes back.
+//!
+//! Lives here: the compiled forms of a code object by context, what its compilations found out,
+//! whether the user asked for it, which code is skipped. Does not live here: any decision.
+//!
+//! Invariant: nothing here keeps a code object alive.
+
+use std::cell::{Cell, RefCell};
+
+use cache::{CodeName, Entries};
+use pyo3::prelude::*;
+use pyo3::types::PyCode;
+
+use super::relevant;
+use super::turns::Turns;
+use crate::code_state;
+use crate::context::ContextId;
+use crate::frame::FrameRef;
+
+/// What is remembered about a code object.
+#[derive(Default)]
+pub struct CodeSlot {
+    /// compiled forms by context
+    pub entries: RefCell<Vec<(ContextId, Entries)>>,
+    /// set once a parameter or buffer was found replaced: from then on they are fetched at each call
+    pub fetch_tensors: Cell<bool>,
+    /// who compiles the code now
+    pub turns: Turns,
+    /// whether the code names a module of torch, once known
+    names_torch: Cell<Option<bool>>,
+    /// set for the code of resume functions: they go on where a capture began
+    pub resumes: Cell<bool>,
+    /// set where the user asked for this very function, wherever its file is
+    pub explicit: Cell<bool>,
+}
+
+impl CodeSlot {
+    /// The compiled forms in a context, if there are any.
+    #[inline]
+    pub fn find(&self, context: ContextId) -> Option<Entries> {
+        self.entries
+            .try_borrow()
+            .ok()?
+            .iter()
+            .find(|e| e.0 == context)
+            .map(|e| e.1.clone())
+    }
+
+    /// Whether the frame can hold tensor work.
+    pub fn is_relevant(&self, py: Python<'_>, frame: &FrameRef<'_>) -> bool {
+        let names_torch = self.names_torch.get().unwrap_or_else(|| {
+            let names = relevant::names_torch(py, frame);
+            self.names_torch.set(Some(names));
+            names
+        });
+        names_torch || relevant::holds_tensors(py, frame)
+    }
+
+    /// The compiled forms in a context, none at first.
+    pub fn get(&self, context: ContextId, name: impl FnOnce() -> CodeName) -> Entries {
+        if let Some(e) = self.find(context) {
+            return e;
+        }
+        let entries = Entries::new(name());
+        self.entries.borrow_mut().push((context, entries.clone()));
+        entries
+    }
+}
+
+static SKIPPED: std::sync::Mutex<Vec<Py<PyAny>>> = std::sync::Mutex::new(Vec::new());
+
+fn skipped_codes(f: impl FnOnce(&mut Vec<Py<PyAny>>)) {
+    if let Ok(mut s) = SKIPPED.lock() {
+        f(&mut s);
+    }
+}
+
+/// Remembers (weakly) that a code object was marked, so that `reset` can take the mark back.
+pub fn remember_skip(py: Python<'_>, code: &Bound<'_, PyCode>) {
+    if let Ok(weak) = py
+        .import("weakref")
+        .and_then(|w| w.getattr("ref")?.call1((code,)))
+    {
+        skipped_codes(|codes| codes.push(weak.unbind()));
+    }
+}
+
+/// Takes back every mark that was remembered.
+pub fn forget_skips(py: Python<'_>) {
+    skipped_codes(|codes| {
+        for weak in codes.drain(..) {
+            if let Some(code) = weak.bind(py).call0().ok().filter(|c| !c.is_none())
+                && let Ok(code) = code.cast::<PyCode>()
+                && let Ok(state) = code_state::of(code)
+            {
+                state.forget_skips();
+            }
+        }
+    });
+}
+
+/// Marks the function that the user compiled: it is captured even where its file is ignored. Of a
+/// module that is its `forward` as well, which is all that a call runs where there are no hooks.
+pub fn mark_explicit(callable: &Bound<'_, PyAny>) {
+    mark_function(callable);
+    let forward = callable.getattr("__self__").and_then(|module| {
+        let calls = torch_abi::modules::ModuleCalls::get(callable.py());
+        let function = callable.getattr("__func__")?;
+        match calls.is_some_and(|calls| calls.call() == function.as_ptr()) {
+            true => module.getattr("forward").map(Some),
+            false => Ok(None),
+        }
+    });
+    if let Ok(Some(forward)) = forward {
+        mark_function(&forward);
+    }
+}
+
+fn mark_function(callable: &Bound<'_, PyAny>) {
+    let function = callable
+        .getattr("__func__")
+        .or_else(|_| callable.getattr("__code__").map(|_| callable.clone()))
+        .or_else(|_| callable.get_type().getattr("__call__"));
+    let code = function.and_then(|f| f.getattr("__code__"));
+    if let Ok(code) = code
+        && let Ok(code) = code.cast::<PyCode>()
+        && let Ok(state) = code_state::of(code)
+    {
+        state.slot(CodeSlot::default).explicit.set(true);
+    }
+}
