@@ -71,6 +71,7 @@ known! {
     code = "types"."CodeType",
     generator = "types"."GeneratorType",
     traceback = "types"."TracebackType",
+    namespace = "types"."SimpleNamespace",
     mappingproxy = "types"."MappingProxyType",
     ordered_dict = "collections"."OrderedDict",
     defaultdict = "collections"."defaultdict",

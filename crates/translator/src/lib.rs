@@ -22,6 +22,7 @@ pub mod constants;
 pub mod deferred;
 #[cfg(test)]
 mod embedded;
+mod hashing;
 pub mod known;
 pub mod methods;
 pub mod module_attr;

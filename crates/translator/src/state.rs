@@ -52,6 +52,8 @@ pub struct Frame {
     pub on_return: OnReturn,
     /// exceptions being handled, innermost last (`sys.exc_info`)
     pub handling: im::Vector<Var>,
+    /// the dictionary that `locals()` gave
+    pub locals_dict: Option<variables::ObjId>,
     /// the generator object whose frame this is
     pub generator: Option<variables::ObjId>,
     /// the caller, positioned at its call instruction
@@ -67,6 +69,8 @@ pub struct State {
     pub frame: Frame,
     /// what was changed
     pub effects: Effects,
+    /// objects that were hashed by their own `__hash__`, with their keys
+    pub hashed: im::Vector<(variables::ObjId, variables::Key)>,
     /// the exceptions that were raised and caught so far: tracebacks exist in plain Python only
     pub caught: im::Vector<variables::ObjId>,
     /// contexts of torch that the program has entered, innermost last
@@ -91,6 +95,7 @@ impl State {
             closure: Rc::new(Vec::new()),
             on_return: OnReturn::Root,
             handling: im::Vector::new(),
+            locals_dict: None,
             generator: None,
             parent: None,
             depth: 0,
@@ -99,6 +104,7 @@ impl State {
         State {
             frame,
             effects: Effects::default(),
+            hashed: im::Vector::new(),
             caught: im::Vector::new(),
             contexts: im::Vector::new(),
             vmap: Default::default(),

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensor_meta::Ctx;
-use variables::{Body, IterBody, Key, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var};
+use variables::{Body, IterBody, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var};
 
 use crate::code::{CodeCache, CodeInfo};
 use crate::constants::const_val;
@@ -500,79 +500,6 @@ impl<'py> Tx<'py> {
     /// An object's state.
     pub fn obj(&self, id: ObjId) -> &ObjState {
         self.st.effects.get(id)
-    }
-
-    /// The hash key of a (realized) value.
-    ///
-    /// # Errors
-    /// A break where hashing would run user code; `TypeError` as Python raises it for unhashable
-    /// builtins.
-    pub fn key(&mut self, var: &Var) -> R<Key> {
-        let var = self.realize(var)?;
-        if let Var::Tuple(t) = &var {
-            let keys = t.items.iter().map(|v| self.key(v)).collect::<R<Vec<_>>>()?;
-            return Ok(Key::Tuple(keys));
-        }
-        if let Var::Obj(id) = &var {
-            let state = self.obj(*id);
-            if let Body::Address(of) = &state.body
-                && let Some(key) = Key::address(of)
-            {
-                return Ok(key);
-            }
-            if matches!(
-                state.body,
-                Body::List(_) | Body::Dict(_) | Body::Set(_) | Body::Deque(..)
-            ) {
-                let name = self.class_name(&state.class.clone());
-                return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));
-            }
-            let class = state.class.clone();
-            if class
-                .bind(self.py)
-                .getattr("__hash__")
-                .is_ok_and(|h| h.is_none())
-            {
-                let name = self.class_name(&class);
-                return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));
-            }
-            for name in ["__eq__", "__hash__"] {
-                self.class_lookup(&class, name)?;
-            }
-            self.guard_identity(*id);
-            if !self.hashes_by_identity(&class) {
-                return Err(Stop::unsupported(
-                    "hashing an object whose class defines __hash__ or __eq__",
-                ));
-            }
-        }
-        Key::new(self.py, &var, |_| true)
-            .ok_or_else(|| Stop::unsupported(format!("hashing {}", self.describe(&var))))
-    }
-
-    /// An object from outside was told from others by its address.
-    fn guard_identity(&mut self, id: ObjId) {
-        if let variables::Origin::Source { obj, source } = &self.obj(id).origin {
-            let (obj, source) = (obj.clone(), *source);
-            if !matches!(
-                self.sources.get(source),
-                Source::Pinned { .. } | Source::WeakPinned { .. }
-            ) {
-                let obj = self.pin(&obj, true);
-                self.guard(source, GuardKind::IdMatch { obj });
-            }
-        }
-    }
-
-    /// Whether a class hashes and compares by identity.
-    pub fn hashes_by_identity(&self, class: &Obj) -> bool {
-        let b = class.bind(self.py);
-        let object = self.known.object.bind(self.py);
-        let same = |n: &str| match (b.getattr(n), object.getattr(n)) {
-            (Ok(a), Ok(o)) => a.is(&o),
-            _ => false,
-        };
-        same("__hash__") && same("__eq__")
     }
 
     /// The value as a real Python object, if it consists of constants only (tuples included).

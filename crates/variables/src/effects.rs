@@ -115,9 +115,15 @@ impl Effects {
         self.objs.is_empty()
     }
 
-    /// Forgets what was changed so far, for [`Effects::changed`].
-    pub fn watch(&mut self) {
-        self.unchanged = u32::MAX;
+    /// Forgets what was changed so far, for [`Effects::changed`]; gives what [`Effects::unwatch`]
+    /// needs.
+    pub fn watch(&mut self) -> u32 {
+        std::mem::replace(&mut self.unchanged, u32::MAX)
+    }
+
+    /// Ends a [`Effects::watch`] within another.
+    pub fn unwatch(&mut self, before: u32) {
+        self.unchanged = self.unchanged.min(before);
     }
 
     /// Whether any of the first `n` objects, a global or a tensor was changed since

@@ -1,4 +1,6 @@
 //! Hash keys of tracked dictionaries and sets: equality as Python's `==` has it.
+//!
+//! `__hash__` and `__eq__` of the user's have run when a key is made: equal objects have the same key.
 
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -21,6 +23,9 @@ pub enum Key {
     Node(NodeId),
     /// a tracked object that hashes by identity
     Obj(ObjId),
+    /// an object whose class defines `__hash__`: that hash, and the first object that was found
+    /// equal
+    Hashed(isize, ObjId),
     /// a tuple of keys
     Tuple(Vec<Key>),
     /// `id()` of what the other key names by identity
@@ -98,6 +103,18 @@ impl Key {
     }
 }
 
+thread_local! {
+    static UNDECIDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+impl Key {
+    /// Whether, since the last time, two keys were compared that only `__eq__` can tell apart: an
+    /// object with a hash of its own and a constant with the same hash.
+    pub fn take_undecided() -> bool {
+        UNDECIDED.replace(false)
+    }
+}
+
 impl PartialEq for Key {
     fn eq(&self, other: &Key) -> bool {
         match (self, other) {
@@ -110,6 +127,13 @@ impl PartialEq for Key {
             (Key::Obj(a), Key::Obj(b)) => a == b,
             (Key::Tuple(a), Key::Tuple(b)) => a == b,
             (Key::Address(a), Key::Address(b)) => a == b,
+            (Key::Hashed(h, a), Key::Hashed(k, b)) => h == k && a == b,
+            (Key::Hashed(h, _), Key::Const(k, _)) | (Key::Const(k, _), Key::Hashed(h, _)) => {
+                if h == k {
+                    UNDECIDED.set(true);
+                }
+                false
+            }
             _ => false,
         }
     }
@@ -120,7 +144,7 @@ impl Eq for Key {}
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
-            Key::Const(h, _) => h.hash(state),
+            Key::Const(h, _) | Key::Hashed(h, _) => h.hash(state),
             Key::Id(a) => a.hash(state),
             Key::Node(n) => n.hash(state),
             Key::Obj(o) => o.hash(state),

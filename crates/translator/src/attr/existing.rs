@@ -180,7 +180,12 @@ impl<'py> Tx<'py> {
             Err(e) => return Err(self.raise_pyerr(&e)),
         };
         match &**name {
-            "__dict__" | "__annotations__" | "__abstractmethods__" | "__type_params__" => {
+            "__annotations__" => {
+                let name = name.clone();
+                let source = self.source(Source::Attr { base, name });
+                return Ok(Flow::Value(self.lazy(value.unbind(), source)));
+            }
+            "__dict__" | "__abstractmethods__" | "__type_params__" => {
                 return self.from_const(value).map(Flow::Value);
             }
             // `__bases__` and the MRO change together, and the getter makes no new tuple of it.

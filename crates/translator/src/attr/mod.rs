@@ -222,9 +222,18 @@ impl<'py> Tx<'py> {
             && let Some(custom) = self.class_lookup(class, "__getattribute__")?
             && custom.bind(py).get_type().is(self.known.function.bind(py))
         {
-            let name = self.str(name);
+            let text = self.str(name);
             let f = Var::py(custom);
-            return self.call(&f, Args::pos(vec![obj.clone(), name]));
+            let args = Args::pos(vec![obj.clone(), text.clone()]);
+            let Some(hook) = self.class_lookup(class, "__getattr__")? else {
+                return self.call(&f, args);
+            };
+            return match self.call_sync(&f, args) {
+                Err(stop) if self.is_raise_of(&stop, "AttributeError") => {
+                    self.call(&Var::py(hook), Args::pos(vec![obj.clone(), text]))
+                }
+                other => other.map(Flow::Value),
+            };
         }
         if !crate::raw::reads_attributes_plainly(&ty) && matches!(obj, Var::Obj(_)) {
             return Err(Stop::unsupported(format!(

@@ -37,12 +37,20 @@ pub(super) const RULES: Rules = &[
             ("eval", dynamic_code),
             ("compile", dynamic_code),
             ("globals", namespace),
-            ("locals", namespace),
-            ("dir", namespace),
+            ("locals", locals),
+            ("dir", dir),
         ],
     ),
     ("typing", &[("cast", cast)]),
-    ("types", &[("SimpleNamespace", simple_namespace)]),
+    (
+        "types",
+        &[
+            ("SimpleNamespace", simple_namespace),
+            ("MethodType", method_type),
+        ],
+    ),
+    ("sys", &[("exc_info", exc_info), ("exception", exception)]),
+    ("_thread", &[("get_ident", thread_ident)]),
 ];
 
 fn len(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -252,10 +260,74 @@ fn object(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn vars(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if args.pos.is_empty() {
-        return namespace(tx, name, args);
+        return locals(tx, name, args);
     }
     let v = tx.one(name, args)?;
     tx.getattr(&v, &"__dict__".into()).map(Some)
+}
+
+fn locals(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    tx.positional(name, args, 0, 0)?;
+    value(tx.local_variables()?)
+}
+
+fn dir(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if !args.pos.is_empty() {
+        return namespace(tx, name, args);
+    }
+    let names = tx.local_variables()?;
+    let sorted = tx.known.builtins.getattr(tx.py, "sorted")?;
+    tx.call(&Var::py(sorted), Args::pos(vec![names])).map(Some)
+}
+
+/// A method object binds whatever it is given; only calls look at it.
+fn method_type(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 2, 2)?;
+    let (func, receiver) = (tx.realize(&a[0])?, a[1].clone());
+    if tx.realize(&receiver)?.is_none(tx.py) {
+        return Err(tx.raise("TypeError", "instance must not be None"));
+    }
+    value(Var::Method(std::rc::Rc::new(variables::MethodVar {
+        func,
+        receiver,
+    })))
+}
+
+/// The exception that is being handled, by the compiled function or by one of its callers.
+fn exception(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    tx.positional(name, args, 0, 0)?;
+    if let Some(exc) = tx.st.frame.handling.last() {
+        return value(exc.clone());
+    }
+    let ask = tx.py.import("sys")?.getattr("exception")?;
+    let outside = ask.call0()?;
+    if !outside.is_none() {
+        return Err(Stop::unsupported(
+            "asking for the exception that a caller handles",
+        ));
+    }
+    tx.guard_call(&ask.unbind(), None, &[], &outside)?;
+    value(tx.none())
+}
+
+fn exc_info(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let Some(crate::tx::Flow::Value(exc)) = exception(tx, name, args)? else {
+        return Ok(None);
+    };
+    if exc.is_none(tx.py) {
+        return value(Var::tuple(vec![tx.none(), tx.none(), tx.none()]));
+    }
+    let class = Var::py(tx.type_of(&exc)?);
+    let traceback = tx.traceback_of(&exc);
+    value(Var::tuple(vec![class, exc, traceback]))
+}
+
+/// Another thread may make the next call, so the number is good as a key only.
+fn thread_ident(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    tx.positional(name, args, 0, 0)?;
+    let of = tx.py.import("_thread")?.getattr(name)?.unbind();
+    let class = tx.known.int.clone();
+    value(Var::Obj(tx.new_object(class, Body::Address(Var::py(of)))))
 }
 
 fn cast(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

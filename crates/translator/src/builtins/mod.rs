@@ -113,10 +113,16 @@ impl<'py> Tx<'py> {
         let ty = b.get_type();
         if ty.is(self.known.builtin_function.bind(py)) {
             let receiver = b.getattr("__self__")?;
-            let Ok(class) = receiver.cast::<PyType>() else {
-                return Ok(None);
-            };
             let name: String = b.getattr("__name__")?.extract()?;
+            // A static method: it has no receiver.
+            let owner = py.get_type::<pyo3::types::PyString>();
+            let class = match name.as_str() {
+                "maketrans" if receiver.is_none() => &owner,
+                _ => match receiver.cast::<PyType>() {
+                    Ok(class) => class,
+                    Err(_) => return Ok(None),
+                },
+            };
             return self.class_call(class, &name, &b, args);
         }
         if b.is_instance_of::<PyType>() {

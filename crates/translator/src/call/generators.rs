@@ -3,9 +3,11 @@
 use super::{GeneratorState, Yielded};
 use crate::state::{Frame, OnReturn};
 use crate::stop::{R, Stop};
-use crate::tx::Tx;
+use crate::tx::{Args, Tx};
+use bytecode::op::{Intrinsic1, Label, Op};
 use pyo3::prelude::*;
 use std::rc::Rc;
+use std::sync::Arc;
 use variables::{Body, Obj, ObjId, Origin, Var};
 impl<'py> Tx<'py> {
     /// Runs a generator to its next `yield`; `None` when it returned.
@@ -42,22 +44,38 @@ impl<'py> Tx<'py> {
             frame.stack.push_back(sent);
             frame.ip += 1;
         }
-        let running = Body::Generator(Rc::new(GeneratorState {
-            frame: None,
-            started: true,
-        }));
-        self.st.effects.get_mut(id).body = running;
+        self.run_suspended(id, frame, |_| Ok(()))
+    }
+
+    /// Runs a suspended frame until it yields or returns; `begin` puts it where it goes on.
+    fn run_suspended(
+        &mut self,
+        id: ObjId,
+        mut frame: Frame,
+        begin: impl FnOnce(&mut Self) -> R<()>,
+    ) -> R<Yielded> {
+        self.set_suspended(id, None);
         frame.depth = self.st.frame.depth + 1;
         frame.generator = Some(id);
         frame.on_return = OnReturn::Nested;
         frame.parent = Some(Rc::new(self.st.frame.clone()));
         self.st.frame = frame;
         self.yielded = None;
+        begin(self)?;
         let result = self.run_nested()?;
-        match self.yielded.take() {
-            Some(v) => Ok(Yielded::Value(v)),
-            None => Ok(Yielded::Return(result)),
-        }
+        Ok(match self.yielded.take() {
+            Some(v) => Yielded::Value(v),
+            None => Yielded::Return(result),
+        })
+    }
+
+    /// What a started generator goes on with; `None`: it runs, or has ended.
+    fn set_suspended(&mut self, id: ObjId, frame: Option<Frame>) {
+        let state = GeneratorState {
+            frame,
+            started: true,
+        };
+        self.st.effects.get_mut(id).body = Body::Generator(Rc::new(state));
     }
 
     /// `generator.throw(exception)` (CPython's `gen_throw`): the exception is raised at the `yield`,
@@ -71,41 +89,60 @@ impl<'py> Tx<'py> {
         };
         let id = *id;
         let (frame, started) = self.generator_frame(id)?;
-        self.st.effects.get_mut(id).body = Body::Generator(Rc::new(GeneratorState {
-            frame: None,
-            started: true,
-        }));
+        self.set_suspended(id, None);
         let Some(mut frame) = frame.filter(|_| started) else {
             return Err(Stop::Raise(exception));
         };
-        if let Some(inner) = delegate(&frame) {
-            let exits = self.is_raise_of_name(&exception, "GeneratorExit");
-            if !self.is_generator(&inner) {
-                return Err(Stop::unsupported(
-                    "throw() into a generator that delegates to an iterator",
-                ));
+        let mut thrown = exception;
+        if let Some((inner, behind)) = delegate(&frame) {
+            match self.throw_to_delegate(&inner, &thrown) {
+                Ok(None) => {}
+                Ok(Some(Yielded::Value(v))) => {
+                    self.set_suspended(id, Some(frame));
+                    return Ok(Yielded::Value(v));
+                }
+                Ok(Some(Yielded::Return(v))) => {
+                    return self.run_suspended(id, frame, |tx| {
+                        tx.send_returned(v, behind);
+                        tx.st.frame.ip = behind.0 as usize;
+                        Ok(())
+                    });
+                }
+                Err(Stop::Raise(e)) => thrown = e,
+                Err(stop) => return Err(stop),
             }
-            if !exits {
-                return Err(Stop::unsupported(
-                    "throw() into a generator that delegates to another",
-                ));
-            }
-            self.generator_close(&inner)?;
         }
         // The handlers' depths count what a `send` would have pushed.
         let none = self.none();
         frame.stack.push_back(none);
-        frame.depth = self.st.frame.depth + 1;
-        frame.generator = Some(id);
-        frame.on_return = OnReturn::Nested;
-        frame.parent = Some(Rc::new(self.st.frame.clone()));
-        self.st.frame = frame;
-        self.yielded = None;
-        self.unwind(exception)?;
-        let result = self.run_nested()?;
-        match self.yielded.take() {
-            Some(v) => Ok(Yielded::Value(v)),
-            None => Ok(Yielded::Return(result)),
+        self.run_suspended(id, frame, |tx| tx.unwind(thrown))
+    }
+
+    /// Throws into what a generator delegates to; `None` where that takes no exceptions.
+    fn throw_to_delegate(&mut self, inner: &Var, exception: &Var) -> R<Option<Yielded>> {
+        let exits = self.is_raise_of_name(exception, "GeneratorExit");
+        if self.is_generator(inner) {
+            return match exits {
+                true => self.generator_close(inner).map(|()| None),
+                false => self.generator_throw(inner, exception.clone()).map(Some),
+            };
+        }
+        let name: Arc<str> = if exits { "close" } else { "throw" }.into();
+        if !self.hasattr(inner, &name)? {
+            return Ok(None);
+        }
+        let method = self.getattr_sync(inner, &name)?;
+        if exits {
+            self.call_sync(&method, Args::default())?;
+            return Ok(None);
+        }
+        match self.call_sync(&method, Args::pos(vec![exception.clone()])) {
+            Ok(v) => Ok(Some(Yielded::Value(v))),
+            Err(Stop::Raise(e)) if self.is_raise_of_name(&e, "StopIteration") => {
+                let value = self.getattr_sync(&e, &"value".into())?;
+                Ok(Some(Yielded::Return(value)))
+            }
+            Err(stop) => Err(stop),
         }
     }
 
@@ -153,14 +190,11 @@ impl<'py> Tx<'py> {
         let (Some(id), Some(parent)) = (frame.generator, frame.parent.clone()) else {
             return Err(Stop::Internal("yield outside a generator".into()));
         };
-        let body = Body::Generator(Rc::new(GeneratorState {
-            frame: Some(Frame {
-                parent: None,
-                ..frame
-            }),
-            started: true,
-        }));
-        self.st.effects.get_mut(id).body = body;
+        let suspended = Frame {
+            parent: None,
+            ..frame
+        };
+        self.set_suspended(id, Some(suspended));
         self.st.frame = (*parent).clone();
         self.yielded = Some(value);
         Ok(())
@@ -211,6 +245,7 @@ impl<'py> Tx<'py> {
     fn dropping_has_effect(&mut self, id: ObjId) -> bool {
         let before = self.snapshot();
         let objects = self.st.effects.len();
+        let effects = self.st.effects.clone();
         self.st.effects.watch();
         let nodes = self.graph.iter().count();
         let checkpoints = (self.checkpoint.take(), self.outer_checkpoint.take());
@@ -221,25 +256,25 @@ impl<'py> Tx<'py> {
         let quiet = closed
             && self.graph.iter().count() == nodes
             && self.st.grad_enabled == before.grad_enabled()
-            && !self.st.effects.changed(objects);
+            && !self.st.effects.changed(objects)
+            && !self.st.effects.any_since(&effects);
         self.restore(&before);
         !quiet
     }
 }
 
-/// What a suspended generator's `yield from` is at.
-fn delegate(frame: &Frame) -> Option<Var> {
-    use bytecode::op::Op;
+/// What a suspended generator's `yield from` is at, and where it goes on when that has returned.
+fn delegate(frame: &Frame) -> Option<(Var, Label)> {
     let before = frame.ip.checked_sub(1)?;
-    matches!(frame.code.body.instrs.get(before)?.op, Op::Send { .. })
-        .then(|| frame.stack.last().cloned())
-        .flatten()
+    match frame.code.body.instrs.get(before)?.op {
+        Op::Send { to } => Some((frame.stack.last()?.clone(), to)),
+        _ => None,
+    }
 }
 
 /// Whether an instruction is in a block whose handler does more than put locals back, turn a stray
 /// `StopIteration` into an error, and re-raise.
 fn in_try(body: &bytecode::Body, ip: usize) -> bool {
-    use bytecode::op::{Intrinsic1, Op};
     let passes = |op: &Op| matches!(op, Op::CallIntrinsic1(Intrinsic1::StopIterationError));
     crate::code::handler_of(body, ip, passes).is_some()
 }

@@ -179,6 +179,7 @@ impl<'py> Tx<'py> {
             closure: Rc::new(callee.closure),
             on_return,
             handling: parent.handling.clone(),
+            locals_dict: None,
             generator: None,
             parent: Some(Rc::new(parent)),
             depth,

@@ -16,7 +16,6 @@ impl<'py> Tx<'py> {
     pub(crate) fn construct(&mut self, class: &Bound<'py, PyType>, f: &Var, args: Args) -> R<Flow> {
         let py = self.py;
         let k = self.known.clone();
-        let cls = class.clone().into_any().unbind();
         let meta = class.get_type();
         if !meta.is(k.type_.bind(py))
             && let Some(call) = self.class_lookup(&meta.clone().into_any().unbind(), "__call__")?
@@ -36,6 +35,14 @@ impl<'py> Tx<'py> {
             }
             return self.call(&Var::py(call), args);
         }
+        self.instantiate(class, args)
+    }
+
+    /// `type.__call__(cls, *args)`.
+    pub(crate) fn instantiate(&mut self, class: &Bound<'py, PyType>, args: Args) -> R<Flow> {
+        let py = self.py;
+        let k = self.known.clone();
+        let cls = class.clone().into_any().unbind();
         if class.is_subclass(k.tensor_base.bind(py))? {
             return self.construct_tensor(class, args);
         }
@@ -117,7 +124,10 @@ impl<'py> Tx<'py> {
             if class.hasattr("__abstractmethods__")?
                 && class.getattr("__abstractmethods__")?.len().unwrap_or(0) > 0
             {
-                return Err(Stop::unsupported("making an instance of an abstract class"));
+                // Nothing is made: `object.__new__` refuses, with the names of what is missing.
+                self.class_lookup(&cls, "__abstractmethods__")?;
+                let new = k.object.bind(py).getattr("__new__")?;
+                return self.fold(|_| new.call1((class,))).map(Some);
             }
             Body::Plain
         } else {

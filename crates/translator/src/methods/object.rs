@@ -177,6 +177,11 @@ impl Tx<'_> {
         if matches!(name, "__call__") && !b.is_instance_of::<PyType>() {
             return self.call(recv, args).map(Some);
         }
+        if name == "__call__"
+            && let Ok(class) = b.cast::<PyType>()
+        {
+            return self.instantiate(class, args).map(Some);
+        }
         let pure = b.is_instance_of::<PyType>()
             && matches!(
                 name,

@@ -86,8 +86,25 @@ impl Emitter<'_, '_> {
                 Ok(())
             }
             Body::Generator(_) => self.generator(id),
+            Body::Address(of) => self.address(of),
             _ => self.via_fill(id),
         }
+    }
+
+    /// `-- number` that was good as a key only while it was not known.
+    fn address(&mut self, of: &Var) -> R<()> {
+        let py = self.tx.py;
+        let thread = py.import("_thread")?.getattr("get_ident")?.unbind();
+        if matches!(of, Var::Py(p) if p.obj.is(&thread)) {
+            self.asm.callee(&thread);
+            self.asm.call(0);
+            return Ok(());
+        }
+        let id = py.import("builtins")?.getattr("id")?.unbind();
+        self.asm.callee(&id);
+        self.value(of)?;
+        self.asm.call(1);
+        Ok(())
     }
 
     fn via_fill(&mut self, id: ObjId) -> R<()> {
@@ -254,7 +271,7 @@ impl Emitter<'_, '_> {
                     self.static_base(&class)?
                 };
                 let fits = match &body {
-                    Body::Plain => base.is(&known.object),
+                    Body::Plain => base.is(&known.object) || base.is(&known.namespace),
                     Body::List(_) => base.is(&known.list),
                     Body::Set(_) => base.is(&known.set),
                     _ => true,

@@ -286,7 +286,7 @@ impl Emitter<'_, '_> {
                 for item in real.bind(py).try_iter()? {
                     let item = item?.unbind();
                     let var = self.known_var(&item)?;
-                    let key = self.tx.key(&var)?;
+                    let key = self.tx.known_key(&var)?;
                     if !map.contains(&key) {
                         gone.push(item.clone());
                     }
@@ -373,7 +373,7 @@ impl Emitter<'_, '_> {
         let mut old_items = Vec::new();
         for (k, v) in dict_items(&real) {
             let var = self.known_var(&k)?;
-            let key = self.tx.key(&var)?;
+            let key = self.tx.known_key(&var)?;
             old_items.push((key.clone(), k, v));
             old.insert(key, var.clone(), var);
         }

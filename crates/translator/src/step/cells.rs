@@ -6,7 +6,7 @@ use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use bytecode::op::LocalIdx;
 use guards::GuardKind;
-use variables::{Body, ObjState, Origin, Var};
+use variables::{Body, ObjState, OrderedMap, Origin, Var};
 impl<'py> Tx<'py> {
     pub(crate) fn make_cell(&mut self, l: LocalIdx) {
         let initial = self.local(l);
@@ -78,6 +78,53 @@ impl<'py> Tx<'py> {
                 .is_some_and(|i| kind(original, i)),
             _ => kind(&f.code, at),
         }
+    }
+
+    /// `locals()`: the variables of the running function that have a value. Until 3.12 a frame has
+    /// one dictionary for it, which each call brings up to date.
+    pub(crate) fn local_variables(&mut self) -> R<Var> {
+        let frame = self.st.frame.clone();
+        let names = match (&self.resumed, frame.depth) {
+            (Some(original), 0) => original.local_names.clone(),
+            _ => frame.code.local_names.clone(),
+        };
+        let dict = match frame.locals_dict {
+            Some(id) => Var::Obj(id),
+            None => self.new_dict(OrderedMap::default()),
+        };
+        let Var::Obj(id) = dict else {
+            return Err(Stop::Internal("no dict".into()));
+        };
+        if self.py.version_info() < (3, 13) {
+            self.st.frame.locals_dict = Some(id);
+        }
+        for name in &names {
+            let at = frame.code.local_names.iter().position(|n| n == name);
+            let value = match at {
+                Some(i)
+                    if frame.code.fields.localspluskinds[i] & (kinds::CELL | kinds::FREE) != 0 =>
+                {
+                    match self.load_deref(LocalIdx(i as u32)) {
+                        Ok(v) => Some(v),
+                        Err(Stop::Raise(_)) => None,
+                        Err(stop) => return Err(stop),
+                    }
+                }
+                Some(i) => frame.locals[i].clone(),
+                None => None,
+            };
+            let name = self.str(name);
+            let key = self.key(&name)?;
+            if let Body::Dict(map) = self.st.effects.body_mut(id) {
+                match value {
+                    Some(v) => map.insert(key, name, v),
+                    None => {
+                        map.remove(&key);
+                    }
+                }
+            }
+        }
+        Ok(Var::Obj(id))
     }
 
     pub(crate) fn store_deref(&mut self, l: LocalIdx, v: Option<Var>) -> R<()> {

@@ -41,10 +41,6 @@ pub fn missing_instruction(op: &Op) -> Option<Missing> {
             "What is awaited runs in an event loop",
             "Compile the functions that a coroutine calls, not the coroutine.",
         ),
-        Op::MatchMapping | Op::MatchSequence | Op::MatchKeys | Op::MatchClass(_) => missing(
-            "A `match` statement takes a value apart by a pattern",
-            "Write the cases as `if` statements.",
-        ),
         Op::CheckEgMatch | Op::CallIntrinsic2(Intrinsic2::PrepReraiseStar) => {
             missing("`except*` takes an exception group apart", out)
         }

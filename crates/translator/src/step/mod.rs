@@ -9,6 +9,7 @@ mod cells;
 mod functions;
 mod globals;
 mod missing;
+mod patterns;
 mod run;
 
 pub use missing::{Missing, missing_instruction};
@@ -623,6 +624,10 @@ impl<'py> Tx<'py> {
                 let n = self.length(&v)?;
                 self.push(n);
             }
+            Op::MatchSequence => self.match_shape(patterns::Shape::Sequence)?,
+            Op::MatchMapping => self.match_shape(patterns::Shape::Mapping)?,
+            Op::MatchKeys => self.match_keys()?,
+            Op::MatchClass(n) => self.match_class(*n as usize)?,
             Op::CallIntrinsic1(bytecode::op::Intrinsic1::StopIterationError) => {
                 let exc = self.peek(1)?;
                 let class = self.type_of(&exc)?;

@@ -6,11 +6,12 @@ use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Snapshot, Tx};
 use bytecode::op::Op;
 use pyo3::prelude::*;
-use variables::Var;
+use variables::{Key, Var};
 
 impl<'py> Tx<'py> {
     /// Interprets from the present state until the root frame returns or the graph breaks.
     pub fn run(&mut self) -> End {
+        Key::take_undecided();
         loop {
             if self.nested == 0 && self.may_break() {
                 let snapshot = self.snapshot();
@@ -186,7 +187,13 @@ impl<'py> Tx<'py> {
                 self.st.frame.stack.len()
             ));
         }
-        match self.exec(op) {
+        let next = self.exec(op);
+        if Key::take_undecided() {
+            return Err(Stop::unsupported(
+                "an object with a hash of its own beside a constant with the same hash",
+            ));
+        }
+        match next {
             Ok(Next::Fall) => {
                 debug_assert_eq!(self.st.frame.depth, depth);
                 self.st.frame.ip = ip + 1;

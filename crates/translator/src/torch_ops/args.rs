@@ -114,6 +114,10 @@ impl<'py> Tx<'py> {
                 MetaArg::Tensor(self.st.effects.meta(t).clone()),
             ),
             Var::Const(o) => self.const_arg(o.bind(self.py)),
+            // An enum member that is a number or text as well: torch reads that.
+            Var::Py(p) if let Some(plain) = plain_value(p.obj.bind(self.py))? => {
+                self.const_arg(&plain)
+            }
             Var::Tuple(t)
                 if t.class.is_none()
                     || t.class.as_ref().is_some_and(|c| c.is(&self.known.size)) =>
@@ -245,4 +249,19 @@ impl<'py> Tx<'py> {
             meta,
         )
     }
+}
+
+/// The number or text that an instance of a subclass is.
+fn plain_value<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = obj.py();
+    let (base, method) = if obj.is_instance_of::<PyInt>() {
+        (py.get_type::<PyInt>(), "__pos__")
+    } else if obj.is_instance_of::<PyFloat>() {
+        (py.get_type::<PyFloat>(), "__pos__")
+    } else if obj.is_instance_of::<PyString>() {
+        (py.get_type::<PyString>(), "__str__")
+    } else {
+        return Ok(None);
+    };
+    base.call_method1(method, (obj,)).map(Some)
 }

@@ -246,6 +246,18 @@ impl Tx<'_> {
         // A builtin base class other than `object` has a rule of its own that needs the contents.
         let class = self.type_of(a)?;
         let theirs = class.bind(self.py).getattr(method(op))?;
+        let namespace = self.known.namespace.clone();
+        if theirs.is(&namespace.bind(self.py).getattr(method(op))?) {
+            let other = self.type_of(b)?;
+            if !self.is_subtype(&other, &namespace) || !matches!(op, CompareOp::Eq | CompareOp::Ne)
+            {
+                return Ok(None);
+            }
+            let name = "__dict__".into();
+            let (x, y) = (self.getattr_sync(a, &name)?, self.getattr_sync(b, &name)?);
+            let same = self.equals(&x, &y)?;
+            return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
+        }
         let plain = theirs.is(&self.known.object.bind(self.py).getattr(method(op))?);
         let base_exception = self.known.base_exception.clone();
         if !plain && !self.is_subtype(&class, &base_exception) {

@@ -307,7 +307,8 @@ impl Tx<'_> {
         items.iter().map(|v| self.text(v)).collect()
     }
 
-    fn text(&mut self, v: &Var) -> R<String> {
+    /// `repr(v)` as Rust text.
+    pub(crate) fn text(&mut self, v: &Var) -> R<String> {
         let r = self.repr_of(v)?;
         match &r {
             Var::Const(o) => Ok(o.bind(self.py).extract::<String>()?),

@@ -316,6 +316,13 @@ impl Tx<'_> {
         })
     }
 
+    /// Holds the abstract classes to what is registered with them: `register` makes a new token.
+    pub(crate) fn guard_abc_registry(&mut self) -> R<()> {
+        let ask = self.py.import("_abc")?.getattr("get_cache_token")?;
+        let token = ask.call0()?;
+        self.guard_call(&ask.unbind(), None, &[], &token)
+    }
+
     /// `issubclass` by Python itself, where its hooks are Python's own.
     fn real_issubclass(&mut self, class: &Obj, info: &Obj) -> R<bool> {
         let b = info.bind(self.py);
@@ -352,10 +359,7 @@ impl Tx<'_> {
             .import("builtins")?
             .call_method1("issubclass", (class, info));
         if !self.is_subtype(class, info) {
-            // `register` of any abstract class makes a new token.
-            let ask = self.py.import("_abc")?.getattr("get_cache_token")?;
-            let token = ask.call0()?;
-            self.guard_call(&ask.unbind(), None, &[], &token)?;
+            self.guard_abc_registry()?;
         }
         match result {
             Ok(r) => Ok(r.is_truthy()?),

@@ -1,0 +1,169 @@
+//! Hash keys of values: what tells the keys of tracked dictionaries and sets apart.
+//!
+//! Lives here: hashing by value, by identity, and by a `__hash__` and `__eq__` of the user's, which
+//! are interpreted. Does not live here: what a key is (`variables`), the builtin `hash` (`methods`).
+
+use guards::{GuardKind, Source};
+use pyo3::prelude::*;
+use variables::{Body, Key, Obj, ObjId, Var};
+
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
+use crate::values::Special;
+
+impl Tx<'_> {
+    /// The hash key of a (realized) value.
+    ///
+    /// # Errors
+    /// A break where the user's code cannot decide; what it raises; `TypeError` as Python raises it
+    /// for unhashable builtins.
+    pub fn key(&mut self, var: &Var) -> R<Key> {
+        self.key_by(var, true)
+    }
+
+    /// The hash key of a value that is a key of a tracked container already: runs nothing.
+    ///
+    /// # Errors
+    /// As [`Tx::key`].
+    pub fn known_key(&mut self, var: &Var) -> R<Key> {
+        self.key_by(var, false)
+    }
+
+    fn key_by(&mut self, var: &Var, may_run: bool) -> R<Key> {
+        let var = self.realize(var)?;
+        if let Var::Tuple(t) = &var {
+            let keys = t.items.iter().map(|v| self.key_by(v, may_run));
+            return Ok(Key::Tuple(keys.collect::<R<Vec<_>>>()?));
+        }
+        if let Var::Obj(id) = &var {
+            let state = self.obj(*id);
+            if let Body::Address(of) = &state.body
+                && let Some(key) = Key::address(of)
+            {
+                return Ok(key);
+            }
+            let class = state.class.clone();
+            if self.is_unhashable(*id, &class)? {
+                let name = self.class_name(&class);
+                return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));
+            }
+            if !self.hashes_by_identity(&class) {
+                return self.own_key(*id, &var, may_run);
+            }
+            self.guard_identity(*id);
+        }
+        Key::new(self.py, &var, |_| true)
+            .ok_or_else(|| Stop::unsupported(format!("hashing {}", self.describe(&var))))
+    }
+
+    fn is_unhashable(&mut self, id: ObjId, class: &Obj) -> R<bool> {
+        let builtin = matches!(
+            self.obj(id).body,
+            Body::List(_) | Body::Dict(_) | Body::Set(_) | Body::Deque(..)
+        );
+        if builtin && self.is_builtin_container(class) {
+            return Ok(true);
+        }
+        for name in ["__eq__", "__hash__"] {
+            self.class_lookup(class, name)?;
+        }
+        Ok(self.class_special(class, "__hash__")? == Special::Absent)
+    }
+
+    /// The key of an object whose class defines `__hash__` or `__eq__`: that of the first object that
+    /// equals it.
+    fn own_key(&mut self, id: ObjId, var: &Var, may_run: bool) -> R<Key> {
+        let mine = |(of, key): &(ObjId, Key)| (*of == id).then(|| key.clone());
+        if !may_run {
+            // The one it had when it was put in.
+            return match self.st.hashed.iter().rev().find_map(mine) {
+                Some(key) => Ok(key),
+                None => Err(Stop::unsupported("a key that was not hashed")),
+            };
+        }
+        let plain = matches!(self.obj(id).body, Body::Plain);
+        let class = self.obj(id).class.clone();
+        let hash = match self.class_special(&class, "__hash__")? {
+            Special::User => self.special_sync(var, "__hash__", vec![])?,
+            // Only `object`'s own is known: `__eq__` alone was set behind the class statement.
+            _ => {
+                return Err(Stop::unsupported(
+                    "hashing an object whose class defines __eq__ and inherits __hash__",
+                ));
+            }
+        };
+        let Some(hash) = self.as_const(&hash)? else {
+            return Err(Stop::unsupported("a hash that is not known"));
+        };
+        if !plain || !hash.bind(self.py).is_instance_of::<pyo3::types::PyInt>() {
+            return Err(Stop::unsupported("hashing an object of a builtin subclass"));
+        }
+        // What fits is taken as it is; -1 stands for an error.
+        let hash = match hash.bind(self.py).extract::<isize>() {
+            Ok(-1) => -2,
+            Ok(h) => h,
+            Err(_) => hash.bind(self.py).hash()?,
+        };
+        let same: Vec<(ObjId, Key)> = self
+            .st
+            .hashed
+            .iter()
+            .filter(|(_, key)| matches!(key, Key::Hashed(h, _) if *h == hash))
+            .cloned()
+            .collect();
+        if let Some(key) = same.iter().rev().find_map(mine) {
+            return Ok(key);
+        }
+        for (other, key) in same {
+            if self.are_equal_keys(other, var)? {
+                self.st.hashed.push_back((id, key.clone()));
+                return Ok(key);
+            }
+        }
+        let key = Key::Hashed(hash, id);
+        self.st.hashed.push_back((id, key.clone()));
+        Ok(key)
+    }
+
+    /// `known == var`, which the program does not ask for every pair: nothing may be seen of it.
+    fn are_equal_keys(&mut self, known: ObjId, var: &Var) -> R<bool> {
+        let objects = self.st.effects.len();
+        let nodes = self.graph.iter().count();
+        let effects = self.st.effects.clone();
+        let before = self.st.effects.watch();
+        let equal = self.equals(&Var::Obj(known), var);
+        let changed = self.st.effects.changed(objects)
+            || self.st.effects.any_since(&effects)
+            || self.graph.iter().count() != nodes;
+        self.st.effects.unwatch(before);
+        match changed {
+            false => equal,
+            true => Err(Stop::unsupported("a key whose __eq__ has effects")),
+        }
+    }
+
+    /// An object from outside was told from others by its address.
+    fn guard_identity(&mut self, id: ObjId) {
+        if let variables::Origin::Source { obj, source } = &self.obj(id).origin {
+            let (obj, source) = (obj.clone(), *source);
+            if !matches!(
+                self.sources.get(source),
+                Source::Pinned { .. } | Source::WeakPinned { .. }
+            ) {
+                let obj = self.pin(&obj, true);
+                self.guard(source, GuardKind::IdMatch { obj });
+            }
+        }
+    }
+
+    /// Whether a class hashes and compares by identity.
+    pub fn hashes_by_identity(&self, class: &Obj) -> bool {
+        let b = class.bind(self.py);
+        let object = self.known.object.bind(self.py);
+        let same = |n: &str| match (b.getattr(n), object.getattr(n)) {
+            (Ok(a), Ok(o)) => a.is(&o),
+            _ => false,
+        };
+        same("__hash__") && same("__eq__")
+    }
+}
