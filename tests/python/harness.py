@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 #: True under ``--reference``: programs run under torch.compile, to test the tests.
@@ -97,6 +98,8 @@ class Describer:
         if kind in (float, complex):
             # As text, so that nan equals itself and -0.0 differs from 0.0.
             return kind.__name__, repr(value)
+        if isinstance(value, np.generic):
+            return kind.__name__, repr(value)
         if isinstance(value, (logging.Logger, logging.LoggerAdapter)):
             return kind.__qualname__, value.name, value.getEffectiveLevel()
         if kind is slice:
@@ -139,6 +142,8 @@ class Describer:
             yield self(value.keywords)
         elif isinstance(value, types.GeneratorType):
             yield "generator"
+        elif isinstance(value, np.ndarray):
+            yield str(value.dtype), value.strides, value.tolist()
         if isinstance(value, torch.nn.Module):
             yield [(name, self(item)) for name, item in value.named_parameters()]
             yield [(name, self(item)) for name, item in value.named_buffers()]

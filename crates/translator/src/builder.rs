@@ -222,6 +222,9 @@ impl Tx<'_> {
     fn build_const(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
         let py = self.py;
         let b = obj.bind(py);
+        if self.known.is_numpy_scalar(b.get_type().as_any()) {
+            return self.build_numpy_scalar(obj, source);
+        }
         let kind = if b.is_none() {
             GuardKind::NoneMatch
         } else if let Ok(v) = b.cast_exact::<pyo3::types::PyBool>() {
@@ -240,6 +243,22 @@ impl Tx<'_> {
             }
         };
         self.guard(source, kind);
+        Ok(Var::Const(obj.clone()))
+    }
+
+    /// A number of NumPy. Each call may bring another object as an argument; elsewhere one object
+    /// stays where it is, and its identity is quicker to check.
+    fn build_numpy_scalar(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+        let b = obj.bind(self.py).clone();
+        if matches!(self.sources.get(source), Source::Local { .. }) {
+            self.guard_type(&b, source);
+            let bytes = b.get_type().getattr("tobytes")?;
+            let value = bytes.call1((&b,))?;
+            self.guard_call(&bytes.unbind(), Some(source), &[], &value)?;
+        } else {
+            let obj = self.pin(obj, false);
+            self.guard(source, GuardKind::IdMatch { obj });
+        }
         Ok(Var::Const(obj.clone()))
     }
 
@@ -567,6 +586,7 @@ impl Tx<'_> {
                         || &*m == "torch._ops"
                         || &*m == "functools"
                         || &*m == "operator"
+                        || &*m == "numpy" && is_numpy_function(&ty)
                         || &*m == "ferrodyn._core")
                         && !ty.is(k.partial.bind(py))
                 })
@@ -578,6 +598,12 @@ impl Tx<'_> {
 pub(crate) fn is_alias(ty: &Bound<'_, PyType>) -> bool {
     ty.name()
         .is_ok_and(|n| n == "GenericAlias" || n == "UnionType")
+}
+
+/// Whether a class of NumPy is that of its functions.
+fn is_numpy_function(ty: &Bound<'_, PyType>) -> bool {
+    ty.name()
+        .is_ok_and(|n| n == "ufunc" || n == "_ArrayFunctionDispatcher")
 }
 
 /// Whether an object's class is what `collections.namedtuple`, `typing.NamedTuple` or a C struct

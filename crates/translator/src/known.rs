@@ -11,6 +11,9 @@ macro_rules! known {
         pub struct Known {
             $($(#[$doc])* pub $field: Obj,)*
             const_types: FxHashSet<usize>,
+            /// scalar classes of NumPy, which are among the constant ones too
+            numpy_scalars: FxHashSet<usize>,
+            ndarray: Option<Obj>,
             /// classes of tensors that are tracked
             pub tensor_types: FxHashSet<usize>,
         }
@@ -22,7 +25,7 @@ macro_rules! known {
             /// Whatever a missing name raises: an unsupported torch or Python.
             pub fn new(py: Python<'_>) -> PyResult<Known> {
                 $(let $field = dotted(&py.import($module)?.into_any(), $name)?.unbind();)*
-                let mut known = Known { $($field,)* const_types: FxHashSet::default(), tensor_types: FxHashSet::default() };
+                let mut known = Known { $($field,)* const_types: FxHashSet::default(), numpy_scalars: FxHashSet::default(), ndarray: None, tensor_types: FxHashSet::default() };
                 known.collect_types(py)?;
                 Ok(known)
             }
@@ -100,6 +103,13 @@ known! {
     module_call = "torch.nn"."Module.__call__",
 }
 
+/// Scalar classes of NumPy whose values are as good as Python's numbers. `bool_` has another name
+/// in NumPy 2, which is an alias of it.
+const NUMPY_SCALARS: [&str; 12] = [
+    "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+    "float32", "float64",
+];
+
 impl Known {
     fn collect_types(&mut self, py: Python<'_>) -> PyResult<()> {
         let builtins = [
@@ -130,7 +140,32 @@ impl Known {
         for o in [&self.tensor, &self.parameter, &self.buffer] {
             self.tensor_types.insert(o.as_ptr() as usize);
         }
+        self.collect_numpy(py)
+    }
+
+    /// NumPy's classes, where something has imported it (torch does where it is installed).
+    fn collect_numpy(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Ok(numpy) = self.sys_modules.bind(py).get_item("numpy") else {
+            return Ok(());
+        };
+        self.ndarray = Some(numpy.getattr("ndarray")?.unbind());
+        for name in NUMPY_SCALARS {
+            let addr = numpy.getattr(name)?.as_ptr() as usize;
+            self.const_types.insert(addr);
+            self.numpy_scalars.insert(addr);
+        }
         Ok(())
+    }
+
+    /// Whether a class is one of NumPy's numbers or truth values: constants like Python's own.
+    pub fn is_numpy_scalar(&self, class: &Bound<'_, PyAny>) -> bool {
+        self.numpy_scalars.contains(&(class.as_ptr() as usize))
+    }
+
+    /// Whether an object is a NumPy array, of a subclass too.
+    pub fn is_ndarray(&self, b: &Bound<'_, PyAny>) -> bool {
+        let class = self.ndarray.as_ref();
+        class.is_some_and(|c| b.is_instance(c.bind(b.py())).unwrap_or(false))
     }
 
     /// Whether values of this exact class are [`variables::Var::Const`].

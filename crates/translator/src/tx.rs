@@ -589,6 +589,14 @@ impl<'py> Tx<'py> {
         if self.known.is_const_type(obj.get_type().as_any()) {
             return Ok(Var::Const(obj.unbind()));
         }
+        // The program may change it, and would find the change on the next call.
+        if self.known.is_ndarray(&obj) {
+            return Err(Stop::brk(
+                "NumPy array made in the compiled function",
+                "Ferrodyn follows NumPy's numbers, not its arrays, so the operation runs as plain Python between two graphs.",
+                "Make the array with torch, or outside of the compiled function.",
+            ));
+        }
         Ok(Var::py(obj.unbind()))
     }
 

@@ -409,6 +409,44 @@ fn from_data(call: &Call<'_>) -> R {
     let dtype = o.dtype.or(dtype).unwrap_or(call.ctx.default_dtype);
     made(call, &o, &shape, &contiguous_strides(&shape), dtype)
 }
+
+/// `torch.Tensor(2, 3)`, `torch.LongTensor([1, 2])`: always on the CPU, whatever the default device.
+fn legacy(call: &Call<'_>, dtype: DType) -> R {
+    let o = Options {
+        dtype: None,
+        device: Some(Device::CPU),
+        requires_grad: false,
+        format: None,
+    };
+    let shape = match call.args {
+        _ if !call.kwargs.is_empty() => return unsupported("keywords"),
+        [data] if data.items().is_some() => nested(call, data)?.0,
+        sizes => sizes
+            .iter()
+            .map(|s| match int(s)? {
+                n if n < 0 => raise("negative dimension"),
+                n => Ok(n),
+            })
+            .collect::<R<Dims>>()?,
+    };
+    made(call, &o, &shape, &contiguous_strides(&shape), dtype)
+}
+fn legacy_default(call: &Call<'_>) -> R {
+    legacy(call, call.ctx.default_dtype)
+}
+fn legacy_float(call: &Call<'_>) -> R {
+    legacy(call, DType::Float32)
+}
+fn legacy_double(call: &Call<'_>) -> R {
+    legacy(call, DType::Float64)
+}
+fn legacy_long(call: &Call<'_>) -> R {
+    legacy(call, DType::Int64)
+}
+fn legacy_bool(call: &Call<'_>) -> R {
+    legacy(call, DType::Bool)
+}
+
 fn as_tensor(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
     let inner = Call {
@@ -673,6 +711,11 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("new_zeros", "", "* new_ones new_empty", new_sized),
         rule("new_full", "", "*", new_full),
         rule("tensor", "*", "", from_data),
+        rule("Tensor", "*", "", legacy_default),
+        rule("FloatTensor", "*", "", legacy_float),
+        rule("DoubleTensor", "*", "", legacy_double),
+        rule("LongTensor", "*", "", legacy_long),
+        rule("BoolTensor", "*", "", legacy_bool),
         rule("as_tensor", "*", "", as_tensor),
         rule("to", "", "*", to),
         rule("type_as", "", "*", type_as),

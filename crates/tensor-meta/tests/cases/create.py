@@ -30,6 +30,17 @@ def zeros():
         yield [], {"size": s}
 
 
+@rule("Tensor", "FloatTensor", "DoubleTensor", "LongTensor", "BoolTensor")
+def legacy():
+    yield ()
+    yield (2,)
+    yield 2, 3
+    yield 2, -1
+    yield 0, 2
+    for data in [], [1, 2], [[1, 2.5], [0, True]], (1, 2), [[], []], [[1], 2], [[[1]], [[2]]]:
+        yield (data,)
+
+
 @rule("full")
 def full():
     for s in (), (2, 3):

@@ -15,6 +15,7 @@ mod inspection;
 mod iterators;
 mod itertools;
 mod numbers;
+mod numpy;
 mod operator;
 mod outside;
 mod pure;
@@ -85,6 +86,7 @@ fn table(py: Python<'_>) -> &'static Table {
             }
         }
         pure::add_all(py, &mut add);
+        numpy::add_all(py, &mut add);
         table
     })
 }

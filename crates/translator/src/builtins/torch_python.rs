@@ -4,9 +4,11 @@
 //! profiler, hooks for other tracers.
 
 use pyo3::prelude::*;
-use variables::Var;
+use pyo3::types::{PyBool, PyFloat, PyInt};
+use variables::{Body, Var};
 
 use super::{Given, Rule, Rules, value};
+use crate::stop::R;
 use crate::tx::{Args, Tx};
 
 pub(super) const RULES: Rules = &[
@@ -50,6 +52,23 @@ pub(super) const RULES: Rules = &[
         "torch._C",
         &[("_group_tensors_by_device_and_dtype", group_tensors as Rule)],
     ),
+    (
+        "torch",
+        &[
+            ("Tensor", legacy_tensor as Rule),
+            ("FloatTensor", legacy_tensor),
+            ("DoubleTensor", legacy_tensor),
+            ("HalfTensor", legacy_tensor),
+            ("BFloat16Tensor", legacy_tensor),
+            ("ByteTensor", legacy_tensor),
+            ("CharTensor", legacy_tensor),
+            ("ShortTensor", legacy_tensor),
+            ("IntTensor", legacy_tensor),
+            ("LongTensor", legacy_tensor),
+            ("BoolTensor", legacy_tensor),
+        ],
+    ),
+    ("torch.autograd.variable", &[("Variable", variable as Rule)]),
     (
         "torch.amp.autocast_mode",
         &[
@@ -200,6 +219,78 @@ fn device_question(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         .getattr(name)?
         .call(pyo3::types::PyTuple::new(tx.py, pos)?, kw.as_ref())?;
     value(Var::Const(answer.unbind()))
+}
+
+/// `torch.Tensor(2, 3)`, `torch.LongTensor([1, 2])`: a tensor of these sizes, or of these numbers.
+fn legacy_tensor(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+    if !args.kw.is_empty() {
+        return Ok(None);
+    }
+    if let [size] = &args.pos[..]
+        && let Var::Tuple(t) = tx.realize(size)?
+        && t.class.as_ref().is_some_and(|c| c.is(&tx.known.size))
+    {
+        args.pos = t.items.clone();
+    }
+    let mut sizes = true;
+    for v in &args.pos {
+        let v = tx.realize(v)?;
+        sizes &= matches!(&v, Var::Const(o) if o.bind(tx.py).is_exact_instance_of::<PyInt>());
+    }
+    let fits = sizes || args.pos.len() == 1 && is_data(tx, &args.pos[0])?;
+    if !fits {
+        return Ok(None);
+    }
+    let class = tx.known.torch.getattr(tx.py, name)?;
+    tx.graph_call(&class, args).map(Some)
+}
+
+/// Whether a value is a list or a tuple of plain numbers, or of such.
+fn is_data(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
+    let v = tx.realize(v)?;
+    let items: Vec<Var> = match &v {
+        // A `torch.Size` stands for sizes.
+        Var::Tuple(t) if t.class.is_none() => t.items.clone(),
+        Var::Obj(id) => match &tx.obj(*id).body {
+            Body::List(items) => items.iter().cloned().collect(),
+            _ => return Ok(false),
+        },
+        _ => return Ok(false),
+    };
+    for item in &items {
+        let item = tx.realize(item)?;
+        let number = matches!(&item, Var::Const(o) if {
+            let b = o.bind(tx.py);
+            b.is_exact_instance_of::<PyInt>()
+                || b.is_exact_instance_of::<PyFloat>()
+                || b.is_exact_instance_of::<PyBool>()
+        });
+        if !number && !is_data(tx, &item)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// `Variable(t)`: `t` without its history, as of the time when variables and tensors were two things.
+fn variable(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let names = ["data", "requires_grad", "volatile"];
+    let a = tx.by_name(name, args, &names, 0, 3)?;
+    let Some(data) = &a[0] else {
+        return Ok(None);
+    };
+    for flag in a[1..].iter().flatten() {
+        let flag = tx.realize(flag)?;
+        let off = matches!(&flag, Var::Const(o) if o.bind(tx.py).is_exact_instance_of::<PyBool>()
+            && !o.bind(tx.py).is_truthy()?);
+        if !off {
+            return Ok(None);
+        }
+    }
+    match tx.realize(data)? {
+        t @ Var::Tensor(_) => tx.tensor_method(&t, "detach", Args::default()).map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// A note for backends that replay whole graphs.

@@ -113,7 +113,16 @@ impl<'py> Tx<'py> {
                 Arg::Node(t.node),
                 MetaArg::Tensor(self.st.effects.meta(t).clone()),
             ),
-            Var::Const(o) => self.const_arg(o.bind(self.py)),
+            Var::Const(o) => {
+                let b = o.bind(self.py);
+                if self.known.is_numpy_scalar(b.get_type().as_any()) {
+                    let Some(number) = self.plain_number(b)? else {
+                        return Err(self.no_graph_argument(&var));
+                    };
+                    return Ok(self.const_arg(&number));
+                }
+                self.const_arg(b)
+            }
             // An enum member that is a number or text as well: torch reads that.
             Var::Py(p) if let Some(plain) = plain_value(p.obj.bind(self.py))? => {
                 self.const_arg(&plain)
@@ -173,6 +182,54 @@ impl<'py> Tx<'py> {
             }
             _ => return Err(self.no_graph_argument(&var)),
         })
+    }
+
+    /// The Python number that a tensor operation makes of NumPy's; `None` for what it takes otherwise.
+    fn plain_number(&self, b: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let number = b.call_method0("item")?;
+        let fits = number.is_exact_instance_of::<PyFloat>()
+            || number.is_exact_instance_of::<PyInt>() && number.extract::<i64>().is_ok();
+        Ok(fits.then_some(number))
+    }
+
+    /// Whether an operation looks at more of a number than its value: at its dtype, or at its class.
+    pub(super) fn tells_numpy_apart(path: &str) -> bool {
+        matches!(
+            path,
+            "torch.tensor"
+                | "torch.as_tensor"
+                | "torch.asarray"
+                | "new_tensor"
+                | "operator.setitem"
+                | "operator.getitem"
+                | "__setitem__"
+                | "__getitem__"
+        ) || path.starts_with("torch.nn.functional.")
+            || path.starts_with("torch.functional.")
+    }
+
+    /// Whether a number of NumPy is in a value. Those that are Python floats as well do not count
+    /// for an operation that looks at classes only.
+    pub(super) fn holds_numpy(&mut self, v: &Var, floats: bool) -> R<bool> {
+        let items: Vec<Var> = match self.realize(v)? {
+            Var::Const(o) => {
+                let b = o.bind(self.py);
+                return Ok(self.known.is_numpy_scalar(b.get_type().as_any())
+                    && (floats || !b.is_instance_of::<PyFloat>()));
+            }
+            Var::Tuple(t) => t.items.clone(),
+            Var::Obj(id) => match &self.obj(id).body {
+                Body::List(items) => items.iter().cloned().collect(),
+                _ => return Ok(false),
+            },
+            _ => return Ok(false),
+        };
+        for item in &items {
+            if self.holds_numpy(item, floats)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn no_graph_argument(&self, var: &Var) -> Stop {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use guards::{GuardKind, Source};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use variables::{TensorVar, TupleVar, Var};
 
 use super::emit::Callee;
@@ -186,6 +187,12 @@ impl<'py> Tx<'py> {
         };
         let py = self.py;
         let value = value.map(|v| self.realize(&v)).transpose()?;
+        if let ("requires_grad", Some(Var::Const(o))) = (&**name, &value)
+            && let Ok(wanted) = o.bind(py).cast_exact::<PyBool>()
+            && wanted.is_true() == self.st.effects.meta(t).requires_grad
+        {
+            return Ok(Flow::Value(self.none()));
+        }
         let has = t.class.bind(py).hasattr(&**name)?;
         let fits = match (&**name, &value) {
             ("grad", Some(v)) if v.is_none(py) => true,

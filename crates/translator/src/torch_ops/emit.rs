@@ -95,6 +95,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
+        self.no_dtype_lost(callee, args)?;
         let node_args = self.node_args(args)?;
         if self.is_batched(&node_args) {
             return self.emit_batched(callee, node_args, args);
@@ -111,6 +112,32 @@ impl<'py> Tx<'py> {
             return self.query_result(&inferred);
         }
         self.emit_inferred(callee, node_args, inferred, args)
+    }
+
+    /// A graph holds Python's numbers for NumPy's.
+    ///
+    /// # Errors
+    /// A break where the operation would find that they are another's.
+    fn no_dtype_lost(&mut self, callee: &Callee<'_>, args: &Args) -> R<()> {
+        let path = match callee {
+            Callee::Function(_, path, _) => *path,
+            Callee::Method(name) => *name,
+        };
+        if !Self::tells_numpy_apart(path) {
+            return Ok(());
+        }
+        // These three give what they make the number's own dtype.
+        let floats = path.ends_with("tensor") || path == "torch.asarray";
+        for v in args.pos.iter().chain(args.kw.iter().map(|k| &k.1)) {
+            if self.holds_numpy(v, floats)? {
+                return Err(Stop::brk(
+                    format!("NumPy's number in {path}"),
+                    "What the operation does depends on the number's NumPy type, which a graph does not keep.",
+                    "Pass a Python number: `x.item()`.",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Makes a node whose result is known.

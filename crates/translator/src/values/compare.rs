@@ -150,6 +150,7 @@ impl Tx<'_> {
     }
 
     pub(crate) fn compare_builtin(&mut self, a: &Var, op: CompareOp, b: &Var) -> R<Option<Var>> {
+        self.no_broadcast(a, symbol(op), b)?;
         match (a, b) {
             (Var::Tuple(x), Var::Tuple(y)) => {
                 return self.compare_items(op, &x.items, &y.items).map(Some);

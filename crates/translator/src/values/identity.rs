@@ -45,6 +45,7 @@ impl Tx<'_> {
         }
         b.is_exact_instance_of::<pyo3::types::PyFloat>()
             || b.is_exact_instance_of::<pyo3::types::PyComplex>()
+            || self.known.is_numpy_scalar(b.get_type().as_any())
     }
 
     /// Whether two values are one object.

@@ -18,6 +18,7 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the operation raises; a break where it has no rule.
     pub(crate) fn builtin_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        self.no_broadcast(a, names(op).symbol, b)?;
         match op {
             BinaryOp::Add => {
                 if let Some(v) = self.concat(a, b)? {
@@ -45,6 +46,27 @@ impl Tx<'_> {
             _ => {}
         }
         self.fold_objects(op, a, b)
+    }
+
+    /// A number of NumPy makes an array of the sequence that it meets.
+    ///
+    /// # Errors
+    /// A break for such operands.
+    pub(super) fn no_broadcast(&self, a: &Var, symbol: &str, b: &Var) -> R<()> {
+        for v in [a, b] {
+            if let Var::Const(o) = v
+                && self
+                    .known
+                    .is_numpy_scalar(o.bind(self.py).get_type().as_any())
+            {
+                return Err(Stop::unsupported(format!(
+                    "{} {symbol} {}",
+                    self.describe(a),
+                    self.describe(b)
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Both operands exist as real objects, and their classes' operators are C code.

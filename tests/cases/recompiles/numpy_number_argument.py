@@ -1,0 +1,14 @@
+"""An argument that is a NumPy number is held to its type and value; nan equals nan."""
+
+import numpy as np
+import torch
+
+
+def fn(x, n):
+    return x * n
+
+
+def calls():
+    two, three, nan = np.float64(2), np.float64(3), np.float64("nan")
+    numbers = two, np.float64(2), np.float32(2), three, nan, np.float64("nan"), np.int64(2)
+    return [(torch.ones(2), n) for n in numbers]
