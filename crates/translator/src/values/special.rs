@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::{Body, Obj, Var};
 
+use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
 
@@ -58,6 +59,15 @@ impl Tx<'_> {
             || b.is_instance_of::<pyo3::types::PyFrozenSet>()
     }
 
+    /// The same for a class of C code. Its metaclass does not count: `type` has a `__call__` too.
+    fn builtin_special(&self, class: &Obj, name: &str) -> R<Special> {
+        let class = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?;
+        Ok(match type_lookup(class, name) {
+            Some(o) if !o.is_none(self.py) => Special::Builtin,
+            _ => Special::Absent,
+        })
+    }
+
     /// Where the class of a realized value gets a special method from.
     ///
     /// # Errors
@@ -72,18 +82,11 @@ impl Tx<'_> {
             | Var::Method(_)
             | Var::BuiltinMethod(_) => {
                 let class = self.type_of(v)?;
-                Ok(if class.bind(self.py).hasattr(name)? {
-                    Special::Builtin
-                } else {
-                    Special::Absent
-                })
+                self.builtin_special(&class, name)
             }
             Var::Tuple(t) if t.class.is_none() => {
-                Ok(if self.known.tuple.bind(self.py).hasattr(name)? {
-                    Special::Builtin
-                } else {
-                    Special::Absent
-                })
+                let class = self.known.tuple.clone();
+                self.builtin_special(&class, name)
             }
             _ => {
                 let class = self.type_of(v)?;
@@ -98,11 +101,7 @@ impl Tx<'_> {
     /// Those of looking at the class.
     pub fn class_special(&mut self, class: &Obj, name: &str) -> R<Special> {
         if self.is_builtin_container(class) {
-            return Ok(if class.bind(self.py).hasattr(name)? {
-                Special::Builtin
-            } else {
-                Special::Absent
-            });
+            return self.builtin_special(class, name);
         }
         Ok(match self.class_lookup(class, name)? {
             None => Special::Absent,
