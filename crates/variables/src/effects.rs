@@ -79,6 +79,8 @@ pub struct Effects {
     /// writes to globals, in first-write order
     pub global_writes: im::Vector<GlobalWrite>,
     metas: im::HashMap<u32, Rc<TensorMeta>>,
+    /// values of small integer tensors, by node, as long as nothing may have written to one
+    pub known_values: im::HashMap<u32, Rc<[i64]>>,
     /// lists that were appended to without a look at what they hold
     pub tails: im::Vector<Tail>,
     /// objects below this number were not changed since somebody began to watch

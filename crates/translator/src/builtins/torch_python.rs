@@ -70,6 +70,20 @@ pub(super) const RULES: Rules = &[
     ),
     ("torch.autograd.variable", &[("Variable", variable as Rule)]),
     (
+        "torch.distributed",
+        &[
+            ("is_available", inlined as Rule),
+            ("is_initialized", inlined),
+        ],
+    ),
+    (
+        "torch.distributed.distributed_c10d",
+        &[
+            ("_WorldMeta.WORLD.fget", inlined as Rule),
+            ("_World.default_pg.fget", inlined),
+        ],
+    ),
+    (
         "torch.amp.autocast_mode",
         &[
             ("autocast.__enter__", autocast_entered as Rule),
@@ -219,6 +233,11 @@ fn device_question(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         .getattr(name)?
         .call(pyo3::types::PyTuple::new(tx.py, pos)?, kw.as_ref())?;
     value(Var::Const(answer.unbind()))
+}
+
+/// A function that only looks, in a module whose others act outside a graph.
+fn inlined(_: &mut Tx<'_>, _: &'static str, _: Args) -> Given {
+    Ok(None)
 }
 
 /// `torch.Tensor(2, 3)`, `torch.LongTensor([1, 2])`: a tensor of these sizes, or of these numbers.

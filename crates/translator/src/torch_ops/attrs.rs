@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use fx_graph::{Arg, NodeId, OpKind};
 use guards::{GuardKind, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -193,6 +194,11 @@ impl<'py> Tx<'py> {
         {
             return Ok(Flow::Value(self.none()));
         }
+        if let ("data", Some(Var::Tensor(v))) = (&**name, &value)
+            && self.is_data_of(v, t)
+        {
+            return Ok(Flow::Value(self.none()));
+        }
         let has = t.class.bind(py).hasattr(&**name)?;
         let fits = match (&**name, &value) {
             ("grad", Some(v)) if v.is_none(py) => true,
@@ -212,6 +218,23 @@ impl<'py> Tx<'py> {
         }
         self.st.effects.write_tensor_attr(t, name, value);
         Ok(Flow::Value(self.none()))
+    }
+
+    /// Whether a tensor is what `t.data` gave, perhaps written to since: to set it changes nothing.
+    fn is_data_of(&self, data: &TensorVar, t: &TensorVar) -> bool {
+        let of_t = |node: NodeId, names: &[&str]| {
+            self.graph.get(node).is_some_and(|n| {
+                n.op == OpKind::CallMethod
+                    && n.args.first() == Some(&Arg::Node(t.node))
+                    && n.target.name().is_some_and(|name| names.contains(&&**name))
+            })
+        };
+        let (a, b) = (self.st.effects.meta(data), self.st.effects.meta(t));
+        let moved = ["set_", "resize_", "resize_as_"];
+        of_t(data.node, &["detach"])
+            && (&a.shape, &a.strides, a.dtype, a.device)
+                == (&b.shape, &b.strides, b.dtype, b.device)
+            && !self.graph.users(t.node).iter().any(|n| of_t(*n, &moved))
     }
 
     /// `Tensor(...)`, `Parameter(...)`.

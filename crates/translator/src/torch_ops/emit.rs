@@ -111,7 +111,19 @@ impl<'py> Tx<'py> {
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
             return self.query_result(&inferred);
         }
-        self.emit_inferred(callee, node_args, inferred, args)
+        // A node that is added may write to anything; where it does not, what is known stays.
+        let mut known = self.st.effects.known_values.clone();
+        let reads = !known.is_empty() && !may_write(callee, args, &inferred);
+        let values = self.known_result(callee, &node_args, &inferred);
+        let result = self.emit_inferred(callee, node_args, inferred, args)?;
+        if !reads {
+            known.clear();
+        }
+        if let (Some(values), Var::Tensor(t)) = (values, &result) {
+            known.insert(t.node.0, values);
+        }
+        self.st.effects.known_values = known;
+        Ok(result)
     }
 
     /// A graph holds Python's numbers for NumPy's.
@@ -168,6 +180,7 @@ impl<'py> Tx<'py> {
         };
         let stack = self.source_stack();
         self.graph.set_source(node, &stack);
+        self.st.effects.known_values.clear();
         Ok(node)
     }
 
@@ -227,8 +240,23 @@ impl<'py> Tx<'py> {
                 "Correct the shapes or types of the arguments.",
             )),
             Err(RuleError::NoRule) => self.infer_fake(callee, args, ""),
-            Err(RuleError::Unsupported(what)) => self.infer_fake(callee, args, what),
+            Err(RuleError::Unsupported(what)) => match self.infer_known(rule, args) {
+                Some(inferred) => Ok(inferred),
+                None => self.infer_fake(callee, args, what),
+            },
         }
+    }
+
+    /// By rule, with tensors of known values as the sizes that they are given for.
+    fn infer_known(&self, rule: Option<RuleId>, args: &NodeArgs) -> Option<Inferred> {
+        let known = self.with_known_sizes(args)?;
+        let pos: Vec<_> = known.iter().map(MetaArg::value).collect();
+        let kw: Vec<(&str, _)> = args
+            .meta_kw
+            .iter()
+            .map(|(n, m)| (&**n, m.value()))
+            .collect();
+        tensor_meta::infer(rule?, &pos, &kw, &self.meta_ctx()).ok()
     }
 
     /// The state that results depend on.

@@ -18,6 +18,7 @@ pub mod contexts;
 pub mod emit;
 pub mod fake;
 pub mod input;
+mod known_values;
 pub mod ops;
 pub mod state_calls;
 mod substitutes;

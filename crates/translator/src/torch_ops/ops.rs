@@ -161,6 +161,12 @@ impl<'py> Tx<'py> {
     /// As [`Tx::graph_call`]; breaks where the method looks at data.
     pub fn tensor_method(&mut self, t: &Var, name: &str, args: Args) -> R<Flow> {
         if BREAKING_METHODS.contains(&name) {
+            if args.pos.is_empty()
+                && args.kw.is_empty()
+                && let Some(value) = self.known_data(t, name)?
+            {
+                return Ok(Flow::Value(value));
+            }
             return Err(self.breaking_method(name));
         }
         let attr = self.known.tensor.bind(self.py).getattr(name);

@@ -131,7 +131,12 @@ impl Tx<'_> {
             Var::Const(o) if o.bind(self.py).is_exact_instance_of::<pyo3::types::PyInt>() => {
                 return Ok(o.clone());
             }
-            Var::Tensor(_) => return Err(self.data_dependent(&v)),
+            Var::Tensor(_) => {
+                return match self.known_data(&v, "__index__")? {
+                    Some(Var::Const(o)) => Ok(o),
+                    _ => Err(self.data_dependent(&v)),
+                };
+            }
             _ => {}
         }
         match self.special(&v, "__index__")? {
