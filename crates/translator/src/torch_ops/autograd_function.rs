@@ -22,6 +22,9 @@ const CONTEXT: &std::ffi::CStr = c"
 class FunctionCtx:
     saved_tensors = ()
     plain = ()
+    @property
+    def saved_variables(self):
+        return self.saved_tensors
     def save_for_backward(self, *tensors):
         self.saved_tensors = tensors
     def save_for_forward(self, *tensors):
@@ -88,7 +91,10 @@ impl Tx<'_> {
         let before = self.snapshot();
         let inputs = self.inputs.len();
         let effects = self.st.effects.clone();
-        let result = self.interpret_function(&class, &args, &needs, differentiable);
+        // An exception is an object of the state that is about to be left.
+        let result = self
+            .interpret_function(&class, &args, &needs, differentiable)
+            .map_err(|stop| self.not_plain(&name, stop));
         let changed = self.st.effects.any_since(&effects);
         let read: Vec<_> = self.inputs[inputs.min(self.inputs.len())..]
             .iter()
@@ -104,7 +110,7 @@ impl Tx<'_> {
                     "Do that outside of the function.",
                 ));
             }
-            Err(stop) => return Err(self.not_plain(&name, stop)),
+            Err(stop) => return Err(stop),
         };
         // Tensors that it reads from elsewhere are no arguments of the node: they have to stay.
         for (source, obj) in read {
