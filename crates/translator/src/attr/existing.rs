@@ -85,6 +85,12 @@ impl<'py> Tx<'py> {
                 Descriptor::GetSet | Descriptor::Member => {
                     return self.class_field(ty, name);
                 }
+                // What members an enum has is settled with the class.
+                Descriptor::Property
+                    if &**name == "__members__" && ty.is_subclass(self.known.enum_.bind(py))? =>
+                {
+                    return self.fold(|_| ty.getattr(&**name)).map(Flow::Value);
+                }
                 Descriptor::Property => {
                     let fget = d.bind(py).getattr("fget")?.unbind();
                     return self.call(
@@ -180,12 +186,18 @@ impl<'py> Tx<'py> {
             Err(e) => return Err(self.raise_pyerr(&e)),
         };
         match &**name {
+            "__dict__" => {
+                let name = name.clone();
+                let source = Some(self.source(Source::Attr { base, name }));
+                let obj = value.unbind();
+                return Ok(Flow::Value(Var::Py(Rc::new(PyVar { obj, source }))));
+            }
             "__annotations__" => {
                 let name = name.clone();
                 let source = self.source(Source::Attr { base, name });
                 return Ok(Flow::Value(self.lazy(value.unbind(), source)));
             }
-            "__dict__" | "__abstractmethods__" | "__type_params__" => {
+            "__abstractmethods__" | "__type_params__" => {
                 return self.from_const(value).map(Flow::Value);
             }
             // `__bases__` and the MRO change together, and the getter makes no new tuple of it.
@@ -305,9 +317,18 @@ impl<'py> Tx<'py> {
     }
 }
 
-fn absent(name: &str) -> GuardKind {
+/// That an object has no attribute of its own under a name.
+pub(crate) fn absent(name: &str) -> GuardKind {
     GuardKind::GenericDictContains {
         name: name.into(),
+        present: false,
+    }
+}
+
+/// That a dictionary lacks a key.
+pub(crate) fn absent_key(key: guards::Key) -> GuardKind {
+    GuardKind::DictContains {
+        key,
         present: false,
     }
 }

@@ -11,11 +11,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::{GuardKind, Key as GuardKey, Source, SourceId};
+use guards::{Key as GuardKey, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyType};
 use variables::{Body, FuncVar, ObjId, ObjState, OrderedMap, Origin, Var};
 
+use super::{absent, absent_key};
 use crate::constants::const_val;
 use crate::raw::{dict_get, instance_dict, type_lookup};
 use crate::stop::R;
@@ -67,13 +68,7 @@ impl Tx<'_> {
                 Some(self.lazy(v.unbind(), s))
             }
             None => {
-                self.guard(
-                    base,
-                    GuardKind::GenericDictContains {
-                        name: name.clone(),
-                        present: false,
-                    },
-                );
+                self.guard(base, absent(name));
                 None
             }
         };
@@ -309,13 +304,7 @@ impl Tx<'_> {
                 Some(self.lazy(v.unbind(), s))
             }
             None => {
-                self.guard(
-                    l.source,
-                    GuardKind::DictContains {
-                        key: guard_key,
-                        present: false,
-                    },
-                );
+                self.guard(l.source, absent_key(guard_key));
                 None
             }
         }))
@@ -344,13 +333,7 @@ impl Tx<'_> {
                         Ok(Some(self.lazy(v.unbind(), s)))
                     }
                     None => {
-                        self.guard(
-                            l.source,
-                            GuardKind::DictContains {
-                                key: guard_key,
-                                present: false,
-                            },
-                        );
+                        self.guard(l.source, absent_key(guard_key));
                         Ok(None)
                     }
                 }

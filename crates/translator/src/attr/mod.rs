@@ -10,6 +10,8 @@ mod native;
 mod special;
 mod store;
 
+pub(crate) use existing::{absent, absent_key};
+
 use std::rc::Rc;
 use std::sync::Arc;
 

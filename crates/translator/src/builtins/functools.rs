@@ -19,6 +19,38 @@ pub(super) const RULES: Rules = &[(
     ],
 )];
 
+impl<'py> Tx<'py> {
+    /// `dispatch(cls)` of a `functools.singledispatch` function: which implementation it is depends on
+    /// the registry and the bases of the class. Python finds it, and remembers it as for any call.
+    pub(crate) fn single_dispatch(&mut self, f: &Bound<'py, PyAny>, class: &Var) -> Given {
+        let class = self.realize(class)?;
+        let free = f.getattr("__code__")?.getattr("co_freevars")?;
+        let Some(class) = class.as_obj().cloned() else {
+            return Ok(None);
+        };
+        let Ok(at) = free.call_method1("index", ("registry",)) else {
+            return Ok(None);
+        };
+        let cell = f.getattr("__closure__")?.get_item(at)?;
+        let registry = cell.getattr("cell_contents")?.unbind();
+        let found = f.call1((&class,))?;
+        self.guard_mro(&class);
+        self.guard_abc_registry()?;
+        let source = self.pinned_source(&registry, false, "registry");
+        let registry = self.build(&registry, source)?;
+        let Some(Body::Dict(map)) = self.body_of(&registry) else {
+            return Ok(None);
+        };
+        for (_, v) in map.iter() {
+            let v = self.realize(v)?;
+            if self.real(&v).is_some_and(|o| o.is(&found)) {
+                return value(v);
+            }
+        }
+        Ok(None)
+    }
+}
+
 fn parts_of(tx: &mut Tx<'_>, f: &Var) -> R<Option<(Var, Vec<Var>, OrderedMap)>> {
     let (func, first, kw) = match f {
         Var::Obj(id) if tx.obj(*id).class.is(&tx.known.partial) => {

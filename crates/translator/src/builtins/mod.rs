@@ -184,6 +184,11 @@ impl<'py> Tx<'py> {
                 let f = f.clone();
                 value(self.fold(move |py| f.call(PyTuple::new(py, pos)?, kw.as_ref()))?)
             }
+            "mro" => {
+                self.guard_mro(&cls);
+                let f = f.clone();
+                value(self.fold(move |_| f.call0())?)
+            }
             "__init_subclass__" | "__subclasshook__" if cls.is(&self.known.object) => {
                 value(self.none())
             }

@@ -1,4 +1,4 @@
-//! C functions without effects, state or use of identity: Python runs them on constants.
+//! Functions without effects, state or use of identity: Python runs them on constants.
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -20,6 +20,29 @@ const NAMES: &[(&str, &[&str], Rule)] = &[
     ("zlib", &["crc32", "adler32"], zlib),
     ("binascii", &["hexlify", "unhexlify", "crc32"], binascii),
     ("unicodedata", &["normalize", "category"], unicodedata),
+    (
+        "posixpath",
+        &[
+            "join", "basename", "dirname", "split", "splitext", "isabs", "normpath",
+        ],
+        posixpath,
+    ),
+    (
+        "re",
+        &[
+            "compile",
+            "match",
+            "fullmatch",
+            "search",
+            "sub",
+            "subn",
+            "split",
+            "findall",
+            "escape",
+        ],
+        re,
+    ),
+    ("json", &["dumps", "loads"], json),
 ];
 
 /// Lists every function.
@@ -55,6 +78,7 @@ macro_rules! rules {
 rules! {
     math = "math", cmath = "cmath", struct_ = "struct", posix = "posix", sys = "sys", string = "_string",
     bisect = "_bisect", zlib = "zlib", binascii = "binascii", unicodedata = "unicodedata",
+    posixpath = "posixpath", re = "re", json = "json",
 }
 
 /// Calls a pure function on constants.

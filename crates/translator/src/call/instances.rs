@@ -19,9 +19,18 @@ impl<'py> Tx<'py> {
         let meta = class.get_type();
         if !meta.is(k.type_.bind(py))
             && let Some(call) = self.class_lookup(&meta.clone().into_any().unbind(), "__call__")?
-            && call.bind(py).get_type().is(k.function.bind(py))
+            && !call.bind(py).get_type().is(k.wrapper_descriptor.bind(py))
             && !crate::tx::qualified_name(meta.as_any()).starts_with("abc.")
         {
+            if !call.bind(py).get_type().is(k.function.bind(py)) {
+                // `typing.TypedDict` has `dict` there, which is no descriptor.
+                return match call.bind(py).is_instance_of::<PyType>() {
+                    true => self.call(&Var::py(call), args),
+                    false => Err(Stop::unsupported(
+                        "a metaclass whose __call__ is no function",
+                    )),
+                };
+            }
             let mut args = args;
             args.pos.insert(0, f.clone());
             if class.is_subclass(k.enum_.bind(py))? {

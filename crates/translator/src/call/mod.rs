@@ -392,7 +392,13 @@ impl<'py> Tx<'py> {
             Var::Const(o) if o.bind(self.py).is_instance_of::<pyo3::types::PyString>() => {
                 Ok(Arc::from(o.extract::<String>(self.py)?))
             }
-            _ => Err(self.raise("TypeError", "attribute name must be string")),
+            other => {
+                let name = self.type_name(&other)?;
+                Err(self.raise(
+                    "TypeError",
+                    &format!("attribute name must be string, not '{name}'"),
+                ))
+            }
         }
     }
 }

@@ -56,6 +56,11 @@ impl Tx<'_> {
             Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => {
                 self.function_method(&recv, name, args.clone())?
             }
+            Var::Py(p) if self.is_constant_mapping(p) => {
+                let items = self.known.dict.bind(self.py).call1((&p.obj,))?;
+                let items = self.from_const(items)?;
+                return self.call_builtin_method(&items, name, args);
+            }
             Var::Py(p) => self.existing_method(&recv, &p.obj.clone(), name, args.clone())?,
             _ => None,
         };

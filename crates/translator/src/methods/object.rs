@@ -3,9 +3,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use guards::GuardKind;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
-use variables::{MethodVar, ObjId, Var};
+use variables::{MethodVar, ObjId, Origin, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -43,6 +44,13 @@ impl Tx<'_> {
                 }
                 _ => {}
             }
+        }
+        if let Origin::Source { obj, source } = self.obj(id).origin.clone()
+            && matches_text(class.bind(self.py).cast().map_err(PyErr::from)?, name)?
+        {
+            let pinned = self.pin(&obj, true);
+            self.guard(source, GuardKind::IdMatch { obj: pinned });
+            return self.existing_method(&recv, &obj, name, args);
         }
         if name == "__call__" && self.is_subtype(&class, &self.known.partial.clone()) {
             return self.call_new_partial(id, args).map(Some);
@@ -204,7 +212,8 @@ impl Tx<'_> {
             || b.is_instance_of::<pyo3::types::PyFloat>()
             || b.is_instance_of::<PyTuple>()
             || b.is_instance_of::<pyo3::types::PyBytes>();
-        if (pure || reading)
+        let text = matches_text(&ty, name)?;
+        if (pure || reading || text)
             && let Some((pos, kw)) = self.real_args(&args)?
         {
             let name = name.to_owned();
@@ -229,6 +238,24 @@ impl Tx<'_> {
         let owned = v.clone().unbind();
         self.from_const(owned.bind(self.py).clone())
     }
+}
+
+/// Whether a method of a regular expression or of its match is a function of text alone.
+fn matches_text(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
+    let kind = class.name()?;
+    Ok(match kind.to_str()? {
+        "Pattern" => {
+            matches!(
+                name,
+                "match" | "fullmatch" | "search" | "sub" | "subn" | "split" | "findall"
+            )
+        }
+        "Match" => matches!(
+            name,
+            "group" | "groups" | "groupdict" | "start" | "end" | "span" | "__getitem__"
+        ),
+        _ => false,
+    } && class.module()?.to_str()? == "re")
 }
 
 /// A method of an instance's builtin base class, bound.

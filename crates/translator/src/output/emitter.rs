@@ -50,7 +50,9 @@ pub struct Emitter<'a, 'py> {
     pub(super) building: FxHashSet<Ident>,
     pub(super) deferred: Vec<ObjId>,
     /// the temporary of an exception that was caught, to be emptied once it was handed on
-    pub(super) forgotten: Option<LocalIdx>,
+    pub(super) forgotten: Vec<Val>,
+    /// whether a step function is emitted, whose locals are all the compiler's
+    pub(super) in_step: bool,
     /// code that stands in for frames of the user's, never to be captured
     pub(super) left_alone: Vec<Obj>,
     classes: Option<FxHashMap<SourceId, Obj>>,
@@ -92,7 +94,8 @@ impl<'a, 'py> Emitter<'a, 'py> {
             memo: FxHashMap::default(),
             building: FxHashSet::default(),
             deferred: Vec::new(),
-            forgotten: None,
+            forgotten: Vec::new(),
+            in_step: false,
             left_alone: Vec::new(),
             classes: None,
             bound,

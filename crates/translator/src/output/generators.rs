@@ -15,10 +15,11 @@ use pyo3::types::PyDict;
 use rustc_hash::FxHashSet;
 use variables::{Body, Obj, ObjId, Var};
 
-use super::asm::{Asm, Shape, loc_of, map_local, prologue_len};
+use super::asm::{Asm, Shape, loc_of};
 use super::emitter::{Emitter, Ident};
+use super::entered::{copied_body, free_names, is_cell, stack_name};
 use crate::call::GeneratorState;
-use crate::code::{CodeInfo, flags, kinds};
+use crate::code::{flags, kinds};
 use crate::state::Frame;
 use crate::stop::{R, Stop};
 
@@ -175,46 +176,25 @@ impl Emitter<'_, '_> {
     /// The code of a generator function that goes on where a frame is suspended.
     fn suspended_code(&self, f: &Frame) -> R<Obj> {
         let (code, fields) = (&*f.code, &f.code.fields);
-        let is_cell = |i: usize| is_cell(code, i);
         let n = fields.localsplusnames.len();
-        let by_kind = |bit: u8| (0..n).filter(move |&i| fields.localspluskinds[i] & bit != 0);
-        let free: Vec<String> = by_kind(kinds::CELL)
-            .chain(by_kind(kinds::FREE))
-            .map(|i| fields.localsplusnames[i].clone())
-            .collect();
+        let free = free_names(code);
         let mut varnames: Vec<String> = Vec::new();
         for (i, v) in f.stack.iter().enumerate() {
             if !matches!(v, Var::Null) {
-                varnames.push(format!("___stack{i}"));
+                varnames.push(stack_name(i));
             }
         }
-        let stack = varnames.len();
+        let stack = 0..varnames.len();
         varnames.extend(plain_locals(f).map(|(i, _)| fields.localsplusnames[i].clone()));
         let args = varnames.len() as u32;
-        let unbound = (0..n).filter(|&i| !is_cell(i) && f.locals[i].is_none());
+        let unbound = (0..n).filter(|&i| !is_cell(code, i) && f.locals[i].is_none());
         varnames.extend(unbound.map(|i| fields.localsplusnames[i].clone()));
-        let place = |i: u32| -> u32 {
-            let (i, name) = (i as usize, &fields.localsplusnames[i as usize]);
-            let (list, base) = match is_cell(i) {
-                true => (&free[..], varnames.len()),
-                false => (&varnames[stack..], stack),
-            };
-            (base + list.iter().position(|v| v == name).unwrap_or(0)) as u32
-        };
-
-        let mut body = code.body.clone();
-        let prologue = prologue_len(&body);
-        for (at, instr) in body.instrs.iter_mut().enumerate() {
-            let setup = matches!(
-                instr.op,
+        let body = copied_body(code, &varnames, &stack, &free, |op| {
+            matches!(
+                op,
                 Op::MakeCell(_) | Op::CopyFreeVars(_) | Op::ReturnGenerator | Op::PopTop
-            );
-            if at < prologue && setup {
-                instr.op = Op::Nop;
-                instr.enc = bytecode::Enc::Synthetic;
-            }
-            map_local(&mut instr.op, place);
-        }
+            )
+        });
         let mut asm = Asm::new(fields.version, &code.consts, &fields.names);
         asm.body.set_loc(loc_of(code, f.ip));
         if !free.is_empty() {
@@ -266,10 +246,6 @@ impl Emitter<'_, '_> {
         };
         Ok(asm.build(self.tx.py, code, &shape)?.code)
     }
-}
-
-fn is_cell(code: &CodeInfo, i: usize) -> bool {
-    code.fields.localspluskinds[i] & (kinds::CELL | kinds::FREE) != 0
 }
 
 /// The variables of a frame that have a value and are no cells, by their slot.

@@ -14,6 +14,7 @@ mod containers;
 mod deferred;
 mod effects;
 mod emitter;
+mod entered;
 mod generators;
 mod graph;
 mod iterators;

@@ -14,7 +14,8 @@ use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::Obj;
 
-use super::asm::{Asm, Shape, Val, loc_of, map_local, prologue_len};
+use super::asm::{Asm, Shape, Val, loc_of};
+use super::entered::{copied_body, free_names, is_cell, stack_name};
 use crate::code::{CodeCache, CodeInfo, flags, kinds};
 use crate::stop::{R, Stop};
 
@@ -29,8 +30,6 @@ const INTROSPECTION: [&str; 7] = [
     "currentframe",
 ];
 
-/// Prefix of the argument that holds the operand stack's `n`th value.
-const STACK: &str = "___stack";
 /// The first argument of a method, for `super()` without arguments, where it is a cell.
 const FIRST: &str = "___first";
 
@@ -303,13 +302,8 @@ impl ResumeCache {
     ) -> R<Resume> {
         let code = &plan.source.code;
         let fields = &code.fields;
-        let is_cell = |i: usize| fields.localspluskinds[i] & (kinds::CELL | kinds::FREE) != 0;
         let n = fields.localsplusnames.len();
-        let by_kind = |bit: u8| (0..n).filter(move |&i| fields.localspluskinds[i] & bit != 0);
-        let free: Vec<String> = by_kind(kinds::CELL)
-            .chain(by_kind(kinds::FREE))
-            .map(|i| fields.localsplusnames[i].clone())
-            .collect();
+        let free = free_names(code);
 
         // Arguments, then the other locals. `super()` looks at the first local.
         let mut varnames: Vec<String> = Vec::new();
@@ -319,57 +313,46 @@ impl ResumeCache {
         } else if leading {
             varnames.push(fields.localsplusnames[0].clone());
         }
+        let first_of_stack = varnames.len();
         for (i, slot) in plan.slots.iter().enumerate() {
             if *slot != Slot::Null {
-                varnames.push(format!("{STACK}{i}"));
+                varnames.push(stack_name(i));
             }
         }
+        let stack = first_of_stack..varnames.len();
         for &l in plan.locals.iter().skip(usize::from(leading)) {
             varnames.push(fields.localsplusnames[l as usize].clone());
         }
         let args = varnames.len() as u32;
         for i in 0..n {
-            if !is_cell(i) && !plan.locals.contains(&(i as u32)) {
+            if !is_cell(code, i) && !plan.locals.contains(&(i as u32)) {
                 varnames.push(fields.localsplusnames[i].clone());
             }
         }
-        let place = |i: u32| -> u32 {
-            let (i, name) = (i as usize, &fields.localsplusnames[i as usize]);
-            let (list, base) = if is_cell(i) {
-                (&free, varnames.len())
-            } else {
-                (&varnames, 0)
-            };
-            (base + list.iter().position(|v| v == name).unwrap_or(0)) as u32
-        };
-
-        let mut body = code.body.clone();
-        let prologue = prologue_len(&body);
-        for (at, instr) in body.instrs.iter_mut().enumerate() {
-            if at < prologue && matches!(instr.op, Op::MakeCell(_) | Op::CopyFreeVars(_)) {
-                instr.op = Op::Nop;
-                instr.enc = bytecode::Enc::Synthetic;
-            }
-            map_local(&mut instr.op, place);
-        }
+        let body = copied_body(code, &varnames, &stack, &free, |op| {
+            matches!(op, Op::MakeCell(_) | Op::CopyFreeVars(_))
+        });
         let mut asm = Asm::new(fields.version, &code.consts, &fields.names);
         asm.body.set_loc(loc_of(code, plan.target as usize));
         if !free.is_empty() {
             asm.op(Op::CopyFreeVars(free.len() as u32));
         }
         asm.op(Op::Resume(0));
-        for (i, slot) in plan.slots.iter().enumerate() {
+        // Exceptions on the stack go when their handlers are done with them: one that is raised here
+        // and leads to them must not find itself through an argument of this frame.
+        let handles = plan.slots.contains(&Slot::Handled)
+            || matches!(body.instrs[plan.target as usize].op, Op::PushExcInfo);
+        let mut next_of_stack = stack.start as u32;
+        for slot in &plan.slots {
             if *slot == Slot::Null {
                 asm.op(Op::PushNull);
                 continue;
             }
-            let name = format!("{STACK}{i}");
-            let at = varnames.iter().position(|v| *v == name).unwrap_or(0);
-            asm.load_fast(LocalIdx(at as u32));
-            let enters = matches!(body.instrs[plan.target as usize].op, Op::PushExcInfo);
-            if *slot == Slot::Handled || (enters && i + 1 == plan.slots.len()) {
-                // The exception goes when the handler is done with it.
-                asm.op(Op::DeleteFast(LocalIdx(at as u32)));
+            let at = LocalIdx(next_of_stack);
+            next_of_stack += 1;
+            asm.load_fast(at);
+            if handles {
+                asm.op(Op::DeleteFast(at));
             }
             if *slot == Slot::Handled {
                 asm.op(Op::PushExcInfo);

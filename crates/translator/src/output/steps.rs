@@ -135,10 +135,12 @@ impl Emitter<'_, '_> {
         let keep = &code.consts[..code.consts.len().min(1)];
         let asm = Asm::new(code.fields.version, keep, &[]);
         let outer = std::mem::replace(&mut self.asm, asm);
+        let outermost = !std::mem::replace(&mut self.in_step, true);
         self.asm.body.set_loc(loc_of(&code, level.frame.ip));
         self.asm.op(Op::Resume(0));
         let emitted = self.step(env, &inner, action, resumes);
         let asm = std::mem::replace(&mut self.asm, outer);
+        self.in_step = !outermost;
         emitted?;
         let shape = Shape {
             varnames: (0..params.outer.len())
@@ -221,7 +223,9 @@ impl Emitter<'_, '_> {
             stack.push(Val::Const(lasti.into_any().unbind()));
         }
         stack.push(Val::Fast(exc));
-        self.forgotten = Some(exc);
+        // A frame that is in an exception's traceback holds nothing on its stack any more.
+        self.forgotten = level.stack.clone();
+        self.forgotten.push(Val::Fast(exc));
         self.enter(env, level, h.target.0 as usize, stack, resumes)
     }
 
@@ -457,21 +461,28 @@ impl Emitter<'_, '_> {
             argc += 1;
         }
         self.asm.op(Op::BuildTuple(argc));
-        if let Some(exc) = self.forgotten.take() {
-            self.forget(&Val::Fast(exc));
+        for v in std::mem::take(&mut self.forgotten) {
+            self.forget(&v);
         }
         self.asm.op(Op::ReturnValue);
         Ok(())
     }
 
-    /// Empties a temporary.
+    /// Empties a local that is none of the user's.
     fn forget(&mut self, v: &Val) {
-        if let Val::Fast(local) = v
-            && self.asm.is_tmp(*local)
-        {
+        let local = match v {
+            Val::Fast(local) => *local,
+            Val::Handled(exc) => return self.forget(exc),
+            Val::Null | Val::Const(_) => return,
+        };
+        let ours = |l: LocalIdx| match self.root.local_names.get(l.0 as usize) {
+            Some(name) => super::entered::is_stack_name(name),
+            None => false,
+        };
+        if self.in_step || self.asm.is_tmp(local) || ours(local) {
             let none = self.tx.py.None();
             self.asm.load_const(&none);
-            self.asm.store_fast(*local);
+            self.asm.store_fast(local);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Globals, builtins and imports.
 
+use crate::attr::absent_key;
 use crate::raw::dict_get;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
@@ -46,13 +47,7 @@ impl<'py> Tx<'py> {
                 return Ok(self.lazy(v.unbind(), source));
             }
             let dict_source = self.pinned_source(&globals.dict, false, "globals");
-            self.guard(
-                dict_source,
-                GuardKind::DictContains {
-                    key: guards::Key::str(name),
-                    present: false,
-                },
-            );
+            self.guard(dict_source, absent_key(guards::Key::str(name)));
         }
         match self.known.builtins.bind(py).getattr(&**name) {
             Ok(v) => {
@@ -63,13 +58,7 @@ impl<'py> Tx<'py> {
             Err(_) => {
                 let dict = self.known.builtins.bind(py).getattr("__dict__")?.unbind();
                 let source = self.pinned_source(&dict, false, "builtins");
-                self.guard(
-                    source,
-                    GuardKind::DictContains {
-                        key: guards::Key::str(name),
-                        present: false,
-                    },
-                );
+                self.guard(source, absent_key(guards::Key::str(name)));
                 Err(self.raise("NameError", &format!("name '{name}' is not defined")))
             }
         }
@@ -113,25 +102,27 @@ impl<'py> Tx<'py> {
             None => String::new(),
         };
         // `import` itself does this for the names that it is asked for.
-        if !full.is_empty()
-            && self
-                .known
-                .sys_modules
-                .bind(self.py)
-                .get_item(&full)
-                .is_err()
-        {
-            self.import_of_library(&full);
-        }
-        let Ok(found) = self.known.sys_modules.bind(self.py).get_item(&full) else {
+        let Some(found) = self.imported(&full)? else {
             return Err(Stop::unsupported(format!(
                 "import of {name}, which is not there: Python raises the ImportError"
             )));
         };
-        self.guard_import(&full)?;
-        let found = found.unbind();
         let source = self.pinned_source(&found, false, &full);
         self.build(&found, source)
+    }
+
+    /// What `sys.modules` has under a name, guarded; a module of a library is imported for it.
+    fn imported(&mut self, name: &str) -> R<Option<Obj>> {
+        let modules = self.known.sys_modules.clone();
+        let modules = modules.bind(self.py);
+        if modules.get_item(name).is_err() && (name.is_empty() || !self.import_of_library(name)) {
+            return Ok(None);
+        }
+        let Ok(module) = modules.get_item(name) else {
+            return Ok(None);
+        };
+        self.guard_import(name)?;
+        Ok(Some(module.unbind()))
     }
 
     /// Imports a module of an installed package or of the standard library, as the program is
@@ -184,8 +175,7 @@ impl<'py> Tx<'py> {
                 format!("{base}.{name}")
             }
         };
-        let modules = self.known.sys_modules.bind(py);
-        if modules.get_item(&full).is_err() && !self.import_of_library(&full) {
+        let Some(module) = self.imported(&full)? else {
             return Err(Stop::brk(
                 format!("Import of {full}"),
                 format!(
@@ -193,16 +183,15 @@ impl<'py> Tx<'py> {
                 ),
                 "Import the module before the compiled function runs.",
             ));
-        }
-        self.guard_import(&full)?;
-        let wanted = if fromlist.is_none(py) {
+        };
+        let (wanted, module) = if fromlist.is_none(py) {
             let top = full.split('.').next().unwrap_or(&full).to_string();
             self.guard_import(&top)?;
-            top
+            let package = self.known.sys_modules.bind(py).get_item(&top)?;
+            (top, package.unbind())
         } else {
-            full
+            (full, module)
         };
-        let module = self.known.sys_modules.bind(py).get_item(&wanted)?.unbind();
         let source = self.pinned_source(&module, false, &wanted);
         self.build(&module, source)
     }

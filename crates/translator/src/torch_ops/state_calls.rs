@@ -156,6 +156,10 @@ impl<'py> Tx<'py> {
                 self.asked_compiling = true;
                 return Ok(Some(Flow::Value(self.bool(true))));
             }
+            ("functools", "dispatch") if let [class] = args.pos.as_slice() => {
+                let class = class.clone();
+                return self.single_dispatch(f, &class);
+            }
             // What they answer for a size that is known is the condition itself.
             (
                 "torch.fx.experimental.symbolic_shapes",

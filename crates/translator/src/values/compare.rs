@@ -406,7 +406,7 @@ impl Tx<'_> {
                     self.any_equal(&items, &item)
                 }
                 Var::Obj(id) => self.body_contains(&c, self.obj(*id).body.clone(), &item),
-                Var::Py(p) => match self.as_const(&item)?.filter(|_| self.is_changeless(&p.obj)) {
+                Var::Py(p) => match self.as_const(&item)?.filter(|_| self.is_changeless(p)) {
                     Some(i) => match p.obj.clone().bind(self.py).contains(i) {
                         Ok(found) => Ok(found),
                         Err(e) => Err(self.raise_pyerr(&e)),

@@ -34,6 +34,11 @@ impl Tx<'_> {
                 }
                 self.iter_by_class(&v)
             }
+            Var::Py(p) if self.is_constant_mapping(p) => {
+                let keys = self.known.dict.bind(self.py).call1((&p.obj,))?;
+                let keys = self.from_const(keys)?;
+                self.get_iter(&keys)
+            }
             _ => self.iter_by_class(&v),
         }
     }

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{Body, Obj, Var};
+use variables::{Body, Obj, PyVar, Var};
 
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
@@ -48,9 +48,10 @@ impl Tx<'_> {
 
     /// Whether what an object that is used by identity holds never changes: numbers, text and
     /// tuples of any class, and classes (whose contents are looked up with guards).
-    pub fn is_changeless(&self, obj: &Obj) -> bool {
-        let b = obj.bind(self.py);
-        b.is_instance_of::<PyType>()
+    pub fn is_changeless(&self, p: &PyVar) -> bool {
+        let b = p.obj.bind(self.py);
+        self.is_constant_mapping(p)
+            || b.is_instance_of::<PyType>()
             || b.is_instance_of::<pyo3::types::PyString>()
             || b.is_instance_of::<pyo3::types::PyInt>()
             || b.is_instance_of::<pyo3::types::PyFloat>()
@@ -66,6 +67,13 @@ impl Tx<'_> {
             Some(o) if !o.is_none(self.py) => Special::Builtin,
             _ => Special::Absent,
         })
+    }
+
+    /// Whether a mapping proxy is a constant of the compiled code: one of an object that was made while
+    /// translating, or of what is fixed with its class.
+    pub(crate) fn is_constant_mapping(&self, p: &PyVar) -> bool {
+        let class = p.obj.bind(self.py).get_type();
+        p.source.is_none() && class.is(self.known.mappingproxy.bind(self.py))
     }
 
     /// Where the class of a realized value gets a special method from.

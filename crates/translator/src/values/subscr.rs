@@ -52,7 +52,7 @@ impl Tx<'_> {
             Special::Builtin => match &obj {
                 Var::Tuple(t) => self.tuple_item(&t.clone(), &key).map(Flow::Value),
                 Var::Obj(id) => self.body_item(*id, &key),
-                Var::Py(p) => match self.as_const(&key)?.filter(|_| self.is_changeless(&p.obj)) {
+                Var::Py(p) => match self.as_const(&key)?.filter(|_| self.is_changeless(p)) {
                     Some(k) => {
                         let o = p.obj.clone();
                         self.fold(move |py| o.bind(py).get_item(k)).map(Flow::Value)
