@@ -77,6 +77,8 @@ pub struct State {
     pub contexts: im::Vector<crate::torch_ops::contexts::OpenContext>,
     /// levels of `vmap` that the program is in
     pub vmap: crate::torch_ops::vmap::Vmap,
+    /// flags of torch that the program has set, by the function that reads them
+    pub flags: im::HashMap<&'static str, Var>,
     /// temporaries for global state changed by the program: grad mode now
     pub grad_enabled: bool,
 }
@@ -108,6 +110,7 @@ impl State {
             caught: im::Vector::new(),
             contexts: im::Vector::new(),
             vmap: Default::default(),
+            flags: im::HashMap::new(),
             grad_enabled,
         }
     }

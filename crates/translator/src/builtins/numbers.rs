@@ -167,7 +167,7 @@ fn round(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         Some(d) if !tx.realize(d)?.is_none(tx.py) => Some(d.clone()),
         _ => None,
     };
-    if matches!(v, Var::Tensor(_)) {
+    if matches!(v, Var::Tensor(_)) && tx.known.tensor.bind(tx.py).hasattr("__round__")? {
         let kw = digits.map(|d| ("decimals".into(), d)).into_iter().collect();
         return tx
             .tensor_method(&v, "round", Args { pos: vec![], kw })

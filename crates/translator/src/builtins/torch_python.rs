@@ -68,6 +68,13 @@ pub(super) const RULES: Rules = &[
             ("BoolTensor", legacy_tensor),
         ],
     ),
+    (
+        "torch.autograd.grad_mode",
+        &[
+            ("inference_mode.__enter__", inference_entered as Rule),
+            ("inference_mode.__exit__", left),
+        ],
+    ),
     ("torch.autograd.variable", &[("Variable", variable as Rule)]),
     (
         "torch.distributed",
@@ -82,6 +89,10 @@ pub(super) const RULES: Rules = &[
             ("_WorldMeta.WORLD.fget", inlined as Rule),
             ("_World.default_pg.fget", inlined),
         ],
+    ),
+    (
+        "torch.functional",
+        &[("broadcast_shapes", broadcast_shapes as Rule)],
     ),
     (
         "torch.amp.autocast_mode",
@@ -114,6 +125,22 @@ fn autocast_entered(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
         Some(context) => tx.enter_autocast(context).map(Some),
         None => Ok(None),
     }
+}
+
+fn inference_entered(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    match args.pos.first() {
+        Some(context) => tx.enter_inference_mode(context).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A question about numbers, which torch answers with its own configuration at hand.
+fn broadcast_shapes(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let Some((shapes, None)) = tx.real_args(&args)? else {
+        return Ok(None);
+    };
+    let f = tx.py.import("torch.functional")?.getattr(name)?;
+    value(tx.fold(move |py| f.call1(pyo3::types::PyTuple::new(py, shapes)?))?)
 }
 
 fn left(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
@@ -249,6 +276,10 @@ fn legacy_tensor(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         && let Var::Tuple(t) = tx.realize(size)?
         && t.class.as_ref().is_some_and(|c| c.is(&tx.known.size))
     {
+        if t.items.is_empty() {
+            // Without arguments it would have no elements.
+            return Ok(None);
+        }
         args.pos = t.items.clone();
     }
     let mut sizes = true;

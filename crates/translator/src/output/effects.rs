@@ -15,7 +15,7 @@ use super::asm::Val;
 use super::emitter::Emitter;
 use crate::constants::const_val;
 use crate::raw::{dict_items, instance_dict};
-use crate::stop::R;
+use crate::stop::{R, Stop};
 
 /// A prepared effect.
 pub enum Step {
@@ -147,6 +147,17 @@ impl Emitter<'_, '_> {
             let class = self.tx.obj(open.context).class.clone();
             let enter = class.bind(self.tx.py).getattr("__enter__")?.unbind();
             steps.push(Step::Call(enter, vec![context]));
+        }
+        if let Some(enabled) = self.tx.grad_mode_within() {
+            let set = self
+                .tx
+                .known
+                .torch_c
+                .getattr(self.tx.py, "_set_grad_enabled")?;
+            let Var::Const(enabled) = self.tx.bool(enabled) else {
+                return Err(Stop::Internal("a bool is a constant".into()));
+            };
+            steps.push(Step::Call(set, vec![Val::Const(enabled)]));
         }
         Ok(steps)
     }

@@ -76,8 +76,10 @@ pub fn compile(
 }
 
 /// Functions that only change torch's state.
-const STATE: [&str; 3] = [
+const STATE: [&str; 5] = [
     "torch._C._set_grad_enabled",
+    "torch.autograd.grad_mode._enter_inference_mode",
+    "torch.autograd.grad_mode._exit_inference_mode",
     "torch.amp.autocast_mode._enter_autocast",
     "torch.amp.autocast_mode._exit_autocast",
 ];

@@ -1,5 +1,5 @@
-//! Contexts of torch that have rules of their own: `torch.autocast`, which nodes of the graph enter
-//! and leave, and labels for the profiler, which a graph has not.
+//! Contexts of torch that have rules of their own: `torch.autocast` and `torch.inference_mode`, which
+//! nodes of the graph enter and leave, and labels for the profiler, which a graph has not.
 //!
 //! Invariant: a graph leaves every context that it enters. One that is open where a graph ends is
 //! entered by the residual code, as the object that it is.
@@ -19,8 +19,29 @@ use crate::tx::{Flow, Tx};
 pub struct OpenContext {
     /// the context
     pub context: ObjId,
-    /// what it does; `None` for a label
-    cast: Option<Rc<Cast>>,
+    /// what it does
+    effect: Effect,
+}
+
+/// What entering a context changed.
+#[derive(Clone, Debug)]
+enum Effect {
+    /// nothing that a graph could show
+    Label,
+    /// casts of arguments
+    Cast(Rc<Cast>),
+    /// whether new tensors are inference tensors
+    Inference(Inference),
+}
+
+/// An inference mode.
+#[derive(Clone, Copy, Debug)]
+struct Inference {
+    /// the node that entered it
+    node: NodeId,
+    enabled: bool,
+    /// the grad mode to go back to
+    grad_enabled: bool,
 }
 
 /// An autocast context.
@@ -35,6 +56,7 @@ struct Cast {
 }
 
 const MODULE: &str = "torch.amp.autocast_mode";
+const GRAD_MODE: &str = "torch.autograd.grad_mode";
 
 impl Tx<'_> {
     /// `autocast.__enter__(context)`.
@@ -80,7 +102,7 @@ impl Tx<'_> {
         )?;
         self.st.contexts.push_back(OpenContext {
             context: id,
-            cast: Some(Rc::new(Cast {
+            effect: Effect::Cast(Rc::new(Cast {
                 node,
                 device,
                 enabled,
@@ -101,9 +123,57 @@ impl Tx<'_> {
         };
         self.st.contexts.push_back(OpenContext {
             context: id,
-            cast: None,
+            effect: Effect::Label,
         });
         Ok(Flow::Value(Var::Obj(id)))
+    }
+
+    /// `inference_mode.__enter__(context)`.
+    ///
+    /// # Errors
+    /// A break where it is not known whether the mode is switched on or off.
+    pub(crate) fn enter_inference_mode(&mut self, context: &Var) -> R<Flow> {
+        let Var::Obj(id) = self.realize(context)? else {
+            return Err(Stop::unsupported("an inference mode that is no object"));
+        };
+        let mode = self.getattr_sync(&Var::Obj(id), &Arc::from("mode"))?;
+        let enabled = self.truth(&mode)?;
+        let f = self
+            .py
+            .import(GRAD_MODE)?
+            .getattr("_enter_inference_mode")?;
+        let node = self.state_node(&f, GRAD_MODE, vec![Arg::Bool(enabled)])?;
+        self.st.contexts.push_back(OpenContext {
+            context: id,
+            effect: Effect::Inference(Inference {
+                node,
+                enabled,
+                grad_enabled: self.st.grad_enabled,
+            }),
+        });
+        // The mode brings its own grad mode.
+        self.st.grad_enabled = !enabled;
+        Ok(Flow::Value(self.none()))
+    }
+
+    /// The grad mode that the program has set since it entered an inference mode that is open.
+    pub(crate) fn grad_mode_within(&self) -> Option<bool> {
+        let entered = self.st.contexts.iter().rev().find_map(|o| match &o.effect {
+            Effect::Inference(mode) => Some(!mode.enabled),
+            _ => None,
+        });
+        entered
+            .filter(|e| *e != self.st.grad_enabled)
+            .map(|_| self.st.grad_enabled)
+    }
+
+    /// Whether tensors that are made now are inference tensors.
+    pub(crate) fn inference_now(&self) -> bool {
+        let inner = self.st.contexts.iter().rev().find_map(|o| match &o.effect {
+            Effect::Inference(mode) => Some(mode.enabled),
+            _ => None,
+        });
+        inner.unwrap_or(self.ctx.inference_mode)
     }
 
     /// `__exit__(context, ...)` of either.
@@ -115,11 +185,15 @@ impl Tx<'_> {
         match (&context, self.st.contexts.last().cloned()) {
             (Var::Obj(id), Some(open)) if open.context == *id => {
                 self.st.contexts.pop_back();
-                let Some(cast) = open.cast else {
-                    return Ok(Flow::Value(self.none()));
-                };
-                self.autocast_node("_exit_autocast", vec![Arg::Node(cast.node)])?;
-                Ok(Flow::Value(self.bool(false)))
+                self.leave_in_graph(&open.effect)?;
+                Ok(Flow::Value(match open.effect {
+                    Effect::Cast(_) => self.bool(false),
+                    Effect::Label => self.none(),
+                    Effect::Inference(mode) => {
+                        self.st.grad_enabled = mode.grad_enabled;
+                        self.none()
+                    }
+                }))
             }
             _ => Err(Stop::brk(
                 "Context left that was not entered here",
@@ -134,9 +208,26 @@ impl Tx<'_> {
     /// # Errors
     /// [`Stop::Internal`] where torch lacks the function.
     pub(crate) fn close_contexts(&mut self) -> R<()> {
-        let open: Vec<NodeId> = self.casts().map(|c| c.node).collect();
-        for node in open {
-            self.autocast_node("_exit_autocast", vec![Arg::Node(node)])?;
+        for open in self.st.contexts.clone().iter().rev() {
+            self.leave_in_graph(&open.effect)?;
+            if let Effect::Inference(mode) = open.effect {
+                self.st.grad_enabled = mode.grad_enabled;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the node that leaves a context.
+    fn leave_in_graph(&mut self, effect: &Effect) -> R<()> {
+        match effect {
+            Effect::Label => {}
+            Effect::Cast(cast) => {
+                self.autocast_node("_exit_autocast", vec![Arg::Node(cast.node)])?;
+            }
+            Effect::Inference(mode) => {
+                let f = self.py.import(GRAD_MODE)?.getattr("_exit_inference_mode")?;
+                self.state_node(&f, GRAD_MODE, vec![Arg::Node(mode.node)])?;
+            }
         }
         Ok(())
     }
@@ -147,7 +238,10 @@ impl Tx<'_> {
             .contexts
             .iter()
             .rev()
-            .filter_map(|o| o.cast.as_ref())
+            .filter_map(|o| match &o.effect {
+                Effect::Cast(cast) => Some(cast),
+                _ => None,
+            })
     }
 
     /// Whether the program has entered autocast here.
@@ -168,8 +262,22 @@ impl Tx<'_> {
     }
 
     fn autocast_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
-        let f = self.py.import(MODULE)?.getattr(name)?.unbind();
-        let target = self.target(&f, &format!("{MODULE}.{name}"))?;
+        let f = self.py.import(MODULE)?.getattr(name)?;
+        self.state_node(&f, MODULE, args)
+    }
+
+    /// A node that changes torch's state.
+    ///
+    /// # Errors
+    /// Whatever looking at the function raises.
+    pub(super) fn state_node(
+        &mut self,
+        f: &Bound<'_, PyAny>,
+        module: &str,
+        args: Vec<Arg>,
+    ) -> R<NodeId> {
+        let name: String = f.getattr("__name__")?.extract()?;
+        let target = self.target(&f.clone().unbind(), &format!("{module}.{name}"))?;
         let node = self.graph.call_function(target, args, Kwargs::new());
         self.graph.set_impure(node, true);
         Ok(node)

@@ -263,6 +263,7 @@ impl<'py> Tx<'py> {
     pub fn meta_ctx(&self) -> Ctx {
         Ctx {
             grad_enabled: self.st.grad_enabled,
+            inference_mode: self.inference_now(),
             autocast: self.autocast_anywhere(),
             ..self.ctx
         }

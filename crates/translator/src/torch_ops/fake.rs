@@ -63,7 +63,7 @@ impl<'py> Tx<'py> {
         let grad = py
             .import("torch")?
             .getattr("set_grad_enabled")?
-            .call1((self.st.grad_enabled,))?;
+            .call1((self.st.grad_enabled && !self.inference_now(),))?;
         let result = (|| {
             mode.call_method0("__enter__")?;
             let run = || -> PyResult<(Inferred, Obj)> {

@@ -6,6 +6,7 @@
 //! - [`emit`]: making a node and the value that stands for its result
 //! - [`ops`]: operators, subscripts, methods
 //! - [`attrs`]: attributes of tensors
+//! - [`contexts`], [`flags`]: autocast and the like, flags that a program sets for a while
 //! - [`vmap`]: batched tensors
 //! - [`state_calls`]: functions that read or change torch's global state
 //!
@@ -17,6 +18,7 @@ mod autograd_function;
 pub mod contexts;
 pub mod emit;
 pub mod fake;
+mod flags;
 pub mod input;
 mod known_values;
 pub mod ops;

@@ -179,6 +179,15 @@ impl<'py> Tx<'py> {
         let mut all = args;
         all.pos.insert(0, t.clone());
         match name {
+            // A size, not data, though a graph can't tell a `torch.Size` from a tuple.
+            "new"
+                if let [_, Var::Tuple(size)] = &all.pos[..]
+                    && size.class.as_ref().is_some_and(|c| c.is(&self.known.size)) =>
+            {
+                return self
+                    .emit(&Callee::Method("new_empty"), &all)
+                    .map(Flow::Value);
+            }
             "requires_grad_" => {
                 let wanted = match all.pos.get(1).or(all.kw.first().map(|k| &k.1)) {
                     Some(v) => self.truth(&v.clone())?,

@@ -302,6 +302,11 @@ impl<'py> Tx<'py> {
         }
         let value = match name.as_str() {
             "is_grad_enabled" => self.bool(self.st.grad_enabled),
+            "is_inference_mode_enabled" => self.bool(self.inference_now()),
+            setter if super::flags::getter_of(setter).is_some() => {
+                return self.set_flag(f, args).map(|v| v.map(Flow::Value));
+            }
+            getter if self.st.flags.contains_key(getter) => self.st.flags[getter].clone(),
             "_set_grad_enabled" => {
                 let enabled = match args.pos.first() {
                     Some(v) => self.truth(&v.clone())?,
@@ -391,7 +396,7 @@ impl<'py> Tx<'py> {
     }
 
     /// The grad mode changes from here on, in the graph as well.
-    fn set_grad_enabled(&mut self, f: &Obj, enabled: bool) -> R<()> {
+    pub(super) fn set_grad_enabled(&mut self, f: &Obj, enabled: bool) -> R<()> {
         let target = self.target(f, "torch._C._set_grad_enabled")?;
         let node = self
             .graph

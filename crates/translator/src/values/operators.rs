@@ -130,8 +130,12 @@ impl Tx<'_> {
         match (a, b) {
             (Var::Tuple(x), Var::Tuple(y)) => {
                 let items: Vec<Var> = x.items.iter().chain(&y.items).cloned().collect();
-                // `torch.Size + tuple` is a `torch.Size`.
-                let size = x.class.as_ref().is_some_and(|c| c.is(&self.known.size));
+                // `torch.Size + tuple` is a `torch.Size`, and so is `tuple + torch.Size` where the class
+                // has the reflected operator.
+                let known = self.known.clone();
+                let is_size = |t: &TupleVar| t.class.as_ref().is_some_and(|c| c.is(&known.size));
+                let reflected = || known.size.bind(self.py).hasattr("__radd__");
+                let size = is_size(x) || is_size(y) && reflected()?;
                 let class = size.then(|| self.known.size.clone());
                 Ok(Some(Var::Tuple(std::rc::Rc::new(TupleVar {
                     items,

@@ -1,0 +1,54 @@
+//! Global flags of torch that a program sets for a while, such as which kernels attention may use.
+//!
+//! Invariant: the graph sets a flag where the program does, and what the program reads afterwards is
+//! what it set.
+
+use fx_graph::Arg;
+use pyo3::prelude::*;
+use variables::Var;
+
+use crate::stop::R;
+use crate::tx::{Args, Tx};
+
+/// Functions of `torch._C` that set a flag, and those that read it.
+const FLAGS: [(&str, &str); 6] = [
+    ("_set_sdp_use_flash", "_get_flash_sdp_enabled"),
+    (
+        "_set_sdp_use_mem_efficient",
+        "_get_mem_efficient_sdp_enabled",
+    ),
+    ("_set_sdp_use_math", "_get_math_sdp_enabled"),
+    ("_set_sdp_use_overrideable", "_get_overrideable_sdp_enabled"),
+    ("_set_sdp_use_cudnn", "_get_cudnn_sdp_enabled"),
+    ("_set_sdp_priority_order", "_get_sdp_priority_order"),
+];
+
+/// The function that reads what `setter` sets.
+pub(super) fn getter_of(setter: &str) -> Option<&'static str> {
+    FLAGS.iter().find(|f| f.0 == setter).map(|f| f.1)
+}
+
+impl Tx<'_> {
+    /// Sets a flag, here and in the graph; `None` for a value that is not known.
+    ///
+    /// # Errors
+    /// As [`Tx::realize`].
+    pub(super) fn set_flag(&mut self, f: &Bound<'_, PyAny>, args: &Args) -> R<Option<Var>> {
+        let name: String = f.getattr("__name__")?.extract()?;
+        let (Some(getter), [value]) = (getter_of(&name), args.pos.as_slice()) else {
+            return Ok(None);
+        };
+        let Some(real) = self.real_copy(value)? else {
+            return Ok(None);
+        };
+        let arg: Arg = match self.node_arg(value) {
+            Ok((arg, _)) => arg,
+            Err(_) => return Ok(None),
+        };
+        self.state_node(f, "torch._C", vec![arg])?;
+        // What is read later is a value of its own: the program may change a list that it passed.
+        let kept = self.from_const(real)?;
+        self.st.flags.insert(getter, kept);
+        Ok(Some(self.none()))
+    }
+}
