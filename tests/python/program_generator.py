@@ -8,6 +8,7 @@ purpose, and everything that a program does can be observed by the one who calls
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 
 HEADER = """\
@@ -639,8 +640,9 @@ class Generator:
         prologue: list[str] = []
         body: list[str] = []
         if self.chance(0.25):
-            prologue, head, ints = [f"{name} = 0"], f"while {name} < 3:", [name]
-            body = [f"    {name} += 1"]
+            # The counter is no variable that other statements assign to.
+            prologue, head, ints = [f"{other} = 0"], f"while {other} < 3:", [name]
+            body = [f"    {other} += 1", f"    {name} = {other}"]
         self.env.append({"int": ints})
         if "in gen(" in head:
             self.env[-1]["tensor"] = [name]
@@ -844,3 +846,8 @@ def changes(seed: int) -> list[dict[str, object]]:
         found.append({name: chooser.choice(values) for name, values in chooser.sample(options, 2)})
     found.append({})
     return found
+
+
+if __name__ == "__main__":
+    chosen = int(sys.argv[1])
+    print(Generator(chosen, breaks=chosen % 3 != 0).program())

@@ -60,8 +60,12 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Keeps what is on top of the stack in a temporary.
+    /// Keeps what is on top of the stack in a temporary, if it is in none yet: with a second one, an
+    /// exception would stay in the frame that raises it.
     pub(super) fn keep(&mut self, ident: Ident) {
+        if self.memo.contains_key(&ident) {
+            return;
+        }
         let tmp = self.asm.tmp("___tmp");
         self.asm.op(Op::Copy(1));
         self.asm.store_fast(tmp);
