@@ -104,7 +104,9 @@ def compile(
     Args:
         model: what to compile; without it a decorator is returned.
         fullgraph: raise :class:`ferrodyn.exc.Unsupported` at a graph break.
-        dynamic: None or False: sizes are constants, and a new size is compiled anew.
+        dynamic: None: an int is a constant until it is seen with another value; then it is an
+            input of the graph. False: ints are constants; True: none is. Sizes of tensors
+            are constants always, and a new size is compiled anew.
         backend: a callable ``(graph_module, example_inputs) -> callable``, or a name from
             :func:`list_backends`.
         mode: a mode of the backend, such as ``"reduce-overhead"``; not with ``options``.

@@ -21,6 +21,8 @@ def _restore():
 
 def test_defaults():
     assert config.recompile_limit == 8
+    assert config.automatic_dynamic_shapes is True
+    assert config.assume_static_by_default is True
     assert config.accumulated_recompile_limit == 256
     assert config.error_on_recompile is False
     assert config.suppress_errors is False

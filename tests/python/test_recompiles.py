@@ -13,6 +13,12 @@ if not harness.REFERENCE:
 pytestmark = pytest.mark.own
 
 
+@pytest.fixture(autouse=True)
+def _ints_are_constants():
+    with ferrodyn.config.patch(automatic_dynamic_shapes=False):
+        yield
+
+
 def backend(graph, inputs):
     return graph.forward
 

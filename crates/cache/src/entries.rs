@@ -5,6 +5,7 @@
 //! finalizer) at worst skips a reordering or an insertion.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -68,6 +69,8 @@ struct Inner {
     compiled: Cell<u32>,
     warned: Cell<bool>,
     stale: Cell<bool>,
+    /// Names of values that were seen to change.
+    changing: RefCell<BTreeSet<String>>,
     /// Guards that failed, and how often.
     failed: RefCell<Vec<(String, u64)>>,
 }
@@ -95,6 +98,7 @@ impl Entries {
             compiled: Cell::new(0),
             warned: Cell::new(false),
             stale: Cell::new(false),
+            changing: RefCell::default(),
             failed: RefCell::new(Vec::new()),
         });
         if let Ok(mut all) = ALL.lock() {
@@ -119,6 +123,16 @@ impl Entries {
             frame: self.0.frame,
             compile,
         }
+    }
+
+    /// Names of values that compilations found to change, as they were left here.
+    pub fn changing(&self, _py: Python<'_>) -> BTreeSet<String> {
+        self.0.changing.borrow().clone()
+    }
+
+    /// Leaves names for the next compilation; a reset forgets them.
+    pub fn set_changing(&self, _py: Python<'_>, names: BTreeSet<String>) {
+        self.0.changing.replace(names);
     }
 
     /// How many entries there are.
@@ -333,6 +347,7 @@ impl Entries {
     pub fn reset(&self, _py: Python<'_>) {
         self.0.compiled.set(0);
         self.0.warned.set(false);
+        self.0.changing.take();
         if let Ok(mut failed) = self.0.failed.try_borrow_mut() {
             failed.clear();
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::expr::IntRelation;
 use crate::source::SourceId;
 use crate::value::{ConstVal, Key, ObjRef};
 
@@ -314,6 +315,11 @@ pub enum GuardKind {
         overlapping: Arc<[SourceId]>,
         /// Tensors that share memory with none of both lists.
         non_overlapping: Arc<[SourceId]>,
+    },
+    /// What must hold between ints that are not constants.
+    ShapeEnv {
+        /// The relation.
+        relation: Arc<IntRelation>,
     },
     /// What a range iterator has still to give.
     RangeIteratorMatch {

@@ -15,6 +15,7 @@ pub mod attribute;
 pub mod container;
 pub mod identity;
 pub mod state;
+pub mod symbolic;
 pub mod tensor;
 pub mod value;
 
@@ -76,6 +77,7 @@ impl GuardKind {
             Self::NotAliasing { .. } => "NOT_ALIASING",
             Self::NoTensorAliasing { .. } => "NO_TENSOR_ALIASING",
             Self::StorageOverlap { .. } => "STORAGE_OVERLAPPING",
+            Self::ShapeEnv { .. } => "SHAPE_ENV",
             Self::RangeIteratorMatch { .. } => "RANGE_ITERATOR_MATCH",
             Self::TupleIteratorLen { .. } => "TUPLE_ITERATOR_LEN",
             Self::GradMode { .. } => "GRAD_MODE",
@@ -113,6 +115,7 @@ impl GuardKind {
             Self::DeterministicAlgorithms { .. } => 17,
             Self::TorchFunctionState { .. } => 18,
             Self::ObjectAliasing { .. } | Self::NotAliasing { .. } | Self::CallMatch { .. } => 19,
+            Self::ShapeEnv { .. } => 19,
             Self::NoTensorAliasing { .. } => 20,
             Self::StorageOverlap { .. } => 21,
         }
@@ -126,6 +129,7 @@ impl GuardKind {
                 | Self::NotAliasing { .. }
                 | Self::NoTensorAliasing { .. }
                 | Self::StorageOverlap { .. }
+                | Self::ShapeEnv { .. }
         )
     }
 
@@ -134,6 +138,7 @@ impl GuardKind {
         match self {
             Self::ObjectAliasing { other } | Self::NotAliasing { other } => [*other].into(),
             Self::NoTensorAliasing { sources } => sources.clone(),
+            Self::ShapeEnv { relation } => relation.sources().as_slice().into(),
             Self::StorageOverlap {
                 overlapping,
                 non_overlapping,
@@ -179,6 +184,7 @@ impl GuardKind {
             | Self::NotAliasing { .. }
             | Self::NoTensorAliasing { .. }
             | Self::StorageOverlap { .. } => aliasing::code_parts(self, &name, cx),
+            Self::ShapeEnv { relation } => vec![symbolic::code_part(relation, cx)],
             Self::GradMode { .. }
             | Self::InferenceMode { .. }
             | Self::DefaultDevice { .. }

@@ -1,6 +1,6 @@
 //! Guards: the conditions under which a captured graph and its residual bytecode may be used again.
 //!
-//! Two halves. The planning half ([`source`], [`value`], [`guard`], [`set`], [`program`], [`tree`], [`text`]) is
+//! Two halves. The planning half ([`source`], [`value`], [`expr`], [`guard`], [`set`], [`program`], [`tree`], [`text`]) is
 //! pure Rust: it interns sources, dedupes and merges guards, compiles them to flat check programs and prints them
 //! as Python, as PyTorch's guard tree and as program text. It needs no interpreter and builds with
 //! `--no-default-features`. The executing half (feature `python`) pins objects, links a program to a running
@@ -11,6 +11,7 @@
 
 #[cfg(feature = "python")]
 pub mod exec;
+pub mod expr;
 pub mod guard;
 pub mod kinds;
 pub mod program;
@@ -20,6 +21,7 @@ pub mod text;
 pub mod tree;
 pub mod value;
 
+pub use expr::{IntBinary, IntCompare, IntExpr, IntRelation, IntUnary};
 pub use guard::{GlobalState, Guard, GuardKind, ModeSpec, TensorSpec, UserFrame};
 pub use program::{Program, VerifyError, compile_all};
 pub use set::{ConstTypes, GuardSet};

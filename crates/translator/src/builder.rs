@@ -37,6 +37,7 @@ impl Tx<'_> {
     pub fn realize(&mut self, var: &Var) -> R<Var> {
         match var {
             Var::Lazy(l) => self.build(&l.obj, l.source),
+            Var::Int(i) => Ok(self.specialize(i)),
             other => Ok(other.clone()),
         }
     }

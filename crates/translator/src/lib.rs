@@ -20,6 +20,7 @@ pub mod call;
 pub mod code;
 pub mod constants;
 pub mod deferred;
+pub mod dynamic;
 #[cfg(test)]
 mod embedded;
 mod hashing;
@@ -35,5 +36,6 @@ pub mod torch_ops;
 pub mod tx;
 pub mod values;
 
+pub use dynamic::DynamicInts;
 pub use stop::{BreakReason, R, Stop};
 pub use tx::{Args, Flow, Tx};

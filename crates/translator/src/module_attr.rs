@@ -62,7 +62,7 @@ impl Tx<'_> {
         if !hook.is(&self.known.module_setattr) {
             return Ok(None);
         }
-        let value = self.realize(value)?;
+        let value = self.look(value)?;
         let value_class = self.type_of(&value)?;
         let b = value_class.bind(self.py);
         let ty = b.cast::<pyo3::types::PyType>().map_err(pyo3::PyErr::from)?;

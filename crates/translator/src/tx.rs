@@ -12,10 +12,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensor_meta::Ctx;
-use variables::{Body, IterBody, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var};
+use variables::{Body, IntVar, IterBody, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var};
 
 use crate::code::{CodeCache, CodeInfo};
 use crate::constants::const_val;
+use crate::dynamic::DynamicInts;
 use crate::known::Known;
 use crate::state::State;
 use crate::stop::{R, Stop};
@@ -62,6 +63,7 @@ pub struct Snapshot {
     guards: usize,
     touched: usize,
     inputs: usize,
+    int_inputs: usize,
     graph: Checkpoint,
 }
 
@@ -90,6 +92,15 @@ pub struct GraphInput {
     pub bound: bool,
 }
 
+/// An int that is an input of the graph.
+#[derive(Clone, Debug)]
+pub struct IntInput {
+    /// the placeholder
+    pub node: fx_graph::NodeId,
+    /// how it is computed, and what it is for this call
+    pub int: Rc<IntVar>,
+}
+
 /// One translation.
 pub struct Tx<'py> {
     /// the interpreter
@@ -100,6 +111,12 @@ pub struct Tx<'py> {
     pub graph: Graph,
     /// inputs of the graph, in the order of their first use
     pub inputs: Vec<GraphInput>,
+    /// ints that are inputs of the graph, in the order of their first use
+    pub int_inputs: Vec<IntInput>,
+    /// whether arguments of the operation that is looked at may be dynamic ints
+    pub(crate) keeps_ints: bool,
+    /// which ints are no constants
+    pub ints: DynamicInts,
     /// guards so far, in the order in which they were added
     pub guards: Vec<Guard>,
     /// for each guard the code and line that asked for it
@@ -179,6 +196,9 @@ impl<'py> Tx<'py> {
             st: state,
             graph: Graph::new(),
             inputs: Vec::new(),
+            int_inputs: Vec::new(),
+            keeps_ints: false,
+            ints: DynamicInts::default(),
             guards: Vec::new(),
             guard_lines: Vec::new(),
             guard_set: FxHashSet::default(),
@@ -223,6 +243,7 @@ impl<'py> Tx<'py> {
             guards: self.guards.len(),
             touched: self.touched.len(),
             inputs: self.inputs.len(),
+            int_inputs: self.int_inputs.len(),
             graph: self.graph.checkpoint(),
         }
     }
@@ -236,6 +257,7 @@ impl<'py> Tx<'py> {
         self.guard_lines.truncate(snap.guards);
         self.touched.truncate(snap.touched);
         self.inputs.truncate(snap.inputs);
+        self.int_inputs.truncate(snap.int_inputs);
         // Nodes are only added while translating, so a checkpoint never goes stale.
         let restored = self.graph.restore(snap.graph);
         debug_assert!(restored.is_ok());
@@ -245,6 +267,7 @@ impl<'py> Tx<'py> {
     pub fn restore_but_guards(&mut self, snap: &Snapshot) {
         self.st = snap.state.clone();
         self.inputs.truncate(snap.inputs);
+        self.int_inputs.truncate(snap.int_inputs);
         let restored = self.graph.restore(snap.graph);
         debug_assert!(restored.is_ok());
     }
@@ -677,6 +700,7 @@ impl<'py> Tx<'py> {
             Var::BuiltinMethod(m) => format!("method {} of {}", m.1, self.describe(&m.0)),
             Var::Super(_) => "super object".into(),
             Var::Py(p) => describe_obj(p.obj.bind(self.py)),
+            Var::Int(_) => "int object".into(),
             Var::Lazy(l) => describe_obj(l.obj.bind(self.py)),
         }
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fx_graph::NodeId;
-use guards::SourceId;
+use guards::{IntExpr, SourceId};
 use pyo3::prelude::*;
 use tensor_meta::TensorMeta;
 
@@ -45,6 +45,9 @@ pub enum Var {
     /// An existing object that is used by identity: a function, class, module, builtin, method
     /// descriptor, or any object that the translator passes along without looking inside.
     Py(Rc<PyVar>),
+    /// An `int` that is not a constant: computed from ints from outside whose values are not guarded.
+    /// To look at its value guards it.
+    Int(Rc<IntVar>),
     /// A value from outside that nothing has looked at, so nothing of it is guarded.
     Lazy(Rc<LazyVar>),
 }
@@ -133,6 +136,15 @@ pub struct PyVar {
     pub obj: Obj,
     /// how the frame reaches it; `None`: it is held by the compiled code as a constant
     pub source: Option<SourceId>,
+}
+
+/// See [`Var::Int`].
+#[derive(Debug)]
+pub struct IntVar {
+    /// how it is computed
+    pub expr: IntExpr,
+    /// what it is for this call
+    pub value: i64,
 }
 
 /// See [`Var::Lazy`].

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use translator::code::CodeInfo;
 use translator::output::{self, Finish, ResumeCache};
 use translator::step::End;
-use translator::{BreakReason, Stop, Tx};
+use translator::{BreakReason, DynamicInts, Stop, Tx};
 
 use super::generation::Env;
 use super::slot::CodeSlot;
@@ -115,12 +115,7 @@ impl<'py> Compilation<'_, 'py> {
             Ok(tx) => tx,
             Err(stop) => return self.undecodable(&stop_text(&stop)),
         };
-        tx.bind_tensors = !self
-            .frame
-            .code_state()
-            .slot(CodeSlot::default)
-            .fetch_tensors
-            .get();
+        tx.bind_tensors = !self.slot().fetch_tensors.get();
         let code = request.code.clone().into_any().unbind();
         tx.resumed = session
             .resumes
@@ -128,7 +123,9 @@ impl<'py> Compilation<'_, 'py> {
             .map(|original| original.0);
         tx.max_instructions = self.config.max_instructions as u64;
         tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
+        tx.ints = self.dynamic_ints()?;
         let end = tx.run();
+        self.entries.set_changing(py, tx.ints.names.clone());
         for line in tx.trace.take().unwrap_or_default() {
             log::debug(py, "trace_bytecode", &self.id.to_string(), || line);
         }
@@ -233,6 +230,25 @@ impl<'py> Compilation<'_, 'py> {
             ));
         }
         self.install(program, &residual)
+    }
+
+    fn slot(&self) -> &CodeSlot {
+        self.frame.code_state().slot(CodeSlot::default)
+    }
+
+    /// Which ints are no constants, by what earlier compilations found.
+    fn dynamic_ints(&self) -> PyResult<DynamicInts> {
+        let always = self.ctx.dynamic();
+        let always = always.unwrap_or(!self.config.assume_static_by_default);
+        let mut ints = DynamicInts::new(always);
+        if self.ctx.dynamic() != Some(false) && self.config.automatic_dynamic_shapes {
+            ints.names = self.entries.changing(self.py);
+            for entry in self.entries.entries(self.py) {
+                ints.learn(entry.guards());
+            }
+        }
+        ints.as_inputs = ints.any() && !self.backend()?.wants_tracing_context();
+        Ok(ints)
     }
 
     /// Bytecode that no compiler of CPython emits.

@@ -8,6 +8,10 @@ use pyo3::types::PyDict;
 /// All options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
+    /// ints are constants until they are seen to change; where this is off, none is
+    pub assume_static_by_default: bool,
+    /// an int that had another value when the code was compiled before is no constant any more
+    pub automatic_dynamic_shapes: bool,
     /// how many times one code object is compiled before it runs plainly
     pub recompile_limit: usize,
     /// the same over all resume functions and contexts of a code object
@@ -30,6 +34,8 @@ pub struct Config {
 
 impl Config {
     const DEFAULT: Config = Config {
+        assume_static_by_default: true,
+        automatic_dynamic_shapes: true,
         recompile_limit: 8,
         accumulated_recompile_limit: 256,
         error_on_recompile: false,
@@ -82,6 +88,8 @@ macro_rules! options {
 }
 
 options!(
+    assume_static_by_default,
+    automatic_dynamic_shapes,
     recompile_limit,
     accumulated_recompile_limit,
     error_on_recompile,

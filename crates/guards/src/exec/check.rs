@@ -467,6 +467,9 @@ impl CheckProgram {
                 }
 
                 LinkedOp::Same { a, b } => reg!(a) == reg!(b),
+                LinkedOp::Ints { relation } => {
+                    relation.holds(|r| regs.get_unchecked(usize::from(r)).assume_init())
+                }
                 LinkedOp::Differ { a, b } => reg!(a) != reg!(b),
                 LinkedOp::NoAliasing { regs: list } => list
                     .iter()

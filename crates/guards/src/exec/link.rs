@@ -14,6 +14,7 @@ use torch_abi::TorchAbi;
 use crate::exec::check::CheckProgram;
 use crate::exec::pins::Pins;
 use crate::guard::{GlobalState, GuardKind};
+use crate::kinds::symbolic::LinkedRelation;
 use crate::kinds::tensor::LinkedTensor;
 use crate::program::{Op, Program};
 use crate::set::GuardSet;
@@ -290,6 +291,9 @@ pub(crate) enum LinkedOp {
         a: u16,
         b: u16,
     },
+    Ints {
+        relation: Box<LinkedRelation>,
+    },
     NoAliasing {
         regs: Box<[u16]>,
     },
@@ -484,6 +488,12 @@ impl Linker<'_, '_> {
                     GuardKind::StorageOverlap { overlapping, .. } => LinkedOp::Overlap {
                         regs,
                         overlapping: overlapping.len(),
+                    },
+                    GuardKind::ShapeEnv { relation } => LinkedOp::Ints {
+                        relation: Box::new(LinkedRelation {
+                            relation: (**relation).clone(),
+                            registers: relation.sources().into_iter().zip(regs).collect(),
+                        }),
                     },
                     _ => LinkedOp::NoAliasing { regs },
                 })
@@ -721,9 +731,9 @@ impl Linker<'_, '_> {
             GuardKind::ObjectAliasing { .. } | GuardKind::NotAliasing { .. } => {
                 LinkedOp::NoAliasing { regs: [].into() }
             }
-            GuardKind::NoTensorAliasing { .. } | GuardKind::StorageOverlap { .. } => {
-                LinkedOp::NoAliasing { regs: [].into() }
-            }
+            GuardKind::NoTensorAliasing { .. }
+            | GuardKind::StorageOverlap { .. }
+            | GuardKind::ShapeEnv { .. } => LinkedOp::NoAliasing { regs: [].into() },
         })
     }
 }

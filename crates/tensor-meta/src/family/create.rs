@@ -123,7 +123,7 @@ fn random(call: &Call<'_>) -> R {
 }
 fn number_type(call: &Call<'_>, value: &Value<'_>) -> R<DType> {
     Ok(match value {
-        Value::Int(_) => DType::Int64,
+        Value::Int(_) | Value::SymInt(_) => DType::Int64,
         Value::Bool(_) => DType::Bool,
         Value::Float(_) => call.ctx.default_dtype,
         Value::Complex(..) => match call.ctx.default_dtype.to_complex() {

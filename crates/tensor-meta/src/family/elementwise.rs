@@ -253,7 +253,7 @@ fn promoted(call: &Call<'_>, operands: &[Operand<'_>], ok: fn(DType) -> R<()>) -
 fn check_alpha(alpha: &Value<'_>, dtype: DType) -> R<()> {
     match alpha {
         Value::None => Ok(()),
-        Value::Int(_) => Ok(()),
+        Value::Int(_) | Value::SymInt(_) => Ok(()),
         Value::Float(_) if dtype.is_differentiable() => Ok(()),
         Value::Float(_) => raise("a float alpha needs a floating result"),
         _ => unsupported("alpha"),
@@ -302,10 +302,21 @@ fn div(call: &Call<'_>) -> R {
 }
 fn whole_division(call: &Call<'_>) -> R {
     let [a, b] = call.bind(["input", "other"])?;
+    let operands = pair(a, b)?;
+    if !common_type(call, &operands)?.is_floating() {
+        let on_cpu = matches!(&operands[0], Operand::Tensor(t) if t.is_cpu());
+        match b {
+            Value::Int(0) if on_cpu => return raise("division of integers by zero"),
+            Value::SymInt(_) => {
+                return unsupported("division of integers by a number that may be zero");
+            }
+            _ => {}
+        }
+    }
     if matches!(b, Value::Int(0)) {
         return unsupported("division by the number zero");
     }
-    promoted(call, &pair(a, b)?, real_number)
+    promoted(call, &operands, real_number)
 }
 fn pow(call: &Call<'_>) -> R {
     let [a, b] = call.bind(["input", "exponent"])?;
@@ -316,6 +327,9 @@ fn pow(call: &Call<'_>) -> R {
         && *n < 0
     {
         return raise("integers to negative integer powers");
+    }
+    if matches!(b, Value::SymInt(_)) && !dtype.is_differentiable() {
+        return unsupported("power of integers that may be negative");
     }
     if dtype == DType::Bool {
         return unsupported("bool argument");
@@ -498,7 +512,11 @@ fn clamp_of(call: &Call<'_>, x: &Value<'_>, bounds: &[&Value<'_>]) -> R {
     }
     let dtype = common_type(call, &operands)?;
     real_number(dtype)?;
-    if bounds.iter().any(|b| matches!(b, Value::Int(n) if *n < 0)) && dtype == DType::UInt8 {
+    if bounds
+        .iter()
+        .any(|b| matches!(b, Value::Int(n) if *n < 0) || matches!(b, Value::SymInt(_)))
+        && dtype == DType::UInt8
+    {
         return unsupported("negative bound of an unsigned tensor");
     }
     let operands = if is_number {

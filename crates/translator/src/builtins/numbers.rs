@@ -72,6 +72,11 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         _ => "__complex__",
     };
     if args.pos.len() == 1 && args.kw.is_empty() {
+        if name == "int"
+            && let Some(i) = tx.as_dynamic(&args.pos[0])
+        {
+            return value(Var::Int(i));
+        }
         let v = tx.realize(&args.pos[0])?;
         if matches!(v, Var::Tensor(_)) {
             let flow = tx.tensor_method(&v, "item", Args::default())?;
@@ -141,6 +146,9 @@ fn slice(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn abs(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
+    if let Some(v) = tx.int_abs(&v) {
+        return value(v);
+    }
     let v = tx.realize(&v)?;
     match &v {
         Var::Tensor(_) => tx.tensor_method(&v, "abs", Args::default()).map(Some),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use bytecode::op::LocalIdx;
 use fx_graph::NodeId;
-use guards::SourceId;
+use guards::{IntExpr, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use variables::{Body, Obj, ObjId, Origin, Var};
 
@@ -171,6 +171,10 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Var::Tuple(t) if t.origin.is_none() && !(t.items.is_empty() && t.class.is_none()) => {
                 Some(Ident::Ptr(Rc::as_ptr(t) as usize))
             }
+            // Computed once: it is one object.
+            Var::Int(i) if !matches!(i.expr, IntExpr::Source(_)) => {
+                Some(Ident::Ptr(Rc::as_ptr(i) as usize))
+            }
             Var::Func(f) => Some(Ident::Ptr(Rc::as_ptr(f) as usize)),
             Var::Method(m) => Some(Ident::Ptr(Rc::as_ptr(m) as usize)),
             Var::BuiltinMethod(m) => Some(Ident::Ptr(Rc::as_ptr(m) as usize)),
@@ -318,7 +322,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
                     None => self.argument(i.source).map(Val::Fast),
                 },
             },
-            Var::Py(_) | Var::Lazy(_) | Var::Obj(_) | Var::Tuple(_) => {
+            Var::Py(_) | Var::Lazy(_) | Var::Int(_) | Var::Obj(_) | Var::Tuple(_) => {
                 if let Some(l) = self.ident(var).and_then(|i| self.memo.get(&i)) {
                     return Some(Val::Fast(*l));
                 }
@@ -337,6 +341,10 @@ impl<'a, 'py> Emitter<'a, 'py> {
         match var {
             Var::Py(p) => p.source,
             Var::Lazy(l) => Some(l.source),
+            Var::Int(i) => match i.expr {
+                IntExpr::Source(source) => Some(source),
+                _ => None,
+            },
             Var::Tuple(t) => t.origin.as_ref().map(|o| o.1),
             Var::Tensor(t) => t.input.as_ref().map(|i| i.source),
             Var::Obj(id) => match &self.tx.obj(*id).origin {

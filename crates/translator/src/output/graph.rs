@@ -2,13 +2,22 @@
 
 use bytecode::op::LocalIdx;
 use fx_graph::{Arg, NodeId};
-use guards::Source;
+use guards::{IntExpr, Source};
+use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::Obj;
 
 use super::OutputEnv;
 use crate::stop::{R, Stop};
-use crate::tx::{GraphInput, Tx};
+use crate::tx::{GraphInput, IntInput, Tx};
+
+/// One argument of the call of the graph.
+pub enum CallInput {
+    /// a tensor
+    Tensor(GraphInput),
+    /// an int
+    Int(IntInput),
+}
 
 /// A compiled graph and how the residual code calls it.
 pub struct Compiled {
@@ -17,7 +26,7 @@ pub struct Compiled {
     /// `__compiled_fn_N`
     pub name: String,
     /// inputs, in the order of the arguments
-    pub inputs: Vec<GraphInput>,
+    pub inputs: Vec<CallInput>,
     /// where the results go, in order
     pub outputs: Vec<LocalIdx>,
 }
@@ -51,9 +60,19 @@ pub fn compile(
             Source::Local { index, .. } => (input.node, (0, *index as usize)),
             _ => (input.node, (1, i)),
         })
+        .chain(tx.int_inputs.iter().enumerate().map(|(i, input)| {
+            let argument = match input.int.expr {
+                IntExpr::Source(source) => Some(tx.sources.get(source)),
+                _ => None,
+            };
+            match argument {
+                Some(Source::Local { index, .. }) => (input.node, (0, *index as usize)),
+                _ => (input.node, (2, i)),
+            }
+        }))
         .collect();
     tx.graph
-        .sort_placeholders_by_key(|id, _| rank.get(&id).copied().unwrap_or((2, id.index())));
+        .sort_placeholders_by_key(|id, _| rank.get(&id).copied().unwrap_or((3, id.index())));
     tx.graph
         .verify()
         .map_err(|e| Stop::Internal(format!("graph: {e}")))?;
@@ -61,11 +80,26 @@ pub fn compile(
         .graph
         .placeholders()
         .iter()
-        .map(|id| tx.inputs.iter().find(|i| i.node == *id).cloned())
+        .map(|id| {
+            let tensor = tx.inputs.iter().find(|i| i.node == *id).cloned();
+            let int = || tx.int_inputs.iter().find(|i| i.node == *id).cloned();
+            tensor
+                .map(CallInput::Tensor)
+                .or_else(|| int().map(CallInput::Int))
+        })
         .collect::<Option<Vec<_>>>()
         .ok_or_else(|| Stop::Internal("a placeholder without an input".into()))?;
     let name = env.next_compiled_name();
-    let examples = inputs.iter().map(|i| i.obj.clone()).collect();
+    let examples = inputs
+        .iter()
+        .map(|i| match i {
+            CallInput::Tensor(t) => Ok(t.obj.clone()),
+            CallInput::Int(i) => {
+                let value = i.int.value.into_pyobject(py).map_err(PyErr::from)?;
+                Ok(value.into_any().unbind())
+            }
+        })
+        .collect::<R<_>>()?;
     let function = env.compile_graph(py, &tx.graph, &tx.objects, examples, &name)?;
     Ok(Some(Compiled {
         function,

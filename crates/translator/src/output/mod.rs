@@ -39,7 +39,7 @@ use crate::tx::Tx;
 
 use asm::{Built, Shape, loc_of, prologue_len};
 use emitter::Emitter;
-use graph::Compiled;
+use graph::{CallInput, Compiled};
 
 pub use resume::{ResumeCache, ResumeInfo};
 pub use text::listing;
@@ -275,10 +275,10 @@ fn root_frame(tx: &Tx<'_>) -> Frame {
 fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<usize> {
     g.asm.callee(&c.function);
     for input in &c.inputs {
-        if input.bound {
-            g.asm.load_const(&input.obj);
-        } else {
-            g.load_source(input.source)?;
+        match input {
+            CallInput::Tensor(t) if t.bound => g.asm.load_const(&t.obj),
+            CallInput::Tensor(t) => g.load_source(t.source)?,
+            CallInput::Int(i) => g.int(&i.int.expr)?,
         }
     }
     g.asm.call(c.inputs.len() as u32);

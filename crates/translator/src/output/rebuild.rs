@@ -88,6 +88,7 @@ impl Emitter<'_, '_> {
                 None => self.load_obj(&p.obj)?,
             },
             Var::Lazy(l) => self.load_source(l.source)?,
+            Var::Int(i) => self.int(&i.expr)?,
             _ => return self.build(var),
         }
         Ok(())

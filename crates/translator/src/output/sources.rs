@@ -2,8 +2,8 @@
 //!
 //! Invariant: loading a source runs no user code.
 
-use bytecode::op::{LocalIdx, Op};
-use guards::{ConstVal, Source, SourceId};
+use bytecode::op::{BinaryOp, LocalIdx, Op, UnaryOp};
+use guards::{ConstVal, IntBinary, IntExpr, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use variables::Obj;
@@ -62,6 +62,49 @@ impl Emitter<'_, '_> {
             .into_any()
             .unbind();
         self.asm.load_const(&o);
+        Ok(())
+    }
+
+    /// `-- number` computed from sources.
+    ///
+    /// # Errors
+    /// As [`Emitter::load_source`].
+    pub fn int(&mut self, expr: &IntExpr) -> R<()> {
+        match expr {
+            IntExpr::Source(source) => self.load_source(*source)?,
+            IntExpr::Const(n) => self.load_int(*n)?,
+            IntExpr::Unary(IntUnary::Abs, x) => {
+                let abs = self.tx.known.builtins.bind(self.tx.py).getattr("abs")?;
+                self.asm.callee(&abs.unbind());
+                self.int(x)?;
+                self.asm.call(1);
+            }
+            IntExpr::Unary(op, x) => {
+                self.int(x)?;
+                self.asm.op(Op::Unary(match op {
+                    IntUnary::Invert => UnaryOp::Invert,
+                    IntUnary::Negative | IntUnary::Abs => UnaryOp::Negative,
+                }));
+            }
+            IntExpr::Binary(op, ab) => {
+                self.int(&ab.0)?;
+                self.int(&ab.1)?;
+                let op = match op {
+                    IntBinary::Add => BinaryOp::Add,
+                    IntBinary::Subtract => BinaryOp::Subtract,
+                    IntBinary::Multiply => BinaryOp::Multiply,
+                    IntBinary::FloorDivide => BinaryOp::FloorDivide,
+                    IntBinary::Remainder => BinaryOp::Remainder,
+                    IntBinary::Power => BinaryOp::Power,
+                    IntBinary::Lshift => BinaryOp::Lshift,
+                    IntBinary::Rshift => BinaryOp::Rshift,
+                    IntBinary::And => BinaryOp::And,
+                    IntBinary::Or => BinaryOp::Or,
+                    IntBinary::Xor => BinaryOp::Xor,
+                };
+                self.asm.op(Op::Binary { op, inplace: false });
+            }
+        }
         Ok(())
     }
 

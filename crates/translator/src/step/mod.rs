@@ -701,7 +701,7 @@ impl<'py> Tx<'py> {
             self.guard(l.source, GuardKind::NotNoneMatch);
             return Ok(false);
         }
-        Ok(self.realize(v)?.is_none(self.py))
+        Ok(self.look(v)?.is_none(self.py))
     }
 }
 

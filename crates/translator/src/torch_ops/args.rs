@@ -18,6 +18,8 @@ pub enum MetaArg {
     Tensor(Rc<TensorMeta>),
     /// int
     Int(i64),
+    /// an int whose value the result does not depend on
+    SymInt,
     /// float
     Float(f64),
     /// bool
@@ -52,6 +54,7 @@ impl MetaArg {
         match self {
             MetaArg::Tensor(t) => Value::Tensor(t),
             MetaArg::Int(i) => Value::Int(*i),
+            MetaArg::SymInt => Value::SymInt(0),
             MetaArg::Float(f) => Value::Float(*f),
             MetaArg::Bool(b) => Value::Bool(*b),
             MetaArg::Complex(a, b) => Value::Complex(*a, *b),
@@ -107,8 +110,12 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for values that a graph can't hold.
     pub fn node_arg(&mut self, var: &Var) -> R<(Arg, MetaArg)> {
-        let var = self.realize(var)?;
+        let var = match self.keeps_ints {
+            true => self.look(var)?,
+            false => self.realize(var)?,
+        };
         Ok(match &var {
+            Var::Int(i) => (Arg::Node(self.int_input(i)), MetaArg::SymInt),
             Var::Tensor(t) => (
                 Arg::Node(t.node),
                 MetaArg::Tensor(self.st.effects.meta(t).clone()),

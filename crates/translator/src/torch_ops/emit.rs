@@ -96,21 +96,32 @@ impl<'py> Tx<'py> {
     /// As [`Tx::graph_call`].
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
         self.no_dtype_lost(callee, args)?;
+        if self.ints.as_inputs
+            && self.has_dynamic_int(args)
+            && let Some(result) = self.emit_with_ints(callee, args)?
+        {
+            return Ok(result);
+        }
         let node_args = self.node_args(args)?;
         if self.is_batched(&node_args) {
             return self.emit_batched(callee, node_args, args);
         }
         let inferred = self.infer(callee, &node_args)?;
-        if self.st.effects.shows_tensors && may_write(callee, args, &inferred) {
-            return Err(Stop::brk(
-                "Tensor written to while an output of tensors waits",
-                "The call that shows a tensor is made after the graph has run, so nothing in the graph may change tensors behind it.",
-                "Move the call that shows the tensor behind the in-place operation, or in front of the compiled function.",
-            ));
-        }
+        self.check_shown(callee, args, &inferred)?;
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
             return self.query_result(&inferred);
         }
+        self.emit_knowing(callee, node_args, inferred, args)
+    }
+
+    /// Makes a node whose result is known, and keeps what is known of the values of tensors.
+    fn emit_knowing(
+        &mut self,
+        callee: &Callee<'_>,
+        node_args: NodeArgs,
+        inferred: Inferred,
+        args: &Args,
+    ) -> R<Var> {
         // A node that is added may write to anything; where it does not, what is known stays.
         let mut known = self.st.effects.known_values.clone();
         let reads = !known.is_empty() && !may_write(callee, args, &inferred);
@@ -124,6 +135,49 @@ impl<'py> Tx<'py> {
         }
         self.st.effects.known_values = known;
         Ok(result)
+    }
+
+    fn check_shown(&self, callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> R<()> {
+        if self.st.effects.shows_tensors && may_write(callee, args, inferred) {
+            return Err(Stop::brk(
+                "Tensor written to while an output of tensors waits",
+                "The call that shows a tensor is made after the graph has run, so nothing in the graph may change tensors behind it.",
+                "Move the call that shows the tensor behind the in-place operation, or in front of the compiled function.",
+            ));
+        }
+        Ok(())
+    }
+
+    fn has_dynamic_int(&mut self, args: &Args) -> bool {
+        let all = args.pos.iter().chain(args.kw.iter().map(|k| &k.1));
+        self.ints.any() && all.into_iter().any(|v| self.as_dynamic(v).is_some())
+    }
+
+    /// The operation with dynamic ints as inputs of the graph; `None` where its rule has to know their
+    /// values.
+    fn emit_with_ints(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
+        let name = match callee {
+            Callee::Function(_, path, _) => path.rsplit('.').next().unwrap_or(path),
+            Callee::Method(name) => name,
+        };
+        if !takes_any_int(name) || self.st.vmap.is_active() {
+            return Ok(None);
+        }
+        let before = self.snapshot();
+        self.keeps_ints = true;
+        let node_args = self.node_args(args);
+        self.keeps_ints = false;
+        let node_args = node_args?;
+        let inferred = match self.infer_by_rule(callee, &node_args) {
+            Ok(inferred @ Inferred::Tensor(_)) => inferred,
+            _ => {
+                self.restore(&before);
+                return Ok(None);
+            }
+        };
+        self.check_shown(callee, args, &inferred)?;
+        self.emit_knowing(callee, node_args, inferred, args)
+            .map(Some)
     }
 
     /// A graph holds Python's numbers for NumPy's.
@@ -215,11 +269,23 @@ impl<'py> Tx<'py> {
 
     /// Metadata of the result: by rule, else by FakeTensor.
     fn infer(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> R<Inferred> {
-        let rule = match callee {
-            Callee::Function(_, _, rule) => *rule,
-            Callee::Method(name) => tensor_meta::lookup_method(name),
-        };
-        let result = match rule {
+        match self.infer_by_rule(callee, args) {
+            Ok(inferred) => Ok(inferred),
+            Err(RuleError::WouldRaise { message }) => Err(Stop::brk(
+                format!("Tensor operation that raises: {message}"),
+                "Eager PyTorch raises for these arguments; the operation runs as plain Python so that it does.",
+                "Correct the shapes or types of the arguments.",
+            )),
+            Err(RuleError::NoRule) => self.infer_fake(callee, args, ""),
+            Err(RuleError::Unsupported(what)) => match self.infer_known(rule_of(callee), args) {
+                Some(inferred) => Ok(inferred),
+                None => self.infer_fake(callee, args, what),
+            },
+        }
+    }
+
+    fn infer_by_rule(&self, callee: &Callee<'_>, args: &NodeArgs) -> Result<Inferred, RuleError> {
+        match rule_of(callee) {
             Some(rule) => {
                 let pos: Vec<_> = args.meta_pos.iter().map(MetaArg::value).collect();
                 let kw: Vec<(&str, _)> = args
@@ -231,19 +297,6 @@ impl<'py> Tx<'py> {
                 tensor_meta::infer(rule, &pos, &kw, &ctx)
             }
             None => Err(RuleError::NoRule),
-        };
-        match result {
-            Ok(inferred) => Ok(inferred),
-            Err(RuleError::WouldRaise { message }) => Err(Stop::brk(
-                format!("Tensor operation that raises: {message}"),
-                "Eager PyTorch raises for these arguments; the operation runs as plain Python so that it does.",
-                "Correct the shapes or types of the arguments.",
-            )),
-            Err(RuleError::NoRule) => self.infer_fake(callee, args, ""),
-            Err(RuleError::Unsupported(what)) => match self.infer_known(rule, args) {
-                Some(inferred) => Ok(inferred),
-                None => self.infer_fake(callee, args, what),
-            },
         }
     }
 
@@ -421,6 +474,73 @@ impl<'py> Tx<'py> {
             fresh,
         }))
     }
+}
+
+fn rule_of(callee: &Callee<'_>) -> Option<RuleId> {
+    match callee {
+        Callee::Function(_, _, rule) => *rule,
+        Callee::Method(name) => tensor_meta::lookup_method(name),
+    }
+}
+
+/// Operations that take any int as a number to compute with.
+const NUMERIC: [&str; 46] = [
+    "add",
+    "sub",
+    "subtract",
+    "rsub",
+    "mul",
+    "multiply",
+    "div",
+    "divide",
+    "truediv",
+    "true_divide",
+    "floordiv",
+    "floor_divide",
+    "mod",
+    "remainder",
+    "fmod",
+    "pow",
+    "and",
+    "or",
+    "xor",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "not_equal",
+    "clamp",
+    "clamp_min",
+    "clamp_max",
+    "clip",
+    "where",
+    "fill",
+    "full",
+    "full_like",
+    "new_full",
+    "masked_fill",
+    "addcmul",
+    "addcdiv",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "float_power",
+];
+
+/// Whether an operation of this name takes any int as a number. The operators are named `add`, `iadd`,
+/// `__add__`, `__iadd__`, `__radd__`; other operations `add`, `add_`.
+fn takes_any_int(name: &str) -> bool {
+    let dunder = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
+    let name = dunder.unwrap_or(name);
+    let name = name.strip_suffix('_').unwrap_or(name);
+    let known = |n: &str| NUMERIC.contains(&n);
+    known(name) || name.strip_prefix(['i', 'r']).is_some_and(known)
 }
 
 /// Methods that may give their receiver back without writing to it.

@@ -3,13 +3,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::{GuardKind, Source, SourceId, TensorSpec};
+use fx_graph::NodeId;
+use guards::{GuardKind, IntRelation, Source, SourceId, TensorSpec};
 use pyo3::prelude::*;
 use torch_abi::TorchAbi;
-use variables::{Obj, TensorInput, TensorVar, Var};
+use variables::{IntVar, Obj, TensorInput, TensorVar, Var};
 
 use crate::stop::{R, Stop};
-use crate::tx::{GraphInput, Tx};
+use crate::tx::{GraphInput, IntInput, Tx};
 
 /// Names that mean something else in the Python that torch.fx generates for a graph.
 const USED_BY_GENERATED_CODE: [&str; 12] = [
@@ -66,18 +67,7 @@ impl Tx<'_> {
                 },
             );
         }
-        // The target is the parameter's name in generated code: two inputs never share it.
-        let mut name = self.placeholder_name(source);
-        if USED_BY_GENERATED_CODE.contains(&name.as_str()) {
-            name.push('_');
-        }
-        if self.input_names.contains(&name) {
-            let mut free = (1..).map(|n| format!("{name}_{n}"));
-            name = free
-                .find(|n| !self.input_names.contains(n))
-                .unwrap_or_default();
-        }
-        self.input_names.insert(name.clone());
+        let name = self.free_name(self.placeholder_name(source));
         let node = self.graph.placeholder(name);
         self.inputs.push(GraphInput {
             node,
@@ -96,6 +86,39 @@ impl Tx<'_> {
             input,
             fresh: false,
         })))
+    }
+
+    /// The name of a new placeholder. It is the parameter's name in generated code: two inputs never
+    /// share it.
+    fn free_name(&mut self, mut name: String) -> String {
+        if USED_BY_GENERATED_CODE.contains(&name.as_str()) {
+            name.push('_');
+        }
+        if self.input_names.contains(&name) {
+            let mut free = (1..).map(|n| format!("{name}_{n}"));
+            name = free
+                .find(|n| !self.input_names.contains(n))
+                .unwrap_or_default();
+        }
+        self.input_names.insert(name.clone());
+        name
+    }
+
+    /// A dynamic int as an input of the graph. It fits 64 bits, as torch's own numbers do.
+    pub(super) fn int_input(&mut self, int: &Rc<IntVar>) -> NodeId {
+        if let Some(input) = self.int_inputs.iter().find(|i| i.int.expr == int.expr) {
+            return input.node;
+        }
+        self.guard_relation(IntRelation::fits(&int.expr));
+        let name = match int.expr.sources().first() {
+            Some(source) => self.placeholder_name(*source),
+            None => "number".to_owned(),
+        };
+        let name = self.free_name(name);
+        let node = self.graph.placeholder(name);
+        let int = int.clone();
+        self.int_inputs.push(IntInput { node, int });
+        node
     }
 
     /// The residual code holds a bound tensor. The module that owns it is held weakly, so that the

@@ -34,6 +34,9 @@ const BREAKING_METHODS: [&str; 22] = [
     "storage",
 ];
 
+/// Methods of objects that a tensor may be compared with.
+const NUMBER_LIKE: [&str; 4] = ["__index__", "__float__", "__array__", "__torch_function__"];
+
 impl<'py> Tx<'py> {
     fn operator(&mut self, name: &str) -> R<Obj> {
         Ok(self.known.operator.bind(self.py).getattr(name)?.unbind())
@@ -52,8 +55,8 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_binary(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var) -> R<Flow> {
-        let a = self.realize(a)?;
-        let b = self.realize(b)?;
+        let a = self.look(a)?;
+        let b = self.look(b)?;
         let inplace = inplace && matches!(a, Var::Tensor(_));
         let name = match (op, inplace) {
             (BinaryOp::Add, false) => "add",
@@ -113,12 +116,23 @@ impl<'py> Tx<'py> {
             CompareOp::Gt => "gt",
             CompareOp::Ge => "ge",
         };
-        let (a, b) = (self.realize(a)?, self.realize(b)?);
+        let (a, b) = (self.look(a)?, self.look(b)?);
         if let (CompareOp::Eq | CompareOp::Ne, Some(other)) = (
             op,
             [&a, &b].into_iter().find(|v| !matches!(v, Var::Tensor(_))),
         ) && !self.is_tensor_operand(other)
         {
+            let class = self.type_of(&other.clone())?;
+            let class = class.bind(self.py);
+            if NUMBER_LIKE
+                .iter()
+                .any(|n| class.hasattr(*n).unwrap_or(true))
+            {
+                return Err(Stop::unsupported(format!(
+                    "comparing a tensor with {}",
+                    self.describe(other)
+                )));
+            }
             // `tensor == None` and the like: torch answers NotImplemented, Python compares identity.
             return Ok(Flow::Value(self.bool(op == CompareOp::Ne)));
         }
@@ -127,7 +141,7 @@ impl<'py> Tx<'py> {
 
     fn is_tensor_operand(&self, v: &Var) -> bool {
         match v {
-            Var::Tensor(_) => true,
+            Var::Tensor(_) | Var::Int(_) => true,
             Var::Const(o) => {
                 let b = o.bind(self.py);
                 b.is_instance_of::<pyo3::types::PyInt>()

@@ -28,6 +28,13 @@ pub struct Vmap {
     shadows: im::HashMap<u32, Obj>,
 }
 
+impl Vmap {
+    /// Whether the program is in a `vmap`.
+    pub(super) fn is_active(&self) -> bool {
+        !self.levels.is_empty()
+    }
+}
+
 const MODULE: &str = "torch._functorch.predispatch";
 
 pub(crate) const RULES: Rules = &[

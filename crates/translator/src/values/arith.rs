@@ -77,7 +77,17 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the operation raises; a break where it has no rule.
     pub fn binary(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var) -> R<Flow> {
-        let (a, b) = (self.realize(a)?, self.realize(b)?);
+        let (a, b) = (self.look(a)?, self.look(b)?);
+        if matches!(a, Var::Int(_)) || matches!(b, Var::Int(_)) {
+            if let Some(v) = self.int_binary(op, &a, &b)? {
+                return Ok(Flow::Value(v));
+            }
+            if matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_)) {
+                return self.tensor_binary(op, inplace, &a, &b);
+            }
+            let (a, b) = (self.realize(&a)?, self.realize(&b)?);
+            return self.binary(op, inplace, &a, &b);
+        }
         if let (Var::Const(x), Var::Const(y)) = (&a, &b) {
             return self.fold_binary(op, inplace, x, y).map(Flow::Value);
         }
@@ -235,11 +245,14 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the operation raises; a break where it has no rule.
     pub fn unary(&mut self, op: UnaryOp, a: &Var) -> R<Flow> {
-        let a = self.realize(a)?;
+        if let Some(v) = self.int_unary(op, a) {
+            return Ok(Flow::Value(v));
+        }
         if op == UnaryOp::Not {
-            let t = self.truth(&a)?;
+            let t = self.truth(a)?;
             return Ok(Flow::Value(self.bool(!t)));
         }
+        let a = self.realize(a)?;
         if matches!(a, Var::Tensor(_)) {
             return self.tensor_unary(op, &a);
         }

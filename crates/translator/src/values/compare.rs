@@ -69,7 +69,17 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the comparison raises; a break where it has no rule.
     pub fn compare(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Flow> {
-        let (a, b) = (self.realize(a)?, self.realize(b)?);
+        let (a, b) = (self.look(a)?, self.look(b)?);
+        if matches!(a, Var::Int(_)) || matches!(b, Var::Int(_)) {
+            if let Some(holds) = self.int_compare(op, &a, &b)? {
+                return Ok(Flow::Value(self.bool(holds)));
+            }
+            if matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_)) {
+                return self.tensor_compare(op, &a, &b);
+            }
+            let (a, b) = (self.realize(&a)?, self.realize(&b)?);
+            return self.compare(op, &a, &b);
+        }
         if let (Var::Const(x), Var::Const(y)) = (&a, &b) {
             let (x, y) = (x.clone(), y.clone());
             return self
@@ -358,6 +368,9 @@ impl Tx<'_> {
     /// # Errors
     /// As [`Tx::compare`] and [`Tx::truth`].
     pub fn equals(&mut self, a: &Var, b: &Var) -> R<bool> {
+        if let Some(equal) = self.int_compare(CompareOp::Eq, a, b)? {
+            return Ok(equal);
+        }
         let (a, b) = (self.realize(a)?, self.realize(b)?);
         if let (Var::Const(x), Var::Const(y)) = (&a, &b) {
             return Ok(x.is(y) || x.bind(self.py).eq(y.bind(self.py))?);

@@ -16,6 +16,9 @@ impl Tx<'_> {
     /// # Errors
     /// As [`Tx::is_same`]; a break for equal constants that need not be one object.
     pub fn is_operator(&mut self, a: &Var, b: &Var) -> R<bool> {
+        if let Some(same) = self.int_identity(a, b)? {
+            return Ok(same);
+        }
         let (x, y) = (self.realize(a)?, self.realize(b)?);
         if let (Var::Const(p), Var::Const(q)) = (&x, &y)
             && self.may_be_two(p)
@@ -66,6 +69,9 @@ impl Tx<'_> {
             // A gradient that is only asked for need not be the same tensor each time.
             self.guard(l.source, GuardKind::NotNoneMatch);
             return Ok(false);
+        }
+        if let Some(same) = self.int_identity(a, b)? {
+            return Ok(same);
         }
         let (a, b) = (self.realize(a)?, self.realize(b)?);
         Ok(match (&a, &b) {

@@ -19,6 +19,7 @@ mod percent;
 mod slicing;
 mod special;
 mod subscr;
+mod symbolic;
 #[cfg(test)]
 mod tests;
 mod truth;

@@ -14,6 +14,9 @@ impl Tx<'_> {
     /// A break for tensors, whose values are not known while translating; `TypeError` for a
     /// `__bool__` or `__len__` that gives something else than it should.
     pub fn truth(&mut self, v: &Var) -> R<bool> {
+        if let Some(truth) = self.int_truth(v) {
+            return Ok(truth);
+        }
         let v = self.realize(v)?;
         match &v {
             Var::Const(o) => Ok(o.bind(self.py).is_truthy()?),
@@ -32,7 +35,7 @@ impl Tx<'_> {
             | Var::Method(_)
             | Var::BuiltinMethod(_)
             | Var::Super(_) => Ok(true),
-            Var::Null | Var::Handled(_) | Var::Lazy(_) => {
+            Var::Null | Var::Handled(_) | Var::Lazy(_) | Var::Int(_) => {
                 Err(Stop::Internal("truth of no value".into()))
             }
         }

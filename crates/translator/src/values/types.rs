@@ -14,9 +14,10 @@ impl Tx<'_> {
     /// # Errors
     /// Those of realizing a lazy value.
     pub fn type_of(&mut self, v: &Var) -> R<Obj> {
-        let v = self.realize(v)?;
+        let v = self.look(v)?;
         Ok(match &v {
             Var::Const(o) => o.bind(self.py).get_type().into_any().unbind(),
+            Var::Int(_) => self.known.int.clone(),
             Var::Tensor(t) => t.class.clone(),
             Var::Tuple(t) => t.class.clone().unwrap_or_else(|| self.known.tuple.clone()),
             Var::Slice(_) => self.known.slice.clone(),
@@ -37,7 +38,7 @@ impl Tx<'_> {
     /// # Errors
     /// `TypeError` as Python raises it; whatever a user's `__instancecheck__` does.
     pub fn isinstance(&mut self, v: &Var, classinfo: &Var) -> R<bool> {
-        let v = self.realize(v)?;
+        let v = self.look(v)?;
         let info = self.realize(classinfo)?;
         if let Var::Tuple(t) = &info {
             for c in &t.items {

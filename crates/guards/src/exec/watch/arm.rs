@@ -356,7 +356,11 @@ pub(super) unsafe fn arm(
                         Held::Stable(value) => Some(value),
                         _ => None,
                     };
-                    let by_identity = !matches!(program.op(index), LinkedOp::Overlap { .. });
+                    // The address of an int that is gone may be that of another one.
+                    let by_identity = !matches!(
+                        program.op(index),
+                        LinkedOp::Overlap { .. } | LinkedOp::Ints { .. }
+                    );
                     if by_identity && list.iter().all(|reg| remembered(reg).is_some()) {
                         continue;
                     }
