@@ -92,6 +92,33 @@ def test_registered_backends(backend):
         assert torch.equal(entry(x, n), x * n + (n - 1))
 
 
+def test_a_backend_that_takes_ints_for_constants():
+    """What is not the graph itself may hold the example inputs: it gets no ints."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    handed = []
+
+    def retraced(graph, inputs):
+        handed.append([type(i) for i in inputs])
+        return make_fx(graph)(*inputs)
+
+    def returned(graph, inputs):
+        handed.append([type(i) for i in inputs])
+        return graph
+
+    x = torch.ones(2)
+    for backend, count in ((retraced, 4), (returned, 2)):
+        handed.clear()
+        entry = ferrodyn.compile(lambda x, n: x * n, backend=backend)
+        for n in [1, 2, 3, 4, 3, 2]:
+            assert torch.equal(entry(x, n), x * n)
+        assert len(handed) == count
+    handed.clear()
+    entry = ferrodyn.compile(lambda x, n: x * n, backend=retraced, dynamic=True)
+    for n in [1, 2, 3]:
+        assert torch.equal(entry(x, n), x * n)
+
+
 def test_a_counter_that_many_entries_read():
     """What is remembered of a check must not outlive the int that it was made with."""
 

@@ -16,6 +16,9 @@ use crate::registry::Backend;
 pub struct Compiled {
     /// Takes the graph's inputs as positional arguments and returns its outputs.
     pub callable: Py<PyAny>,
+    /// Whether the callable is the graph module, or its `forward`, as the backend was given it: it
+    /// runs the graph for any inputs. Another one may hold what it found in the example inputs.
+    pub is_graph: bool,
     /// Conditions on sizes that the backend relies on, as Python expressions over the sources of
     /// the inputs. Empty unless an input has dynamic dimensions.
     pub shape_guards: Vec<String>,
@@ -73,6 +76,7 @@ impl BackendCall<'_> {
         let Some(callable) = backend.callable() else {
             return Ok(Compiled {
                 callable: real_forward(gm)?.unbind(),
+                is_graph: true,
                 shape_guards: Vec::new(),
                 aot_guards: None,
             });
@@ -125,8 +129,17 @@ impl BackendCall<'_> {
                 returned: result.get_type().fully_qualified_name()?.to_string(),
             });
         }
+        let untouched = match pristine {
+            Some(pristine) => pristine.holds(gm)?,
+            None => false,
+        };
+        let own = match untouched {
+            true => self.own_forward(&result, gm)?,
+            false => None,
+        };
         Ok(Compiled {
-            callable: match self.own_forward(&result, gm, pristine)? {
+            is_graph: own.is_some() || untouched && result.is(gm),
+            callable: match own {
                 Some(function) => function,
                 None => without_lazy_hop(result)?.unbind(),
             },
@@ -137,26 +150,22 @@ impl BackendCall<'_> {
 }
 
 impl BackendCall<'_> {
-    /// A function that computes what `result` does, where that is `forward` of the module as it was
-    /// given.
+    /// A function that computes what `result` does, where that is `forward` of the module, which is
+    /// as it was given.
     fn own_forward(
         &self,
         result: &Bound<'_, PyAny>,
         gm: &Bound<'_, PyAny>,
-        pristine: Option<Pristine>,
     ) -> PyResult<Option<Py<PyAny>>> {
         let py = gm.py();
-        let (Some((graph, objects)), Some(pristine)) = (self.graph, pristine) else {
+        let Some((graph, objects)) = self.graph else {
             return Ok(None);
         };
         let lazy = crate::fx::fx(py)?.lazy_forward.bind(py);
         let is = |name, value: &Bound<'_, PyAny>| -> PyResult<bool> {
             Ok(result.getattr_opt(name)?.is_some_and(|of| of.is(value)))
         };
-        if !is(intern!(py, "__func__"), lazy)?
-            || !is(intern!(py, "__self__"), gm)?
-            || !pristine.holds(gm)?
-        {
+        if !is(intern!(py, "__func__"), lazy)? || !is(intern!(py, "__self__"), gm)? {
             return Ok(None);
         }
         forward_function(py, graph, objects, &[])

@@ -8,6 +8,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use backends::{Backend, CompileOptions};
@@ -175,6 +176,7 @@ impl<'py> Compilation<'_, 'py> {
             backend: &backend,
             resumes: &mut session.resumes,
             error: None,
+            is_opaque: false,
             seconds: 0.0,
         };
         let mut result = output::finish(&mut tx, finish, &mut env);
@@ -197,6 +199,13 @@ impl<'py> Compilation<'_, 'py> {
             }
             closing_guards(&mut tx);
             result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+        }
+        if env.is_opaque {
+            let backend = self.ctx.state(BackendSlot::default);
+            backend.is_opaque.store(true, Ordering::Relaxed);
+            if result.is_ok() && !tx.int_inputs.is_empty() {
+                return self.run_in(session, request);
+            }
         }
         let residual = match (result, env.error.take()) {
             (Ok(r), _) => r,
@@ -247,7 +256,14 @@ impl<'py> Compilation<'_, 'py> {
                 ints.learn(entry.guards());
             }
         }
-        ints.as_inputs = ints.any() && !self.backend()?.wants_tracing_context();
+        // What looks into example inputs may take their ints for constants.
+        ints.as_inputs = ints.any()
+            && !self.backend()?.wants_tracing_context()
+            && !self
+                .ctx
+                .state(BackendSlot::default)
+                .is_opaque
+                .load(Ordering::Relaxed);
         Ok(ints)
     }
 
@@ -286,7 +302,7 @@ impl<'py> Compilation<'_, 'py> {
 
     fn backend(&self) -> PyResult<Arc<Backend>> {
         let state = self.ctx.state(BackendSlot::default);
-        if let Ok(slot) = state.0.lock()
+        if let Ok(slot) = state.backend.lock()
             && let Some(b) = &*slot
         {
             return Ok(b.clone());
@@ -303,7 +319,7 @@ impl<'py> Compilation<'_, 'py> {
         let backend = Backend::resolve(self.ctx.backend().bind(self.py), &asked)
             .map_err(|e| e.into_py_err(self.py))?;
         let backend = Arc::new(backend);
-        if let Ok(mut slot) = state.0.lock() {
+        if let Ok(mut slot) = state.backend.lock() {
             *slot = Some(backend.clone());
         }
         Ok(backend)
@@ -454,4 +470,8 @@ impl<'py> Compilation<'_, 'py> {
 
 /// The resolved backend of a context.
 #[derive(Default)]
-struct BackendSlot(std::sync::Mutex<Option<Arc<Backend>>>);
+struct BackendSlot {
+    backend: std::sync::Mutex<Option<Arc<Backend>>>,
+    /// whether it gave something else than the graph itself, once
+    is_opaque: AtomicBool,
+}

@@ -24,18 +24,18 @@ pub fn restart_names() {
     NEXT_RESUME.store(1, Ordering::Relaxed);
 }
 
-/// What a backend makes of a graph. That of no backend at all is a plain function.
+/// What a backend makes of a graph, and whether that is the graph itself. That of no backend at all is a plain function.
 fn compile_with(
     py: Python<'_>,
     backend: &Backend,
     graph: &fx_graph::Graph,
     objects: &[Obj],
     examples: Vec<Obj>,
-) -> PyResult<Obj> {
+) -> PyResult<(Obj, bool)> {
     if backend.callable().is_none()
         && let Some(function) = backends::forward_function(py, graph, objects, &[])?
     {
-        return Ok(function);
+        return Ok((function, true));
     }
     let module = backends::to_torch(py, graph, objects, &[])?;
     let call = backends::BackendCall {
@@ -44,7 +44,7 @@ fn compile_with(
     };
     let compiled = call.run(backend, module.bind(py), &PyList::new(py, examples)?);
     compiled
-        .map(|compiled| compiled.callable)
+        .map(|compiled| (compiled.callable, compiled.is_graph))
         .map_err(|e| e.into_py_err(py))
 }
 
@@ -54,6 +54,8 @@ pub struct Env<'a, 'b, 'py> {
     pub backend: &'a Backend,
     pub resumes: &'a mut ResumeCache,
     pub error: Option<PyErr>,
+    /// whether the backend gave something else than the graph itself
+    pub is_opaque: bool,
     pub seconds: f64,
 }
 
@@ -78,7 +80,10 @@ impl OutputEnv for Env<'_, '_, '_> {
         self.seconds += started.elapsed().as_secs_f64();
         match result {
             // What the graph runs is never captured again.
-            Ok(callable) => Ok(crate::entry::make_disabled(callable.bind(py))?.unbind()),
+            Ok((callable, is_graph)) => {
+                self.is_opaque |= !is_graph;
+                Ok(crate::entry::make_disabled(callable.bind(py))?.unbind())
+            }
             Err(e) => {
                 self.error = Some(e.clone_ref(py));
                 Err(e)
