@@ -39,6 +39,7 @@ KINDS = [
     (r"^[^=]* is (None|True|False)", "EQUALS_MATCH"),
     (r"^[^=]* is not [A-Za-z]", "NOT_ALIASING"),
     (r"^[^=]* is [A-Za-z]", "OBJECT_ALIASING"),
+    (r"^(?!.*expected).* (==|!=|<=?|>=?) ", "SHAPE_ENV"),
     (r"==|__math_isnan|___exactly", "EQUALS_MATCH"),
 ]
 EACH_CALL = "read on each call"
