@@ -178,7 +178,7 @@ def test_error_on_recompile():
 
 def test_recompile_limit_under_fullgraph():
     compiled = ferrodyn.compile(lambda x, n: x + n, backend="eager", fullgraph=True)
-    with ferrodyn.config.patch(recompile_limit=2):
+    with ferrodyn.config.patch(recompile_limit=2, automatic_dynamic_shapes=False):
         compiled(X, 0)
         compiled(X, 1)
         with pytest.raises(exc.FailOnRecompileLimitHit, match="recompile_limit"):
