@@ -166,6 +166,9 @@ class Describer:
         if tensor.layout != torch.strided:
             yield str(tensor.layout), tensor.detach().to_dense().tolist().__repr__()
             return
+        if tensor.is_quantized:
+            yield tensor.qscheme(), tensor.int_repr().tolist().__repr__()
+            return
         yield tensor.stride(), tensor.storage_offset(), tensor.is_conj(), tensor.is_neg()
         storage = tensor.untyped_storage()
         self._alive.append(storage)

@@ -138,6 +138,12 @@ impl DType {
         )
     }
 
+    /// The types of tensors that have a scale and a zero point.
+    pub const fn is_quantized(self) -> bool {
+        use DType::*;
+        matches!(self, QInt8 | QUInt8 | QInt32 | QUInt4x2 | QUInt2x4)
+    }
+
     /// Integers and bool.
     pub const fn is_integral_or_bool(self) -> bool {
         self.is_integral() || matches!(self, DType::Bool)

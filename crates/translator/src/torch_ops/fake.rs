@@ -41,6 +41,13 @@ impl<'py> Tx<'py> {
             Callee::Function(_, path, _) => (*path).to_string(),
             Callee::Method(name) => format!("Tensor.{name}"),
         };
+        if makes_quantized(&what) {
+            return Err(Stop::brk(
+                format!("Operation that makes a quantized tensor: {what}"),
+                "A graph describes tensors by their sizes and dtype, which leaves out the scale and the zero point.",
+                "Quantize outside of the compiled function, or use `torch.fake_quantize_per_tensor_affine`.",
+            ));
+        }
         let asked = match rule {
             "" => what.clone(),
             uncovered => format!("{what} ({uncovered})"),
@@ -186,6 +193,7 @@ impl<'py> Tx<'py> {
 
     fn fake_tensor(&self, t: &TensorMeta) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
+        not_quantized(t)?;
         let torch = self.known.torch.bind(py);
         let ints = |v: &[SymInt]| {
             v.iter()
@@ -277,6 +285,7 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
         if meta.dtype.is_complex() || first.is_some_and(|f| is_complex(f.bind(py))) {
             meta.neg = out.call_method0("is_neg")?.extract()?;
         }
+        not_quantized(&meta)?;
         meta.storage_offset = SymInt::Const(out.call_method0("storage_offset")?.extract()?);
         return Ok(Inferred::Tensor(meta));
     }
@@ -306,6 +315,20 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
         "a result of type {}",
         out.get_type().name()?
     )))
+}
+
+/// Operations whose fake result is a plain tensor, though the real one is quantized.
+fn makes_quantized(what: &str) -> bool {
+    let name = what.rsplit('.').next().unwrap_or(what);
+    name.starts_with("quantize_per_") || name.contains("affine_quantized")
+}
+
+/// A fake tensor has no scale and no zero point: what is done with it is another thing.
+fn not_quantized(t: &TensorMeta) -> PyResult<()> {
+    match t.dtype.is_quantized() {
+        true => Err(pyo3::exceptions::PyTypeError::new_err("a quantized tensor")),
+        false => Ok(()),
+    }
 }
 
 fn is_complex(t: &Bound<'_, PyAny>) -> bool {

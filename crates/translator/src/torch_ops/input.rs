@@ -43,6 +43,13 @@ impl Tx<'_> {
                 "Convert the tensor with `.to_dense()` or use it outside the compiled function.",
             )
         })?;
+        if meta.dtype.is_quantized() {
+            return Err(Stop::brk(
+                "Unsupported tensor: quantized",
+                "A graph describes tensors by their sizes and dtype, which leaves out the scale and the zero point.",
+                "Call `.dequantize()` before the compiled function, or use the tensor outside of it.",
+            ));
+        }
         let bound = self.bind_tensors && self.is_module_tensor(source);
         if bound {
             let r = self.pin(obj, true);
