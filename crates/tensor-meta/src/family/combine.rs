@@ -7,6 +7,8 @@ use crate::call::{
     unsupported, wrap_dim,
 };
 use crate::family::elementwise::{Operand, common_type};
+use crate::family::view::unsqueezed;
+use crate::geometry::view_strides;
 use crate::iterator::preserved_strides;
 use crate::promote::promote_types;
 use crate::registry::{Entry, rule};
@@ -45,15 +47,23 @@ fn joined(call: &Call<'_>, parts: &[In<'_>], dim: i64) -> R {
         }
         shape[d] += part.shape[d];
     }
-    let format = |p: &In<'_>| suggest_memory_format(&p.shape, &p.strides);
+    let layouts: Vec<(&[i64], &[i64])> = parts
+        .iter()
+        .map(|p| (&p.shape[..], &p.strides[..]))
+        .collect();
+    let strides = joined_strides(&layouts, &shape);
+    one(call.fresh(&shape, &strides, dtype, &metas))
+}
+/// Strides of a join: channels-last where each part suggests that, else row-major.
+fn joined_strides(parts: &[(&[i64], &[i64])], shape: &[i64]) -> Dims {
+    let format = |p: &(&[i64], &[i64])| suggest_memory_format(p.0, p.1);
     let common = format(&parts[0]);
     let last = common != MemoryFormat::Contiguous && parts.iter().all(|p| format(p) == common);
-    let strides = if last {
-        channels_last_strides(&shape)
+    if last {
+        channels_last_strides(shape)
     } else {
-        contiguous_strides(&shape)
-    };
-    one(call.fresh(&shape, &strides, dtype, &metas))
+        contiguous_strides(shape)
+    }
 }
 fn cat(call: &Call<'_>) -> R {
     let [parts, dim] = call.bind(["tensors", "dim"])?;
@@ -69,17 +79,33 @@ fn stack(call: &Call<'_>) -> R {
     if parts.iter().any(|p| p.shape != first.shape) {
         return raise("stack of tensors of different shapes");
     }
-    if parts.iter().any(|p| !p.contiguous()) {
-        return unsupported("stack of tensors that are not row-major");
+    if first.count() == 0 {
+        return unsupported("stack of empty tensors");
     }
     let dtype = join_type(call, &parts)?;
     let mut shape = first.shape.clone();
     shape.insert(d, parts.len() as i64);
     let metas: Vec<&TensorMeta> = parts.iter().map(|p| p.meta).collect();
-    if matches!(shape.len(), 4 | 5) && shape.contains(&1) {
-        return unsupported("stack of an ambiguous layout");
-    }
-    one(call.rows(&shape, dtype, &metas))
+    // A stack is a join along an existing dimension that is then split, or, at the end, a join
+    // along a new one.
+    let strides = if d < first.dim() {
+        let mut long = first.shape.clone();
+        long[d] *= parts.len() as i64;
+        let layouts: Vec<(&[i64], &[i64])> = parts
+            .iter()
+            .map(|p| (&p.shape[..], &p.strides[..]))
+            .collect();
+        let strides = joined_strides(&layouts, &long);
+        match view_strides(&long, &strides, &shape) {
+            Some(strides) => strides,
+            None => return unsupported("layout of a stack"),
+        }
+    } else {
+        let thin: Vec<(Dims, Dims)> = parts.iter().map(|p| unsqueezed(p, d)).collect();
+        let layouts: Vec<(&[i64], &[i64])> = thin.iter().map(|t| (&t.0[..], &t.1[..])).collect();
+        joined_strides(&layouts, &shape)
+    };
+    one(call.fresh(&shape, &strides, dtype, &metas))
 }
 fn hstack(call: &Call<'_>) -> R {
     let [parts] = call.bind(["tensors"])?;

@@ -33,7 +33,7 @@ fn float_input(x: &In<'_>) -> R<()> {
 }
 
 /// Whether a convolution of these computes in channels-last. 1-dim convolutions run as 2-dim
-/// ones. Where the answer depends on the kernel that runs, there is none.
+/// ones, of a row-major copy where the input is not row-major. Where the answer depends on the kernel that runs, there is none.
 fn conv_channels_last(x: &In<'_>, w: &In<'_>) -> R<bool> {
     let last = |t: &In<'_>| {
         let (shape, strides) = if t.dim() == 3 {
@@ -43,7 +43,8 @@ fn conv_channels_last(x: &In<'_>, w: &In<'_>) -> R<bool> {
         };
         suggest_memory_format(&shape, &strides) != MemoryFormat::Contiguous
     };
-    if !last(x) && !last(w) {
+    let copied = x.dim() == 3 && !x.contiguous();
+    if (copied || !last(x)) && !last(w) {
         return Ok(false);
     }
     if x.dim() != 4 || x.dtype == DType::Float64 {

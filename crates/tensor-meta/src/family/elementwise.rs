@@ -637,6 +637,17 @@ fn masked_fill(call: &Call<'_>) -> R {
     one(call.rows(&shape, x.dtype, &inputs))
 }
 
+fn masked_scatter(call: &Call<'_>) -> R {
+    let [x, mask, source] = call.bind(["input", "mask", "source"])?;
+    let (x, mask, source) = (tensor(x)?, tensor(mask)?, tensor(source)?);
+    if mask.dtype != DType::Bool || source.dtype != x.dtype {
+        return raise("dtypes of masked_scatter");
+    }
+    // How many values are needed is known only when the program runs.
+    let shape = crate::iterator::broadcast(&x.shape, &mask.shape)?;
+    one(call.rows(&shape, x.dtype, &[x.meta, source.meta]))
+}
+
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     let float = [
         "exp",
@@ -887,6 +898,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             .inplace("", "")
             .any_device(),
         rule("masked_fill", "*", "*", masked_fill).inplace("", ""),
+        rule("masked_scatter", "*", "*", masked_scatter).inplace("", ""),
         rule("fill_", "torch.fill_", "fill_", fill)
             .mutates()
             .any_device(),

@@ -317,10 +317,7 @@ fn scatter(call: &Call<'_>) -> R {
             inputs.push(s.meta);
         }
         Operand::Number(n) => {
-            if n.is_complex()
-                || (n.is_floating() && !x.dtype.is_differentiable())
-                || x.dtype == DType::Bool
-            {
+            if n.is_complex() || (n.is_floating() && !x.dtype.is_differentiable()) {
                 return unsupported("value of another kind");
             }
         }

@@ -80,6 +80,14 @@ fn sum(call: &Call<'_>) -> R {
     let dtype = sum_type(&x, opt_dtype(dtype)?)?;
     one(reduced(call, &x, dim, bool_or(keep, false)?, dtype)?)
 }
+fn is_all_true(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    if x.dtype != DType::Bool {
+        return raise("dtype of _is_all_true");
+    }
+    one(call.rows(&[], DType::Bool, &[x.meta]))
+}
 fn nansum(call: &Call<'_>) -> R {
     let [x, ..] = call.bind(["input", "dim", "keepdim", "dtype"])?;
     if tensor(x)?.dtype.is_complex() {
@@ -469,6 +477,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("amin", "*", "*", amax),
         rule("all", "*", "*", all),
         rule("any", "*", "*", all),
+        rule("_is_all_true", "*", "*", is_all_true),
+        rule("_is_any_true", "*", "*", is_all_true),
         rule("argmax", "*", "*", argmax),
         rule("argmin", "*", "*", argmax),
         rule("max", "*", "*", max),

@@ -318,6 +318,19 @@ def masked_fill():
     yield T(2, 3), T(2, 3, d="u1"), 1
 
 
+@rule("masked_scatter")
+def masked_scatter():
+    for t in layouts():
+        yield t, T(d="b"), T(2000)
+        yield t, T(t.shape[-1] if t.shape else 1, d="b"), T(2000)
+        yield t, T(d="b"), T(2000, d="f8")
+    for a, b in pairs():
+        yield a, b.but(d="b"), T(2000)
+    for d in ALL:
+        yield T(2, 3, d=d), T(2, 3, d="b"), T(6, d=d)
+    yield T(2, 3), T(2, 3, d="u1"), T(6)
+
+
 @rule("fill_")
 def fill():
     for t in layouts():

@@ -144,6 +144,9 @@ def scatter_value():
         for s in (2, 3), (2, 1, 4, 5), (1,):
             yield t, 0, T(*s, **I), 1.0
             yield t, 0, T(*s, **I), 1
+            yield t, 0, T(*s, **I), True
+    for n in 1.5, 1, True:
+        yield T(2, 3, d="b"), 1, T(2, 2, **I), n
 
 
 TABLE["scatter"] = scatter_value
@@ -188,6 +191,11 @@ def stack():
             yield [t, t], d
             yield (t, t.but(d="f8")), d
             yield [t], d
+    for l in "c", "t", "p", "r", "cl":
+        for s in (2, 3, 4, 5), (2, 1, 4, 5), (1, 3, 1, 2):
+            for d in range(len(s) + 1):
+                yield [T(*s, l=l), T(*s)], d
+                yield [T(*s, l=l), T(*s, l=l)], d
     yield [T(2, 3), T(2, 4)], 0
     yield [], 0
 

@@ -67,6 +67,13 @@ def amax():
     yield from each(*DIMS)
 
 
+@rule("_is_all_true", "_is_any_true")
+def is_all_true():
+    yield (T(2, 3),)
+    for shape in (), (3,), (0,), (2, 3), (2, 1, 4):
+        yield (T(*shape, d="b"),)
+
+
 @rule("argmax", "argmin", "max", "min")
 def argmax():
     yield from each(
