@@ -231,7 +231,7 @@ impl<'py> Tx<'py> {
         self.guard(source, GuardKind::IdMatch { obj });
     }
 
-    /// Attribute of a Python module: an item of its dict.
+    /// Attribute of a Python module: an item of its dict, or what its class gives.
     pub(crate) fn python_module_attr(
         &mut self,
         b: &Bound<'py, PyAny>,
@@ -275,6 +275,18 @@ impl<'py> Tx<'py> {
             Some(s) => s,
             None => self.pinned_source(&p.obj, false, &module),
         };
+        let class = b.get_type();
+        if type_lookup(&class, name)
+            .is_some_and(|d| !matches!(self.descriptor(&d), Descriptor::User(_)))
+        {
+            self.guard(base, absent(name));
+            let class = class.into_any().unbind();
+            let obj = Var::Py(Rc::new(PyVar {
+                obj: p.obj.clone(),
+                source: p.source,
+            }));
+            return self.instance_attr(&obj, &class, name);
+        }
         let own = dict_get(&dict, "__getattr__");
         let hook = own.clone().or_else(|| self.class_getattr(b));
         // A library's `__getattr__` imports a submodule or warns; running it once more than the

@@ -95,13 +95,7 @@ fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     for filter in filters.try_iter()? {
         raises |= filter?.get_item(0)?.eq("error")?;
     }
-    let mut frame = Some(&tx.st.frame);
-    let mut handled = false;
-    while let Some(f) = frame {
-        handled |= in_try(&f.code.body, f.ip);
-        frame = f.parent.as_deref();
-    }
-    if raises || handled {
+    if raises || is_handled(tx) {
         return Err(Stop::brk(
             "Warning that may be raised as an exception",
             "A filter of `warnings` may turn the warning into an exception, so it runs as plain Python between two graphs.",
@@ -110,6 +104,18 @@ fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     }
     let function = tx.py.import("warnings")?.getattr(name)?.unbind();
     tx.defer(Var::py(function), args, true).map(Some)
+}
+
+/// Whether the compiled function handles an exception that is raised here.
+pub(super) fn is_handled(tx: &Tx<'_>) -> bool {
+    let mut frame = Some(&tx.st.frame);
+    while let Some(f) = frame {
+        if in_try(&f.code.body, f.ip) {
+            return true;
+        }
+        frame = f.parent.as_deref();
+    }
+    false
 }
 
 /// Whether an exception at an instruction would be seen by more than the exits of `with` blocks.

@@ -27,6 +27,7 @@ pub(super) const RULES: Rules = &[
         "torch.distributions.distribution",
         &[("_all_true_or_runtime_assert", assert_all as Rule)],
     ),
+    ("torch", &[("_check_tensor_all", check_all as Rule)]),
     (
         "torch.distributions.utils",
         &[("lazy_property.__get__", lazy_property as Rule)],
@@ -156,12 +157,63 @@ fn assert_all(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let [Some(valid), Some(message)] = &given[..] else {
         return Ok(None);
     };
+    assert_in_graph(tx, valid, message)?;
+    value(tx.bool(true))
+}
+
+/// The graph raises the error where the condition does not hold, unless the program handles it.
+fn check_all(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let given = tx.by_name(name, args, &["cond", "message"], 1, 2)?;
+    let Some(Some(cond)) = given.first() else {
+        return Ok(None);
+    };
+    let cond = tx.realize(cond)?;
+    let Var::Tensor(t) = &cond else {
+        return Ok(None);
+    };
+    let message = given.get(1).cloned().flatten();
+    if tx.st.effects.meta(t).dtype != tensor_meta::DType::Bool
+        || message.is_some_and(|m| !m.is_none(tx.py))
+        || super::outside::is_handled(tx)
+    {
+        return Ok(None);
+    }
+    let Some(message) = default_message(tx)? else {
+        return Ok(None);
+    };
+    assert_in_graph(tx, &cond, &message)?;
+    value(tx.none())
+}
+
+/// What torch says of a failed check where the program says nothing.
+fn default_message(tx: &Tx<'_>) -> PyResult<Option<Var>> {
+    let constants = tx
+        .known
+        .torch
+        .bind(tx.py)
+        .getattr("_check_with")?
+        .getattr("__code__")?
+        .getattr("co_consts")?;
+    for constant in constants.try_iter()? {
+        let constant = constant?;
+        if let Ok(text) = constant.cast::<pyo3::types::PyString>()
+            && text
+                .to_string_lossy()
+                .starts_with("Expected cond to be True")
+        {
+            return Ok(Some(Var::constant(constant)));
+        }
+    }
+    Ok(None)
+}
+
+fn assert_in_graph(tx: &mut Tx<'_>, cond: &Var, message: &Var) -> R<()> {
     let torch = tx.known.torch.clone();
     let function = |n: &str| -> PyResult<Var> { Ok(Var::py(torch.getattr(tx.py, n)?)) };
     let (all, check) = (function("_is_all_true")?, function("_assert_async")?);
-    let all = tx.call_sync(&all, Args::pos(vec![valid.clone()]))?;
+    let all = tx.call_sync(&all, Args::pos(vec![cond.clone()]))?;
     tx.call_sync(&check, Args::pos(vec![all, message.clone()]))?;
-    value(tx.bool(true))
+    Ok(())
 }
 
 /// Read from the class, it gives a new object that only says what it is.

@@ -129,6 +129,14 @@ impl Tx<'_> {
         if ty.is(k.function.bind(py)) {
             return self.function_method(recv, name, args);
         }
+        if name == "__getattribute__"
+            && b.is_instance(k.module_type.bind(py))?
+            && !ty.hasattr("__getattr__")?
+        {
+            let a = self.positional("__getattribute__", args, 1, 1)?;
+            let attr = self.attr_name(&a[0])?;
+            return self.getattr(recv, &attr).map(Some);
+        }
         if ty.is(k.property.bind(py)) && name == "__get__" {
             let a = self.positional("__get__", args, 1, 2)?;
             if a[0].is_none(py) {
