@@ -14,7 +14,7 @@ def fn(x):
     )
     numbers = torch.LongTensor([1, 2]), torch.FloatTensor((3, True)), torch.BoolTensor([1, 0])
     empty = torch.Tensor(), torch.Tensor([]), torch.Tensor([[], []]), torch.IntTensor([3])
-    return x + kernel, sizes, numbers, empty
+    return x + kernel, sizes, numbers, empty, empty[0].shape
 
 
 def inputs():

@@ -420,6 +420,7 @@ fn legacy(call: &Call<'_>, dtype: DType) -> R {
     };
     let shape = match call.args {
         _ if !call.kwargs.is_empty() => return unsupported("keywords"),
+        [] => SmallVec::from_slice(&[0]),
         [data] if data.items().is_some() => nested(call, data)?.0,
         sizes => sizes
             .iter()
