@@ -9,6 +9,7 @@
 
 pub mod check;
 pub mod explain;
+mod fields;
 pub mod link;
 pub(crate) mod objects;
 pub mod oracle;

@@ -10,6 +10,7 @@
 //! after known tensors gave exactly one candidate for it, else the stable C ABI or Python is asked; reads run no
 //! user code.
 
+pub mod dicts;
 pub mod layout;
 pub mod meta;
 pub mod modules;

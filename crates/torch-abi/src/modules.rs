@@ -6,12 +6,14 @@
 //! Invariant: looking runs no user code; whatever is not as in a plain module gives `None`.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use pyo3::exceptions::PyLookupError;
 use pyo3::ffi::{self, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 
+use crate::dicts::Place;
 use crate::{TorchAbi, names};
 
 unsafe extern "C" {
@@ -35,13 +37,16 @@ pub struct ModuleCalls {
     getattribute: Py<PyAny>,
     ordered_dict: Py<PyAny>,
     globals: Py<PyDict>,
-    global_hooks: [Py<PyString>; 4],
-    own_hooks: [Py<PyString>; 4],
+    global_hooks: [(Py<PyString>, Place); 4],
+    own_hooks: [(Py<PyString>, Place); 4],
     call_name: Py<PyString>,
     call_impl_name: Py<PyString>,
     compiled_name: Py<PyString>,
     getattribute_name: Py<PyString>,
-    forward_name: Py<PyString>,
+    forward_name: (Py<PyString>, Place),
+    /// The version of the class that was found to be plain last, which no other class or later state of it has, and
+    /// its `forward`, which that keeps.
+    plain: (AtomicU32, AtomicPtr<PyObject>),
     /// The dispatch key that is included while `torch.jit.trace` records.
     tracer_key: u64,
 }
@@ -83,6 +88,7 @@ impl ModuleCalls {
         let tracer = (0..64).find(|bit| named(bit).unwrap_or(false));
         let tracer = tracer.ok_or_else(|| PyLookupError::new_err(names::TRACER_KEY_SET))?;
         let intern = |name: &str| PyString::intern(py, name).unbind();
+        let placed = |name: &str| (intern(name), Place::new());
         let object = py.import("builtins")?.getattr("object")?;
         Ok(Self {
             call: module.getattr("__call__")?.unbind(),
@@ -90,13 +96,14 @@ impl ModuleCalls {
             getattribute: object.getattr("__getattribute__")?.unbind(),
             ordered_dict: py.import("collections")?.getattr("OrderedDict")?.unbind(),
             globals: defining.dict().unbind(),
-            global_hooks: names::GLOBAL_HOOKS.map(intern),
-            own_hooks: names::MODULE_HOOKS.map(intern),
+            global_hooks: names::GLOBAL_HOOKS.map(placed),
+            own_hooks: names::MODULE_HOOKS.map(placed),
             call_name: intern("__call__"),
             call_impl_name: intern(names::CALL_IMPL),
             compiled_name: intern(names::COMPILED_CALL_IMPL),
             getattribute_name: intern("__getattribute__"),
-            forward_name: intern("forward"),
+            forward_name: placed("forward"),
+            plain: Default::default(),
             tracer_key: 1 << tracer,
             module: module.unbind(),
         })
@@ -125,27 +132,15 @@ impl ModuleCalls {
         // SAFETY: required of the caller; classes and dictionaries are read without running code, for
         // their keys are strings.
         unsafe {
-            let class = ffi::Py_TYPE(module);
-            let of_class = |name: &Py<PyString>| {
-                let found = _PyType_Lookup(class, name.as_ptr());
-                if found.is_null() && !ffi::PyErr_Occurred().is_null() {
-                    ffi::PyErr_Clear();
-                }
-                found
-            };
-            let whole = self.module.as_ptr().cast::<PyTypeObject>();
-            let plain_class = _PyType_Lookup(whole, self.call_name.as_ptr()) == self.call.as_ptr()
-                && of_class(&self.call_impl_name) == self.call_impl.as_ptr()
-                && of_class(&self.compiled_name) == ffi::Py_None()
-                && of_class(&self.getattribute_name) == self.getattribute.as_ptr();
-            if !plain_class || abi.local_keys().0 & self.tracer_key != 0 {
+            let of_class = self.plain_forward(ffi::Py_TYPE(module))?;
+            if abi.local_keys().0 & self.tracer_key != 0 {
                 return None;
             }
             let globals = self.globals.as_ptr();
             if !self
                 .global_hooks
                 .iter()
-                .all(|name| self.is_empty(globals, name))
+                .all(|hooks| self.is_empty(globals, hooks))
             {
                 return None;
             }
@@ -154,10 +149,52 @@ impl ModuleCalls {
                 ffi::PyErr_Clear();
                 return None;
             }
-            let found = self.own_forward(dict, of_class(&self.forward_name));
+            let found = self.own_forward(dict, of_class);
             // The module holds its dictionary.
             ffi::Py_DECREF(dict);
             found
+        }
+    }
+
+    /// `forward` of a class whose instances are called as `nn.Module` has it, borrowed.
+    #[inline]
+    unsafe fn plain_forward(&self, class: *mut PyTypeObject) -> Option<*mut PyObject> {
+        let (version, forward) = &self.plain;
+        // SAFETY: a live class. Whatever changes what it or a base of it has for a name takes its version away, and
+        // no version is given twice. Only with the GIL held are the two looked at and stored.
+        unsafe {
+            let known = (*class).tp_version_tag;
+            if known != 0 && known == version.load(Ordering::Relaxed) {
+                return Some(forward.load(Ordering::Relaxed));
+            }
+            let found = self.find_plain_forward(class)?;
+            version.store((*class).tp_version_tag, Ordering::Relaxed);
+            forward.store(found, Ordering::Relaxed);
+            Some(found)
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn find_plain_forward(&self, class: *mut PyTypeObject) -> Option<*mut PyObject> {
+        // SAFETY: a live class, whose names are looked up without running code.
+        unsafe {
+            let of_class = |name: &Py<PyString>| {
+                let found = _PyType_Lookup(class, name.as_ptr());
+                if found.is_null() && !ffi::PyErr_Occurred().is_null() {
+                    ffi::PyErr_Clear();
+                }
+                found
+            };
+            let whole = self.module.as_ptr().cast::<PyTypeObject>();
+            let plain = _PyType_Lookup(whole, self.call_name.as_ptr()) == self.call.as_ptr()
+                && of_class(&self.call_impl_name) == self.call_impl.as_ptr()
+                && of_class(&self.compiled_name) == ffi::Py_None()
+                && of_class(&self.getattribute_name) == self.getattribute.as_ptr();
+            let forward = of_class(&self.forward_name.0);
+            // Anything but a function may be a descriptor that comes before the instance.
+            let is_function =
+                !forward.is_null() && ffi::Py_TYPE(forward) == &raw mut ffi::PyFunction_Type;
+            (plain && is_function).then_some(forward)
         }
     }
 
@@ -165,17 +202,17 @@ impl ModuleCalls {
         // SAFETY: an instance dictionary and a class attribute, or null.
         unsafe {
             let plain = ffi::PyDict_CheckExact(dict) != 0
-                && self.own_hooks.iter().all(|name| self.is_empty(dict, name))
+                && self
+                    .own_hooks
+                    .iter()
+                    .all(|hooks| self.is_empty(dict, hooks))
                 && item(dict, &self.compiled_name).is_null()
                 && item(dict, &self.call_impl_name).is_null();
-            if !plain || of_class.is_null() {
+            if !plain {
                 return None;
             }
-            // Anything but a function may be a descriptor that comes before the instance.
-            if ffi::Py_TYPE(of_class) != &raw mut ffi::PyFunction_Type {
-                return None;
-            }
-            let own = item(dict, &self.forward_name);
+            let (name, place) = &self.forward_name;
+            let own = place.get(dict, name.as_ptr());
             Some(match own.is_null() {
                 true => Forward::OfClass(of_class),
                 false => Forward::Own(own),
@@ -185,10 +222,10 @@ impl ModuleCalls {
 
     /// Whether a dictionary holds an empty dictionary of hooks.
     #[inline]
-    unsafe fn is_empty(&self, dict: *mut PyObject, name: &Py<PyString>) -> bool {
+    unsafe fn is_empty(&self, dict: *mut PyObject, hooks: &(Py<PyString>, Place)) -> bool {
         // SAFETY: `dict` is a dictionary; types are compared before anything is read.
         unsafe {
-            let hooks = item(dict, name);
+            let hooks = hooks.1.get(dict, hooks.0.as_ptr());
             if hooks.is_null() {
                 return false;
             }

@@ -11,6 +11,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule, PyString};
 
+use crate::dicts::Place;
 use crate::symbols::Symbols;
 use crate::{AbiError, TorchAbi, names};
 
@@ -73,6 +74,7 @@ pub(crate) struct Objects {
     /// `__dict__` of `torch.utils._device`.
     device_module: Py<PyDict>,
     current_device: Py<PyString>,
+    current_device_at: Place,
     function_stack_at: Py<PyAny>,
     /// Readers of cuBLAS settings, where there is a GPU.
     cublas: Option<[Py<PyAny>; 3]>,
@@ -92,6 +94,7 @@ impl Objects {
         Ok(Self {
             device_module: PyModule::import(py, names::UTILS_DEVICE)?.dict().unbind(),
             current_device: PyString::intern(py, names::CURRENT_DEVICE).unbind(),
+            current_device_at: Place::new(),
             function_stack_at: function(names::FUNCTION_STACK_AT)?,
             cublas: if cuda {
                 Some([
@@ -202,7 +205,7 @@ impl TorchAbi {
     pub fn current_device(&self) -> *mut ffi::PyObject {
         // SAFETY: a live dict and an interned string, with the GIL held; module globals have string keys.
         unsafe {
-            ffi::PyDict_GetItemWithError(
+            self.objects.current_device_at.get(
                 self.objects.device_module.as_ptr(),
                 self.objects.current_device.as_ptr(),
             )

@@ -310,7 +310,7 @@ impl CheckProgram {
                 LinkedOp::Attr { d, b, name } => match objects::attribute(self.abi, reg!(b), *name)
                 {
                     Found::None => false,
-                    Found::Borrowed(value) => put!(d, value),
+                    Found::Borrowed(value) | Found::Field(value) => put!(d, value),
                     Found::Owned(value) => {
                         owned.push(value);
                         put!(d, value)
@@ -429,9 +429,12 @@ impl CheckProgram {
                     };
                     call.matches(self.abi, first)
                 }
-                LinkedOp::HasAttr { r, name, present } => {
-                    objects::has_attribute(self.abi, reg!(r), *name) == *present
-                }
+                LinkedOp::HasAttr {
+                    r,
+                    name,
+                    present,
+                    absent,
+                } => objects::has_attribute(self.abi, reg!(r), *name, absent) == *present,
                 LinkedOp::OwnDictHas { r, name, present } => {
                     objects::own_dict_has(reg!(r), *name) == *present
                 }

@@ -3,7 +3,7 @@
 //! Invariant: every pointer in a linked op is owned by the program (`owned`), pinned by its pins, or immortal.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicIsize;
+use std::sync::atomic::{AtomicIsize, AtomicU32};
 
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
@@ -235,6 +235,8 @@ pub(crate) enum LinkedOp {
         r: u16,
         name: *mut PyObject,
         present: bool,
+        /// Version of a class that was found to have nothing for the name.
+        absent: AtomicU32,
     },
     OwnDictHas {
         r: u16,
@@ -687,6 +689,7 @@ impl Linker<'_, '_> {
                 r,
                 name: self.name(name),
                 present: *present,
+                absent: AtomicU32::new(0),
             },
             GuardKind::GenericDictContains { name, present } => LinkedOp::OwnDictHas {
                 r,

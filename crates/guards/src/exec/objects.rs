@@ -6,12 +6,14 @@
 //! Invariants: no exception stays set; what is returned is borrowed unless the name says `owned`.
 
 use std::ffi::c_char;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use crate::exec::fields;
 use crate::value::ConstVal;
 
 unsafe extern "C" {
@@ -348,6 +350,8 @@ pub(crate) enum Found {
     None,
     /// A borrowed value.
     Borrowed(*mut PyObject),
+    /// A borrowed value out of a field of the object, which changes without an event.
+    Field(*mut PyObject),
     /// A new reference.
     Owned(*mut PyObject),
 }
@@ -385,6 +389,16 @@ pub(crate) unsafe fn attribute(
                 let Some(get) = (*descriptor).tp_descr_get.filter(|_| generic) else {
                     return Found::None;
                 };
+                let field = if descriptor == &raw mut PyMemberDescr_Type {
+                    fields::place(of_class, obj)
+                        .as_ref()
+                        .map_or(std::ptr::null_mut(), |value| *value)
+                } else {
+                    fields::of_function(obj, name)
+                };
+                if !field.is_null() {
+                    return Found::Field(field);
+                }
                 let value = get(of_class, obj, ty.cast());
                 if value.is_null() {
                     ffi::PyErr_Clear();
@@ -429,6 +443,23 @@ pub(crate) unsafe fn attribute(
     }
 }
 
+/// Whether a value is a constant of builtin types that is small, so that to keep it alive goes unnoticed.
+///
+/// # Safety
+/// `obj` must be live.
+pub(crate) unsafe fn is_small_constant(obj: *mut PyObject) -> bool {
+    const LONGEST: usize = 256;
+    // SAFETY: types are compared before lengths are read.
+    unsafe {
+        let ty = ffi::Py_TYPE(obj);
+        let is_long = || length(obj).is_none_or(|n| n > LONGEST);
+        ty != &raw mut ffi::PyTuple_Type
+            && is_plain(obj)
+            && !((ty == &raw mut ffi::PyUnicode_Type || ty == &raw mut ffi::PyBytes_Type)
+                && is_long())
+    }
+}
+
 /// What [`attribute`] finds in a dictionary or a class; `None` for all else.
 ///
 /// # Safety
@@ -446,7 +477,7 @@ pub(crate) unsafe fn attribute_unowned(
                 ffi::Py_DECREF(value);
                 None
             }
-            Found::None => None,
+            Found::Field(_) | Found::None => None,
         }
     }
 }
@@ -486,7 +517,8 @@ pub(crate) unsafe fn c_field(
     }
 }
 
-/// Whether an instance has an attribute in its own dictionary or in its class. A slot must hold a value.
+/// Whether an instance has an attribute in its own dictionary or in its class. A slot must hold a value. `absent`
+/// remembers the version of a class that has nothing for the name.
 ///
 /// # Safety
 /// `obj` must be live, `name` an exact interned string.
@@ -494,18 +526,29 @@ pub(crate) unsafe fn has_attribute(
     abi: &torch_abi::TorchAbi,
     obj: *mut PyObject,
     name: *mut PyObject,
+    absent: &AtomicU32,
 ) -> bool {
-    // SAFETY: the caller's promise; see `attribute`.
+    // SAFETY: the caller's promise; see `attribute`. A class's version is taken away by whatever changes what it or
+    // a base of it has for a name, and is given to no class again.
     unsafe {
         if own_dict_has(obj, name) {
             return true;
         }
+        let ty = ffi::Py_TYPE(obj);
+        let version = (*ty).tp_version_tag;
+        if version != 0 && version == absent.load(Ordering::Relaxed) {
+            return false;
+        }
+        if mro_lookup(ty, name).is_null() {
+            absent.store((*ty).tp_version_tag, Ordering::Relaxed);
+            return false;
+        }
         if c_field(abi, obj, name).is_none() {
-            return !mro_lookup(ffi::Py_TYPE(obj), name).is_null();
+            return true;
         }
         match attribute(abi, obj, name) {
             Found::None => false,
-            Found::Borrowed(_) => true,
+            Found::Borrowed(_) | Found::Field(_) => true,
             Found::Owned(value) => {
                 ffi::Py_DECREF(value);
                 true

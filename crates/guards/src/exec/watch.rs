@@ -17,13 +17,17 @@ use pyo3::ffi;
 
 use super::check::{CheckEnv, CheckProgram};
 
+mod anchors;
 mod arm;
 mod events;
+mod instances;
+mod interest;
 mod memo;
 #[cfg(test)]
 mod tests;
+mod versions;
 
-pub use arm::prepare;
+pub use instances::prepare;
 use memo::{Memo, Verdict};
 
 /// A memo that was good for this many calls was worth making.
@@ -67,6 +71,8 @@ impl CheckProgram {
                     Verdict::Fail => return false,
                     Verdict::Unknown => {}
                 }
+            } else if watch.useless {
+                return self.failing_op(env, |_, _| ()).is_none();
             }
             self.check_and_remember(env)
         }
@@ -83,9 +89,6 @@ impl CheckProgram {
                 return false;
             }
             let watch = &mut *self.watch.get();
-            if watch.useless {
-                return true;
-            }
             if watch.pause > 0 {
                 watch.pause -= 1;
                 return true;

@@ -9,6 +9,7 @@ use pyo3::types::PyType;
 use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Var};
 
 use super::emitter::{Emitter, Ident};
+use super::natives::{Natives, writes_plainly};
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 
@@ -281,7 +282,13 @@ impl Emitter<'_, '_> {
                         self.cannot(format!("an instance of {}", self.tx.class_name(&class)))
                     );
                 }
-                let new = base.bind(py).getattr("__new__")?.unbind();
+                let new = if base.is(&known.object) {
+                    Natives::get(py)?.new_object.clone_ref(py)
+                } else if base.is(&known.dict) {
+                    Natives::get(py)?.new_dict.clone_ref(py)
+                } else {
+                    base.bind(py).getattr("__new__")?.unbind()
+                };
                 self.asm.callee(&new);
                 self.load_obj(&class)?;
                 self.asm.call(1);
@@ -389,11 +396,11 @@ impl Emitter<'_, '_> {
                 let exact = [&known.dict, &known.ordered_dict, &known.defaultdict]
                     .iter()
                     .any(|c| c.is(&state.class));
-                let set = self
-                    .dict_base(&state.class)
-                    .bind(py)
-                    .getattr("__setitem__")?
-                    .unbind();
+                let natives = Natives::get(py)?;
+                let set = match self.dict_base(&state.class).is(&known.dict) {
+                    true => natives.set_item.clone_ref(py),
+                    false => natives.set_ordered_item.clone_ref(py),
+                };
                 for (k, v) in map.iter() {
                     if exact {
                         self.value(v)?;
@@ -486,7 +493,14 @@ impl Emitter<'_, '_> {
                 self.asm.op(Op::StoreAttr(n));
             }
             AttrStore::Object => {
-                let set = method(self, "__setattr__")?;
+                let plainly = (self.static_base(class))
+                    .is_ok_and(|base| writes_plainly(base.bind(self.tx.py)));
+                let set = match plainly {
+                    true => Natives::get(self.tx.py)?
+                        .set_attribute
+                        .clone_ref(self.tx.py),
+                    false => method(self, "__setattr__")?,
+                };
                 self.asm.callee(&set);
                 obj(self)?;
                 self.load_str(name);

@@ -18,6 +18,7 @@ mod entered;
 mod generators;
 mod graph;
 mod iterators;
+mod natives;
 mod rebuild;
 mod resume;
 mod sources;

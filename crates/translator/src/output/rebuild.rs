@@ -11,7 +11,7 @@ use bytecode::op::{FuncAttr, Op};
 use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
-use variables::{Body, FuncVar, ObjId, Origin, TensorVar, TupleVar, Var};
+use variables::{Body, FuncVar, LazyVar, Obj, ObjId, Origin, TensorVar, TupleVar, Var};
 
 use super::emitter::{Emitter, Ident};
 use crate::code::kinds;
@@ -87,11 +87,39 @@ impl Emitter<'_, '_> {
                 Some(source) => self.load_source(source)?,
                 None => self.load_obj(&p.obj)?,
             },
-            Var::Lazy(l) => self.load_source(l.source)?,
+            Var::Lazy(l) => match self.constant_default(l)? {
+                Some(constant) => self.asm.load_const(&constant),
+                None => self.load_source(l.source)?,
+            },
             Var::Int(i) => self.int(&i.expr)?,
             _ => return self.build(var),
         }
         Ok(())
+    }
+
+    /// The value of a default argument that nothing has looked at, where that is a constant: it is guarded. To read
+    /// `__defaults__` on each call would tell audit hooks of it, which costs more than all the rest.
+    fn constant_default(&mut self, lazy: &Rc<LazyVar>) -> R<Option<Obj>> {
+        let sources = &self.tx.sources;
+        let (Source::TupleItem { base, .. } | Source::DictItem { base, .. }) =
+            sources.get(lazy.source)
+        else {
+            return Ok(None);
+        };
+        let of_function = matches!(
+            sources.get(*base),
+            Source::FuncDefaults { .. } | Source::FuncKwDefaults { .. }
+        );
+        let class = lazy.obj.bind(self.tx.py).get_type();
+        // An int may become a variable of the graph, whose inputs are settled by now.
+        let is_int = class.is(self.tx.py.get_type::<pyo3::types::PyInt>());
+        if !of_function || is_int || !self.tx.known.is_const_type(class.as_any()) {
+            return Ok(None);
+        }
+        Ok(match self.tx.realize(&Var::Lazy(lazy.clone()))? {
+            Var::Const(constant) => Some(constant),
+            _ => None,
+        })
     }
 
     fn tensor(&mut self, t: &TensorVar) -> R<()> {

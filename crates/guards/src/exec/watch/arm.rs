@@ -11,6 +11,7 @@
 //! | what a class or its bases give for a name | a type watcher; the class's version tag (3.11) |
 //! | a function's code and defaults | the function watcher; on 3.11 the code's word is compared |
 //! | an item of a tuple, a frozen set, a constant, a function's closure | nothing: they cannot change |
+//! | a slot, where its value is a constant or only compared | the word is compared |
 //! | the length of a list | the word is compared |
 //! | a tensor's class and metadata | all of it is compared ([`torch_abi::packed`]) |
 //!
@@ -21,73 +22,28 @@
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
-use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use torch_abi::packed::PackedSpec;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
-use crate::exec::link::{FuncField, LinkedKey, LinkedOp};
+use crate::exec::fields;
+use crate::exec::link::{FuncField, LinkedOp};
 use crate::exec::objects;
 use crate::exec::watch::CHANGES;
 use crate::exec::watch::events::{DictInterest, Gil, Told, Watched, Watchers};
-use crate::exec::watch::memo::{Alike, Dep, Hot, Memo, NONE, Read, Slot};
+use crate::exec::watch::interest::{key, key_of, structure};
+use crate::exec::watch::memo::{Alike, Dep, Hot, Memo, NONE, Owned, Read, Slot};
+use crate::exec::watch::versions::{version_of, version_slot};
+use crate::exec::watch::{anchors, instances};
 use crate::program::Op;
 
-/// Offsets in a dictionary: its version and its split values (CPython 3.11 to 3.13).
-const DICT_VERSION: usize = 24;
-const DICT_VALUES: usize = 40;
 /// Offset of the number of items of a list.
 const LIST_SIZE: usize = 16;
-
-/// The version of a class; 0 where it has none.
-///
-/// # Safety
-/// `ty` must be a live class.
-pub(super) unsafe fn type_version(ty: *mut ffi::PyTypeObject) -> u32 {
-    // SAFETY: the caller's promise. A look-up gives the class a version where it can have one.
-    unsafe {
-        let name = ffi::PyUnicode_InternFromString(c"__doc__".as_ptr());
-        if name.is_null() {
-            ffi::PyErr_Clear();
-            return 0;
-        }
-        objects::mro_lookup(ty, name);
-        ffi::Py_DECREF(name);
-        (*ty).tp_version_tag
-    }
-}
-
-/// Where the version of a dictionary or class is, which changes with it.
-fn version_slot(what: Watched) -> Option<*const usize> {
-    match what {
-        Watched::Dict(dict) => Some(dict.cast::<u8>().wrapping_add(DICT_VERSION).cast()),
-        // SAFETY: only the address of a field of a live class is taken; the 32 bits after it are padding.
-        Watched::Type(ty) => Some(unsafe { &raw const (*ty).tp_version_tag }.cast()),
-        Watched::Function(_) => None,
-    }
-}
-
-/// The version of a dictionary or class, or `None` where it has none.
-///
-/// # Safety
-/// What is asked about is live.
-pub(super) unsafe fn version_of(what: Watched) -> Option<usize> {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if let Watched::Type(ty) = what
-            && type_version(ty) == 0
-        {
-            return None;
-        }
-        version_slot(what).map(|at| *at)
-    }
-}
 
 /// Whether an op still reads nothing but what reports changes. A class may have got a descriptor.
 ///
@@ -106,112 +62,6 @@ pub(super) unsafe fn reports_still(
             }
             _ => true,
         }
-    }
-}
-
-static INSTANCES_REPORT: OnceLock<bool> = OnceLock::new();
-
-/// Finds out whether watchers see the attributes of instances, which 3.13 may keep inside the object. To be
-/// called once, where Python code may run; before that, such attributes are read on each call.
-pub fn prepare(py: Python<'_>) {
-    let probe = || -> PyResult<bool> {
-        let scope = PyDict::new(py);
-        py.run(
-            c"class C:\n def __init__(self):\n  self.a = self.b = 0\nc = C()\nd = c.__dict__\ndef write(c, n):\n for i in range(n):\n  c.a = i",
-            Some(&scope),
-            None,
-        )?;
-        let get = |name: &str| -> PyResult<Bound<'_, PyAny>> {
-            scope
-                .get_item(name)?
-                .ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))
-        };
-        let (write, c, dict) = (get("write")?, get("c")?, get("d")?);
-        write.call1((&c, 100))?;
-        // SAFETY: the GIL is held; the dictionary is alive.
-        unsafe {
-            let Some(watchers) = Watchers::get() else {
-                return Ok(false);
-            };
-            if !leave_inline(dict.as_ptr()) {
-                return Ok(false);
-            }
-            let told = Arc::new(Gil::new(Told::new(1)));
-            let what = Watched::Dict(dict.as_ptr());
-            let interest = DictInterest {
-                all: true,
-                ..DictInterest::default()
-            };
-            let mut sees = watchers.watch(what);
-            watchers.tell(what, &told, 0, interest);
-            for n in [1, 100] {
-                write.call1((&c, n))?;
-                sees &= !told.get().is_clean();
-                told.get().take_dirty();
-                write.call1((&c, 0))?;
-                sees &= told.get().is_clean();
-            }
-            watchers.forget(what, &told);
-            Ok(sees)
-        }
-    };
-    INSTANCES_REPORT.get_or_init(|| probe().unwrap_or(false));
-}
-
-/// Moves the items of an instance's dictionary out of the object. Keys, their order and values stay.
-///
-/// # Safety
-/// `dict` must be a live dictionary.
-unsafe fn leave_inline(dict: *mut PyObject) -> bool {
-    // SAFETY: the caller's promise; the item is held while it is out of the dictionary.
-    unsafe {
-        let split = || {
-            let values = dict.cast::<u8>().add(DICT_VALUES).cast::<*const u8>();
-            !values.read().is_null()
-        };
-        if !objects::is_python_3_13() || !split() {
-            return true;
-        }
-        if ffi::PyDict_CheckExact(dict) == 0 || ffi::PyDict_Size(dict) == 0 {
-            return false;
-        }
-        let item = Python::attach(|py| {
-            let dict = Bound::from_borrowed_ptr(py, dict);
-            dict.call_method0("popitem").map_or_else(
-                |error| {
-                    drop(error);
-                    std::ptr::null_mut()
-                },
-                Bound::into_ptr,
-            )
-        });
-        if item.is_null() {
-            return false;
-        }
-        let (key, value) = (
-            ffi::PyTuple_GET_ITEM(item, 0),
-            ffi::PyTuple_GET_ITEM(item, 1),
-        );
-        let back = ffi::PyDict_SetItem(dict, key, value);
-        if back < 0 {
-            ffi::PyErr_Clear();
-        }
-        ffi::Py_DECREF(item);
-        back == 0 && !split()
-    }
-}
-
-/// The callback of anchors' weak references.
-#[pyclass(frozen, module = "ferrodyn")]
-struct Ended {
-    told: Arc<Gil<Told>>,
-}
-
-#[pymethods]
-impl Ended {
-    fn __call__(&self, _weakref: &Bound<'_, PyAny>) {
-        // SAFETY: Python calls with the GIL held.
-        unsafe { self.told.get().died() };
     }
 }
 
@@ -253,6 +103,8 @@ struct Builder<'a, 'p> {
     owners: Vec<(*mut PyObject, *mut PyObject)>,
     /// Objects to hold weakly.
     anchors: Vec<*mut PyObject>,
+    /// Constants that the memo keeps alive.
+    held: Vec<Owned>,
     /// Globals and builtins that the call must have.
     scopes: [bool; 2],
     env: &'a CheckEnv<'p>,
@@ -292,6 +144,7 @@ pub(super) unsafe fn arm(
             reported: FxHashSet::default(),
             owners: Vec::new(),
             anchors: Vec::new(),
+            held: Vec::new(),
             scopes: [false; 2],
             env,
         };
@@ -326,10 +179,15 @@ pub(super) unsafe fn arm(
                         volatile[i] = volatile[i].saturating_add(1);
                     }
                     let settled = volatile[i] < CHANGES;
-                    held[d] = builder.load(index, base, b.0, dst.0, value, settled);
-                    let has_children = ops[i + 1..ends[i] as usize]
-                        .iter()
-                        .any(|op| matches!(op, Op::Load { .. }));
+                    let below = i as u32 + 1..ends[i];
+                    let only_compared = below.clone().all(|op| {
+                        let op = program.op(op);
+                        matches!(op, LinkedOp::Is { .. } | LinkedOp::IsNot { .. })
+                    });
+                    held[d] = builder.load(index, base, b.0, dst.0, value, settled, only_compared);
+                    let has_children = below
+                        .into_iter()
+                        .any(|op| matches!(ops[op as usize], Op::Load { .. }));
                     if !matches!(held[d], Held::Stable(_))
                         && settled
                         && has_children
@@ -428,6 +286,7 @@ impl Builder<'_, '_> {
     }
 
     /// Decides about a load: `base` is what its base register holds (`None` for roots).
+    #[expect(clippy::too_many_arguments, reason = "all of them are one load")]
     unsafe fn load(
         &mut self,
         op: u32,
@@ -436,6 +295,7 @@ impl Builder<'_, '_> {
         d: u16,
         value: *mut PyObject,
         settled: bool,
+        only_compared: bool,
     ) -> Held {
         // SAFETY: `value` and `base` are live: the check that is being remembered just read them.
         unsafe {
@@ -457,7 +317,7 @@ impl Builder<'_, '_> {
                     Held::Late
                 }
                 Some(Held::Stable(base)) => {
-                    if settled && self.step(op, base, value) {
+                    if settled && self.step(op, base, value, only_compared) {
                         return Held::Stable(value);
                     }
                     self.put(b, base);
@@ -519,13 +379,22 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Whether a load from a remembered base need not run on each call.
-    unsafe fn step(&mut self, op: u32, base: *mut PyObject, value: *mut PyObject) -> bool {
+    /// Whether a load from a remembered base need not run on each call. `only_compared` says that nothing is asked of
+    /// the value but which object it is.
+    unsafe fn step(
+        &mut self,
+        op: u32,
+        base: *mut PyObject,
+        value: *mut PyObject,
+        only_compared: bool,
+    ) -> bool {
         let read = (op, base, value);
         // SAFETY: `base` is live and was just read in this way.
         unsafe {
             match self.program.op(op) {
-                LinkedOp::Attr { name, .. } => self.attribute(*name, read),
+                LinkedOp::Attr { name, .. } => {
+                    self.member(*name, read, only_compared) || self.attribute(*name, read)
+                }
                 LinkedOp::InstanceDict { .. } => self.instance(base).is_some(),
                 LinkedOp::InstanceItem { name, .. } => self
                     .instance(base)
@@ -641,6 +510,35 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// An attribute in a field of the object, as slots are: the word is compared from now on. An address may be used
+    /// again, so the value has to be one that is held here, or of which only the address matters.
+    unsafe fn member(
+        &mut self,
+        name: *mut PyObject,
+        read: (u32, *mut PyObject, *mut PyObject),
+        only_compared: bool,
+    ) -> bool {
+        let (_, obj, value) = read;
+        // SAFETY: a live object and value.
+        unsafe {
+            let place = fields::member_place(obj, name);
+            let keeps = objects::is_small_constant(value);
+            if place.is_null() || *place != value || !(keeps || only_compared) {
+                return false;
+            }
+            self.class(obj);
+            if !self.ty(ffi::Py_TYPE(obj), read) {
+                return false;
+            }
+            self.slot(place.cast(), NONE);
+            if keeps {
+                ffi::Py_INCREF(value);
+                self.held.push(Owned(value));
+            }
+            true
+        }
+    }
+
     /// An attribute that [`objects::attribute`] read out of an object's dictionary or class.
     unsafe fn attribute(
         &mut self,
@@ -703,18 +601,8 @@ impl Builder<'_, '_> {
                 return false;
             }
             let what = Watched::Dict(dict);
-            if !self.dep_index.contains_key(&what) {
-                let inline = objects::is_python_3_13()
-                    && !(INSTANCES_REPORT.get() == Some(&true) && leave_inline(dict))
-                    && !dict
-                        .cast::<u8>()
-                        .add(DICT_VALUES)
-                        .cast::<*const u8>()
-                        .read()
-                        .is_null();
-                if inline {
-                    return false;
-                }
+            if !self.dep_index.contains_key(&what) && instances::is_unseen(dict) {
+                return false;
             }
             let watched = self.depend(what, interest, read);
             if watched {
@@ -849,7 +737,7 @@ impl Builder<'_, '_> {
         }
         let told = Arc::new(Gil::new(Told::new(self.deps.len())));
         // SAFETY: anchors are live objects; the GIL is held.
-        let weak = unsafe { self.hold_anchors(&told)? };
+        let weak = unsafe { anchors::hold(&mut self.anchors, &told)? };
         let mut hot = std::mem::take(&mut self.early);
         hot.push(Hot::Verify);
         hot.append(&mut self.late);
@@ -887,30 +775,7 @@ impl Builder<'_, '_> {
             ends,
             told,
             _weak: weak,
-        })
-    }
-
-    unsafe fn hold_anchors(&mut self, told: &Arc<Gil<Told>>) -> Option<Vec<Py<PyAny>>> {
-        self.anchors.sort_unstable();
-        self.anchors.dedup();
-        if self.anchors.is_empty() {
-            return Some(Vec::new());
-        }
-        Python::attach(|py| {
-            let callback = Py::new(py, Ended { told: told.clone() }).ok()?;
-            self.anchors
-                .iter()
-                .map(|&obj| {
-                    // SAFETY: live objects; an error is cleared.
-                    unsafe {
-                        let weak = ffi::PyWeakref_NewRef(obj, callback.as_ptr());
-                        if weak.is_null() {
-                            ffi::PyErr_Clear();
-                        }
-                        Some(Bound::from_owned_ptr_or_opt(py, weak)?.unbind())
-                    }
-                })
-                .collect()
+            _held: self.held,
         })
     }
 }
@@ -918,32 +783,4 @@ impl Builder<'_, '_> {
 unsafe fn is_immutable(ty: *mut ffi::PyTypeObject) -> bool {
     // SAFETY: a live class.
     unsafe { (*ty).tp_flags & ffi::Py_TPFLAGS_IMMUTABLETYPE != 0 }
-}
-
-/// Interest in a string key.
-unsafe fn key(name: *mut PyObject) -> DictInterest {
-    DictInterest {
-        // SAFETY: an exact string hashes in C.
-        keys: SmallVec::from_slice(&[unsafe { ffi::PyObject_Hash(name) }]),
-        ..DictInterest::default()
-    }
-}
-
-unsafe fn key_of(linked: &LinkedKey) -> DictInterest {
-    if linked.is_str {
-        // SAFETY: an exact string.
-        unsafe { key(linked.obj) }
-    } else {
-        DictInterest {
-            all: true,
-            ..DictInterest::default()
-        }
-    }
-}
-
-fn structure() -> DictInterest {
-    DictInterest {
-        structure: true,
-        ..DictInterest::default()
-    }
 }

@@ -249,7 +249,7 @@ impl Watchers {
             }
             // A type without a version reports nothing.
             match what {
-                Watched::Type(ty) => super::arm::type_version(ty) != 0,
+                Watched::Type(ty) => super::versions::type_version(ty) != 0,
                 _ => true,
             }
         }

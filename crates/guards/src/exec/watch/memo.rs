@@ -15,8 +15,8 @@ use smallvec::SmallVec;
 use torch_abi::packed::{PackedSpec, PackedTensor};
 
 use crate::exec::check::{CheckEnv, CheckProgram, STACK_REGISTERS};
-use crate::exec::watch::arm;
 use crate::exec::watch::events::{Gil, Told, Watched, Watchers};
+use crate::exec::watch::{arm, versions};
 use crate::program::Op;
 
 /// A step of a check by memo.
@@ -93,6 +93,22 @@ pub(super) struct Memo {
     pub(super) told: Arc<Gil<Told>>,
     /// Weak references whose callbacks report the end of an object.
     pub(super) _weak: Vec<Py<PyAny>>,
+    /// Constants whose addresses are compared.
+    pub(super) _held: Vec<Owned>,
+}
+
+/// A constant that is kept alive.
+pub(super) struct Owned(pub(super) *mut PyObject);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: the reference is owned; a thread that is torn down has no GIL, and leaks it.
+        unsafe {
+            if ffi::PyGILState_Check() != 0 {
+                ffi::Py_DECREF(self.0);
+            }
+        }
+    }
 }
 
 impl Memo {
@@ -260,7 +276,7 @@ impl CheckProgram {
             let watchers = Watchers::get();
             let watched = deps().all(|dep| match watchers {
                 Some(watchers) => watchers.watch(dep.what),
-                None => arm::version_of(dep.what).is_some(),
+                None => versions::version_of(dep.what).is_some(),
             });
             let same = watched
                 && reads
@@ -271,7 +287,7 @@ impl CheckProgram {
             }
             if same && watchers.is_none() {
                 for dep in deps() {
-                    if let Some(version) = arm::version_of(dep.what) {
+                    if let Some(version) = versions::version_of(dep.what) {
                         memo.slots[dep.slot as usize].word.set(version);
                     }
                 }

@@ -1,0 +1,167 @@
+//! Look-ups in dictionaries by the place where a key was found before.
+//!
+//! Invariant: a place is a hint. It is used only where the key itself lies there, so what is returned is what a
+//! look-up would give.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pyo3::ffi::{self, PyObject};
+
+/// Offsets in a dictionary: its keys object and its split values (CPython 3.11 to 3.13).
+const KEYS: usize = 32;
+const VALUES: usize = 40;
+/// Offsets in a keys object: the logarithm of the size of its index, its kind, the number of entries, the index.
+const INDEX_BYTES: usize = 9;
+const KIND: usize = 10;
+const ENTRIES: usize = 24;
+const INDEX: usize = 32;
+/// Kinds of keys objects of strings only: each entry is a key and a value. Values of split ones lie elsewhere.
+const KIND_STRINGS: u8 = 1;
+const KIND_SPLIT: u8 = 2;
+
+unsafe extern "C" {
+    static Py_Version: std::ffi::c_ulong;
+}
+
+/// Offset of the first of the split values.
+#[inline]
+fn first_value() -> usize {
+    // SAFETY: a constant of the interpreter, exported from 3.11 on.
+    if unsafe { Py_Version } >= 0x030d_0000 {
+        8
+    } else {
+        0
+    }
+}
+
+/// Where a key was found last.
+pub struct Place(AtomicUsize);
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Place {
+    /// Nowhere yet.
+    pub const fn new() -> Self {
+        Self(AtomicUsize::new(usize::MAX))
+    }
+
+    /// The value for a name, borrowed, or null. No exception is left set.
+    ///
+    /// # Safety
+    /// The GIL is held, `dict` is a dictionary whose keys are strings, and `name` an exact interned string.
+    #[inline]
+    pub unsafe fn get(&self, dict: *mut PyObject, name: *mut PyObject) -> *mut PyObject {
+        // SAFETY: the caller's promise, and the layout above: a dictionary has a keys object, with as many
+        // entries as it says.
+        unsafe {
+            let keys = dict.cast::<u8>().add(KEYS).cast::<*const u8>().read();
+            let at = self.0.load(Ordering::Relaxed);
+            if at < keys.add(ENTRIES).cast::<usize>().read() {
+                let entries = keys.add(INDEX + (1usize << keys.add(INDEX_BYTES).read()));
+                let value = match keys.add(KIND).read() {
+                    KIND_STRINGS => {
+                        let entry = entries.cast::<[*mut PyObject; 2]>().add(at).read();
+                        if entry[0] == name {
+                            entry[1]
+                        } else {
+                            std::ptr::null_mut()
+                        }
+                    }
+                    KIND_SPLIT => {
+                        let key = entries.cast::<[*mut PyObject; 2]>().add(at).read()[0];
+                        let values = dict.cast::<u8>().add(VALUES).cast::<*const u8>().read();
+                        if key == name && !values.is_null() {
+                            let values = values.add(first_value()).cast::<*mut PyObject>();
+                            values.add(at).read()
+                        } else {
+                            std::ptr::null_mut()
+                        }
+                    }
+                    _ => std::ptr::null_mut(),
+                };
+                if !value.is_null() {
+                    return value;
+                }
+            }
+            self.find(dict, name)
+        }
+    }
+
+    /// # Safety
+    /// As for [`Place::get`].
+    #[inline(never)]
+    unsafe fn find(&self, dict: *mut PyObject, name: *mut PyObject) -> *mut PyObject {
+        // SAFETY: the caller's promise; the layout as in `get`.
+        unsafe {
+            let value = ffi::PyDict_GetItemWithError(dict, name);
+            if value.is_null() {
+                if !ffi::PyErr_Occurred().is_null() {
+                    ffi::PyErr_Clear();
+                }
+                return value;
+            }
+            let keys = dict.cast::<u8>().add(KEYS).cast::<*const u8>().read();
+            if matches!(keys.add(KIND).read(), KIND_STRINGS | KIND_SPLIT) {
+                let entries = keys.add(INDEX + (1usize << keys.add(INDEX_BYTES).read()));
+                let entries = std::slice::from_raw_parts(
+                    entries.cast::<[*mut PyObject; 2]>(),
+                    keys.add(ENTRIES).cast::<usize>().read(),
+                );
+                if let Some(at) = entries.iter().position(|entry| entry[0] == name) {
+                    self.0.store(at, Ordering::Relaxed);
+                }
+            }
+            value
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pyo3::prelude::*;
+    use pyo3::types::{PyDict, PyString};
+
+    use super::Place;
+
+    #[test]
+    fn a_place_never_gives_what_a_look_up_would_not() {
+        Python::initialize();
+        Python::attach(|py| {
+            let scope = PyDict::new(py);
+            py.run(
+                c"class C:\n def __init__(self, n):\n  for i in range(n): setattr(self, f'k{i}', object())\nsplit = [C(n).__dict__ for n in (1, 3, 8, 3)]\nplain = [{f'k{i}': object() for i in order} for order in ([], [0], [2, 1, 0], range(300), [3, 0])]\ngone = [dict(d) for d in plain]\nfor d in gone: d.pop('k0', None)\nmixed = [{1: 2, 'k0': 3}]",
+                Some(&scope),
+                None,
+            )
+            .expect("dictionaries");
+            let mut dicts = Vec::new();
+            for name in ["split", "plain", "gone", "mixed"] {
+                let list = scope.get_item(name).expect("a look-up").expect("a list");
+                for dict in list.try_iter().expect("a list") {
+                    dicts.push(
+                        dict.expect("an item")
+                            .cast_into::<PyDict>()
+                            .expect("a dict"),
+                    );
+                }
+            }
+            for key in ["k0", "k1", "k2", "k299", "none"] {
+                let key = PyString::intern(py, key);
+                let place = Place::new();
+                for dict in dicts.iter().chain(dicts.iter().rev()).chain(&dicts) {
+                    for _ in 0..2 {
+                        // SAFETY: live dictionaries and an interned string; the one key that is no string is
+                        // an int, whose comparison runs no code of a program.
+                        let found = unsafe { place.get(dict.as_ptr(), key.as_ptr()) };
+                        let wanted = dict.get_item(&key).expect("a look-up");
+                        assert_eq!(found, wanted.map_or(std::ptr::null_mut(), |w| w.as_ptr()));
+                    }
+                }
+            }
+        });
+    }
+}

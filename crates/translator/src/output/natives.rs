@@ -1,0 +1,204 @@
+//! What residual code calls to make instances and to fill them, in place of methods of `object`, `dict` and
+//! `OrderedDict` that do the same by way of a tuple of arguments.
+//!
+//! Invariant: each does what the method that it is named after does, for the objects that the emitter gives it.
+
+use std::ffi::{CStr, c_int};
+use std::ptr;
+
+use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use variables::Obj;
+
+unsafe extern "C" {
+    static mut PyODict_Type: PyTypeObject;
+}
+
+/// The builtins.
+pub(super) struct Natives {
+    /// `object.__new__(class)`, for a class whose instances `object` makes.
+    pub new_object: Obj,
+    /// `dict.__new__(class)`, for a subclass that adds nothing in C.
+    pub new_dict: Obj,
+    /// `object.__setattr__(obj, name, value)`, for an object whose class, Python code aside, writes as `object` does.
+    pub set_attribute: Obj,
+    /// `dict.__setitem__(dict, key, value)`.
+    pub set_item: Obj,
+    /// `OrderedDict.__setitem__(dict, key, value)`.
+    pub set_ordered_item: Obj,
+}
+
+type Call = unsafe extern "C" fn(*mut PyObject, *mut *mut PyObject, Py_ssize_t) -> *mut PyObject;
+
+struct Definition(ffi::PyMethodDef);
+
+// SAFETY: constant names and functions that CPython keeps pointers to.
+unsafe impl Sync for Definition {}
+
+const fn definition(name: &'static CStr, call: Call) -> Definition {
+    Definition(ffi::PyMethodDef {
+        ml_name: name.as_ptr(),
+        ml_meth: ffi::PyMethodDefPointer {
+            PyCFunctionFast: call,
+        },
+        ml_flags: ffi::METH_FASTCALL,
+        ml_doc: ptr::null(),
+    })
+}
+
+static NEW_OBJECT: Definition = definition(c"object.__new__", new_object);
+static NEW_DICT: Definition = definition(c"dict.__new__", new_dict);
+static SET_ATTRIBUTE: Definition = definition(c"object.__setattr__", set_attribute);
+static SET_ITEM: Definition = definition(c"dict.__setitem__", set_item);
+static SET_ORDERED_ITEM: Definition =
+    definition(c"collections.OrderedDict.__setitem__", set_ordered_item);
+
+impl Natives {
+    /// The builtins, made once.
+    pub fn get(py: Python<'_>) -> PyResult<&'static Natives> {
+        static NATIVES: PyOnceLock<Natives> = PyOnceLock::new();
+        NATIVES.get_or_try_init(py, || {
+            let make = |definition: &'static Definition| {
+                let definition = ptr::from_ref(&definition.0).cast_mut();
+                // SAFETY: a static definition, which CPython only reads.
+                unsafe {
+                    let function =
+                        ffi::PyCFunction_NewEx(definition, ptr::null_mut(), ptr::null_mut());
+                    Bound::from_owned_ptr_or_err(py, function).map(Bound::unbind)
+                }
+            };
+            Ok(Natives {
+                new_object: make(&NEW_OBJECT)?,
+                new_dict: make(&NEW_DICT)?,
+                set_attribute: make(&SET_ATTRIBUTE)?,
+                set_item: make(&SET_ITEM)?,
+                set_ordered_item: make(&SET_ORDERED_ITEM)?,
+            })
+        })
+    }
+}
+
+/// Whether a class that is not made by Python code writes the attributes of its instances as `object` does.
+pub(super) fn writes_plainly(class: &Bound<'_, PyAny>) -> bool {
+    let Ok(class) = class.cast::<pyo3::types::PyType>() else {
+        return false;
+    };
+    // SAFETY: a live class.
+    let slot = unsafe { (*class.as_type_ptr()).tp_setattro };
+    slot.is_some_and(|f| f as usize == ffi::PyObject_GenericSetAttr as *const () as usize)
+}
+
+#[cold]
+fn refuse() -> *mut PyObject {
+    // SAFETY: the GIL is held.
+    unsafe {
+        ffi::PyErr_SetString(
+            ffi::PyExc_TypeError,
+            c"unexpected arguments of residual code".as_ptr(),
+        );
+    }
+    ptr::null_mut()
+}
+
+unsafe fn make(
+    base: *mut PyTypeObject,
+    args: *mut *mut PyObject,
+    nargs: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: vectorcall arguments with the GIL held; the class is checked before it is used as one.
+    unsafe {
+        let class = if nargs == 1 { *args } else { return refuse() };
+        if ffi::PyType_Check(class) == 0 || ffi::PyType_IsSubtype(class.cast(), base) == 0 {
+            return refuse();
+        }
+        let Some(new) = (*base).tp_new else {
+            return refuse();
+        };
+        let none = ffi::PyTuple_New(0);
+        if none.is_null() {
+            return none;
+        }
+        let made = new(class.cast(), none, ptr::null_mut());
+        ffi::Py_DECREF(none);
+        made
+    }
+}
+
+unsafe extern "C" fn new_object(
+    _: *mut PyObject,
+    args: *mut *mut PyObject,
+    nargs: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: called by the interpreter.
+    unsafe { make(&raw mut ffi::PyBaseObject_Type, args, nargs) }
+}
+
+unsafe extern "C" fn new_dict(
+    _: *mut PyObject,
+    args: *mut *mut PyObject,
+    nargs: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: called by the interpreter.
+    unsafe { make(&raw mut ffi::PyDict_Type, args, nargs) }
+}
+
+/// None, or null where an exception was set.
+unsafe fn done(status: c_int) -> *mut PyObject {
+    match status {
+        // SAFETY: the GIL is held.
+        0 => unsafe { ffi::Py_NewRef(ffi::Py_None()) },
+        _ => ptr::null_mut(),
+    }
+}
+
+unsafe extern "C" fn set_attribute(
+    _: *mut PyObject,
+    args: *mut *mut PyObject,
+    nargs: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: called by the interpreter with this many arguments.
+    unsafe {
+        if nargs != 3 || ffi::PyType_Check(*args) != 0 {
+            return refuse();
+        }
+        done(ffi::PyObject_GenericSetAttr(
+            *args,
+            *args.add(1),
+            *args.add(2),
+        ))
+    }
+}
+
+unsafe extern "C" fn set_item(
+    _: *mut PyObject,
+    args: *mut *mut PyObject,
+    nargs: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: as above; the dictionary is checked.
+    unsafe {
+        if nargs != 3 || ffi::PyDict_Check(*args) == 0 {
+            return refuse();
+        }
+        done(ffi::PyDict_SetItem(*args, *args.add(1), *args.add(2)))
+    }
+}
+
+unsafe extern "C" fn set_ordered_item(
+    _: *mut PyObject,
+    args: *mut *mut PyObject,
+    nargs: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: as above; the dictionary is checked, and an ordered one has the method.
+    unsafe {
+        let ordered = &raw mut PyODict_Type;
+        if nargs != 3 || ffi::PyType_IsSubtype(ffi::Py_TYPE(*args), ordered) == 0 {
+            return refuse();
+        }
+        let set = (*ordered).tp_as_mapping.as_ref();
+        match set.and_then(|mapping| mapping.mp_ass_subscript) {
+            Some(set) => done(set(*args, *args.add(1), *args.add(2))),
+            None => refuse(),
+        }
+    }
+}
