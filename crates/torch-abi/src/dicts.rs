@@ -34,8 +34,8 @@ fn first_value() -> usize {
     }
 }
 
-/// Where a key was found last.
-pub struct Place(AtomicUsize);
+/// Where a key was found last, and before that: calls take turns between a few dictionaries.
+pub struct Place([AtomicUsize; 2]);
 
 impl Default for Place {
     fn default() -> Self {
@@ -46,7 +46,7 @@ impl Default for Place {
 impl Place {
     /// Nowhere yet.
     pub const fn new() -> Self {
-        Self(AtomicUsize::new(usize::MAX))
+        Self([const { AtomicUsize::new(usize::MAX) }; 2])
     }
 
     /// The value for a name, borrowed, or null. No exception is left set.
@@ -59,31 +59,26 @@ impl Place {
         // entries as it says.
         unsafe {
             let keys = dict.cast::<u8>().add(KEYS).cast::<*const u8>().read();
-            let at = self.0.load(Ordering::Relaxed);
-            if at < keys.add(ENTRIES).cast::<usize>().read() {
-                let entries = keys.add(INDEX + (1usize << keys.add(INDEX_BYTES).read()));
-                let value = match keys.add(KIND).read() {
-                    KIND_STRINGS => {
-                        let entry = entries.cast::<[*mut PyObject; 2]>().add(at).read();
-                        if entry[0] == name {
-                            entry[1]
-                        } else {
-                            std::ptr::null_mut()
-                        }
-                    }
-                    KIND_SPLIT => {
-                        let key = entries.cast::<[*mut PyObject; 2]>().add(at).read()[0];
-                        let values = dict.cast::<u8>().add(VALUES).cast::<*const u8>().read();
-                        if key == name && !values.is_null() {
-                            let values = values.add(first_value()).cast::<*mut PyObject>();
-                            values.add(at).read()
-                        } else {
-                            std::ptr::null_mut()
-                        }
-                    }
-                    _ => std::ptr::null_mut(),
+            let kind = keys.add(KIND).read();
+            let count = keys.add(ENTRIES).cast::<usize>().read();
+            let entries = keys.add(INDEX + (1usize << keys.add(INDEX_BYTES).read()));
+            let entries = entries.cast::<[*mut PyObject; 2]>();
+            for place in &self.0 {
+                let at = place.load(Ordering::Relaxed);
+                if at >= count || !matches!(kind, KIND_STRINGS | KIND_SPLIT) {
+                    continue;
+                }
+                let [key, mut value] = if kind == KIND_STRINGS {
+                    entries.add(at).read()
+                } else {
+                    [entries.add(at).read()[0], std::ptr::null_mut()]
                 };
-                if !value.is_null() {
+                let values = dict.cast::<u8>().add(VALUES).cast::<*const u8>().read();
+                if kind == KIND_SPLIT && !values.is_null() {
+                    let values = values.add(first_value()).cast::<*mut PyObject>();
+                    value = values.add(at).read();
+                }
+                if key == name && !value.is_null() {
                     return value;
                 }
             }
@@ -112,7 +107,8 @@ impl Place {
                     keys.add(ENTRIES).cast::<usize>().read(),
                 );
                 if let Some(at) = entries.iter().position(|entry| entry[0] == name) {
-                    self.0.store(at, Ordering::Relaxed);
+                    let last = self.0[0].swap(at, Ordering::Relaxed);
+                    self.0[1].store(last, Ordering::Relaxed);
                 }
             }
             value

@@ -44,9 +44,9 @@ pub struct ModuleCalls {
     compiled_name: Py<PyString>,
     getattribute_name: Py<PyString>,
     forward_name: (Py<PyString>, Place),
-    /// The version of the class that was found to be plain last, which no other class or later state of it has, and
-    /// its `forward`, which that keeps.
-    plain: (AtomicU32, AtomicPtr<PyObject>),
+    /// The versions of classes that were found to be plain, which no other class or later state of them has, and
+    /// their `forward`, which they keep.
+    plain: [(AtomicU32, AtomicPtr<PyObject>); 4],
     /// The dispatch key that is included while `torch.jit.trace` records.
     tracer_key: u64,
 }
@@ -159,16 +159,18 @@ impl ModuleCalls {
     /// `forward` of a class whose instances are called as `nn.Module` has it, borrowed.
     #[inline]
     unsafe fn plain_forward(&self, class: *mut PyTypeObject) -> Option<*mut PyObject> {
-        let (version, forward) = &self.plain;
         // SAFETY: a live class. Whatever changes what it or a base of it has for a name takes its version away, and
         // no version is given twice. Only with the GIL held are the two looked at and stored.
         unsafe {
             let known = (*class).tp_version_tag;
+            let (version, forward) = &self.plain[known as usize % self.plain.len()];
             if known != 0 && known == version.load(Ordering::Relaxed) {
                 return Some(forward.load(Ordering::Relaxed));
             }
             let found = self.find_plain_forward(class)?;
-            version.store((*class).tp_version_tag, Ordering::Relaxed);
+            let known = (*class).tp_version_tag;
+            let (version, forward) = &self.plain[known as usize % self.plain.len()];
+            version.store(known, Ordering::Relaxed);
             forward.store(found, Ordering::Relaxed);
             Some(found)
         }

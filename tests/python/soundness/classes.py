@@ -202,6 +202,21 @@ row(
     "del o$.k",
 )
 row(
+    "slots that hold a constant, a class and a function",
+    "class C$:\n    __slots__ = ('name', 'kind', 'run')\n"
+    "def mark$(v):\n    return v + 2\n"
+    "o$ = C$()\no$.name, o$.kind, o$.run = 'name of $', int, mark$",
+    "(o$.run(x), o$.name, o$.kind is int, o$.kind is float)",
+    "o$.name = 'another name of $'",
+    "o$.name = 'name of ' + '$'",
+    "o$.name = 1.5",
+    "o$.kind = float",
+    "o$.run = lambda v: v - 2",
+    "o$.run = mark$",
+    "C$.name = property(lambda self: 'by property')",
+    "del o$.kind",
+)
+row(
     "a slot that is empty at first",
     "class C$:\n    __slots__ = ('k',)\no$ = C$()",
     "x * getattr(o$, 'k', 1)",

@@ -34,6 +34,17 @@ row(
     "del f$.__kwdefaults__['m']",
 )
 row(
+    "defaults that are only handed on",
+    "def f$(v, k=2, *, m='a'):\n    return v + 1, k, m",
+    "f$(x)",
+    "f$.__defaults__ = (3,)",
+    "f$.__defaults__ = (torch.ones(3),)",
+    "f$.__defaults__ = None",
+    "f$.__kwdefaults__ = {'m': 5}",
+    "f$.__kwdefaults__['m'] = [6]",
+    "f$.__kwdefaults__ = None",
+)
+row(
     "defaults where there were none",
     "def f$(v, k=None, *, m=None):\n    return v\nf$.__defaults__ = None\n"
     "f$.__kwdefaults__ = None\ndef use$(v):\n    try:\n        return f$(v)\n    except TypeError:\n        return 5",

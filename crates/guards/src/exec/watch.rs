@@ -11,7 +11,7 @@
 //! each call, with what hangs on it and nothing else.
 //!
 //! Invariants: a memo that passes implies that the full program would pass; a memo that fails implies that the
-//! full program would fail; nothing here keeps an object of the user's alive or runs user code.
+//! full program would fail; nothing here keeps an object of the user's alive, small constants aside, or runs user code.
 
 use pyo3::ffi;
 

@@ -284,7 +284,7 @@ impl Emitter<'_, '_> {
                 }
                 let new = if base.is(&known.object) {
                     Natives::get(py)?.new_object.clone_ref(py)
-                } else if base.is(&known.dict) {
+                } else if base.is(&known.dict) || base.is(&known.ordered_dict) {
                     Natives::get(py)?.new_dict.clone_ref(py)
                 } else {
                     base.bind(py).getattr("__new__")?.unbind()

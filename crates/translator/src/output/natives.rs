@@ -51,8 +51,7 @@ static NEW_OBJECT: Definition = definition(c"object.__new__", new_object);
 static NEW_DICT: Definition = definition(c"dict.__new__", new_dict);
 static SET_ATTRIBUTE: Definition = definition(c"object.__setattr__", set_attribute);
 static SET_ITEM: Definition = definition(c"dict.__setitem__", set_item);
-static SET_ORDERED_ITEM: Definition =
-    definition(c"collections.OrderedDict.__setitem__", set_ordered_item);
+static SET_ORDERED_ITEM: Definition = definition(c"OrderedDict.__setitem__", set_ordered_item);
 
 impl Natives {
     /// The builtins, made once.
