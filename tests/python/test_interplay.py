@@ -902,6 +902,58 @@ def test_functional_transforms():
     assert torch.equal(compiled(X), f_simple(X))
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_functional_transforms_have_levels(backend):
+    def f(a):
+        return a * 3 if (a * 2).requires_grad else a * 5
+
+    def inner(f):
+        return torch.func.grad(lambda a: f(a).sum())(X)
+
+    def outer(f):
+        return torch.func.grad(
+            lambda a: torch.func.grad(lambda b: (f(a) * b).sum())(X).sum()
+        )(X)
+
+    compiled = ferrodyn.compile(f, backend=backend)
+    for call in (inner, outer, inner, lambda f: f(X)):
+        assert torch.equal(call(compiled), call(f))
+    for call in (
+        lambda f: torch.func.vmap(f)(torch.ones(2, 3)),
+        lambda f: torch.func.vmap(torch.func.vmap(f))(torch.ones(2, 2, 3)),
+        lambda f: torch.func.jvp(f, (X,), (X + 1,))[1],
+    ):
+        ferrodyn.reset()
+        assert torch.equal(call(compiled), call(f))
+
+
+def test_saved_tensor_hooks_that_torchs_tracer_builds_in():
+    weight = torch.ones(3, requires_grad=True)
+    compiled = ferrodyn.compile(lambda x: x * weight * weight, backend="aot_eager")
+    pack = torch.fx.symbolic_trace(lambda t: t * 2)
+    unpack = torch.fx.symbolic_trace(lambda t: t / 2)
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    with hooks(pack, unpack):
+        compiled(X)
+        with ferrodyn.config.patch(error_on_recompile=True):
+            compiled(X)
+    with ferrodyn.config.patch(error_on_recompile=True):
+        with pytest.raises(ferrodyn.exc.RecompileError, match="saved_tensors"):
+            compiled(X)
+        with hooks(unpack, pack), pytest.raises(ferrodyn.exc.RecompileError):
+            compiled(X)
+    # Hooks that are no graphs are the engine's: they work as they do in plain Python.
+    packed = []
+    plain = ferrodyn.compile(lambda x: x * weight, backend="aot_eager")
+    plain(X)
+    with (
+        ferrodyn.config.patch(error_on_recompile=True),
+        hooks(lambda t: packed.append(t) or t, lambda t: t),
+    ):
+        plain(X)
+    assert packed
+
+
 def test_fake_tensors_and_modes():
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.utils._python_dispatch import TorchDispatchMode

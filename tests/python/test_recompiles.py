@@ -54,6 +54,51 @@ def test_beyond_the_limit_calls_are_plain_and_right():
     assert len(made) == 2
 
 
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_where_the_limit_is_an_error_every_call_beyond_it_raises(fullgraph):
+    entry = ferrodyn.compile(lambda x, n: x + n, backend=backend, fullgraph=fullgraph)
+    x = torch.ones(2)
+    with ferrodyn.config.patch(recompile_limit=2, fail_on_recompile_limit_hit=not fullgraph):
+        entry(x, 0), entry(x, 1)
+        for n in (2, 3, 2):
+            with pytest.raises(ferrodyn.exc.FailOnRecompileLimitHit, match="n"):
+                entry(x, n)
+        assert torch.equal(entry(x, 1), x + 1)
+
+
+def test_the_accumulated_limit_counts_entries_that_died():
+    entry = ferrodyn.compile(lambda x, f: f(x), backend=backend)
+    x, made = torch.ones(2), []
+
+    def use():
+        def f(x):
+            return x + len(made)
+
+        made.append(1)
+        return entry(x, f)
+
+    with ferrodyn.config.patch(accumulated_recompile_limit=3):
+        for _ in range(5):
+            use()
+        with ferrodyn.config.patch(fail_on_recompile_limit_hit=True):
+            with pytest.raises(
+                ferrodyn.exc.FailOnRecompileLimitHit, match="accumulated_recompile_limit"
+            ):
+                use()
+
+
+def test_the_log_has_a_reason_for_every_entry_that_was_tried(caplog):
+    entry = ferrodyn.compile(lambda x, n: x * n, backend=backend)
+    logger = logging.getLogger("ferrodyn.recompiles")
+    with caplog.at_level(logging.DEBUG, logger.name):
+        logger.propagate = True
+        for n in range(4):
+            entry(torch.ones(2), n)
+    texts = [r.getMessage() for r in caplog.records if "Recompiling" in r.getMessage()]
+    assert [text.count("    - ") for text in texts] == [1, 2, 3]
+    assert "expected 0, actual 3" in texts[-1] and "expected 2, actual 3" in texts[-1]
+
+
 def test_a_guard_fail_fn_hears_of_every_failure():
     heard = []
     fn = ferrodyn.optimize(backend, guard_fail_fn=heard.append)(lambda x, n: x + n)

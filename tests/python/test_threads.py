@@ -59,6 +59,48 @@ class SlowBackend:
         return graph.forward
 
 
+def test_only_the_thread_that_compiles_sees_that_it_does():
+    """Another thread's plain code must not take the branch of compiled code."""
+    seen, both = [], threading.Barrier(2)
+
+    def asks():
+        return bool(torch.compiler.is_compiling()), ferrodyn.is_compiling()
+
+    def backend(graph, inputs):
+        both.wait(10)
+        seen.append(asks())
+        both.wait(10)
+        return graph.forward
+
+    def plain():
+        both.wait(10)
+        seen.append(asks())
+        both.wait(10)
+
+    fn = ferrodyn.compile(lambda x: x + 1, backend=backend)
+    together([lambda: fn(torch.ones(2)), plain])
+    assert sorted(seen) == [(False, False), (True, True)]
+    assert torch.compiler.is_compiling() is False
+
+
+def test_two_threads_that_compile_leave_the_flag_as_it_was():
+    both = threading.Barrier(2)
+
+    def backend(last):
+        def run(graph, inputs):
+            both.wait(10)
+            if last:
+                time.sleep(0.2)
+            assert torch.compiler.is_compiling()
+            return graph.forward
+
+        return run
+
+    fns = [ferrodyn.compile(lambda x: x + 1, backend=backend(last)) for last in (False, True)]
+    together([lambda fn=fn: fn(torch.ones(2)) for fn in fns])
+    assert torch.compiler.is_compiling() is False
+
+
 @pytest.mark.parametrize("wait", [False, True])
 def test_one_thread_compiles(wait):
     backend = SlowBackend()

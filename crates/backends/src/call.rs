@@ -8,9 +8,9 @@ use pyo3::types::{PyList, PyTuple};
 use crate::aot::{AotContext, AotInput};
 use crate::error::BackendError;
 use crate::forward::forward_function;
-use crate::names;
 use crate::pristine::Pristine;
 use crate::registry::Backend;
+use crate::session;
 
 /// What a backend made of a graph.
 pub struct Compiled {
@@ -60,7 +60,7 @@ impl BackendCall<'_> {
     /// [`Backend::eager`] gives `gm.forward`; who still has the graph saves the module with
     /// [`crate::forward_function`].
     ///
-    /// While the backend runs, `torch.compiler.is_compiling()` is true. Random state, grad mode,
+    /// While the backend runs, `torch.compiler.is_compiling()` is true in this thread. Random state, grad mode,
     /// inference mode, default dtype and determinism are afterwards what they were.
     ///
     /// # Errors
@@ -204,7 +204,6 @@ fn without_lazy_hop(callable: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 
 /// What a backend may leave changed.
 struct GlobalState<'py> {
-    is_compiling: Bound<'py, PyAny>,
     python_random: Bound<'py, PyAny>,
     torch_random: Bound<'py, PyAny>,
     cuda_random: Option<Bound<'py, PyAny>>,
@@ -218,7 +217,6 @@ struct GlobalState<'py> {
 impl<'py> GlobalState<'py> {
     fn save(py: Python<'py>) -> PyResult<GlobalState<'py>> {
         let torch = py.import(intern!(py, "torch"))?;
-        let compiler = py.import(intern!(py, names::COMPILER))?;
         let flag = |name: &str| -> PyResult<bool> { torch.call_method0(name)?.is_truthy() };
         let cuda = torch.getattr("cuda")?;
         // Asking would start CUDA; where it was not started there is no state to keep.
@@ -227,7 +225,6 @@ impl<'py> GlobalState<'py> {
             false => None,
         };
         let state = GlobalState {
-            is_compiling: compiler.getattr(names::IS_COMPILING)?,
             python_random: py.import("random")?.call_method0("getstate")?,
             torch_random: torch.call_method0("get_rng_state")?,
             cuda_random,
@@ -237,14 +234,13 @@ impl<'py> GlobalState<'py> {
             deterministic_warn_only: flag("is_deterministic_algorithms_warn_only_enabled")?,
             default_dtype: torch.call_method0("get_default_dtype")?,
         };
-        compiler.setattr(names::IS_COMPILING, true)?;
+        session::enter(py)?;
         Ok(state)
     }
 
     fn restore(self, py: Python<'py>) -> PyResult<()> {
         let torch = py.import(intern!(py, "torch"))?;
-        py.import(intern!(py, names::COMPILER))?
-            .setattr(names::IS_COMPILING, self.is_compiling)?;
+        session::leave(py)?;
         let flag = |name: &str| -> PyResult<bool> { torch.call_method0(name)?.is_truthy() };
         py.import("random")?
             .call_method1("setstate", (self.python_random,))?;

@@ -19,6 +19,7 @@ mod fx;
 pub mod names;
 mod pristine;
 mod registry;
+mod session;
 mod to_torch;
 
 pub use aot::{AotContext, AotInput};

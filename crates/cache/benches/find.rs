@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use cache::{CodeName, Entries, GuardedCode};
+use cache::{CodeName, Entries, GuardedCode, Limits};
 use criterion::{Criterion, criterion_group, criterion_main};
 use guards::exec::{CheckEnv, CheckProgram, Pins};
 use guards::{ConstTypes, Guard, GuardKind, GuardSet, Program, Source, SourceTable, TensorSpec};
@@ -38,6 +38,17 @@ fn entry(
     GuardedCode::new(entries.next_id(py), program, py.None())
 }
 
+/// A call with these arguments.
+fn call(locals: &[*mut pyo3::ffi::PyObject]) -> CheckEnv<'_> {
+    let null = std::ptr::null_mut();
+    CheckEnv {
+        locals,
+        closure: null,
+        globals: null,
+        builtins: null,
+    }
+}
+
 fn bench(c: &mut Criterion) {
     Python::attach(|py| {
         let site = std::env::var("FERRODYN_SITE")
@@ -57,19 +68,18 @@ fn bench(c: &mut Criterion) {
                 line: 1,
             });
             for tensor in &tensors[..count] {
+                // As in a program: a call that no entry fits comes before its compilation.
+                let locals = [tensor.as_ptr()];
+                let env = call(&locals);
+                // SAFETY: everything in `env` is alive or null.
+                unsafe { entries.decide(py, &env, Limits::default()) };
                 entries.insert(py, entry(py, abi, &entries, tensor));
             }
             entries
         };
         let find = |entries: &Entries, tensor: &Bound<'_, PyAny>| {
             let locals = [tensor.as_ptr()];
-            let null = std::ptr::null_mut();
-            let env = CheckEnv {
-                locals: &locals,
-                closure: null,
-                globals: null,
-                builtins: null,
-            };
+            let env = call(&locals);
             // SAFETY: everything in `env` is alive or null.
             let found = unsafe { entries.find_with(py, black_box(&env), |entry| entry.id) };
             assert!(found.is_some());

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use crate::entry::{CompileId, GuardedCode};
 use crate::hook::{self, GuardFailure};
 use crate::message::{CodeName, recompile_limit_warning};
+use crate::selector::Selector;
 
 /// Limits on compilations of one code object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Limits {
     pub accumulated_recompile_limit: usize,
     /// Whether reasons are wanted of every call, also once a limit was reached and told.
     pub explain_all: bool,
+    /// Whether every call beyond a limit is told, not the first one only.
+    pub tell_always: bool,
 }
 
 impl Default for Limits {
@@ -34,6 +37,7 @@ impl Default for Limits {
             recompile_limit: 8,
             accumulated_recompile_limit: 256,
             explain_all: false,
+            tell_always: false,
         }
     }
 }
@@ -57,7 +61,7 @@ pub enum Decision {
     LimitReached {
         /// Why the entries do not fit.
         misses: Vec<Miss>,
-        /// The warning to log, the first time only.
+        /// The warning to log, unless it was given before.
         warning: Option<String>,
     },
 }
@@ -71,6 +75,10 @@ struct Inner {
     stale: Cell<bool>,
     /// Names of values that were seen to change.
     changing: RefCell<BTreeSet<String>>,
+    /// Finds the right one of several entries.
+    selector: RefCell<Selector>,
+    /// Whether the last call hit another entry than the one before.
+    alternates: Cell<bool>,
     /// Guards that failed, and how often.
     failed: RefCell<Vec<(String, u64)>>,
 }
@@ -99,6 +107,8 @@ impl Entries {
             warned: Cell::new(false),
             stale: Cell::new(false),
             changing: RefCell::default(),
+            selector: RefCell::new(Selector::new()),
+            alternates: Cell::new(false),
             failed: RefCell::new(Vec::new()),
         });
         if let Ok(mut all) = ALL.lock() {
@@ -159,9 +169,7 @@ impl Entries {
         let (index, found) = {
             let list = self.0.list.try_borrow().ok()?;
             // SAFETY: the caller's promise.
-            let index = list
-                .iter()
-                .position(|entry| unsafe { entry.program.check(env) })?;
+            let index = unsafe { self.locate(&list, env) }?;
             (index, list[index].clone())
         };
         found.count_hit();
@@ -196,9 +204,7 @@ impl Entries {
         }
         let list = self.0.list.try_borrow().ok()?;
         // SAFETY: the caller's promise.
-        let index = list
-            .iter()
-            .position(|entry| unsafe { entry.program.check(env) })?;
+        let index = unsafe { self.locate(&list, env) }?;
         let entry = &list[index];
         entry.count_hit();
         let found = take(entry);
@@ -212,6 +218,61 @@ impl Entries {
         Some(found)
     }
 
+    /// The index of an entry that fits a call. A call like the last one is tried with the first entry; where calls
+    /// alternate, their looks say which to try.
+    ///
+    /// # Safety
+    /// Every non-null pointer of `env` is live.
+    #[inline]
+    unsafe fn locate(&self, list: &[Arc<GuardedCode>], env: &CheckEnv<'_>) -> Option<usize> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (first, others) = list.split_first()?;
+            let alternates = self.0.alternates.get();
+            if (others.is_empty() || !alternates) && first.program.check(env) {
+                return Some(0);
+            }
+            if others.is_empty() {
+                return None;
+            }
+            let index = self.locate_by_looks(list, env, !alternates)?;
+            self.0.alternates.set(index > 0);
+            Some(index)
+        }
+    }
+
+    /// As [`Entries::locate`], for several entries. `first_failed`: the first does not fit.
+    ///
+    /// # Safety
+    /// As for [`Entries::locate`].
+    unsafe fn locate_by_looks(
+        &self,
+        list: &[Arc<GuardedCode>],
+        env: &CheckEnv<'_>,
+        first_failed: bool,
+    ) -> Option<usize> {
+        // SAFETY: the caller's promise; an address is compared, not followed.
+        unsafe {
+            let Ok(mut selector) = self.0.selector.try_borrow_mut() else {
+                return list.iter().position(|entry| entry.program.check(env));
+            };
+            let looks = selector.look(env);
+            let known = looks.map_or(std::ptr::null(), |looks| selector.entry(looks));
+            let known = list.iter().position(|entry| Arc::as_ptr(entry) == known);
+            if let Some(index) = known
+                && list[index].program.check(env)
+            {
+                return Some(index);
+            }
+            let index = (usize::from(first_failed)..list.len())
+                .find(|&index| Some(index) != known && list[index].program.check(env))?;
+            if let Some(looks) = looks {
+                selector.remember(looks, Arc::as_ptr(&list[index]));
+            }
+            Some(index)
+        }
+    }
+
     /// What to do for a call: run an entry, compile, or run plain Python. Tells the hook of every failure.
     ///
     /// # Safety
@@ -222,7 +283,10 @@ impl Entries {
             if let Some(found) = self.find(py, env) {
                 return Decision::Hit(found);
             }
-            let warned = self.0.warned.get() && !limits.explain_all && hook::current().is_none();
+            let warned = self.0.warned.get()
+                && !limits.explain_all
+                && !limits.tell_always
+                && hook::current().is_none();
             if warned && self.reached(py, limits).is_some() {
                 return Decision::LimitReached {
                     misses: Vec::new(),
@@ -240,6 +304,9 @@ impl Entries {
                     })
                 })
                 .collect();
+            if let Ok(mut selector) = self.0.selector.try_borrow_mut() {
+                selector.learn(&entries, env);
+            }
             self.count(&misses);
             self.tell(py, &entries, &misses);
             drop(entries);
@@ -300,7 +367,7 @@ impl Entries {
         let Some((setting, limit)) = self.reached(py, limits) else {
             return Decision::Miss(misses);
         };
-        let warning = (!self.0.warned.replace(true)).then(|| {
+        let warning = (!self.0.warned.replace(true) || limits.tell_always).then(|| {
             let most = self.most_failing(py);
             recompile_limit_warning(&self.0.name, setting, limit, &misses, most.as_ref())
         });
@@ -340,7 +407,19 @@ impl Entries {
                 return;
             }
         };
+        if !dead.is_empty() {
+            self.forget_looks();
+        }
         drop(dead);
+    }
+
+    /// The selector keeps entries alive, so it goes with any of them.
+    fn forget_looks(&self) {
+        if let Ok(mut selector) = self.0.selector.try_borrow_mut() {
+            let old = std::mem::replace(&mut *selector, Selector::new());
+            drop(selector);
+            drop(old);
+        }
     }
 
     /// Forgets everything: entries, counts and that a warning was given.
@@ -351,6 +430,7 @@ impl Entries {
         if let Ok(mut failed) = self.0.failed.try_borrow_mut() {
             failed.clear();
         }
+        self.forget_looks();
         let dropped = match self.0.list.try_borrow_mut() {
             Ok(mut list) => std::mem::take(&mut *list),
             Err(_) => return,

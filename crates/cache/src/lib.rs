@@ -1,7 +1,8 @@
 //! Guarded code per code object: which compiled code may run for a call, and why none may.
 //!
 //! What lives here: entries ([`entry`]), their list per code object ([`entries`]), the words of recompilation and
-//! limit messages ([`message`]) and the hook that is told of guard failures ([`hook`]). What does not: how code
+//! limit messages ([`message`]), the hook that is told of guard failures ([`hook`]) and the table that finds the
+//! right one of several entries. What does not: how code
 //! is found for a frame (the frame hook), what is compiled (the translator), and logging.
 //!
 //! Invariants: an entry is offered only while its `valid` flag is set and all its guards hold; the list is in
@@ -12,6 +13,7 @@ pub mod entries;
 pub mod entry;
 pub mod hook;
 pub mod message;
+mod selector;
 
 pub use entries::{Decision, Entries, Limits, Miss, reset_all};
 pub use entry::{CompileId, GuardedCode};

@@ -148,6 +148,38 @@ fn hits_move_to_the_front_and_misses_say_why() {
 }
 
 #[test]
+fn calls_that_alternate_find_their_entries_without_a_search() {
+    with_torch(|py, abi| {
+        let entries = Entries::new(name());
+        let tensors: Vec<_> = (1..9).map(|n| ones(py, n)).collect();
+        for x in &tensors {
+            assert!(matches!(decide(py, &entries, x, 8), Decision::Miss(_)));
+            entries.insert(py, entry(py, abi, &entries, x));
+        }
+        for turn in 0..4 {
+            for (i, x) in tensors.iter().enumerate() {
+                let Decision::Hit(hit) = decide(py, &entries, x, 8) else {
+                    panic!("a miss")
+                };
+                assert_eq!((hit.id.compile, hit.hits()), (i as u32, turn + 1));
+            }
+        }
+        // The entry of a call that looks like one of these may be gone.
+        let Decision::Hit(gone) = decide(py, &entries, &tensors[3], 8) else {
+            panic!("a miss")
+        };
+        gone.invalidate();
+        let weak = Arc::downgrade(&gone);
+        drop(gone);
+        for (i, x) in tensors.iter().enumerate() {
+            let hits = matches!(decide(py, &entries, x, 8), Decision::Hit(_));
+            assert_eq!(hits, i != 3);
+        }
+        assert!(weak.upgrade().is_none(), "the selector keeps an entry");
+    });
+}
+
+#[test]
 fn the_limit_warns_once() {
     with_torch(|py, abi| {
         let entries = Entries::new(name());

@@ -6,7 +6,8 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use guards::exec::{CheckEnv, CheckProgram, Pins, read};
 use guards::{
     ConstTypes, ConstVal, Guard, GuardKind, GuardSet, Key, Program, Source, SourceId, SourceTable,
@@ -26,6 +27,38 @@ fn link(
     let set = GuardSet::new(t, guards, ConstTypes::of(abi));
     let program = Program::compile(&set);
     CheckProgram::link(py, Arc::new(set), program, pins).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Adds benchmarks of a program's check of a call with these arguments.
+fn bench_check(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    program: &CheckProgram,
+    arguments: &[Bound<'_, PyAny>],
+    in_full: bool,
+) {
+    let locals: Vec<_> = arguments.iter().map(Bound::as_ptr).collect();
+    let null = std::ptr::null_mut();
+    let env = CheckEnv {
+        locals: &locals,
+        closure: null,
+        globals: null,
+        builtins: null,
+    };
+    group.bench_function(name, |b| {
+        b.iter(|| {
+            // SAFETY: everything in `env` is alive or null.
+            unsafe { assert!(program.check(black_box(&env))) }
+        })
+    });
+    if in_full {
+        group.bench_function(format!("{name}, in full"), |b| {
+            b.iter(|| {
+                // SAFETY: everything in `env` is alive or null.
+                unsafe { assert!(program.check_everything(black_box(&env))) }
+            })
+        });
+    }
 }
 
 /// Blocks with the modules and parameters of a transformer: 16 parameters each.
@@ -127,7 +160,6 @@ fn bench(c: &mut Criterion) {
             .unwrap()
             .map(Result::unwrap)
             .collect();
-        let null = std::ptr::null_mut();
         let mut group = c.benchmark_group("check");
         for n in [1usize, 8, 64] {
             let (mut t, mut pins, mut guards) = (SourceTable::new(), Pins::new(), Vec::new());
@@ -145,19 +177,13 @@ fn bench(c: &mut Criterion) {
                 ));
             }
             let program = link(py, abi, t, guards, pins);
-            let locals: Vec<_> = tensors[..n].iter().map(Bound::as_ptr).collect();
-            let env = CheckEnv {
-                locals: &locals,
-                closure: null,
-                globals: null,
-                builtins: null,
-            };
-            group.bench_function(format!("{n} tensors"), |b| {
-                b.iter(|| {
-                    // SAFETY: everything in `env` is alive or null.
-                    unsafe { assert!(program.check(black_box(&env))) }
-                })
-            });
+            bench_check(
+                &mut group,
+                &format!("{n} tensors"),
+                &program,
+                &tensors[..n],
+                false,
+            );
         }
         {
             let (mut t, mut pins, mut guards) = (SourceTable::new(), Pins::new(), Vec::new());
@@ -185,19 +211,13 @@ fn bench(c: &mut Criterion) {
                 ));
             }
             let program = link(py, abi, t, guards, pins);
-            let locals = [tensors[0].as_ptr()];
-            let env = CheckEnv {
-                locals: &locals,
-                closure: null,
-                globals: null,
-                builtins: null,
-            };
-            group.bench_function("seed: state, 1 tensor, 5 marks", |b| {
-                b.iter(|| {
-                    // SAFETY: everything in `env` is alive or null.
-                    unsafe { assert!(program.check(black_box(&env))) }
-                })
-            });
+            bench_check(
+                &mut group,
+                "seed: state, 1 tensor, 5 marks",
+                &program,
+                &tensors[..1],
+                false,
+            );
         }
         {
             let (mut t, mut pins, mut guards) = (SourceTable::new(), Pins::new(), Vec::new());
@@ -242,19 +262,7 @@ fn bench(c: &mut Criterion) {
                 }
             }
             let program = link(py, abi, t, guards, pins);
-            let locals = [model.as_ptr()];
-            let env = CheckEnv {
-                locals: &locals,
-                closure: null,
-                globals: null,
-                builtins: null,
-            };
-            group.bench_function("model of 96 layers", |b| {
-                b.iter(|| {
-                    // SAFETY: everything in `env` is alive or null.
-                    unsafe { assert!(program.check(black_box(&env))) }
-                })
-            });
+            bench_check(&mut group, "model of 96 layers", &program, &[model], false);
         }
         py.run(STACK, Some(&scope), None).expect("stack");
         guards::exec::watch::prepare(py);
@@ -274,28 +282,16 @@ fn bench(c: &mut Criterion) {
             });
             tree.module(me, &model);
             let program = link(py, abi, tree.sources, tree.guards, tree.pins);
-            let locals = [model.as_ptr()];
-            let env = CheckEnv {
-                locals: &locals,
-                closure: null,
-                globals: null,
-                builtins: null,
-            };
-            group.bench_function(format!("stack of {n} blocks"), |b| {
-                b.iter(|| {
-                    // SAFETY: everything in `env` is alive or null.
-                    unsafe { assert!(program.check(black_box(&env))) }
-                })
-            });
-            group.bench_function(format!("stack of {n} blocks, in full"), |b| {
-                b.iter(|| {
-                    // SAFETY: everything in `env` is alive or null.
-                    unsafe { assert!(program.check_everything(black_box(&env))) }
-                })
-            });
+            let name = format!("stack of {n} blocks");
+            bench_check(&mut group, &name, &program, &[model], true);
         }
         group.finish();
     });
+    bench_compilation(c);
+}
+
+/// The whole way from guards to a program that can be checked.
+fn bench_compilation(c: &mut Criterion) {
     let mut t = SourceTable::new();
     let me = t.intern(Source::Local {
         index: 0,
@@ -318,6 +314,12 @@ fn bench(c: &mut Criterion) {
         b.iter(|| {
             let set = GuardSet::new(t.clone(), guards.clone(), ConstTypes::default());
             black_box(Program::compile(&set))
+        });
+    });
+    Python::attach(|py| {
+        let abi = TorchAbi::get(py).unwrap_or_else(|e| panic!("{e}"));
+        c.bench_function("compile and link 5000 guards", |b| {
+            b.iter(|| link(py, abi, t.clone(), guards.clone(), Pins::new()))
         });
     });
 }

@@ -1,8 +1,8 @@
 //! The executing half: checks in a running interpreter.
 //!
 //! What lives here: pins ([`pins`]), reading constants and tensors into guard values ([`read`]), linking a
-//! program to the interpreter ([`link`]), checking it ([`check`]), watching instead ([`watch`]), saying why it failed ([`explain`]) and running
-//! the Python text ([`oracle`]). Raw object reads are in [`objects`].
+//! program to the interpreter ([`link`]), checking it ([`check`]), watching instead ([`watch`]), saying why it failed ([`explain`]), what
+//! tells calls apart ([`probe`]) and running the Python text ([`oracle`]). Raw object reads are in [`objects`].
 //!
 //! Invariants: the GIL is held; a check runs no user code, raises nothing and leaves no Python object behind;
 //! every pointer in a linked program is kept valid by the program's pins or is a constant that it owns.
@@ -14,6 +14,7 @@ pub mod link;
 pub(crate) mod objects;
 pub mod oracle;
 pub mod pins;
+pub mod probe;
 pub mod read;
 pub mod watch;
 

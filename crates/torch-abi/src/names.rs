@@ -56,6 +56,12 @@ pub const CUBLAS_ALLOW_TF32: &str = "_get_cublas_allow_tf32";
 pub const CUBLAS_FP16_REDUCTION: &str = "_get_cublas_allow_fp16_reduced_precision_reduction";
 /// Whether bf16 matrix products may reduce in bf16, in [`TORCH_C`].
 pub const CUBLAS_BF16_REDUCTION: &str = "_get_cublas_allow_bf16_reduced_precision_reduction";
+/// Whether a transform of `torch.func` is active in this thread, in [`TORCH_C`].
+pub const TRANSFORMS_ACTIVE: &str = "_are_functorch_transforms_active";
+/// Submodule of [`TORCH_C`].
+pub const AUTOGRAD_C: &str = "_autograd";
+/// Innermost hooks on saved tensors, in [`AUTOGRAD_C`].
+pub const SAVED_TENSORS_HOOKS: &str = "_top_saved_tensors_default_hooks";
 /// Context manager that turns `__torch_function__` and its modes off, in [`TORCH_C`].
 pub const DISABLE_TORCH_FUNCTION: &str = "DisableTorchFunction";
 

@@ -243,6 +243,29 @@ impl TorchAbi {
             .is_ok_and(|state| !state.is_none())
     }
 
+    /// Whether `vmap`, `grad`, `jvp` or another transform of `torch.func` is active in this thread.
+    pub fn is_transformed(&self, py: Python<'_>) -> bool {
+        py.import(names::TORCH_C)
+            .and_then(|torch_c| {
+                torch_c
+                    .getattr(names::TRANSFORMS_ACTIVE)?
+                    .call0()?
+                    .is_truthy()
+            })
+            .unwrap_or(false)
+    }
+
+    /// The C function that gives the innermost hooks on saved tensors, as `(pack, unpack)` or `None`. Its one
+    /// argument is whether to give them while tracing too.
+    ///
+    /// # Errors
+    /// Where torch has no such function.
+    pub fn saved_tensors_hooks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import(names::TORCH_C)?
+            .getattr(names::AUTOGRAD_C)?
+            .getattr(names::SAVED_TENSORS_HOOKS)
+    }
+
     /// Names of a raw key set as `DispatchKeySet(...)` lists them: `CPU, ADInplaceOrView, AutogradCPU`.
     ///
     /// # Errors

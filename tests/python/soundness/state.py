@@ -191,6 +191,80 @@ row(
     "n$ = 4; r$ = tf$.jvp(c$, (torch.ones(3),), (torch.ones(3),))",
 )
 row(
+    "levels of grad and vmap around the call",
+    "import torch.func as tf$\ndef f$(v):\n    return v * 3 if (v * 2).requires_grad else v * 5\nc$ = COMPILE(f$)",
+    "c$(x)",
+    "r$ = tf$.grad(lambda a: c$(a).sum())(torch.ones(3))",
+    "r$ = tf$.grad(lambda a: tf$.grad(lambda b: (c$(a) * b).sum())(torch.ones(3)).sum())(torch.ones(3))",
+    "r$ = tf$.vmap(tf$.grad(lambda a: c$(a).sum()))(torch.ones(2, 3))",
+)
+row(
+    "forward-mode level",
+    "import torch.autograd.forward_ad as fw$\ndef d$(v):\n    with fw$.dual_level():\n        return tuple(fw$.unpack_dual(c$(fw$.make_dual(v, v * 5))))\nc$ = COMPILE(lambda v: v * v if fw$._current_level < 0 else v * v * 2)\nm$ = 0",
+    "(c$(x), d$(x), fw$._current_level, m$)",
+    "m$ = 1",
+)
+row(
+    "flush of denormal numbers",
+    "",
+    "x * 1e-42 * 1.0",
+    "torch.set_flush_denormal(True)",
+    "torch.set_flush_denormal(False)",
+    undo="torch.set_flush_denormal(False)",
+)
+row(
+    "default generator",
+    "g$ = torch.default_generator",
+    "(torch.rand(2) + x[:2], torch.initial_seed())",
+    "torch.manual_seed(11)",
+    "g$.manual_seed(12)",
+    "torch.default_generator.set_state(torch.Generator().manual_seed(5).get_state())",
+)
+row(
+    "hooks on saved tensors",
+    "w$ = torch.ones(3, requires_grad=True)\ns$ = []\ndef p$(t):\n    s$.append(float(t.sum()))\n    return t",
+    "((x * w$ * w$), torch._C._autograd._saved_tensors_hooks_is_enabled(), list(s$))",
+    inside=[
+        "torch.autograd.graph.saved_tensors_hooks(p$, lambda t: t)",
+        "torch.autograd.graph.disable_saved_tensors_hooks('off')",
+    ],
+)
+row(
+    "settings of the autograd engine",
+    "",
+    "(torch._C._is_multithreading_enabled(), torch._C._is_view_replay_enabled(), x * 2)",
+    inside=["torch.autograd.set_multithreading_enabled(False)", "torch.autograd._force_original_view_tracking(True)"],
+)
+row(
+    "printing options",
+    "",
+    "(str(torch.ones(2) / 3), x)",
+    "torch.set_printoptions(precision=2)",
+    undo="torch.set_printoptions(profile='default')",
+)
+row(
+    "how conversions replace parameters",
+    "",
+    "(torch.__future__.get_swap_module_params_on_conversion(), torch.__future__.get_overwrite_module_params_on_conversion(), x)",
+    "torch.__future__.set_swap_module_params_on_conversion(True)",
+    undo="torch.__future__.set_swap_module_params_on_conversion(False)",
+)
+row(
+    "precision of backends",
+    "r$ = torch.backends.mkldnn.matmul.fp32_precision",
+    "(torch.backends.mkldnn.matmul.fp32_precision, torch.backends.fp32_precision, x)",
+    "torch.backends.mkldnn.matmul.fp32_precision = 'bf16'",
+    undo="torch.backends.mkldnn.matmul.fp32_precision = r$",
+)
+row(
+    "opt-einsum and NNPACK flags",
+    "",
+    "(torch.backends.opt_einsum.enabled, torch.backends.nnpack.enabled() if callable(torch.backends.nnpack.enabled) else torch.backends.nnpack.enabled, torch.einsum('i,i->', x, x))",
+    "torch.backends.opt_einsum.enabled = False",
+    undo="torch.backends.opt_einsum.enabled = True",
+    inside=["torch.backends.nnpack.flags(enabled=False)"],
+)
+row(
     "tracing by torch.jit and make_fx",
     "n$ = 1\ndef f$(v):\n    return v * n$\nc$ = COMPILE(f$)",
     "(c$(x), torch.jit.is_tracing())",

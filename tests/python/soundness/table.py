@@ -21,7 +21,7 @@ KINDS = [
     (r"^utils_device", "DEFAULT_DEVICE"),
     (r"^___check_torch_function_mode_stack", "TORCH_FUNCTION_MODE_STACK"),
     (r"changed\. expected", "CALL_MATCH"),
-    (r"^___exactly\(list\(", "SET_ITEMS"),
+    (r"^___exactly\(___set_items\(", "SET_ITEMS"),
     (r"^(___exactly\()?___dict_keys", "DICT_KEYS"),
     (r"^not ___dict_contains\('[^']*', [^ ]*\.__dict__\)", "NOT_PRESENT_IN_GENERIC_DICT"),
     (r"^___dict_contains\('[^']*', [^ ]*\.__dict__\)", "PRESENT_IN_GENERIC_DICT"),

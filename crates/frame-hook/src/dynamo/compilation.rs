@@ -25,7 +25,9 @@ use translator::{BreakReason, DynamicInts, Stop, Tx};
 
 use super::generation::Env;
 use super::slot::CodeSlot;
-use super::translate::{Request, Tables, begin, closing_guards, stop_text};
+use super::translate::{
+    Request, Tables, begin, closing_guards, saved_tensors_hooks_guard, stop_text,
+};
 use super::{config, env, explain, ferrodyn_error, log, reasons};
 use crate::code_state;
 use crate::context::CompileContext;
@@ -169,8 +171,15 @@ impl<'py> Compilation<'_, 'py> {
                 Finish::Break(reason)
             }
         };
-        closing_guards(&mut tx);
         let backend = self.backend()?;
+        let close = |tx: &mut Tx<'py>| {
+            closing_guards(tx);
+            match backend.wants_tracing_context() {
+                true => saved_tensors_hooks_guard(tx),
+                false => Ok(()),
+            }
+        };
+        close(&mut tx)?;
         let mut env = Env {
             compilation: self,
             backend: &backend,
@@ -187,7 +196,7 @@ impl<'py> Compilation<'_, 'py> {
             if !tx.restore_catch(false) {
                 return self.give_up(&reason.reason);
             }
-            closing_guards(&mut tx);
+            close(&mut tx)?;
             result = output::finish(&mut tx, Finish::Break(reason), &mut env);
         }
         if let Err(Stop::Break(reason)) = &result
@@ -197,7 +206,7 @@ impl<'py> Compilation<'_, 'py> {
             if !tx.restore_outermost() {
                 return self.give_up(&reason.reason);
             }
-            closing_guards(&mut tx);
+            close(&mut tx)?;
             result = output::finish(&mut tx, Finish::Break(reason), &mut env);
         }
         if env.is_opaque {

@@ -58,18 +58,27 @@ impl FrameCompiler for Driver {
                 .contains("guard_fail_fn")
                 .unwrap_or(true)
                 || explain::active(),
+            tell_always: ctx.fullgraph() || config.fail_on_recompile_limit_hit,
         };
         // SAFETY: the frame is alive and keeps what the environment names.
+        if let Some(entry) = unsafe { entries.find(py, &check) } {
+            return replace(py, &entry);
+        }
+        if let Some(why) = runs_plainly(py) {
+            log::debug(py, "graph_breaks", "", || {
+                format!("{} runs as plain Python: {why}", entries.name())
+            });
+            return Outcome::Run;
+        }
+        // SAFETY: as above.
         let misses = match unsafe { entries.decide(py, &check, limits) } {
             Decision::Hit(entry) => return replace(py, &entry),
-            // torch.jit.trace records what plain Python does.
-            Decision::Miss(_) if traced_by_jit(py) => return Outcome::Run,
             Decision::Miss(misses) => misses,
             Decision::LimitReached { misses, warning } => {
                 tell_guard_failures(py, ctx, &code, &misses);
                 if let Some(text) = warning {
                     log::warning(py, "", || text.clone());
-                    if ctx.fullgraph() || config.fail_on_recompile_limit_hit {
+                    if limits.tell_always {
                         return Outcome::Raise(ferrodyn_error(
                             py,
                             "FailOnRecompileLimitHit",
@@ -208,9 +217,15 @@ fn replace(py: Python<'_>, entry: &GuardedCode) -> Outcome {
     }
 }
 
-/// Entries are never hit while torch.jit.trace records: it adds a dispatch key of its own.
-fn traced_by_jit(py: Python<'_>) -> bool {
-    torch_abi::TorchAbi::get(py).is_ok_and(|abi| abi.is_traced_by_jit(py))
+/// Why nothing is captured for this call, if so. Entries are never hit then: both add dispatch keys of their own.
+fn runs_plainly(py: Python<'_>) -> Option<&'static str> {
+    let abi = torch_abi::TorchAbi::get(py).ok()?;
+    if abi.is_traced_by_jit(py) {
+        return Some("torch.jit.trace records what plain Python does");
+    }
+    // Metadata depends on the levels: what requires grad at one does not at the next.
+    abi.is_transformed(py)
+        .then_some("it is called inside a transform of torch.func")
 }
 
 fn is_ignored(code: &Bound<'_, PyCode>) -> bool {

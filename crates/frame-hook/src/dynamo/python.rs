@@ -9,7 +9,7 @@ use super::{config, driver, explain};
 fn is_compiling(py: Python<'_>) -> PyResult<bool> {
     let modules = py.import("sys")?.getattr("modules")?;
     match modules.get_item("torch.compiler") {
-        Ok(m) => m.getattr("_is_compiling_flag")?.extract(),
+        Ok(m) => m.getattr("_is_compiling_flag")?.is_truthy(),
         Err(_) => Ok(false),
     }
 }

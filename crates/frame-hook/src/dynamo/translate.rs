@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use guards::exec::Pins;
-use guards::{GlobalState, GuardKind, Source, exec};
+use guards::{ConstVal, GlobalState, GuardKind, Source, exec};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyTuple};
@@ -240,6 +240,36 @@ pub fn closing_guards(tx: &mut Tx<'_>) {
             }
         }
     }
+}
+
+/// torch's own tracer of graphs builds hooks on saved tensors into what it makes, where they are graphs themselves.
+///
+/// # Errors
+/// Whatever torch raises.
+pub fn saved_tensors_hooks_guard(tx: &mut Tx<'_>) -> PyResult<()> {
+    let (py, Some(abi)) = (tx.py, TorchAbi::loaded()) else {
+        return Ok(());
+    };
+    let top = abi.saved_tensors_hooks(py)?;
+    let hooks = top.call1((true,))?;
+    let Ok(pair) = hooks.cast::<PyTuple>() else {
+        return Ok(());
+    };
+    let graph_module = py.import("torch.fx")?.getattr("GraphModule")?;
+    let mut ids = Vec::with_capacity(2);
+    for hook in pair {
+        if !hook.is_instance(&graph_module)? {
+            return Ok(());
+        }
+        ids.push(ConstVal::Obj(tx.pin(&hook.unbind(), true)));
+    }
+    let func = tx.pin(&top.unbind(), false);
+    tx.guard_ambient(GuardKind::CallMatch {
+        func,
+        args: Arc::from([ConstVal::Bool(true)]),
+        value: ConstVal::Tuple(ids.into()),
+    });
+    Ok(())
 }
 
 /// Where the graph writes to a tensor, which inputs share memory decides what it means: a backend

@@ -630,19 +630,9 @@ impl LinkedCall {
     /// # Safety
     /// `first` must be live or null, with the GIL held.
     pub(crate) unsafe fn matches(&self, abi: &TorchAbi, first: *mut PyObject) -> bool {
-        let mut args: SmallVec<[*mut PyObject; 4]> = SmallVec::new();
-        if !first.is_null() {
-            args.push(first);
-        }
-        args.extend_from_slice(&self.args);
-        // SAFETY: the function and its arguments are live; it is a C function that runs no user code.
+        // SAFETY: the caller's promise; a new reference is released.
         unsafe {
-            let value = ffi::PyObject_Vectorcall(
-                self.func,
-                args.as_ptr(),
-                args.len(),
-                std::ptr::null_mut(),
-            );
+            let value = self.call(first);
             if value.is_null() {
                 ffi::PyErr_Clear();
                 return false;
@@ -650,6 +640,36 @@ impl LinkedCall {
             let same = self.value.matches(abi, value);
             ffi::Py_DECREF(value);
             same
+        }
+    }
+
+    /// What the call gives.
+    ///
+    /// # Errors
+    /// What it raises.
+    ///
+    /// # Safety
+    /// `first` must be live or null.
+    pub(crate) unsafe fn value<'py>(
+        &self,
+        py: Python<'py>,
+        first: *mut PyObject,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: the caller's promise; a new reference, or null with an exception set.
+        unsafe { Bound::from_owned_ptr_or_err(py, self.call(first)) }
+    }
+
+    /// # Safety
+    /// As for [`LinkedCall::matches`]. The result is a new reference or null.
+    unsafe fn call(&self, first: *mut PyObject) -> *mut PyObject {
+        let mut args: SmallVec<[*mut PyObject; 4]> = SmallVec::new();
+        if !first.is_null() {
+            args.push(first);
+        }
+        args.extend_from_slice(&self.args);
+        // SAFETY: the function and its arguments are live; it is a C function that runs no user code.
+        unsafe {
+            ffi::PyObject_Vectorcall(self.func, args.as_ptr(), args.len(), std::ptr::null_mut())
         }
     }
 }

@@ -6,9 +6,9 @@ use std::mem::MaybeUninit;
 
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
+use crate::exec::link::LinkedOp;
 use crate::exec::objects;
 use crate::guard::{Guard, GuardKind};
 use crate::kinds::tensor;
@@ -73,11 +73,11 @@ impl CheckProgram {
             }
             Op::Check { reg, guard } => {
                 let guard = set.guard(*guard);
-                self.failure(guard, self.reason(py, guard, &value(reg.0)))
+                self.failure(guard, self.reason(py, op, guard, &value(reg.0)))
             }
             Op::Ambient { guard } => {
                 let guard = set.guard(*guard);
-                self.failure(guard, self.state_reason(py, guard))
+                self.failure(guard, self.state_reason(py, op, guard))
             }
             Op::Relation { regs: list, guard } => {
                 let guard = set.guard(*guard);
@@ -129,7 +129,13 @@ impl CheckProgram {
             .tree_text(guard.source, &self.set().cx(NameStyle::Plain))
     }
 
-    fn reason(&self, py: Python<'_>, guard: &Guard, actual: &Bound<'_, PyAny>) -> String {
+    fn reason(
+        &self,
+        py: Python<'_>,
+        op: usize,
+        guard: &Guard,
+        actual: &Bound<'_, PyAny>,
+    ) -> String {
         let name = guard
             .source
             .map(|id| self.set().sources().plain_name(id))
@@ -209,7 +215,7 @@ impl CheckProgram {
                 )
             }
             GuardKind::CallMatch { func, args, value } => {
-                self.call_reason(py, func, args, value, Some(actual))
+                self.call_reason(py, op, (func, args, value), Some(actual))
             }
             GuardKind::HasAttr {
                 name: attr,
@@ -252,9 +258,8 @@ impl CheckProgram {
     fn call_reason(
         &self,
         py: Python<'_>,
-        func: &ObjRef,
-        args: &[ConstVal],
-        value: &ConstVal,
+        op: usize,
+        (func, args, value): (&ObjRef, &[ConstVal], &ConstVal),
         first: Option<&Bound<'_, PyAny>>,
     ) -> String {
         let list: Vec<String> = first
@@ -263,14 +268,12 @@ impl CheckProgram {
             .chain(args.iter().map(ToString::to_string))
             .collect();
         let code = format!("{}({})", func.repr, list.join(", "));
-        let now = first
-            .filter(|_| args.is_empty())
-            .map_or_else(|| Vec::with_capacity(0), |first| vec![first.clone()]);
-        let callable = self.pins().get(py, func.pin);
-        let actual = match callable {
-            Some(f) if args.is_empty() => PyTuple::new(py, now).and_then(|args| f.call1(args)),
-            _ => return format!("{code} changed. expected {value}"),
+        let LinkedOp::Call { call, .. } = self.op(op as u32) else {
+            return code;
         };
+        let first = first.map_or(std::ptr::null_mut(), Bound::as_ptr);
+        // SAFETY: the value is live or there is none.
+        let actual = unsafe { call.value(py, first) };
         let actual = actual.map_or_else(|_| "an exception".into(), |v| objects::describe(&v));
         format!("{code} changed. expected {value}, actual {actual}")
     }
@@ -315,12 +318,12 @@ impl CheckProgram {
         }
     }
 
-    fn state_reason(&self, py: Python<'_>, guard: &Guard) -> String {
+    fn state_reason(&self, py: Python<'_>, op: usize, guard: &Guard) -> String {
         let abi = self.abi();
         let code = self.plain_code(guard);
         match &guard.kind {
             GuardKind::CallMatch { func, args, value } => {
-                self.call_reason(py, func, args, value, None)
+                self.call_reason(py, op, (func, args, value), None)
             }
             GuardKind::GlobalState { state } => {
                 let now = crate::guard::GlobalState::read(py, abi);

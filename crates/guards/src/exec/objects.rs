@@ -695,6 +695,17 @@ pub(crate) fn names_of(obj: &Bound<'_, PyAny>) -> (String, String) {
     } else if let Some(value) = crate::exec::read::constant(obj) {
         value.to_string()
     } else {
+        // SAFETY: a live object; method definitions are static and NUL-terminated.
+        let of_c_function = unsafe {
+            let ptr = obj.as_ptr();
+            (ffi::PyCFunction_Check(ptr) != 0).then(|| {
+                let method = (*ptr.cast::<ffi::PyCFunctionObject>()).m_ml;
+                std::ffi::CStr::from_ptr((*method).ml_name).to_string_lossy()
+            })
+        };
+        if let Some(name) = of_c_function {
+            return (format!("<built-in function {name}>"), type_repr);
+        }
         // SAFETY: a live object.
         let of_function = unsafe {
             let ptr = obj.as_ptr();

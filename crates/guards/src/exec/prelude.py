@@ -44,6 +44,14 @@ def ___dict_keys(mapping):
     return list(dict.keys(mapping))
 
 
+def ___set_items(items):
+    return list((set if isinstance(items, set) else frozenset).__iter__(items))
+
+
+def ___set_contains(key, items):
+    return (set if isinstance(items, set) else frozenset).__contains__(items, key)
+
+
 def __math_isnan(value):
     return math.isnan(value)
 

@@ -31,15 +31,11 @@ pub(crate) fn code_parts(kind: &GuardKind, name: &str) -> Vec<String> {
             )
         }
         GuardKind::SetContains { key, present } => {
-            format!(
-                "{}set.__contains__({name}, {})",
-                not(*present),
-                literal(key)
-            )
+            format!("{}___set_contains({}, {name})", not(*present), literal(key))
         }
         GuardKind::SetItems { items } => {
             let list: Vec<String> = items.iter().map(literal).collect();
-            format!("___exactly(list({name}), [{}])", list.join(", "))
+            format!("___exactly(___set_items({name}), [{}])", list.join(", "))
         }
         GuardKind::RangeIteratorMatch { start, stop, step } => {
             format!("___normalize_range_iter({name}) == ({start}, {stop}, {step})")
