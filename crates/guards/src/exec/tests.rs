@@ -13,7 +13,6 @@ use crate::guard::{Guard, GuardKind, TensorSpec};
 use crate::program::Program;
 use crate::set::{ConstTypes, GuardSet};
 use crate::source::{Source, SourceId, SourceTable};
-use crate::value::{ConstVal, Key};
 
 mod aliasing;
 mod attribute;

@@ -1,6 +1,6 @@
 //! Which values are one object or share memory.
 
-use super::local;
+use super::{World, local};
 use crate::exec::Pins;
 use crate::guard::{Guard, GuardKind};
 use crate::source::{SourceId, SourceTable};

@@ -1,7 +1,5 @@
 //! Attributes by name.
 
-use pyo3::prelude::*;
-
 use super::{World, case, local};
 use crate::exec::Pins;
 use crate::guard::{Guard, GuardKind};

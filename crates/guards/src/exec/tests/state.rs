@@ -1,5 +1,6 @@
 //! torch's state.
 
+use super::World;
 use crate::exec::{CheckProgram, Pins};
 use crate::guard::{Guard, GuardKind};
 use crate::source::SourceTable;
