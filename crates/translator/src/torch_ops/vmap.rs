@@ -191,6 +191,8 @@ impl Tx<'_> {
         for (size, randomness, _) in &self.st.vmap.levels {
             functorch.call_method1("_vmap_increment_nesting", (*size, randomness))?;
         }
+        // Fakes of tensors from outside are made on the way, with what they require.
+        functorch.call_method1("set_inplace_requires_grad_allowed", (true,))?;
         Ok(())
     }
 
