@@ -911,9 +911,7 @@ def test_functional_transforms_have_levels(backend):
         return torch.func.grad(lambda a: f(a).sum())(X)
 
     def outer(f):
-        return torch.func.grad(
-            lambda a: torch.func.grad(lambda b: (f(a) * b).sum())(X).sum()
-        )(X)
+        return torch.func.grad(lambda a: torch.func.grad(lambda b: (f(a) * b).sum())(X).sum())(X)
 
     compiled = ferrodyn.compile(f, backend=backend)
     for call in (inner, outer, inner, lambda f: f(X)):

@@ -24,7 +24,12 @@ settings.shift = 3
 
 def fn(x):
     y = settings.shifted(x) * settings.doubled + settings.scale
-    return y, hasattr(torch, "__getattribute__"), torch.__getattribute__("float32"), hasattr(settings, "missing")
+    return (
+        y,
+        hasattr(torch, "__getattribute__"),
+        torch.__getattribute__("float32"),
+        hasattr(settings, "missing"),
+    )
 
 
 def inputs():

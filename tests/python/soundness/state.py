@@ -233,7 +233,10 @@ row(
     "settings of the autograd engine",
     "",
     "(torch._C._is_multithreading_enabled(), torch._C._is_view_replay_enabled(), x * 2)",
-    inside=["torch.autograd.set_multithreading_enabled(False)", "torch.autograd._force_original_view_tracking(True)"],
+    inside=[
+        "torch.autograd.set_multithreading_enabled(False)",
+        "torch.autograd._force_original_view_tracking(True)",
+    ],
 )
 row(
     "printing options",
