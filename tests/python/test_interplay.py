@@ -1015,3 +1015,29 @@ def test_hooks_of_tensors_and_autograd():
     z.register_hook(lambda g: inner(g))
     compiled(z).backward()
     assert torch.equal(z.grad, torch.full((3,), 6.0))
+
+
+def test_default_device_that_a_context_takes_away():
+    """Leaving a device context ends the default that was set inside it; a variable still names it."""
+    from torch.utils import _device
+
+    modes = torch.overrides._get_current_function_mode_stack
+    was = _device.CURRENT_DEVICE
+
+    def f():
+        return torch.ones(2).device.type
+
+    compiled = c(f)
+    try:
+        for _ in range(2):
+            with torch.device("cpu"):
+                torch.set_default_device("meta")
+                assert compiled() == f()
+            assert compiled() == f()
+            torch.set_default_device(None)
+            assert compiled() == f()
+    finally:
+        while modes():
+            torch._C._pop_torch_function_stack()
+        torch._GLOBAL_DEVICE_CONTEXT.__dict__.clear()
+        _device.CURRENT_DEVICE = was

@@ -113,8 +113,9 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
     Ok(tx)
 }
 
+/// Where factories make tensors: what the innermost `DeviceContext` says. The variable
+/// `torch.utils._device.CURRENT_DEVICE` may name another device, and factories do not ask it.
 fn default_device(py: Python<'_>, abi: &TorchAbi) -> Device {
-    // `with torch.device(...)` puts a mode on the stack and leaves the variable as it is.
     for i in (0..abi.torch_function_stack_len()).rev() {
         let device = abi.torch_function_mode(py, i).and_then(|mode| {
             let named = mode
@@ -133,14 +134,7 @@ fn default_device(py: Python<'_>, abi: &TorchAbi) -> Device {
             return device;
         }
     }
-    let current = abi.current_device();
-    // SAFETY: borrowed from a module's dictionary, used at once.
-    let device = unsafe { Bound::from_borrowed_ptr_or_opt(py, current) };
-    device
-        .filter(|d| !d.is_none())
-        .and_then(|d| d.str().ok())
-        .and_then(|s| Device::parse(&s.to_string_lossy()))
-        .unwrap_or(Device::CPU)
+    Device::CPU
 }
 
 fn bind_arguments(tx: &mut Tx<'_>, request: &Request<'_, '_>) {

@@ -107,7 +107,11 @@ impl Tx<'_> {
             .as_obj()
             .and_then(|o| o.bind(self.py).cast::<PyType>().ok().cloned())
         else {
-            return Err(self.raise("TypeError", "called match pattern must be a class"));
+            let message = match self.py.version_info() >= (3, 12) {
+                true => "called match pattern must be a class",
+                false => "called match pattern must be a type",
+            };
+            return Err(self.raise("TypeError", message));
         };
         if !self.isinstance(subject, &class)? {
             return Ok(None);
