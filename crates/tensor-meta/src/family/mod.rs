@@ -3,6 +3,7 @@
 use crate::registry::Entry;
 
 mod activation;
+mod choose;
 mod combine;
 mod conv;
 mod create;
@@ -20,6 +21,7 @@ mod view;
 /// Every rule of every family.
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     elementwise::entries(out);
+    choose::entries(out);
     activation::entries(out);
     view::entries(out);
     reduce::entries(out);
