@@ -56,7 +56,7 @@ SEEN = []
 
 
 def passing(gm, example_inputs, **kwargs):
-    SEEN.append((gm, example_inputs, kwargs, torch.compiler.is_compiling()))
+    SEEN.append((gm, example_inputs, kwargs, bool(torch.compiler.is_compiling())))
     return gm.forward
 
 
@@ -94,7 +94,7 @@ def state():
         torch.get_default_dtype(),
         torch.are_deterministic_algorithms_enabled(),
         torch.is_deterministic_algorithms_warn_only_enabled(),
-        torch.compiler.is_compiling(),
+        bool(torch.compiler.is_compiling()),
     )
 
 
