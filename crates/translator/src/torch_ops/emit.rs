@@ -286,16 +286,7 @@ impl<'py> Tx<'py> {
 
     fn infer_by_rule(&self, callee: &Callee<'_>, args: &NodeArgs) -> Result<Inferred, RuleError> {
         match rule_of(callee) {
-            Some(rule) => {
-                let pos: Vec<_> = args.meta_pos.iter().map(MetaArg::value).collect();
-                let kw: Vec<(&str, _)> = args
-                    .meta_kw
-                    .iter()
-                    .map(|(n, m)| (&**n, m.value()))
-                    .collect();
-                let ctx = self.meta_ctx();
-                tensor_meta::infer(rule, &pos, &kw, &ctx)
-            }
+            Some(rule) => self.apply_rule(rule, &args.meta_pos, args),
             None => Err(RuleError::NoRule),
         }
     }
@@ -303,13 +294,23 @@ impl<'py> Tx<'py> {
     /// By rule, with tensors of known values as the sizes that they are given for.
     fn infer_known(&self, rule: Option<RuleId>, args: &NodeArgs) -> Option<Inferred> {
         let known = self.with_known_sizes(args)?;
-        let pos: Vec<_> = known.iter().map(MetaArg::value).collect();
+        self.apply_rule(rule?, &known, args).ok()
+    }
+
+    /// What a rule says of these positional arguments and the keyword arguments of `args`.
+    fn apply_rule(
+        &self,
+        rule: RuleId,
+        pos: &[MetaArg],
+        args: &NodeArgs,
+    ) -> Result<Inferred, RuleError> {
+        let pos: Vec<_> = pos.iter().map(MetaArg::value).collect();
         let kw: Vec<(&str, _)> = args
             .meta_kw
             .iter()
             .map(|(n, m)| (&**n, m.value()))
             .collect();
-        tensor_meta::infer(rule?, &pos, &kw, &self.meta_ctx()).ok()
+        tensor_meta::infer(rule, &pos, &kw, &self.meta_ctx())
     }
 
     /// The state that results depend on.
