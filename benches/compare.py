@@ -22,7 +22,7 @@ from typing import Any
 import ferrodyn
 import torch
 from measure import duration
-from models.models import CASES
+from models import CASES
 from programs import plus_one, stack, toy_example
 from rich.console import Console
 from rich.table import Table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from models.models import Block
+from models.plain import Block
 from torch import nn
 
 

@@ -74,6 +74,23 @@ def table(results: list[dict[str, Any]], title: str) -> None:
             console.print(Text(line), soft_wrap=True)
 
 
+def markdown(results: list[dict[str, Any]]) -> str:
+    """Return a table in Markdown, a row for each model that ran, and the medians below it."""
+    rows = [
+        "| | equal | graphs (torch.compile's) | capture | torch.compile's | ratio "
+        "| a call: plain / Ferrodyn / torch.compile |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for result in results:
+        if "skipped" in result:
+            continue
+        name, equal, graphs, _, _, _, ours, theirs, ratio, *calls = _row(result)
+        own, other = graphs.split(" / ")
+        cells = [name, equal, f"{own} ({other})", ours, theirs, ratio, " / ".join(calls)]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*rows, "", *(f"- {line}" for line in _summary_lines(results))]) + "\n"
+
+
 def _remarks(result: dict[str, Any]) -> list[str]:
     name = result["name"]
     if "skipped" in result:
@@ -139,8 +156,7 @@ def medians(results: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def summary(results: list[dict[str, Any]]) -> None:
-    """Print the medians."""
+def _summary_lines(results: list[dict[str, Any]]) -> list[str]:
     found = medians(results)
     lines = [
         f"{found['models']} models: {found['equal']} equal to eager, "
@@ -165,6 +181,11 @@ def summary(results: list[dict[str, Any]]) -> None:
             f"{found['torch call']:.3f}; slower than eager, of {found['short calls']} "
             f"below 5 ms: {', '.join(found['slower than eager']) or 'none'}"
         )
+    return lines
+
+
+def summary(results: list[dict[str, Any]]) -> None:
+    """Print the medians."""
     console = Console(width=None if sys.stdout.isatty() else 180)
-    for line in lines:
+    for line in _summary_lines(results):
         console.print(Text(line), soft_wrap=True)

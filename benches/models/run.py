@@ -240,8 +240,9 @@ def _counted(graphs: list[Any], count: int | None = None) -> dict[str, int]:
 
 
 def _one(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    import models
     import torch
+
+    import models
 
     case = models.CASES[name]
     result: dict[str, Any] = {"name": name}
@@ -417,12 +418,13 @@ def main() -> int:
     parser.add_argument("--chunk", type=int, default=8, help="models in one process")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one model")
     parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--markdown", type=Path, help="with --table: write it to this file too")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.table:
         options.reference = True
         options.timeout = max(options.timeout, 600)
-    sys.path.insert(0, str(Path(__file__).parent))
+    sys.path.insert(0, str(Path(__file__).parent.parent))
     if options.worker:
         _worker(options.names, options)
         return 0
@@ -442,6 +444,8 @@ def main() -> int:
         python = sys.version.split()[0]
         report.table(results, f"Python {python}, torch {torch.__version__}, one thread")
         report.summary(results)
+        if options.markdown:
+            options.markdown.write_text(report.markdown(results))
     else:
         _summary(results)
     good = all("skipped" in r or r["ferrodyn"].get("difference") == "" for r in results)

@@ -17,6 +17,9 @@ pub struct Options {
     /// Write all results to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write the table to this file, in Markdown.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
     /// Take a graph break for an error.
     #[arg(long)]
     fullgraph: bool,
@@ -30,9 +33,12 @@ impl Options {
         let mut arguments = vec!["--table".to_owned()];
         let flags = [("--fullgraph", self.fullgraph), ("--train", self.train)];
         arguments.extend(flags.iter().filter(|f| f.1).map(|f| f.0.to_owned()));
-        if let Some(file) = &self.json {
-            arguments.push(format!("--json={}", file.display()));
-        }
+        let files = [("--json", &self.json), ("--markdown", &self.markdown)];
+        arguments.extend(
+            files
+                .iter()
+                .filter_map(|(flag, file)| Some(format!("{flag}={}", file.as_ref()?.display()))),
+        );
         arguments.extend(self.names.iter().cloned());
         arguments
     }
@@ -68,6 +74,7 @@ mod tests {
         let options = Options {
             names: vec!["tv_*".into()],
             json: Some("out.json".into()),
+            markdown: None,
             fullgraph: true,
             train: false,
         };

@@ -1,0 +1,70 @@
+"""What a model to be measured is, and the table that holds all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+#: Positional and keyword arguments of a call.
+Inputs = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One model, or a function that holds one, and how to call it."""
+
+    #: What `CASES` calls it.
+    name: str
+    #: The library that it comes from: torchvision, timm, hf or torch.
+    suite: str
+    make: Callable[[], Any]
+    make_inputs: Callable[[int], Inputs]
+    #: Whether it runs with gradients enabled.
+    grad: bool = False
+    #: Whether a call changes the model or its inputs.
+    mutates: bool = False
+    #: Whether the program depends on data, so that more than one graph is no surprise.
+    hard: bool = False
+    #: Whether another batch size makes sense.
+    batched: bool = True
+
+    def build(self) -> Any:
+        """Return the callable; the same weights each time."""
+        torch.manual_seed(0)
+        return self.make()
+
+    def inputs(self, batch: int = 2) -> Inputs:
+        """Return arguments; the same ones each time for one batch size."""
+        torch.manual_seed(1)
+        return self.make_inputs(batch)
+
+
+CASES: dict[str, Case] = {}
+
+
+def add(name: str, suite: str, make: Callable[[], Any], inputs: Any, **flags: bool) -> None:
+    CASES[name] = Case(name, suite, make, inputs, **flags)
+
+
+def case(name: str, suite: str, inputs: Callable[[int], Inputs], **flags: bool) -> Any:
+    def decorate(make: Callable[[], Any]) -> Callable[[], Any]:
+        add(name, suite, make, inputs, **flags)
+        return make
+
+    return decorate
+
+
+def randn(*shape: int) -> Callable[[int], Inputs]:
+    """Inputs: one tensor of random numbers, `shape` for each item of the batch."""
+    return lambda batch: ((torch.randn(batch, *shape),), {})
+
+
+#: Words of the language models.
+VOCABULARY = 256
+
+
+def tokens(batch: int, length: int, high: int = VOCABULARY) -> torch.Tensor:
+    return torch.randint(3, high, (batch, length))
