@@ -254,6 +254,13 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
     let abi =
         TorchAbi::get(py).map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))?;
     if abi.classify(out) != torch_abi::TensorClass::No {
+        let strided = abi.is_strided(py, out);
+        if !strided.map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))? {
+            // Sizes and strides don't say what the next op makes of it.
+            return Err(pyo3::exceptions::PyTypeError::new_err(
+                "a sparse, nested or MKL-DNN tensor",
+            ));
+        }
         if out
             .getattr("shape")?
             .try_iter()?
