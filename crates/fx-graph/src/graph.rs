@@ -381,6 +381,13 @@ impl Graph {
         }
     }
 
+    /// The nodes that were added since the checkpoint, placeholders aside; `None` where it is stale.
+    pub(crate) fn body_since(&self, from: Checkpoint) -> Option<&[NodeId]> {
+        (from.rewrites == self.rewrites)
+            .then(|| self.body.get(from.body as usize..))
+            .flatten()
+    }
+
     /// Drops the nodes and names made since the checkpoint, in time proportional to their number.
     /// What was set on older nodes ([`Graph::set_source`] and the like) stays.
     ///

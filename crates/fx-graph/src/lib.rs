@@ -19,6 +19,7 @@ mod graph;
 mod names;
 mod node;
 mod parse;
+mod part;
 mod passes;
 mod pyrepr;
 mod tabular;

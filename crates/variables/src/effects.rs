@@ -181,6 +181,15 @@ impl Effects {
                 .any(|id| !Rc::ptr_eq(&self.objs[id.0 as usize], &before.objs[id.0 as usize]))
     }
 
+    /// Whether an iterator or a generator of an earlier state is at another position.
+    pub fn advanced_since(&self, before: &Effects) -> bool {
+        before
+            .objs
+            .iter()
+            .zip(self.objs.iter())
+            .any(|(b, a)| !Rc::ptr_eq(a, b) && matches!(b.body, Body::Iter(_) | Body::Generator(_)))
+    }
+
     /// Writes or deletes an attribute of a tensor.
     pub fn write_tensor_attr(&mut self, t: &Rc<TensorVar>, name: &Arc<str>, value: Option<Var>) {
         self.unchanged = 0;

@@ -4,7 +4,7 @@
 /// Whether frames of a file are left alone unless they were asked for by name.
 pub fn is_ignored_file(file: &str) -> bool {
     if file.starts_with('<') {
-        return file.starts_with("<frozen ");
+        return file.starts_with("<frozen ") || file.starts_with("<ferrodyn ");
     }
     if let Some((_, rest)) = file.split_once("/site-packages/") {
         let package = rest.split('/').next().unwrap_or(rest);

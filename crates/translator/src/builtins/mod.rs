@@ -49,7 +49,7 @@ fn table(py: Python<'_>) -> &'static Table {
     // The table outlives every interpreter state that a test may make: it is never dropped.
     TABLE.get_or_init(py, || {
         let mut table = Table::default();
-        let all: [Rules; 14] = [
+        let all: [Rules; 15] = [
             core::RULES,
             numbers::RULES,
             reduce::RULES,
@@ -62,6 +62,7 @@ fn table(py: Python<'_>) -> &'static Table {
             copying::RULES,
             inspection::RULES,
             crate::torch_ops::vmap::RULES,
+            crate::torch_ops::checkpoint::RULES,
             outside::RULES,
             torch_python::RULES,
         ];

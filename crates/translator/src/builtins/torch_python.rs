@@ -46,10 +46,6 @@ pub(super) const RULES: Rules = &[
         &[("cudagraph_mark_step_begin", mark_step as Rule)],
     ),
     (
-        "torch.utils.checkpoint",
-        &[("checkpoint", checkpoint as Rule)],
-    ),
-    (
         "torch._C",
         &[("_group_tensors_by_device_and_dtype", group_tensors as Rule)],
     ),
@@ -399,24 +395,4 @@ fn variable(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 fn mark_step(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let function = tx.py.import("torch.compiler")?.getattr(name)?.unbind();
     tx.defer(Var::py(function), args, false).map(Some)
-}
-
-/// Without autograd there is nothing to keep or to compute again: the function is called.
-fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
-    if tx.st.grad_enabled || args.pos.is_empty() {
-        let function = tx.py.import("torch.utils.checkpoint")?.getattr(name)?;
-        return Err(tx.skipped(&function));
-    }
-    for option in [
-        "use_reentrant",
-        "context_fn",
-        "determinism_check",
-        "debug",
-        "early_stop",
-        "preserve_rng_state",
-    ] {
-        args.take_kw(option);
-    }
-    let function = args.pos.remove(0);
-    tx.call(&function, args).map(Some)
 }

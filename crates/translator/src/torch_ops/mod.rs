@@ -8,6 +8,7 @@
 //! - [`attrs`]: attributes of tensors
 //! - [`contexts`], [`flags`]: autocast and the like, flags that a program sets for a while
 //! - [`vmap`]: batched tensors
+//! - [`checkpoint`]: functions that are computed again in the backward pass
 //! - [`state_calls`]: functions that read or change torch's global state
 //!
 //! Invariant: every node that may have an effect or raise is kept, in program order.
@@ -15,6 +16,7 @@
 pub mod args;
 pub mod attrs;
 mod autograd_function;
+pub mod checkpoint;
 pub mod contexts;
 pub mod emit;
 pub mod fake;
