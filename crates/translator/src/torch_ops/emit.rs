@@ -277,7 +277,7 @@ impl<'py> Tx<'py> {
                 "Correct the shapes or types of the arguments.",
             )),
             Err(RuleError::NoRule) => self.infer_fake(callee, args, ""),
-            Err(RuleError::Unsupported(what)) => match self.infer_known(rule_of(callee), args) {
+            Err(RuleError::Unsupported(what)) => match self.infer_known(callee, args) {
                 Some(inferred) => Ok(inferred),
                 None => self.infer_fake(callee, args, what),
             },
@@ -291,10 +291,10 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// By rule, with tensors of known values as the sizes that they are given for.
-    fn infer_known(&self, rule: Option<RuleId>, args: &NodeArgs) -> Option<Inferred> {
-        let known = self.with_known_sizes(args)?;
-        self.apply_rule(rule?, &known, args).ok()
+    /// By rule, with tensors of known values as the numbers that they are given for.
+    fn infer_known(&self, callee: &Callee<'_>, args: &NodeArgs) -> Option<Inferred> {
+        let known = self.with_known_numbers(callee, args)?;
+        self.apply_rule(rule_of(callee)?, &known, args).ok()
     }
 
     /// What a rule says of these positional arguments and the keyword arguments of `args`.

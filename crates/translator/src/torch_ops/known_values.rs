@@ -115,33 +115,67 @@ impl Tx<'_> {
         }
     }
 
-    /// Arguments with the known tensors of lists as the numbers that an operation makes of them;
-    /// `None` where there are none.
-    pub(super) fn with_known_sizes(&self, args: &NodeArgs) -> Option<Vec<MetaArg>> {
+    /// Arguments with known tensors as the numbers that an operation makes of them; `None` where
+    /// there are none.
+    pub(super) fn with_known_numbers(
+        &self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+    ) -> Option<Vec<MetaArg>> {
         if self.st.effects.known_values.is_empty() {
             return None;
         }
+        let indexing = match callee {
+            Callee::Function(_, path, _) => {
+                matches!(*path, "operator.getitem" | "operator.setitem")
+            }
+            Callee::Method(_) => false,
+        };
         let mut found = false;
-        let mut out = Vec::with_capacity(args.meta_pos.len());
-        for (m, a) in args.meta_pos.iter().zip(&args.pos) {
-            let (
-                MetaArg::List(items) | MetaArg::Tuple(items),
-                Arg::List(nodes) | Arg::Tuple(nodes),
-            ) = (m, a)
-            else {
-                out.push(m.clone());
-                continue;
-            };
-            let numbers = items.iter().zip(nodes).map(|(m, a)| match (m, a) {
-                (MetaArg::Tensor(_), Arg::Node(n)) => {
-                    found = true;
-                    self.known_number(*n).map(MetaArg::Int)
-                }
-                (m, _) => Some(m.clone()),
-            });
-            out.push(MetaArg::List(numbers.collect::<Option<Vec<_>>>()?));
-        }
+        let both = args.meta_pos.iter().zip(&args.pos);
+        let out = both.enumerate().map(|(i, (m, a))| match indexing {
+            true if i == 1 => self.index_of_numbers(m, a, &mut found),
+            true => Some(m.clone()),
+            false => self.sizes_of_numbers(m, a, &mut found),
+        });
+        let out = out.collect::<Option<Vec<_>>>()?;
         found.then_some(out)
+    }
+
+    /// A list of sizes: each tensor in it is one number.
+    fn sizes_of_numbers(&self, meta: &MetaArg, arg: &Arg, found: &mut bool) -> Option<MetaArg> {
+        let (
+            MetaArg::List(items) | MetaArg::Tuple(items),
+            Arg::List(nodes) | Arg::Tuple(nodes),
+        ) = (meta, arg)
+        else {
+            return Some(meta.clone());
+        };
+        let numbers = items.iter().zip(nodes).map(|(m, a)| match (m, a) {
+            (MetaArg::Tensor(_), Arg::Node(n)) => {
+                *found = true;
+                self.known_number(*n).map(MetaArg::Int)
+            }
+            (m, _) => Some(m.clone()),
+        });
+        Some(MetaArg::List(numbers.collect::<Option<Vec<_>>>()?))
+    }
+
+    /// An index: tensors without dimensions select as numbers do, others gather. A list is one
+    /// index tensor.
+    fn index_of_numbers(&self, meta: &MetaArg, arg: &Arg, found: &mut bool) -> Option<MetaArg> {
+        match (meta, arg) {
+            (MetaArg::Tensor(t), Arg::Node(n)) if t.shape.is_empty() => {
+                *found = true;
+                self.known_number(*n).map(MetaArg::Int)
+            }
+            (MetaArg::Tuple(items), Arg::Tuple(nodes)) => {
+                let parts = items.iter().zip(nodes);
+                let parts = parts.map(|(m, a)| self.index_of_numbers(m, a, found));
+                Some(MetaArg::Tuple(parts.collect::<Option<_>>()?))
+            }
+            _ => Some(meta.clone()),
+        }
     }
 
     fn known_number(&self, node: NodeId) -> Option<i64> {
