@@ -2,6 +2,7 @@
 
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
+use tensor_meta::Alias;
 use variables::{Obj, Var};
 
 use super::emit::Callee;
@@ -247,7 +248,10 @@ impl<'py> Tx<'py> {
                 }
                 self.from_const(answer)?
             }
-            (None, "storage_offset") if tv.fresh => self.int(0),
+            // Where a view starts follows from its base, which may be an input.
+            (None, "storage_offset") if meta.alias == Alias::Fresh => {
+                return self.sym_int(meta.storage_offset).map(Flow::Value);
+            }
             _ => return Err(self.breaking_method(name)),
         };
         Ok(Flow::Value(value))
