@@ -71,6 +71,12 @@ impl<'py> Tx<'py> {
             .import("torch")?
             .getattr("set_grad_enabled")?
             .call1((self.st.grad_enabled && !self.inference_now(),))?;
+        // It logs what fails as an error of its own; here the failure is the answer.
+        let log = py
+            .import("logging")?
+            .call_method1("getLogger", ("torch._subclasses.fake_tensor",))?;
+        let silent = log.getattr("disabled")?;
+        log.setattr("disabled", true)?;
         let result = (|| {
             mode.call_method0("__enter__")?;
             let run = || -> PyResult<(Inferred, Obj)> {
@@ -108,6 +114,7 @@ impl<'py> Tx<'py> {
             mode.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
             r
         })();
+        log.setattr("disabled", silent)?;
         // `set_grad_enabled` is a context manager that acts when made: leaving it restores.
         grad.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
         result

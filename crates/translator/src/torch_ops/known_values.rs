@@ -144,10 +144,8 @@ impl Tx<'_> {
 
     /// A list of sizes: each tensor in it is one number.
     fn sizes_of_numbers(&self, meta: &MetaArg, arg: &Arg, found: &mut bool) -> Option<MetaArg> {
-        let (
-            MetaArg::List(items) | MetaArg::Tuple(items),
-            Arg::List(nodes) | Arg::Tuple(nodes),
-        ) = (meta, arg)
+        let (MetaArg::List(items) | MetaArg::Tuple(items), Arg::List(nodes) | Arg::Tuple(nodes)) =
+            (meta, arg)
         else {
             return Some(meta.clone());
         };
