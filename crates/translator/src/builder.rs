@@ -38,6 +38,7 @@ impl Tx<'_> {
         match var {
             Var::Lazy(l) => self.build(&l.obj, l.source),
             Var::Int(i) => Ok(self.specialize(i)),
+            Var::Text(_) => Err(self.no_text(var)),
             other => Ok(other.clone()),
         }
     }
@@ -178,6 +179,12 @@ impl Tx<'_> {
                 source: Some(source),
             })));
         }
+        if is(&known.mappingproxy) && self.is_signatures_parameters(source)? {
+            // Nothing but the signature has the dictionary behind it, and that never changes it.
+            let obj_ref = self.pin(obj, false);
+            self.guard(source, GuardKind::IdMatch { obj: obj_ref });
+            return Ok(Var::py(obj.clone()));
+        }
         self.guard_type(b, source);
         if is_builtin_iterator(b) {
             let state = ObjState::existing(
@@ -212,6 +219,19 @@ impl Tx<'_> {
         };
         let state = ObjState::existing(ty.into_any().unbind(), body, obj.clone(), source);
         Ok(Var::Obj(self.st.effects.add(state)))
+    }
+
+    /// Whether a source is the parameters of an `inspect.Signature`.
+    fn is_signatures_parameters(&self, source: SourceId) -> R<bool> {
+        let Source::Attr { base, name } = self.sources.get(source) else {
+            return Ok(false);
+        };
+        let Some(owner) = self.reached.get(base).filter(|_| &**name == "_parameters") else {
+            return Ok(false);
+        };
+        let class = owner.bind(self.py).get_type();
+        let signature = self.py.import("inspect")?.getattr("Signature")?;
+        Ok(class.is(&signature))
     }
 
     /// Guards the exact type of a source's value.

@@ -74,6 +74,9 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for values that can change.
     fn lasting(&mut self, v: &Var) -> R<Var> {
+        if matches!(v, Var::Text(t) if self.is_current(t)) {
+            return Ok(v.clone());
+        }
         let v = self.realize(v)?;
         let py = self.py;
         let fine = match &v {
@@ -166,7 +169,7 @@ pub(crate) fn redirected() -> Stop {
 
 fn holds_tensor(v: &Var) -> bool {
     match v {
-        Var::Tensor(_) => true,
+        Var::Tensor(_) | Var::Text(_) => true,
         Var::Tuple(t) => t.items.iter().any(|i| match i {
             Var::Lazy(_) => true,
             other => holds_tensor(other),

@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensor_meta::Ctx;
-use variables::{Body, IntVar, IterBody, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var};
+use variables::{
+    Body, IntVar, IterBody, Obj, ObjId, ObjState, OrderedMap, TextPart, TupleVar, Var,
+};
 
 use crate::code::{CodeCache, CodeInfo};
 use crate::constants::const_val;
@@ -161,6 +163,8 @@ pub struct Tx<'py> {
     pub first_catch: Option<Snapshot>,
     /// the same of the last one that was caught while none was handled
     pub last_catch: Option<Snapshot>,
+    /// the checkpoint before the instruction that made the first text of a tensor
+    pub first_text: Option<Snapshot>,
     /// the user's code, where the root frame is that of a resume function
     pub resumed: Option<Rc<CodeInfo>>,
     /// one line an instruction, where the log `trace_bytecode` is on
@@ -222,6 +226,7 @@ impl<'py> Tx<'py> {
             outer_checkpoint: None,
             first_catch: None,
             last_catch: None,
+            first_text: None,
             resumed: None,
             trace: None,
             bind_tensors: true,
@@ -701,6 +706,14 @@ impl<'py> Tx<'py> {
             Var::Super(_) => "super object".into(),
             Var::Py(p) => describe_obj(p.obj.bind(self.py)),
             Var::Int(_) => "int object".into(),
+            Var::Text(t) => t
+                .parts
+                .iter()
+                .find_map(|p| match p {
+                    TextPart::Tensor { tensor, .. } => Some(self.describe(tensor)),
+                    TextPart::Known(_) => None,
+                })
+                .unwrap_or_else(|| "a tensor".into()),
             Var::Lazy(l) => describe_obj(l.obj.bind(self.py)),
         }
     }

@@ -90,6 +90,10 @@ pub struct Effects {
     pub tensor_writes: im::Vector<(Var, Arc<str>)>,
     /// calls to be made, in order
     pub calls: im::Vector<Rc<DeferredCall>>,
+    /// how many operations may have written to tensors, counted since the first text of a tensor
+    pub writes: u32,
+    /// whether there is a text of a tensor, see [`Var::Text`]
+    pub has_text: bool,
     /// whether a deferred call gets a tensor: nothing may write to tensors before it is made
     pub shows_tensors: bool,
 }

@@ -23,6 +23,6 @@ pub use effects::{CallFrame, DeferredCall, Effects, GlobalKey};
 pub use key::Key;
 pub use object::{Body, DictView, GroupState, IterBody, ObjId, ObjState, Origin};
 pub use var::{
-    FuncVar, IntVar, LazyVar, MethodVar, Obj, PyVar, SuperVar, TensorInput, TensorVar, TupleVar,
-    Var,
+    FuncVar, IntVar, LazyVar, MethodVar, Obj, PyVar, SuperVar, TensorInput, TensorVar, TextPart,
+    TextVar, TupleVar, Var,
 };

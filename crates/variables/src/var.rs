@@ -48,6 +48,9 @@ pub enum Var {
     /// An `int` that is not a constant: computed from ints from outside whose values are not guarded.
     /// To look at its value guards it.
     Int(Rc<IntVar>),
+    /// A `str` with the text of tensors in it, which is known only when the graph has run. To look at
+    /// it breaks the graph.
+    Text(Rc<TextVar>),
     /// A value from outside that nothing has looked at, so nothing of it is guarded.
     Lazy(Rc<LazyVar>),
 }
@@ -145,6 +148,31 @@ pub struct IntVar {
     pub expr: IntExpr,
     /// what it is for this call
     pub value: i64,
+}
+
+/// See [`Var::Text`].
+#[derive(Debug)]
+pub struct TextVar {
+    /// the pieces, in order
+    pub parts: Vec<TextPart>,
+}
+
+/// A piece of a text.
+#[derive(Debug, Clone)]
+pub enum TextPart {
+    /// a `str`
+    Known(Obj),
+    /// a tensor as a replacement field shows it
+    Tensor {
+        /// the tensor
+        tensor: Var,
+        /// the function that makes a `str` of it, where the field names one: `str`, `repr`, `ascii`
+        conversion: Option<Obj>,
+        /// the format specification, a `str`
+        spec: Option<Obj>,
+        /// [`crate::Effects::writes`] at the time
+        writes: u32,
+    },
 }
 
 /// See [`Var::Lazy`].

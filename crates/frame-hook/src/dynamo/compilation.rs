@@ -199,6 +199,17 @@ impl<'py> Compilation<'_, 'py> {
             close(&mut tx)?;
             result = output::finish(&mut tx, Finish::Break(reason), &mut env);
         }
+        if let Err(stop @ Stop::Break(reason)) = &result
+            && output::must_break_at_text(stop)
+        {
+            let reason = reason.clone();
+            if !tx.restore_text() {
+                return self.give_up(&reason.reason);
+            }
+            self.report_break(&tx, &reason);
+            close(&mut tx)?;
+            result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+        }
         if let Err(Stop::Break(reason)) = &result
             && output::must_break_outermost(&Stop::Break(reason.clone()))
         {

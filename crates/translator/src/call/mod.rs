@@ -77,7 +77,7 @@ impl<'py> Tx<'py> {
                 let name = self.class_name(&class);
                 Err(self.raise("TypeError", &format!("'{name}' object is not callable")))
             }
-            Var::Super(_) | Var::Null | Var::Handled(_) | Var::Lazy(_) => {
+            Var::Super(_) | Var::Null | Var::Handled(_) | Var::Lazy(_) | Var::Text(_) => {
                 Err(Stop::Internal("call of NULL".into()))
             }
         }

@@ -10,7 +10,7 @@ use bytecode::op::LocalIdx;
 use fx_graph::NodeId;
 use guards::{IntExpr, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use variables::{Body, Obj, ObjId, Origin, Var};
+use variables::{Body, Obj, ObjId, Origin, TextPart, Var};
 
 use super::asm::{Asm, Val};
 use crate::code::CodeInfo;
@@ -175,6 +175,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Var::Int(i) if !matches!(i.expr, IntExpr::Source(_)) => {
                 Some(Ident::Ptr(Rc::as_ptr(i) as usize))
             }
+            Var::Text(t) => Some(Ident::Ptr(Rc::as_ptr(t) as usize)),
             Var::Func(f) => Some(Ident::Ptr(Rc::as_ptr(f) as usize)),
             Var::Method(m) => Some(Ident::Ptr(Rc::as_ptr(m) as usize)),
             Var::BuiltinMethod(m) => Some(Ident::Ptr(Rc::as_ptr(m) as usize)),
@@ -189,6 +190,14 @@ impl<'a, 'py> Emitter<'a, 'py> {
         match var {
             Var::Tuple(t) if t.origin.is_none() => t.items.clone(),
             Var::Slice(s) => s.to_vec(),
+            Var::Text(t) => t
+                .parts
+                .iter()
+                .filter_map(|p| match p {
+                    TextPart::Tensor { tensor, .. } => Some(tensor.clone()),
+                    TextPart::Known(_) => None,
+                })
+                .collect(),
             Var::Handled(exc) => vec![(**exc).clone()],
             Var::Obj(id) if self.is_new(*id) => {
                 if let Some(owner) = &self.tx.obj(*id).dict_of {

@@ -134,6 +134,9 @@ pub fn continuation_mark(py: Python<'_>) -> Obj {
 /// [`BreakReason::context`] of a break that cannot be inside an inlined function.
 const NESTED: &str = "nested: break at the outermost call";
 
+/// [`BreakReason::context`] of a break because of a text of tensors that were written to since.
+const AT_TEXT: &str = "text: break where it was made";
+
 /// [`BreakReason::context`] of a break while an exception is handled that was raised in the
 /// translation only.
 const IN_HANDLER: &str = "handler: break where the exception was raised";
@@ -148,6 +151,22 @@ pub fn must_break_outermost(stop: &Stop) -> bool {
 /// translation only. Breaking where it was raised instead works.
 pub fn must_break_at_raise(stop: &Stop) -> bool {
     matches!(stop, Stop::Break(reason) if reason.context == IN_HANDLER)
+}
+
+/// Whether [`finish`] failed because a text is needed of tensors that were written to since.
+/// Breaking where the first such text was made instead works.
+pub fn must_break_at_text(stop: &Stop) -> bool {
+    matches!(stop, Stop::Break(reason) if reason.context == AT_TEXT)
+}
+
+fn at_text(stop: Stop) -> Stop {
+    match stop {
+        Stop::Break(mut reason) => {
+            reason.context = AT_TEXT.into();
+            Stop::Break(reason)
+        }
+        stop => stop,
+    }
 }
 
 fn in_handler() -> Stop {

@@ -11,7 +11,9 @@ use bytecode::op::{FuncAttr, Op};
 use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
-use variables::{Body, FuncVar, LazyVar, Obj, ObjId, Origin, TensorVar, TupleVar, Var};
+use variables::{
+    Body, FuncVar, LazyVar, Obj, ObjId, Origin, TensorVar, TextPart, TextVar, TupleVar, Var,
+};
 
 use super::emitter::{Emitter, Ident};
 use crate::code::kinds;
@@ -169,6 +171,7 @@ impl Emitter<'_, '_> {
                 self.asm.op(Op::BuildSlice(3));
                 Ok(())
             }
+            Var::Text(t) => self.text(t),
             Var::Obj(id) => self.object(*id),
             Var::Func(f) => self.function(f),
             Var::Method(m) => {
@@ -194,6 +197,43 @@ impl Emitter<'_, '_> {
             }
             _ => self.leaf(var),
         }
+    }
+
+    /// Text of tensors, as they were then: nothing has written to one since.
+    fn text(&mut self, t: &TextVar) -> R<()> {
+        for part in &t.parts {
+            match part {
+                TextPart::Known(o) => self.asm.load_const(o),
+                TextPart::Tensor {
+                    tensor,
+                    conversion,
+                    spec,
+                    writes,
+                } => {
+                    if *writes != self.tx.st.effects.writes {
+                        return Err(super::at_text(self.tx.no_text(tensor)));
+                    }
+                    if let Some(convert) = conversion {
+                        self.asm.callee(convert);
+                    }
+                    self.value(tensor)?;
+                    if conversion.is_some() {
+                        self.asm.call(1);
+                    }
+                    if let Some(spec) = spec {
+                        self.asm.load_const(spec);
+                    }
+                    self.asm.op(Op::FormatValue {
+                        conv: None,
+                        spec: spec.is_some(),
+                    });
+                }
+            }
+        }
+        if t.parts.len() != 1 {
+            self.asm.op(Op::BuildString(t.parts.len() as u32));
+        }
+        Ok(())
     }
 
     fn tuple(&mut self, t: &Rc<TupleVar>) -> R<()> {

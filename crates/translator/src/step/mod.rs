@@ -477,7 +477,11 @@ impl<'py> Tx<'py> {
             }
             Op::ConvertValue(conv) => {
                 let v = self.pop()?;
-                let s = self.convert_value(&v, *conv)?;
+                let empty = self.str("");
+                let s = match self.tensor_text(&v, Some(*conv), &empty)? {
+                    Some(text) => text,
+                    None => self.convert_value(&v, *conv)?,
+                };
                 self.push(s);
             }
             Op::Jump { to, .. } => return Ok(Next::Jump(*to)),

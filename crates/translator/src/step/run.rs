@@ -262,6 +262,15 @@ impl<'py> Tx<'py> {
         true
     }
 
+    /// Goes back to the instruction that made the first text of a tensor. `false` where there is none.
+    pub fn restore_text(&mut self) -> bool {
+        let Some(c) = self.first_text.take() else {
+            return false;
+        };
+        self.restore(&c);
+        true
+    }
+
     /// Finds the handler of an exception; leaves frames that have none.
     pub(crate) fn unwind(&mut self, exc: Var) -> R<()> {
         loop {

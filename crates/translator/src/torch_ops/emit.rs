@@ -124,11 +124,14 @@ impl<'py> Tx<'py> {
     ) -> R<Var> {
         // A node that is added may write to anything; where it does not, what is known stays.
         let mut known = self.st.effects.known_values.clone();
-        let reads = !known.is_empty() && !may_write(callee, args, &inferred);
+        let writes = self.st.effects.writes;
+        let asked = !known.is_empty() || self.st.effects.has_text;
+        let reads = asked && !may_write(callee, args, &inferred);
         let values = self.known_result(callee, &node_args, &inferred);
         let result = self.emit_inferred(callee, node_args, inferred, args)?;
-        if !reads {
-            known.clear();
+        match reads {
+            true => self.st.effects.writes = writes,
+            false => known.clear(),
         }
         if let (Some(values), Var::Tensor(t)) = (values, &result) {
             known.insert(t.node.0, values);
@@ -235,6 +238,7 @@ impl<'py> Tx<'py> {
         let stack = self.source_stack();
         self.graph.set_source(node, &stack);
         self.st.effects.known_values.clear();
+        self.st.effects.writes += 1;
         Ok(node)
     }
 
@@ -286,30 +290,26 @@ impl<'py> Tx<'py> {
 
     fn infer_by_rule(&self, callee: &Callee<'_>, args: &NodeArgs) -> Result<Inferred, RuleError> {
         match rule_of(callee) {
-            Some(rule) => self.apply_rule(rule, &args.meta_pos, args),
+            Some(rule) => self.apply_rule(rule, &args.meta_pos, &args.meta_kw),
             None => Err(RuleError::NoRule),
         }
     }
 
-    /// By rule, with tensors of known values as the numbers that they are given for.
+    /// By rule, with tensors of known values as the sizes that they are given for.
     fn infer_known(&self, callee: &Callee<'_>, args: &NodeArgs) -> Option<Inferred> {
-        let known = self.with_known_numbers(callee, args)?;
-        self.apply_rule(rule_of(callee)?, &known, args).ok()
+        let (pos, kw) = self.with_known_sizes(callee, args)?;
+        self.apply_rule(rule_of(callee)?, &pos, &kw).ok()
     }
 
-    /// What a rule says of these positional arguments and the keyword arguments of `args`.
+    /// What a rule says of these arguments.
     fn apply_rule(
         &self,
         rule: RuleId,
         pos: &[MetaArg],
-        args: &NodeArgs,
+        kw: &[(Arc<str>, MetaArg)],
     ) -> Result<Inferred, RuleError> {
         let pos: Vec<_> = pos.iter().map(MetaArg::value).collect();
-        let kw: Vec<(&str, _)> = args
-            .meta_kw
-            .iter()
-            .map(|(n, m)| (&**n, m.value()))
-            .collect();
+        let kw: Vec<(&str, _)> = kw.iter().map(|(n, m)| (&**n, m.value())).collect();
         tensor_meta::infer(rule, &pos, &kw, &self.meta_ctx())
     }
 

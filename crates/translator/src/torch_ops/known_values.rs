@@ -6,6 +6,7 @@
 //! Invariant: nothing is known of a tensor that an operation may have written to.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use fx_graph::{Arg, NodeId};
 use tensor_meta::{DType, Inferred};
@@ -18,6 +19,17 @@ use crate::tx::Tx;
 
 /// Tensors of more items hold data, not sizes.
 const MAX_ITEMS: usize = 16;
+
+/// Functions whose first argument is a size.
+const FACTORIES: [&str; 7] = [
+    "torch.arange",
+    "torch.zeros",
+    "torch.ones",
+    "torch.empty",
+    "torch.full",
+    "torch.rand",
+    "torch.randn",
+];
 
 impl Tx<'_> {
     /// The values of an operation's result, where its arguments tell them.
@@ -67,6 +79,9 @@ impl Tx<'_> {
             let fits = plain && n <= MAX_ITEMS as i64 && (end - last).signum() * step.signum() <= 0;
             return fits.then(|| (0..n).map(|i| start + step * i).collect());
         }
+        if let Some(whole) = self.known_division(path, args) {
+            return Some(whole);
+        }
         let operator = path.strip_prefix("operator.")?;
         if self.st.effects.known_values.is_empty() || !args.kw.is_empty() {
             return None;
@@ -81,29 +96,45 @@ impl Tx<'_> {
             let scalar = meta.shape.is_empty() && (0..n).contains(&at);
             return scalar.then(|| [x[at as usize]].into());
         }
+        self.known_pairs(args, |x, y| match operator {
+            "add" => x.checked_add(y),
+            "sub" => x.checked_sub(y),
+            "mul" => x.checked_mul(y),
+            "floordiv" => floor_div(x, y),
+            _ => None,
+        })
+    }
+
+    /// `torch.div(a, b, rounding_mode=...)`, `torch.floor_divide(a, b)`.
+    fn known_division(&self, path: &str, args: &NodeArgs) -> Option<Rc<[i64]>> {
+        let mode = args.kw.iter().map(|(n, a)| match (&**n, a) {
+            ("rounding_mode", Arg::Str(mode)) => Some(&**mode),
+            _ => None,
+        });
+        let mode = match (path, &mode.collect::<Option<Vec<_>>>()?[..]) {
+            ("torch.floor_divide", []) => "floor",
+            ("torch.div" | "torch.divide", [mode]) => mode,
+            _ => return None,
+        };
+        self.known_pairs(args, |x, y| match mode {
+            "floor" => floor_div(x, y),
+            "trunc" => x.checked_div(y),
+            _ => None,
+        })
+    }
+
+    /// The values of an operation of two operands, item by item.
+    fn known_pairs(
+        &self,
+        args: &NodeArgs,
+        of: impl Fn(i64, i64) -> Option<i64>,
+    ) -> Option<Rc<[i64]>> {
         let (a, b) = (self.values_at(args, 0)?, self.values_at(args, 1)?);
         let n = a.len().max(b.len());
         if [&a, &b].iter().any(|v| v.len() != n && v.len() != 1) {
             return None;
         }
-        let items = (0..n).map(|i| {
-            let (x, y) = (a[i % a.len()], b[i % b.len()]);
-            match operator {
-                "add" => x.checked_add(y),
-                "sub" => x.checked_sub(y),
-                "mul" => x.checked_mul(y),
-                "floordiv" if y != 0 => {
-                    let (q, r) = (x.checked_div(y)?, x % y);
-                    Some(if r != 0 && (r < 0) != (y < 0) {
-                        q - 1
-                    } else {
-                        q
-                    })
-                }
-                _ => None,
-            }
-        });
-        items.collect()
+        (0..n).map(|i| of(a[i % a.len()], b[i % b.len()])).collect()
     }
 
     /// The values of an operand: a tensor's, or a number.
@@ -115,64 +146,68 @@ impl Tx<'_> {
         }
     }
 
-    /// Arguments with known tensors as the numbers that an operation makes of them; `None` where
-    /// there are none.
-    pub(super) fn with_known_numbers(
+    /// Arguments with the known tensors as the numbers that an operation makes of them, where they
+    /// stand for sizes: in lists and slices, and after the operand itself. `None` where there are none.
+    pub(super) fn with_known_sizes(
         &self,
         callee: &Callee<'_>,
         args: &NodeArgs,
-    ) -> Option<Vec<MetaArg>> {
+    ) -> Option<(Vec<MetaArg>, Vec<(Arc<str>, MetaArg)>)> {
         if self.st.effects.known_values.is_empty() {
             return None;
         }
-        let indexing = match callee {
-            Callee::Function(_, path, _) => {
-                matches!(*path, "operator.getitem" | "operator.setitem")
-            }
-            Callee::Method(_) => false,
-        };
         let mut found = false;
-        let both = args.meta_pos.iter().zip(&args.pos);
-        let out = both.enumerate().map(|(i, (m, a))| match indexing {
-            true if i == 1 => self.index_of_numbers(m, a, &mut found),
-            true => Some(m.clone()),
-            false => self.sizes_of_numbers(m, a, &mut found),
-        });
-        let out = out.collect::<Option<Vec<_>>>()?;
-        found.then_some(out)
-    }
-
-    /// A list of sizes: each tensor in it is one number.
-    fn sizes_of_numbers(&self, meta: &MetaArg, arg: &Arg, found: &mut bool) -> Option<MetaArg> {
-        let (MetaArg::List(items) | MetaArg::Tuple(items), Arg::List(nodes) | Arg::Tuple(nodes)) =
-            (meta, arg)
-        else {
-            return Some(meta.clone());
+        let (sizes_first, indexes) = match callee {
+            Callee::Function(_, path, _) => (
+                FACTORIES.contains(path),
+                matches!(*path, "operator.getitem" | "operator.setitem"),
+            ),
+            Callee::Method(name) => (false, matches!(*name, "__getitem__" | "__setitem__")),
         };
-        let numbers = items.iter().zip(nodes).map(|(m, a)| match (m, a) {
-            (MetaArg::Tensor(_), Arg::Node(n)) => {
-                *found = true;
-                self.known_number(*n).map(MetaArg::Int)
-            }
-            (m, _) => Some(m.clone()),
-        });
-        Some(MetaArg::List(numbers.collect::<Option<Vec<_>>>()?))
+        let mut pos = Vec::with_capacity(args.meta_pos.len());
+        for (i, (m, a)) in args.meta_pos.iter().zip(&args.pos).enumerate() {
+            let operand = i == 0 && !sizes_first && matches!(m, MetaArg::Tensor(_));
+            let value = indexes && i > 1;
+            pos.push(match operand || value {
+                true => m.clone(),
+                false => self.as_size(m, a, indexes, &mut found),
+            });
+        }
+        let named = args.meta_kw.iter().zip(&args.kw);
+        let kw = named
+            .map(|((n, m), (_, a))| (n.clone(), self.as_size(m, a, indexes, &mut found)))
+            .collect();
+        found.then_some((pos, kw))
     }
 
-    /// An index: tensors without dimensions select as numbers do, others gather. A list is one
-    /// index tensor.
-    fn index_of_numbers(&self, meta: &MetaArg, arg: &Arg, found: &mut bool) -> Option<MetaArg> {
+    /// An argument with the known tensors in it as numbers. A tensor that is an index stays one
+    /// unless it has no dimensions: only the bounds of a slice are sizes then.
+    fn as_size(&self, meta: &MetaArg, arg: &Arg, index: bool, found: &mut bool) -> MetaArg {
+        let mut all = |metas: &[MetaArg], args: &[Arg], index| -> Vec<MetaArg> {
+            let pairs = metas.iter().zip(args);
+            pairs
+                .map(|(m, a)| self.as_size(m, a, index, found))
+                .collect()
+        };
         match (meta, arg) {
-            (MetaArg::Tensor(t), Arg::Node(n)) if t.shape.is_empty() => {
-                *found = true;
-                self.known_number(*n).map(MetaArg::Int)
+            // A list is one index tensor.
+            (MetaArg::List(_), _) if index => meta.clone(),
+            (MetaArg::List(m), Arg::List(a)) => MetaArg::List(all(m, a, false)),
+            (MetaArg::Tuple(m), Arg::Tuple(a)) => MetaArg::Tuple(all(m, a, index)),
+            (MetaArg::Slice(m), Arg::Slice(a)) => {
+                let parts = <[MetaArg; 3]>::try_from(all(&m[..], &a[..], false));
+                parts.map_or_else(|_| meta.clone(), |p| MetaArg::Slice(Box::new(p)))
             }
-            (MetaArg::Tuple(items), Arg::Tuple(nodes)) => {
-                let parts = items.iter().zip(nodes);
-                let parts = parts.map(|(m, a)| self.index_of_numbers(m, a, found));
-                Some(MetaArg::Tuple(parts.collect::<Option<_>>()?))
+            (MetaArg::Tensor(t), Arg::Node(n)) if !index || t.shape.is_empty() => {
+                match self.known_number(*n) {
+                    Some(number) => {
+                        *found = true;
+                        MetaArg::Int(number)
+                    }
+                    None => meta.clone(),
+                }
             }
-            _ => Some(meta.clone()),
+            _ => meta.clone(),
         }
     }
 
@@ -205,6 +240,12 @@ impl Tx<'_> {
             _ => None,
         })
     }
+}
+
+/// Division that rounds down; `None` by zero.
+fn floor_div(x: i64, y: i64) -> Option<i64> {
+    let (q, r) = (x.checked_div(y)?, x.checked_rem(y)?);
+    Some(q - i64::from(r != 0 && (r < 0) != (y < 0)))
 }
 
 /// Numbers of nested lists, in order. `false` where there is anything else.

@@ -30,7 +30,7 @@ pub struct Vmap {
 
 impl Vmap {
     /// Whether the program is in a `vmap`.
-    pub(super) fn is_active(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         !self.levels.is_empty()
     }
 }

@@ -1,7 +1,9 @@
 //! Making and filling containers: what `BUILD_*`, `*_UPDATE` and `*_EXTEND` do.
 
 use pyo3::prelude::*;
-use variables::{Body, OrderedMap, Var};
+use std::rc::Rc;
+
+use variables::{Body, OrderedMap, TextPart, TextVar, Var};
 
 use super::special::Special;
 use crate::stop::{R, Stop};
@@ -43,6 +45,19 @@ impl Tx<'_> {
     /// # Errors
     /// A break for a piece that is no constant.
     pub fn build_string(&mut self, items: &[Var]) -> R<Var> {
+        if items.iter().any(|v| matches!(v, Var::Text(_))) {
+            let mut parts = Vec::with_capacity(items.len());
+            for v in items {
+                match v {
+                    Var::Text(t) => parts.extend(t.parts.iter().cloned()),
+                    v => match self.realize(v)? {
+                        Var::Const(o) => parts.push(TextPart::Known(o)),
+                        other => return Err(self.no_text(&other)),
+                    },
+                }
+            }
+            return Ok(Var::Text(Rc::new(TextVar { parts })));
+        }
         let mut out = String::new();
         let mut parts = Vec::with_capacity(items.len());
         for v in items {

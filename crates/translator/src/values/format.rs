@@ -1,8 +1,10 @@
 //! Text of values: `str`, `repr`, `format`.
 
+use std::rc::Rc;
+
 use bytecode::op::Conversion;
 use pyo3::prelude::*;
-use variables::{Body, Var};
+use variables::{Body, TextPart, TextVar, Var};
 
 use super::special::Special;
 use crate::stop::{R, Stop};
@@ -19,13 +21,16 @@ impl Tx<'_> {
         conv: Option<Conversion>,
         spec: Option<&Var>,
     ) -> R<Var> {
-        let v = match conv {
-            None => self.realize(v)?,
-            Some(c) => self.convert_value(v, c)?,
-        };
         let spec = match spec {
             Some(s) => self.realize(s)?,
             None => self.str(""),
+        };
+        if let Some(text) = self.tensor_text(v, conv, &spec)? {
+            return Ok(text);
+        }
+        let v = match conv {
+            None => self.realize(v)?,
+            Some(c) => self.convert_value(v, c)?,
         };
         let empty = matches!(&spec, Var::Const(o) if o.bind(self.py).len().is_ok_and(|n| n == 0));
         match &v {
@@ -68,6 +73,72 @@ impl Tx<'_> {
                 ))
             }
         }
+    }
+
+    /// The text of a tensor, to be made once the graph has run. `None` where there is none to be made,
+    /// or to make it may raise.
+    ///
+    /// # Errors
+    /// Those of looking at the value.
+    pub(crate) fn tensor_text(
+        &mut self,
+        v: &Var,
+        conv: Option<Conversion>,
+        spec: &Var,
+    ) -> R<Option<Var>> {
+        let Some(spec) = self.as_const(spec)? else {
+            return Ok(None);
+        };
+        let py = self.py;
+        let plain = spec.bind(py).len()? == 0;
+        if let (Var::Text(_), None | Some(Conversion::Str), true) = (v, conv, plain) {
+            return Ok(Some(v.clone()));
+        }
+        if matches!(v, Var::Text(_)) || self.st.vmap.is_active() {
+            return Ok(None);
+        }
+        let tensor = self.realize(v)?;
+        let Var::Tensor(t) = &tensor else {
+            return Ok(None);
+        };
+        if !plain {
+            let meta = self.st.effects.meta(t);
+            let number = conv.is_none() && meta.shape.is_empty() && meta.dtype.is_floating();
+            let formats = number && {
+                let zero = pyo3::types::PyFloat::new(py, 0.0);
+                zero.call_method1("__format__", (&spec,)).is_ok()
+            };
+            if !formats {
+                return Ok(None);
+            }
+        }
+        let builtins = self.known.builtins.bind(py).clone();
+        let conversion = match conv {
+            None => None,
+            Some(Conversion::Str) => Some(builtins.getattr("str")?.unbind()),
+            Some(Conversion::Repr) => Some(builtins.getattr("repr")?.unbind()),
+            Some(Conversion::Ascii) => Some(builtins.getattr("ascii")?.unbind()),
+        };
+        if self.first_text.is_none() {
+            self.first_text = self.checkpoint.clone();
+        }
+        self.st.effects.has_text = true;
+        Ok(Some(Var::Text(Rc::new(TextVar {
+            parts: vec![TextPart::Tensor {
+                tensor,
+                conversion,
+                spec: (!plain).then_some(spec),
+                writes: self.st.effects.writes,
+            }],
+        }))))
+    }
+
+    /// Whether a text of tensors is still what the residual code would make it.
+    pub(crate) fn is_current(&self, t: &TextVar) -> bool {
+        t.parts.iter().all(|p| match p {
+            TextPart::Tensor { writes, .. } => *writes == self.st.effects.writes,
+            TextPart::Known(_) => true,
+        })
     }
 
     /// `!s`, `!r` or `!a`.
@@ -347,7 +418,7 @@ impl Tx<'_> {
     }
 
     /// The break for a value whose text is known only when the program runs.
-    fn no_text(&self, v: &Var) -> Stop {
+    pub(crate) fn no_text(&self, v: &Var) -> Stop {
         let what = self.describe(v);
         Stop::brk(
             format!("Text of {what}"),

@@ -35,7 +35,7 @@ impl Tx<'_> {
             | Var::Method(_)
             | Var::BuiltinMethod(_)
             | Var::Super(_) => Ok(true),
-            Var::Null | Var::Handled(_) | Var::Lazy(_) | Var::Int(_) => {
+            Var::Null | Var::Handled(_) | Var::Lazy(_) | Var::Int(_) | Var::Text(_) => {
                 Err(Stop::Internal("truth of no value".into()))
             }
         }

@@ -27,7 +27,7 @@ impl Tx<'_> {
             Var::BuiltinMethod(_) => self.known.builtin_function.clone(),
             Var::Super(_) => self.known.super_.clone(),
             Var::Py(p) => p.obj.bind(self.py).get_type().into_any().unbind(),
-            Var::Null | Var::Handled(_) | Var::Lazy(_) => {
+            Var::Null | Var::Handled(_) | Var::Lazy(_) | Var::Text(_) => {
                 return Err(Stop::Internal("type of no value".into()));
             }
         })
