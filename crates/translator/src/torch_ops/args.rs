@@ -72,6 +72,9 @@ impl MetaArg {
     }
 }
 
+/// Keyword arguments for a metadata rule.
+pub type MetaKwargs = Vec<(std::sync::Arc<str>, MetaArg)>;
+
 /// Arguments of a node in both forms.
 #[derive(Debug, Default)]
 pub struct NodeArgs {
@@ -82,7 +85,7 @@ pub struct NodeArgs {
     /// for the metadata rule
     pub meta_pos: Vec<MetaArg>,
     /// for the metadata rule
-    pub meta_kw: Vec<(std::sync::Arc<str>, MetaArg)>,
+    pub meta_kw: MetaKwargs,
 }
 
 impl<'py> Tx<'py> {

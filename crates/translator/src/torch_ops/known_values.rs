@@ -6,13 +6,12 @@
 //! Invariant: nothing is known of a tensor that an operation may have written to.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use fx_graph::{Arg, NodeId};
 use tensor_meta::{DType, Inferred};
 use variables::Var;
 
-use super::args::{MetaArg, NodeArgs};
+use super::args::{MetaArg, MetaKwargs, NodeArgs};
 use super::emit::Callee;
 use crate::stop::R;
 use crate::tx::Tx;
@@ -152,7 +151,7 @@ impl Tx<'_> {
         &self,
         callee: &Callee<'_>,
         args: &NodeArgs,
-    ) -> Option<(Vec<MetaArg>, Vec<(Arc<str>, MetaArg)>)> {
+    ) -> Option<(Vec<MetaArg>, MetaKwargs)> {
         if self.st.effects.known_values.is_empty() {
             return None;
         }
