@@ -308,10 +308,15 @@ impl ThreadRegions {
     /// Whether the C stack is nearly used up.
     #[inline]
     pub(crate) fn is_exhausted(&self) -> bool {
+        stack_address() < self.floor()
+    }
+
+    /// The address below which the C stack is nearly used up.
+    pub(crate) fn floor(&self) -> usize {
         if self.hard_floor.get() == 0 {
             self.measure_stack();
         }
-        stack_address() < self.hard_floor.get()
+        self.hard_floor.get()
     }
 
     /// Lets hooked frames take an eighth of the stack from here on: thousands of levels, and the

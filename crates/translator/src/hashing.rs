@@ -32,8 +32,10 @@ impl Tx<'_> {
     fn key_by(&mut self, var: &Var, may_run: bool) -> R<Key> {
         let var = self.realize(var)?;
         if let Var::Tuple(t) = &var {
-            let keys = t.items.iter().map(|v| self.key_by(v, may_run));
-            return Ok(Key::Tuple(keys.collect::<R<Vec<_>>>()?));
+            return self.inside(|tx| {
+                let keys = t.items.iter().map(|v| tx.key_by(v, may_run));
+                Ok(Key::Tuple(keys.collect::<R<Vec<_>>>()?))
+            });
         }
         if let Var::Obj(id) = &var {
             let state = self.obj(*id);
@@ -84,7 +86,10 @@ impl Tx<'_> {
         let plain = matches!(self.obj(id).body, Body::Plain);
         let class = self.obj(id).class.clone();
         let hash = match self.class_special(&class, "__hash__")? {
-            Special::User => self.special_sync(var, "__hash__", vec![])?,
+            // A dictionary is rebuilt by hashing its keys once more: nothing may be seen of that.
+            Special::User => self.unseen("a key whose __hash__ has effects", |tx| {
+                tx.special_sync(var, "__hash__", vec![])
+            })?,
             // Only `object`'s own is known: `__eq__` alone was set behind the class statement.
             _ => {
                 return Err(Stop::unsupported(
@@ -114,31 +119,48 @@ impl Tx<'_> {
         if let Some(key) = same.iter().rev().find_map(mine) {
             return Ok(key);
         }
-        for (other, key) in same {
-            if self.are_equal_keys(other, var)? {
-                self.st.hashed.push_back((id, key.clone()));
-                return Ok(key);
+        if let Some((other, key)) = same.into_iter().next() {
+            let equal = self.unseen("a key whose __eq__ has effects", |tx| {
+                tx.equals(&Var::Obj(other), var)
+            })?;
+            if !equal {
+                // Rebuilding a dictionary with both would ask again.
+                return Err(Stop::unsupported("different keys with the same hash"));
             }
+            self.st.hashed.push_back((id, key.clone()));
+            return Ok(key);
         }
         let key = Key::Hashed(hash, id);
         self.st.hashed.push_back((id, key.clone()));
         Ok(key)
     }
 
-    /// `known == var`, which the program does not ask for every pair: nothing may be seen of it.
-    fn are_equal_keys(&mut self, known: ObjId, var: &Var) -> R<bool> {
+    /// Runs code of the user's that the program runs more or less often than the translation does.
+    fn unseen<T>(&mut self, otherwise: &str, run: impl FnOnce(&mut Self) -> R<T>) -> R<T> {
         let objects = self.st.effects.len();
         let nodes = self.graph.iter().count();
         let effects = self.st.effects.clone();
         let before = self.st.effects.watch();
-        let equal = self.equals(&Var::Obj(known), var);
+        let result = run(self);
         let changed = self.st.effects.changed(objects)
             || self.st.effects.any_since(&effects)
             || self.graph.iter().count() != nodes;
         self.st.effects.unwatch(before);
         match changed {
-            false => equal,
-            true => Err(Stop::unsupported("a key whose __eq__ has effects")),
+            false => result,
+            true => Err(Stop::unsupported(otherwise)),
+        }
+    }
+
+    /// A change to an object that is a key: where its dictionary is rebuilt afterwards, its
+    /// `__hash__` may give something else.
+    ///
+    /// # Errors
+    /// A break where the object was hashed by its own `__hash__`.
+    pub(crate) fn no_key_changes(&self, id: ObjId) -> R<()> {
+        match self.st.hashed.iter().any(|(of, _)| *of == id) {
+            false => Ok(()),
+            true => Err(Stop::unsupported("changing an attribute of a key")),
         }
     }
 

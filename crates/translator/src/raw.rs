@@ -54,6 +54,28 @@ pub fn type_lookup(class: &Bound<'_, PyType>, name: &str) -> Option<Obj> {
     }
 }
 
+/// How many arguments beside the receiver a method of a C class takes, where that is always the
+/// same: none or one, and no keywords.
+pub fn method_arity(descriptor: &Bound<'_, PyAny>) -> Option<usize> {
+    // SAFETY: the exact type says which struct the object is; its definition lives as long as the
+    // class.
+    let flags = unsafe {
+        if !std::ptr::eq(
+            descriptor.get_type_ptr(),
+            &raw const ffi::PyMethodDescr_Type,
+        ) {
+            return None;
+        }
+        let descriptor = descriptor.as_ptr().cast::<ffi::PyMethodDescrObject>();
+        (*(*descriptor).d_method).ml_flags
+    };
+    match flags & (ffi::METH_NOARGS | ffi::METH_O) {
+        ffi::METH_NOARGS => Some(0),
+        ffi::METH_O => Some(1),
+        _ => None,
+    }
+}
+
 /// As [`type_lookup`], in the part of `class`'s MRO behind `after`.
 pub fn type_lookup_after(
     class: &Bound<'_, PyType>,

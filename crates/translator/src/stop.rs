@@ -27,6 +27,10 @@ pub enum Stop {
     Internal(String),
 }
 
+/// How many values may be nested in one another where an operation goes through all of them. Each
+/// level takes native stack; what is nested deeper, or in itself, is left to Python.
+pub(crate) const MAX_NESTING: usize = 200;
+
 /// Result of a translation step.
 pub type R<T> = Result<T, Stop>;
 

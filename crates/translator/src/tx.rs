@@ -21,7 +21,7 @@ use crate::constants::const_val;
 use crate::dynamic::DynamicInts;
 use crate::known::Known;
 use crate::state::State;
-use crate::stop::{R, Stop};
+use crate::stop::{MAX_NESTING, R, Stop};
 use crate::torch_ops::table::FnTable;
 
 /// Arguments of a call.
@@ -143,6 +143,10 @@ pub struct Tx<'py> {
     pub known: Rc<Known>,
     /// how many nested runs are under way: a break inside breaks the outer instruction
     pub nested: u32,
+    /// how deep inside one another the values are that an operation is looking at
+    pub depth: u32,
+    /// the address below which no native stack is left for what calls itself
+    pub stack_floor: usize,
     /// value of the `yield` at which a nested run stopped
     pub yielded: Option<Var>,
     /// result of the nested run that just ended
@@ -216,6 +220,8 @@ impl<'py> Tx<'py> {
             codes,
             known,
             nested: 0,
+            depth: 0,
+            stack_floor: 0,
             yielded: None,
             nested_result: None,
             functions,
@@ -532,6 +538,10 @@ impl<'py> Tx<'py> {
 
     /// The value as a real Python object, if it consists of constants only (tuples included).
     pub fn as_const(&mut self, var: &Var) -> R<Option<Obj>> {
+        self.inside(|tx| tx.constant_parts(var))
+    }
+
+    fn constant_parts(&mut self, var: &Var) -> R<Option<Obj>> {
         Ok(match self.realize(var)? {
             Var::Const(o) => Some(o),
             Var::Py(p) => Some(p.obj.clone()),
@@ -568,6 +578,32 @@ impl<'py> Tx<'py> {
             }
             _ => None,
         })
+    }
+
+    /// Whether what calls itself has to stop here.
+    pub(crate) fn is_stack_used_up(&self) -> bool {
+        let marker = 0u8;
+        (std::hint::black_box(std::ptr::from_ref(&marker)) as usize) < self.stack_floor
+    }
+
+    /// Runs a rule on what is inside another value.
+    ///
+    /// # Errors
+    /// A break where that is nested too deep, or in itself.
+    pub fn inside<T>(&mut self, rule: impl FnOnce(&mut Self) -> R<T>) -> R<T> {
+        if self.depth as usize >= MAX_NESTING || self.is_stack_used_up() {
+            return Err(Stop::brk(
+                "Values nested too deep",
+                format!(
+                    "More than {MAX_NESTING} values are nested in one another, or one in itself."
+                ),
+                "Move the operation on them out of the compiled function.",
+            ));
+        }
+        self.depth += 1;
+        let result = rule(self);
+        self.depth -= 1;
+        result
     }
 
     /// A value for an object that a constant operation gave: tuples and slices become tracked

@@ -32,6 +32,7 @@ use super::{config, env, explain, ferrodyn_error, log, reasons};
 use crate::code_state;
 use crate::context::CompileContext;
 use crate::frame::FrameRef;
+use crate::region::{ThreadRegions, with_thread};
 
 /// What compilations of one thread share.
 struct Session {
@@ -125,6 +126,7 @@ impl<'py> Compilation<'_, 'py> {
             .original(py, &mut session.tables.codes.borrow_mut(), &code)
             .map(|original| original.0);
         tx.max_instructions = self.config.max_instructions as u64;
+        tx.stack_floor = with_thread(ThreadRegions::floor);
         tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
         tx.ints = self.dynamic_ints()?;
         let end = tx.run();
@@ -189,11 +191,17 @@ impl<'py> Compilation<'_, 'py> {
             seconds: 0.0,
         };
         let mut result = output::finish(&mut tx, finish, &mut env);
-        if let Err(stop @ Stop::Break(reason)) = &result
-            && output::must_break_at_raise(stop)
-        {
+        // Where the last exception that was caught is not the one that is needed, the first is early
+        // enough.
+        for first in [false, true] {
+            let Err(stop @ Stop::Break(reason)) = &result else {
+                break;
+            };
+            if !output::must_break_at_raise(stop) {
+                break;
+            }
             let reason = reason.clone();
-            if !tx.restore_catch(false) {
+            if !tx.restore_catch(first) {
                 return self.give_up(&reason.reason);
             }
             close(&mut tx)?;

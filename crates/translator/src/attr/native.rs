@@ -126,14 +126,17 @@ impl<'py> Tx<'py> {
             ("__cause__" | "__context__" | "__traceback__", _) if is_exception => {
                 Ok(Flow::Value(self.none()))
             }
-            ("__suppress_context__", _) if is_exception => Ok(Flow::Value(self.bool(false))),
+            ("__suppress_context__", _) if is_exception => {
+                let from = self.obj(id).attrs.contains_key("__cause__");
+                Ok(Flow::Value(self.bool(from)))
+            }
             ("maxlen", Body::Deque(_, maxlen)) => {
                 let m = *maxlen;
                 Ok(Flow::Value(
                     m.map_or_else(|| self.none(), |m| self.int(m as i64)),
                 ))
             }
-            ("value", _) if is_exception => {
+            ("value", _) if is_exception && self.is_subtype(class, &self.known.stop_iteration) => {
                 let args = self.obj(id).attrs.get("args").cloned().flatten();
                 match args {
                     Some(Var::Tuple(t)) if !t.items.is_empty() => {
@@ -146,6 +149,9 @@ impl<'py> Tx<'py> {
                 Some(v) => Ok(Flow::Value(v)),
                 None => Err(self.raise("ValueError", "Cell is empty")),
             },
+            _ if is_exception => Err(Stop::unsupported(format!(
+                "attribute {name} of an exception made while tracing"
+            ))),
             _ => Err(self.no_attribute(class, name)),
         }
     }

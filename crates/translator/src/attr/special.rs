@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::rc::Rc;
 use std::sync::Arc;
-use variables::{MethodVar, Obj, Var};
+use variables::{Body, MethodVar, Obj, OrderedMap, Var};
 impl<'py> Tx<'py> {
     pub(crate) fn const_attr(&mut self, obj: &Var, value: &Obj, name: &Arc<str>) -> R<Flow> {
         let py = self.py;
@@ -63,7 +63,17 @@ impl<'py> Tx<'py> {
             ));
         };
         let receiver = s.receiver.clone();
-        match self.descriptor(&d) {
+        let descriptor = self.descriptor(&d);
+        if matches!(&receiver, Var::Py(p) if p.obj.is(&s.start)) {
+            // A class that stands for itself: what would be bound to an instance is not bound.
+            match descriptor {
+                Descriptor::Function | Descriptor::Property | Descriptor::BuiltinMethod => {
+                    return Ok(Flow::Value(Var::py(d)));
+                }
+                _ => {}
+            }
+        }
+        match descriptor {
             Descriptor::Function => Ok(Flow::Value(Var::Method(Rc::new(MethodVar {
                 func: Var::py(d),
                 receiver,
@@ -141,6 +151,13 @@ impl<'py> Tx<'py> {
             "__closure__" if !f.closure.is_empty() => Var::tuple(f.closure.clone()),
             "__closure__" => self.none(),
             "__get__" => return Err(Stop::unsupported("`__get__` of a function")),
+            "__annotations__" => self.function_annotations(f)?,
+            "__type_params__" if self.py.version_info() >= (3, 12) => Var::tuple(Vec::new()),
+            _ if self.known.function.bind(self.py).hasattr(&**name)? => {
+                return Err(Stop::unsupported(format!(
+                    "attribute {name} of a function made while tracing"
+                )));
+            }
             _ => {
                 return Err(self.raise(
                     "AttributeError",
@@ -148,5 +165,28 @@ impl<'py> Tx<'py> {
                 ));
             }
         }))
+    }
+
+    /// The dictionary of a new function's annotations; from now on the function has this one.
+    fn function_annotations(&mut self, f: &Rc<variables::FuncVar>) -> R<Var> {
+        let annotations = match &f.annotations {
+            Some(given) => self.realize(given)?,
+            None => Var::tuple(Vec::new()),
+        };
+        let dict = match annotations {
+            // They travel as a flat tuple.
+            Var::Tuple(parts) => {
+                let class = self.known.dict.clone();
+                let dict = Var::Obj(self.new_object(class, Body::Dict(OrderedMap::default())));
+                for pair in parts.items.chunks_exact(2) {
+                    self.map_add(&dict, pair[0].clone(), pair[1].clone())?;
+                }
+                dict
+            }
+            dict => dict,
+        };
+        let name = Arc::from("__annotations__");
+        self.st.effects.write_attr(f.obj, &name, Some(dict.clone()));
+        Ok(dict)
     }
 }

@@ -5,7 +5,7 @@ use crate::raw::instance_dict;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyBool, PyType};
 use std::sync::Arc;
 use variables::{Obj, ObjId, Var};
 impl<'py> Tx<'py> {
@@ -102,6 +102,7 @@ impl<'py> Tx<'py> {
     ) -> R<Flow> {
         let py = self.py;
         let done = Flow::Value(self.none());
+        self.no_key_changes(id)?;
         if let Some(d) = self.class_lookup(class, name)? {
             match self.descriptor(&d) {
                 Descriptor::Property => {
@@ -138,6 +139,7 @@ impl<'py> Tx<'py> {
                     return Err(Stop::unsupported(format!("assigning {name}")));
                 }
                 Descriptor::Member | Descriptor::GetSet => {
+                    self.writable(&d, class, name, value.as_ref())?;
                     self.st.effects.write_attr(id, name, value);
                     return Ok(done);
                 }
@@ -159,5 +161,33 @@ impl<'py> Tx<'py> {
         }
         self.write_dict_attr(id, name, value)?;
         Ok(done)
+    }
+
+    /// A C-level attribute checks what it is given; a slot of a Python class takes anything.
+    fn writable(&mut self, d: &Obj, class: &Obj, name: &str, value: Option<&Var>) -> R<()> {
+        let owner = d.bind(self.py).getattr("__objclass__")?;
+        if is_heap_type(owner.cast::<PyType>().map_err(PyErr::from)?) {
+            return Ok(());
+        }
+        let base = self.known.base_exception.clone();
+        let fits = match (name, value) {
+            _ if !owner.is(base.bind(self.py)) => false,
+            ("__cause__" | "__context__", Some(v)) => {
+                let class = self.type_of(v)?;
+                v.is_none(self.py) || self.is_subtype(&class, &base)
+            }
+            ("args", Some(v)) => matches!(self.realize(v)?, Var::Tuple(t) if t.class.is_none()),
+            ("__suppress_context__", Some(Var::Const(v))) => {
+                v.bind(self.py).is_exact_instance_of::<PyBool>()
+            }
+            _ => false,
+        };
+        match fits {
+            true => Ok(()),
+            false => Err(Stop::unsupported(format!(
+                "writing attribute {name} of {}",
+                self.class_name(class)
+            ))),
+        }
     }
 }

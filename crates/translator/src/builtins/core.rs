@@ -192,6 +192,13 @@ fn iter(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     match a.get(1) {
         None => value(tx.get_iter(&a[0])?),
         Some(sentinel) => {
+            let of = tx.type_of(&a[0])?;
+            if tx.class_lookup(&of, "__call__")?.is_none() {
+                return Err(tx.raise(
+                    "TypeError",
+                    "iter(object, sentinel): object must be callable",
+                ));
+            }
             let class = IterClass::Call.get(tx.py)?;
             value(tx.new_iter(class, IterBody::Call(a[0].clone(), sentinel.clone())))
         }

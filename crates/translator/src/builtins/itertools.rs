@@ -187,6 +187,12 @@ fn count(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.by_name(name, args, &["start", "step"], 0, 2)?;
     let start = a[0].clone().unwrap_or_else(|| tx.int(0));
     let step = a[1].clone().unwrap_or_else(|| tx.int(1));
+    for v in [&start, &step] {
+        let class = tx.type_of(v)?;
+        if !class.bind(tx.py).hasattr("__index__")? && !class.bind(tx.py).hasattr("__float__")? {
+            return Err(tx.raise("TypeError", "a number is required"));
+        }
+    }
     new(tx, name, IterBody::Count(start, step))
 }
 

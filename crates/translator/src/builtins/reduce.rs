@@ -29,6 +29,9 @@ fn sum(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         Some(s) => tx.realize(s)?,
         None => tx.int(0),
     };
+    if tx.type_name(&start)? == "bytearray" {
+        return Ok(None);
+    }
     if let Var::Const(o) = &start {
         let b = o.bind(tx.py);
         let other = if b.is_instance_of::<pyo3::types::PyString>() {
@@ -136,6 +139,9 @@ fn any(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 fn sorted(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if args.pos.len() != 1 {
+        return Ok(None); // The iterable is positional alone.
+    }
     let a = tx.by_name(name, args, &["iterable", "key", "reverse"], 1, 1)?;
     let Some(iterable) = &a[0] else {
         return Ok(None);

@@ -92,6 +92,12 @@ impl<'py> Tx<'py> {
             let callee = self.existing_callee(&init.bind(py).clone(), None)?;
             return self.inline(callee, args, OnReturn::PushInstance(instance));
         }
+        if let Some(init) = &init
+            && !init.bind(py).get_type().is(k.wrapper_descriptor.bind(py))
+            && !init.bind(py).get_type().is(k.method_descriptor.bind(py))
+        {
+            return Err(Stop::unsupported("an __init__ that is no function"));
+        }
         let is_container =
             matches!(&instance, Var::Obj(id) if !matches!(self.obj(*id).body, Body::Plain));
         let takes_any = class.is_subclass(k.base_exception.bind(py))?;
@@ -123,6 +129,13 @@ impl<'py> Tx<'py> {
         } else if sub(&k.set) {
             Body::Set(variables::OrderedMap::default())
         } else if sub(&k.base_exception) {
+            let init = type_lookup(class, "__init__");
+            let in_python = init.is_some_and(|i| i.bind(py).get_type().is(k.function.bind(py)));
+            let given = match in_python {
+                true => Args::pos(args.pos.clone()),
+                false => args.clone(),
+            };
+            self.plain_exception(&cls, &given)?;
             let id = self.new_object(cls, Body::Plain);
             let tuple = Var::tuple(args.pos.clone());
             self.st
@@ -143,6 +156,34 @@ impl<'py> Tx<'py> {
             return Ok(None);
         };
         Ok(Some(Var::Obj(self.new_object(cls, body))))
+    }
+
+    /// An exception of which `args` is all that its constructor makes: others check their arguments,
+    /// choose another class by them, or keep them in fields.
+    ///
+    /// # Errors
+    /// A break for any other.
+    pub(crate) fn plain_exception(&mut self, class: &Obj, args: &Args) -> R<()> {
+        const WITH_FIELDS: [&str; 5] = [
+            "OSError",
+            "SyntaxError",
+            "UnicodeError",
+            "BaseExceptionGroup",
+            "ImportError",
+        ];
+        let mut plain = args.kw.is_empty();
+        for name in WITH_FIELDS {
+            let base = self.known.builtins.bind(self.py).getattr(name)?.unbind();
+            let own_fields = name != "ImportError" || args.pos.len() > 1;
+            plain &= !(own_fields && self.is_subtype(class, &base));
+        }
+        match plain {
+            true => Ok(()),
+            false => Err(Stop::unsupported(format!(
+                "making an exception of class {} with these arguments",
+                self.class_name(class)
+            ))),
+        }
     }
 
     /// Whether instances of a class are laid out like `object` (dict, weakrefs and slots aside).
@@ -283,10 +324,19 @@ impl<'py> Tx<'py> {
                     .position(|n| &**n == "__class__");
                 let cell = i.and_then(|i| frame.locals[i].clone());
                 let first = frame.locals.front().cloned().flatten();
-                let (Some(cell), Some(first)) = (cell, first) else {
-                    return Err(self.raise("RuntimeError", "super(): no arguments"));
+                let why = match (&cell, &first) {
+                    _ if frame.code.fields.argcount == 0 => Some("no arguments"),
+                    (_, None) => Some("arg[0] deleted"),
+                    (None, _) => Some("__class__ cell not found"),
+                    _ => None,
                 };
-                let class = self.cell_contents(&cell)?;
+                let (Some(cell), Some(first), None) = (cell, first, why) else {
+                    let why = format!("super(): {}", why.unwrap_or_default());
+                    return Err(self.raise("RuntimeError", &why));
+                };
+                let Ok(class) = self.cell_contents(&cell) else {
+                    return Err(self.raise("RuntimeError", "super(): empty __class__ cell"));
+                };
                 let first = match &first {
                     Var::Obj(id) if matches!(self.obj(*id).body, Body::Cell(_)) => {
                         self.cell_contents(&first)?
@@ -307,8 +357,12 @@ impl<'py> Tx<'py> {
     pub fn super_of(&mut self, after: &Var, receiver: &Var) -> R<Var> {
         let after = self.realize(after)?;
         let receiver = self.realize(receiver)?;
-        let Some(after) = after.as_obj().cloned() else {
-            return Err(self.raise("TypeError", "super() argument 1 must be a type"));
+        let Some(after) = after
+            .as_obj()
+            .filter(|o| o.bind(self.py).is_instance_of::<PyType>())
+            .cloned()
+        else {
+            return Err(Stop::unsupported("super() of what is no class"));
         };
         let start = match &receiver {
             Var::Py(p)
@@ -321,6 +375,9 @@ impl<'py> Tx<'py> {
             }
             other => self.type_of(other)?,
         };
+        if !self.is_subtype(&start, &after) {
+            return Err(Stop::unsupported("super() of an instance of another class"));
+        }
         Ok(Var::Super(Rc::new(SuperVar {
             after,
             start,

@@ -88,8 +88,7 @@ impl Tx<'_> {
             "sort" => {
                 let a = self.by_name("sort", args, &["key", "reverse"], 0, 0)?;
                 let items: Vec<Var> = self.seq_items(id).into_iter().collect();
-                let sorted = self.sorted_items(items, a[0].clone(), a[1].clone())?;
-                *self.st.effects.body_mut(id) = Body::List(sorted.into_iter().collect());
+                self.sort_in_place(id, items, a[0].clone(), a[1].clone())?;
                 none
             }
             "__init__" => {
@@ -277,11 +276,11 @@ impl Tx<'_> {
     }
 
     fn find(&mut self, id: ObjId, v: &Var, start: usize, stop: usize) -> R<Option<usize>> {
-        for (i, item) in self.seq_items(id).into_iter().enumerate().skip(start) {
-            if i >= stop {
-                break;
-            }
-            if self.equals(&item, v)? {
+        let items = self.seq_items(id);
+        for (i, item) in items.iter().enumerate().take(stop).skip(start) {
+            let found = self.equals(item, v)?;
+            self.still_holds(&Var::Obj(id), &items)?;
+            if found {
                 return Ok(Some(i));
             }
         }
@@ -290,8 +289,10 @@ impl Tx<'_> {
 
     fn count_equal(&mut self, id: ObjId, v: &Var) -> R<Var> {
         let mut n = 0;
-        for item in self.seq_items(id) {
-            n += i64::from(self.equals(&item, v)?);
+        let items = self.seq_items(id);
+        for item in &items {
+            n += i64::from(self.equals(item, v)?);
+            self.still_holds(&Var::Obj(id), &items)?;
         }
         Ok(self.int(n))
     }
@@ -311,6 +312,34 @@ impl Tx<'_> {
                 .map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
             other => self.describe(other),
         }
+    }
+
+    /// `list.sort`: the list is empty meanwhile, and may not be written to.
+    fn sort_in_place(
+        &mut self,
+        id: ObjId,
+        items: Vec<Var>,
+        key: Option<Var>,
+        reverse: Option<Var>,
+    ) -> R<()> {
+        let before = self.seq_items(id);
+        *self.st.effects.body_mut(id) = Body::List(im::Vector::new());
+        let sorted = self.sorted_items(items, key, reverse);
+        let changed = self.seq_len(id) > 0;
+        let (items, result) = match sorted {
+            Ok(sorted) if changed => {
+                let error = self.raise("ValueError", "list modified during sort");
+                (sorted.into_iter().collect(), Err(error))
+            }
+            Ok(sorted) => (sorted.into_iter().collect(), Ok(())),
+            // What a comparison left half sorted only CPython's own sort can tell.
+            Err(Stop::Raise(_)) if before.len() > 1 => {
+                return Err(Stop::unsupported("a sort that is not finished"));
+            }
+            Err(stop) => (before, Err(stop)),
+        };
+        *self.st.effects.body_mut(id) = Body::List(items);
+        result
     }
 
     /// `sorted(items, key=key, reverse=reverse)`: stable, by `<` alone.

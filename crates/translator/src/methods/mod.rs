@@ -20,8 +20,10 @@ mod weakref;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use variables::{Body, Var};
 
+use crate::raw::{method_arity, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -32,6 +34,7 @@ impl Tx<'_> {
     /// Whatever the method raises; a break where it has no rule.
     pub fn call_builtin_method(&mut self, recv: &Var, name: &Arc<str>, args: Args) -> R<Flow> {
         let recv = self.realize(recv)?;
+        self.no_wrong_arity(&recv, name, &args)?;
         let given = match &recv {
             // Only `object`'s own constructor is called on what has no other.
             Var::Const(o) if &**name != "__iter__" => {
@@ -95,6 +98,23 @@ impl Tx<'_> {
             "method {name} of {class_name}, called on {}",
             self.describe(&recv)
         )))
+    }
+
+    /// A call with more or fewer arguments than a C method of no or one argument takes: Python says
+    /// so in its own words.
+    fn no_wrong_arity(&mut self, recv: &Var, name: &str, args: &Args) -> R<()> {
+        let given = args.pos.len();
+        let class = self.type_of(recv)?;
+        let Ok(class) = class.bind(self.py).cast::<PyType>() else {
+            return Ok(());
+        };
+        let arity = type_lookup(class, name).and_then(|d| method_arity(d.bind(self.py)));
+        match arity {
+            Some(n) if n != given || !args.kw.is_empty() => Err(Stop::unsupported(format!(
+                "{name} with arguments that it does not take"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the class of a value has a method of this name in C.

@@ -19,6 +19,7 @@ impl Tx<'_> {
         if self.is_subtype(&class, &self.known.base_exception.clone()) {
             match name {
                 "__init__" => {
+                    self.plain_exception(&class, &args)?;
                     let args = Var::tuple(args.pos);
                     self.st
                         .effects
@@ -26,18 +27,36 @@ impl Tx<'_> {
                     return Ok(Some(Flow::Value(self.none())));
                 }
                 "with_traceback" => {
-                    self.one("with_traceback", args)?;
+                    let traceback = self.one("with_traceback", args)?;
+                    if !self.realize(&traceback)?.is_none(self.py) {
+                        return Err(Stop::unsupported("giving a traceback to an exception"));
+                    }
                     return Ok(Some(Flow::Value(recv)));
                 }
                 "add_note" => {
                     let note = self.one("add_note", args)?;
                     let notes: Arc<str> = "__notes__".into();
-                    let old = self.obj(id).attrs.get(&notes).cloned().flatten();
+                    let old = match self.instance_dict_attr(&recv, &notes)? {
+                        Some(old) => Some(self.realize(&old)?),
+                        None => None,
+                    };
+                    let text = self.known.str_.clone();
+                    let list = self.known.list.clone();
+                    let fits = self.type_of(&note)?.is(&text)
+                        && match &old {
+                            Some(old) => self.type_of(old)?.is(&list),
+                            None => true,
+                        };
+                    if !fits {
+                        return Err(Stop::unsupported(
+                            "add_note without a text, or notes in no list",
+                        ));
+                    }
                     match old {
                         Some(list) => self.list_append(&list, note)?,
                         None => {
                             let list = self.new_list([note]);
-                            self.st.effects.write_attr(id, &notes, Some(list));
+                            self.write_dict_attr(id, &notes, Some(list))?;
                         }
                     }
                     return Ok(Some(Flow::Value(self.none())));

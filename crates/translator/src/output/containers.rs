@@ -323,6 +323,9 @@ impl Emitter<'_, '_> {
     /// `-- exception` by the constructor of its static base.
     fn exception(&mut self, id: ObjId, class: &Obj) -> R<()> {
         let py = self.tx.py;
+        if self.tx.st.caught.contains(&id) {
+            return Err(super::in_handler());
+        }
         let args = match self.tx.obj(id).attrs.get("args") {
             None | Some(None) => Vec::new(),
             Some(Some(v)) => match self.tx.realize(&v.clone())? {

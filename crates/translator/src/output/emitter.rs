@@ -14,7 +14,7 @@ use variables::{Body, Obj, ObjId, Origin, TextPart, Var};
 
 use super::asm::{Asm, Val};
 use crate::code::CodeInfo;
-use crate::stop::{R, Stop};
+use crate::stop::{MAX_NESTING, R, Stop};
 use crate::tx::Tx;
 
 /// Identity of a value that is built: an object, or an immutable value by its address.
@@ -134,6 +134,9 @@ impl<'a, 'py> Emitter<'a, 'py> {
                 self.break_cycle(at);
             }
             return;
+        }
+        if self.path.len() >= MAX_NESTING {
+            return; // Building it stops at the same depth.
         }
         self.path.push(ident);
         for c in self.children(var) {

@@ -17,7 +17,7 @@ use variables::{
 
 use super::emitter::{Emitter, Ident};
 use crate::code::kinds;
-use crate::stop::R;
+use crate::stop::{MAX_NESTING, R};
 
 impl Emitter<'_, '_> {
     /// `-- value`. Cyclic objects below it are complete afterwards.
@@ -49,6 +49,9 @@ impl Emitter<'_, '_> {
             self.keep(ident);
             self.deferred.push(*id);
             return Ok(());
+        }
+        if self.building.len() >= MAX_NESTING {
+            return Err(self.cannot("values that are nested this deep"));
         }
         if !self.building.insert(ident) {
             return Err(self.cannot("a cycle of immutable values"));

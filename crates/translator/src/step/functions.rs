@@ -131,11 +131,16 @@ impl<'py> Tx<'py> {
             let cause = if cause.is_none(self.py) {
                 cause
             } else {
-                self.exception_instance(&cause)?
+                self.cause_instance(&cause)?
             };
             self.st
                 .effects
                 .write_attr(*id, &Arc::from("__cause__"), Some(cause));
+        }
+        if !matches!(&exc, Var::Obj(id) if self.obj(*id).is_new()) {
+            return Err(Stop::unsupported(
+                "raising an exception from outside: it gets a traceback and a context",
+            ));
         }
         Err(Stop::Raise(exc))
     }
@@ -164,17 +169,46 @@ impl<'py> Tx<'py> {
         }
     }
 
+    fn cause_instance(&mut self, cause: &Var) -> R<Var> {
+        match self.is_exception_class(cause)? || self.is_exception(cause)? {
+            true => self.exception_instance(cause),
+            false => Err(self.raise(
+                "TypeError",
+                "exception causes must derive from BaseException",
+            )),
+        }
+    }
+
+    fn is_exception(&mut self, v: &Var) -> R<bool> {
+        let base = Var::py(self.known.base_exception.clone());
+        self.isinstance(v, &base)
+    }
+
+    fn is_exception_class(&self, v: &Var) -> R<bool> {
+        let Var::Py(p) = v else { return Ok(false) };
+        Ok(match p.obj.bind(self.py).cast::<pyo3::types::PyType>() {
+            Ok(class) => class.is_subclass(self.known.base_exception.bind(self.py))?,
+            Err(_) => false,
+        })
+    }
+
     /// An exception instance, made where a class is given.
     pub(crate) fn exception_instance(&mut self, exc: &Var) -> R<Var> {
         let exc = self.realize(exc)?;
-        if let Var::Py(p) = &exc
-            && p.obj.bind(self.py).is_instance_of::<pyo3::types::PyType>()
-        {
-            return self.call_sync(&exc.clone(), Args::default());
+        let made = match self.is_exception_class(&exc)? {
+            true => self.call_sync(&exc.clone(), Args::default())?,
+            false => exc.clone(),
+        };
+        if self.is_exception(&made)? {
+            return Ok(made);
         }
-        let base = Var::py(self.known.base_exception.clone());
-        if self.isinstance(&exc, &base)? {
-            return Ok(exc);
+        if self.is_exception_class(&exc)? {
+            let text = format!(
+                "calling {} should have returned an instance of BaseException, not {}",
+                self.describe(&exc),
+                self.type_name(&made)?
+            );
+            return Err(Stop::unsupported(text));
         }
         Err(self.raise("TypeError", "exceptions must derive from BaseException"))
     }

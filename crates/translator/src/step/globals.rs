@@ -1,7 +1,7 @@
 //! Globals, builtins and imports.
 
 use crate::attr::absent_key;
-use crate::raw::dict_get;
+use crate::raw::{dict_get, instance_dict};
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use guards::{GuardKind, Source};
@@ -192,7 +192,36 @@ impl<'py> Tx<'py> {
         } else {
             (full, module)
         };
+        if !fromlist.is_none(py) && self.imports_submodule(&wanted, &module, fromlist)? {
+            return Err(Stop::unsupported(format!(
+                "importing modules of {wanted} that are not imported yet"
+            )));
+        }
         let source = self.pinned_source(&module, false, &wanted);
         self.build(&module, source)
+    }
+
+    /// Whether `from package import names` would import a module of the user's.
+    fn imports_submodule(&mut self, package: &str, module: &Obj, names: &Var) -> R<bool> {
+        let py = self.py;
+        if !module.bind(py).hasattr("__path__")? {
+            return Ok(false);
+        }
+        let Some(dict) = instance_dict(module.bind(py)) else {
+            return Ok(false);
+        };
+        for name in self.iterate(names)? {
+            let Some(name) = self.as_const(&name)? else {
+                return Ok(true);
+            };
+            let full = format!("{package}.{name}");
+            if !dict.contains(&name)?
+                && !self.known.sys_modules.bind(py).contains(&full)?
+                && !self.import_of_library(&full)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }

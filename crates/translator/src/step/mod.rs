@@ -259,6 +259,12 @@ impl<'py> Tx<'py> {
             } => {
                 let mut parts = self.popn(3)?;
                 let (receiver, class) = (parts.remove(2), parts.remove(1));
+                let callee = self.realize(&parts[0])?;
+                if !matches!(&callee, Var::Py(p) if p.obj.is(&self.known.super_)) {
+                    return Err(Stop::unsupported(
+                        "a global or builtin `super` of another kind",
+                    ));
+                }
                 let sup = self.super_of(&class, &receiver)?;
                 let name = self.name(*name);
                 let v = self.getattr_sync(&sup, &name)?;

@@ -121,6 +121,13 @@ impl<'py> Tx<'py> {
     }
 
     pub(crate) fn run_nested_loop(&mut self, base: u32) -> R<Var> {
+        if self.is_stack_used_up() {
+            return Err(Stop::brk(
+                "Recursion too deep to inline",
+                "Calls that builtin functions make in turn are nested too deep.",
+                "Mark the recursive function with `ferrodyn.disable`.",
+            ));
+        }
         self.nested += 1;
         let result = loop {
             match self.step() {

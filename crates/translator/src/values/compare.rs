@@ -137,6 +137,10 @@ impl Tx<'_> {
 
     /// `type(a).__op__(a, b)`; `None` stands for `NotImplemented`.
     fn compare_by(&mut self, a: &Var, op: CompareOp, b: &Var) -> R<Option<Var>> {
+        self.inside(|tx| tx.compare_by_class(a, op, b))
+    }
+
+    fn compare_by_class(&mut self, a: &Var, op: CompareOp, b: &Var) -> R<Option<Var>> {
         let name = method(op);
         match self.special(a, name)? {
             Special::Absent => Ok(None),
@@ -177,9 +181,11 @@ impl Tx<'_> {
                 match (self.obj(id).body.clone(), self.body_of(b)) {
                     (Body::List(x), Some(Body::List(y)))
                     | (Body::Deque(x, _), Some(Body::Deque(y, _))) => {
-                        let (x, y): (Vec<Var>, Vec<Var>) =
-                            (x.into_iter().collect(), y.into_iter().collect());
-                        return self.compare_items(op, &x, &y).map(Some);
+                        let items = |v: &im::Vector<Var>| v.iter().cloned().collect::<Vec<_>>();
+                        let result = self.compare_items(op, &items(&x), &items(&y))?;
+                        self.still_holds(a, &x)?;
+                        self.still_holds(b, &y)?;
+                        return Ok(Some(result));
                     }
                     (Body::Dict(x), Some(Body::Dict(y))) => {
                         if !matches!(op, CompareOp::Eq | CompareOp::Ne) {
@@ -458,8 +464,10 @@ impl Tx<'_> {
     pub(crate) fn body_contains(&mut self, c: &Var, body: Body, item: &Var) -> R<bool> {
         match body {
             Body::List(v) | Body::Deque(v, _) => {
-                let items: Vec<Var> = v.into_iter().collect();
-                self.any_equal(&items, item)
+                let items: Vec<Var> = v.iter().cloned().collect();
+                let found = self.any_equal(&items, item)?;
+                self.still_holds(c, &v)?;
+                Ok(found)
             }
             Body::Dict(d) => Ok(d.contains(&self.key(item)?)),
             Body::Set(s) => {
@@ -501,6 +509,20 @@ impl Tx<'_> {
                 "membership in {}",
                 self.describe(c)
             ))),
+        }
+    }
+
+    /// A list or deque whose items were compared, which may have run code of the user's that changed
+    /// it: where the comparison went on then is CPython's business.
+    ///
+    /// # Errors
+    /// A break where it was changed.
+    pub(crate) fn still_holds(&self, sequence: &Var, items: &im::Vector<Var>) -> R<()> {
+        match self.body_of(sequence) {
+            Some(Body::List(now) | Body::Deque(now, _)) if now.len() != items.len() => Err(
+                Stop::unsupported("a sequence that is changed while its items are compared"),
+            ),
+            _ => Ok(()),
         }
     }
 

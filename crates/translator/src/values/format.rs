@@ -42,7 +42,13 @@ impl Tx<'_> {
             }
             _ => {
                 if let Special::User = self.special(&v, "__format__")? {
-                    return self.special_sync(&v, "__format__", vec![spec]);
+                    let text = self.special_sync(&v, "__format__", vec![spec])?;
+                    let text = self.realize(&text)?;
+                    let is_str = |o: &Bound<'_, PyAny>| o.is_instance_of::<pyo3::types::PyString>();
+                    return match &text {
+                        Var::Const(o) if is_str(o.bind(self.py)) => Ok(text),
+                        _ => Err(Stop::unsupported("a __format__ that gives no known text")),
+                    };
                 }
                 if empty {
                     return self.str_of(&v);
@@ -220,7 +226,7 @@ impl Tx<'_> {
             let r = self.special_sync(&v, "__repr__", vec![])?;
             return self.checked_text(r, "__repr__");
         }
-        self.builtin_repr(&v)
+        self.inside(|tx| tx.builtin_repr(&v))
     }
 
     /// `str` of an exception made while translating.
@@ -231,6 +237,18 @@ impl Tx<'_> {
         let Some(args) = self.exception_args(v)? else {
             return Ok(None);
         };
+        let class = self.type_of(v)?;
+        let text = class.bind(self.py).getattr("__str__")?;
+        let builtin = |name: &str| {
+            self.known
+                .builtins
+                .bind(self.py)
+                .getattr(name)?
+                .getattr("__str__")
+        };
+        if !text.is(&builtin("BaseException")?) && !text.is(&builtin("KeyError")?) {
+            return Err(self.no_text(v));
+        }
         Ok(Some(match &args[..] {
             [] => self.str(""),
             [one] => {

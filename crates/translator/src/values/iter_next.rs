@@ -95,9 +95,6 @@ impl Tx<'_> {
                 Ok(item)
             }
             IterBody::Fixed(owner, items, i) => {
-                if i >= items.len() {
-                    return Ok(None);
-                }
                 let size = super::truth::body_len(&self.obj(owner).body);
                 if size != Some(items.len()) {
                     let what = match self.obj(owner).body {
@@ -106,7 +103,13 @@ impl Tx<'_> {
                     };
                     return Err(self.raise("RuntimeError", what));
                 }
-                let v = items[i].clone();
+                let Some(v) = items.get(i).cloned() else {
+                    // A deque's iterator looks at its deque even afterwards.
+                    return match self.obj(owner).body {
+                        Body::Deque(..) => Ok(None),
+                        _ => self.exhaust(id),
+                    };
+                };
                 self.put(id, IterBody::Fixed(owner, items, i + 1));
                 Ok(Some(v))
             }

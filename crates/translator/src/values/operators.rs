@@ -10,7 +10,7 @@ use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
 /// No constant repetition that fills the memory.
-const MAX_REPEAT: usize = 1 << 20;
+const MAX_REPEAT: usize = 1 << 16;
 
 impl Tx<'_> {
     /// `a op b` where neither class defines it in Python. `None`: `NotImplemented` from both.
@@ -128,6 +128,17 @@ impl Tx<'_> {
 
     fn concat(&mut self, a: &Var, b: &Var) -> R<Option<Var>> {
         match (a, b) {
+            // CPython gives the very tuple where nothing is added to it.
+            (Var::Tuple(x), Var::Tuple(y))
+                if x.items.is_empty() && y.class.is_none() && x.class.is_none() =>
+            {
+                Ok(Some(b.clone()))
+            }
+            (Var::Tuple(x), Var::Tuple(y))
+                if y.items.is_empty() && x.class.is_none() && y.class.is_none() =>
+            {
+                Ok(Some(a.clone()))
+            }
             (Var::Tuple(x), Var::Tuple(y)) => {
                 let items: Vec<Var> = x.items.iter().chain(&y.items).cloned().collect();
                 // `torch.Size + tuple` is a `torch.Size`, and so is `tuple + torch.Size` where the class
@@ -166,12 +177,15 @@ impl Tx<'_> {
     fn repeat(&mut self, seq: &Var, n: &Var) -> R<Var> {
         let n = self.index_of(n)?.max(0) as usize;
         let len = self.value_len(seq)?.unwrap_or(0);
+        // Nothing stays nothing, however often.
+        let n = if len == 0 { 0 } else { n };
         if len.saturating_mul(n) > MAX_REPEAT {
             return Err(Stop::unsupported(format!(
                 "a sequence of {len} items repeated {n} times"
             )));
         }
         match seq {
+            Var::Tuple(t) if n == 1 && t.class.is_none() => Ok(seq.clone()),
             Var::Tuple(t) => {
                 let items = std::iter::repeat_n(t.items.iter(), n)
                     .flatten()

@@ -8,7 +8,7 @@ use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
 /// No loop over an iterator that does not end.
-const MAX_ITEMS: usize = 1_000_000;
+const MAX_ITEMS: usize = 1 << 16;
 
 impl Tx<'_> {
     /// All items of an iterable (`list(v)`).

@@ -1,0 +1,24 @@
+"""Containers that hold themselves, or are nested deeper than a translator should follow."""
+
+import torch
+
+
+def fn(x):
+    a = []
+    a.append(a)
+    b = {}
+    b["b"] = [b]
+    c = []
+    c.append(c)
+    deep = []
+    for _ in range(1000):
+        deep = [deep]
+    try:
+        same = a == c
+    except RecursionError:
+        same = "too deep"
+    return x + 1, repr(a), str(b), same, len(repr(deep)) > 100
+
+
+def inputs():
+    return (torch.ones(2),)
