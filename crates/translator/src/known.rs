@@ -128,6 +128,8 @@ impl Known {
                 "types",
                 &["NoneType", "EllipsisType", "NotImplementedType"][..],
             ),
+            // An enum of pybind11's, whose methods are no descriptors that Python knows.
+            ("torch._C", &["_SDPBackend"][..]),
         ] {
             for name in names {
                 self.const_types

@@ -12,7 +12,7 @@ use variables::{Obj, Var};
 use pyo3::prelude::*;
 
 use crate::raw::type_lookup;
-use crate::stop::{R, Stop};
+use crate::stop::R;
 use crate::tx::{Flow, Tx};
 
 const REGISTRIES: [&str; 3] = ["_parameters", "_buffers", "_modules"];
@@ -69,9 +69,7 @@ impl Tx<'_> {
         if ty.is_subclass(self.known.parameter.bind(self.py))?
             || ty.is_subclass(self.known.module.bind(self.py))?
         {
-            return Err(Stop::unsupported(
-                "registering a parameter or submodule in the compiled function",
-            ));
+            return Ok(None);
         }
         for registry in REGISTRIES {
             let Some(dict) = self.instance_dict_attr(obj, &Arc::from(registry))? else {

@@ -175,6 +175,10 @@ pub struct Tx<'py> {
     pub trace: Option<Vec<String>>,
     /// whether parameters and buffers are bound by identity
     pub bind_tensors: bool,
+    /// whether the graph runs as it is, as far as is known of the backend
+    pub runs_as_is: bool,
+    /// whether the graph makes parameters, which is right only where it runs as it is
+    pub makes_parameters: bool,
     /// instructions interpreted
     pub instructions: u64,
     /// how many may be
@@ -236,6 +240,8 @@ impl<'py> Tx<'py> {
             resumed: None,
             trace: None,
             bind_tensors: true,
+            runs_as_is: false,
+            makes_parameters: false,
             instructions: 0,
             max_instructions: u64::MAX,
             asked_compiling: false,

@@ -1,4 +1,4 @@
-"""A checkpointed function is one node: computed again in the backward pass, with the same dropout."""
+"""A checkpointed function is one node, computed again in the backward pass with the same dropout."""
 
 import torch
 from torch import nn
@@ -19,7 +19,8 @@ def fn(x, mask):
     y, (same, s), rest = checkpoint(block, x * 2, mask, use_reentrant=False)
     z, _, _ = checkpoint(block, y, use_reentrant=False, scale=0.5)
     w, _, _ = checkpoint(block, z, use_reentrant=False)
-    return same.sum() + s, rest, torch.rand(2), checkpoint_sequential(stack, 2, w, use_reentrant=False)
+    v = checkpoint_sequential(stack, 2, w, use_reentrant=False)
+    return same.sum() + s, rest, torch.rand(2), v
 
 
 def inputs():

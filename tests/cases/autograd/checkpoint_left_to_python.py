@@ -1,4 +1,4 @@
-"""What a checkpointed function does besides computing, it does twice: that is left to plain Python."""
+"""What a checkpointed function does besides computing is done twice: left to plain Python."""
 
 import torch
 from torch import nn

@@ -129,6 +129,7 @@ impl<'py> Compilation<'_, 'py> {
         tx.stack_floor = with_thread(ThreadRegions::floor);
         tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
         tx.ints = self.dynamic_ints()?;
+        tx.runs_as_is = self.runs_as_is()?;
         let end = tx.run();
         self.entries.set_changing(py, tx.ints.names.clone());
         for line in tx.trace.take().unwrap_or_default() {
@@ -231,7 +232,7 @@ impl<'py> Compilation<'_, 'py> {
         if env.is_opaque {
             let backend = self.ctx.state(BackendSlot::default);
             backend.is_opaque.store(true, Ordering::Relaxed);
-            if result.is_ok() && !tx.int_inputs.is_empty() {
+            if result.is_ok() && (!tx.int_inputs.is_empty() || tx.makes_parameters) {
                 return self.run_in(session, request);
             }
         }
@@ -285,14 +286,14 @@ impl<'py> Compilation<'_, 'py> {
             }
         }
         // What looks into example inputs may take their ints for constants.
-        ints.as_inputs = ints.any()
-            && !self.backend()?.wants_tracing_context()
-            && !self
-                .ctx
-                .state(BackendSlot::default)
-                .is_opaque
-                .load(Ordering::Relaxed);
+        ints.as_inputs = ints.any() && self.runs_as_is()?;
         Ok(ints)
+    }
+
+    /// Whether the backend gives back the graph that it gets, as far as it was seen.
+    fn runs_as_is(&self) -> PyResult<bool> {
+        let seen = self.ctx.state(BackendSlot::default);
+        Ok(!self.backend()?.wants_tracing_context() && !seen.is_opaque.load(Ordering::Relaxed))
     }
 
     /// Bytecode that no compiler of CPython emits.

@@ -49,7 +49,7 @@ fn table(py: Python<'_>) -> &'static Table {
     // The table outlives every interpreter state that a test may make: it is never dropped.
     TABLE.get_or_init(py, || {
         let mut table = Table::default();
-        let all: [Rules; 15] = [
+        let all: [Rules; 16] = [
             core::RULES,
             numbers::RULES,
             reduce::RULES,
@@ -63,6 +63,7 @@ fn table(py: Python<'_>) -> &'static Table {
             inspection::RULES,
             crate::torch_ops::vmap::RULES,
             crate::torch_ops::checkpoint::RULES,
+            crate::torch_ops::flags::RULES,
             outside::RULES,
             torch_python::RULES,
         ];

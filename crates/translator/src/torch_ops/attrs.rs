@@ -54,6 +54,10 @@ impl<'py> Tx<'py> {
             "requires_grad" => self.bool(meta.requires_grad),
             "is_leaf" if !meta.requires_grad => self.bool(true),
             "grad_fn" if !meta.requires_grad => self.none(),
+            "is_leaf" | "grad_fn" if self.is_made_parameter(t) && meta.is_leaf => match &**name {
+                "is_leaf" => self.bool(true),
+                _ => self.none(),
+            },
             "is_leaf" | "grad_fn" if t.input.is_some() && Rc::ptr_eq(&meta, &t.meta) => {
                 let Some(input) = t.input.clone() else {
                     return Err(Stop::Internal("no input".into()));
@@ -269,21 +273,5 @@ impl<'py> Tx<'py> {
             self.set_grad_enabled(&set_grad, true)?;
         }
         Ok(Flow::Value(self.none()))
-    }
-
-    /// `Parameter(...)` and other classes of tensors.
-    ///
-    /// # Errors
-    /// Always a break.
-    pub fn construct_tensor(
-        &mut self,
-        class: &Bound<'py, pyo3::types::PyType>,
-        _args: Args,
-    ) -> R<Flow> {
-        Err(Stop::brk(
-            format!("Constructing a {} in the compiled function", class.name()?),
-            "Tensor classes are constructed outside the graph.",
-            "Use a factory function such as torch.tensor or torch.zeros, or construct it before the call.",
-        ))
     }
 }

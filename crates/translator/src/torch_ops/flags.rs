@@ -5,10 +5,62 @@
 
 use fx_graph::Arg;
 use pyo3::prelude::*;
-use variables::Var;
+use pyo3::sync::PyOnceLock;
+use variables::{Obj, Var};
 
+use crate::builtins::{Given, Rule, Rules};
 use crate::stop::R;
 use crate::tx::{Args, Tx};
+
+pub(crate) const RULES: Rules = &[(
+    "torch.nn.attention",
+    &[("sdpa_kernel", sdpa_kernel as Rule)],
+)];
+
+/// The context without its order of kernels: torch also keeps whether there is one, in a variable of
+/// the thread's that it then sets to what it is.
+const CONTEXT: &std::ffi::CStr = c"
+import contextlib
+from torch.nn import attention
+
+@contextlib.contextmanager
+def sdpa_kernel(backends):
+    if isinstance(backends, attention.SDPBackend):
+        backends = [backends]
+    chosen = attention._cur_sdpa_kernel_backends()
+    try:
+        attention._sdpa_kernel(backends)
+        yield {}
+    finally:
+        attention._sdpa_kernel(chosen)
+";
+
+static MODULE: PyOnceLock<Obj> = PyOnceLock::new();
+
+fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let given = tx.by_name(name, args, &["backends", "set_priority"], 1, 2)?;
+    let [Some(backends), order] = &given[..] else {
+        return Ok(None);
+    };
+    let class = tx.type_of(backends)?;
+    if !class.is(&tx.known.list) && tx.class_name(&class) != "_SDPBackend" {
+        return Ok(None);
+    }
+    if let Some(order) = order
+        && tx.truth(order)?
+    {
+        let f = tx.py.import("torch.nn.attention")?.getattr(name)?;
+        return Err(tx.skipped(&f));
+    }
+    let module = MODULE.get_or_try_init(tx.py, || -> PyResult<Obj> {
+        let file = c"<ferrodyn attention>";
+        let m = PyModule::from_code(tx.py, CONTEXT, file, c"ferrodyn_attention")?;
+        Ok(m.into_any().unbind())
+    })?;
+    let function = module.bind(tx.py).getattr(name)?.unbind();
+    tx.call(&Var::py(function), Args::pos(vec![backends.clone()]))
+        .map(Some)
+}
 
 /// Functions of `torch._C` that set a flag, and those that read it.
 const FLAGS: [(&str, &str); 6] = [

@@ -7,6 +7,7 @@
 //! - [`ops`]: operators, subscripts, methods
 //! - [`attrs`]: attributes of tensors
 //! - [`contexts`], [`flags`]: autocast and the like, flags that a program sets for a while
+//! - [`parameters`]: tensors of other classes, made by the program
 //! - [`vmap`]: batched tensors
 //! - [`checkpoint`]: functions that are computed again in the backward pass
 //! - [`state_calls`]: functions that read or change torch's global state
@@ -20,10 +21,11 @@ pub mod checkpoint;
 pub mod contexts;
 pub mod emit;
 pub mod fake;
-mod flags;
+pub(crate) mod flags;
 pub mod input;
 mod known_values;
 pub mod ops;
+mod parameters;
 pub mod state_calls;
 mod substitutes;
 pub mod table;

@@ -1,0 +1,78 @@
+//! Tensors of other classes that are made in the compiled function: `nn.Parameter`.
+
+use std::rc::Rc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use tensor_meta::{Alias, Inferred, TensorMeta};
+use variables::{TensorVar, Var};
+
+use super::emit::Callee;
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+impl<'py> Tx<'py> {
+    /// `Parameter(...)` and other classes of tensors.
+    ///
+    /// # Errors
+    /// A break for all but parameters in a graph that runs as it is: a compiler makes plain tensors of
+    /// them.
+    pub fn construct_tensor(&mut self, class: &Bound<'py, PyType>, args: Args) -> R<Flow> {
+        let made = match class.is(self.known.parameter.bind(self.py)) {
+            true => self.make_parameter(args)?,
+            false => None,
+        };
+        made.map(Flow::Value).ok_or(Stop::brk(
+            format!("Constructing a {} in the compiled function", class.name()?),
+            "Tensor classes are constructed outside the graph.",
+            "Use a factory function such as torch.tensor or torch.zeros, or construct it before the call.",
+        ))
+    }
+
+    /// Whether a tensor is a parameter that the compiled function made.
+    pub(super) fn is_made_parameter(&self, t: &TensorVar) -> bool {
+        t.input.is_none() && t.class.is(&self.known.parameter)
+    }
+
+    /// A leaf on the memory of a tensor.
+    fn make_parameter(&mut self, args: Args) -> R<Option<Var>> {
+        if !self.runs_as_is || self.st.vmap.is_active() || self.inference_now() {
+            return Ok(None);
+        }
+        let given = self.by_name("__new__", args, &["data", "requires_grad"], 0, 2)?;
+        let Some(data) = &given[0] else {
+            return Ok(None);
+        };
+        let Var::Tensor(t) = self.realize(data)? else {
+            return Ok(None);
+        };
+        let requires_grad = match &given[1] {
+            Some(v) => self.truth(v)?,
+            None => true,
+        };
+        let (tensor, parameter) = (self.known.tensor.clone(), self.known.parameter.clone());
+        let mut meta = TensorMeta::clone(self.st.effects.meta(&t));
+        let differentiable = meta.dtype.is_floating() || meta.dtype.is_complex();
+        if !(t.class.is(&tensor) || t.class.is(&parameter)) || requires_grad && !differentiable {
+            return Ok(None);
+        }
+        meta.requires_grad = requires_grad;
+        meta.is_leaf = true;
+        meta.alias = Alias::View;
+        let args = Args::pos(vec![Var::Tensor(t), self.bool(requires_grad)]);
+        let node_args = self.node_args(&args)?;
+        let callee = Callee::Function(&parameter, "torch.nn.parameter.Parameter", None);
+        let made = self.emit_inferred(&callee, node_args, Inferred::Tensor(meta), &args)?;
+        self.makes_parameters = true;
+        let Var::Tensor(made) = made else {
+            return Err(Stop::Internal("a parameter that is no tensor".into()));
+        };
+        Ok(Some(Var::Tensor(Rc::new(TensorVar {
+            node: made.node,
+            class: parameter,
+            meta: made.meta.clone(),
+            input: None,
+            fresh: true,
+        }))))
+    }
+}

@@ -1,0 +1,27 @@
+"""A module that makes its layers and parameters when it is first called has them afterwards."""
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = None
+        self.bias = None
+
+    def forward(self, x):
+        if self.layer is None:
+            self.layer = nn.Linear(x.shape[-1], 2)
+        if not hasattr(self, "gain"):
+            self.gain = nn.Parameter(torch.ones(2))
+            self.register_parameter("offset", nn.Parameter(torch.zeros(2)))
+        return self.layer(x) * self.gain + self.offset
+
+
+def make():
+    return Net()
+
+
+def calls():
+    return [(torch.randn(3, 4),), (torch.randn(2, 4),), (torch.randn(3, 4),)]
