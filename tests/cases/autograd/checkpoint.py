@@ -1,4 +1,4 @@
-"""A checkpointed function is one node, computed again in the backward pass with the same dropout."""
+"""A checkpointed function is one node, computed again in the backward with the same dropout."""
 
 import torch
 from torch import nn

@@ -3,10 +3,10 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, int, int_list, int_or, one, raise, tensor, tensors,
+    Call, In, R, bool_or, float_or, int, int_list, int_or, one, opt_tensor, raise, tensor, tensors,
     unsupported, wrap_dim,
 };
-use crate::family::elementwise::{Operand, common_type};
+use crate::family::elementwise::{Operand, common_type, elementwise};
 use crate::family::view::unsqueezed;
 use crate::geometry::view_strides;
 use crate::iterator::preserved_strides;
@@ -262,6 +262,100 @@ fn triangle(call: &Call<'_>) -> R {
     }
     one(call.rows(&x.shape, x.dtype, &[x.meta]))
 }
+/// A matrix with the elements of a vector on a diagonal, or the elements of one.
+fn diag(call: &Call<'_>) -> R {
+    let [x, diagonal] = call.bind(["input", "diagonal"])?;
+    let (x, offset) = (tensor(x)?, int_or(diagonal, 0)?);
+    let shape: Dims = match x.shape[..] {
+        [n] => SmallVec::from_elem(n + offset.abs(), 2),
+        [rows, columns] => {
+            if offset < -rows || offset > columns {
+                return unsupported("a diagonal outside of the matrix");
+            }
+            let (below, right) = ((-offset).max(0), offset.max(0));
+            SmallVec::from_elem((rows - below).min(columns - right), 1)
+        }
+        _ => return raise("diag needs a vector or a matrix"),
+    };
+    one(call.rows(&shape, x.dtype, &[x.meta]))
+}
+fn diag_embed(call: &Call<'_>) -> R {
+    let [x, offset, d1, d2] = call.bind(["input", "offset", "dim1", "dim2"])?;
+    let (x, offset) = (tensor(x)?, int_or(offset, 0)?);
+    if x.dim() == 0 {
+        return unsupported("diag_embed of a 0-dim tensor");
+    }
+    let d1 = wrap_dim(int_or(d1, -2)?, x.dim() + 1)?;
+    let d2 = wrap_dim(int_or(d2, -1)?, x.dim() + 1)?;
+    if d1 == d2 {
+        return raise("diagonal dimensions are equal");
+    }
+    let mut shape = x.shape.clone();
+    let size = shape.pop().unwrap_or(0) + offset.abs();
+    shape.insert(d1.min(d2), size);
+    shape.insert(d1.max(d2), size);
+    one(call.rows(&shape, x.dtype, &[x.meta]))
+}
+
+/// Differences of neighbours: what a slice minus another gives.
+fn diff(call: &Call<'_>) -> R {
+    let [x, n, dim, prepend, append] = call.bind(["input", "n", "dim", "prepend", "append"])?;
+    let (x, n) = (tensor(x)?, int_or(n, 1)?);
+    if x.dim() == 0 {
+        return raise("diff of a 0-dim tensor");
+    }
+    let dim = int_or(dim, -1)?;
+    let d = wrap_dim(dim, x.dim())?;
+    let mut parts = vec![x];
+    if let Some(first) = opt_tensor(prepend)? {
+        parts.insert(0, first);
+    }
+    if let Some(last) = opt_tensor(append)? {
+        parts.push(last);
+    }
+    if n < 1 || parts.iter().any(|p| p.dim() != parts[0].dim()) {
+        return unsupported("arguments of diff");
+    }
+    let mut now = match parts.as_slice() {
+        [x] => x.meta.clone(),
+        parts => match joined(call, parts, dim)? {
+            Inferred::Tensor(meta) => meta,
+            _ => return unsupported("arguments of diff"),
+        },
+    };
+    for _ in 0..n {
+        let x = In::new(&now)?;
+        if x.shape[d] == 0 {
+            return unsupported("diff of nothing");
+        }
+        let mut shape = x.shape.clone();
+        shape[d] -= 1;
+        let later = call.view(&x, &shape, &x.strides, x.start() + x.strides[d]);
+        let earlier = call.view(&x, &shape, &x.strides, x.start());
+        let pair = [
+            Operand::Tensor(In::new(&later)?),
+            Operand::Tensor(In::new(&earlier)?),
+        ];
+        now = elementwise(call, &pair, Some(x.dtype), x.dtype)?;
+    }
+    one(now)
+}
+/// `flip` of one dimension, of a tensor with at least so many.
+fn flipped(call: &Call<'_>, rank: usize) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    if x.dim() < rank {
+        return raise("too few dimensions to flip");
+    }
+    let strides = preserved_strides(&x.shape, &x.strides);
+    one(call.fresh(&x.shape, &strides, x.dtype, &[x.meta]))
+}
+fn fliplr(call: &Call<'_>) -> R {
+    flipped(call, 2)
+}
+fn flipud(call: &Call<'_>) -> R {
+    flipped(call, 1)
+}
 fn histc(call: &Call<'_>) -> R {
     let [x, bins, min, max] = call.bind(["input", "bins", "min", "max"])?;
     let x = tensor(x)?;
@@ -307,6 +401,11 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("meshgrid", "*", "", meshgrid).any_device(),
         rule("tril", "*", "*", triangle).inplace("", ""),
         rule("triu", "*", "*", triangle).inplace("", ""),
+        rule("diag", "*", "*", diag),
+        rule("diag_embed", "*", "*", diag_embed),
+        rule("diff", "*", "*", diff),
+        rule("fliplr", "*", "*", fliplr),
+        rule("flipud", "*", "*", flipud),
         rule("histc", "*", "*", histc),
         rule("bucketize", "*", "", bucketize),
     ]);

@@ -271,6 +271,49 @@ def tril():
         yield [t], {"diagonal": -1}
 
 
+@rule("diag")
+def diag():
+    for t in layouts():
+        yield (t,)
+        yield t, 1
+        yield [t], {"diagonal": -2}
+        yield t, 9
+    for t in T(3), T(0), T(3, l="s"), T(3, d="b"), T(2, 5), T(5, 2, d="i8"), T():
+        yield (t,)
+        yield t, -1
+        yield [t], {"diagonal": 2}
+
+
+@rule("diag_embed")
+def diag_embed():
+    for t in (*layouts(), T(3), T(0), T()):
+        yield (t,)
+        yield t, 1
+        yield t, -1, 0, 1
+        yield [t], {"dim1": 0, "dim2": -1}
+        yield t, 0, 1, 1
+
+
+@rule("diff")
+def diff():
+    for t in (*layouts(), T(5), T(3, d="b"), T(2, 4, d="i8"), T(0), T(1), T()):
+        yield (t,)
+        yield t, 2
+        yield t, 1, 0
+        yield [t], {"dim": -2}
+        yield [t], {"prepend": t, "dim": 0}
+        yield t, 1, -1, t, t
+        yield t, 0
+    yield [T(2, 4, d="i8")], {"prepend": T(2, 1, d="f4")}
+    yield [T(2, 4)], {"append": T(3, 1)}
+
+
+@rule("fliplr", "flipud")
+def fliplr():
+    for t in (*layouts(), T(3), T(0), T()):
+        yield (t,)
+
+
 @rule("histc")
 def histc():
     for t in layouts():
