@@ -91,6 +91,23 @@ pub struct TupleVar {
     pub origin: Option<(Obj, SourceId)>,
 }
 
+impl Drop for TupleVar {
+    /// Lets go of tuples in tuples one by one: each level of a recursion would take native stack.
+    fn drop(&mut self) {
+        if !self.items.iter().any(|v| matches!(v, Var::Tuple(_))) {
+            return;
+        }
+        let mut items = std::mem::take(&mut self.items);
+        while let Some(item) = items.pop() {
+            if let Var::Tuple(tuple) = item
+                && let Some(mut tuple) = Rc::into_inner(tuple)
+            {
+                items.append(&mut tuple.items);
+            }
+        }
+    }
+}
+
 /// See [`Var::Func`].
 #[derive(Debug)]
 pub struct FuncVar {

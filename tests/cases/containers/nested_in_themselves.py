@@ -17,7 +17,10 @@ def fn(x):
         same = a == c
     except RecursionError:
         same = "too deep"
-    return x + 1, repr(a), str(b), same, len(repr(deep)) > 100
+    tuples = ()
+    for _ in range(100_000):
+        tuples = (tuples,)
+    return x + 1, repr(a), str(b), same, len(repr(deep)) > 100, len(tuples)
 
 
 def inputs():

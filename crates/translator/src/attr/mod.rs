@@ -211,15 +211,20 @@ impl<'py> Tx<'py> {
 
     /// Attribute of an instance of `class`.
     pub(crate) fn instance_attr(&mut self, obj: &Var, class: &Obj, name: &Arc<str>) -> R<Flow> {
-        if &**name == "__class__" {
-            return Ok(Flow::Value(Var::py(class.clone())));
-        }
         let py = self.py;
         let ty = class
             .bind(py)
             .cast::<PyType>()
             .map_err(PyErr::from)?
             .clone();
+        if &**name == "__class__" {
+            // Proxies and mocks have one of their own.
+            let getset = &self.known.getset_descriptor;
+            let own = type_lookup(&ty, name);
+            if own.is_none_or(|d| d.bind(py).get_type().is(getset.bind(py))) {
+                return Ok(Flow::Value(Var::py(class.clone())));
+            }
+        }
         if is_heap_type(&ty)
             && let Some(custom) = self.class_lookup(class, "__getattribute__")?
             && custom.bind(py).get_type().is(self.known.function.bind(py))

@@ -1,7 +1,7 @@
 //! Writing and deleting attributes.
 
 use super::{Descriptor, is_heap_type};
-use crate::raw::instance_dict;
+use crate::raw::{instance_dict, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 use pyo3::prelude::*;
@@ -104,7 +104,12 @@ impl<'py> Tx<'py> {
         let done = Flow::Value(self.none());
         self.no_key_changes(id)?;
         if let Some(d) = self.class_lookup(class, name)? {
-            match self.descriptor(&d) {
+            let kind = match self.descriptor(&d) {
+                // Without `__get__` it says nothing when it is read.
+                Descriptor::Value if is_data_descriptor(d.bind(py)) => Descriptor::User(true),
+                kind => kind,
+            };
+            match kind {
                 Descriptor::Property => {
                     let accessor = d
                         .bind(py)
@@ -190,4 +195,11 @@ impl<'py> Tx<'py> {
             ))),
         }
     }
+}
+
+fn is_data_descriptor(d: &Bound<'_, PyAny>) -> bool {
+    let class = d.get_type();
+    ["__set__", "__delete__"]
+        .iter()
+        .any(|name| type_lookup(&class, name).is_some())
 }

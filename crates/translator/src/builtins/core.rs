@@ -194,10 +194,7 @@ fn iter(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         Some(sentinel) => {
             let of = tx.type_of(&a[0])?;
             if tx.class_lookup(&of, "__call__")?.is_none() {
-                return Err(tx.raise(
-                    "TypeError",
-                    "iter(object, sentinel): object must be callable",
-                ));
+                return Ok(None); // Each version of Python refuses it in its own words.
             }
             let class = IterClass::Call.get(tx.py)?;
             value(tx.new_iter(class, IterBody::Call(a[0].clone(), sentinel.clone())))

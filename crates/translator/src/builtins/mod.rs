@@ -230,6 +230,16 @@ impl<'py> Tx<'py> {
         if target.is_subclass(k.frozenset.bind(self.py))? {
             return Err(Stop::unsupported("an instance of a frozenset subclass"));
         }
+        if base.is(&k.object) && !(args.pos.is_empty() && args.kw.is_empty()) {
+            // Only for a class with an `__init__` of its own that takes them.
+            let object = k.object.bind(self.py);
+            let is_objects = |name: &str| -> PyResult<bool> {
+                Ok(target.getattr(name)?.is(&object.getattr(name)?))
+            };
+            if !is_objects("__new__")? || is_objects("__init__")? {
+                return Ok(None);
+            }
+        }
         Ok(self.allocate(target, &args)?.map(Flow::Value))
     }
 

@@ -241,8 +241,8 @@ pub(super) fn call_getter(
     let reduced = f.call_method0("__reduce__")?;
     let (made_by, parts): (Bound<'_, PyAny>, Bound<'_, PyTuple>) = reduced.extract()?;
     let parts = parts.iter().map(|p| tx.adopt(&p)).collect::<R<Vec<_>>>()?;
-    if args.pos.is_empty() {
-        return Err(tx.raise("TypeError", &format!("{kind} expected 1 argument, got 0")));
+    if args.pos.len() != 1 || !args.kw.is_empty() {
+        return Ok(None);
     }
     let target = args.pos.remove(0);
     if kind == "methodcaller" {

@@ -56,7 +56,7 @@ impl<'py> Tx<'py> {
             return self.construct_tensor(class, args);
         }
         let new = self.class_lookup(&cls, "__new__")?;
-        let init = self.class_lookup(&cls, "__init__")?;
+        let mut init = self.class_lookup(&cls, "__init__")?;
         let is_function = |o: &Option<Obj>| {
             o.as_ref()
                 .is_some_and(|o| o.bind(py).get_type().is(k.function.bind(py)))
@@ -77,6 +77,10 @@ impl<'py> Tx<'py> {
             let made = self.call_sync(&Var::py(new.unbind()), new_args)?;
             if !self.isinstance(&made, &Var::py(cls.clone()))? {
                 return Ok(Flow::Value(made));
+            }
+            let actual = self.type_of(&made)?;
+            if !actual.is(&cls) {
+                init = self.class_lookup(&actual, "__init__")?;
             }
             made
         } else {

@@ -344,7 +344,7 @@ impl<'py> Tx<'py> {
     /// Methods of `object` itself, called explicitly.
     pub(crate) fn object_method(&mut self, receiver: &Var, name: &str, mut args: Args) -> R<Flow> {
         match (name, args.pos.len()) {
-            ("__init__", _) => Ok(Flow::Value(self.none())),
+            ("__init__", 0) if args.kw.is_empty() => Ok(Flow::Value(self.none())),
             ("__setattr__", 2) => {
                 let value = args.pos.pop();
                 let attr = self.attr_name(&args.pos[0].clone())?;

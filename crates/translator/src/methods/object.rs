@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 use variables::{MethodVar, ObjId, Origin, Var};
 
+use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -78,7 +79,14 @@ impl Tx<'_> {
             self.positional("__call__", args, 0, 0)?;
             return self.weakref_call(id);
         }
-        if name == "__init__" {
+        // `object`'s takes nothing and does nothing; other C classes have contents of their own.
+        let objects = self.known.object.bind(self.py).getattr("__init__")?;
+        let init = type_lookup(class.bind(self.py).cast().map_err(PyErr::from)?, name);
+        if name == "__init__"
+            && args.pos.is_empty()
+            && args.kw.is_empty()
+            && init.is_some_and(|i| i.is(&objects))
+        {
             return Ok(Some(Flow::Value(self.none())));
         }
         Ok(None)

@@ -165,7 +165,10 @@ impl Tx<'_> {
                 ))),
             },
             Special::Absent => {
-                if self.special(v, "__getitem__")?.is_user() {
+                let class = self.type_of(v)?;
+                // `__iter__ = None` says that there is no iteration.
+                let refused = self.class_lookup(&class, "__iter__")?.is_some();
+                if !refused && self.special(v, "__getitem__")?.is_user() {
                     let class = IterClass::Sequence.get(self.py)?;
                     return Ok(self.new_iter(class, IterBody::Sequence(v.clone(), 0)));
                 }
