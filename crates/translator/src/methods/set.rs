@@ -57,6 +57,12 @@ impl Tx<'_> {
                     self.make_set(base, mine)?
                 }
             }
+            "__reduce__" if class.is(&base) => {
+                self.positional(name, args, 0, 0)?;
+                let items = self.iterate(recv)?;
+                let items = self.new_list(items);
+                Var::tuple(vec![Var::py(class), Var::tuple(vec![items]), none])
+            }
             "__le__" | "__lt__" | "__ge__" | "__gt__" | "__eq__" | "__ne__" => return Ok(None),
             _ if frozen => return Ok(None),
             "add" => {

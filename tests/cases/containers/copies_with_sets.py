@@ -1,0 +1,28 @@
+"""`copy.deepcopy` of an object that holds sets."""
+
+import copy
+
+import torch
+
+GRAPHS = 1
+
+
+class Config:
+    def __init__(self):
+        self.names = {"b", "a"}
+        self.fixed = frozenset({1, 2})
+        self.empty = set()
+
+
+CONFIG = Config()
+
+
+def fn(x):
+    mine = copy.deepcopy(CONFIG)
+    mine.names.add("c")
+    parts = {1, 2}.__reduce__()
+    return x + len(mine.names), sorted(mine.names), mine, len(parts), CONFIG.names
+
+
+def inputs():
+    return (torch.ones(2),)
