@@ -38,7 +38,8 @@ pub struct RuleInfo {
 pub(crate) type Rule = fn(&Call<'_>) -> R;
 
 /// A line as the families write it. In `functions`, `*` stands for `torch.{name}`, `F` for
-/// `torch.nn.functional.{name}`, `N` for `torch._C._nn.{name}`; in `methods`, `*` for `{name}`.
+/// `torch.nn.functional.{name}`, `N` for `torch._C._nn.{name}`, `S` for `torch.special.{name}`; in
+/// `methods`, `*` for `{name}`.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
     name: &'static str,
@@ -148,6 +149,7 @@ impl Table {
                 "*" => format!("torch.{name}"),
                 "F" => format!("torch.nn.functional.{name}"),
                 "N" => format!("torch._C._nn.{name}"),
+                "S" => format!("torch.special.{name}"),
                 other => other.to_owned(),
             })
             .collect();

@@ -386,6 +386,38 @@ fn bucketize(call: &Call<'_>) -> R {
     one(call.rows(&x.shape, dtype, &[x.meta]))
 }
 
+fn searchsorted(call: &Call<'_>) -> R {
+    let [edges, x, int32, right, side, sorter] = call.bind([
+        "sorted_sequence",
+        "input",
+        "out_int32",
+        "right",
+        "side",
+        "sorter",
+    ])?;
+    let edges = tensor(edges)?;
+    bool_or(right, false)?;
+    if !side.is_none() || !sorter.is_none() || edges.dtype.is_complex() || !edges.contiguous() {
+        return unsupported("arguments of searchsorted");
+    }
+    let dtype = match bool_or(int32, false)? {
+        true => DType::Int32,
+        false => DType::Int64,
+    };
+    if !matches!(x, Value::Tensor(_)) {
+        return unsupported("searchsorted of a number");
+    }
+    let x = tensor(x)?;
+    if x.dtype != edges.dtype || !x.contiguous() || x.dim() == 0 {
+        return unsupported("arguments of searchsorted");
+    }
+    let (n, m) = (x.dim(), edges.dim());
+    if m != 1 && (m != n || x.shape[..n - 1] != edges.shape[..n - 1]) {
+        return raise("sizes of searchsorted");
+    }
+    one(call.rows(&x.shape, dtype, &[edges.meta, x.meta]))
+}
+
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("cat", "* torch.concat torch.concatenate", "", cat).any_device(),
@@ -408,5 +440,6 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("flipud", "*", "*", flipud),
         rule("histc", "*", "*", histc),
         rule("bucketize", "*", "", bucketize),
+        rule("searchsorted", "*", "", searchsorted),
     ]);
 }

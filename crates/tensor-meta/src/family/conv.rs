@@ -578,6 +578,62 @@ fn lp_pool2d(call: &Call<'_>) -> R {
     one(call.rows(&shape, x.dtype, &[x.meta]))
 }
 
+/// In how many places a sliding window of `unfold` and `fold` stands.
+fn places(size: [i64; 2], kernel: &Value<'_>, rest: [&Value<'_>; 3]) -> R<(i64, i64)> {
+    let kernel = expand_ints(kernel, 2, 0)?;
+    let [dilation, padding, stride] = rest;
+    let (dilation, stride) = (expand_ints(dilation, 2, 1)?, expand_ints(stride, 2, 1)?);
+    let padding = expand_ints(padding, 2, 0)?;
+    let mut count = 1;
+    for d in 0..2 {
+        if kernel[d] <= 0 || dilation[d] <= 0 || stride[d] <= 0 || padding[d] < 0 {
+            return raise("numbers of a sliding window");
+        }
+        let room = size[d] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1;
+        if room < 0 {
+            return raise("a sliding window larger than its input");
+        }
+        count *= room / stride[d] + 1;
+    }
+    Ok((kernel[0] * kernel[1], count))
+}
+fn unfold(call: &Call<'_>) -> R {
+    let [x, kernel, rest @ ..] =
+        call.bind(["input", "kernel_size", "dilation", "padding", "stride"])?;
+    let x = tensor(x)?;
+    let n = x.dim();
+    if !matches!(n, 3 | 4) || x.count() == 0 || !x.dtype.is_differentiable() {
+        return unsupported("input of unfold");
+    }
+    let (window, count) = places([x.shape[n - 2], x.shape[n - 1]], kernel, rest)?;
+    let mut shape: Dims = SmallVec::from_slice(&x.shape[..n - 3]);
+    shape.extend_from_slice(&[x.shape[n - 3] * window, count]);
+    one(call.rows(&shape, x.dtype, &[x.meta]))
+}
+fn fold(call: &Call<'_>) -> R {
+    let [x, size, kernel, rest @ ..] = call.bind([
+        "input",
+        "output_size",
+        "kernel_size",
+        "dilation",
+        "padding",
+        "stride",
+    ])?;
+    let x = tensor(x)?;
+    let n = x.dim();
+    if !matches!(n, 2 | 3) || x.count() == 0 || !x.dtype.is_differentiable() {
+        return unsupported("input of fold");
+    }
+    let size = expand_ints(size, 2, 0)?;
+    let (window, count) = places([size[0], size[1]], kernel, rest)?;
+    if x.shape[n - 2] % window != 0 || x.shape[n - 1] != count {
+        return raise("sizes of fold");
+    }
+    let mut shape: Dims = SmallVec::from_slice(&x.shape[..n - 2]);
+    shape.extend_from_slice(&[x.shape[n - 2] / window, size[0], size[1]]);
+    one(call.rows(&shape, x.dtype, &[x.meta]))
+}
+
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("conv1d", "* F", "", conv1d),
@@ -609,5 +665,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("grid_sample", "F", "", grid_sample),
         rule("pixel_shuffle", "* F", "", pixel_shuffle),
         rule("pixel_unshuffle", "* F", "", pixel_unshuffle),
+        rule("im2col", "torch.nn.functional.unfold", "", unfold),
+        rule("col2im", "torch.nn.functional.fold", "", fold),
     ]);
 }

@@ -121,6 +121,48 @@ fn random(call: &Call<'_>) -> R {
     }
     made(call, &o, &shape, &contiguous_strides(&shape), dtype)
 }
+/// `hann_window(length, periodic)` and the like; what some take besides are numbers.
+fn window(call: &Call<'_>) -> R {
+    let (o, kwargs) = options(call)?;
+    let [length, periodic] = Call {
+        kwargs: &kwargs,
+        ..*call
+    }
+    .bind(["window_length", "periodic"])?;
+    one_window(call, &o, length, periodic)
+}
+fn hamming_window(call: &Call<'_>) -> R {
+    let (o, kwargs) = options(call)?;
+    let [length, periodic, alpha, beta] = Call {
+        kwargs: &kwargs,
+        ..*call
+    }
+    .bind(["window_length", "periodic", "alpha", "beta"])?;
+    if alpha.is_none() && !beta.is_none() {
+        return raise("beta without alpha");
+    }
+    float_or(alpha, 0.0)?;
+    float_or(beta, 0.0)?;
+    one_window(call, &o, length, periodic)
+}
+fn kaiser_window(call: &Call<'_>) -> R {
+    let (o, kwargs) = options(call)?;
+    let [length, periodic, beta] = Call {
+        kwargs: &kwargs,
+        ..*call
+    }
+    .bind(["window_length", "periodic", "beta"])?;
+    float_or(beta, 0.0)?;
+    one_window(call, &o, length, periodic)
+}
+fn one_window(call: &Call<'_>, o: &Options, length: &Value<'_>, periodic: &Value<'_>) -> R {
+    bool_or(periodic, true)?;
+    let dtype = o.dtype.unwrap_or(call.ctx.default_dtype);
+    if !dtype.is_floating() {
+        return raise("dtype of a window");
+    }
+    made(call, o, &[int(length)?], &[1], dtype)
+}
 fn number_type(call: &Call<'_>, value: &Value<'_>) -> R<DType> {
     Ok(match value {
         Value::Int(_) | Value::SymInt(_) => DType::Int64,
@@ -704,6 +746,11 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("arange", "*", "", arange),
         rule("linspace", "*", "", linspace),
         rule("eye", "*", "", eye),
+        rule("hann_window", "*", "", window),
+        rule("hamming_window", "*", "", hamming_window),
+        rule("blackman_window", "*", "", window),
+        rule("bartlett_window", "*", "", window),
+        rule("kaiser_window", "*", "", kaiser_window),
         rule("zeros_like", "*", "", like),
         rule("ones_like", "*", "", like),
         rule("empty_like", "*", "", like),

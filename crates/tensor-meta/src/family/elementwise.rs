@@ -437,22 +437,38 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         "acosh",
         "atanh",
         "reciprocal",
+        "sinc",
     ];
     out.extend(float.map(|name| {
         let functions = match name {
-            "sigmoid" | "tanh" => "* F",
+            "sigmoid" => "* F torch.special.expit",
+            "tanh" => "* F",
+            "log1p" | "expm1" | "exp2" | "sinc" => "* S",
             _ => "*",
         };
         rule(name, functions, "*", float_unary)
             .inplace("", "")
             .any_device()
     }));
-    let real_float = ["erf", "erfc", "erfinv", "lgamma", "digamma", "i0"];
-    out.extend(real_float.map(|name| {
-        rule(name, "*", "*", real_float_unary)
+    let real_float = [
+        ("erf", "* S"),
+        ("erfc", "* S"),
+        ("erfinv", "* S"),
+        ("lgamma", "* torch.special.gammaln"),
+        ("digamma", "* S torch.special.psi"),
+        ("i0", "* S"),
+        ("deg2rad", "*"),
+        ("rad2deg", "*"),
+    ];
+    out.extend(real_float.map(|(name, functions)| {
+        rule(name, functions, "*", real_float_unary)
             .inplace("", "")
             .any_device()
     }));
+    let special = [
+        "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri",
+    ];
+    out.extend(special.map(|name| rule(name, "S", "", real_float_unary).any_device()));
     let predicates = ["isnan", "isfinite", "logical_not"];
     out.extend(predicates.map(|name| rule(name, "*", "*", predicate).any_device()));
     let real_predicates = ["signbit", "isposinf", "isneginf"];
@@ -621,6 +637,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("xlogy", "* torch.special.xlogy", "*", float_power_ops)
             .inplace("", "")
             .any_device(),
+        rule("xlog1py", "S", "", float_power_ops).any_device(),
         rule(
             "bitwise_left_shift",
             "* operator.lshift",

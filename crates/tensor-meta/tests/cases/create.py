@@ -2,18 +2,7 @@
 
 import torch
 from elementwise import ALL, layouts
-from spec import DTYPES, T
-
-TABLE = {}
-
-
-def rule(*names):
-    def add(fn):
-        for name in names:
-            TABLE[name] = fn
-        return fn
-
-    return add
+from spec import DTYPES, TABLE, T, rule
 
 
 @rule("zeros", "ones", "empty", "rand", "randn")
@@ -99,6 +88,20 @@ def linspace():
     yield [0.0, 1], {"steps": 7}
     yield [0.0, 1, 3], {"dtype": torch.float64}
     yield 0, 1, -1
+
+
+@rule("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window")
+def windows():
+    for length in 0, 1, 5, -1:
+        yield (length,)
+    yield 4, False
+    yield [], {"window_length": 6, "periodic": False}
+    for dtype in torch.float64, torch.bfloat16, torch.int64, torch.complex64:
+        yield [5], {"dtype": dtype}
+    yield [5], {"requires_grad": True}
+    yield [5], {"device": "cpu"}
+    yield [5, True], {"beta": 0.5}
+    yield [5, True], {"alpha": 0.5, "beta": 0.5}
 
 
 @rule("eye")

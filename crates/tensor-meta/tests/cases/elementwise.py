@@ -1,17 +1,6 @@
 """Cases of elementwise rules."""
 
-from spec import T
-
-TABLE = {}
-
-
-def rule(*names):
-    def add(fn):
-        for name in names:
-            TABLE[name] = fn
-        return fn
-
-    return add
+from spec import TABLE, T, rule
 
 
 def layouts(d="f4"):
@@ -71,6 +60,17 @@ ALL = ["f4", "f8", "f2", "bf", "i8", "i4", "i2", "i1", "u1", "b", "c4", "c8"]
     "lgamma",
     "digamma",
     "i0",
+    "sinc",
+    "deg2rad",
+    "rad2deg",
+    "entr",
+    "erfcx",
+    "i0e",
+    "i1",
+    "i1e",
+    "log_ndtr",
+    "ndtr",
+    "ndtri",
     "isnan",
     "isfinite",
     "isinf",
@@ -191,6 +191,7 @@ def numbers():
     "logaddexp",
     "copysign",
     "xlogy",
+    "xlog1py",
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",

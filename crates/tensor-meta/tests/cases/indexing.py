@@ -1,20 +1,10 @@
 """Cases of indexing, joining and reordering."""
 
 from elementwise import layouts
-from spec import T
+from spec import TABLE, T, rule
 
-TABLE = {}
 S = slice
 I = dict(d="i8", high=2)
-
-
-def rule(*names):
-    def add(fn):
-        for name in names:
-            TABLE[name] = fn
-        return fn
-
-    return add
 
 
 def indices():
@@ -328,3 +318,17 @@ def bucketize():
         yield t, T(5)
         yield [t, T(5)], {"right": True, "out_int32": True}
         yield t, T(5, d="f8")
+
+
+@rule("searchsorted")
+def searchsorted():
+    for t in layouts():
+        yield T(5), t
+        yield [T(5), t], {"right": True, "out_int32": True}
+        yield t, t
+        yield T(5, d="f8"), t
+    for shape in (2, 5), (3, 5):
+        yield T(*shape), T(2, 4)
+        yield T(*shape, l="t"), T(2, 4)
+    yield T(5), 0.5
+    yield [T(5), T(3)], {"side": "right"}

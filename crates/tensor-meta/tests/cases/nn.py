@@ -1,18 +1,7 @@
 """Cases of activations, dropout, products, attention."""
 
 from elementwise import layouts
-from spec import T
-
-TABLE = {}
-
-
-def rule(*names):
-    def add(fn):
-        for name in names:
-            TABLE[name] = fn
-        return fn
-
-    return add
+from spec import TABLE, T, rule
 
 
 def each(*rest):

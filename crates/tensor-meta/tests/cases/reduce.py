@@ -2,18 +2,7 @@
 
 import torch
 from elementwise import ALL, layouts
-from spec import T
-
-TABLE = {}
-
-
-def rule(*names):
-    def add(fn):
-        for name in names:
-            TABLE[name] = fn
-        return fn
-
-    return add
+from spec import T, rule
 
 
 def each(*rest, dtypes=ALL):

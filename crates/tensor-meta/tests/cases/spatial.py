@@ -1,18 +1,6 @@
 """Cases of convolutions, pooling, resampling, normalisation, embeddings and losses."""
 
-from spec import T
-
-TABLE = {}
-
-
-def rule(*names):
-    def add(fn):
-        for name in names:
-            TABLE[name] = fn
-        return fn
-
-    return add
-
+from spec import TABLE, T, rule
 
 SPACE = {1: (9,), 2: (9, 8), 3: (5, 6, 7)}
 
@@ -366,3 +354,27 @@ def gru_cell():
     yield T(2, 3), T(2, 4), T(12, 3), T(12, 4), T(12), T(12)
     yield T(2, 3), T(2, 4), T(12, 3), T(12, 4)
     yield T(2, 3, l="t"), T(2, 4), T(12, 3), T(12, 4)
+
+
+@rule("im2col")
+def unfold():
+    for x in inputs(2):
+        yield x, 2
+        yield x, (3, 2), 1, 1, 2
+        yield [x], {"kernel_size": 2, "dilation": (2, 1), "padding": (1, 0), "stride": (1, 2)}
+        yield x, 40
+    yield T(3, 6, 7, d="c4"), 2
+    yield T(2, 3, 6, 7, l="cl"), 2
+    yield T(6, 7), 2
+
+
+@rule("col2im")
+def fold():
+    for d in "f4", "f8", "bf", "c4", "i8":
+        yield T(2, 12, 12, d=d), (4, 5), 2
+        yield T(12, 12, d=d), (4, 5), (2, 2)
+    yield [T(2, 12, 6)], {"output_size": (4, 5), "kernel_size": 2, "padding": (1, 0), "stride": 2}
+    yield T(2, 12, 12, l="t"), (4, 5), 2
+    yield T(2, 12, 11), (4, 5), 2
+    yield T(2, 13, 12), (4, 5), 2
+    yield T(2, 3, 4, 5), (4, 5), 2

@@ -17,6 +17,20 @@ DTYPES = {
     "i8": torch.int64,
 }
 
+#: The cases of each rule, by its name: a function that yields `args`, or `args, kwargs`.
+TABLE = {}
+
+
+def rule(*names):
+    """A decorator: the function gives the cases of these rules."""
+
+    def add(fn):
+        for name in names:
+            TABLE[name] = fn
+        return fn
+
+    return add
+
 
 class T:
     """A tensor to build: shape, dtype, layout, values below `high`, requires_grad (2: not a leaf)."""

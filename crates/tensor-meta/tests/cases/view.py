@@ -2,18 +2,7 @@
 
 import torch
 from elementwise import layouts
-from spec import T
-
-TABLE = {}
-
-
-def rule(*names):
-    def add(fn):
-        for name in names:
-            TABLE[name] = fn
-        return fn
-
-    return add
+from spec import TABLE, T, rule
 
 
 def each(*rest):
