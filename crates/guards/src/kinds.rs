@@ -1,8 +1,7 @@
 //! The guard kinds, a file for each family.
 //!
-//! Each file has, side by side, the Python text of its kinds, their native check and the reason that a failure
-//! gives. To add a kind: a variant in [`crate::guard::GuardKind`], a line in each `match` here, and the three
-//! parts plus a passing and a failing test in the family's file.
+//! Each file has the Python text of its kinds. Their native check is in `exec/check`, the reason that a failure
+//! gives in `exec/explain`, the tests in `exec/tests`, by the same families; ARCHITECTURE.md lists the steps.
 
 use std::sync::Arc;
 

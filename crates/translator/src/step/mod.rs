@@ -649,7 +649,23 @@ impl<'py> Tx<'py> {
                     }
                 }
             }
-            other => return Err(missing::stop(other)),
+            Op::LoadBuildClass
+            | Op::LoadLocals
+            | Op::LoadName(_)
+            | Op::StoreName(_)
+            | Op::DeleteName(_)
+            | Op::LoadFromDictOrGlobals(_)
+            | Op::LoadFromDictOrDeref(_)
+            | Op::SetupAnnotations
+            | Op::GetAwaitable(_)
+            | Op::GetAiter
+            | Op::GetAnext
+            | Op::EndAsyncFor
+            | Op::BeforeAsyncWith
+            | Op::CheckEgMatch
+            | Op::CallIntrinsic1(_)
+            | Op::CallIntrinsic2(_)
+            | Op::Other { .. } => return Err(missing::stop(op)),
         }
         Ok(Next::Fall)
     }
