@@ -29,6 +29,7 @@ pub mod methods;
 pub mod module_attr;
 pub mod output;
 pub mod raw;
+mod real;
 pub mod state;
 pub mod step;
 pub mod stop;

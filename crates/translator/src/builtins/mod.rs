@@ -5,6 +5,17 @@
 //! (`methods`), operators (`values`), torch.
 //!
 //! Invariant: a rule does what the callable does, raises what it raises, or breaks.
+//!
+//! A rule is written with:
+//! - `positional`, `one`, `by_name` (`methods/binding`): arguments, or CPython's `TypeError`;
+//! - `realize`: the value behind an argument, with its guards, to be matched on (`variables::Var`);
+//! - `special`, and `special_sync` to call what it found: a special method, the user's or C's;
+//! - `iterate`, `truth`, `index_obj`, `compare`, `binary`, `getattr_sync`, `getitem_sync`: what the
+//!   interpreter does at such an operation;
+//! - `real_args` and `fold`: Python itself, on constants;
+//! - `call_sync`: a function of the program, run to its end; `tensor_method`: a node of the graph;
+//! - `raise`: an exception of the program; `Stop::unsupported` and `Stop::brk`: a break;
+//! - `value(v)`: the result; `Ok(None)`: no rule for this call, which is treated as any other.
 
 mod collections;
 mod containers;
@@ -20,6 +31,7 @@ mod operator;
 mod outside;
 mod pure;
 mod reduce;
+mod regex;
 mod torch_python;
 
 use pyo3::prelude::*;
@@ -49,7 +61,7 @@ fn table(py: Python<'_>) -> &'static Table {
     // The table outlives every interpreter state that a test may make: it is never dropped.
     TABLE.get_or_init(py, || {
         let mut table = Table::default();
-        let all: [Rules; 16] = [
+        let all: &[Rules] = &[
             core::RULES,
             numbers::RULES,
             reduce::RULES,
@@ -66,6 +78,7 @@ fn table(py: Python<'_>) -> &'static Table {
             crate::torch_ops::flags::RULES,
             outside::RULES,
             torch_python::RULES,
+            regex::RULES,
         ];
         let mut add = |module: &str, name: &'static str, rule: Rule| {
             // A name that this version of Python does not have has no rule.
@@ -81,7 +94,7 @@ fn table(py: Python<'_>) -> &'static Table {
             }
         };
         for rules in all {
-            for (module, list) in rules {
+            for (module, list) in *rules {
                 for (name, rule) in *list {
                     add(module, name, *rule);
                 }

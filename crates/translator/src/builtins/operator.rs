@@ -222,7 +222,7 @@ fn length_hint(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 /// `itemgetter(...)` and the like, of constants: a real object.
 fn getter(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let Some((pos, kw)) = tx.real_args(&args)? else {
+    let Some((pos, kw)) = tx.held_args(&args)? else {
         return Err(Stop::unsupported(format!(
             "operator.{name} with values that are no constants"
         )));

@@ -7,47 +7,45 @@ use super::{Given, Rule};
 use crate::stop::Stop;
 use crate::tx::{Args, Tx};
 
-/// Modules all of whose functions are pure.
-const MODULES: &[(&str, Rule)] = &[("math", math), ("cmath", cmath)];
+/// One line a module: a name for its rule, the module, its pure functions. `"*"`: all functions.
+macro_rules! pure {
+    ($($rule:ident: $module:literal $names:expr;)*) => {
+        $(fn $rule(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+            call(tx, $module, name, args)
+        })*
+        const FUNCTIONS: &[(&str, &[&str], Rule)] = &[$(($module, &$names, $rule)),*];
+    };
+}
 
-/// Single functions: module and names.
-const NAMES: &[(&str, &[&str], Rule)] = &[
-    ("struct", &["calcsize", "pack", "unpack"], struct_),
-    ("posix", &["fspath"], posix),
-    ("sys", &["intern", "getrecursionlimit"], sys),
-    ("_string", &["formatter_field_name_split"], string),
-    ("_bisect", &["bisect_left", "bisect_right"], bisect),
-    ("zlib", &["crc32", "adler32"], zlib),
-    ("binascii", &["hexlify", "unhexlify", "crc32"], binascii),
-    ("unicodedata", &["normalize", "category"], unicodedata),
-    (
-        "posixpath",
-        &[
-            "join", "basename", "dirname", "split", "splitext", "isabs", "normpath",
-        ],
-        posixpath,
-    ),
-    (
-        "re",
-        &[
-            "compile",
-            "match",
-            "fullmatch",
-            "search",
-            "sub",
-            "subn",
-            "split",
-            "findall",
-            "escape",
-        ],
-        re,
-    ),
-    ("json", &["dumps", "loads"], json),
-];
+pure! {
+    math: "math" ["*"];
+    cmath: "cmath" ["*"];
+    struct_: "struct" ["calcsize", "pack", "unpack", "unpack_from"];
+    posix: "posix" ["fspath"];
+    sys: "sys" ["intern", "getrecursionlimit", "getdefaultencoding"];
+    string: "_string" ["formatter_field_name_split"];
+    bisect: "_bisect" ["bisect_left", "bisect_right"];
+    zlib: "zlib" ["crc32", "adler32"];
+    binascii: "binascii" ["hexlify", "unhexlify", "b2a_base64", "a2b_base64", "crc32"];
+    unicodedata: "unicodedata" [
+        "normalize", "is_normalized", "category", "name", "lookup", "combining", "bidirectional",
+        "decimal", "digit", "numeric", "east_asian_width", "mirrored", "decomposition",
+    ];
+    posixpath: "posixpath" [
+        "join", "basename", "dirname", "split", "splitext", "isabs", "normpath", "normcase",
+        "commonpath",
+    ];
+    re: "re" ["compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"];
+    json: "json" ["dumps", "loads"];
+}
 
 /// Lists every function.
 pub(super) fn add_all(py: Python<'_>, add: &mut dyn FnMut(&str, &'static str, Rule)) {
-    for (module, rule) in MODULES {
+    for (module, names, rule) in FUNCTIONS {
+        if **names != ["*"] {
+            names.iter().for_each(|name| add(module, name, *rule));
+            continue;
+        }
         let Ok(m) = py.import(*module) else { continue };
         for name in m.dir().into_iter().flat_map(|d| {
             d.iter()
@@ -60,25 +58,6 @@ pub(super) fn add_all(py: Python<'_>, add: &mut dyn FnMut(&str, &'static str, Ru
             }
         }
     }
-    for (module, names, rule) in NAMES {
-        for name in *names {
-            add(module, name, *rule);
-        }
-    }
-}
-
-macro_rules! rules {
-    ($($f:ident = $module:literal),* $(,)?) => {
-        $(fn $f(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-            call(tx, $module, name, args)
-        })*
-    };
-}
-
-rules! {
-    math = "math", cmath = "cmath", struct_ = "struct", posix = "posix", sys = "sys", string = "_string",
-    bisect = "_bisect", zlib = "zlib", binascii = "binascii", unicodedata = "unicodedata",
-    posixpath = "posixpath", re = "re", json = "json",
 }
 
 /// Calls a pure function on constants.
@@ -114,11 +93,15 @@ pub(super) fn call(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Giv
                 plain.push(tx.new_list(items));
                 changed = true;
             }
-            variables::Var::Obj(_) if tx.special(&v, "__float__")?.is_user() => {
+            variables::Var::Obj(_) | variables::Var::Py(_)
+                if tx.special(&v, "__float__")?.is_user() =>
+            {
                 plain.push(tx.special_sync(&v, "__float__", vec![])?);
                 changed = true;
             }
-            variables::Var::Obj(_) if tx.special(&v, "__index__")?.is_user() => {
+            variables::Var::Obj(_) | variables::Var::Py(_)
+                if tx.special(&v, "__index__")?.is_user() =>
+            {
                 plain.push(tx.special_sync(&v, "__index__", vec![])?);
                 changed = true;
             }

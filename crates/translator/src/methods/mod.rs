@@ -12,12 +12,15 @@ mod iterators;
 mod list;
 mod object;
 mod reduce;
+mod regex;
 mod set;
 mod text;
 mod tuple;
 mod weakref;
 
 use std::sync::Arc;
+
+pub(crate) use regex::is_regex_method;
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;

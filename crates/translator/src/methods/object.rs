@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 use variables::{MethodVar, ObjId, Origin, Var};
 
+use super::regex::is_regex_method;
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -66,11 +67,11 @@ impl Tx<'_> {
             }
         }
         if let Origin::Source { obj, source } = self.obj(id).origin.clone()
-            && matches_text(class.bind(self.py).cast().map_err(PyErr::from)?, name)?
+            && is_regex_method(class.bind(self.py).cast().map_err(PyErr::from)?, name)?
         {
             let pinned = self.pin(&obj, true);
             self.guard(source, GuardKind::IdMatch { obj: pinned });
-            return self.existing_method(&recv, &obj, name, args);
+            return self.regex_method(&obj, name, args);
         }
         if name == "__call__" && self.is_subtype(&class, &self.known.partial.clone()) {
             return self.call_new_partial(id, args).map(Some);
@@ -164,6 +165,9 @@ impl Tx<'_> {
             let attr = self.attr_name(&a[0])?;
             return self.getattr(recv, &attr).map(Some);
         }
+        if is_regex_method(&ty, name)? {
+            return self.regex_method(o, name, args);
+        }
         if ty.is(k.property.bind(py)) && name == "__get__" {
             let a = self.positional("__get__", args, 1, 2)?;
             if a[0].is_none(py) {
@@ -247,10 +251,13 @@ impl Tx<'_> {
             || b.is_instance_of::<pyo3::types::PyFloat>()
             || b.is_instance_of::<PyTuple>()
             || b.is_instance_of::<pyo3::types::PyBytes>();
-        let text = matches_text(&ty, name)?;
-        if (pure || reading || text)
-            && let Some((pos, kw)) = self.real_args(&args)?
-        {
+        // What a class is asked for looks at no instance.
+        let real = match (pure, reading) {
+            (true, _) => self.held_args(&args)?,
+            (_, true) => self.real_args(&args)?,
+            _ => None,
+        };
+        if let Some((pos, kw)) = real {
             let name = name.to_owned();
             // The C method itself, not an override of it in a subclass.
             let method = if reading {
@@ -273,24 +280,6 @@ impl Tx<'_> {
         let owned = v.clone().unbind();
         self.from_const(owned.bind(self.py).clone())
     }
-}
-
-/// Whether a method of a regular expression or of its match is a function of text alone.
-fn matches_text(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
-    let kind = class.name()?;
-    Ok(match kind.to_str()? {
-        "Pattern" => {
-            matches!(
-                name,
-                "match" | "fullmatch" | "search" | "sub" | "subn" | "split" | "findall"
-            )
-        }
-        "Match" => matches!(
-            name,
-            "group" | "groups" | "groupdict" | "start" | "end" | "span" | "__getitem__"
-        ),
-        _ => false,
-    } && class.module()?.to_str()? == "re")
 }
 
 /// A method of an instance's builtin base class, bound.

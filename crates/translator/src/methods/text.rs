@@ -2,12 +2,18 @@
 
 use bytecode::op::Conversion;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyList, PySet, PyString, PyTuple};
-use variables::{Body, Obj, Var};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use variables::{Obj, Var};
 
-use crate::stop::{R, Stop};
+use crate::stop::R;
 use crate::tx::{Args, Flow, Tx};
 use crate::values::Special;
+
+/// What the fields of a template stand for: the arguments of `format`, or the mapping of `format_map`.
+enum Fields {
+    Arguments(Args),
+    Mapping(Var),
+}
 
 impl<'py> Tx<'py> {
     /// A method of a constant.
@@ -22,7 +28,10 @@ impl<'py> Tx<'py> {
         if !b.hasattr(name)? {
             return Ok(None);
         }
-        if let Some((pos, kw)) = self.real_args(&args)? {
+        // A template may ask for attributes, which run the program's properties: only constants have
+        // none.
+        let template = text && name == "format" && !self.are_pure(&args)?;
+        if !template && let Some((pos, kw)) = self.real_args(&args)? {
             let name = name.to_owned();
             return self
                 .fold(move |py| b.getattr(name)?.call(PyTuple::new(py, pos)?, kw.as_ref()))
@@ -31,21 +40,14 @@ impl<'py> Tx<'py> {
         if text && name == "format" {
             let format: String = b.extract()?;
             return self
-                .format_text(&format, &args, &mut 0, 2)
+                .format_text(&format, &Fields::Arguments(args), &mut 0, 2)
                 .map(|v| Some(Flow::Value(v)));
         }
         if text && name == "format_map" {
             let m = self.one("format_map", args)?;
             let format: String = b.extract()?;
-            let Some(pairs) = self.mapping_pairs(&m)? else {
-                return Err(Stop::unsupported("str.format_map of no dict"));
-            };
-            let mut kw = Vec::new();
-            for (k, v) in pairs {
-                kw.push((self.text_of(&k).into(), v));
-            }
             return self
-                .format_text(&format, &Args { pos: vec![], kw }, &mut 0, 2)
+                .format_text(&format, &Fields::Mapping(m), &mut 0, 2)
                 .map(|v| Some(Flow::Value(v)));
         }
         if name == "__mod__" && args.pos.len() == 1 {
@@ -60,105 +62,11 @@ impl<'py> Tx<'py> {
         Ok(None)
     }
 
-    /// Arguments as real objects. Lists, dicts and sets of constants are copied: only for callables
-    /// that read them.
+    /// `sep.join(items)`, of texts or of bytes.
     ///
     /// # Errors
-    /// Those of realizing lazy values.
-    #[allow(clippy::type_complexity)]
-    pub(crate) fn real_args(
-        &mut self,
-        args: &Args,
-    ) -> R<Option<(Vec<Bound<'py, PyAny>>, Option<Bound<'py, PyDict>>)>> {
-        let mut pos = Vec::with_capacity(args.pos.len());
-        for v in &args.pos {
-            match self.real_copy(v)? {
-                Some(o) => pos.push(o),
-                None => return Ok(None),
-            }
-        }
-        if args.kw.is_empty() {
-            return Ok(Some((pos, None)));
-        }
-        let kw = PyDict::new(self.py);
-        for (n, v) in &args.kw {
-            match self.real_copy(v)? {
-                Some(o) => kw.set_item(&**n, o)?,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some((pos, Some(kw))))
-    }
-
-    /// A value as a real object, where it consists of constants; containers are copied.
-    ///
-    /// # Errors
-    /// Those of realizing lazy values.
-    pub(crate) fn real_copy(&mut self, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
-        let py = self.py;
-        let v = self.realize(v)?;
-        if let Some(o) = self.as_const(&v)? {
-            return Ok(Some(o.bind(py).clone()));
-        }
-        let all = |tx: &mut Self,
-                   items: &mut dyn Iterator<Item = Var>|
-         -> R<Option<Vec<Bound<'py, PyAny>>>> {
-            let mut out = Vec::new();
-            for i in items {
-                match tx.real_copy(&i)? {
-                    Some(o) => out.push(o),
-                    None => return Ok(None),
-                }
-            }
-            Ok(Some(out))
-        };
-        match &v {
-            Var::Tuple(t) if t.class.is_none() => {
-                let Some(items) = all(self, &mut t.items.iter().cloned())? else {
-                    return Ok(None);
-                };
-                Ok(Some(PyTuple::new(py, items)?.into_any()))
-            }
-            Var::Obj(id) => {
-                let class = self.obj(*id).class.clone();
-                if !self.is_builtin_container(&class) {
-                    return Ok(None);
-                }
-                match self.obj(*id).body.clone() {
-                    Body::List(l) => {
-                        let Some(items) = all(self, &mut l.into_iter())? else {
-                            return Ok(None);
-                        };
-                        Ok(Some(PyList::new(py, items)?.into_any()))
-                    }
-                    Body::Set(s) => {
-                        let Some(items) = all(self, &mut s.iter().map(|(k, _)| k.clone()))? else {
-                            return Ok(None);
-                        };
-                        if class.is(&self.known.frozenset) {
-                            return Ok(Some(PyFrozenSet::new(py, items)?.into_any()));
-                        }
-                        Ok(Some(PySet::new(py, items)?.into_any()))
-                    }
-                    Body::Dict(d) if class.is(&self.known.dict) => {
-                        let out = PyDict::new(py);
-                        for (k, v) in d.iter() {
-                            let (Some(k), Some(v)) = (self.real_copy(k)?, self.real_copy(v)?)
-                            else {
-                                return Ok(None);
-                            };
-                            out.set_item(k, v)?;
-                        }
-                        Ok(Some(out.into_any()))
-                    }
-                    _ => Ok(None),
-                }
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn join(&mut self, sep: &Bound<'py, PyAny>, items: &Var) -> R<Var> {
+    /// `TypeError` for an item that is none; what iterating raises.
+    pub(super) fn join(&mut self, sep: &Bound<'py, PyAny>, items: &Var) -> R<Var> {
         let realized = self.realize(items)?;
         if self.special(&realized, "__iter__")? == Special::Absent
             && self.special(&realized, "__getitem__")? == Special::Absent
@@ -183,8 +91,17 @@ impl<'py> Tx<'py> {
         self.fold(move |py| sep.call_method1("join", (PyList::new(py, parts)?,)))
     }
 
+    fn are_pure(&mut self, args: &Args) -> R<bool> {
+        for v in args.pos.iter().chain(args.kw.iter().map(|(_, v)| v)) {
+            if self.pure_const(v)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// `str.format` with arguments that are no constants (CPython's `MarkupIterator`).
-    fn format_text(&mut self, format: &str, args: &Args, auto: &mut i64, depth: u32) -> R<Var> {
+    fn format_text(&mut self, format: &str, args: &Fields, auto: &mut i64, depth: u32) -> R<Var> {
         if depth == 0 {
             return Err(self.raise("ValueError", "Max string recursion exceeded"));
         }
@@ -225,28 +142,34 @@ impl<'py> Tx<'py> {
         self.build_string(&out)
     }
 
-    /// `0.shape[1]`, `name`, or nothing (the next argument).
-    fn format_field(&mut self, name: &str, args: &Args, auto: &mut i64) -> R<Var> {
+    /// `0.shape[1]`, `name`, or nothing (the next argument). `auto` counts the latter; it is negative
+    /// once a number was seen, as the two do not mix.
+    fn format_field(&mut self, name: &str, args: &Fields, auto: &mut i64) -> R<Var> {
         let string = self.py.import("_string")?;
         let (first, rest) = match string.call_method1("formatter_field_name_split", (name,)) {
             Ok(t) => t.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?,
             Err(e) => return Err(self.raise_pyerr(&e)),
         };
         let mut value = match first.extract::<i64>() {
-            Ok(i) => self.format_arg(args, i)?,
+            Ok(i) => {
+                if *auto > 0 {
+                    let message = "cannot switch from automatic field numbering to manual field specification";
+                    return Err(self.raise("ValueError", message));
+                }
+                *auto = -1;
+                self.format_arg(args, i)?
+            }
             Err(_) => {
                 let key: String = first.extract()?;
                 if key.is_empty() {
+                    if *auto < 0 {
+                        let message = "cannot switch from manual field specification to automatic field numbering";
+                        return Err(self.raise("ValueError", message));
+                    }
                     *auto += 1;
                     self.format_arg(args, *auto - 1)?
                 } else {
-                    match args.kw.iter().find(|(k, _)| **k == *key) {
-                        Some((_, v)) => v.clone(),
-                        None => {
-                            let key = self.str(&key);
-                            return Err(self.key_error(&key));
-                        }
-                    }
+                    self.format_named(args, &key)?
                 }
             }
         };
@@ -262,7 +185,22 @@ impl<'py> Tx<'py> {
         Ok(value)
     }
 
-    fn format_arg(&mut self, args: &Args, i: i64) -> R<Var> {
+    fn format_named(&mut self, fields: &Fields, name: &str) -> R<Var> {
+        let key = self.str(name);
+        match fields {
+            Fields::Mapping(m) => self.getitem_sync(m, &key),
+            Fields::Arguments(args) => match args.kw.iter().find(|(k, _)| **k == *name) {
+                Some((_, v)) => Ok(v.clone()),
+                None => Err(self.key_error(&key)),
+            },
+        }
+    }
+
+    fn format_arg(&mut self, fields: &Fields, i: i64) -> R<Var> {
+        let Fields::Arguments(args) = fields else {
+            let message = "Format string contains positional fields";
+            return Err(self.raise("ValueError", message));
+        };
         match args.pos.get(i as usize) {
             Some(v) => Ok(v.clone()),
             None => Err(self.raise(

@@ -401,11 +401,22 @@ impl Emitter<'_, '_> {
                 return Ok(());
             }
         }
+        // Matches of a regular expression: what `finditer` gives calls until there is none.
+        let calls = self.tx.class_name(class) == "callable_iterator";
+        if calls {
+            let iter = self.tx.known.iter.clone();
+            self.asm.callee(&iter);
+        }
         for i in items {
             self.value(i)?;
         }
         self.asm.op(Op::BuildTuple(items.len() as u32));
         self.asm.op(Op::GetIter);
+        if calls {
+            self.asm.load_attr("__next__");
+            self.asm.load_const(&py.None());
+            self.asm.call(2);
+        }
         Ok(())
     }
 }

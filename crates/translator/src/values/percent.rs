@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use variables::Var;
 
+use super::special::Special;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
@@ -26,7 +27,14 @@ impl Tx<'_> {
                 "bytes formatting with values that are no constants",
             ));
         };
-        let mapping = matches!(self.body_of(args), Some(variables::Body::Dict(_)));
+        // Whatever has items is asked for them by name, a list too (which refuses).
+        let text_or_tuple = args.as_obj().is_some_and(|o| {
+            let o = o.bind(self.py);
+            o.is_instance_of::<PyString>() || o.is_instance_of::<PyTuple>()
+        });
+        let mapping = matches!(args, Var::Obj(_) | Var::Py(_))
+            && !text_or_tuple
+            && self.special(args, "__getitem__")? != Special::Absent;
         let (mut new_text, mut new_args) = (String::new(), Vec::new());
         let items: Vec<Var> = match args {
             Var::Tuple(t) => t.items.clone(),
@@ -73,11 +81,7 @@ impl Tx<'_> {
                     let f = self.getitem(args, &k)?;
                     Some(self.finish_flow(f)?)
                 }
-                Some(_) => {
-                    return Err(Stop::unsupported(
-                        "% formatting with names and a value that is no dict",
-                    ));
-                }
+                Some(_) => return Err(self.raise("TypeError", "format requires a mapping")),
                 None => next.next(),
             };
             let Some(arg) = arg else {

@@ -47,7 +47,8 @@ impl Tx<'_> {
     }
 
     /// Whether what an object that is used by identity holds never changes: numbers, text and
-    /// tuples of any class, and classes (whose contents are looked up with guards).
+    /// tuples of any class, matches of regular expressions, and classes (whose contents are looked up
+    /// with guards).
     pub fn is_changeless(&self, p: &PyVar) -> bool {
         let b = p.obj.bind(self.py);
         self.is_constant_mapping(p)
@@ -58,6 +59,7 @@ impl Tx<'_> {
             || b.is_instance_of::<pyo3::types::PyBytes>()
             || b.is_instance_of::<pyo3::types::PyTuple>()
             || b.is_instance_of::<pyo3::types::PyFrozenSet>()
+            || crate::methods::is_regex_method(&b.get_type(), "__getitem__").unwrap_or(false)
     }
 
     /// The same for a class of C code. Its metaclass does not count: `type` has a `__call__` too.

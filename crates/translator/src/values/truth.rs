@@ -142,8 +142,12 @@ impl Tx<'_> {
             }
             _ => {}
         }
+        // An int of any class is its own index: its `__index__` is not asked.
+        let int = self.py.get_type::<pyo3::types::PyInt>().into_any().unbind();
+        let class = self.type_of(&v)?;
+        let is_int = self.is_subtype(&class, &int);
         match self.special(&v, "__index__")? {
-            Special::User => {
+            Special::User if !is_int => {
                 let r = self.special_sync(&v, "__index__", vec![])?;
                 let r = self.realize(&r)?;
                 match &r {
@@ -160,7 +164,7 @@ impl Tx<'_> {
                     }
                 }
             }
-            Special::Builtin => match v.as_obj() {
+            Special::User | Special::Builtin => match v.as_obj() {
                 Some(o) => match self
                     .known
                     .operator
