@@ -6,7 +6,7 @@
 //! An instruction that needs the frame's own variables runs in a resume function that is entered at
 //! the instruction and never captured.
 
-use bytecode::op::{Intrinsic1, LocalIdx, Op};
+use bytecode::op::{Intrinsic1, Intrinsic2, LocalIdx, Op};
 use bytecode::{Body as Code, ExceptEntry, Version, stack_depths, stack_effect, stack_needs};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
@@ -57,6 +57,15 @@ pub(super) struct Ready {
     pub cells: Vec<Val>,
 }
 
+/// Whether an instruction of `except*` changes which exception its frame is handling, which a step in
+/// a frame of its own cannot do.
+fn takes_group_apart(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::CheckEgMatch | Op::CallIntrinsic2(Intrinsic2::PrepReraiseStar)
+    )
+}
+
 impl Emitter<'_, '_> {
     /// Emits everything from the rebuilding of live values to the return. Says whether the code runs
     /// Python code beyond the graph and resume functions that have a wrapper.
@@ -70,6 +79,9 @@ impl Emitter<'_, '_> {
         resumes: &mut Vec<ResumeInfo>,
     ) -> R<bool> {
         let frames = self.frames();
+        if takes_group_apart(&frames[0].code.body.instrs[frames[0].ip].op) {
+            return Err(super::in_handler());
+        }
         for f in &frames {
             self.check_handled(f)?;
             if f.code.has(flags::GENERATOR)
