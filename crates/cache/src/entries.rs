@@ -435,6 +435,10 @@ impl Entries {
             Ok(mut list) => std::mem::take(&mut *list),
             Err(_) => return,
         };
+        // Whoever still knows one of them must not run it.
+        for entry in &dropped {
+            entry.invalidate();
+        }
         drop(dropped);
     }
 }

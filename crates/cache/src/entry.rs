@@ -28,6 +28,8 @@ impl fmt::Display for CompileId {
 
 /// A replacement for a code object, with the guards under which it may run.
 pub struct GuardedCode {
+    /// First, so that what it releases still finds the rest in place.
+    held: Mutex<Vec<Box<dyn Any + Send>>>,
     /// Number of the compilation.
     pub id: CompileId,
     /// The guards.
@@ -39,20 +41,19 @@ pub struct GuardedCode {
     /// Whether frames below the replacement are to be captured too: it calls more than its graph.
     pub needs_hook: bool,
     hits: AtomicU64,
-    held: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
 impl GuardedCode {
     /// An entry without hits.
     pub fn new(id: CompileId, program: CheckProgram, code: Py<PyAny>) -> Self {
         Self {
+            held: Mutex::new(Vec::new()),
             id,
             program,
             code,
             direct: OnceLock::new(),
             needs_hook: false,
             hits: AtomicU64::new(0),
-            held: Mutex::new(Vec::new()),
         }
     }
 
@@ -85,8 +86,9 @@ impl GuardedCode {
         self.hits.load(Ordering::Relaxed)
     }
 
+    /// Counts a call that chose the entry.
     #[inline]
-    pub(crate) fn count_hit(&self) {
+    pub fn count_hit(&self) {
         self.hits
             .store(self.hits.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }

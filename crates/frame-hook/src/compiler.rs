@@ -32,7 +32,7 @@ pub enum Outcome {
 
 /// A call of an entry with its arguments bound, before there is a frame.
 pub struct EntryCall<'a, 'py> {
-    func: &'a Bound<'py, PyAny>,
+    func: Borrowed<'a, 'py, PyAny>,
     code: *mut pyo3::ffi::PyObject,
     locals: &'a [*mut pyo3::ffi::PyObject],
     plain: bool,
@@ -41,7 +41,7 @@ pub struct EntryCall<'a, 'py> {
 
 impl<'a, 'py> EntryCall<'a, 'py> {
     pub(crate) fn new(
-        func: &'a Bound<'py, PyAny>,
+        func: Borrowed<'a, 'py, PyAny>,
         code: *mut pyo3::ffi::PyObject,
         locals: &'a [*mut pyo3::ffi::PyObject],
         plain: bool,
@@ -57,7 +57,7 @@ impl<'a, 'py> EntryCall<'a, 'py> {
     }
 
     /// The function that is called in the end.
-    pub fn func(&self) -> &'a Bound<'py, PyAny> {
+    pub fn func(&self) -> Borrowed<'a, 'py, PyAny> {
         self.func
     }
 
@@ -118,6 +118,13 @@ pub struct Direct {
 pub trait FrameCompiler: Send + Sync {
     /// Decides about an unstarted frame of a plain function.
     fn on_frame(&self, py: Python<'_>, frame: &FrameRef<'_>, ctx: &CompileContext) -> Outcome;
+
+    /// Decides about a call that may be like the entry's last one. Runs no code and makes nothing:
+    /// `None` where [`FrameCompiler::on_call`] is to be asked.
+    fn on_repeated_call(&self, call: &EntryCall<'_, '_>, ctx: &CompileContext) -> Option<Direct> {
+        let _ = (call, ctx);
+        None
+    }
 
     /// Decides about a call of an entry before any frame exists. `None` takes the way
     /// over the hook. Must be cheap where it says `None`.

@@ -14,7 +14,11 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 
+use cache::GuardedCode;
+
 use crate::code_state::{self, CodeState};
+use crate::compiler::Direct;
+use crate::context::ContextId;
 
 /// The place of one function: a strong reference, or null once it was released.
 struct Slot(AtomicPtr<PyObject>);
@@ -53,7 +57,21 @@ pub struct CallMemo {
     code: Option<(Py<PyAny>, *const CodeState)>,
     /// By the address of the compiled form. An address that is used again finds an empty slot.
     functions: Vec<(usize, Arc<Slot>)>,
+    /// What the last call ran, where it was the only compiled form.
+    only: Option<Only>,
 }
+
+/// The only compiled form of a code object in a context. It lives for as long as the slot is filled:
+/// the form holds the tie.
+struct Only {
+    code: *mut PyObject,
+    context: ContextId,
+    form: *const GuardedCode,
+    slot: Arc<Slot>,
+}
+
+// SAFETY: the pointers are followed with the GIL held only, the form's while the slot is filled.
+unsafe impl Send for Only {}
 
 impl CallMemo {
     /// The state of `code`; null where memory is short.
@@ -85,6 +103,52 @@ impl CallMemo {
         let (_, slot) = self.functions.iter().find(|known| known.0 == form)?;
         // SAFETY: a slot holds a live function or null.
         unsafe { Bound::from_borrowed_ptr_or_opt(py, slot.get()) }.map(Bound::unbind)
+    }
+
+    /// The only compiled form of `code` in a context, and its function (a new reference).
+    ///
+    /// # Safety
+    /// The GIL is held, and nothing runs that could drop the form while it is used.
+    #[inline]
+    pub unsafe fn only(
+        &self,
+        py: Python<'_>,
+        code: *mut PyObject,
+        context: ContextId,
+        fits: impl FnOnce(&GuardedCode) -> bool,
+    ) -> Option<Direct> {
+        let only = self.only.as_ref()?;
+        let function = only.slot.get();
+        if function.is_null() || only.code != code || only.context != context {
+            return None;
+        }
+        // SAFETY: a filled slot means that the form is alive and its function too.
+        unsafe {
+            let form = &*only.form;
+            fits(form).then(|| Direct {
+                function: Bound::from_borrowed_ptr(py, function).unbind(),
+                needs_hook: form.needs_hook,
+            })
+        }
+    }
+
+    /// Remembers that a compiled form, whose function is known, is the only one; or that there are more.
+    pub fn set_only(
+        &mut self,
+        code: *mut PyObject,
+        context: ContextId,
+        form: Option<&Arc<GuardedCode>>,
+    ) {
+        self.only = form.and_then(|form| {
+            let form = Arc::as_ptr(form);
+            let known = self.functions.iter().find(|known| known.0 == form as usize);
+            known.map(|(_, slot)| Only {
+                code,
+                context,
+                form,
+                slot: slot.clone(),
+            })
+        });
     }
 
     /// Remembers the function for a compiled form, which has to hold the tie.

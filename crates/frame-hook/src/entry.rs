@@ -455,9 +455,13 @@ unsafe fn offer(
     // SAFETY: the entry keeps what it calls alive, a function its code.
     let (func, code) = unsafe {
         let code = (*func).func_code;
-        (Bound::from_borrowed_ptr(py, func.cast()), code)
+        (Borrowed::from_ptr(py, func.cast()), code)
     };
-    let call = EntryCall::new(&func, code, locals, plain, entry.memo());
+    let call = EntryCall::new(func, code, locals, plain, entry.memo());
+    let repeated = || compiler.on_repeated_call(&call, settings);
+    if let Ok(Some(direct)) = catch_unwind(AssertUnwindSafe(repeated)) {
+        return Some(direct);
+    }
     let on = thread.context.replace(ptr::null());
     thread.compiling.set(true);
     let offered = catch_unwind(AssertUnwindSafe(|| compiler.on_call(py, &call, settings)));
@@ -491,8 +495,7 @@ unsafe fn call_direct(
             false => Region::pause(thread),
         };
         let result = without_c_recursion(thread, || {
-            let result =
-                ffi::PyObject_Vectorcall(function, locals.as_ptr(), locals.len(), ptr::null_mut());
+            let result = call_function(function, locals);
             // A resume function is called for a continuation: whoever does drives on.
             match drives {
                 true => continuation::drive(result),
@@ -503,6 +506,19 @@ unsafe fn call_direct(
         thread.residual.set(residual);
         ffi::Py_DECREF(function);
         result
+    }
+}
+
+/// Calls a Python function with positional arguments: what the interpreter does around the call of an
+/// object that it knows nothing of is left out.
+#[inline]
+unsafe fn call_function(function: *mut PyObject, args: &[*mut PyObject]) -> *mut PyObject {
+    // SAFETY: required of the caller: a live function, whose call is a vectorcall.
+    unsafe {
+        match (*function.cast::<ffi::PyFunctionObject>()).vectorcall {
+            Some(call) => call(function, args.as_ptr(), args.len(), ptr::null_mut()),
+            None => ffi::PyObject_Vectorcall(function, args.as_ptr(), args.len(), ptr::null_mut()),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The executing half: checks in a running interpreter.
 //!
 //! What lives here: pins ([`pins`]), reading constants and tensors into guard values ([`read`]), linking a
-//! program to the interpreter ([`link`]), checking it ([`check`]), watching instead ([`watch`]), saying why it failed ([`explain`]), what
+//! program to the interpreter ([`link`]), checking it ([`check`], step by step in [`step`]), watching instead ([`watch`]), saying why it failed ([`explain`]), what
 //! tells calls apart ([`probe`]) and running the Python text ([`oracle`]). Raw object reads are in [`objects`].
 //!
 //! Invariants: the GIL is held; a check runs no user code, raises nothing and leaves no Python object behind;
@@ -16,6 +16,7 @@ pub mod oracle;
 pub mod pins;
 pub mod probe;
 pub mod read;
+mod step;
 pub mod watch;
 
 #[cfg(test)]

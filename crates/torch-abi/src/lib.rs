@@ -19,6 +19,7 @@ pub mod overlap;
 pub mod packed;
 pub mod state;
 pub mod symbols;
+pub mod thread;
 pub mod view;
 
 #[cfg(test)]
@@ -86,6 +87,8 @@ pub struct TorchAbi {
     pub symbols: Symbols,
     /// Facts for reading the thread's dispatch keys.
     pub(crate) default_keys: state::DefaultKeys,
+    /// Whether the thread's modes are where [`thread`] reads them.
+    pub(crate) modes_have_places: bool,
     /// Python objects that are asked where C has no answer.
     pub(crate) objects: state::Objects,
     tensor_base: Py<PyType>,
@@ -128,11 +131,13 @@ impl TorchAbi {
         let symbols = Symbols::load(&version)?;
         let layout = Layout::probe(py, &version, &symbols)?;
         let default_keys = state::DefaultKeys::learn(py, &version, &symbols)?;
+        let modes_have_places = thread::learn(py, &symbols);
         let objects = state::Objects::load(py)?;
         Ok(TorchAbi {
             layout,
             symbols,
             default_keys,
+            modes_have_places,
             objects,
             tensor_base: class(names::TORCH_C, names::TENSOR_BASE)?,
             tensor: class(names::TORCH, "Tensor")?,

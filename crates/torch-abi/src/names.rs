@@ -48,6 +48,12 @@ pub const TLS_INCLUDE_SET: &str = "_dispatch_tls_local_include_set";
 pub const TLS_EXCLUDE_SET: &str = "_dispatch_tls_local_exclude_set";
 /// Mode at a position of the torch function mode stack, in [`TORCH_C`].
 pub const FUNCTION_STACK_AT: &str = "_get_function_stack_at";
+/// Puts a torch function mode on the stack, in [`TORCH_C`].
+pub const PUSH_FUNCTION_MODE: &str = "_push_on_torch_function_stack";
+/// Takes the innermost one off, in [`TORCH_C`].
+pub const POP_FUNCTION_MODE: &str = "_pop_torch_function_stack";
+/// Context manager of inference mode, in [`TORCH_C`].
+pub const INFERENCE_GUARD: &str = "_InferenceMode";
 /// Number of CUDA devices, in [`TORCH_C`].
 pub const CUDA_DEVICE_COUNT: &str = "_cuda_getDeviceCount";
 /// Whether cuBLAS may use TF32, in [`TORCH_C`].
@@ -87,6 +93,10 @@ pub mod c {
     pub const GRAD_MODE: &str = "_ZN3c108GradMode10is_enabledEv";
     /// `bool c10::InferenceMode::is_enabled()`.
     pub const INFERENCE_MODE: &str = "_ZN3c1013InferenceMode10is_enabledEv";
+    /// `void c10::GradMode::set_enabled(bool)`.
+    pub const SET_GRAD_MODE: &str = "_ZN3c108GradMode11set_enabledEb";
+    /// `AutogradState& c10::AutogradState::get_tls_state()`.
+    pub const AUTOGRAD_STATE: &str = "_ZN3c1013AutogradState13get_tls_stateEv";
     /// `c10::ScalarType c10::get_default_dtype_as_scalartype()`.
     pub const DEFAULT_DTYPE: &str = "_ZN3c1031get_default_dtype_as_scalartypeEv";
     /// Thread-local `c10::impl::raw_local_dispatch_key_set`.
@@ -108,6 +118,11 @@ pub mod c {
         "_ZN2at4impl22PythonTorchFunctionTLS18get_disabled_stateEv";
     /// `PythonTorchFunctionTLS::stack_len()`.
     pub const TORCH_FUNCTION_STACK: &str = "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv";
+    /// `PythonTorchFunctionTLS::set_disabled_state(TorchFunctionDisabledState)`.
+    pub const SET_TORCH_FUNCTION_STATE: &str =
+        "_ZN2at4impl22PythonTorchFunctionTLS18set_disabled_stateENS0_26TorchFunctionDisabledStateE";
+    /// `const PythonTorchFunctionTLS& PythonTorchFunctionTLS::get_state()`.
+    pub const TORCH_FUNCTION_TLS: &str = "_ZN2at4impl22PythonTorchFunctionTLS9get_stateEv";
     /// Stable C ABI.
     pub const GET_SIZES: &str = "aoti_torch_get_sizes";
     /// Stable C ABI.

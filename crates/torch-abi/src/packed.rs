@@ -58,6 +58,8 @@ const USUAL: Offsets = Offsets {
 #[derive(Clone, Copy)]
 pub struct PackedReader {
     offsets: Offsets,
+    /// Whether the offsets are [`USUAL`].
+    is_usual: bool,
     requires_grad: MethodFn,
 }
 
@@ -124,15 +126,17 @@ impl PackedReader {
     /// The reader, where torch's layout is known well enough.
     pub fn new(abi: &TorchAbi) -> Option<Self> {
         let layout = &abi.layout;
+        let offsets = Offsets {
+            dims: layout.dims?,
+            dtype: layout.dtype?,
+            device: layout.device?,
+            key_set: layout.key_set?,
+            autograd_meta: layout.autograd_meta?,
+            requires_grad: layout.requires_grad?,
+        };
         Some(Self {
-            offsets: Offsets {
-                dims: layout.dims?,
-                dtype: layout.dtype?,
-                device: layout.device?,
-                key_set: layout.key_set?,
-                autograd_meta: layout.autograd_meta?,
-                requires_grad: layout.requires_grad?,
-            },
+            offsets,
+            is_usual: offsets == USUAL,
             requires_grad: abi.symbols.requires_grad,
         })
     }
@@ -166,12 +170,32 @@ impl PackedReader {
     ) -> bool {
         // SAFETY: the caller's promise.
         unsafe {
-            if self.offsets == USUAL {
+            if self.is_usual {
                 self.all_match_at(Usual, tensors, spec, keys)
             } else {
                 self.all_match_at(self.offsets, tensors, spec, keys)
             }
         }
+    }
+
+    /// Whether one tensor is as `spec` says; false for any other object.
+    ///
+    /// # Safety
+    /// As for [`PackedReader::all_match`].
+    #[inline]
+    pub unsafe fn matches(
+        &self,
+        object: *mut ffi::PyObject,
+        spec: &PackedSpec,
+        keys: (u64, u64),
+    ) -> bool {
+        let tensor = PackedTensor {
+            object,
+            impl_: std::ptr::null(),
+            autograd_meta: std::ptr::null(),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.all_match(&[tensor], spec, keys) }
     }
 
     #[inline(always)]

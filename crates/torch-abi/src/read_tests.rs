@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::overlap::tensors_may_overlap;
+use crate::thread::ThreadModes;
 use crate::view::TensorView;
 use crate::{TensorClass, TorchAbi};
 
@@ -177,10 +178,27 @@ fn state_follows_python() {
         };
         assert_eq!(abi.local_keys(), keys(py));
         assert!(abi.grad_mode() && !abi.inference_mode());
+        assert!(
+            abi.modes_have_places,
+            "the modes are not where they are read"
+        );
+        let modes = || {
+            assert_eq!(
+                abi.thread_modes(),
+                ThreadModes {
+                    keys: abi.local_keys(),
+                    grad_mode: abi.grad_mode(),
+                    inference_mode: abi.inference_mode(),
+                    torch_function: abi.torch_function_state(),
+                    function_modes: abi.torch_function_stack_len(),
+                }
+            );
+        };
         let within = |manager: &str, check: &dyn Fn()| {
             let manager = eval(py, scope, manager);
             manager.call_method0("__enter__").expect("enter");
             check();
+            modes();
             manager
                 .call_method1("__exit__", (py.None(), py.None(), py.None()))
                 .expect("exit");

@@ -4,7 +4,6 @@
 //! default dtype and device, determinism. Invariant: each read is that of the calling thread, with the GIL held,
 //! and runs no user code.
 
-use std::cell::Cell;
 use std::sync::Mutex;
 
 use pyo3::ffi;
@@ -13,6 +12,7 @@ use pyo3::types::{PyDict, PyModule, PyString};
 
 use crate::dicts::Place;
 use crate::symbols::Symbols;
+use crate::thread::{self, ThreadModes};
 use crate::{AbiError, TorchAbi, names};
 
 /// The thread's key sets are stored relative to constants of torch's build; these are the constants.
@@ -20,25 +20,6 @@ use crate::{AbiError, TorchAbi, names};
 pub(crate) struct DefaultKeys {
     included: u64,
     excluded: u64,
-}
-
-thread_local! {
-    static LOCAL_KEYS: Cell<*const u64> = const { Cell::new(std::ptr::null()) };
-}
-
-#[inline]
-fn raw_local_keys(symbols: &Symbols) -> (u64, u64) {
-    let pointer = LOCAL_KEYS.with(|cell| {
-        let known = cell.get();
-        if !known.is_null() {
-            return known;
-        }
-        let found = symbols.local_keys();
-        cell.set(found);
-        found
-    });
-    // SAFETY: the address of this thread's two words, which live as long as the thread.
-    unsafe { (pointer.read(), pointer.add(1).read()) }
 }
 
 impl DefaultKeys {
@@ -61,7 +42,7 @@ impl DefaultKeys {
                 .call_method0("raw_repr")?
                 .extract()
         };
-        let (included, excluded) = raw_local_keys(symbols);
+        let (included, excluded) = thread::places(symbols).raw_keys();
         Ok(Self {
             included: included ^ python(names::TLS_INCLUDE_SET)?,
             excluded: excluded ^ python(names::TLS_EXCLUDE_SET)?,
@@ -113,7 +94,29 @@ impl TorchAbi {
     /// The calling thread's (included, excluded) dispatch key sets, raw.
     #[inline]
     pub fn local_keys(&self) -> (u64, u64) {
-        let (included, excluded) = raw_local_keys(&self.symbols);
+        self.keys_at(thread::places(&self.symbols))
+    }
+
+    /// The calling thread's modes, all at once.
+    #[inline]
+    pub fn thread_modes(&self) -> ThreadModes {
+        let places = thread::places(&self.symbols);
+        let keys = self.keys_at(places);
+        match self.modes_have_places {
+            true => places.modes(keys),
+            false => ThreadModes {
+                keys,
+                grad_mode: self.grad_mode(),
+                inference_mode: self.inference_mode(),
+                torch_function: self.torch_function_state(),
+                function_modes: self.torch_function_stack_len(),
+            },
+        }
+    }
+
+    #[inline]
+    fn keys_at(&self, places: thread::Places) -> (u64, u64) {
+        let (included, excluded) = places.raw_keys();
         (
             included ^ self.default_keys.included,
             excluded ^ self.default_keys.excluded,

@@ -16,6 +16,8 @@ pub type ByteFn = unsafe extern "C" fn() -> i8;
 pub type IntFn = unsafe extern "C" fn() -> i32;
 /// `int64_t f()`.
 pub type LongFn = unsafe extern "C" fn() -> i64;
+/// `object& f()`.
+pub type AddressFn = unsafe extern "C" fn() -> *const u8;
 /// `bool f(const object&)`.
 pub type MethodFn = unsafe extern "C" fn(*const c_void) -> bool;
 /// `bool f(DeviceType)`.
@@ -49,6 +51,19 @@ pub struct StableAbi {
     pub data_ptr: GetPtr,
 }
 
+/// Functions that only some torch may have: what they are for can be done without them.
+#[derive(Clone, Copy)]
+pub struct ThreadSymbols {
+    /// Sets grad mode of the thread.
+    pub set_grad_mode: unsafe extern "C" fn(bool),
+    /// Where the thread keeps grad mode and inference mode.
+    pub autograd: AddressFn,
+    /// Sets the state of `__torch_function__` in this thread (a C enum).
+    pub set_torch_function: unsafe extern "C" fn(i32),
+    /// Where the thread keeps that state and the mode stack.
+    pub torch_function: AddressFn,
+}
+
 /// Every symbol in use.
 pub struct Symbols {
     libraries: [*mut c_void; 2],
@@ -78,6 +93,8 @@ pub struct Symbols {
     pub torch_function_state: IntFn,
     /// Length of the torch function mode stack of this thread.
     pub torch_function_stack: LongFn,
+    /// Where the thread's modes are, where torch says so.
+    pub thread: Option<ThreadSymbols>,
 }
 
 // SAFETY: function pointers and process-wide addresses that live as long as the process; torch is never unloaded.
@@ -105,6 +122,20 @@ impl Loader<'_> {
         let address = self.address(name)?;
         // SAFETY: the caller's promise, and equal sizes.
         Ok(unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) })
+    }
+}
+
+impl Loader<'_> {
+    fn thread(&self) -> Result<ThreadSymbols, AbiError> {
+        // SAFETY: as for `Symbols::load`.
+        unsafe {
+            Ok(ThreadSymbols {
+                set_grad_mode: self.function(c::SET_GRAD_MODE)?,
+                autograd: self.function(c::AUTOGRAD_STATE)?,
+                set_torch_function: self.function(c::SET_TORCH_FUNCTION_STATE)?,
+                torch_function: self.function(c::TORCH_FUNCTION_TLS)?,
+            })
+        }
     }
 }
 
@@ -171,6 +202,7 @@ impl Symbols {
                 autocast_cache: loader.function(c::AUTOCAST_CACHE)?,
                 torch_function_state: loader.function(c::TORCH_FUNCTION_STATE)?,
                 torch_function_stack: loader.function(c::TORCH_FUNCTION_STACK)?,
+                thread: loader.thread().ok(),
                 libraries: loader.libraries,
             })
         }

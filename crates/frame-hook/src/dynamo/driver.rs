@@ -151,6 +151,22 @@ impl FrameCompiler for Driver {
     }
 
     #[inline]
+    fn on_repeated_call(&self, call: &EntryCall<'_, '_>, ctx: &CompileContext) -> Option<Direct> {
+        let memo = call.memo().try_borrow().ok()?;
+        let check = env::of_call(call);
+        // SAFETY: the call keeps the function and the arguments alive; a check runs no code.
+        unsafe {
+            memo.only(call.func().py(), call.code_ptr(), ctx.id(), |form| {
+                let fits = form.program.check(&check);
+                if fits {
+                    form.count_hit();
+                }
+                fits
+            })
+        }
+    }
+
+    #[inline]
     fn on_call(
         &self,
         py: Python<'_>,
@@ -164,17 +180,29 @@ impl FrameCompiler for Driver {
             let entries = &contexts.iter().find(|e| e.0 == ctx.id())?.1;
             let check = env::of_call(call);
             let memo = call.memo().try_borrow().ok()?;
+            let alone = entries.len(py) == 1;
             let take = |entry: &Arc<GuardedCode>| match memo.function(py, direct::form(entry)) {
-                Some(function) => Ok(Direct {
-                    function,
-                    needs_hook: entry.needs_hook,
-                }),
+                Some(function) => {
+                    let direct = Direct {
+                        function,
+                        needs_hook: entry.needs_hook,
+                    };
+                    Ok((direct, alone.then(|| entry.clone())))
+                }
                 None => Err(entry.clone()),
             };
             // SAFETY: the call keeps the function and the arguments alive.
             unsafe { entries.find_with(py, &check, take) }?
         };
-        found.or_else(|entry| direct::make(py, call, &entry)).ok()
+        match found {
+            Ok((direct, only)) => {
+                if let Ok(mut memo) = call.memo().try_borrow_mut() {
+                    memo.set_only(call.code_ptr(), ctx.id(), only.as_ref());
+                }
+                Some(direct)
+            }
+            Err(entry) => direct::make(py, call, &entry).ok(),
+        }
     }
 }
 

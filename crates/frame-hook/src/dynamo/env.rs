@@ -10,7 +10,7 @@ use crate::frame::FrameRef;
 /// The environment of a call that has no frame yet: its arguments are the first fast locals.
 #[inline]
 pub fn of_call<'a>(call: &EntryCall<'a, '_>) -> CheckEnv<'a> {
-    of_function(call.func(), call.locals())
+    of_function(&call.func(), call.locals())
 }
 
 /// The environment of an unstarted frame.

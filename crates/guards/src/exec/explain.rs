@@ -186,7 +186,7 @@ impl CheckProgram {
             }
             GuardKind::RangeIteratorMatch { start, stop, step } => {
                 // SAFETY: a live object.
-                let have = unsafe { crate::exec::check::range_iterator(actual.as_ptr()) };
+                let have = unsafe { crate::exec::step::range_iterator(actual.as_ptr()) };
                 let have = have.map_or(actual_type, |(a, b, c)| format!("({a}, {b}, {c})"));
                 format!("{code}. expected ({start}, {stop}, {step}), actual {have}")
             }

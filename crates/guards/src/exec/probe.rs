@@ -11,12 +11,13 @@ use std::mem::MaybeUninit;
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use rustc_hash::FxHasher;
-use smallvec::SmallVec;
 use torch_abi::TorchAbi;
+use torch_abi::thread::ThreadModes;
 use torch_abi::view::TensorView;
 
 use crate::exec::check::{CheckEnv, CheckProgram, STACK_REGISTERS};
 use crate::exec::objects;
+use crate::exec::step::Run;
 use crate::guard::GuardKind;
 use crate::program::{Op, Reg};
 
@@ -138,58 +139,37 @@ impl CheckProgram {
     pub unsafe fn read_probe(&self, probe: &Probe, env: &CheckEnv<'_>) -> u64 {
         // SAFETY: the caller's promise.
         unsafe {
-            if self.registers() <= STACK_REGISTERS {
-                let mut regs = [MaybeUninit::uninit(); STACK_REGISTERS];
-                self.read_with(probe, env, &mut regs)
-            } else {
-                let mut regs = vec![MaybeUninit::uninit(); self.registers()];
-                self.read_with(probe, env, &mut regs)
-            }
+            let mut few = [MaybeUninit::uninit(); STACK_REGISTERS];
+            let mut many = Vec::new();
+            let mut run = Run::new(self, env, self.registers_in(&mut few, &mut many));
+            self.read_with(probe, &mut run)
         }
     }
 
     #[inline]
-    unsafe fn read_with(
-        &self,
-        probe: &Probe,
-        env: &CheckEnv<'_>,
-        regs: &mut [MaybeUninit<*mut PyObject>],
-    ) -> u64 {
-        let mut owned: SmallVec<[*mut PyObject; 4]> = SmallVec::new();
+    unsafe fn read_with(&self, probe: &Probe, run: &mut Run<'_>) -> u64 {
         // SAFETY: the caller's promise; loads come in the order of the program, so each register is written
         // before it is read.
         unsafe {
-            let keys = (0, 0);
-            let found = probe
-                .loads
-                .iter()
-                .all(|op| self.step(self.op(*op), env, keys, regs, &mut owned));
-            let value = |reg: u16| regs[usize::from(reg)].assume_init();
-            let number = match probe.read {
-                _ if !found => u64::MAX,
-                Read::State => state(self.abi()),
-                Read::Class(reg) => ffi::Py_TYPE(value(reg)) as u64,
-                Read::Value(reg) => number(self.abi(), value(reg)),
-                Read::Verdict(op) => {
-                    let keys = self.tensor_keys();
-                    u64::from(self.step(self.op(op), env, keys, regs, &mut owned))
-                }
-            };
-            for obj in owned {
-                ffi::Py_DECREF(obj);
+            if !probe.loads.iter().all(|op| self.step(self.op(*op), run)) {
+                return u64::MAX;
             }
-            number
+            match probe.read {
+                Read::State => state(self.abi(), &run.modes),
+                Read::Class(reg) => ffi::Py_TYPE(run.reg(reg)) as u64,
+                Read::Value(reg) => number(self.abi(), run.reg(reg)),
+                Read::Verdict(op) => u64::from(self.step(self.op(op), run)),
+            }
         }
     }
 }
 
 /// What of torch's state changes from call to call in a program.
-fn state(abi: &TorchAbi) -> u64 {
+fn state(abi: &TorchAbi, modes: &ThreadModes) -> u64 {
     let mut hash = FxHasher::default();
-    let (included, excluded) = abi.local_keys();
-    hash.write_u64(included);
-    hash.write_u64(excluded);
-    hash.write_u8(u8::from(abi.grad_mode()) | u8::from(abi.inference_mode()) << 1);
+    hash.write_u64(modes.keys.0);
+    hash.write_u64(modes.keys.1);
+    hash.write_u8(u8::from(modes.grad_mode) | u8::from(modes.inference_mode) << 1);
     hash.write_u8(abi.default_dtype());
     hash.finish()
 }

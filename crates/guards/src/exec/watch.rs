@@ -20,6 +20,7 @@ use super::check::{CheckEnv, CheckProgram};
 mod anchors;
 mod arm;
 mod events;
+mod hot;
 mod instances;
 mod interest;
 mod memo;

@@ -3,7 +3,9 @@
 //! Invariant: no `__init__`, `__setattr__` or `__setitem__` of the user's runs; what they did is in
 //! the object's tracked state.
 
-use bytecode::op::Op;
+use std::sync::Arc;
+
+use bytecode::op::{LocalIdx, Op};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Var};
@@ -290,7 +292,10 @@ impl Emitter<'_, '_> {
                     base.bind(py).getattr("__new__")?.unbind()
                 };
                 self.asm.callee(&new);
-                self.load_obj(&class)?;
+                match Natives::makes(py, &new)? {
+                    true => self.load_obj_or_reference(&class)?,
+                    false => self.load_obj(&class)?,
+                }
                 self.asm.call(1);
             }
             _ => return Err(self.cannot(format!("an instance of {}", self.tx.class_name(&class)))),
@@ -404,18 +409,23 @@ impl Emitter<'_, '_> {
                     true => natives.set_item.clone_ref(py),
                     false => natives.set_ordered_item.clone_ref(py),
                 };
-                for (k, v) in map.iter() {
-                    if exact {
+                if exact {
+                    for (k, v) in map.iter() {
                         self.value(v)?;
                         self.asm.load_fast(local);
                         self.value(k)?;
                         self.asm.op(Op::StoreSubscr);
-                    } else {
+                    }
+                } else {
+                    let items: Vec<_> = map.iter().collect();
+                    for items in items.chunks(MAX_DISPLAY / 2) {
                         self.asm.callee(&set);
                         self.asm.load_fast(local);
-                        self.value(k)?;
-                        self.value(v)?;
-                        self.asm.call(3);
+                        for (k, v) in items {
+                            self.value(k)?;
+                            self.value(v)?;
+                        }
+                        self.asm.call(1 + 2 * items.len() as u32);
                         self.asm.op(Op::PopTop);
                     }
                 }
@@ -429,12 +439,18 @@ impl Emitter<'_, '_> {
             _ => {}
         }
         self.names_only(id)?;
+        let mut together = Vec::new();
         for (name, value) in self.attrs_of(id) {
             // A new object never had what was deleted.
             let Some(value) = value else { continue };
             if self.is_constructor_attr(&state, &name) {
                 continue;
             }
+            if self.is_set_natively(&state.class, &name) && together.len() < MAX_DISPLAY / 2 {
+                together.push((name, value));
+                continue;
+            }
+            self.set_attributes(local, std::mem::take(&mut together))?;
             self.set_attr(
                 &state.class,
                 &name,
@@ -445,7 +461,31 @@ impl Emitter<'_, '_> {
                 },
             )?;
         }
+        self.set_attributes(local, together)
+    }
+
+    /// Writes attributes of a new object that are written natively, in one call.
+    fn set_attributes(&mut self, local: LocalIdx, attributes: Vec<(Arc<str>, Var)>) -> R<()> {
+        if attributes.is_empty() {
+            return Ok(());
+        }
+        let py = self.tx.py;
+        self.asm
+            .callee(&Natives::get(py)?.set_attribute.clone_ref(py));
+        self.asm.load_fast(local);
+        for (name, value) in &attributes {
+            self.load_str(name);
+            self.value(value)?;
+        }
+        self.asm.call(1 + 2 * attributes.len() as u32);
+        self.asm.op(Op::PopTop);
         Ok(())
+    }
+
+    /// Whether an attribute is written by [`Natives::set_attribute`].
+    fn is_set_natively(&self, class: &Obj, name: &str) -> bool {
+        self.attr_store(class, name) == AttrStore::Object
+            && (self.static_base(class)).is_ok_and(|base| writes_plainly(base.bind(self.tx.py)))
     }
 
     /// How attributes of instances of a class are written without running the user's code.
@@ -496,9 +536,7 @@ impl Emitter<'_, '_> {
                 self.asm.op(Op::StoreAttr(n));
             }
             AttrStore::Object => {
-                let plainly = (self.static_base(class))
-                    .is_ok_and(|base| writes_plainly(base.bind(self.tx.py)));
-                let set = match plainly {
+                let set = match self.is_set_natively(class, name) {
                     true => Natives::get(self.tx.py)?
                         .set_attribute
                         .clone_ref(self.tx.py),

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use bytecode::op::{LocalIdx, Op};
-use guards::{ConstVal, Source, SourceId};
+use guards::{ConstVal, GuardKind, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict};
 use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Origin, Var};
 
 use super::asm::Val;
@@ -197,6 +197,7 @@ impl Emitter<'_, '_> {
         }
         for name in &state.attr_order {
             match state.attrs.get(name) {
+                Some(Some(v)) if self.is_as_found(&state, name, v) => {}
                 Some(Some(v)) => {
                     let v = self.prepare(v)?;
                     steps.push(Step::SetAttr(
@@ -217,6 +218,32 @@ impl Emitter<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether an attribute was given back what it held at the start, in every call. A call that waits may
+    /// have changed it meanwhile.
+    fn is_as_found(&self, state: &ObjState, name: &str, value: &Var) -> bool {
+        let Some(Some(Var::Lazy(found))) = state.seen.get(name) else {
+            return false;
+        };
+        if !self.tx.st.effects.calls.is_empty() {
+            return false;
+        }
+        if self.source_of(value) == Some(found.source) {
+            return true;
+        }
+        let Var::Const(value) = value else {
+            return false;
+        };
+        let py = self.tx.py;
+        let kind = match value.bind(py) {
+            value if value.is_none() => GuardKind::NoneMatch,
+            value if value.is(PyBool::new(py, true)) => GuardKind::TrueMatch,
+            value if value.is(PyBool::new(py, false)) => GuardKind::FalseMatch,
+            _ => return false,
+        };
+        let mut guards = self.tx.guards.iter();
+        guards.any(|guard| guard.source == Some(found.source) && guard.kind == kind)
     }
 
     /// Whether the real object has an attribute that was deleted, so that deleting it does something.

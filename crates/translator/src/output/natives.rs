@@ -17,15 +17,16 @@ unsafe extern "C" {
 
 /// The builtins.
 pub(super) struct Natives {
-    /// `object.__new__(class)`, for a class whose instances `object` makes.
+    /// `object.__new__(class)`, for a class whose instances `object` makes, or a weak reference to it.
     pub new_object: Obj,
-    /// `dict.__new__(class)`, for a subclass that adds nothing in C.
+    /// `dict.__new__(class)`, for a subclass that adds nothing in C, or a weak reference to it.
     pub new_dict: Obj,
-    /// `object.__setattr__(obj, name, value)`, for an object whose class, Python code aside, writes as `object` does.
+    /// `object.__setattr__(obj, name, value)`, for an object whose class, Python code aside, writes as `object`
+    /// does. Further names and values follow.
     pub set_attribute: Obj,
-    /// `dict.__setitem__(dict, key, value)`.
+    /// `dict.__setitem__(dict, key, value)`. Further keys and values follow.
     pub set_item: Obj,
-    /// `OrderedDict.__setitem__(dict, key, value)`.
+    /// `OrderedDict.__setitem__(dict, key, value)`. Further keys and values follow.
     pub set_ordered_item: Obj,
 }
 
@@ -78,6 +79,14 @@ impl Natives {
     }
 }
 
+impl Natives {
+    /// Whether a callable is one of those that make instances.
+    pub fn makes(py: Python<'_>, callable: &Obj) -> PyResult<bool> {
+        let natives = Self::get(py)?;
+        Ok(callable.is(&natives.new_object) || callable.is(&natives.new_dict))
+    }
+}
+
 /// Whether a class that is not made by Python code writes the attributes of its instances as `object` does.
 pub(super) fn writes_plainly(class: &Bound<'_, PyAny>) -> bool {
     let Ok(class) = class.cast::<pyo3::types::PyType>() else {
@@ -100,6 +109,13 @@ fn refuse() -> *mut PyObject {
     ptr::null_mut()
 }
 
+/// What a weak reference leads to, borrowed; `None` once that is gone. The caller runs no code meanwhile.
+#[allow(deprecated, reason = "only 3.13 has another function for it")]
+unsafe fn target(reference: *mut PyObject) -> *mut PyObject {
+    // SAFETY: a weak reference.
+    unsafe { ffi::PyWeakref_GetObject(reference) }
+}
+
 unsafe fn make(
     base: *mut PyTypeObject,
     args: *mut *mut PyObject,
@@ -107,7 +123,11 @@ unsafe fn make(
 ) -> *mut PyObject {
     // SAFETY: vectorcall arguments with the GIL held; the class is checked before it is used as one.
     unsafe {
-        let class = if nargs == 1 { *args } else { return refuse() };
+        let class = match nargs {
+            1 if ffi::PyWeakref_CheckRefExact(*args) != 0 => target(*args),
+            1 => *args,
+            _ => return refuse(),
+        };
         if ffi::PyType_Check(class) == 0 || ffi::PyType_IsSubtype(class.cast(), base) == 0 {
             return refuse();
         }
@@ -158,14 +178,31 @@ unsafe extern "C" fn set_attribute(
 ) -> *mut PyObject {
     // SAFETY: called by the interpreter with this many arguments.
     unsafe {
-        if nargs != 3 || ffi::PyType_Check(*args) != 0 {
+        if nargs % 2 == 0 || ffi::PyType_Check(*args) != 0 {
             return refuse();
         }
-        done(ffi::PyObject_GenericSetAttr(
-            *args,
-            *args.add(1),
-            *args.add(2),
-        ))
+        each_pair(args, nargs, |obj, name, value| {
+            ffi::PyObject_GenericSetAttr(obj, name, value)
+        })
+    }
+}
+
+/// Calls `write` with the first argument and each pair that follows, up to an error.
+#[inline]
+unsafe fn each_pair(
+    args: *mut *mut PyObject,
+    nargs: Py_ssize_t,
+    write: impl Fn(*mut PyObject, *mut PyObject, *mut PyObject) -> c_int,
+) -> *mut PyObject {
+    // SAFETY: the caller has an odd number of arguments.
+    unsafe {
+        for i in (1..nargs as usize).step_by(2) {
+            let status = write(*args, *args.add(i), *args.add(i + 1));
+            if status != 0 {
+                return done(status);
+            }
+        }
+        done(0)
     }
 }
 
@@ -176,10 +213,12 @@ unsafe extern "C" fn set_item(
 ) -> *mut PyObject {
     // SAFETY: as above; the dictionary is checked.
     unsafe {
-        if nargs != 3 || ffi::PyDict_Check(*args) == 0 {
+        if nargs % 2 == 0 || ffi::PyDict_Check(*args) == 0 {
             return refuse();
         }
-        done(ffi::PyDict_SetItem(*args, *args.add(1), *args.add(2)))
+        each_pair(args, nargs, |dict, key, value| {
+            ffi::PyDict_SetItem(dict, key, value)
+        })
     }
 }
 
@@ -191,12 +230,12 @@ unsafe extern "C" fn set_ordered_item(
     // SAFETY: as above; the dictionary is checked, and an ordered one has the method.
     unsafe {
         let ordered = &raw mut PyODict_Type;
-        if nargs != 3 || ffi::PyType_IsSubtype(ffi::Py_TYPE(*args), ordered) == 0 {
+        if nargs % 2 == 0 || ffi::PyType_IsSubtype(ffi::Py_TYPE(*args), ordered) == 0 {
             return refuse();
         }
         let set = (*ordered).tp_as_mapping.as_ref();
         match set.and_then(|mapping| mapping.mp_ass_subscript) {
-            Some(set) => done(set(*args, *args.add(1), *args.add(2))),
+            Some(set) => each_pair(args, nargs, |dict, key, value| set(dict, key, value)),
             None => refuse(),
         }
     }

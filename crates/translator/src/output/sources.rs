@@ -36,15 +36,33 @@ impl Emitter<'_, '_> {
     /// # Errors
     /// Whatever making the weak reference raises.
     pub fn load_obj(&mut self, obj: &Obj) -> R<()> {
-        if self.is_weak(obj) {
-            let py = self.tx.py;
-            if let Ok(r) = py.import("weakref")?.getattr("ref")?.call1((obj.bind(py),)) {
-                self.asm.callee(&r.unbind());
+        match self.weak_reference(obj)? {
+            Some(reference) => {
+                self.asm.callee(&reference);
                 self.asm.call(0);
-                return Ok(());
             }
+            None => self.asm.load_const(obj),
         }
-        self.asm.load_const(obj);
+        Ok(())
+    }
+
+    /// A weak reference to what the compiled code must not keep alive, if it can have one.
+    fn weak_reference(&self, obj: &Obj) -> R<Option<Obj>> {
+        if !self.is_weak(obj) {
+            return Ok(None);
+        }
+        let py = self.tx.py;
+        let make = py.import("weakref")?.getattr("ref")?;
+        Ok(make.call1((obj.bind(py),)).ok().map(Bound::unbind))
+    }
+
+    /// `-- obj` or `-- reference`: as [`Emitter::load_obj`], for a callee that takes a weak reference as well.
+    ///
+    /// # Errors
+    /// Whatever making the weak reference raises.
+    pub fn load_obj_or_reference(&mut self, obj: &Obj) -> R<()> {
+        let reference = self.weak_reference(obj)?;
+        self.asm.load_const(reference.as_ref().unwrap_or(obj));
         Ok(())
     }
 

@@ -358,7 +358,9 @@ impl<'py> Tx<'py> {
                 }
                 return self.tensor_method(&t, &name, rest).map(Some);
             }
+            // Nothing is captured while `torch.jit.trace` records, and the thread's dispatch keys say so.
             "_get_tracing_state" => self.none(),
+            "_is_tracing" => self.bool(false),
             n if QUERIES.contains(&n)
                 || n == "_len_torch_dispatch_stack"
                 || n == "_mps_is_available"

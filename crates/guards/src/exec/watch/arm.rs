@@ -27,15 +27,17 @@ use std::sync::Arc;
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 use torch_abi::packed::PackedSpec;
+use torch_abi::thread::ThreadModes;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
 use crate::exec::fields;
 use crate::exec::link::{FuncField, LinkedOp};
 use crate::exec::objects;
+use crate::exec::step::Run;
 use crate::exec::watch::CHANGES;
 use crate::exec::watch::events::{DictInterest, Gil, Told, Watched, Watchers};
+use crate::exec::watch::hot::{self, rewritten};
 use crate::exec::watch::interest::{key, key_of, structure};
 use crate::exec::watch::memo::{Alike, Dep, Hot, Memo, NONE, Owned, Read, Slot};
 use crate::exec::watch::versions::{version_of, version_slot};
@@ -125,7 +127,6 @@ pub(super) unsafe fn arm(
     let ops = &program.program().ops;
     volatile.resize(ops.len(), 0);
     let ends = subtree_ends(program);
-    let mut owned: SmallVec<[*mut PyObject; 4]> = SmallVec::new();
     // SAFETY: the caller's promise; registers are written before they are read, as the verifier proved.
     unsafe {
         let mut builder = Builder {
@@ -148,8 +149,8 @@ pub(super) unsafe fn arm(
             scopes: [false; 2],
             env,
         };
-        let keys = program.tensor_keys();
-        let mut regs = vec![MaybeUninit::new(std::ptr::null_mut()); program.registers()];
+        let mut registers = vec![MaybeUninit::new(std::ptr::null_mut()); program.registers()];
+        let mut run = Run::new(program, env, &mut registers);
         let mut held = vec![Held::Early; program.registers()];
         let mut values = vec![std::ptr::null_mut(); ops.len()];
         let mut passes = true;
@@ -159,7 +160,7 @@ pub(super) unsafe fn arm(
                 Op::Load { base, .. } => held[usize::from(base.0)],
                 _ => Held::Early,
             };
-            if !program.step(program.op(index), env, keys, &mut regs, &mut owned) {
+            if !program.step(program.op(index), &mut run) {
                 passes = false;
                 break;
             }
@@ -171,7 +172,7 @@ pub(super) unsafe fn arm(
                     source,
                 } => {
                     let d = usize::from(dst.0);
-                    let value: *mut PyObject = regs[d].assume_init();
+                    let value = run.reg(dst.0);
                     let root = program.set().sources().get(*source).base().is_none();
                     let base = if root { None } else { Some(base) };
                     let before = old.map_or(std::ptr::null_mut(), |old| old.values[i]);
@@ -200,8 +201,8 @@ pub(super) unsafe fn arm(
                     }
                 }
                 Op::Check { reg, .. } => match held[usize::from(reg.0)] {
-                    Held::Early => builder.early.push(Hot::Run(index)),
-                    Held::Late => builder.late.push(Hot::Run(index)),
+                    Held::Early => builder.early.push(rewritten(program, index, reg.0)),
+                    Held::Late => builder.late.push(rewritten(program, index, reg.0)),
                     Held::Stable(value) => {
                         if !builder.check(index, value) {
                             builder.put(reg.0, value);
@@ -231,15 +232,10 @@ pub(super) unsafe fn arm(
                 }
             }
         }
-        let memo = if passes {
-            builder.finish(values, ends)
-        } else {
-            None
-        };
-        for obj in owned {
-            ffi::Py_DECREF(obj);
+        if !passes {
+            return None;
         }
-        memo
+        builder.finish(values, ends, &run.modes)
     }
 }
 
@@ -729,7 +725,12 @@ impl Builder<'_, '_> {
         Held::Stable(obj)
     }
 
-    unsafe fn finish(mut self, values: Vec<*mut PyObject>, ends: Box<[u32]>) -> Option<Memo> {
+    unsafe fn finish(
+        mut self,
+        values: Vec<*mut PyObject>,
+        ends: Box<[u32]>,
+        modes: &ThreadModes,
+    ) -> Option<Memo> {
         for (obj, dict) in &self.owners {
             if self.reported.contains(&(*dict as usize)) {
                 self.reported.insert(*obj as usize);
@@ -738,8 +739,10 @@ impl Builder<'_, '_> {
         let told = Arc::new(Gil::new(Told::new(self.deps.len())));
         // SAFETY: anchors are live objects; the GIL is held.
         let weak = unsafe { anchors::hold(&mut self.anchors, &told)? };
-        let mut hot = std::mem::take(&mut self.early);
-        hot.push(Hot::Verify);
+        let mut hot = hot::fuse(self.program, modes, std::mem::take(&mut self.early));
+        if !(self.deps.is_empty() && self.slots.is_empty() && self.anchors.is_empty()) {
+            hot.push(Hot::Verify);
+        }
         hot.append(&mut self.late);
         let ops = &self.program.program().ops;
         let mut deps = Vec::with_capacity(self.deps.len());

@@ -15,7 +15,9 @@ use smallvec::SmallVec;
 use torch_abi::packed::{PackedSpec, PackedTensor};
 
 use crate::exec::check::{CheckEnv, CheckProgram, STACK_REGISTERS};
+use crate::exec::step::Run;
 use crate::exec::watch::events::{Gil, Told, Watched, Watchers};
+use crate::exec::watch::hot::{Argument, State};
 use crate::exec::watch::{arm, versions};
 use crate::program::Op;
 
@@ -23,6 +25,12 @@ use crate::program::Op;
 pub(super) enum Hot {
     /// Runs an op of the program; where that fails, the check fails.
     Run(u32),
+    /// torch's state must be this; where not, the check fails.
+    State(Box<State>),
+    /// An argument must look like this; where not, the check fails.
+    Argument(Box<Argument>),
+    /// The register must hold a tensor that looks like this; where not, the check fails.
+    Tensor { r: u16, spec: Box<PackedSpec> },
     /// The register must hold the remembered value.
     Is { r: u16, obj: *mut PyObject },
     /// Puts a remembered value into a register.
@@ -114,7 +122,8 @@ impl Drop for Owned {
 impl Memo {
     /// Whether the memo leaves out nothing.
     pub(super) fn is_useless(&self) -> bool {
-        self.deps.is_empty() && self.slots.is_empty() && self.tensors.is_empty()
+        let rewritten = self.hot.iter().any(|hot| !matches!(hot, Hot::Run(_)));
+        self.deps.is_empty() && self.slots.is_empty() && self.tensors.is_empty() && !rewritten
     }
 }
 
@@ -135,8 +144,6 @@ impl Drop for Memo {
     }
 }
 
-type Registers = [MaybeUninit<*mut PyObject>];
-
 impl CheckProgram {
     /// Checks a call by the memo.
     ///
@@ -146,62 +153,53 @@ impl CheckProgram {
     pub(super) unsafe fn run_memo(&self, memo: &Memo, env: &CheckEnv<'_>) -> Verdict {
         // SAFETY: the caller's promise; the ops were verified, and registers are written in the same order.
         unsafe {
-            if self.registers() <= STACK_REGISTERS {
-                let mut regs = [MaybeUninit::uninit(); STACK_REGISTERS];
-                self.run_hot(memo, env, &mut regs)
-            } else {
-                let mut regs = vec![MaybeUninit::uninit(); self.registers()];
-                self.run_hot(memo, env, &mut regs)
-            }
-        }
-    }
-
-    #[inline]
-    unsafe fn run_hot(&self, memo: &Memo, env: &CheckEnv<'_>, regs: &mut Registers) -> Verdict {
-        let mut owned: SmallVec<[*mut PyObject; 4]> = SmallVec::new();
-        let keys = self.tensor_keys();
-        // SAFETY: as above; the end of every remembered object was reported, or it is alive.
-        unsafe {
-            let verdict = self.hot_steps(memo, env, keys, regs, &mut owned);
-            for obj in owned {
-                ffi::Py_DECREF(obj);
-            }
-            match verdict {
-                Verdict::Pass if !self.same_tensors(memo, keys) => Verdict::Fail,
+            let mut few = [MaybeUninit::uninit(); STACK_REGISTERS];
+            let mut many = Vec::new();
+            let mut run = Run::new(self, env, self.registers_in(&mut few, &mut many));
+            match self.hot_steps(memo, &mut run) {
+                Verdict::Pass if !self.same_tensors(memo, run.modes.keys) => Verdict::Fail,
                 verdict => verdict,
             }
         }
     }
 
     #[inline]
-    unsafe fn hot_steps(
-        &self,
-        memo: &Memo,
-        env: &CheckEnv<'_>,
-        keys: (u64, u64),
-        regs: &mut Registers,
-        owned: &mut SmallVec<[*mut PyObject; 4]>,
-    ) -> Verdict {
-        // SAFETY: as above.
+    unsafe fn hot_steps(&self, memo: &Memo, run: &mut Run<'_>) -> Verdict {
+        // SAFETY: as above; the end of every remembered object was reported, or it is alive.
         unsafe {
             for step in &memo.hot {
                 let holds = match step {
                     Hot::Run(op) => {
-                        if !self.step(self.op(*op), env, keys, regs, owned) {
+                        if !self.step(self.op(*op), run) {
                             return Verdict::Fail;
                         }
                         true
                     }
-                    Hot::Is { r, obj } => regs.get_unchecked(usize::from(*r)).assume_init() == *obj,
-                    Hot::Put { d, obj } => {
-                        *regs.get_unchecked_mut(usize::from(*d)) = MaybeUninit::new(*obj);
+                    Hot::State(state) => {
+                        if !self.has_state(state, run) {
+                            return Verdict::Fail;
+                        }
                         true
                     }
-                    Hot::Globals(globals) => env.globals == *globals,
-                    Hot::Builtins(builtins) => env.builtins == *builtins,
+                    Hot::Argument(argument) => {
+                        if !self.is_given(argument, run) {
+                            return Verdict::Fail;
+                        }
+                        true
+                    }
+                    Hot::Tensor { r, spec } => {
+                        if !self.holds(*r, spec, run) {
+                            return Verdict::Fail;
+                        }
+                        true
+                    }
+                    Hot::Is { r, obj } => run.reg(*r) == *obj,
+                    Hot::Put { d, obj } => run.put(*d, *obj),
+                    Hot::Globals(globals) => run.env.globals == *globals,
+                    Hot::Builtins(builtins) => run.env.builtins == *builtins,
                     Hot::Verify => {
-                        (memo.told.get().is_clean() || self.revalidate(memo, env))
-                            && self.same_slots(memo, env)
+                        (memo.told.get().is_clean() || self.revalidate(memo, &run.env))
+                            && self.same_slots(memo, &run.env)
                     }
                 };
                 if !holds {
@@ -265,9 +263,8 @@ impl CheckProgram {
     /// Reads again what was read of changed objects, bases first: a base that is no longer what it was ends it.
     /// Whether all of it is as it was, and the objects are watched again.
     unsafe fn reread(&self, memo: &Memo, deps: &[u32], env: &CheckEnv<'_>) -> bool {
-        let mut regs = vec![MaybeUninit::uninit(); self.registers()];
-        let mut owned = SmallVec::new();
-        let keys = self.tensor_keys();
+        let mut registers = vec![MaybeUninit::uninit(); self.registers()];
+        let mut run = Run::new(self, env, &mut registers);
         let deps = || deps.iter().map(|&dep| &memo.deps[dep as usize]);
         let mut reads: SmallVec<[&Read; 16]> = deps().flat_map(|dep| &dep.reads).collect();
         reads.sort_unstable_by_key(|read| read.op);
@@ -281,10 +278,7 @@ impl CheckProgram {
             let same = watched
                 && reads
                     .iter()
-                    .all(|read| self.same_read(memo, read, env, keys, &mut regs, &mut owned));
-            for obj in owned {
-                ffi::Py_DECREF(obj);
-            }
+                    .all(|read| self.same_read(memo, read, &mut run));
             if same && watchers.is_none() {
                 for dep in deps() {
                     if let Some(version) = versions::version_of(dep.what) {
@@ -296,26 +290,19 @@ impl CheckProgram {
         }
     }
 
-    unsafe fn same_read(
-        &self,
-        memo: &Memo,
-        read: &Read,
-        env: &CheckEnv<'_>,
-        keys: (u64, u64),
-        regs: &mut Registers,
-        owned: &mut SmallVec<[*mut PyObject; 4]>,
-    ) -> bool {
+    unsafe fn same_read(&self, memo: &Memo, read: &Read, run: &mut Run<'_>) -> bool {
         let ops = &self.program().ops;
         let first = read.op as usize;
+        // SAFETY: registers of the program.
         let target = match &ops[first] {
             Op::Load { dst, base, .. } => {
                 if !read.base.is_null() {
-                    regs[usize::from(base.0)] = MaybeUninit::new(read.base);
+                    unsafe { run.put(base.0, read.base) };
                 }
                 Some(*dst)
             }
             Op::Check { reg, .. } => {
-                regs[usize::from(reg.0)] = MaybeUninit::new(read.base);
+                unsafe { run.put(reg.0, read.base) };
                 None
             }
             Op::Ambient { .. } | Op::Relation { .. } => return false,
@@ -334,7 +321,7 @@ impl CheckProgram {
             }
             // SAFETY: as for `run_memo`; registers of a subtree are written before they are read.
             unsafe {
-                if !self.step(self.op(i as u32), env, keys, regs, owned) {
+                if !self.step(self.op(i as u32), run) {
                     return false;
                 }
                 if i == first
@@ -344,7 +331,7 @@ impl CheckProgram {
                     return false;
                 }
                 if let Op::Load { dst, .. } = op {
-                    let value = regs[usize::from(dst.0)].assume_init();
+                    let value = run.reg(dst.0);
                     if !memo.values[i].is_null() && memo.values[i] != value {
                         return false;
                     }
