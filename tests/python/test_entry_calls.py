@@ -338,3 +338,31 @@ print(len(graphs))
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert found.stdout == "1\n"
+
+
+def test_the_function_that_a_class_calls_is_replaced_by_another_of_its_code():
+    """Compiled code writes the cells of the function that is called, not of the one before."""
+
+    def make():
+        written = None
+
+        def call(self, x):
+            nonlocal written
+            written = self.value
+            return x + written
+
+        return call, lambda: written
+
+    class Adds:
+        value = 3
+
+    functions = [make() for _ in range(3)]
+    Adds.__call__ = functions[0][0]
+    entry = ferrodyn.compile(Adds(), backend=backend)
+    x = torch.ones(2)
+    for value in range(4, 8):
+        for call, read in functions * 2:
+            Adds.__call__ = call
+            Adds.value = value
+            assert torch.equal(entry(x), x + value)
+            assert read() == value

@@ -30,7 +30,12 @@ impl Slot {
     }
 
     fn release(&self) {
-        let function = self.0.swap(ptr::null_mut(), Ordering::Relaxed);
+        self.replace(ptr::null_mut());
+    }
+
+    /// Takes over a reference, and releases the one before.
+    fn replace(&self, function: *mut PyObject) {
+        let function = self.0.swap(function, Ordering::Relaxed);
         if !function.is_null() {
             // Without an interpreter to attach to, the object is past releasing.
             let _: Option<()> = Python::try_attach(|py| {
@@ -50,7 +55,8 @@ impl Drop for Tie {
     }
 }
 
-/// What an entry remembers between calls.
+/// What an entry remembers between calls. It may call several functions of one code in turn: what it calls is
+/// looked up in a class.
 #[derive(Default)]
 pub struct CallMemo {
     /// The code object that was asked about last, owned, and its state.
@@ -97,22 +103,29 @@ impl CallMemo {
         }
     }
 
-    /// The function for a compiled form: a new reference.
-    #[inline]
-    pub fn function(&self, py: Python<'_>, form: usize) -> Option<Py<PyAny>> {
-        let (_, slot) = self.functions.iter().find(|known| known.0 == form)?;
-        // SAFETY: a slot holds a live function or null.
-        unsafe { Bound::from_borrowed_ptr_or_opt(py, slot.get()) }.map(Bound::unbind)
-    }
-
-    /// The only compiled form of `code` in a context, and its function (a new reference).
+    /// The function for a compiled form, in the place of `func`: a new reference.
     ///
     /// # Safety
-    /// The GIL is held, and nothing runs that could drop the form while it is used.
+    /// `func` is a function.
+    #[inline]
+    pub unsafe fn function(&self, func: Borrowed<'_, '_, PyAny>, form: usize) -> Option<Py<PyAny>> {
+        let (_, slot) = self.functions.iter().find(|known| known.0 == form)?;
+        let function = slot.get();
+        // SAFETY: a slot holds a live function or null.
+        unsafe {
+            let fits = !function.is_null() && stands_for(function, func.as_ptr());
+            fits.then(|| Bound::from_borrowed_ptr(func.py(), function).unbind())
+        }
+    }
+
+    /// The only compiled form of `code` in a context, and its function in the place of `func` (a new reference).
+    ///
+    /// # Safety
+    /// `func` is a function, and nothing runs that could drop the form while it is used.
     #[inline]
     pub unsafe fn only(
         &self,
-        py: Python<'_>,
+        func: Borrowed<'_, '_, PyAny>,
         code: *mut PyObject,
         context: ContextId,
         fits: impl FnOnce(&GuardedCode) -> bool,
@@ -125,8 +138,8 @@ impl CallMemo {
         // SAFETY: a filled slot means that the form is alive and its function too.
         unsafe {
             let form = &*only.form;
-            fits(form).then(|| Direct {
-                function: Bound::from_borrowed_ptr(py, function).unbind(),
+            (stands_for(function, func.as_ptr()) && fits(form)).then(|| Direct {
+                function: Bound::from_borrowed_ptr(func.py(), function).unbind(),
                 needs_hook: form.needs_hook,
             })
         }
@@ -151,20 +164,40 @@ impl CallMemo {
         });
     }
 
-    /// Remembers the function for a compiled form, which has to hold the tie.
+    /// Remembers the function for a compiled form, which has to hold the tie, if there is a new one.
     #[must_use = "the compiled form has to hold it"]
-    pub fn remember(&mut self, form: usize, function: Py<PyAny>) -> Tie {
-        self.functions
-            .retain(|known| !known.1.get().is_null() && known.0 != form);
+    pub fn remember(&mut self, form: usize, function: Py<PyAny>) -> Option<Tie> {
+        self.functions.retain(|known| !known.1.get().is_null());
+        if let Some((_, slot)) = self.functions.iter().find(|known| known.0 == form) {
+            slot.replace(function.into_ptr());
+            return None;
+        }
         let slot = Arc::new(Slot(AtomicPtr::new(function.into_ptr())));
         self.functions.push((form, slot.clone()));
-        Tie(slot)
+        Some(Tie(slot))
     }
 
     /// The references that the garbage collector has to know of.
     pub(crate) fn references(&self) -> impl Iterator<Item = *mut PyObject> {
         let functions = self.functions.iter().map(|known| known.1.get());
         functions.filter(|function| !function.is_null())
+    }
+}
+
+/// Whether a function that was made for a compiled form has what `func` has: what an entry calls may be
+/// another function of the same code.
+///
+/// # Safety
+/// Both are functions.
+#[inline]
+unsafe fn stands_for(made: *mut PyObject, func: *mut PyObject) -> bool {
+    // SAFETY: required of the caller.
+    unsafe {
+        let (made, func) = (
+            &*made.cast::<ffi::PyFunctionObject>(),
+            &*func.cast::<ffi::PyFunctionObject>(),
+        );
+        made.func_closure == func.func_closure && made.func_globals == func.func_globals
     }
 }
 

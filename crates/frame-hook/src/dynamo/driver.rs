@@ -156,7 +156,7 @@ impl FrameCompiler for Driver {
         let check = env::of_call(call);
         // SAFETY: the call keeps the function and the arguments alive; a check runs no code.
         unsafe {
-            memo.only(call.func().py(), call.code_ptr(), ctx.id(), |form| {
+            memo.only(call.func(), call.code_ptr(), ctx.id(), |form| {
                 let fits = form.program.check(&check);
                 if fits {
                     form.count_hit();
@@ -181,7 +181,11 @@ impl FrameCompiler for Driver {
             let check = env::of_call(call);
             let memo = call.memo().try_borrow().ok()?;
             let alone = entries.len(py) == 1;
-            let take = |entry: &Arc<GuardedCode>| match memo.function(py, direct::form(entry)) {
+            // SAFETY: entries are asked about functions.
+            let known = |entry: &Arc<GuardedCode>| unsafe {
+                memo.function(call.func(), direct::form(entry))
+            };
+            let take = |entry: &Arc<GuardedCode>| match known(entry) {
                 Some(function) => {
                     let direct = Direct {
                         function,
