@@ -1,14 +1,14 @@
 //! A call as a rule sees it: arguments bound to names, read with their types, and results built.
 //!
-//! No rule lives here. Invariant: reading a symbolic or unknown value never guesses; it answers
-//! `Unsupported`.
+//! No rule lives here. Invariant: reading an unknown value never guesses; it answers `Unsupported`.
 
 use std::ops::Deref;
 
 use smallvec::SmallVec;
 
+use crate::size::Size;
 use crate::types::{
-    Alias, Ctx, DType, Device, Dims, Inferred, RuleError, SymInt, TensorMeta, Value,
+    Alias, Ctx, DType, Device, Dims, Inferred, Ints, RuleError, SymInt, TensorMeta, Value,
 };
 
 /// What a rule returns.
@@ -27,12 +27,13 @@ pub(crate) fn raise<T>(message: impl Into<String>) -> R<T> {
     Err(RuleError::raise(message))
 }
 
-/// A tensor argument with known sizes and strides.
+/// A tensor argument.
 #[derive(Clone, Debug)]
 pub(crate) struct In<'a> {
     pub meta: &'a TensorMeta,
     pub shape: Dims,
     pub strides: Dims,
+    start: Size,
 }
 
 impl Deref for In<'_> {
@@ -43,14 +44,12 @@ impl Deref for In<'_> {
 }
 
 impl<'a> In<'a> {
-    pub fn new(meta: &'a TensorMeta) -> R<In<'a>> {
-        match (meta.sizes(), meta.stride(), meta.offset()) {
-            (Some(shape), Some(strides), Some(_)) => Ok(In {
-                meta,
-                shape,
-                strides,
-            }),
-            _ => unsupported("symbolic size"),
+    pub fn new(meta: &'a TensorMeta) -> In<'a> {
+        In {
+            meta,
+            shape: meta.shape.iter().copied().map(Size::from).collect(),
+            strides: meta.strides.iter().copied().map(Size::from).collect(),
+            start: meta.storage_offset.into(),
         }
     }
 
@@ -58,16 +57,17 @@ impl<'a> In<'a> {
         self.shape.len()
     }
 
-    pub fn count(&self) -> i64 {
-        self.shape.iter().fold(1, |n, s| n.saturating_mul(*s))
+    pub fn count(&self) -> Size {
+        let sizes = self.shape.iter();
+        sizes.fold(Size::ONE, |n, s| n.saturating_mul(*s))
     }
 
     pub fn contiguous(&self) -> bool {
         crate::types::is_contiguous(&self.shape, &self.strides)
     }
 
-    pub fn start(&self) -> i64 {
-        self.meta.offset().unwrap_or(0)
+    pub fn start(&self) -> Size {
+        self.start
     }
 }
 
@@ -136,8 +136,8 @@ impl<'a> Call<'a> {
     /// A fresh tensor made from `inputs`.
     pub fn fresh(
         &self,
-        shape: &[i64],
-        strides: &[i64],
+        shape: &[Size],
+        strides: &[Size],
         dtype: DType,
         inputs: &[&TensorMeta],
     ) -> TensorMeta {
@@ -146,14 +146,14 @@ impl<'a> Call<'a> {
             .find(|t| t.ndim() > 0)
             .or(inputs.first())
             .map_or(self.ctx.default_device, |t| t.device);
-        let mut meta = TensorMeta::strided(shape, strides, dtype, device);
+        let mut meta = TensorMeta::laid(shape, strides, dtype, device);
         meta.requires_grad = self.grad(dtype, inputs);
         meta.is_leaf = !meta.requires_grad;
         meta
     }
 
     /// A fresh row-major tensor made from `inputs`.
-    pub fn rows(&self, shape: &[i64], dtype: DType, inputs: &[&TensorMeta]) -> TensorMeta {
+    pub fn rows(&self, shape: &[Size], dtype: DType, inputs: &[&TensorMeta]) -> TensorMeta {
         self.fresh(
             shape,
             &crate::types::contiguous_strides(shape),
@@ -163,11 +163,17 @@ impl<'a> Call<'a> {
     }
 
     /// A view of `base`.
-    pub fn view(&self, base: &In<'_>, shape: &[i64], strides: &[i64], offset: i64) -> TensorMeta {
+    pub fn view(
+        &self,
+        base: &In<'_>,
+        shape: &[Size],
+        strides: &[Size],
+        offset: Size,
+    ) -> TensorMeta {
         let mut meta = base.meta.clone();
-        meta.shape = shape.iter().copied().map(SymInt::Const).collect();
-        meta.strides = strides.iter().copied().map(SymInt::Const).collect();
-        meta.storage_offset = SymInt::Const(offset);
+        meta.shape = shape.iter().copied().map(SymInt::from).collect();
+        meta.strides = strides.iter().copied().map(SymInt::from).collect();
+        meta.storage_offset = offset.into();
         // A view reports `requires_grad` of its base even where it was made under `no_grad`;
         // it has no history then, so it is a leaf.
         meta.requires_grad = base.requires_grad;
@@ -187,7 +193,7 @@ pub(crate) fn identity(meta: &TensorMeta) -> Inferred {
 /// Reads a tensor.
 pub(crate) fn tensor<'a>(value: &Value<'a>) -> R<In<'a>> {
     match value {
-        Value::Tensor(meta) => In::new(meta),
+        Value::Tensor(meta) => Ok(In::new(meta)),
         Value::Unknown => unsupported("unknown argument"),
         _ => raise("expected a tensor"),
     }
@@ -277,13 +283,52 @@ pub(crate) fn opt_device(value: &Value<'_>) -> R<Option<Device>> {
     Ok(Some(device))
 }
 
+/// Reads an int that counts elements: it may be symbolic.
+pub(crate) fn size(value: &Value<'_>) -> R<Size> {
+    match value {
+        Value::SymInt(expr) => Ok(SymInt::Expr(*expr).into()),
+        other => int(other).map(Size::known),
+    }
+}
+
+/// Reads an int that counts elements, or `default` for `None`.
+pub(crate) fn size_or(value: &Value<'_>, default: impl Into<Size>) -> R<Size> {
+    match value {
+        Value::None => Ok(default.into()),
+        other => size(other),
+    }
+}
+
+/// Reads sizes out of a slice of values.
+pub(crate) fn sizes(values: &[Value<'_>]) -> R<Dims> {
+    values.iter().map(size).collect()
+}
+
+/// Reads a sequence of sizes; a bare int is a sequence of one.
+pub(crate) fn size_list(value: &Value<'_>) -> R<Dims> {
+    match value {
+        Value::List(items) | Value::Tuple(items) => sizes(items),
+        other => Ok(SmallVec::from_slice(&[size(other)?])),
+    }
+}
+
+/// Reads a sequence of exactly `n` sizes; a bare one (or a sequence of one) counts for all.
+pub(crate) fn expand_sizes(value: &Value<'_>, n: usize) -> R<Dims> {
+    let list = size_list(value)?;
+    match list.len() {
+        1 => Ok(SmallVec::from_elem(list[0], n)),
+        len if len == n => Ok(list),
+        _ => raise("wrong number of sizes"),
+    }
+}
+
 /// Reads ints out of a slice of values.
-pub(crate) fn ints(values: &[Value<'_>]) -> R<Dims> {
+pub(crate) fn ints(values: &[Value<'_>]) -> R<Ints> {
     values.iter().map(int).collect()
 }
 
 /// Reads a sequence of ints; a bare int is a sequence of one.
-pub(crate) fn int_list(value: &Value<'_>) -> R<Dims> {
+pub(crate) fn int_list(value: &Value<'_>) -> R<Ints> {
     match value {
         Value::List(items) | Value::Tuple(items) => ints(items),
         other => Ok(SmallVec::from_slice(&[int(other)?])),
@@ -291,7 +336,7 @@ pub(crate) fn int_list(value: &Value<'_>) -> R<Dims> {
 }
 
 /// Reads a sequence of exactly `n` ints; a bare int (or a sequence of one) counts for all.
-pub(crate) fn expand_ints(value: &Value<'_>, n: usize, default: i64) -> R<Dims> {
+pub(crate) fn expand_ints(value: &Value<'_>, n: usize, default: i64) -> R<Ints> {
     if value.is_none() {
         return Ok(SmallVec::from_elem(default, n));
     }

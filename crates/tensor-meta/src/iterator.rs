@@ -4,6 +4,7 @@
 use smallvec::SmallVec;
 
 use crate::call::{R, raise};
+use crate::size::Size;
 use crate::types::{
     Dims, channels_last_strides, contiguous_strides, is_channels_last_contiguous, is_contiguous,
 };
@@ -16,19 +17,19 @@ pub(crate) struct Layout {
 }
 
 /// The broadcast of two shapes.
-pub(crate) fn broadcast(a: &[i64], b: &[i64]) -> R<Dims> {
+pub(crate) fn broadcast(a: &[Size], b: &[Size]) -> R<Dims> {
     let n = a.len().max(b.len());
-    let mut out: Dims = SmallVec::from_elem(1, n);
+    let mut out: Dims = SmallVec::from_elem(Size::ONE, n);
     for (i, size) in out.iter_mut().enumerate() {
         let x = if i + a.len() >= n {
             a[i + a.len() - n]
         } else {
-            1
+            Size::ONE
         };
         let y = if i + b.len() >= n {
             b[i + b.len() - n]
         } else {
-            1
+            Size::ONE
         };
         *size = if x == y || y == 1 {
             x
@@ -42,18 +43,18 @@ pub(crate) fn broadcast(a: &[i64], b: &[i64]) -> R<Dims> {
 }
 
 /// Whether the elements fill one block of memory without gaps or overlap.
-pub(crate) fn is_dense(shape: &[i64], strides: &[i64]) -> bool {
+pub(crate) fn is_dense(shape: &[Size], strides: &[Size]) -> bool {
     if is_contiguous(shape, strides) {
         return true;
     }
-    let mut dims: SmallVec<[(i64, i64); 6]> = shape
+    let mut dims: SmallVec<[(Size, Size); 6]> = shape
         .iter()
         .zip(strides)
         .filter(|(size, _)| **size > 1)
         .map(|(size, stride)| (*stride, *size))
         .collect();
     dims.sort_unstable();
-    let mut expected = 1;
+    let mut expected = Size::ONE;
     for (stride, size) in dims {
         if stride != expected {
             return false;
@@ -64,7 +65,7 @@ pub(crate) fn is_dense(shape: &[i64], strides: &[i64]) -> bool {
 }
 
 /// The order in which TensorIterator walks dimensions, fastest first.
-fn walk_order(shape: &[i64], operands: &[Dims]) -> SmallVec<[usize; 6]> {
+fn walk_order(shape: &[Size], operands: &[Dims]) -> SmallVec<[usize; 6]> {
     let n = shape.len();
     let mut perm: SmallVec<[usize; 6]> = (0..n).rev().collect();
     let compare = |d0: usize, d1: usize| -> i32 {
@@ -98,9 +99,9 @@ fn walk_order(shape: &[i64], operands: &[Dims]) -> SmallVec<[usize; 6]> {
 }
 
 /// Dense strides for `shape` that follow the walking order.
-fn strides_along(shape: &[i64], order: &[usize]) -> Dims {
-    let mut strides: Dims = SmallVec::from_elem(1, shape.len());
-    let mut step = 1i64;
+fn strides_along(shape: &[Size], order: &[usize]) -> Dims {
+    let mut strides: Dims = SmallVec::from_elem(Size::ONE, shape.len());
+    let mut step = Size::ONE;
     for &d in order {
         strides[d] = step;
         step *= shape[d].max(1);
@@ -109,7 +110,7 @@ fn strides_along(shape: &[i64], order: &[usize]) -> Dims {
 }
 
 /// Strides of `torch.empty_like(x)`: those of x where it is dense, else dense ones in x's order.
-pub(crate) fn preserved_strides(shape: &[i64], strides: &[i64]) -> Dims {
+pub(crate) fn preserved_strides(shape: &[Size], strides: &[Size]) -> Dims {
     if is_dense(shape, strides) {
         return SmallVec::from_slice(strides);
     }
@@ -160,7 +161,7 @@ pub(crate) fn output_layout(operands: &[Layout]) -> R<Layout> {
             (0..n)
                 .map(|d| {
                     if d < lead || (o.shape[d - lead] == 1 && shape[d] != 1) {
-                        0
+                        Size::ZERO
                     } else {
                         o.strides[d - lead]
                     }

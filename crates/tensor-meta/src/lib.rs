@@ -4,8 +4,10 @@
 //! no Python interpreter, no torch. Data-dependent results and calls where a rule is not exact
 //! answer [`RuleError::Unsupported`]; a result that is returned is what eager CPU torch returns.
 //!
-//! Not here: symbolic size arithmetic (sizes are [`SymInt`], rules need known ones so far), the
-//! graph, values.
+//! Sizes are numbers or expressions ([`SymInt`]); what a result assumes of expressions is told as
+//! facts ([`SizeTable`]).
+//!
+//! Not here: the graph, values.
 //!
 //! Invariant: no dependency on Python or torch; every rule is checked against the real CPU op by
 //! `tests/against_torch.rs`.
@@ -16,7 +18,9 @@ mod geometry;
 mod iterator;
 mod promote;
 pub mod registry;
+mod size;
 pub mod types;
 
 pub use registry::{RuleId, RuleInfo, infer, lookup_function, lookup_method, rules};
+pub use size::{Atom, Compare, Fact, SizeTable, Term};
 pub use types::*;

@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use crate::call::{Call, R, raise, tensor, unsupported};
+use crate::call::{Call, In, R, raise, tensor, unsupported};
 use crate::family;
 use crate::iterator::broadcast;
 use crate::promote::can_cast;
+use crate::size::Size;
 use crate::types::{Alias, Ctx, DType, DeviceKind, Inferred, RuleError, TensorMeta, Value};
 
 /// A rule, found once by name and then called by number.
@@ -306,9 +307,7 @@ pub fn infer(
         return raise("in-place op on a complex tensor has a real result");
     }
     let shape = tensor(&args[0])?.shape;
-    let Some(out) = result.sizes() else {
-        return unsupported("symbolic size");
-    };
+    let out = In::new(&result).shape;
     if broadcast(&shape, &out)? != shape {
         return raise("in-place result does not fit the tensor it is stored in");
     }
@@ -344,10 +343,8 @@ fn check_writable(target: &TensorMeta, ctx: &Ctx) -> R<()> {
             return unsupported("in-place write to a view that requires grad");
         }
     }
-    let (Some(shape), Some(strides)) = (target.sizes(), target.stride()) else {
-        return unsupported("symbolic size");
-    };
-    if !shape.contains(&0)
+    let In { shape, strides, .. } = In::new(target);
+    if !shape.contains(&Size::ZERO)
         && shape
             .iter()
             .zip(&strides)

@@ -8,6 +8,7 @@ use crate::family::elementwise::{Operand, elementwise};
 use crate::geometry::expand_strides;
 use crate::iterator::{is_dense, preserved_strides};
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{DType, TensorMeta, Value, contiguous_strides};
 
 /// The layout of a unary elementwise op on `x`.
@@ -98,8 +99,8 @@ fn glu(call: &Call<'_>) -> R {
     if x.shape[d] % 2 != 0 {
         return raise("glu needs an even size");
     }
-    let half = crate::family::view::sliced(call, &x, d, 0, x.shape[d] / 2, 1);
-    let mut out = like(call, In::new(&half)?)?;
+    let half = crate::family::view::sliced(call, &x, d, Size::ZERO, x.shape[d] / 2, 1);
+    let mut out = like(call, In::new(&half))?;
     out.requires_grad = call.grad(x.dtype, &[x.meta]);
     out.is_leaf = !out.requires_grad;
     one(out)
@@ -117,7 +118,7 @@ fn prelu(call: &Call<'_>) -> R {
         return unsupported("layout of prelu's input");
     }
     let out = like(call, x.clone())?;
-    let strides = out.stride().unwrap_or_default();
+    let strides = In::new(&out).strides;
     one(call.fresh(&x.shape, &strides, x.dtype, &[x.meta, w.meta]))
 }
 fn softsign(call: &Call<'_>) -> R {
@@ -134,13 +135,13 @@ fn normalize(call: &Call<'_>) -> R {
     float_or(eps, 1e-12)?;
     let d = wrap_dim(int_or(dim, 1)?, x.dim())?;
     let mut kept = x.shape.clone();
-    kept[d] = 1;
+    kept[d] = Size::ONE;
     let mut norm = call.rows(&kept, x.dtype, &[x.meta]);
     let strides = expand_strides(&kept, &contiguous_strides(&kept), &x.shape);
     norm.shape = x.meta.shape.clone();
     norm.strides = strides.iter().map(|s| (*s).into()).collect();
     let dtype = x.dtype;
-    let operands = [Operand::Tensor(x), Operand::Tensor(In::new(&norm)?)];
+    let operands = [Operand::Tensor(x), Operand::Tensor(In::new(&norm))];
     one(elementwise(call, &operands, None, dtype)?)
 }
 
@@ -165,7 +166,7 @@ fn dropout(call: &Call<'_>) -> R {
     mask.strides = strides.iter().map(|s| (*s).into()).collect();
     mask.requires_grad = false;
     let dtype = x.dtype;
-    let operands = [Operand::Tensor(x), Operand::Tensor(In::new(&mask)?)];
+    let operands = [Operand::Tensor(x), Operand::Tensor(In::new(&mask))];
     one(elementwise(call, &operands, None, dtype)?)
 }
 fn feature_dropout(call: &Call<'_>) -> R {
@@ -177,10 +178,10 @@ fn feature_dropout(call: &Call<'_>) -> R {
         return unsupported("dropout of whole channels in fewer than 4 dimensions");
     }
     let mut shape = x.shape.clone();
-    shape[2..].iter_mut().for_each(|s| *s = 1);
-    let noise = TensorMeta::contiguous(&shape, x.dtype, x.device);
+    shape[2..].iter_mut().for_each(|s| *s = Size::ONE);
+    let noise = TensorMeta::laid(&shape, &contiguous_strides(&shape), x.dtype, x.device);
     let dtype = x.dtype;
-    let operands = [Operand::Tensor(x), Operand::Tensor(In::new(&noise)?)];
+    let operands = [Operand::Tensor(x), Operand::Tensor(In::new(&noise))];
     one(elementwise(call, &operands, None, dtype)?)
 }
 fn other_dropout(call: &Call<'_>) -> R {

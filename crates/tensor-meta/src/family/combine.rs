@@ -12,8 +12,9 @@ use crate::geometry::view_strides;
 use crate::iterator::preserved_strides;
 use crate::promote::promote_types;
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{
-    DType, Dims, Inferred, MemoryFormat, TensorMeta, Value, channels_last_strides,
+    DType, Dims, Inferred, Ints, MemoryFormat, TensorMeta, Value, channels_last_strides,
     contiguous_strides, suggest_memory_format,
 };
 
@@ -31,14 +32,17 @@ fn joined(call: &Call<'_>, parts: &[In<'_>], dim: i64) -> R {
     let dtype = join_type(call, parts)?;
     let metas: Vec<&TensorMeta> = parts.iter().map(|p| p.meta).collect();
     // A tensor of shape (0,) joins with anything.
-    let real: Vec<&In<'_>> = parts.iter().filter(|p| p.shape[..] != [0]).collect();
+    let real: Vec<&In<'_>> = parts
+        .iter()
+        .filter(|p| p.shape[..] != [Size::ZERO])
+        .collect();
     let Some(first) = real.first() else {
         wrap_dim(dim, 1)?;
-        return one(call.rows(&[0], dtype, &metas));
+        return one(call.rows(&[Size::ZERO], dtype, &metas));
     };
     let d = wrap_dim(dim, first.dim())?;
     let mut shape = first.shape.clone();
-    shape[d] = 0;
+    shape[d] = Size::ZERO;
     for part in &real {
         if part.dim() != first.dim()
             || (0..first.dim()).any(|i| i != d && part.shape[i] != first.shape[i])
@@ -47,7 +51,7 @@ fn joined(call: &Call<'_>, parts: &[In<'_>], dim: i64) -> R {
         }
         shape[d] += part.shape[d];
     }
-    let layouts: Vec<(&[i64], &[i64])> = parts
+    let layouts: Vec<(&[Size], &[Size])> = parts
         .iter()
         .map(|p| (&p.shape[..], &p.strides[..]))
         .collect();
@@ -55,8 +59,8 @@ fn joined(call: &Call<'_>, parts: &[In<'_>], dim: i64) -> R {
     one(call.fresh(&shape, &strides, dtype, &metas))
 }
 /// Strides of a join: channels-last where each part suggests that, else row-major.
-fn joined_strides(parts: &[(&[i64], &[i64])], shape: &[i64]) -> Dims {
-    let format = |p: &(&[i64], &[i64])| suggest_memory_format(p.0, p.1);
+fn joined_strides(parts: &[(&[Size], &[Size])], shape: &[Size]) -> Dims {
+    let format = |p: &(&[Size], &[Size])| suggest_memory_format(p.0, p.1);
     let common = format(&parts[0]);
     let last = common != MemoryFormat::Contiguous && parts.iter().all(|p| format(p) == common);
     if last {
@@ -84,14 +88,14 @@ fn stack(call: &Call<'_>) -> R {
     }
     let dtype = join_type(call, &parts)?;
     let mut shape = first.shape.clone();
-    shape.insert(d, parts.len() as i64);
+    shape.insert(d, Size::known(parts.len() as i64));
     let metas: Vec<&TensorMeta> = parts.iter().map(|p| p.meta).collect();
     // A stack is a join along an existing dimension that is then split, or, at the end, a join
     // along a new one.
     let strides = if d < first.dim() {
         let mut long = first.shape.clone();
         long[d] *= parts.len() as i64;
-        let layouts: Vec<(&[i64], &[i64])> = parts
+        let layouts: Vec<(&[Size], &[Size])> = parts
             .iter()
             .map(|p| (&p.shape[..], &p.strides[..]))
             .collect();
@@ -102,7 +106,7 @@ fn stack(call: &Call<'_>) -> R {
         }
     } else {
         let thin: Vec<(Dims, Dims)> = parts.iter().map(|p| unsqueezed(p, d)).collect();
-        let layouts: Vec<(&[i64], &[i64])> = thin.iter().map(|t| (&t.0[..], &t.1[..])).collect();
+        let layouts: Vec<(&[Size], &[Size])> = thin.iter().map(|t| (&t.0[..], &t.1[..])).collect();
         joined_strides(&layouts, &shape)
     };
     one(call.fresh(&shape, &strides, dtype, &metas))
@@ -133,7 +137,7 @@ fn roll(call: &Call<'_>) -> R {
     let x = tensor(x)?;
     let shifts = int_list(shifts)?;
     let dims = if dims.is_none() {
-        Dims::new()
+        Ints::new()
     } else {
         int_list(dims)?
     };
@@ -173,9 +177,9 @@ fn flip_function(call: &Call<'_>) -> R {
 }
 fn repeat(call: &Call<'_>) -> R {
     let (x, repeats) = call.bind_varargs("repeats")?;
-    repeated(call, &tensor(x)?, &crate::call::ints(repeats)?)
+    repeated(call, &tensor(x)?, &crate::call::sizes(repeats)?)
 }
-fn repeated(call: &Call<'_>, x: &In<'_>, repeats: &[i64]) -> R {
+fn repeated(call: &Call<'_>, x: &In<'_>, repeats: &[Size]) -> R {
     if x.count() == 0 && repeats.iter().any(|r| *r < 0) {
         return unsupported("negative repeats of an empty tensor");
     }
@@ -184,15 +188,22 @@ fn repeated(call: &Call<'_>, x: &In<'_>, repeats: &[i64]) -> R {
     }
     let lead = repeats.len() - x.dim();
     let shape: Dims = (0..repeats.len())
-        .map(|d| repeats[d] * if d < lead { 1 } else { x.shape[d - lead] })
+        .map(|d| {
+            repeats[d]
+                * if d < lead {
+                    Size::ONE
+                } else {
+                    x.shape[d - lead]
+                }
+        })
         .collect();
     one(call.rows(&shape, x.dtype, &[x.meta]))
 }
 fn tile(call: &Call<'_>) -> R {
     let (x, dims) = call.bind_varargs("dims")?;
     let x = tensor(x)?;
-    let dims = crate::call::ints(dims)?;
-    let mut repeats: Dims = SmallVec::from_elem(1, x.dim().saturating_sub(dims.len()));
+    let dims = crate::call::sizes(dims)?;
+    let mut repeats: Dims = SmallVec::from_elem(Size::ONE, x.dim().saturating_sub(dims.len()));
     repeats.extend(dims);
     repeated(call, &x, &repeats)
 }
@@ -241,7 +252,7 @@ fn meshgrid(call: &Call<'_>) -> R {
     }
     let shape: Dims = parts.iter().map(|p| p.shape[0]).collect();
     let items = parts.iter().enumerate().map(|(i, p)| {
-        let mut thin: Dims = SmallVec::from_elem(1, shape.len());
+        let mut thin: Dims = SmallVec::from_elem(Size::ONE, shape.len());
         thin[i] = p.shape[0];
         let strides =
             crate::geometry::view_strides(&p.shape, &p.strides, &thin).unwrap_or_default();
@@ -366,7 +377,7 @@ fn histc(call: &Call<'_>) -> R {
     if !x.dtype.is_floating() || x.requires_grad {
         return unsupported("histc of this tensor");
     }
-    one(call.rows(&[bins], x.dtype, &[x.meta]))
+    one(call.rows(&[Size::known(bins)], x.dtype, &[x.meta]))
 }
 fn bucketize(call: &Call<'_>) -> R {
     let [x, edges, int32, right] = call.bind(["input", "boundaries", "out_int32", "right"])?;

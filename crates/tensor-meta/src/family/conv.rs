@@ -3,19 +3,20 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, bool_or, expand_ints, float_or, int, int_list, int_or, one, opt_tensor, raise,
-    string, tensor, unsupported,
+    Call, In, R, bool_or, expand_ints, expand_sizes, float_or, int, int_or, one, opt_tensor, raise,
+    size as read_size, size_list, string, tensor, unsupported,
 };
 use crate::family::view::unsqueezed;
 use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{
     DType, Dims, Inferred, MemoryFormat, TensorMeta, Value, channels_last_strides,
     contiguous_strides, suggest_memory_format,
 };
 
 /// Strides for `shape` in the format that `x` suggests.
-pub(crate) fn suggested(x: &In<'_>, shape: &[i64]) -> Dims {
+pub(crate) fn suggested(x: &In<'_>, shape: &[Size]) -> Dims {
     match suggest_memory_format(&x.shape, &x.strides) {
         MemoryFormat::Contiguous => contiguous_strides(shape),
         _ => channels_last_strides(shape),
@@ -26,7 +27,7 @@ fn float_input(x: &In<'_>) -> R<()> {
     if !x.dtype.is_floating() {
         return unsupported("dtype");
     }
-    if x.shape.contains(&0) {
+    if x.shape.contains(&Size::ZERO) {
         return unsupported("empty input");
     }
     Ok(())
@@ -53,7 +54,7 @@ fn conv_channels_last(x: &In<'_>, w: &In<'_>) -> R<bool> {
     Ok(true)
 }
 
-fn conv_strides(shape: &[i64], last: bool) -> Dims {
+fn conv_strides(shape: &[Size], last: bool) -> Dims {
     if last {
         channels_last_strides(shape)
     } else {
@@ -111,9 +112,9 @@ fn conv(call: &Call<'_>, n: usize) -> R {
                 }
                 reach
             }
-            Value::Str("valid") => 0,
+            Value::Str("valid") => Size::ZERO,
             Value::Str(_) => return raise("padding"),
-            other => 2 * expand_ints(other, n, 0)?[d],
+            other => Size::known(2 * expand_ints(other, n, 0)?[d]),
         };
         if total < 0 {
             return raise("negative padding");
@@ -198,7 +199,14 @@ fn conv_transpose3d(call: &Call<'_>) -> R {
 }
 
 /// Output length of a pooling window along one dimension.
-fn pooled(size: i64, kernel: i64, stride: i64, padding: i64, dilation: i64, ceil: bool) -> R<i64> {
+fn pooled(
+    size: Size,
+    kernel: i64,
+    stride: i64,
+    padding: i64,
+    dilation: i64,
+    ceil: bool,
+) -> R<Size> {
     if kernel <= 0 || stride <= 0 || dilation <= 0 || padding < 0 {
         return raise("pooling parameters");
     }
@@ -206,7 +214,7 @@ fn pooled(size: i64, kernel: i64, stride: i64, padding: i64, dilation: i64, ceil
         return raise("padding above half the kernel");
     }
     let free = size + 2 * padding - dilation * (kernel - 1) - 1;
-    let mut out = (free + if ceil { stride - 1 } else { 0 }).div_euclid(stride) + 1;
+    let mut out = (free + if ceil { stride - 1 } else { 0 }).div_floor(stride) + 1;
     if ceil && (out - 1) * stride >= size + padding {
         out -= 1;
     }
@@ -255,7 +263,7 @@ fn pool_shape(
     Ok(shape)
 }
 /// Layout of a pooled tensor.
-fn pool_strides(x: &In<'_>, shape: &[i64]) -> Dims {
+fn pool_strides(x: &In<'_>, shape: &[Size]) -> Dims {
     suggested(x, shape)
 }
 fn max_pool(call: &Call<'_>, n: usize, indices_too: bool) -> R {
@@ -342,7 +350,7 @@ fn adaptive_shape(x: &In<'_>, n: usize, size: &Value<'_>) -> R<Dims> {
         shape.push(match want {
             Value::None if n == 1 => return unsupported("output_size"),
             Value::None => x.shape[lead + d],
-            other => int(other)?,
+            other => read_size(other)?,
         });
     }
     if shape.iter().any(|s| *s <= 0) {
@@ -436,7 +444,7 @@ fn interpolate(call: &Call<'_>) -> R {
     }
     let mut shape: Dims = SmallVec::from_slice(&x.shape[..2]);
     match (size.is_none(), scale.is_none()) {
-        (false, true) => shape.extend(expand_ints(size, n, 0)?),
+        (false, true) => shape.extend(expand_sizes(size, n)?),
         (true, false) => {
             for d in 0..n {
                 let factor = match scale.items() {
@@ -444,7 +452,11 @@ fn interpolate(call: &Call<'_>) -> R {
                     Some(_) => return raise("scale_factor"),
                     None => float_or(scale, 1.0)?,
                 };
-                shape.push((x.shape[d + 2] as f64 * factor).floor() as i64);
+                let size = x.shape[d + 2];
+                shape.push(match factor {
+                    0.0..1e6 if factor.fract() == 0.0 => size * factor as i64,
+                    _ => Size::known((size.fix() as f64 * factor).floor() as i64),
+                });
             }
         }
         _ => return raise("either size or scale_factor"),
@@ -462,7 +474,7 @@ fn interpolate(call: &Call<'_>) -> R {
 fn pad(call: &Call<'_>) -> R {
     let [x, pad, mode, value] = call.bind(["input", "pad", "mode", "value"])?;
     let x = tensor(x)?;
-    let pad = int_list(pad)?;
+    let pad = size_list(pad)?;
     let mode = if mode.is_none() {
         "constant"
     } else {
@@ -559,7 +571,7 @@ fn pixel_unshuffle(call: &Call<'_>) -> R {
     shape[n - 1] /= r;
     shuffled(call, &x, &shape)
 }
-fn shuffled(call: &Call<'_>, x: &In<'_>, shape: &[i64]) -> R {
+fn shuffled(call: &Call<'_>, x: &In<'_>, shape: &[Size]) -> R {
     if !x.contiguous() || x.count() == 0 || !x.dtype.is_floating() {
         return unsupported("layout of pixel_shuffle's input");
     }

@@ -3,12 +3,13 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, identity, int, int_list, int_or, one, opt_device, opt_dtype,
-    raise, tensor, unsupported,
+    Call, In, R, bool_or, float_or, identity, int, one, opt_device, opt_dtype, raise,
+    size as read_size, size_list, size_or, tensor, unsupported,
 };
 use crate::family::view::format_strides;
 use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{
     DType, Device, Dims, Inferred, MemoryFormat, SymInt, TensorMeta, Value, contiguous_strides,
     suggest_memory_format,
@@ -60,15 +61,15 @@ fn options<'a>(call: &Call<'a>) -> R<(Options, Vec<(&'a str, Value<'a>)>)> {
     Ok((options, rest))
 }
 
-fn made(call: &Call<'_>, o: &Options, shape: &[i64], strides: &[i64], dtype: DType) -> R {
+fn made(call: &Call<'_>, o: &Options, shape: &[Size], strides: &[Size], dtype: DType) -> R {
     let device = o.device.unwrap_or(call.ctx.default_device);
     made_on(call, o, shape, strides, dtype, device)
 }
 fn made_on(
     call: &Call<'_>,
     o: &Options,
-    shape: &[i64],
-    strides: &[i64],
+    shape: &[Size],
+    strides: &[Size],
     dtype: DType,
     device: Device,
 ) -> R {
@@ -81,7 +82,7 @@ fn made_on(
     if o.requires_grad && call.ctx.inference_mode {
         return unsupported("requires_grad in inference mode");
     }
-    let mut meta = TensorMeta::strided(shape, strides, dtype, device);
+    let mut meta = TensorMeta::laid(shape, strides, dtype, device);
     meta.requires_grad = o.requires_grad;
     one(meta)
 }
@@ -90,9 +91,9 @@ fn made_on(
 fn size_of(args: &[Value<'_>], rest: &[(&str, Value<'_>)]) -> R<Dims> {
     match (args, rest) {
         ([], []) => raise("no size"),
-        ([], [("size", value)]) => int_list(value),
-        ([list], []) if list.items().is_some() => int_list(list),
-        (items, []) => crate::call::ints(items),
+        ([], [("size", value)]) => size_list(value),
+        ([list], []) if list.items().is_some() => size_list(list),
+        (items, []) => crate::call::sizes(items),
         _ => unsupported("factory arguments"),
     }
 }
@@ -183,7 +184,7 @@ fn full(call: &Call<'_>) -> R {
         ctx: call.ctx,
     };
     let [size, value] = inner.bind(["size", "fill_value"])?;
-    let shape = int_list(size)?;
+    let shape = size_list(size)?;
     let dtype = match o.dtype {
         Some(d) => {
             if number_type(call, value)?.is_complex() && !d.is_complex() {
@@ -208,7 +209,7 @@ fn randint(call: &Call<'_>) -> R {
     if low >= high {
         return raise("randint range");
     }
-    let shape = int_list(size)?;
+    let shape = size_list(size)?;
     let dtype = o.dtype.unwrap_or(DType::Int64);
     if dtype != DType::Int64 {
         return unsupported("randint of this dtype");
@@ -220,12 +221,12 @@ fn randperm(call: &Call<'_>) -> R {
     let ([n], []) = (call.args, rest.as_slice()) else {
         return unsupported("arguments of randperm");
     };
-    let n = int(n)?;
+    let n = read_size(n)?;
     let dtype = o.dtype.unwrap_or(DType::Int64);
     if dtype != DType::Int64 {
         return unsupported("randperm of this dtype");
     }
-    made(call, &o, &[n], &[1], dtype)
+    made(call, &o, &[n], &[Size::ONE], dtype)
 }
 fn arange(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
@@ -245,9 +246,11 @@ fn arange(call: &Call<'_>) -> R {
     };
     let step = if step.is_none() { &one_step } else { step };
     let all = [start, end, step];
-    let whole = all.iter().all(|v| matches!(v, Value::Int(_)));
+    let whole = all
+        .iter()
+        .all(|v| matches!(v, Value::Int(_) | Value::SymInt(_)));
     for v in all {
-        if !matches!(v, Value::Int(_) | Value::Float(_)) {
+        if !matches!(v, Value::Int(_) | Value::SymInt(_) | Value::Float(_)) {
             return unsupported("arange of other than numbers");
         }
     }
@@ -260,13 +263,14 @@ fn arange(call: &Call<'_>) -> R {
         return unsupported("arange of this dtype");
     }
     let length = if whole {
-        let (a, b, s) = (int(start)?, int(end)?, int(step)?);
+        let (a, b, s) = (read_size(start)?, read_size(end)?, read_size(step)?);
         if s == 0 || (s > 0 && b < a) || (s < 0 && b > a) {
             return raise("arange bounds");
         }
-        let span = i128::from(b) - i128::from(a);
-        let s = i128::from(s);
-        ((span + s - s.signum()) / s) as i64
+        match s > 0 {
+            true => (b - a + s - 1) / s,
+            false => (a - b - s - 1) / -s,
+        }
     } else {
         if dtype.is_integral() {
             return unsupported("integer arange of floats");
@@ -279,9 +283,9 @@ fn arange(call: &Call<'_>) -> R {
         if !a.is_finite() || !b.is_finite() || !s.is_finite() || s == 0.0 || (b - a) * s < 0.0 {
             return raise("arange bounds");
         }
-        ((b - a) / s).ceil() as i64
+        Size::known(((b - a) / s).ceil() as i64)
     };
-    made(call, &o, &[length], &[1], dtype)
+    made(call, &o, &[length], &[Size::ONE], dtype)
 }
 fn linspace(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
@@ -293,7 +297,7 @@ fn linspace(call: &Call<'_>) -> R {
     let [start, end, steps] = inner.bind(["start", "end", "steps"])?;
     float_or(start, 0.0)?;
     float_or(end, 0.0)?;
-    let steps = int(steps)?;
+    let steps = read_size(steps)?;
     if steps < 0 {
         return raise("steps");
     }
@@ -301,7 +305,7 @@ fn linspace(call: &Call<'_>) -> R {
     if !dtype.is_floating() {
         return unsupported("linspace of this dtype");
     }
-    made(call, &o, &[steps], &[1], dtype)
+    made(call, &o, &[steps], &[Size::ONE], dtype)
 }
 fn eye(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
@@ -311,13 +315,13 @@ fn eye(call: &Call<'_>) -> R {
         ctx: call.ctx,
     };
     let [n, m] = inner.bind(["n", "m"])?;
-    let n = int(n)?;
-    let m = int_or(m, n)?;
+    let n = read_size(n)?;
+    let m = size_or(m, n)?;
     made(
         call,
         &o,
         &[n, m],
-        &[m.max(1), 1],
+        &[m.max(1), Size::ONE],
         o.dtype.unwrap_or(call.ctx.default_dtype),
     )
 }
@@ -399,7 +403,7 @@ fn new_full(call: &Call<'_>) -> R {
     let [x, size, value] = inner.bind(["input", "size", "fill_value"])?;
     let x = tensor(x)?;
     number_type(call, value)?;
-    let shape = int_list(size)?;
+    let shape = size_list(size)?;
     let device = o.device.unwrap_or(x.device);
     made_on(
         call,
@@ -416,7 +420,7 @@ fn nested(call: &Call<'_>, value: &Value<'_>) -> R<(Dims, Option<DType>)> {
     let Some(items) = value.items() else {
         return Ok((Dims::new(), Some(number_type(call, value)?)));
     };
-    let mut shape: Dims = SmallVec::from_slice(&[items.len() as i64]);
+    let mut shape: Dims = SmallVec::from_slice(&[Size::known(items.len() as i64)]);
     let mut dtype: Option<DType> = None;
     let mut inner: Option<Dims> = None;
     for item in items {
@@ -462,11 +466,11 @@ fn legacy(call: &Call<'_>, dtype: DType) -> R {
     };
     let shape = match call.args {
         _ if !call.kwargs.is_empty() => return unsupported("keywords"),
-        [] => SmallVec::from_slice(&[0]),
+        [] => SmallVec::from_slice(&[Size::ZERO]),
         [data] if data.items().is_some() => nested(call, data)?.0,
         sizes => sizes
             .iter()
-            .map(|s| match int(s)? {
+            .map(|s| match read_size(s)? {
                 n if n < 0 => raise("negative dimension"),
                 n => Ok(n),
             })
@@ -662,7 +666,7 @@ fn per_dim(x: &Value<'_>, dim: &Value<'_>, all: fn(&In<'_>) -> Dims, tuple: bool
     let x = tensor(x)?;
     let all = all(&x);
     if dim.is_none() {
-        let items = all.iter().map(|s| SymInt::Const(*s));
+        let items = all.iter().map(|s| SymInt::from(*s));
         return Ok(if tuple {
             Inferred::Tuple(items.map(Inferred::Int).collect())
         } else {
@@ -674,7 +678,7 @@ fn per_dim(x: &Value<'_>, dim: &Value<'_>, all: fn(&In<'_>) -> Dims, tuple: bool
     if d < -n || d >= n {
         return raise("dimension out of range");
     }
-    Ok(Inferred::Int(SymInt::Const(all[d.rem_euclid(n) as usize])))
+    Ok(Inferred::Int(all[d.rem_euclid(n) as usize].into()))
 }
 fn query(call: &Call<'_>, answer: fn(&In<'_>) -> Inferred) -> R {
     let [x] = call.bind(["input"])?;

@@ -7,7 +7,8 @@ use crate::promote::{Rank, result_type};
 use crate::registry::{Entry, rule};
 use crate::types::{DType, TensorMeta, Value};
 
-/// A tensor or a Python number as an operand.
+/// A tensor or a Python number as an operand. Few live at a time, and nearly all are tensors.
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum Operand<'a> {
     Tensor(In<'a>),
     Number(DType),

@@ -2,9 +2,12 @@
 
 use smallvec::SmallVec;
 
-use crate::call::{Call, In, R, int, int_list, one, raise, string, tensor, unsupported, wrap_dim};
+use crate::call::{
+    Call, In, R, int, int_list, one, raise, size, string, tensor, unsupported, wrap_dim,
+};
 use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{DType, Dims, Value, contiguous_strides};
 
 /// The complex type of a transform's values.
@@ -34,7 +37,7 @@ enum Kind {
     Back,
 }
 
-fn transform(call: &Call<'_>, x: &In<'_>, sizes: &[(usize, i64)], kind: Kind) -> R {
+fn transform(call: &Call<'_>, x: &In<'_>, sizes: &[(usize, Size)], kind: Kind) -> R {
     if x.count() == 0 || sizes.is_empty() {
         return unsupported("empty transform");
     }
@@ -83,7 +86,7 @@ fn one_dimension(call: &Call<'_>, kind: Kind) -> R {
     let n = match (n, kind) {
         (Value::None, Kind::Back) => 2 * (x.shape[d] - 1),
         (Value::None, _) => x.shape[d],
-        (other, _) => int(other)?,
+        (other, _) => size(other)?,
     };
     transform(call, &x, &[(d, n)], kind)
 }

@@ -1,11 +1,14 @@
 //! Indexing: `x[...]` with ints, slices, `None`, `...` and index tensors; gather and scatter.
 
-use crate::call::{Call, In, R, bool_or, int, int_or, one, raise, tensor, unsupported, wrap_dim};
+use crate::call::{
+    Call, In, R, bool_or, int, one, raise, size, size_or, tensor, unsupported, wrap_dim,
+};
 use crate::family::elementwise::Operand;
 use crate::family::view::{selected, sliced, unsqueezed};
 use crate::geometry::expand_strides;
 use crate::iterator::{Layout, broadcast, output_layout};
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{DType, Dims, TensorMeta, Value, contiguous_strides};
 
 /// An index tensor: its layout, and the dimension of the view that it indexes.
@@ -15,10 +18,10 @@ struct IndexTensor {
 }
 
 /// A slice bound or step.
-fn bound(value: &Value<'_>, default: i64) -> R<i64> {
+fn bound(value: &Value<'_>, default: Size) -> R<Size> {
     match value {
-        Value::Int(n) => Ok((*n).clamp(-i64::MAX / 2, i64::MAX / 2)),
-        other => int_or(other, default),
+        Value::Int(n) => Ok(Size::known((*n).clamp(-i64::MAX / 2, i64::MAX / 2))),
+        other => size_or(other, default),
     }
 }
 
@@ -33,7 +36,7 @@ fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
     for item in items {
         consumed += match item {
             Value::None | Value::Ellipsis => 0,
-            Value::Int(_) | Value::Slice(_) => 1,
+            Value::Int(_) | Value::SymInt(_) | Value::Slice(_) => 1,
             Value::Tensor(t) if matches!(t.dtype, DType::Bool | DType::UInt8) => {
                 return unsupported("data-dependent shape");
             }
@@ -62,7 +65,7 @@ fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
     let mut dim = 0;
     for item in items {
         let now = view.clone();
-        let now = In::new(&now)?;
+        let now = In::new(&now);
         match item {
             Value::Ellipsis => dim += x.dim() - consumed,
             Value::None => {
@@ -70,16 +73,18 @@ fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
                 view = call.view(&now, &shape, &strides, now.start());
                 dim += 1;
             }
-            Value::Int(i) => view = selected(call, &now, dim, *i)?,
+            Value::Int(i) => view = selected(call, &now, dim, Size::known(*i))?,
+            Value::SymInt(_) => view = selected(call, &now, dim, size(item)?)?,
             Value::Slice(parts) => {
-                let step = bound(&parts[2], 1)?;
+                let step = bound(&parts[2], Size::ONE)?.fix();
                 if step > 1 << 31 {
                     return unsupported("huge slice step");
                 }
                 if step <= 0 {
                     return raise("slice step must be positive");
                 }
-                let (start, stop) = (bound(&parts[0], 0)?, bound(&parts[1], i64::MAX / 2)?);
+                let start = bound(&parts[0], Size::ZERO)?;
+                let stop = bound(&parts[1], now.shape[dim])?;
                 view = sliced(call, &now, dim, start, stop, step);
                 dim += 1;
             }
@@ -98,12 +103,12 @@ fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
             Value::List(items) => {
                 let size = now.shape[dim];
                 for i in items {
-                    let i = int(i)?;
+                    let i = Size::known(int(i)?);
                     if i < -size || i >= size {
                         return raise("index out of range");
                     }
                 }
-                let shape: Dims = Dims::from_slice(&[items.len() as i64]);
+                let shape: Dims = Dims::from_slice(&[Size::known(items.len() as i64)]);
                 let strides = contiguous_strides(&shape);
                 tensors.push(IndexTensor {
                     dim,
@@ -118,7 +123,7 @@ fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
         view.requires_grad = x.requires_grad;
         return Ok(view);
     }
-    let view = In::new(&view)?;
+    let view = In::new(&view);
     if items.iter().any(Value::is_none) && !view.contiguous() {
         return unsupported("new dimensions beside index tensors");
     }
@@ -143,12 +148,12 @@ fn gathered(call: &Call<'_>, view: &In<'_>, x: &In<'_>, tensors: &[IndexTensor])
         strides.push(view.strides[d]);
     }
     shape.extend_from_slice(&common);
-    strides.extend(common.iter().map(|_| 0));
+    strides.extend(common.iter().map(|_| Size::ZERO));
     for &d in &kept[before..] {
         shape.push(view.shape[d]);
         strides.push(view.strides[d]);
     }
-    if shape.contains(&0) {
+    if shape.contains(&Size::ZERO) {
         return Ok(call.rows(&shape, x.dtype, &[x.meta]));
     }
     if tensors
@@ -165,12 +170,12 @@ fn gathered(call: &Call<'_>, view: &In<'_>, x: &In<'_>, tensors: &[IndexTensor])
     for t in tensors {
         let own = expand_strides(&t.layout.shape, &t.layout.strides, &common);
         let (mut s, mut st) = (Dims::new(), Dims::new());
-        s.extend(std::iter::repeat_n(1, before));
-        st.extend(std::iter::repeat_n(0, before));
+        s.extend(std::iter::repeat_n(Size::ONE, before));
+        st.extend(std::iter::repeat_n(Size::ZERO, before));
         s.extend_from_slice(&common);
         st.extend_from_slice(&own);
-        s.extend(std::iter::repeat_n(1, after));
-        st.extend(std::iter::repeat_n(0, after));
+        s.extend(std::iter::repeat_n(Size::ONE, after));
+        st.extend(std::iter::repeat_n(Size::ZERO, after));
         operands.push(Layout {
             shape: s,
             strides: st,
@@ -207,7 +212,7 @@ fn setitem(call: &Call<'_>) -> R {
             if v.dtype != x.dtype && uses_tensors(index) {
                 return unsupported("value of another dtype at index tensors");
             }
-            let sizes = target.sizes().unwrap_or_default();
+            let sizes = In::new(&target).shape;
             let ones = v
                 .shape
                 .iter()
@@ -281,8 +286,8 @@ fn take_along_dim(call: &Call<'_>) -> R {
     let d = wrap_dim(int(dim)?, x.dim())?;
     let (mut a, mut b) = (x.shape.clone(), index.shape.clone());
     let along = b[d];
-    a[d] = 1;
-    b[d] = 1;
+    a[d] = Size::ONE;
+    b[d] = Size::ONE;
     let mut shape = broadcast(&a, &b)?;
     shape[d] = along;
     one(call.rows(&shape, x.dtype, &[x.meta]))

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use crate::call::{Call, In, R, float_or, int, one, raise, tensor, unsupported, wrap_dim};
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{DType, Dims, Inferred, Value, contiguous_strides};
 
 /// A batch of square matrices of floats or complex numbers.
@@ -26,10 +27,10 @@ fn square<'a>(value: &Value<'a>) -> R<In<'a>> {
     Ok(x)
 }
 /// Column after column, as LAPACK writes matrices.
-fn columns(shape: &[i64]) -> Dims {
+fn columns(shape: &[Size]) -> Dims {
     let n = shape.len();
     let mut strides = contiguous_strides(shape);
-    strides[n - 2] = 1;
+    strides[n - 2] = Size::ONE;
     strides[n - 1] = shape[n - 2].max(1);
     strides
 }

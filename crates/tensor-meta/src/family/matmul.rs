@@ -8,7 +8,8 @@ use crate::call::{
 };
 use crate::iterator::{broadcast, preserved_strides};
 use crate::registry::{Entry, rule};
-use crate::types::{DType, Dims, TensorMeta, Value, contiguous_strides};
+use crate::size::Size;
+use crate::types::{DType, Dims, Ints, TensorMeta, Value, contiguous_strides};
 
 fn same_dtype(inputs: &[&In<'_>]) -> R<DType> {
     let dtype = inputs[0].dtype;
@@ -25,7 +26,7 @@ fn same_dtype(inputs: &[&In<'_>]) -> R<DType> {
 }
 
 /// The shape of `a @ b`.
-fn product_shape(a: &[i64], b: &[i64]) -> R<Dims> {
+fn product_shape(a: &[Size], b: &[Size]) -> R<Dims> {
     let (n, m) = (a.len(), b.len());
     if n == 0 || m == 0 {
         return raise("matmul of a 0-dim tensor");
@@ -126,7 +127,7 @@ fn linear(call: &Call<'_>) -> R {
     if x.dim() == 0 || w.dim() > 2 || w.dim() == 0 {
         return raise("linear dimensions");
     }
-    if *x.shape.last().unwrap_or(&0) != *w.shape.last().unwrap_or(&0) {
+    if x.shape.last() != w.shape.last() {
         return raise("linear input and weight sizes differ");
     }
     let dtype = same_dtype(&[&x, &w])?;
@@ -180,7 +181,7 @@ fn bilinear(call: &Call<'_>) -> R {
 fn tensordot(call: &Call<'_>) -> R {
     let [a, b, dims] = call.bind(["a", "b", "dims"])?;
     let (a, b) = (tensor(a)?, tensor(b)?);
-    let (da, db): (Dims, Dims) = match dims {
+    let (da, db): (Ints, Ints) = match dims {
         Value::None => (
             (a.dim() as i64 - 2..a.dim() as i64).collect(),
             (0..2).collect(),
@@ -279,7 +280,7 @@ fn einsum(call: &Call<'_>) -> R {
         (x.is_some_and(|x| x != 1), y.is_some_and(|y| y != 1))
     };
     let swapped = output.bytes().map(own).find(|(l, r)| l != r) == Some((false, true));
-    let mut order: SmallVec<[(u8, u8, i64); 6]> = SmallVec::new();
+    let mut order: SmallVec<[(u8, u8, Size); 6]> = SmallVec::new();
     for c in output.bytes() {
         let (x, y) = (size_in(la, a, c), size_in(lb, b, c));
         let Some(size) = x.or(y) else {
@@ -304,14 +305,14 @@ fn einsum(call: &Call<'_>) -> R {
             sorted
                 .iter()
                 .position(|s| s.1 == o.1)
-                .map_or(1, |i| dense[i])
+                .map_or(Size::ONE, |i| dense[i])
         })
         .collect();
     // A dimension of size one is put in where the output has it.
     for d in (0..shape.len()).rev().filter(|d| shape[*d] == 1) {
         match shape.get(d + 1) {
-            Some(size) => strides[d] = size * strides[d + 1],
-            None if shape.iter().all(|n| *n == 1) => strides[d] = 1,
+            Some(size) => strides[d] = *size * strides[d + 1],
+            None if shape.iter().all(|n| *n == 1) => strides[d] = Size::ONE,
             None => return unsupported("einsum that ends in a dimension of size one"),
         }
     }
@@ -347,7 +348,7 @@ fn attention(call: &Call<'_>) -> R {
     if k.shape[n - 1] != e || v.shape[n - 2] != s {
         return raise("attention sizes");
     }
-    if [&q, &k, &v].iter().any(|t| t.shape.contains(&0)) {
+    if [&q, &k, &v].iter().any(|t| t.shape.contains(&Size::ZERO)) {
         return unsupported("empty attention");
     }
     if q.shape[..n - 2] != k.shape[..n - 2] || k.shape[..n - 2] != v.shape[..n - 2] {

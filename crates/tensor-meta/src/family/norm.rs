@@ -1,13 +1,14 @@
 //! Normalisation layers, embeddings and losses.
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, int_list, int_or, one, opt_tensor, raise, string, tensor,
-    unsupported,
+    Call, In, R, bool_or, float_or, int_or, one, opt_tensor, raise, size_list, size_or, string,
+    tensor, unsupported,
 };
 use crate::family::conv::suggested;
 use crate::family::elementwise::{Operand, elementwise};
 use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{DType, Dims, TensorMeta, Value, is_channels_last_contiguous};
 
 fn float(x: &In<'_>) -> R<()> {
@@ -17,7 +18,7 @@ fn float(x: &In<'_>) -> R<()> {
     Ok(())
 }
 /// The parameters that are given, each with the input's dtype and this shape.
-fn parameters<'a>(x: &In<'_>, values: &[&Value<'a>], shape: &[i64]) -> R<Vec<&'a TensorMeta>> {
+fn parameters<'a>(x: &In<'_>, values: &[&Value<'a>], shape: &[Size]) -> R<Vec<&'a TensorMeta>> {
     let mut out = Vec::new();
     for value in values {
         if let Some(p) = opt_tensor(value)? {
@@ -45,7 +46,7 @@ fn layer_norm(call: &Call<'_>) -> R {
     let x = tensor(x)?;
     float(&x)?;
     float_or(eps, 1e-5)?;
-    let shape = int_list(shape)?;
+    let shape = size_list(shape)?;
     if shape.is_empty() || shape.len() > x.dim() || x.shape[x.dim() - shape.len()..] != shape[..] {
         return raise("normalized_shape");
     }
@@ -58,7 +59,7 @@ fn rms_norm(call: &Call<'_>) -> R {
     let x = tensor(x)?;
     float(&x)?;
     float_or(eps, 1e-5)?;
-    let shape = int_list(shape)?;
+    let shape = size_list(shape)?;
     if shape.is_empty() || shape.len() > x.dim() || x.shape[x.dim() - shape.len()..] != shape[..] {
         return raise("normalized_shape");
     }
@@ -88,7 +89,7 @@ fn group_norm(call: &Call<'_>) -> R {
     if groups <= 0 || x.shape[1] % groups != 0 {
         return raise("group_norm groups");
     }
-    if x.shape.contains(&0) || (x.shape[0] * x.shape[2..].iter().product::<i64>() == 1) {
+    if x.shape.contains(&Size::ZERO) || (x.shape[0] * x.shape[2..].iter().product::<Size>() == 1) {
         return unsupported("group_norm of one value");
     }
     let mut inputs = parameters(&x, &[w, b], &[x.shape[1]])?;
@@ -165,7 +166,7 @@ fn instance_norm(call: &Call<'_>) -> R {
     if x.dim() < 3 || !x.contiguous() || x.count() == 0 || !bool_or(use_input, true)? {
         return unsupported("arguments of instance_norm");
     }
-    if x.shape[2..].iter().product::<i64>() <= 1 {
+    if x.shape[2..].iter().product::<Size>() <= 1 {
         return raise("one value per channel");
     }
     let channels = [x.shape[1]];
@@ -216,7 +217,7 @@ fn embedding(call: &Call<'_>) -> R {
         return unsupported("embedding with max_norm");
     }
     let (ids, w) = (tensor(ids)?, tensor(w)?);
-    let padding = int_or(padding, 0)?;
+    let padding = size_or(padding, Size::ZERO)?;
     if w.dim() == 2 && (padding >= w.shape[0] || padding < -w.shape[0]) && w.shape[0] > 0 {
         return raise("padding_idx");
     }
@@ -244,7 +245,7 @@ fn one_hot(call: &Call<'_>) -> R {
     if x.dtype != DType::Int64 {
         return raise("one_hot of other than int64");
     }
-    let classes = int_or(classes, -1)?;
+    let classes = size_or(classes, -1)?;
     if classes == -1 {
         return unsupported("data-dependent shape");
     }
@@ -466,7 +467,7 @@ fn gru_cell(call: &Call<'_>) -> R {
     let [x, h, wi, wh, bi, bh] = call.bind(["input", "hx", "w_ih", "w_hh", "b_ih", "b_hh"])?;
     let (x, h, wi, wh) = (tensor(x)?, tensor(h)?, tensor(wi)?, tensor(wh)?);
     float(&x)?;
-    let hidden = h.shape.last().copied().unwrap_or(0);
+    let hidden = h.shape.last().copied().unwrap_or(Size::ZERO);
     let fits = x.dim() == 2
         && h.dim() == 2
         && x.shape[0] == h.shape[0]

@@ -6,6 +6,7 @@ use crate::call::{
     Call, In, R, bool_or, float_or, int_or, one, raise, tensor, tensors, unsupported,
 };
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{Inferred, TensorMeta, Value};
 
 /// What is common to the layers: how many, in how many directions, and the order of dimensions.
@@ -78,7 +79,7 @@ impl<'a> Layers<'a> {
             return unsupported("empty sequence");
         }
         let batch = self.input.shape[usize::from(!self.batch_first)];
-        let states = [self.count * self.directions, batch];
+        let states = [Size::known(self.count * self.directions), batch];
         if self.states.iter().any(|s| s.shape[..2] != states) {
             return raise("sizes of the initial state");
         }
@@ -103,7 +104,7 @@ impl<'a> Layers<'a> {
             // Computed with time first, and turned at the end.
             true => call.fresh(
                 &[batch, time, width],
-                &[width, batch * width, 1],
+                &[width, batch * width, Size::ONE],
                 dtype,
                 &inputs,
             ),

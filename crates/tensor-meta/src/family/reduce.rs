@@ -3,12 +3,13 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, int, int_or, one, opt_dtype, raise, tensor, unsupported,
+    Call, In, R, bool_or, float_or, int, int_or, one, opt_dtype, raise, size, tensor, unsupported,
     wrap_dim,
 };
 use crate::family::elementwise::to_float;
 use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{DType, Dims, Inferred, TensorMeta, Value, contiguous_strides};
 
 /// Which dimensions a reduction removes: all for `None` and `()`.
@@ -43,7 +44,7 @@ fn reduced_shape(x: &In<'_>, mask: &[bool], keep: bool) -> Dims {
         if !mask[d] {
             shape.push(size);
         } else if keep {
-            shape.push(1);
+            shape.push(Size::ONE);
         }
     }
     shape
@@ -149,7 +150,7 @@ fn argmax(call: &Call<'_>) -> R {
             return raise("argmax of an empty tensor");
         }
         if bool_or(keep, false)? {
-            let shape: Dims = SmallVec::from_elem(1, x.dim());
+            let shape: Dims = SmallVec::from_elem(Size::ONE, x.dim());
             return one(call.rows(&shape, DType::Int64, &[x.meta]));
         }
         return one(call.rows(&[], DType::Int64, &[x.meta]));
@@ -282,7 +283,7 @@ fn norm(call: &Call<'_>) -> R {
         _ => return unsupported("norm order"),
     }
     let inf = matches!(p, Value::Float(v) if v.is_infinite());
-    if inf && x.shape.contains(&0) {
+    if inf && x.shape.contains(&Size::ZERO) {
         return unsupported("infinity norm of an empty tensor");
     }
     if !x.dtype.is_floating() {
@@ -293,7 +294,7 @@ fn norm(call: &Call<'_>) -> R {
 fn vector_norm(call: &Call<'_>) -> R {
     let [x, p, dim, keep, dtype] = call.bind(["x", "ord", "dim", "keepdim", "dtype"])?;
     let x = tensor(x)?;
-    if !dtype.is_none() || !x.dtype.is_floating() || x.shape.contains(&0) {
+    if !dtype.is_none() || !x.dtype.is_floating() || x.shape.contains(&Size::ZERO) {
         return unsupported("arguments of vector_norm");
     }
     float_or(p, 2.0)?;
@@ -387,7 +388,13 @@ fn softmax_nn(call: &Call<'_>) -> R {
     softmax_of(call, x, dim, dtype)
 }
 
-fn sort_pair(call: &Call<'_>, x: &In<'_>, shape: &[i64], strides: &[i64], name: &'static str) -> R {
+fn sort_pair(
+    call: &Call<'_>,
+    x: &In<'_>,
+    shape: &[Size],
+    strides: &[Size],
+    name: &'static str,
+) -> R {
     Ok(Inferred::NamedTuple {
         type_name: name,
         items: vec![
@@ -441,9 +448,9 @@ fn topk(call: &Call<'_>) -> R {
     }
     bool_or(largest, true)?;
     bool_or(sorted, true)?;
-    let (k, d) = (int(k)?, wrap_dim(int_or(dim, -1)?, x.dim())?);
-    let size = if x.dim() == 0 { 1 } else { x.shape[d] };
-    if k < 0 || k > size {
+    let (k, d) = (size(k)?, wrap_dim(int_or(dim, -1)?, x.dim())?);
+    let whole = if x.dim() == 0 { Size::ONE } else { x.shape[d] };
+    if k < 0 || k > whole {
         return raise("k out of range");
     }
     let mut shape = x.shape.clone();
@@ -460,7 +467,7 @@ fn kthvalue(call: &Call<'_>) -> R {
         return unsupported("dtype or 0-dim tensor");
     }
     let d = wrap_dim(int_or(dim, -1)?, x.dim())?;
-    let k = int(k)?;
+    let k = size(k)?;
     if k < 1 || k > x.shape[d] {
         return raise("k out of range");
     }

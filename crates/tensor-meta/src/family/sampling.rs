@@ -1,6 +1,6 @@
 //! Draws from distributions.
 
-use crate::call::{Call, R, bool_or, float_or, int, one, raise, tensor, unsupported};
+use crate::call::{Call, R, bool_or, float_or, one, raise, size, tensor, unsupported};
 use crate::registry::{Entry, rule};
 use crate::types::{DType, Dims, Value};
 
@@ -65,7 +65,7 @@ fn multinomial(call: &Call<'_>) -> R {
         return unsupported("generator");
     }
     let again = bool_or(replacement, false)?;
-    let count = int(count)?;
+    let count = size(count)?;
     if !x.dtype.is_floating() || x.dim() == 0 || x.dim() > 2 || count < 1 {
         return raise("arguments of multinomial");
     }

@@ -3,14 +3,16 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, identity, int, int_list, int_or, one, raise, tensor, unsupported, wrap_dim,
+    Call, In, R, identity, int, int_list, int_or, one, raise, size, size_list, size_or, tensor,
+    unsupported, wrap_dim,
 };
 use crate::geometry::{expand_strides, infer_size, view_strides};
 use crate::registry::{Entry, rule};
+use crate::size::Size;
 use crate::types::{Dims, Inferred, MemoryFormat, TensorMeta, Value, contiguous_strides};
 
 /// `x` with these sizes: a view where strides allow it, else a row-major copy.
-pub(crate) fn reshaped(call: &Call<'_>, x: &In<'_>, shape: &[i64]) -> TensorMeta {
+pub(crate) fn reshaped(call: &Call<'_>, x: &In<'_>, shape: &[Size]) -> TensorMeta {
     match view_strides(&x.shape, &x.strides, shape) {
         Some(strides) => call.view(x, shape, &strides, x.start()),
         None => call.rows(shape, x.dtype, &[x.meta]),
@@ -26,10 +28,10 @@ fn view(call: &Call<'_>) -> R {
         }
         return unsupported("view as another dtype");
     }
-    let sizes = crate::call::ints(sizes)?;
+    let sizes = crate::call::sizes(sizes)?;
     view_to(call, &x, &sizes)
 }
-fn view_to(call: &Call<'_>, x: &In<'_>, sizes: &[i64]) -> R {
+fn view_to(call: &Call<'_>, x: &In<'_>, sizes: &[Size]) -> R {
     let shape = infer_size(sizes, x.count())?;
     match view_strides(&x.shape, &x.strides, &shape) {
         Some(strides) => one(call.view(x, &shape, &strides, x.start())),
@@ -43,7 +45,7 @@ fn view_as(call: &Call<'_>) -> R {
 fn reshape(call: &Call<'_>) -> R {
     let (x, sizes) = call.bind_varargs("shape")?;
     let x = tensor(x)?;
-    let shape = infer_size(&crate::call::ints(sizes)?, x.count())?;
+    let shape = infer_size(&crate::call::sizes(sizes)?, x.count())?;
     one(reshaped(call, &x, &shape))
 }
 fn reshape_function(call: &Call<'_>) -> R {
@@ -52,7 +54,7 @@ fn reshape_function(call: &Call<'_>) -> R {
     let Some(sizes) = shape.items() else {
         return raise("shape is not a sequence");
     };
-    let shape = infer_size(&crate::call::ints(sizes)?, x.count())?;
+    let shape = infer_size(&crate::call::sizes(sizes)?, x.count())?;
     one(reshaped(call, &x, &shape))
 }
 fn reshape_as(call: &Call<'_>) -> R {
@@ -75,7 +77,7 @@ fn flattened(call: &Call<'_>, x: &In<'_>, start: usize, end: usize) -> R {
         return raise("start_dim after end_dim");
     }
     if x.dim() == 0 {
-        return one(reshaped(call, x, &[1]));
+        return one(reshaped(call, x, &[Size::ONE]));
     }
     if start == end {
         return Ok(identity(x.meta));
@@ -91,7 +93,7 @@ fn ravel(call: &Call<'_>) -> R {
     // A row-major copy (or the tensor itself), viewed as one dimension.
     let shape = [x.count()];
     if x.contiguous() {
-        return one(call.view(&x, &shape, &[1], x.start()));
+        return one(call.view(&x, &shape, &[Size::ONE], x.start()));
     }
     one(call.rows(&shape, x.dtype, &[x.meta]))
 }
@@ -102,7 +104,7 @@ fn unflatten(call: &Call<'_>) -> R {
         return unsupported("unflatten of a 0-dim tensor");
     }
     let dim = wrap_dim(int(dim)?, x.dim())?;
-    let sizes = infer_size(&int_list(sizes)?, x.shape[dim])?;
+    let sizes = infer_size(&size_list(sizes)?, x.shape[dim])?;
     if sizes.is_empty() {
         return raise("unflatten needs sizes");
     }
@@ -234,7 +236,7 @@ fn movedim(call: &Call<'_>) -> R {
 }
 
 /// The size that `expand` makes of `sizes` (with -1 for "as it is").
-fn expand_shape(x: &In<'_>, sizes: &[i64]) -> R<Dims> {
+fn expand_shape(x: &In<'_>, sizes: &[Size]) -> R<Dims> {
     if sizes.len() < x.dim() {
         return raise("expand to fewer dimensions");
     }
@@ -242,24 +244,26 @@ fn expand_shape(x: &In<'_>, sizes: &[i64]) -> R<Dims> {
     let mut shape: Dims = Dims::new();
     for (d, &size) in sizes.iter().enumerate() {
         let old = (d >= lead).then(|| x.shape[d - lead]);
-        shape.push(match (old, size) {
-            (Some(old), -1) => old,
-            (None, -1) => return raise("-1 for a new dimension"),
-            (_, s) if s < 0 => return raise("negative size"),
-            (Some(old), s) if old != 1 && old != s => return raise("expanded size does not match"),
-            (_, s) => s,
+        shape.push(match old {
+            Some(old) if size == -1 => old,
+            None if size == -1 => return raise("-1 for a new dimension"),
+            _ if size < 0 => return raise("negative size"),
+            Some(old) if old != 1 && old != size => {
+                return raise("expanded size does not match");
+            }
+            _ => size,
         });
     }
     Ok(shape)
 }
-fn expanded(call: &Call<'_>, x: &In<'_>, shape: &[i64]) -> R {
+fn expanded(call: &Call<'_>, x: &In<'_>, shape: &[Size]) -> R {
     let strides = expand_strides(&x.shape, &x.strides, shape);
     one(call.view(x, shape, &strides, x.start()))
 }
 fn expand(call: &Call<'_>) -> R {
     let (x, sizes) = call.bind_varargs("size")?;
     let x = tensor(x)?;
-    let shape = expand_shape(&x, &crate::call::ints(sizes)?)?;
+    let shape = expand_shape(&x, &crate::call::sizes(sizes)?)?;
     expanded(call, &x, &shape)
 }
 fn expand_as(call: &Call<'_>) -> R {
@@ -271,7 +275,7 @@ fn expand_as(call: &Call<'_>) -> R {
 fn broadcast_to(call: &Call<'_>) -> R {
     let [x, size] = call.bind(["input", "size"])?;
     let x = tensor(x)?;
-    let shape = expand_shape(&x, &int_list(size)?)?;
+    let shape = expand_shape(&x, &size_list(size)?)?;
     expanded(call, &x, &shape)
 }
 
@@ -300,11 +304,11 @@ fn squeeze(call: &Call<'_>) -> R {
 pub(crate) fn unsqueezed(x: &In<'_>, dim: usize) -> (Dims, Dims) {
     let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
     let stride = if dim >= x.dim() {
-        1
+        Size::ONE
     } else {
         x.shape[dim] * x.strides[dim]
     };
-    shape.insert(dim, 1);
+    shape.insert(dim, Size::ONE);
     strides.insert(dim, stride);
     (shape, strides)
 }
@@ -321,12 +325,12 @@ pub(crate) fn sliced(
     call: &Call<'_>,
     x: &In<'_>,
     dim: usize,
-    start: i64,
-    stop: i64,
+    start: Size,
+    stop: Size,
     step: i64,
 ) -> TensorMeta {
     let size = x.shape[dim];
-    let wrap = |i: i64| if i < 0 { i.saturating_add(size) } else { i };
+    let wrap = |i: Size| if i < 0 { i.saturating_add(size) } else { i };
     let start = wrap(start).clamp(0, size);
     let stop = wrap(stop).clamp(start, size);
     let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
@@ -341,18 +345,18 @@ fn narrow(call: &Call<'_>) -> R {
         return raise("narrow of a 0-dim tensor");
     }
     let dim = wrap_dim(int(dim)?, x.dim())?;
-    let (start, length, size) = (int(start)?, int(length)?, x.shape[dim]);
-    let start = if start < 0 { start + size } else { start };
-    if start < 0 || length < 0 || start + length > size {
+    let (start, length, whole) = (size(start)?, size(length)?, x.shape[dim]);
+    let start = if start < 0 { start + whole } else { start };
+    if start < 0 || length < 0 || start + length > whole {
         return raise("narrow out of range");
     }
     one(sliced(call, &x, dim, start, start + length, 1))
 }
 /// `x.select(dim, index)`.
-pub(crate) fn selected(call: &Call<'_>, x: &In<'_>, dim: usize, index: i64) -> R<TensorMeta> {
+pub(crate) fn selected(call: &Call<'_>, x: &In<'_>, dim: usize, index: Size) -> R<TensorMeta> {
     let size = x.shape[dim];
     if index < -size || index >= size {
-        return raise(format!("index {index} out of range for size {size}"));
+        return raise(format!("index {index:?} out of range for size {size:?}"));
     }
     let index = if index < 0 { index + size } else { index };
     let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
@@ -367,7 +371,7 @@ fn select(call: &Call<'_>) -> R {
         return raise("select of a 0-dim tensor");
     }
     let dim = wrap_dim(int(dim)?, x.dim())?;
-    one(selected(call, &x, dim, int(index)?)?)
+    one(selected(call, &x, dim, size(index)?)?)
 }
 fn unbind(call: &Call<'_>) -> R {
     let [x, dim] = call.bind(["input", "dim"])?;
@@ -376,7 +380,8 @@ fn unbind(call: &Call<'_>) -> R {
         return raise("unbind of a 0-dim tensor");
     }
     let dim = wrap_dim(int_or(dim, 0)?, x.dim())?;
-    let items = (0..x.shape[dim]).map(|i| selected(call, &x, dim, i).map(Inferred::Tensor));
+    let items = (0..x.shape[dim].fix())
+        .map(|i| selected(call, &x, dim, Size::known(i)).map(Inferred::Tensor));
     Ok(Inferred::Tuple(items.collect::<R<_>>()?))
 }
 
@@ -385,9 +390,9 @@ fn pieces(
     call: &Call<'_>,
     x: &In<'_>,
     dim: usize,
-    lengths: impl Iterator<Item = i64>,
+    lengths: impl Iterator<Item = Size>,
 ) -> Vec<Inferred> {
-    let mut start = 0;
+    let mut start = Size::ZERO;
     lengths
         .map(|n| {
             let piece = sliced(call, x, dim, start, start + n, 1);
@@ -396,11 +401,11 @@ fn pieces(
         })
         .collect()
 }
-fn equal_lengths(size: i64, step: i64) -> Vec<i64> {
+fn equal_lengths(size: Size, step: Size) -> Vec<Size> {
     let count = if step == 0 {
         1
     } else {
-        ((size + step - 1) / step).max(1)
+        ((size + step - 1) / step).max(1).fix()
     };
     (0..count).map(|i| step.min(size - i * step)).collect()
 }
@@ -418,18 +423,18 @@ fn split_of(call: &Call<'_>, x: &Value<'_>, sizes: &Value<'_>, dim: &Value<'_>) 
         return raise("split of a 0-dim tensor");
     }
     let dim = wrap_dim(int_or(dim, 0)?, x.dim())?;
-    let size = x.shape[dim];
+    let whole = x.shape[dim];
     let lengths = match sizes {
-        Value::Int(_) => {
-            let n = &int(sizes)?;
-            if *n < 0 || (*n == 0 && size != 0) {
+        Value::Int(_) | Value::SymInt(_) => {
+            let n = size(sizes)?;
+            if n < 0 || (n == 0 && whole != 0) {
                 return raise("split size");
             }
-            equal_lengths(size, *n)
+            equal_lengths(whole, n)
         }
         _ => {
-            let lengths = int_list(sizes)?;
-            if lengths.iter().any(|n| *n < 0) || lengths.iter().sum::<i64>() != size {
+            let lengths = size_list(sizes)?;
+            if lengths.iter().any(|n| *n < 0) || lengths.iter().sum::<Size>() != whole {
                 return raise("split sizes do not add up");
             }
             lengths.to_vec()
@@ -444,18 +449,18 @@ fn chunk(call: &Call<'_>) -> R {
         return raise("chunk of a 0-dim tensor");
     }
     let dim = wrap_dim(int_or(dim, 0)?, x.dim())?;
-    let (size, chunks) = (x.shape[dim], int(chunks)?);
+    let (whole, chunks) = (x.shape[dim], int(chunks)?);
     if chunks > 1 << 16 {
         return unsupported("very many chunks");
     }
     if chunks <= 0 {
         return raise("chunks must be positive");
     }
-    let step = (size + chunks - 1) / chunks;
-    let lengths = if step == 0 && size == 0 {
-        vec![0; chunks as usize]
+    let step = (whole + chunks - 1) / chunks;
+    let lengths = if step == 0 && whole == 0 {
+        vec![Size::ZERO; chunks as usize]
     } else {
-        equal_lengths(size, step)
+        equal_lengths(whole, step)
     };
     Ok(Inferred::Tuple(pieces(call, &x, dim, lengths.into_iter())))
 }
@@ -471,7 +476,7 @@ fn tensor_split(call: &Call<'_>) -> R {
         return raise("tensor_split of a 0-dim tensor");
     }
     let dim = wrap_dim(int_or(dim, 0)?, x.dim())?;
-    let size = x.shape[dim];
+    let whole = x.shape[dim];
     let mut items = Vec::new();
     match sections {
         Value::Int(_) => {
@@ -482,12 +487,12 @@ fn tensor_split(call: &Call<'_>) -> R {
             if *n <= 0 {
                 return raise("sections must be positive");
             }
-            let lengths = (0..*n).map(|i| size / n + i64::from(i < size % n));
+            let lengths = (0..*n).map(|i| whole / *n + i64::from(whole % *n > i));
             items = pieces(call, &x, dim, lengths);
         }
         _ => {
-            let mut start = 0;
-            for end in int_list(sections)?.into_iter().chain([size]) {
+            let mut start = Size::ZERO;
+            for end in size_list(sections)?.into_iter().chain([whole]) {
                 items.push(Inferred::Tensor(sliced(call, &x, dim, start, end, 1)));
                 start = end;
             }
@@ -538,13 +543,21 @@ fn unfold(call: &Call<'_>) -> R {
     let [x, dim, size, step] = call.bind(["input", "dimension", "size", "step"])?;
     let x = tensor(x)?;
     let dim = wrap_dim(int(dim)?, x.dim())?;
-    let (size, step) = (int(size)?, int(step)?);
-    let whole = if x.dim() == 0 { 1 } else { x.shape[dim] };
+    let (size, step) = (crate::call::size(size)?, int(step)?);
+    let whole = if x.dim() == 0 {
+        Size::ONE
+    } else {
+        x.shape[dim]
+    };
     if size < 0 || size > whole || step <= 0 {
         return raise("unfold size or step");
     }
     let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
-    let stride = if x.dim() == 0 { 1 } else { x.strides[dim] };
+    let stride = if x.dim() == 0 {
+        Size::ONE
+    } else {
+        x.strides[dim]
+    };
     shape.push(size);
     strides.push(stride);
     if x.dim() > 0 {
@@ -556,18 +569,19 @@ fn unfold(call: &Call<'_>) -> R {
 fn as_strided(call: &Call<'_>) -> R {
     let [x, size, stride, offset] = call.bind(["input", "size", "stride", "storage_offset"])?;
     let x = tensor(x)?;
-    let (size, stride) = (int_list(size)?, int_list(stride)?);
+    let (size, stride) = (size_list(size)?, size_list(stride)?);
     if size.len() != stride.len() || size.iter().chain(&stride).any(|n| *n < 0) {
         return raise("as_strided sizes");
     }
-    let offset = int_or(offset, x.start())?;
-    let reach = |shape: &[i64], strides: &[i64]| -> i64 {
-        shape.iter().zip(strides).map(|(n, s)| (n - 1) * s).sum()
+    let offset = size_or(offset, x.start())?;
+    let reach = |shape: &[Size], strides: &[Size]| -> Size {
+        let ends = shape.iter().zip(strides);
+        ends.map(|(n, s)| (*n - 1) * *s).sum()
     };
-    if !size.contains(&0) {
+    if !size.contains(&Size::ZERO) {
         // The storage is known to hold the tensor itself, no more.
-        let held = if x.shape.contains(&0) {
-            -1
+        let held = if x.shape.contains(&Size::ZERO) {
+            Size::known(-1)
         } else {
             x.start() + reach(&x.shape, &x.strides)
         };
@@ -612,7 +626,7 @@ fn contiguous(call: &Call<'_>) -> R {
 ///
 /// # Errors
 /// The format is of another rank.
-pub(crate) fn format_strides(format: MemoryFormat, shape: &[i64]) -> R<Option<Dims>> {
+pub(crate) fn format_strides(format: MemoryFormat, shape: &[Size]) -> R<Option<Dims>> {
     match (format, shape.len()) {
         (MemoryFormat::Preserve, _) => Ok(None),
         (MemoryFormat::Contiguous, _) => Ok(Some(contiguous_strides(shape))),

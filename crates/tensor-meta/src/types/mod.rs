@@ -13,9 +13,9 @@ mod value;
 pub use device::{Device, DeviceKind};
 pub use dtype::DType;
 pub use result::{Ctx, Inferred, RuleError};
-pub use tensor::{Alias, Dims, MemoryFormat, SymDims, SymInt, TensorMeta};
+pub use tensor::{Alias, Ints, MemoryFormat, SymDims, SymInt, TensorMeta};
 pub(crate) use tensor::{
-    channels_last_strides, contiguous_strides, is_channels_last_contiguous, is_contiguous,
+    Dims, channels_last_strides, contiguous_strides, is_channels_last_contiguous, is_contiguous,
     suggest_memory_format,
 };
 pub use value::Value;

@@ -3,13 +3,14 @@
 use smallvec::SmallVec;
 
 use super::{DType, Device, DeviceKind};
+use crate::size::Size;
 
 /// A size, stride or offset: known, or an expression that the caller owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymInt {
     /// A known number.
     Const(i64),
-    /// An expression, by its number in the caller's table of symbolic sizes.
+    /// An expression, by its number in the caller's [`crate::SizeTable`].
     Expr(u32),
 }
 
@@ -30,7 +31,10 @@ impl From<i64> for SymInt {
 }
 
 /// Known sizes or strides, one per dimension.
-pub type Dims = SmallVec<[i64; 6]>;
+pub type Ints = SmallVec<[i64; 6]>;
+
+/// Sizes or strides that rules compute with, one per dimension.
+pub(crate) type Dims = SmallVec<[Size; 6]>;
 
 /// Sizes or strides that may be symbolic, one per dimension.
 pub type SymDims = SmallVec<[SymInt; 6]>;
@@ -87,15 +91,27 @@ pub struct TensorMeta {
 impl TensorMeta {
     /// A fresh row-major tensor that requires no grad.
     pub fn contiguous(shape: &[i64], dtype: DType, device: Device) -> TensorMeta {
-        TensorMeta::strided(shape, &contiguous_strides(shape), dtype, device)
+        let shape: Dims = shape.iter().copied().map(Size::known).collect();
+        TensorMeta::laid(&shape, &contiguous_strides(&shape), dtype, device)
     }
 
     /// A fresh tensor with the given strides that requires no grad.
     pub fn strided(shape: &[i64], strides: &[i64], dtype: DType, device: Device) -> TensorMeta {
+        let known = |dims: &[i64]| dims.iter().copied().map(Size::known).collect::<Dims>();
+        TensorMeta::laid(&known(shape), &known(strides), dtype, device)
+    }
+
+    /// The same of sizes that may be symbolic.
+    pub(crate) fn laid(
+        shape: &[Size],
+        strides: &[Size],
+        dtype: DType,
+        device: Device,
+    ) -> TensorMeta {
         debug_assert_eq!(shape.len(), strides.len());
         TensorMeta {
-            shape: shape.iter().copied().map(SymInt::Const).collect(),
-            strides: strides.iter().copied().map(SymInt::Const).collect(),
+            shape: shape.iter().copied().map(SymInt::from).collect(),
+            strides: strides.iter().copied().map(SymInt::from).collect(),
             dtype,
             device,
             requires_grad: false,
@@ -124,12 +140,12 @@ impl TensorMeta {
     }
 
     /// The sizes, if all are known.
-    pub fn sizes(&self) -> Option<Dims> {
+    pub fn sizes(&self) -> Option<Ints> {
         self.shape.iter().map(|s| s.as_const()).collect()
     }
 
     /// The strides, if all are known.
-    pub fn stride(&self) -> Option<Dims> {
+    pub fn stride(&self) -> Option<Ints> {
         self.strides.iter().map(|s| s.as_const()).collect()
     }
 
@@ -147,18 +163,31 @@ impl TensorMeta {
 
     /// `Tensor.is_contiguous()`; `None` with symbolic sizes.
     pub fn is_contiguous(&self) -> Option<bool> {
-        Some(is_contiguous(&self.sizes()?, &self.stride()?))
+        Some(is_contiguous(
+            &self.known(&self.shape)?,
+            &self.known(&self.strides)?,
+        ))
     }
 
     /// `Tensor.is_contiguous(memory_format=...)` for `torch.channels_last` (4 dimensions) or
     /// `torch.channels_last_3d` (5 dimensions); false for any other rank, `None` if symbolic.
     pub fn is_channels_last(&self) -> Option<bool> {
-        Some(is_channels_last_contiguous(&self.sizes()?, &self.stride()?))
+        Some(is_channels_last_contiguous(
+            &self.known(&self.shape)?,
+            &self.known(&self.strides)?,
+        ))
     }
 
     /// The format that torch's `suggest_memory_format` (without exact stride match) answers.
     pub fn suggest_memory_format(&self) -> Option<MemoryFormat> {
-        Some(suggest_memory_format(&self.sizes()?, &self.stride()?))
+        Some(suggest_memory_format(
+            &self.known(&self.shape)?,
+            &self.known(&self.strides)?,
+        ))
+    }
+
+    fn known(&self, dims: &[SymInt]) -> Option<Dims> {
+        dims.iter().map(|d| d.as_const().map(Size::known)).collect()
     }
 
     /// Whether it is on the CPU.
@@ -168,9 +197,9 @@ impl TensorMeta {
 }
 
 /// Row-major strides. A dimension of size 0 counts as 1, as in torch.
-pub(crate) fn contiguous_strides(shape: &[i64]) -> Dims {
-    let mut strides: Dims = SmallVec::from_elem(1, shape.len());
-    let mut step = 1i64;
+pub(crate) fn contiguous_strides(shape: &[Size]) -> Dims {
+    let mut strides: Dims = SmallVec::from_elem(Size::ONE, shape.len());
+    let mut step = Size::ONE;
     for d in (0..shape.len()).rev() {
         strides[d] = step;
         step = step.saturating_mul(shape[d].max(1));
@@ -180,14 +209,14 @@ pub(crate) fn contiguous_strides(shape: &[i64]) -> Dims {
 
 /// Strides of `torch.channels_last` (rank 4) or `torch.channels_last_3d` (rank 5);
 /// row-major for any other rank.
-pub(crate) fn channels_last_strides(shape: &[i64]) -> Dims {
+pub(crate) fn channels_last_strides(shape: &[Size]) -> Dims {
     let order: &[usize] = match shape.len() {
         4 => &[1, 3, 2, 0],
         5 => &[1, 4, 3, 2, 0],
         _ => return contiguous_strides(shape),
     };
-    let mut strides: Dims = SmallVec::from_elem(1, shape.len());
-    let mut step = 1i64;
+    let mut strides: Dims = SmallVec::from_elem(Size::ONE, shape.len());
+    let mut step = Size::ONE;
     for &d in order {
         strides[d] = step;
         step = step.saturating_mul(shape[d].max(1));
@@ -196,11 +225,11 @@ pub(crate) fn channels_last_strides(shape: &[i64]) -> Dims {
 }
 
 /// torch's definition: strides of size-1 dimensions do not matter, empty tensors are contiguous.
-pub(crate) fn is_contiguous(shape: &[i64], strides: &[i64]) -> bool {
-    if shape.contains(&0) {
+pub(crate) fn is_contiguous(shape: &[Size], strides: &[Size]) -> bool {
+    if shape.contains(&Size::ZERO) {
         return true;
     }
-    let mut expected = 1i64;
+    let mut expected = Size::ONE;
     for d in (0..shape.len()).rev() {
         if shape[d] != 1 {
             if strides[d] != expected {
@@ -213,16 +242,16 @@ pub(crate) fn is_contiguous(shape: &[i64], strides: &[i64]) -> bool {
 }
 
 /// Whether the strides are those of the channels-last format of this rank (4 or 5).
-pub(crate) fn is_channels_last_contiguous(shape: &[i64], strides: &[i64]) -> bool {
+pub(crate) fn is_channels_last_contiguous(shape: &[Size], strides: &[Size]) -> bool {
     let order: &[usize] = match shape.len() {
         4 => &[1, 3, 2, 0],
         5 => &[1, 4, 3, 2, 0],
         _ => return false,
     };
-    if shape.contains(&0) {
+    if shape.contains(&Size::ZERO) {
         return true;
     }
-    let mut expected = 1i64;
+    let mut expected = Size::ONE;
     for &d in order {
         if shape[d] != 1 {
             if strides[d] != expected {
@@ -236,7 +265,7 @@ pub(crate) fn is_channels_last_contiguous(shape: &[i64], strides: &[i64]) -> boo
 
 /// Whether the strides rank like those of a channels-last tensor (torch's
 /// `is_channels_last_strides`): looser than contiguity, and false where it is ambiguous.
-pub(crate) fn is_channels_last_strides(shape: &[i64], strides: &[i64]) -> bool {
+pub(crate) fn is_channels_last_strides(shape: &[Size], strides: &[Size]) -> bool {
     let order: &[usize] = match shape.len() {
         4 => &[1, 3, 2, 0],
         5 => &[1, 4, 3, 2, 0],
@@ -245,7 +274,7 @@ pub(crate) fn is_channels_last_strides(shape: &[i64], strides: &[i64]) -> bool {
     if strides[1] == 0 {
         return false;
     }
-    let mut min = 0i64;
+    let mut min = Size::ZERO;
     for &d in order {
         if shape[d] == 0 || strides[d] < min {
             return false;
@@ -263,7 +292,7 @@ pub(crate) fn is_channels_last_strides(shape: &[i64], strides: &[i64]) -> bool {
 }
 
 /// torch's `suggest_memory_format`.
-pub(crate) fn suggest_memory_format(shape: &[i64], strides: &[i64]) -> MemoryFormat {
+pub(crate) fn suggest_memory_format(shape: &[Size], strides: &[Size]) -> MemoryFormat {
     if is_channels_last_strides(shape, strides) {
         if shape.len() == 4 {
             MemoryFormat::ChannelsLast

@@ -1,0 +1,451 @@
+//! The expressions of one translation, and what comparisons of them found.
+//!
+//! Invariants: an expression is there once; a number is never one. An answer that is not recorded as
+//! a fact holds for all values that the symbols may have.
+
+use rustc_hash::FxHashMap;
+
+use super::poly::{Atom, Mono, Poly, Term};
+use super::{Arithmetic, Size, TABLE};
+use crate::types::SymInt;
+
+/// A relation of two sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compare {
+    /// `==`
+    Equal,
+    /// `!=`
+    Differ,
+    /// `<`
+    Less,
+    /// `>=`
+    NotLess,
+}
+
+/// Something that held of sizes, and that a result depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fact {
+    /// how they compare
+    pub op: Compare,
+    /// the left one
+    pub left: SymInt,
+    /// the right one
+    pub right: SymInt,
+}
+
+/// Symbols, expressions of them, and facts. Expressions have numbers from 1.
+#[derive(Default)]
+pub struct SizeTable {
+    /// the least value that each may have
+    symbols: Vec<Option<i64>>,
+    /// dividend and divisor
+    quotients: Vec<(Poly, Poly)>,
+    exprs: Vec<(Poly, i64)>,
+    index: FxHashMap<Poly, u32>,
+    facts: Vec<Fact>,
+    /// symbols that facts made equal to something
+    equal: Vec<(Atom, Poly)>,
+}
+
+/// A range. `None`: no end.
+type Range = (Option<i128>, Option<i128>);
+
+/// Ends beyond this are none.
+const FAR: i128 = 1 << 96;
+
+fn near(n: Option<i128>) -> Option<i128> {
+    n.filter(|n| (-FAR..=FAR).contains(n))
+}
+
+impl SizeTable {
+    /// A new symbol, whose value is `hint` and can't be below `least`. Gives its expression.
+    pub fn symbol(&mut self, hint: i64, least: Option<i64>) -> SymInt {
+        let number = self.symbols.len() as u32;
+        self.symbols.push(least);
+        self.intern(Poly::atom(Atom::Symbol(number)), hint).into()
+    }
+
+    /// How many symbols there are.
+    pub fn symbols(&self) -> usize {
+        self.symbols.len()
+    }
+
+    fn expr(&self, expr: u32) -> Option<&(Poly, i64)> {
+        self.exprs.get((expr as usize).checked_sub(1)?)
+    }
+
+    /// The value of an expression for this call.
+    pub fn hint(&self, expr: u32) -> i64 {
+        self.expr(expr).map_or(0, |e| e.1)
+    }
+
+    /// The terms of an expression, to be added.
+    pub fn terms(&self, expr: u32) -> &[Term] {
+        self.expr(expr).map_or(&[], |e| &e.0.terms)
+    }
+
+    /// Dividend and divisor of a quotient, as terms.
+    pub fn quotient(&self, number: u32) -> (&[Term], &[Term]) {
+        let (a, b) = &self.quotients[number as usize];
+        (&a.terms, &b.terms)
+    }
+
+    /// Runs `f` with this table at work, and gives what it found of sizes.
+    pub fn scope<T>(&mut self, f: impl FnOnce() -> T) -> (T, Vec<Fact>) {
+        /// Puts the tables back where they were, however `f` ends.
+        struct Swapped<'a>(&'a mut SizeTable);
+        impl Swapped<'_> {
+            fn swap(&mut self) {
+                TABLE.with(|t| std::mem::swap(&mut *t.borrow_mut(), self.0));
+            }
+        }
+        impl Drop for Swapped<'_> {
+            fn drop(&mut self) {
+                self.swap();
+            }
+        }
+        let mut swapped = Swapped(self);
+        swapped.swap();
+        let out = f();
+        drop(swapped);
+        (out, std::mem::take(&mut self.facts))
+    }
+
+    /// How many symbols are known to be equal to something; see [`SizeTable::forget`].
+    pub fn known_equal(&self) -> usize {
+        self.equal.len()
+    }
+
+    /// Forgets what was found equal since there were so many.
+    pub fn forget(&mut self, known_equal: usize) {
+        self.equal.truncate(known_equal);
+    }
+
+    /// The sum, difference, product or quotient (rounded down, of a positive divisor).
+    pub fn add(&mut self, a: SymInt, b: SymInt) -> SymInt {
+        self.of(Arithmetic::Add, a, b)
+    }
+
+    /// See [`SizeTable::add`].
+    pub fn subtract(&mut self, a: SymInt, b: SymInt) -> SymInt {
+        self.of(Arithmetic::Subtract, a, b)
+    }
+
+    /// See [`SizeTable::add`].
+    pub fn multiply(&mut self, a: SymInt, b: SymInt) -> SymInt {
+        self.of(Arithmetic::Multiply, a, b)
+    }
+
+    fn of(&mut self, op: Arithmetic, a: SymInt, b: SymInt) -> SymInt {
+        let (a, b) = (self.size(a), self.size(b));
+        self.combine(op, a, b).into()
+    }
+
+    /// `a // b` of a positive number `b`.
+    pub fn floor_divide(&mut self, a: SymInt, b: i64) -> SymInt {
+        let a = self.size(a);
+        debug_assert!(b > 0);
+        self.divided(a, Size::known(b), a.hint.div_euclid(b)).into()
+    }
+
+    /// Whether a relation is one that holds, or one that does not, for all values. `None`: it
+    /// depends on them.
+    pub fn decided(&self, op: Compare, a: SymInt, b: SymInt) -> Option<bool> {
+        let (a, b) = (self.size(a), self.size(b));
+        match op {
+            Compare::Equal => self.always(Compare::Equal, a, b),
+            Compare::Differ => self.always(Compare::Equal, a, b).map(|v| !v),
+            Compare::Less => self.always(Compare::Less, a, b),
+            Compare::NotLess => self.always(Compare::Less, a, b).map(|v| !v),
+        }
+    }
+
+    fn size(&self, n: SymInt) -> Size {
+        match n {
+            SymInt::Const(n) => Size::known(n),
+            SymInt::Expr(expr) => Size {
+                hint: self.hint(expr),
+                expr,
+            },
+        }
+    }
+
+    fn poly(&self, size: Size) -> Poly {
+        match size.expr {
+            0 => Poly::number(size.hint),
+            expr => Poly {
+                terms: self.terms(expr).to_vec(),
+            },
+        }
+    }
+
+    fn intern(&mut self, poly: Poly, hint: i64) -> Size {
+        if let Some(n) = poly.as_number() {
+            return Size::known(n);
+        }
+        let expr = match self.index.get(&poly) {
+            Some(expr) => *expr,
+            None => {
+                self.exprs.push((poly.clone(), hint));
+                let expr = self.exprs.len() as u32;
+                self.index.insert(poly, expr);
+                expr
+            }
+        };
+        Size { hint, expr }
+    }
+
+    pub(super) fn combine(&mut self, op: Arithmetic, a: Size, b: Size) -> Size {
+        let hint = match op {
+            Arithmetic::Add => a.hint.checked_add(b.hint),
+            Arithmetic::Subtract => a.hint.checked_sub(b.hint),
+            Arithmetic::Multiply => a.hint.checked_mul(b.hint),
+            Arithmetic::Divide => a.hint.checked_div(b.hint),
+            Arithmetic::Remainder => a.hint.checked_rem(b.hint),
+        };
+        let Some(hint) = hint else {
+            // What does not fit is no size that exists.
+            return self.numbers(a, b, i64::MAX);
+        };
+        let poly = match op {
+            Arithmetic::Add => self.poly(a).add(&self.poly(b), 1),
+            Arithmetic::Subtract => self.poly(a).add(&self.poly(b), -1),
+            Arithmetic::Multiply => self.poly(a).multiply(&self.poly(b)),
+            Arithmetic::Divide | Arithmetic::Remainder => {
+                // Python's and Rust's quotients are the same where nothing is negative.
+                if a.hint < 0 || b.hint <= 0 {
+                    return self.numbers(a, b, hint);
+                }
+                self.ask(Compare::Less, a, Size::ZERO);
+                self.ask(Compare::Less, Size::ZERO, b);
+                let quotient = self.divided(a, b, a.hint / b.hint);
+                if matches!(op, Arithmetic::Divide) {
+                    return quotient;
+                }
+                let whole = self.poly(quotient).multiply(&self.poly(b));
+                whole.and_then(|whole| self.poly(a).add(&whole, -1))
+            }
+        };
+        match poly {
+            Some(poly) => self.intern(poly, hint),
+            None => self.numbers(a, b, hint),
+        }
+    }
+
+    /// `a / b`, rounded down, of a positive `b`.
+    pub(super) fn divided(&mut self, a: Size, b: Size, hint: i64) -> Size {
+        let pair = (self.poly(a), self.poly(b));
+        if let Some(exact) = pair.0.divide(&pair.1) {
+            return self.intern(exact, hint);
+        }
+        let number = match self.quotients.iter().position(|q| *q == pair) {
+            Some(at) => at,
+            None => {
+                self.quotients.push(pair);
+                self.quotients.len() - 1
+            }
+        };
+        self.intern(Poly::atom(Atom::Quotient(number as u32)), hint)
+    }
+
+    /// A result that is taken for a plain number, and so are what it was made of.
+    fn numbers(&mut self, a: Size, b: Size, result: i64) -> Size {
+        for size in [a, b] {
+            if !size.is_known() {
+                self.record(Compare::Equal, size, Size::known(size.hint));
+            }
+        }
+        Size::known(result)
+    }
+
+    /// The answer for this call: recorded where it depends on values.
+    pub(super) fn ask(&mut self, op: Compare, a: Size, b: Size) -> bool {
+        if let Some(answer) = self.always(op, a, b) {
+            return answer;
+        }
+        match op {
+            Compare::Equal => {
+                let same = a.hint == b.hint;
+                self.record(if same { op } else { Compare::Differ }, a, b);
+                same
+            }
+            _ => {
+                let less = a.hint < b.hint;
+                self.record(if less { op } else { Compare::NotLess }, a, b);
+                less
+            }
+        }
+    }
+
+    pub(super) fn record(&mut self, op: Compare, a: Size, b: Size) {
+        let fact = Fact {
+            op,
+            left: a.into(),
+            right: b.into(),
+        };
+        if !self.facts.contains(&fact) {
+            self.facts.push(fact);
+        }
+        if op == Compare::Equal {
+            let (a, b) = (self.poly(a), self.poly(b));
+            // The later symbol goes, so that nothing is replaced by itself.
+            let (gone, by) = match (a.as_atom(), b.as_atom()) {
+                (Some(x), Some(y)) if x > y => (Some(x), b),
+                (Some(_), Some(y)) => (Some(y), a),
+                (Some(x), None) if b.as_number().is_some() => (Some(x), b),
+                (None, Some(y)) if a.as_number().is_some() => (Some(y), a),
+                _ => (None, a),
+            };
+            if let Some(gone) = gone
+                && !self.equal.iter().any(|(atom, _)| *atom == gone)
+            {
+                self.equal.push((gone, by));
+            }
+        }
+    }
+
+    /// `==` or `<`, where it is the same for all values that there may be.
+    fn always(&self, op: Compare, a: Size, b: Size) -> Option<bool> {
+        let mut difference = self.poly(b).add(&self.poly(a), -1)?;
+        if !self.equal.is_empty() {
+            // Each is replaced by smaller ones.
+            let mut equal: Vec<_> = self.equal.iter().collect();
+            equal.sort_by_key(|e| std::cmp::Reverse(e.0));
+            for (atom, by) in equal {
+                difference = difference.replace(*atom, by)?;
+            }
+        }
+        if let Some(n) = difference.as_number() {
+            return Some(match op {
+                Compare::Less => n > 0,
+                _ => n == 0,
+            });
+        }
+        let (shared, rest) = difference.factored();
+        let difference = match self.product(&shared).0 {
+            Some(1..) => rest,
+            _ => difference,
+        };
+        let (low, high) = self.range(&difference);
+        let positive = low.is_some_and(|n| n > 0);
+        let negative = high.is_some_and(|n| n < 0);
+        match op {
+            Compare::Less if positive => Some(true),
+            Compare::Less if negative || high == Some(0) => Some(false),
+            Compare::Equal if positive || negative => Some(false),
+            _ => None,
+        }
+    }
+
+    fn range(&self, poly: &Poly) -> Range {
+        let (mut low, mut high) = (Some(0i128), Some(0i128));
+        for term in &poly.terms {
+            let times =
+                |end: Option<i128>| near(end.and_then(|n| n.checked_mul(i128::from(term.factor))));
+            let (a, b) = self.product(&term.atoms);
+            let (a, b) = match term.factor < 0 {
+                true => (times(b), times(a)),
+                false => (times(a), times(b)),
+            };
+            low = low.zip(a).and_then(|(x, y)| near(Some(x + y)));
+            high = high.zip(b).and_then(|(x, y)| near(Some(x + y)));
+        }
+        (low, high)
+    }
+
+    /// The range of a product; known where nothing is negative.
+    fn product(&self, atoms: &Mono) -> Range {
+        let (mut low, mut high) = (Some(1i128), Some(1i128));
+        for (atom, power) in atoms {
+            let (a, b) = self.range_of(*atom);
+            if a.is_none_or(|a| a < 0) {
+                return (None, None);
+            }
+            for _ in 0..*power {
+                let times = |x: Option<i128>, y: Option<i128>| {
+                    x.zip(y).and_then(|(x, y)| near(x.checked_mul(y)))
+                };
+                (low, high) = (times(low, a), times(high, b));
+            }
+        }
+        // A product that is too large for its lower end is above zero at least.
+        (low.or(Some(0)), high)
+    }
+
+    fn range_of(&self, atom: Atom) -> Range {
+        match atom {
+            Atom::Symbol(number) => (self.symbols[number as usize].map(i128::from), None),
+            Atom::Quotient(number) => {
+                let (a, b) = &self.quotients[number as usize];
+                let ((low, high), (least, most)) = (self.range(a), self.range(b));
+                match (low, least) {
+                    (Some(low @ 0..), Some(least @ 1..)) => (
+                        Some(most.map_or(0, |most| low / most)),
+                        high.map(|high| high / least),
+                    ),
+                    _ => (None, None),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(
+        f: impl FnOnce(&mut SizeTable) -> (SymInt, SymInt),
+        op: fn(Size, Size) -> bool,
+    ) -> (bool, usize) {
+        let mut table = SizeTable::default();
+        let (a, b) = f(&mut table);
+        let (answer, facts) = table.scope(|| op(a.into(), b.into()));
+        (answer, facts.len())
+    }
+
+    #[test]
+    fn what_always_holds_is_no_fact() {
+        let two = |t: &mut SizeTable| (t.symbol(5, Some(2)), t.symbol(7, Some(2)));
+        assert_eq!(facts(two, |a, b| a * b * 4 == 4 * b * a), (true, 0));
+        assert_eq!(facts(two, |a, b| a * b == b), (false, 0));
+        assert_eq!(facts(two, |a, b| b < a * b), (true, 0));
+        assert_eq!(facts(two, |a, _| a == 1 || a < 2 || a * 3 == 0), (false, 0));
+        assert_eq!(facts(two, |a, b| (a * b * 6) / (b * 3) == a * 2), (true, 0));
+        assert_eq!(facts(two, |a, b| (a * b) % b == 0), (true, 0));
+        assert_eq!(facts(two, |a, _| (a + 1).max(1) == a + 1), (true, 0));
+    }
+
+    #[test]
+    fn what_depends_on_values_is_a_fact() {
+        let two = |t: &mut SizeTable| (t.symbol(5, Some(2)), t.symbol(7, Some(2)));
+        assert_eq!(facts(two, |a, b| a == b), (false, 1));
+        assert_eq!(facts(two, |a, b| a < b), (true, 1));
+        assert_eq!(facts(two, |a, _| a > 4), (true, 1));
+        assert_eq!(facts(two, |a, _| a % 2 == 1), (true, 1));
+        assert_eq!(facts(two, |a, b| a.fix() + 2 == b.fix()), (true, 2));
+    }
+
+    #[test]
+    fn equal_symbols_are_one_from_then_on() {
+        let mut table = SizeTable::default();
+        let (a, b) = (table.symbol(5, Some(2)), table.symbol(5, Some(2)));
+        let (_, facts) = table.scope(|| {
+            let (a, b): (Size, Size) = (a.into(), b.into());
+            assert!(a == b && a * 8 == b * 8 && a + 1 >= b);
+        });
+        assert_eq!(facts.len(), 1);
+        assert_eq!(table.known_equal(), 1);
+        table.forget(0);
+        assert_eq!(table.decided(Compare::Equal, a, b), None);
+    }
+
+    #[test]
+    fn a_symbol_without_a_bound_may_be_negative() {
+        let any = |t: &mut SizeTable| (t.symbol(5, None), t.symbol(7, Some(2)));
+        assert_eq!(facts(any, |a, _| a < 0), (false, 1));
+        assert_eq!(facts(any, |a, b| a * b < b), (false, 1));
+        // The dividend's sign is a fact too, for Rust rounds towards zero.
+        assert_eq!(facts(any, |a, _| a / 2 < 0), (false, 2));
+    }
+}
