@@ -57,11 +57,31 @@ pub enum IntBinary {
     Xor,
 }
 
-/// An int that is computed from ints that sources yield.
+/// What of a tensor's layout an int is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// `tensor.size()[dim]`
+    Size,
+    /// `tensor.stride()[dim]`
+    Stride,
+}
+
+/// What an expression is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IntLeaf {
+    /// what a source yields: an exact `int`
+    Value(SourceId),
+    /// a dimension of the tensor that a source yields
+    Dim(SourceId, Extent, u8),
+}
+
+/// An int that is computed from ints that sources yield, and from the layouts of tensors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum IntExpr {
     /// What a source yields: an exact `int`.
     Source(SourceId),
+    /// The size or stride of a dimension of the tensor that a source yields.
+    Dim(SourceId, Extent, u8),
     /// A number.
     Const(i64),
     /// An operation on one.
@@ -191,9 +211,19 @@ impl IntExpr {
     /// How many nodes it has.
     pub fn size(&self) -> u32 {
         match self {
-            Self::Source(_) | Self::Const(_) => 1,
+            Self::Source(_) | Self::Dim(..) | Self::Const(_) => 1,
             Self::Unary(_, x) => 1 + x.size(),
             Self::Binary(_, ab) => 1 + ab.0.size() + ab.1.size(),
+        }
+    }
+
+    /// The sources and dimensions in it, as often as they are used.
+    pub fn leaves(&self) -> Vec<IntExpr> {
+        match self {
+            Self::Const(_) => Vec::new(),
+            Self::Source(_) | Self::Dim(..) => vec![self.clone()],
+            Self::Unary(_, x) => x.leaves(),
+            Self::Binary(_, ab) => [ab.0.leaves(), ab.1.leaves()].concat(),
         }
     }
 
@@ -206,8 +236,8 @@ impl IntExpr {
 
     fn add_sources(&self, out: &mut SmallVec<[SourceId; 4]>) {
         match self {
-            Self::Source(id) if !out.contains(id) => out.push(*id),
-            Self::Source(_) | Self::Const(_) => {}
+            Self::Source(id) | Self::Dim(id, ..) if !out.contains(id) => out.push(*id),
+            Self::Source(_) | Self::Dim(..) | Self::Const(_) => {}
             Self::Unary(_, x) => x.add_sources(out),
             Self::Binary(_, ab) => {
                 ab.0.add_sources(out);
@@ -217,9 +247,10 @@ impl IntExpr {
     }
 
     /// The value, where every step of it fits 64 bits.
-    pub fn eval(&self, value: &impl Fn(SourceId) -> Option<i64>) -> Option<i64> {
+    pub fn eval(&self, value: &impl Fn(IntLeaf) -> Option<i64>) -> Option<i64> {
         match self {
-            Self::Source(id) => value(*id),
+            Self::Source(id) => value(IntLeaf::Value(*id)),
+            Self::Dim(id, extent, dim) => value(IntLeaf::Dim(*id, *extent, *dim)),
             Self::Const(n) => Some(*n),
             Self::Unary(op, x) => op.eval(x.eval(value)?),
             Self::Binary(op, ab) => op.eval(ab.0.eval(value)?, ab.1.eval(value)?),
@@ -236,6 +267,13 @@ impl IntExpr {
     fn write(&self, name: &dyn Fn(SourceId) -> String, inner: bool, out: &mut String) {
         match self {
             Self::Source(id) => out.push_str(&name(*id)),
+            Self::Dim(id, extent, dim) => {
+                let method = match extent {
+                    Extent::Size => "size",
+                    Extent::Stride => "stride",
+                };
+                let _ = write!(out, "{}.{method}()[{dim}]", name(*id));
+            }
             Self::Const(n) if inner && *n < 0 => {
                 let _ = write!(out, "({n})");
             }
@@ -366,10 +404,28 @@ impl IntRelation {
     }
 
     /// Whether it holds. `None`, a value that does not fit, counts as not.
-    pub fn holds(&self, value: &impl Fn(SourceId) -> Option<i64>) -> bool {
+    pub fn holds(&self, value: &impl Fn(IntLeaf) -> Option<i64>) -> bool {
         match (self.left.eval(value), self.right.eval(value)) {
             (Some(a), Some(b)) => self.op.holds(&a, &b),
             _ => false,
+        }
+    }
+
+    /// Why it does not hold of these values of its sides. `code` is what it says.
+    pub fn reason(&self, code: &str, left: Option<i64>, right: Option<i64>) -> String {
+        let (Some(left), Some(right)) = (left, right) else {
+            return format!("{code}. actual values do not fit 64 bits");
+        };
+        match &self.right {
+            IntExpr::Const(_) => {
+                let symbol = match self.op {
+                    IntCompare::Eq => "",
+                    op => op.symbol(),
+                };
+                let space = if symbol.is_empty() { "" } else { " " };
+                format!("{code}. expected {symbol}{space}{right}, actual {left}")
+            }
+            _ => format!("{code}. actual {left} and {right}"),
         }
     }
 

@@ -21,7 +21,7 @@ pub mod text;
 pub mod tree;
 pub mod value;
 
-pub use expr::{IntBinary, IntCompare, IntExpr, IntRelation, IntUnary};
+pub use expr::{Extent, IntBinary, IntCompare, IntExpr, IntLeaf, IntRelation, IntUnary};
 pub use guard::{GlobalState, Guard, GuardKind, ModeSpec, TensorSpec, UserFrame};
 pub use program::{Program, VerifyError, compile_all};
 pub use set::{ConstTypes, GuardSet};

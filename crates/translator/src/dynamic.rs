@@ -1,9 +1,11 @@
-//! Which ints from outside are constants, and which are not.
+//! Which ints from outside, and which sizes of tensors, are constants, and which are not.
 //!
 //! An int is a constant at first. One that had another value when the code was compiled before is
 //! dynamic (torch: automatic dynamic shapes): its type alone is guarded, and what is computed from it
 //! is an expression. The rules that know expressions are in `values::symbolic`; to any other rule it
 //! looks like a constant, whose value is guarded as soon as the rule asks for it.
+//!
+//! The same goes for the sizes of a tensor's dimensions. Sizes 0 and 1 are constants always.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +13,10 @@ use guards::{ConstVal, GuardKind, GuardSet, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use variables::{IntVar, LazyVar};
 
+use crate::torch_ops::sizes::LEAST_SIZE;
 use crate::tx::Tx;
 
 /// What is known of a code object's ints before it is translated.
@@ -22,7 +26,9 @@ pub struct DynamicInts {
     pub always: bool,
     /// values that ints were guarded to have, by the names of their sources
     pub before: FxHashMap<String, i64>,
-    /// names of the sources of dynamic ints
+    /// sizes that tensors were guarded to have, by the names of their sources
+    pub shapes: FxHashMap<String, Vec<Option<i64>>>,
+    /// names of the sources of dynamic ints, and of dynamic sizes: `L['x'].size()[0]`
     pub names: BTreeSet<String>,
     /// whether the graph may have ints as inputs
     pub as_inputs: bool,
@@ -41,27 +47,90 @@ impl DynamicInts {
 
     /// Whether an int can be dynamic at all.
     pub fn any(&self) -> bool {
-        self.always || !self.before.is_empty() || !self.names.is_empty()
+        self.always || !self.before.is_empty() || !self.shapes.is_empty() || !self.names.is_empty()
     }
 
     /// Learns what a set of guards holds ints to. An int with two values is dynamic.
     pub fn learn(&mut self, set: &GuardSet) {
         for guard in set.guards() {
-            let (Some(source), GuardKind::EqualsMatch { value }) = (guard.source, &guard.kind)
-            else {
-                continue;
-            };
-            if let ConstVal::Int(value) = value {
-                let name = set.sources().name(source);
-                if *self.before.entry(name.clone()).or_insert(*value) != *value {
-                    self.names.insert(name);
+            let Some(source) = guard.source else { continue };
+            match &guard.kind {
+                GuardKind::EqualsMatch {
+                    value: ConstVal::Int(value),
+                } => {
+                    let name = set.sources().name(source);
+                    if *self.before.entry(name.clone()).or_insert(*value) != *value {
+                        self.names.insert(name);
+                    }
                 }
+                GuardKind::TensorMatch { spec } => {
+                    let name = set.sources().name(source);
+                    self.learn_sizes(name, &spec.sizes);
+                }
+                _ => {}
             }
         }
     }
+
+    fn learn_sizes(&mut self, name: String, sizes: &[Option<i64>]) {
+        let before = self
+            .shapes
+            .entry(name.clone())
+            .or_insert_with(|| sizes.to_vec());
+        if before.len() != sizes.len() {
+            return;
+        }
+        for (dim, (old, new)) in before.iter_mut().zip(sizes).enumerate() {
+            match (*old, *new) {
+                (Some(a), Some(b)) if a != b => drop(self.names.insert(size_name(&name, dim))),
+                (None, new) => *old = new,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a size is dynamic by what is known of earlier ones.
+    fn is_dynamic_size(&self, name: &str, dim: usize, rank: usize, size: i64) -> bool {
+        let before = self.shapes.get(name).filter(|b| b.len() == rank);
+        self.always
+            || self.names.contains(&size_name(name, dim))
+            || before.and_then(|b| b[dim]).is_some_and(|b| b != size)
+    }
+}
+
+/// The name of a dimension's size.
+fn size_name(tensor: &str, dim: usize) -> String {
+    format!("{tensor}.size()[{dim}]")
 }
 
 impl Tx<'_> {
+    /// Which dimensions of a tensor from outside are dynamic. `marked` are those that the program
+    /// marked to be, or not to be.
+    pub(crate) fn dynamic_dims(
+        &mut self,
+        source: SourceId,
+        sizes: &[i64],
+        marked: (&BTreeSet<usize>, &BTreeSet<usize>),
+    ) -> SmallVec<[usize; 4]> {
+        let mut out = SmallVec::new();
+        let (dynamic, fixed) = marked;
+        if !self.ints.as_inputs || !self.ints.any() && dynamic.is_empty() {
+            return out;
+        }
+        let name = self.sources.name(source);
+        for (dim, size) in sizes.iter().enumerate() {
+            let is_dynamic = self.ints.is_dynamic_size(&name, dim, sizes.len(), *size);
+            if fixed.contains(&dim) || !is_dynamic && !dynamic.contains(&dim) {
+                continue;
+            }
+            self.ints.names.insert(size_name(&name, dim));
+            if *size >= LEAST_SIZE {
+                out.push(dim);
+            }
+        }
+        out
+    }
+
     /// What a value from outside is as a dynamic int; `None` where it is none.
     pub(crate) fn dynamic_int(&mut self, l: &LazyVar) -> Option<IntVar> {
         if !self.ints.any() {
@@ -89,6 +158,7 @@ impl Tx<'_> {
         }
         let b = b.clone();
         self.guard_type(&b, l.source);
+        self.int_values.insert(l.source, value);
         Some(IntVar {
             expr: guards::IntExpr::Source(l.source),
             value,

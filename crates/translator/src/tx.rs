@@ -22,6 +22,7 @@ use crate::dynamic::DynamicInts;
 use crate::known::Known;
 use crate::state::State;
 use crate::stop::{MAX_NESTING, R, Stop};
+use crate::torch_ops::sizes::Sizes;
 use crate::torch_ops::table::FnTable;
 
 /// Arguments of a call.
@@ -66,6 +67,7 @@ pub struct Snapshot {
     touched: usize,
     inputs: usize,
     int_inputs: usize,
+    known_equal: usize,
     graph: Checkpoint,
 }
 
@@ -117,8 +119,12 @@ pub struct Tx<'py> {
     pub int_inputs: Vec<IntInput>,
     /// whether arguments of the operation that is looked at may be dynamic ints
     pub(crate) keeps_ints: bool,
-    /// which ints are no constants
+    /// which ints and sizes are no constants
     pub ints: DynamicInts,
+    /// values of dynamic ints, by their sources
+    pub(crate) int_values: FxHashMap<SourceId, i64>,
+    /// sizes that are no constants; only what is known to be equal goes back
+    pub(crate) sizes: Sizes,
     /// guards so far, in the order in which they were added
     pub guards: Vec<Guard>,
     /// for each guard the code and line that asked for it
@@ -211,6 +217,8 @@ impl<'py> Tx<'py> {
             int_inputs: Vec::new(),
             keeps_ints: false,
             ints: DynamicInts::default(),
+            int_values: FxHashMap::default(),
+            sizes: Sizes::default(),
             guards: Vec::new(),
             guard_lines: Vec::new(),
             guard_set: FxHashSet::default(),
@@ -251,6 +259,11 @@ impl<'py> Tx<'py> {
         }
     }
 
+    /// Whether the graph is for more than the ints and sizes of this call.
+    pub fn is_dynamic(&self) -> bool {
+        !self.int_inputs.is_empty() || !self.sizes.is_empty()
+    }
+
     // ---- snapshots ------------------------------------------------------------------------
 
     /// O(1).
@@ -261,6 +274,7 @@ impl<'py> Tx<'py> {
             touched: self.touched.len(),
             inputs: self.inputs.len(),
             int_inputs: self.int_inputs.len(),
+            known_equal: self.sizes.known_equal(),
             graph: self.graph.checkpoint(),
         }
     }
@@ -275,6 +289,7 @@ impl<'py> Tx<'py> {
         self.touched.truncate(snap.touched);
         self.inputs.truncate(snap.inputs);
         self.int_inputs.truncate(snap.int_inputs);
+        self.sizes.forget(snap.known_equal);
         // Nodes are only added while translating, so a checkpoint never goes stale.
         let restored = self.graph.restore(snap.graph);
         debug_assert!(restored.is_ok());

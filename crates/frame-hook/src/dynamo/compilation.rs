@@ -232,7 +232,7 @@ impl<'py> Compilation<'_, 'py> {
         if env.is_opaque {
             let backend = self.ctx.state(BackendSlot::default);
             backend.is_opaque.store(true, Ordering::Relaxed);
-            if result.is_ok() && (!tx.int_inputs.is_empty() || tx.makes_parameters) {
+            if result.is_ok() && (tx.is_dynamic() || tx.makes_parameters) {
                 return self.run_in(session, request);
             }
         }
@@ -285,8 +285,8 @@ impl<'py> Compilation<'_, 'py> {
                 ints.learn(entry.guards());
             }
         }
-        // What looks into example inputs may take their ints for constants.
-        ints.as_inputs = ints.any() && self.runs_as_is()?;
+        // What looks into example inputs may take their ints and sizes for constants.
+        ints.as_inputs = self.runs_as_is()?;
         Ok(ints)
     }
 

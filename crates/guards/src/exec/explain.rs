@@ -101,6 +101,18 @@ impl CheckProgram {
                             format!("{code}. expected one object, actual {b} and {a}")
                         }
                     }
+                    GuardKind::ShapeEnv { relation } => {
+                        let code = self.plain_code(guard);
+                        match self.op(op as u32) {
+                            LinkedOp::Ints { relation: linked } => {
+                                // SAFETY: registers were written, and nothing ran since.
+                                let (left, right) =
+                                    unsafe { linked.sides(self.abi(), |r| value(r).as_ptr()) };
+                                relation.reason(&code, left, right)
+                            }
+                            _ => code,
+                        }
+                    }
                     _ => self.plain_code(guard),
                 };
                 self.failure(guard, reason)

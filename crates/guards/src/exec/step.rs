@@ -324,7 +324,7 @@ impl CheckProgram {
                         && (modes.is_empty() || same_modes(self.abi(), modes))
                 }
 
-                LinkedOp::Ints { relation } => relation.holds(|r| run.reg(r)),
+                LinkedOp::Ints { relation } => relation.holds(self.abi(), |r| run.reg(r)),
                 LinkedOp::NoAliasing { regs: list } => list
                     .iter()
                     .enumerate()

@@ -16,7 +16,10 @@ mod native {
     use pyo3::ffi;
     use pyo3::ffi::PyObject;
 
-    use crate::expr::IntRelation;
+    use torch_abi::TorchAbi;
+    use torch_abi::view::TensorView;
+
+    use crate::expr::{Extent, IntLeaf, IntRelation};
     use crate::source::SourceId;
 
     /// A relation and the registers of its sources.
@@ -31,12 +34,80 @@ mod native {
         /// # Safety
         /// `register` must give live objects, with the GIL held.
         #[inline]
-        pub(crate) unsafe fn holds(&self, register: impl Fn(u16) -> *mut PyObject) -> bool {
-            self.relation.holds(&|id| {
-                let (_, r) = self.registers.iter().find(|(of, _)| *of == id)?;
-                // SAFETY: the caller's promise.
-                unsafe { int_value(register(*r)) }
-            })
+        pub(crate) unsafe fn holds(
+            &self,
+            abi: &TorchAbi,
+            register: impl Fn(u16) -> *mut PyObject,
+        ) -> bool {
+            self.relation
+                .holds(&|leaf| unsafe { self.value(abi, leaf, &register) })
+        }
+
+        /// The int of a leaf, if there is one.
+        ///
+        /// # Safety
+        /// As for [`Self::holds`].
+        unsafe fn value(
+            &self,
+            abi: &TorchAbi,
+            leaf: IntLeaf,
+            register: &impl Fn(u16) -> *mut PyObject,
+        ) -> Option<i64> {
+            let (IntLeaf::Value(id) | IntLeaf::Dim(id, ..)) = leaf;
+            let (_, r) = self.registers.iter().find(|(of, _)| *of == id)?;
+            // SAFETY: the caller's promise.
+            unsafe {
+                match leaf {
+                    IntLeaf::Value(_) => int_value(register(*r)),
+                    IntLeaf::Dim(_, extent, dim) => extent_of(abi, register(*r), extent, dim),
+                }
+            }
+        }
+
+        /// The relation's sides as they are: what a failure is explained with.
+        ///
+        /// # Safety
+        /// As for [`Self::holds`].
+        pub(crate) unsafe fn sides(
+            &self,
+            abi: &TorchAbi,
+            register: impl Fn(u16) -> *mut PyObject,
+        ) -> (Option<i64>, Option<i64>) {
+            // SAFETY: the caller's promise.
+            let value = |leaf| unsafe { self.value(abi, leaf, &register) };
+            (
+                self.relation.left.eval(&value),
+                self.relation.right.eval(&value),
+            )
+        }
+    }
+
+    /// A size or stride of a strided tensor that has so many dimensions.
+    ///
+    /// # Safety
+    /// `obj` must be live, with the GIL held.
+    unsafe fn extent_of(
+        abi: &TorchAbi,
+        obj: *mut PyObject,
+        extent: Extent,
+        dim: u8,
+    ) -> Option<i64> {
+        // SAFETY: the fields are read only where the class is that of a tensor, which is strided:
+        // its TENSOR_MATCH, which is checked before, says so.
+        unsafe {
+            if !abi.is_tensor_type(ffi::Py_TYPE(obj)) {
+                return None;
+            }
+            let view = TensorView::new(abi, obj);
+            if !view.is_defined() {
+                return None;
+            }
+            let (sizes, strides) = view.geometry();
+            let dims = match extent {
+                Extent::Size => sizes,
+                Extent::Stride => strides,
+            };
+            dims.get(usize::from(dim)).copied()
         }
     }
 

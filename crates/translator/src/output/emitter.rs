@@ -55,6 +55,8 @@ pub struct Emitter<'a, 'py> {
     pub(super) in_step: bool,
     /// code that stands in for frames of the user's, never to be captured
     pub(super) left_alone: Vec<Obj>,
+    /// sizes of tensors from outside, and the locals that they are kept in
+    pub(super) dims: Vec<(IntExpr, LocalIdx)>,
     classes: Option<FxHashMap<SourceId, Obj>>,
     bound: FxHashMap<NodeId, Obj>,
     path: Vec<Ident>,
@@ -97,6 +99,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             forgotten: Vec::new(),
             in_step: false,
             left_alone: Vec::new(),
+            dims: Vec::new(),
             classes: None,
             bound,
             path: Vec::new(),

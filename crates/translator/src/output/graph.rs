@@ -19,6 +19,16 @@ pub enum CallInput {
     Int(IntInput),
 }
 
+impl CallInput {
+    /// How an int is computed.
+    pub fn expr(&self) -> Option<&IntExpr> {
+        match self {
+            CallInput::Tensor(_) => None,
+            CallInput::Int(i) => Some(&i.int.expr),
+        }
+    }
+}
+
 /// A compiled graph and how the residual code calls it.
 pub struct Compiled {
     /// what the backend gave

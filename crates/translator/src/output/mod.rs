@@ -254,6 +254,8 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     for instr in &code.body.instrs[..prologue_len(&code.body)] {
         g.asm.body.emit_at(instr.op.clone(), instr.loc);
     }
+    let inputs = compiled.iter().flat_map(|c| &c.inputs);
+    g.read_dims(inputs.filter_map(CallInput::expr))?;
     let mut names = std::mem::take(&mut g.names);
     let mut skip = 0;
     if let Some(c) = &compiled {

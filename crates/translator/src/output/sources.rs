@@ -3,7 +3,7 @@
 //! Invariant: loading a source runs no user code.
 
 use bytecode::op::{BinaryOp, LocalIdx, Op, UnaryOp};
-use guards::{ConstVal, IntBinary, IntExpr, IntUnary, Source, SourceId};
+use guards::{ConstVal, Extent, IntBinary, IntExpr, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use variables::Obj;
@@ -83,6 +83,55 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
+    /// `-- size` of a tensor from outside, as it was before the graph ran.
+    fn dim(&mut self, expr: &IntExpr) -> R<()> {
+        if self.in_step {
+            let value = self.tx.fix_leaf(expr);
+            return self.load_int(value);
+        }
+        let local = self.dim_local(expr);
+        self.asm.load_fast(local);
+        Ok(())
+    }
+
+    fn dim_local(&mut self, expr: &IntExpr) -> LocalIdx {
+        if let Some((_, known)) = self.dims.iter().find(|d| d.0 == *expr) {
+            return *known;
+        }
+        let local = self.asm.tmp("___size");
+        self.dims.push((expr.clone(), local));
+        local
+    }
+
+    /// Reads the sizes that the code behind needs, and those of `ints`: in front of all that may
+    /// change them.
+    ///
+    /// # Errors
+    /// As [`Emitter::load_source`].
+    pub(super) fn read_dims<'e>(&mut self, ints: impl Iterator<Item = &'e IntExpr>) -> R<()> {
+        for leaf in ints.flat_map(IntExpr::leaves) {
+            if matches!(leaf, IntExpr::Dim(..)) {
+                self.dim_local(&leaf);
+            }
+        }
+        for (expr, local) in self.dims.clone() {
+            let IntExpr::Dim(source, extent, dim) = expr else {
+                continue;
+            };
+            let name = match extent {
+                Extent::Size => "size",
+                Extent::Stride => "stride",
+            };
+            let method = self.tx.known.tensor_base.bind(self.tx.py).getattr(name)?;
+            self.asm.callee(&method.unbind());
+            self.load_source(source)?;
+            self.load_int(i64::from(dim))?;
+            self.asm.call(2);
+            self.asm.store_fast(local);
+        }
+        Ok(())
+    }
+
     /// `-- number` computed from sources.
     ///
     /// # Errors
@@ -90,6 +139,7 @@ impl Emitter<'_, '_> {
     pub fn int(&mut self, expr: &IntExpr) -> R<()> {
         match expr {
             IntExpr::Source(source) => self.load_source(*source)?,
+            IntExpr::Dim(..) => self.dim(expr)?,
             IntExpr::Const(n) => self.load_int(*n)?,
             IntExpr::Unary(IntUnary::Abs, x) => {
                 let abs = self.tx.known.builtins.bind(self.tx.py).getattr("abs")?;

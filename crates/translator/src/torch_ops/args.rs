@@ -5,7 +5,7 @@ use std::rc::Rc;
 use fx_graph::Arg;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString};
-use tensor_meta::{DType, Device, MemoryFormat, TensorMeta, Value};
+use tensor_meta::{DType, Device, MemoryFormat, SymInt, TensorMeta, Value};
 use variables::{Body, Var};
 
 use crate::stop::{R, Stop};
@@ -18,8 +18,8 @@ pub enum MetaArg {
     Tensor(Rc<TensorMeta>),
     /// int
     Int(i64),
-    /// an int whose value the result does not depend on
-    SymInt,
+    /// an int that is no constant
+    SymInt(SymInt),
     /// float
     Float(f64),
     /// bool
@@ -54,7 +54,8 @@ impl MetaArg {
         match self {
             MetaArg::Tensor(t) => Value::Tensor(t),
             MetaArg::Int(i) => Value::Int(*i),
-            MetaArg::SymInt => Value::SymInt(0),
+            MetaArg::SymInt(SymInt::Const(n)) => Value::Int(*n),
+            MetaArg::SymInt(SymInt::Expr(expr)) => Value::SymInt(*expr),
             MetaArg::Float(f) => Value::Float(*f),
             MetaArg::Bool(b) => Value::Bool(*b),
             MetaArg::Complex(a, b) => Value::Complex(*a, *b),
@@ -118,7 +119,10 @@ impl<'py> Tx<'py> {
             false => self.realize(var)?,
         };
         Ok(match &var {
-            Var::Int(i) => (Arg::Node(self.int_input(i)), MetaArg::SymInt),
+            Var::Int(i) => {
+                let size = self.size_of_int(i);
+                (Arg::Node(self.int_input(i)), MetaArg::SymInt(size))
+            }
             Var::Tensor(t) => (
                 Arg::Node(t.node),
                 MetaArg::Tensor(self.st.effects.meta(t).clone()),
@@ -221,7 +225,7 @@ impl<'py> Tx<'py> {
     /// Whether a number of NumPy is in a value. Those that are Python floats as well do not count
     /// for an operation that looks at classes only.
     pub(super) fn holds_numpy(&mut self, v: &Var, floats: bool) -> R<bool> {
-        let items: Vec<Var> = match self.realize(v)? {
+        let items: Vec<Var> = match self.look(v)? {
             Var::Const(o) => {
                 let b = o.bind(self.py);
                 return Ok(self.known.is_numpy_scalar(b.get_type().as_any())

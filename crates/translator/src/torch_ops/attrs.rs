@@ -32,11 +32,7 @@ impl<'py> Tx<'py> {
         let meta = self.st.effects.meta(t).clone();
         let value = match &**name {
             "shape" => {
-                let items = meta
-                    .shape
-                    .iter()
-                    .map(|d| self.sym_int(*d))
-                    .collect::<R<Vec<_>>>()?;
+                let items = meta.shape.iter().map(|d| self.sym_int(*d)).collect();
                 Var::Tuple(Rc::new(TupleVar {
                     items,
                     class: Some(self.known.size.clone()),
@@ -70,9 +66,9 @@ impl<'py> Tx<'py> {
                 self.lazy(real.unbind(), source)
             }
             "itemsize" => self.int(meta.dtype.itemsize() as i64),
-            "nbytes" => match meta.numel() {
+            "nbytes" => match self.fix_meta(&meta).numel() {
                 Some(n) => self.int(n * meta.dtype.itemsize() as i64),
-                None => return Err(Stop::unsupported("Tensor.nbytes of a symbolic size")),
+                None => return Err(Stop::unsupported("Tensor.nbytes that is too large")),
             },
             "is_cpu" => self.bool(meta.is_cpu()),
             "is_cuda" | "is_xpu" | "is_mps" | "is_meta" | "is_xla" | "is_ipu" | "is_maia"

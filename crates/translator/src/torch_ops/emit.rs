@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fx_graph::{Arg, FnTarget, Kwargs, NodeId, SourceLine, SourceStack};
 use pyo3::prelude::*;
-use tensor_meta::{Alias, Ctx, DType, Inferred, RuleError, RuleId, SymInt, TensorMeta};
+use tensor_meta::{Alias, Ctx, DType, Inferred, RuleError, RuleId, TensorMeta};
 use variables::{Obj, TensorVar, TupleVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
@@ -152,8 +152,20 @@ impl<'py> Tx<'py> {
     }
 
     fn has_dynamic_int(&mut self, args: &Args) -> bool {
-        let all = args.pos.iter().chain(args.kw.iter().map(|k| &k.1));
-        self.ints.any() && all.into_iter().any(|v| self.as_dynamic(v).is_some())
+        let mut all = args.pos.iter().chain(args.kw.iter().map(|k| &k.1));
+        self.ints.any() && all.any(|v| self.holds_dynamic_int(v))
+    }
+
+    fn holds_dynamic_int(&mut self, v: &Var) -> bool {
+        match v {
+            Var::Tuple(t) => t.items.iter().any(|v| self.holds_dynamic_int(v)),
+            Var::Slice(parts) => parts.iter().any(|v| self.holds_dynamic_int(v)),
+            Var::Obj(id) => match self.obj(*id).body.clone() {
+                variables::Body::List(items) => items.iter().any(|v| self.holds_dynamic_int(v)),
+                _ => false,
+            },
+            v => self.as_dynamic(v).is_some(),
+        }
     }
 
     /// The operation with dynamic ints as inputs of the graph; `None` where its rule has to know their
@@ -163,7 +175,7 @@ impl<'py> Tx<'py> {
             Callee::Function(_, path, _) => path.rsplit('.').next().unwrap_or(path),
             Callee::Method(name) => name,
         };
-        if !takes_any_int(name) || self.st.vmap.is_active() {
+        if !(takes_any_int(name) || takes_sizes(name)) || self.st.vmap.is_active() {
             return Ok(None);
         }
         let before = self.snapshot();
@@ -172,7 +184,7 @@ impl<'py> Tx<'py> {
         self.keeps_ints = false;
         let node_args = node_args?;
         let inferred = match self.infer_by_rule(callee, &node_args) {
-            Ok(inferred @ Inferred::Tensor(_)) => inferred,
+            Ok(inferred) if has_tensor(&inferred) => inferred,
             _ => {
                 self.restore(&before);
                 return Ok(None);
@@ -288,17 +300,24 @@ impl<'py> Tx<'py> {
         }
     }
 
-    fn infer_by_rule(&self, callee: &Callee<'_>, args: &NodeArgs) -> Result<Inferred, RuleError> {
+    fn infer_by_rule(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+    ) -> Result<Inferred, RuleError> {
         match rule_of(callee) {
-            Some(rule) => self.apply_rule(rule, &args.meta_pos, &args.meta_kw),
+            Some(rule) => {
+                self.with_sizes(|tx| tx.apply_rule(rule, &args.meta_pos, &args.meta_kw))
+            }
             None => Err(RuleError::NoRule),
         }
     }
 
     /// By rule, with tensors of known values as the sizes that they are given for.
-    fn infer_known(&self, callee: &Callee<'_>, args: &NodeArgs) -> Option<Inferred> {
+    fn infer_known(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> Option<Inferred> {
         let (pos, kw) = self.with_known_sizes(callee, args)?;
-        self.apply_rule(rule_of(callee)?, &pos, &kw).ok()
+        let rule = rule_of(callee)?;
+        self.with_sizes(|tx| tx.apply_rule(rule, &pos, &kw)).ok()
     }
 
     /// What a rule says of these arguments.
@@ -327,17 +346,14 @@ impl<'py> Tx<'py> {
     fn query_result(&mut self, inferred: &Inferred) -> R<Var> {
         let py = self.py;
         Ok(match inferred {
-            Inferred::Int(i) => self.sym_int(*i)?,
+            Inferred::Int(i) => self.sym_int(*i),
             Inferred::Bool(b) => self.bool(*b),
             Inferred::None => self.none(),
             Inferred::Str(s) => self.str(s),
             Inferred::DType(d) => self.dtype_var(*d)?,
             Inferred::Device(d) => Var::Const(self.known.device.call1(py, (d.to_string(),))?),
             Inferred::Size(dims) => {
-                let items = dims
-                    .iter()
-                    .map(|d| self.sym_int(*d))
-                    .collect::<R<Vec<_>>>()?;
+                let items = dims.iter().map(|d| self.sym_int(*d)).collect();
                 Var::Tuple(Rc::new(TupleVar {
                     items,
                     class: Some(self.known.size.clone()),
@@ -362,17 +378,6 @@ impl<'py> Tx<'py> {
                 return Err(Stop::Internal("a tensor is no query result".into()));
             }
         })
-    }
-
-    /// A size as a value.
-    ///
-    /// # Errors
-    /// A break for symbolic sizes.
-    pub fn sym_int(&self, i: SymInt) -> R<Var> {
-        match i.as_const() {
-            Some(i) => Ok(self.int(i)),
-            None => Err(Stop::unsupported("a symbolic size")),
-        }
     }
 
     /// A dtype as a value.
@@ -542,6 +547,53 @@ fn takes_any_int(name: &str) -> bool {
     let name = name.strip_suffix('_').unwrap_or(name);
     let known = |n: &str| NUMERIC.contains(&n);
     known(name) || name.strip_prefix(['i', 'r']).is_some_and(known)
+}
+
+/// Operations that count elements with ints: their rules compute with sizes that are no constants, and find for
+/// which of them eager would raise.
+const SIZED: [&str; 38] = [
+    "view",
+    "reshape",
+    "unflatten",
+    "expand",
+    "broadcast_to",
+    "repeat",
+    "tile",
+    "getitem",
+    "setitem",
+    "narrow",
+    "select",
+    "split",
+    "split_with_sizes",
+    "unfold",
+    "as_strided",
+    "pad",
+    "arange",
+    "linspace",
+    "eye",
+    "zeros",
+    "ones",
+    "empty",
+    "rand",
+    "randn",
+    "randperm",
+    "randint",
+    "new_zeros",
+    "new_ones",
+    "new_empty",
+    "topk",
+    "roll",
+    "tril",
+    "triu",
+    "interpolate",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "__getitem__",
+];
+
+fn takes_sizes(name: &str) -> bool {
+    SIZED.contains(&name)
 }
 
 /// Methods that may give their receiver back without writing to it.

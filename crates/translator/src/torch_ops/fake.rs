@@ -53,6 +53,8 @@ impl<'py> Tx<'py> {
             uncovered => format!("{what} ({uncovered})"),
         };
         *self.fake_ops.entry(asked).or_default() += 1;
+        let fixed = self.fix_args(args);
+        let args = fixed.as_ref().unwrap_or(args);
         match self.run_fake(callee, args) {
             Ok(v) => Ok(v),
             Err(e) => Err(Stop::brk(

@@ -1,16 +1,22 @@
 //! Tensors from outside become placeholders.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use fx_graph::NodeId;
 use guards::{GuardKind, IntRelation, Source, SourceId, TensorSpec};
 use pyo3::prelude::*;
+use tensor_meta::TensorMeta;
 use torch_abi::TorchAbi;
 use variables::{IntVar, Obj, TensorInput, TensorVar, Var};
 
+use crate::raw::{dict_get, instance_dict};
 use crate::stop::{R, Stop};
 use crate::tx::{GraphInput, IntInput, Tx};
+
+/// The attribute of a tensor that `mark_dynamic` sets.
+const MARKED_DYNAMIC: &str = "_dynamo_dynamic_indices";
 
 /// Names that mean something else in the Python that torch.fx generates for a graph.
 const USED_BY_GENERATED_CODE: [&str; 12] = [
@@ -36,7 +42,7 @@ impl Tx<'_> {
     pub fn build_tensor(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
         let b = obj.bind(self.py).clone();
         let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
-        let meta = abi.read_meta(self.py, &b).map_err(|e| {
+        let mut meta = abi.read_meta(self.py, &b).map_err(|e| {
             Stop::brk(
                 format!("Unsupported tensor: {e}"),
                 "Ferrodyn captures strided tensors.",
@@ -57,8 +63,9 @@ impl Tx<'_> {
             self.pin_owner(source);
         }
         let class = b.get_type().into_any().unbind();
-        let spec = TensorSpec::of(self.py, abi, &mut self.pins, &b)
+        let mut spec = TensorSpec::of(self.py, abi, &mut self.pins, &b)
             .map_err(|e| Stop::Internal(e.to_string()))?;
+        let is_marked = !bound && self.make_dynamic(&b, source, &mut meta, &mut spec);
         self.guard(
             source,
             GuardKind::TensorMatch {
@@ -69,8 +76,8 @@ impl Tx<'_> {
             self.guard(
                 source,
                 GuardKind::HasAttr {
-                    name: "_dynamo_dynamic_indices".into(),
-                    present: false,
+                    name: MARKED_DYNAMIC.into(),
+                    present: is_marked,
                 },
             );
         }
@@ -93,6 +100,49 @@ impl Tx<'_> {
             input,
             fresh: false,
         })))
+    }
+
+    /// Makes sizes symbolic that are no constants. Gives whether the program marked some as such.
+    fn make_dynamic(
+        &mut self,
+        tensor: &Bound<'_, PyAny>,
+        source: SourceId,
+        meta: &mut TensorMeta,
+        spec: &mut TensorSpec,
+    ) -> bool {
+        let marks = instance_dict(tensor);
+        let mark = |name: &str| {
+            let found = marks.as_ref().and_then(|d| dict_get(d, name));
+            found.and_then(|m| m.extract::<BTreeSet<usize>>().ok())
+        };
+        let marked = mark(MARKED_DYNAMIC);
+        let is_marked = marked.is_some();
+        let mut dynamic = marked.unwrap_or_default();
+        dynamic.extend(mark("_dynamo_weak_dynamic_indices").unwrap_or_default());
+        let fixed = mark("_dynamo_static_indices").unwrap_or_default();
+        let (Some(sizes), Some(strides)) = (meta.sizes(), meta.stride()) else {
+            return is_marked;
+        };
+        // Parameters and what else is no plain tensor keep their sizes.
+        if !spec.strided || !tensor.get_type().is(self.known.tensor.bind(self.py)) {
+            return is_marked;
+        }
+        let dims = self.dynamic_dims(source, &sizes, (&dynamic, &fixed));
+        if dims.is_empty() {
+            return is_marked;
+        }
+        for dim in dims {
+            meta.shape[dim] = self.size_symbol(source, dim as u8, sizes[dim]);
+            spec.sizes[dim] = None;
+        }
+        let derived = self.derived_strides(source, &meta.shape, &strides);
+        for (dim, stride) in derived.into_iter().enumerate() {
+            if stride.as_const().is_none() {
+                meta.strides[dim] = stride;
+                spec.strides[dim] = None;
+            }
+        }
+        is_marked
     }
 
     /// The name of a new placeholder. It is the parameter's name in generated code: two inputs never

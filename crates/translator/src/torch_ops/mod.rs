@@ -26,6 +26,7 @@ pub mod input;
 mod known_values;
 pub mod ops;
 mod parameters;
+pub(crate) mod sizes;
 pub mod state_calls;
 mod substitutes;
 pub mod table;

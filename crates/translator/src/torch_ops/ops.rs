@@ -263,7 +263,7 @@ impl<'py> Tx<'py> {
         };
         match name {
             "__len__" => match self.st.effects.meta(tv).shape.first().copied() {
-                Some(n) => self.sym_int(n).map(Flow::Value),
+                Some(n) => Ok(Flow::Value(self.sym_int(n))),
                 None => Err(self.raise("TypeError", "len() of a 0-d tensor")),
             },
             "__iter__" => self.get_iter(t).map(Flow::Value),

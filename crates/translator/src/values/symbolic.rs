@@ -169,6 +169,9 @@ impl Tx<'_> {
         if a.expr == b.expr {
             return Ok(Some(op.holds(&0, &0)));
         }
+        if let Some(always) = self.size_compare(op, &a, &b) {
+            return Ok(Some(always));
+        }
         let holds = op.holds(&a.value, &b.value);
         self.guard_relation(IntRelation {
             op: if holds { op } else { op.negated() },

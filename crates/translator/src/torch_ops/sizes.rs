@@ -1,0 +1,375 @@
+//! Sizes that are not constants: expressions of `tensor-meta` as expressions of guards and back, and
+//! what its rules found of them as guards.
+//!
+//! Which dimensions of inputs are dynamic is in `crate::dynamic`.
+//!
+//! Invariant: a symbol of the table is an expression over sources; whoever makes one guards what it
+//! says of its least value.
+
+use std::rc::Rc;
+
+use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, SourceId};
+use tensor_meta::{Atom, Compare, Fact, SizeTable, SymInt, TensorMeta, Term};
+use variables::{IntVar, Var};
+
+use super::args::{MetaArg, NodeArgs};
+use crate::tx::Tx;
+
+/// The least size of a dynamic dimension: 0 and 1 are constants, since both change what operations
+/// do.
+pub(crate) const LEAST_SIZE: i64 = 2;
+
+/// Symbolic sizes of one translation.
+#[derive(Default)]
+pub struct Sizes {
+    table: SizeTable,
+    /// what each symbol of the table stands for, and its expression there
+    symbols: Vec<(IntExpr, SymInt)>,
+}
+
+impl Sizes {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.symbols.is_empty()
+    }
+
+    /// See [`SizeTable::known_equal`].
+    pub fn known_equal(&self) -> usize {
+        self.table.known_equal()
+    }
+
+    /// See [`SizeTable::forget`].
+    pub fn forget(&mut self, known_equal: usize) {
+        self.table.forget(known_equal);
+    }
+
+    fn symbol(&mut self, expr: &IntExpr, hint: i64, least: Option<i64>) -> SymInt {
+        if let Some((_, known)) = self.symbols.iter().find(|s| s.0 == *expr) {
+            return *known;
+        }
+        let symbol = self.table.symbol(hint, least);
+        self.symbols.push((expr.clone(), symbol));
+        symbol
+    }
+
+    /// An expression over sources as one of the table. What the table has no operation for is a
+    /// symbol of its own.
+    fn of_expr(&mut self, expr: &IntExpr, value: i64) -> SymInt {
+        match self.split(expr) {
+            Some(n) => n,
+            None => self.symbol(expr, value, None),
+        }
+    }
+
+    fn split(&mut self, expr: &IntExpr) -> Option<SymInt> {
+        Some(match expr {
+            IntExpr::Const(n) => SymInt::Const(*n),
+            IntExpr::Source(_) | IntExpr::Dim(..) => self.symbols.iter().find(|s| s.0 == *expr)?.1,
+            IntExpr::Unary(..) => return None,
+            IntExpr::Binary(op, ab) => {
+                let a = self.split(&ab.0)?;
+                match (op, &ab.1) {
+                    (IntBinary::FloorDivide, IntExpr::Const(b @ 1..)) => {
+                        self.table.floor_divide(a, *b)
+                    }
+                    (IntBinary::Remainder, IntExpr::Const(b @ 1..)) => {
+                        let quotient = self.table.floor_divide(a, *b);
+                        let whole = self.table.multiply(quotient, SymInt::Const(*b));
+                        self.table.subtract(a, whole)
+                    }
+                    (IntBinary::Add, b) => {
+                        let b = self.split(b)?;
+                        self.table.add(a, b)
+                    }
+                    (IntBinary::Subtract, b) => {
+                        let b = self.split(b)?;
+                        self.table.subtract(a, b)
+                    }
+                    (IntBinary::Multiply, b) => {
+                        let b = self.split(b)?;
+                        self.table.multiply(a, b)
+                    }
+                    _ => return None,
+                }
+            }
+        })
+    }
+
+    fn hint(&self, n: SymInt) -> i64 {
+        match n {
+            SymInt::Const(n) => n,
+            SymInt::Expr(expr) => self.table.hint(expr),
+        }
+    }
+
+    /// An expression over sources; `None` where that is too large.
+    fn expr(&self, n: SymInt) -> Option<IntExpr> {
+        match n {
+            SymInt::Const(n) => Some(IntExpr::Const(n)),
+            SymInt::Expr(expr) => self.sum(self.table.terms(expr)),
+        }
+    }
+
+    fn sum(&self, terms: &[Term]) -> Option<IntExpr> {
+        let mut out: Option<IntExpr> = None;
+        // What is added comes before what is taken away, as people write it.
+        let (plus, minus): (Vec<_>, Vec<_>) = terms.iter().partition(|t| t.factor > 0);
+        for term in plus {
+            let term = self.product(term, term.factor)?;
+            out = Some(match out {
+                Some(sum) => IntExpr::binary(IntBinary::Add, &sum, &term)?,
+                None => term,
+            });
+        }
+        for term in minus {
+            out = Some(match out {
+                Some(sum) => {
+                    let term = self.product(term, term.factor.checked_neg()?)?;
+                    IntExpr::binary(IntBinary::Subtract, &sum, &term)?
+                }
+                None => self.product(term, term.factor)?,
+            });
+        }
+        Some(out.unwrap_or(IntExpr::Const(0)))
+    }
+
+    fn product(&self, term: &Term, factor: i64) -> Option<IntExpr> {
+        let mut out: Option<IntExpr> = None;
+        for (atom, power) in &term.atoms {
+            let atom = match atom {
+                Atom::Symbol(n) => self.symbols.get(*n as usize)?.0.clone(),
+                Atom::Quotient(n) => {
+                    let (a, b) = self.table.quotient(*n);
+                    IntExpr::binary(IntBinary::FloorDivide, &self.sum(a)?, &self.sum(b)?)?
+                }
+            };
+            for _ in 0..*power {
+                out = Some(match out {
+                    Some(product) => IntExpr::binary(IntBinary::Multiply, &product, &atom)?,
+                    None => atom.clone(),
+                });
+            }
+        }
+        match (out, factor) {
+            (None, n) => Some(IntExpr::Const(n)),
+            (Some(product), 1) => Some(product),
+            (Some(product), n) => {
+                IntExpr::binary(IntBinary::Multiply, &product, &IntExpr::Const(n))
+            }
+        }
+    }
+
+    fn symbols_in(&self, n: SymInt) -> Vec<SymInt> {
+        let mut out = Vec::new();
+        if let SymInt::Expr(expr) = n {
+            self.add_symbols(self.table.terms(expr), &mut out);
+        }
+        out
+    }
+
+    fn add_symbols(&self, terms: &[Term], out: &mut Vec<SymInt>) {
+        for (atom, _) in terms.iter().flat_map(|t| &t.atoms) {
+            match atom {
+                Atom::Symbol(n) => out.push(self.symbols[*n as usize].1),
+                Atom::Quotient(n) => {
+                    let (a, b) = self.table.quotient(*n);
+                    self.add_symbols(a, out);
+                    self.add_symbols(b, out);
+                }
+            }
+        }
+    }
+}
+
+impl Tx<'_> {
+    /// The size of a dimension of an input, which is not a constant: guarded to be at least
+    /// [`LEAST_SIZE`].
+    pub(super) fn size_symbol(&mut self, source: SourceId, dim: u8, hint: i64) -> SymInt {
+        let expr = IntExpr::Dim(source, Extent::Size, dim);
+        self.guard_relation(IntRelation {
+            op: IntCompare::Ge,
+            left: expr.clone(),
+            right: IntExpr::Const(LEAST_SIZE),
+        });
+        self.sizes.symbol(&expr, hint, Some(LEAST_SIZE))
+    }
+
+    /// Strides of an input with symbolic sizes: where one is what the sizes below it make, it is that
+    /// expression, which is guarded. Others stay constants.
+    pub(super) fn derived_strides(
+        &mut self,
+        source: SourceId,
+        shape: &[SymInt],
+        strides: &[i64],
+    ) -> Vec<SymInt> {
+        let mut out: Vec<SymInt> = strides.iter().copied().map(SymInt::Const).collect();
+        let mut order: Vec<usize> = (0..strides.len()).rev().collect();
+        order.sort_by_key(|d| strides[*d]);
+        // What a dimension that is next to another one in memory would have as its stride.
+        let mut steps: Vec<SymInt> = Vec::new();
+        for d in order {
+            let next = steps.iter().rev().copied();
+            let derived = next.filter(|s| self.sizes.hint(*s) == strides[d]).next();
+            if let Some(step @ SymInt::Expr(_)) = derived
+                && let Some(right) = self.sizes.expr(step)
+            {
+                self.guard_relation(IntRelation {
+                    op: IntCompare::Eq,
+                    left: IntExpr::Dim(source, Extent::Stride, d as u8),
+                    right,
+                });
+                out[d] = step;
+            }
+            steps.push(self.sizes.table.multiply(out[d], shape[d]));
+        }
+        out
+    }
+
+    /// A dynamic int as a size.
+    pub(super) fn size_of_int(&mut self, int: &IntVar) -> SymInt {
+        // Values of sources that no size is are symbols from now on.
+        for leaf in int.expr.leaves() {
+            let value = match &leaf {
+                leaf if *leaf == int.expr => int.value,
+                IntExpr::Source(source) => match self.int_values.get(source) {
+                    Some(value) => *value,
+                    None => return self.sizes.symbol(&int.expr, int.value, None),
+                },
+                _ => continue,
+            };
+            self.sizes.symbol(&leaf, value, None);
+        }
+        self.sizes.of_expr(&int.expr, int.value)
+    }
+
+    /// A size as a value.
+    pub fn sym_int(&mut self, n: SymInt) -> Var {
+        let value = self.sizes.hint(n);
+        match self.sizes.expr(n) {
+            Some(IntExpr::Const(n)) => self.int(n),
+            Some(expr) => Var::Int(Rc::new(IntVar { expr, value })),
+            None => {
+                self.fix_size(n);
+                self.int(value)
+            }
+        }
+    }
+
+    /// Guards the value of a size, which is a constant then.
+    pub(super) fn fix_size(&mut self, n: SymInt) -> i64 {
+        let value = self.sizes.hint(n);
+        if let SymInt::Expr(_) = n {
+            let whole = self.sizes.expr(n).map(|expr| vec![(expr, value)]);
+            let parts = whole.unwrap_or_else(|| {
+                let symbols = self.sizes.symbols_in(n).into_iter();
+                let parts = symbols.filter_map(|s| Some((self.sizes.expr(s)?, self.sizes.hint(s))));
+                parts.collect()
+            });
+            for (left, value) in parts {
+                self.guard_relation(IntRelation {
+                    op: IntCompare::Eq,
+                    left,
+                    right: IntExpr::Const(value),
+                });
+            }
+        }
+        value
+    }
+
+    /// Guards the value of a dimension of an input, which is a constant then.
+    pub(crate) fn fix_leaf(&mut self, leaf: &IntExpr) -> i64 {
+        match self.sizes.split(leaf) {
+            Some(n) => self.fix_size(n),
+            None => 0,
+        }
+    }
+
+    /// A tensor's description with its sizes as constants, which are guarded.
+    pub(super) fn fix_meta(&mut self, meta: &TensorMeta) -> TensorMeta {
+        let mut out = meta.clone();
+        for n in out.shape.iter_mut().chain(&mut out.strides) {
+            *n = SymInt::Const(self.fix_size(*n));
+        }
+        out.storage_offset = SymInt::Const(self.fix_size(out.storage_offset));
+        out
+    }
+
+    /// Arguments with all their sizes as constants, which are guarded. `None`: they are.
+    pub(super) fn fix_args(&mut self, args: &NodeArgs) -> Option<NodeArgs> {
+        if self.sizes.is_empty() {
+            return None;
+        }
+        let pos = args.meta_pos.iter().map(|m| self.fix_arg(m)).collect();
+        let kw = args.meta_kw.iter();
+        let kw = kw.map(|(n, m)| (n.clone(), self.fix_arg(m))).collect();
+        Some(NodeArgs {
+            pos: args.pos.clone(),
+            kw: args.kw.clone(),
+            meta_pos: pos,
+            meta_kw: kw,
+        })
+    }
+
+    fn fix_arg(&mut self, arg: &MetaArg) -> MetaArg {
+        let mut all = |items: &[MetaArg]| items.iter().map(|m| self.fix_arg(m)).collect();
+        match arg {
+            MetaArg::List(items) => MetaArg::List(all(items)),
+            MetaArg::Tuple(items) => MetaArg::Tuple(all(items)),
+            MetaArg::Slice(parts) => {
+                MetaArg::Slice(Box::new([0, 1, 2].map(|i| self.fix_arg(&parts[i]))))
+            }
+            MetaArg::Tensor(meta) if !meta.is_static() => {
+                MetaArg::Tensor(Rc::new(self.fix_meta(meta)))
+            }
+            MetaArg::SymInt(n) => MetaArg::Int(self.fix_size(*n)),
+            other => other.clone(),
+        }
+    }
+
+    /// Runs what reads and makes sizes; what it found of them is guarded.
+    pub(super) fn with_sizes<T>(&mut self, f: impl FnOnce(&Self) -> T) -> T {
+        if self.sizes.is_empty() {
+            return f(self);
+        }
+        let mut table = std::mem::take(&mut self.sizes.table);
+        let (out, facts) = table.scope(|| f(self));
+        self.sizes.table = table;
+        for fact in facts {
+            self.guard_fact(fact);
+        }
+        out
+    }
+
+    fn guard_fact(&mut self, fact: Fact) {
+        let (left, right) = (self.sizes.expr(fact.left), self.sizes.expr(fact.right));
+        let (Some(left), Some(right)) = (left, right) else {
+            self.fix_size(fact.left);
+            self.fix_size(fact.right);
+            return;
+        };
+        let op = match fact.op {
+            Compare::Equal => IntCompare::Eq,
+            Compare::Differ => IntCompare::Ne,
+            Compare::Less => IntCompare::Lt,
+            Compare::NotLess => IntCompare::Ge,
+        };
+        self.guard_relation(IntRelation { op, left, right });
+    }
+
+    /// Whether a comparison of ints has the same answer for all sizes that there may be.
+    pub(crate) fn size_compare(&mut self, op: IntCompare, a: &IntVar, b: &IntVar) -> Option<bool> {
+        if self.sizes.is_empty() {
+            return None;
+        }
+        let (x, y) = (self.size_of_int(a), self.size_of_int(b));
+        let table = &self.sizes.table;
+        match op {
+            IntCompare::Eq => table.decided(Compare::Equal, x, y),
+            IntCompare::Ne => table.decided(Compare::Differ, x, y),
+            IntCompare::Lt => table.decided(Compare::Less, x, y),
+            IntCompare::Ge => table.decided(Compare::NotLess, x, y),
+            IntCompare::Gt => table.decided(Compare::Less, y, x),
+            IntCompare::Le => table.decided(Compare::NotLess, y, x),
+        }
+    }
+}
