@@ -104,9 +104,10 @@ def compile(
     Args:
         model: what to compile; without it a decorator is returned.
         fullgraph: raise :class:`ferrodyn.exc.Unsupported` at a graph break.
-        dynamic: None: an int is a constant until it is seen with another value; then it is an
-            input of the graph. False: ints are constants; True: none is. Sizes of tensors
-            are constants always, and a new size is compiled anew.
+        dynamic: None: an int, or the size of a tensor's dimension, is a constant until it is
+            seen with another value; then the graph is for all values. False: they are
+            constants; True: none is, but for the sizes 0 and 1. Backends that trace the
+            graph once more get constants always.
         backend: a callable ``(graph_module, example_inputs) -> callable``, or a name from
             :func:`list_backends`.
         mode: a mode of the backend, such as ``"reduce-overhead"``; not with ``options``.

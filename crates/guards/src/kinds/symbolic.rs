@@ -39,8 +39,9 @@ mod native {
             abi: &TorchAbi,
             register: impl Fn(u16) -> *mut PyObject,
         ) -> bool {
-            self.relation
-                .holds(&|leaf| unsafe { self.value(abi, leaf, &register) })
+            // SAFETY: the caller's promise.
+            let value = |leaf| unsafe { self.value(abi, leaf, &register) };
+            self.relation.holds(&value)
         }
 
         /// The int of a leaf, if there is one.

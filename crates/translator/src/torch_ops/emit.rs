@@ -306,9 +306,7 @@ impl<'py> Tx<'py> {
         args: &NodeArgs,
     ) -> Result<Inferred, RuleError> {
         match rule_of(callee) {
-            Some(rule) => {
-                self.with_sizes(|tx| tx.apply_rule(rule, &args.meta_pos, &args.meta_kw))
-            }
+            Some(rule) => self.with_sizes(|tx| tx.apply_rule(rule, &args.meta_pos, &args.meta_kw)),
             None => Err(RuleError::NoRule),
         }
     }

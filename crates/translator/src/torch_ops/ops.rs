@@ -250,7 +250,7 @@ impl<'py> Tx<'py> {
             }
             // Where a view starts follows from its base, which may be an input.
             (None, "storage_offset") if meta.alias == Alias::Fresh => {
-                return self.sym_int(meta.storage_offset).map(Flow::Value);
+                return Ok(Flow::Value(self.sym_int(meta.storage_offset)));
             }
             _ => return Err(self.breaking_method(name)),
         };

@@ -208,8 +208,8 @@ impl Tx<'_> {
         // What a dimension that is next to another one in memory would have as its stride.
         let mut steps: Vec<SymInt> = Vec::new();
         for d in order {
-            let next = steps.iter().rev().copied();
-            let derived = next.filter(|s| self.sizes.hint(*s) == strides[d]).next();
+            let mut next = steps.iter().rev().copied();
+            let derived = next.find(|s| self.sizes.hint(*s) == strides[d]);
             if let Some(step @ SymInt::Expr(_)) = derived
                 && let Some(right) = self.sizes.expr(step)
             {
