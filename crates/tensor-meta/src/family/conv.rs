@@ -591,12 +591,12 @@ fn lp_pool2d(call: &Call<'_>) -> R {
 }
 
 /// In how many places a sliding window of `unfold` and `fold` stands.
-fn places(size: [i64; 2], kernel: &Value<'_>, rest: [&Value<'_>; 3]) -> R<(i64, i64)> {
+fn places(size: [Size; 2], kernel: &Value<'_>, rest: [&Value<'_>; 3]) -> R<(i64, Size)> {
     let kernel = expand_ints(kernel, 2, 0)?;
     let [dilation, padding, stride] = rest;
     let (dilation, stride) = (expand_ints(dilation, 2, 1)?, expand_ints(stride, 2, 1)?);
     let padding = expand_ints(padding, 2, 0)?;
-    let mut count = 1;
+    let mut count = Size::ONE;
     for d in 0..2 {
         if kernel[d] <= 0 || dilation[d] <= 0 || stride[d] <= 0 || padding[d] < 0 {
             return raise("numbers of a sliding window");
@@ -636,7 +636,7 @@ fn fold(call: &Call<'_>) -> R {
     if !matches!(n, 2 | 3) || x.count() == 0 || !x.dtype.is_differentiable() {
         return unsupported("input of fold");
     }
-    let size = expand_ints(size, 2, 0)?;
+    let size = expand_sizes(size, 2)?;
     let (window, count) = places([size[0], size[1]], kernel, rest)?;
     if x.shape[n - 2] % window != 0 || x.shape[n - 1] != count {
         return raise("sizes of fold");

@@ -162,7 +162,7 @@ fn one_window(call: &Call<'_>, o: &Options, length: &Value<'_>, periodic: &Value
     if !dtype.is_floating() {
         return raise("dtype of a window");
     }
-    made(call, o, &[int(length)?], &[1], dtype)
+    made(call, o, &[read_size(length)?], &[Size::ONE], dtype)
 }
 fn number_type(call: &Call<'_>, value: &Value<'_>) -> R<DType> {
     Ok(match value {
