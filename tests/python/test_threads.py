@@ -127,7 +127,7 @@ def test_one_thread_compiles(wait):
 def test_a_waiting_thread_that_needs_another_entry_compiles_it():
     backend = SlowBackend()
     entry = ferrodyn.compile(lambda x: x + 1, backend=backend)
-    xs = [torch.ones(n + 2) for n in range(THREADS)]
+    xs = [torch.ones((2,) * (n + 1)) for n in range(THREADS)]
     with ferrodyn.config.patch(wait_for_compilation=True):
         together([lambda x=x: entry(x) for x in xs])
     assert (backend.compiled, backend.most) == (THREADS, 1)
