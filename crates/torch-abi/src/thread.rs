@@ -65,12 +65,12 @@ pub(crate) fn places(symbols: &Symbols) -> Places {
 #[cold]
 #[inline(never)]
 fn find(cell: &Cell<Places>, symbols: &Symbols) -> Places {
-    // SAFETY: functions without arguments that give the address of a thread-local object.
     let ask = |address: fn(&ThreadSymbols) -> crate::symbols::AddressFn| {
-        symbols
-            .thread
-            .as_ref()
-            .map_or(ptr::null(), |symbols| unsafe { address(symbols)() })
+        let Some(symbols) = &symbols.thread else {
+            return ptr::null();
+        };
+        // SAFETY: a function without arguments that gives the address of a thread-local object.
+        unsafe { address(symbols)() }
     };
     let found = Places {
         keys: symbols.local_keys(),

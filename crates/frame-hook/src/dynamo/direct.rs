@@ -36,10 +36,10 @@ pub fn make(
         }
     };
     let function = function(call, code.bind(py)).ok_or(())?;
-    if let Ok(mut memo) = call.memo().try_borrow_mut() {
-        if let Some(tie) = memo.remember(form(entry), function.clone().unbind()) {
-            entry.hold(Box::new(tie));
-        }
+    if let Ok(mut memo) = call.memo().try_borrow_mut()
+        && let Some(tie) = memo.remember(form(entry), function.clone().unbind())
+    {
+        entry.hold(Box::new(tie));
     }
     Ok(Direct {
         function: function.unbind(),

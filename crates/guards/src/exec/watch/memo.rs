@@ -293,15 +293,16 @@ impl CheckProgram {
     unsafe fn same_read(&self, memo: &Memo, read: &Read, run: &mut Run<'_>) -> bool {
         let ops = &self.program().ops;
         let first = read.op as usize;
-        // SAFETY: registers of the program.
         let target = match &ops[first] {
             Op::Load { dst, base, .. } => {
                 if !read.base.is_null() {
+                    // SAFETY: a register of the program.
                     unsafe { run.put(base.0, read.base) };
                 }
                 Some(*dst)
             }
             Op::Check { reg, .. } => {
+                // SAFETY: a register of the program.
                 unsafe { run.put(reg.0, read.base) };
                 None
             }
