@@ -2,6 +2,10 @@
 
 import torch
 from torch import nn
+from torch._dynamo.mutation_guard import install_generation_tagging_init
+
+# torch.compile does so once in a process; `Module.__init__` is then the same in any order of tests.
+install_generation_tagging_init()
 
 GRAPHS = 1
 # It makes parameters outside of the graph.

@@ -16,8 +16,11 @@ class Model(torch.nn.Module):
         return y, n
 
 
+MODEL = Model()
+
+
 def fn(x):
-    y, n = Model()(x)
+    y, n = MODEL(x)
     last = y.sum()
     text = f"{last} and {n}"
     return y, text, f"<{text}>"
