@@ -9,7 +9,7 @@ GRAPHS = 1
 
 class Config:
     def __init__(self):
-        self.names = {"b", "a"}
+        self.names = {2, 1}
         self.fixed = frozenset({1, 2})
         self.empty = set()
 
@@ -19,7 +19,7 @@ CONFIG = Config()
 
 def fn(x):
     mine = copy.deepcopy(CONFIG)
-    mine.names.add("c")
+    mine.names.add(3)
     parts = {1, 2}.__reduce__()
     return x + len(mine.names), sorted(mine.names), mine, len(parts), CONFIG.names
 

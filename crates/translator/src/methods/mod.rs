@@ -103,21 +103,26 @@ impl Tx<'_> {
         )))
     }
 
-    /// A call with more or fewer arguments than a C method of no or one argument takes: Python says
-    /// so in its own words.
+    /// Refuses more or fewer arguments than a C method of no or one argument takes, in the words of
+    /// CPython's `method_vectorcall_NOARGS` and `method_vectorcall_O`.
     fn no_wrong_arity(&mut self, recv: &Var, name: &str, args: &Args) -> R<()> {
         let given = args.pos.len();
         let class = self.type_of(recv)?;
         let Ok(class) = class.bind(self.py).cast::<PyType>() else {
             return Ok(());
         };
-        let arity = type_lookup(class, name).and_then(|d| method_arity(d.bind(self.py)));
-        match arity {
-            Some(n) if n != given || !args.kw.is_empty() => Err(Stop::unsupported(format!(
-                "{name} with arguments that it does not take"
-            ))),
-            _ => Ok(()),
-        }
+        let Some(method) = type_lookup(class, name) else {
+            return Ok(());
+        };
+        let method = method.bind(self.py);
+        let takes = match method_arity(method) {
+            Some(_) if !args.kw.is_empty() => "no keyword arguments".to_owned(),
+            Some(0) if given != 0 => format!("no arguments ({given} given)"),
+            Some(1) if given != 1 => format!("exactly one argument ({given} given)"),
+            _ => return Ok(()),
+        };
+        let name = method.getattr("__qualname__")?;
+        Err(self.raise("TypeError", &format!("{name}() takes {takes}")))
     }
 
     /// Whether the class of a value has a method of this name in C.
