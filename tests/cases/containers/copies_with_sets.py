@@ -4,6 +4,9 @@ import copy
 
 import torch
 
+# What it imports adds to the table that `copy` looks into.
+import torch._dynamo
+
 GRAPHS = 1
 
 
