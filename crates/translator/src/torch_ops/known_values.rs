@@ -19,15 +19,26 @@ use crate::tx::Tx;
 /// Tensors of more items hold data, not sizes.
 const MAX_ITEMS: usize = 16;
 
-/// Functions whose first argument is a size.
-const FACTORIES: [&str; 7] = [
-    "torch.arange",
-    "torch.zeros",
-    "torch.ones",
-    "torch.empty",
-    "torch.full",
-    "torch.rand",
-    "torch.randn",
+/// Functions that make tensors: all their arguments may be sizes.
+const FACTORIES: [&str; 7] = ["arange", "zeros", "ones", "empty", "full", "rand", "randn"];
+
+/// Operations that take nothing but sizes and places beside the operand. To others a tensor is data,
+/// whatever its value.
+const SIZED: [&str; 14] = [
+    "view",
+    "reshape",
+    "expand",
+    "repeat",
+    "tile",
+    "narrow",
+    "select",
+    "unfold",
+    "unflatten",
+    "as_strided",
+    "new_zeros",
+    "new_ones",
+    "new_full",
+    "new_empty",
 ];
 
 impl Tx<'_> {
@@ -146,7 +157,8 @@ impl Tx<'_> {
     }
 
     /// Arguments with the known tensors as the numbers that an operation makes of them, where they
-    /// stand for sizes: in lists and slices, and after the operand itself. `None` where there are none.
+    /// stand for sizes: in lists and slices, and where an operation takes nothing else. `None` where
+    /// there are none.
     pub(super) fn with_known_sizes(
         &self,
         callee: &Callee<'_>,
@@ -156,26 +168,28 @@ impl Tx<'_> {
             return None;
         }
         let mut found = false;
-        let (sizes_first, indexes) = match callee {
-            Callee::Function(_, path, _) => (
-                FACTORIES.contains(path),
-                matches!(*path, "operator.getitem" | "operator.setitem"),
-            ),
-            Callee::Method(name) => (false, matches!(*name, "__getitem__" | "__setitem__")),
+        let (name, factory) = match callee {
+            Callee::Function(_, path, _) => {
+                let name = path.rsplit('.').next().unwrap_or(path);
+                (name, FACTORIES.contains(&name))
+            }
+            Callee::Method(name) => (*name, false),
         };
-        let mut pos = Vec::with_capacity(args.meta_pos.len());
-        for (i, (m, a)) in args.meta_pos.iter().zip(&args.pos).enumerate() {
-            let operand = i == 0 && !sizes_first && matches!(m, MetaArg::Tensor(_));
-            let value = indexes && i > 1;
-            pos.push(match operand || value {
-                true => m.clone(),
-                false => self.as_size(m, a, indexes, &mut found),
-            });
-        }
-        let named = args.meta_kw.iter().zip(&args.kw);
-        let kw = named
-            .map(|((n, m), (_, a))| (n.clone(), self.as_size(m, a, indexes, &mut found)))
-            .collect();
+        let indexes = matches!(name, "getitem" | "setitem" | "__getitem__" | "__setitem__");
+        let sized = factory || indexes || SIZED.contains(&name);
+        let mut as_size = |m: &MetaArg, a: &Arg, operand: bool| match m {
+            MetaArg::Tensor(_) if operand || !sized => m.clone(),
+            _ => self.as_size(m, a, indexes, &mut found),
+        };
+        let pos = args.meta_pos.iter().zip(&args.pos).enumerate();
+        let pos = pos.map(|(i, (m, a))| match indexes && i > 1 {
+            true => m.clone(),
+            false => as_size(m, a, i == 0 && !factory),
+        });
+        let pos = pos.collect();
+        let kw = args.meta_kw.iter().zip(&args.kw);
+        let kw = kw.map(|((n, m), (_, a))| (n.clone(), as_size(m, a, false)));
+        let kw = kw.collect();
         found.then_some((pos, kw))
     }
 
