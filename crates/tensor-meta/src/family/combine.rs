@@ -226,6 +226,30 @@ fn repeat_interleave(call: &Call<'_>) -> R {
     shape[d] *= n;
     one(call.rows(&shape, x.dtype, &[x.meta]))
 }
+/// Numbers and vectors are matrices of one row.
+fn block_diag(call: &Call<'_>) -> R {
+    let parts = call.args.iter().map(tensor).collect::<R<Vec<_>>>()?;
+    if !call.kwargs.is_empty() {
+        return unsupported("keyword argument");
+    }
+    if parts.is_empty() {
+        return unsupported("block_diag of no tensors");
+    }
+    let mut shape: Dims = SmallVec::from_elem(Size::ZERO, 2);
+    for part in &parts {
+        let (rows, columns) = match part.shape[..] {
+            [] => (Size::ONE, Size::ONE),
+            [columns] => (Size::ONE, columns),
+            [rows, columns] => (rows, columns),
+            _ => return raise("block_diag of a tensor of more than two dimensions"),
+        };
+        shape[0] += rows;
+        shape[1] += columns;
+    }
+    let dtype = join_type(call, &parts)?;
+    let metas: Vec<&TensorMeta> = parts.iter().map(|p| p.meta).collect();
+    one(call.rows(&shape, dtype, &metas))
+}
 fn meshgrid(call: &Call<'_>) -> R {
     let mut indexing = "ij";
     for (key, value) in call.kwargs {
@@ -441,6 +465,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("repeat", "", "*", repeat).any_device(),
         rule("tile", "", "*", tile),
         rule("repeat_interleave", "*", "*", repeat_interleave),
+        rule("block_diag", "*", "", block_diag),
         rule("meshgrid", "*", "", meshgrid).any_device(),
         rule("tril", "*", "*", triangle).inplace("", ""),
         rule("triu", "*", "*", triangle).inplace("", ""),

@@ -235,6 +235,16 @@ def repeat_interleave():
         yield [t], {"repeats": 1, "dim": 1}
 
 
+@rule("block_diag")
+def block_diag():
+    yield (T(2, 3),)
+    for other in (T(), T(2), T(0), T(3, 1, l="t"), T(2, d="i8"), T(d="i8"), T(d="f8"), T(2, rg=1)):
+        yield T(2, 3), other
+        yield other, T(2, d="i4")
+        yield other, T(), T(0, 2)
+    yield T(2), T(1, 1, 1)
+
+
 @rule("meshgrid")
 def meshgrid():
     for a, b in (
