@@ -306,20 +306,12 @@ pub(crate) fn sizes(values: &[Value<'_>]) -> R<Dims> {
 
 /// Reads a sequence of sizes; a bare int is a sequence of one.
 pub(crate) fn size_list(value: &Value<'_>) -> R<Dims> {
-    match value {
-        Value::List(items) | Value::Tuple(items) => sizes(items),
-        other => Ok(SmallVec::from_slice(&[size(other)?])),
-    }
+    list_of(value, size)
 }
 
 /// Reads a sequence of exactly `n` sizes; a bare one (or a sequence of one) counts for all.
 pub(crate) fn expand_sizes(value: &Value<'_>, n: usize) -> R<Dims> {
-    let list = size_list(value)?;
-    match list.len() {
-        1 => Ok(SmallVec::from_elem(list[0], n)),
-        len if len == n => Ok(list),
-        _ => raise("wrong number of sizes"),
-    }
+    for_each(size_list(value)?, n)
 }
 
 /// Reads ints out of a slice of values.
@@ -329,25 +321,30 @@ pub(crate) fn ints(values: &[Value<'_>]) -> R<Ints> {
 
 /// Reads a sequence of ints; a bare int is a sequence of one.
 pub(crate) fn int_list(value: &Value<'_>) -> R<Ints> {
-    match value {
-        Value::List(items) | Value::Tuple(items) => ints(items),
-        other => Ok(SmallVec::from_slice(&[int(other)?])),
-    }
+    list_of(value, int)
 }
 
 /// Reads a sequence of exactly `n` ints; a bare int (or a sequence of one) counts for all.
 pub(crate) fn expand_ints(value: &Value<'_>, n: usize, default: i64) -> R<Ints> {
-    if value.is_none() {
-        return Ok(SmallVec::from_elem(default, n));
+    match value.is_none() {
+        true => Ok(SmallVec::from_elem(default, n)),
+        false => for_each(int_list(value)?, n),
     }
-    let list = int_list(value)?;
-    if list.len() == 1 {
-        return Ok(SmallVec::from_elem(list[0], n));
+}
+
+fn list_of<'a, T>(value: &Value<'a>, read: fn(&Value<'a>) -> R<T>) -> R<SmallVec<[T; 6]>> {
+    match value {
+        Value::List(items) | Value::Tuple(items) => items.iter().map(read).collect(),
+        one => Ok(SmallVec::from_iter([read(one)?])),
     }
-    if list.len() != n {
-        return raise("wrong number of sizes");
+}
+
+fn for_each<T: Copy>(list: SmallVec<[T; 6]>, n: usize) -> R<SmallVec<[T; 6]>> {
+    match list.len() {
+        1 => Ok(SmallVec::from_elem(list[0], n)),
+        len if len == n => Ok(list),
+        _ => raise("wrong number of sizes"),
     }
-    Ok(list)
 }
 
 /// Reads a sequence of tensors.

@@ -61,9 +61,21 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// Those of realizing lazy values.
     pub(crate) fn held_args(&mut self, args: &Args) -> R<Option<RealArgs<'py>>> {
+        self.args_as(args, Self::real_copy)
+    }
+
+    /// The arguments as `read` gives them; `None` where it has nothing for one.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) fn args_as<T: IntoPyObject<'py>>(
+        &mut self,
+        args: &Args,
+        mut read: impl FnMut(&mut Self, &Var) -> R<Option<T>>,
+    ) -> R<Option<(Vec<T>, Option<Bound<'py, PyDict>>)>> {
         let mut pos = Vec::with_capacity(args.pos.len());
         for v in &args.pos {
-            match self.real_copy(v)? {
+            match read(self, v)? {
                 Some(o) => pos.push(o),
                 None => return Ok(None),
             }
@@ -73,7 +85,7 @@ impl<'py> Tx<'py> {
         }
         let kw = PyDict::new(self.py);
         for (n, v) in &args.kw {
-            match self.real_copy(v)? {
+            match read(self, v)? {
                 Some(o) => kw.set_item(&**n, o)?,
                 None => return Ok(None),
             }

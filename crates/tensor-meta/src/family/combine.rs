@@ -413,12 +413,14 @@ fn bucketize(call: &Call<'_>) -> R {
     if !x.contiguous() || promote_types(x.dtype, edges.dtype)? != x.dtype || x.dtype.is_complex() {
         return unsupported("arguments of bucketize");
     }
-    let dtype = if bool_or(int32, false)? {
-        DType::Int32
-    } else {
-        DType::Int64
-    };
-    one(call.rows(&x.shape, dtype, &[x.meta]))
+    one(call.rows(&x.shape, index_type(int32)?, &[x.meta]))
+}
+
+fn index_type(out_int32: &Value<'_>) -> R<DType> {
+    Ok(match bool_or(out_int32, false)? {
+        true => DType::Int32,
+        false => DType::Int64,
+    })
 }
 
 fn searchsorted(call: &Call<'_>) -> R {
@@ -435,10 +437,7 @@ fn searchsorted(call: &Call<'_>) -> R {
     if !side.is_none() || !sorter.is_none() || edges.dtype.is_complex() || !edges.contiguous() {
         return unsupported("arguments of searchsorted");
     }
-    let dtype = match bool_or(int32, false)? {
-        true => DType::Int32,
-        false => DType::Int64,
-    };
+    let dtype = index_type(int32)?;
     if !matches!(x, Value::Tensor(_)) {
         return unsupported("searchsorted of a number");
     }

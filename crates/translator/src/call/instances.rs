@@ -7,7 +7,7 @@ use crate::state::OnReturn;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyTuple, PyType};
 use std::rc::Rc;
 use std::sync::Arc;
 use variables::{Body, Obj, SuperVar, Var};
@@ -295,24 +295,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::realize`].
     pub fn constants(&mut self, args: &Args) -> R<Option<Constants<'py>>> {
-        let mut pos = Vec::with_capacity(args.pos.len());
-        for v in &args.pos {
-            match self.as_const(v)? {
-                Some(o) => pos.push(o),
-                None => return Ok(None),
-            }
-        }
-        if args.kw.is_empty() {
-            return Ok(Some((pos, None)));
-        }
-        let kw = PyDict::new(self.py);
-        for (n, v) in &args.kw {
-            match self.as_const(v)? {
-                Some(o) => kw.set_item(&**n, o)?,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some((pos, Some(kw))))
+        self.args_as(args, Self::as_const)
     }
 
     /// `super()` and `super(class, obj)`.

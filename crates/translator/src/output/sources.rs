@@ -86,7 +86,7 @@ impl Emitter<'_, '_> {
     /// `-- size` of a tensor from outside, as it was before the graph ran.
     fn dim(&mut self, expr: &IntExpr) -> R<()> {
         if self.in_step {
-            let value = self.tx.fix_leaf(expr);
+            let value = self.tx.fix_leaf(expr)?;
             return self.load_int(value);
         }
         let local = self.dim_local(expr);

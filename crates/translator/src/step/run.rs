@@ -85,6 +85,18 @@ impl<'py> Tx<'py> {
         }
     }
 
+    /// A break for what stops inside of `what`, which is captured whole or not at all. `not_captured`
+    /// says so.
+    pub(crate) fn stop_inside(&mut self, stop: Stop, what: &str, not_captured: &str) -> Stop {
+        let inner = self.reason_of(stop);
+        Stop::Break(Box::new(BreakReason {
+            reason: format!("{what}: {}", inner.reason),
+            explanation: format!("{not_captured} {}", inner.explanation),
+            hints: inner.hints,
+            context: inner.context,
+        }))
+    }
+
     pub(crate) fn describe_exception(&mut self, e: &Var) -> String {
         let Var::Obj(id) = e else {
             return self.describe(e);

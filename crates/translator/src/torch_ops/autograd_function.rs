@@ -14,7 +14,7 @@ use tensor_meta::{Alias, Inferred, TensorMeta};
 use variables::{Body, Obj, TensorVar, Var};
 
 use super::emit::Callee;
-use crate::stop::{BreakReason, R, Stop};
+use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
 /// What `forward` and `backward` are given as their context while they are interpreted.
@@ -245,16 +245,9 @@ impl Tx<'_> {
     }
 
     fn not_plain(&mut self, name: &str, stop: Stop) -> Stop {
-        let inner = self.reason_of(stop);
-        Stop::Break(Box::new(BreakReason {
-            reason: format!("torch.autograd.Function {name}: {}", inner.reason),
-            explanation: format!(
-                "The forward or backward of {name} is not captured. {}",
-                inner.explanation
-            ),
-            hints: inner.hints,
-            context: inner.context,
-        }))
+        let what = format!("torch.autograd.Function {name}");
+        let why = format!("The forward or backward of {name} is not captured.");
+        self.stop_inside(stop, &what, &why)
     }
 }
 

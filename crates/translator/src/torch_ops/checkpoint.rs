@@ -17,7 +17,7 @@ use variables::{Body, Obj, OrderedMap, TupleVar, Var};
 use super::args::NodeArgs;
 use super::emit::Callee;
 use crate::builtins::{Given, Rule, Rules};
-use crate::stop::{BreakReason, R, Stop};
+use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
 /// What a node calls. Where torch traces the graph below a backend, it wants the operator that it
@@ -381,16 +381,8 @@ impl Tx<'_> {
     }
 
     fn not_checkpointed(&mut self, stop: Stop) -> Stop {
-        let inner = self.reason_of(stop);
-        Stop::Break(Box::new(BreakReason {
-            reason: format!("torch.utils.checkpoint: {}", inner.reason),
-            explanation: format!(
-                "The checkpointed function is not captured. {}",
-                inner.explanation
-            ),
-            hints: inner.hints,
-            context: inner.context,
-        }))
+        let why = "The checkpointed function is not captured.";
+        self.stop_inside(stop, "torch.utils.checkpoint", why)
     }
 }
 

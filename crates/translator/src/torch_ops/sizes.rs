@@ -13,6 +13,7 @@ use tensor_meta::{Atom, Compare, Fact, SizeTable, SymInt, TensorMeta, Term};
 use variables::{IntVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
+use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
 /// The least size of a dynamic dimension: 0 and 1 are constants, since both change what operations
@@ -277,10 +278,13 @@ impl Tx<'_> {
     }
 
     /// Guards the value of a dimension of an input, which is a constant then.
-    pub(crate) fn fix_leaf(&mut self, leaf: &IntExpr) -> i64 {
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] where `leaf` is not among the sizes that this graph met.
+    pub(crate) fn fix_leaf(&mut self, leaf: &IntExpr) -> R<i64> {
         match self.sizes.split(leaf) {
-            Some(n) => self.fix_size(n),
-            None => 0,
+            Some(n) => Ok(self.fix_size(n)),
+            None => Err(Stop::Internal(format!("no value of the size {leaf:?}"))),
         }
     }
 
