@@ -1,5 +1,7 @@
 //! The translator of one frame: its state, and what every rule needs.
 
+mod guarding;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -7,7 +9,7 @@ use std::sync::Arc;
 
 use fx_graph::{Checkpoint, FnTarget, Graph};
 use guards::exec::Pins;
-use guards::{Guard, GuardKind, ObjRef, Source, SourceId, SourceTable};
+use guards::{Guard, GuardKind, SourceId, SourceTable};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,7 +19,6 @@ use variables::{
 };
 
 use crate::code::{CodeCache, CodeInfo};
-use crate::constants::const_val;
 use crate::dynamic::DynamicInts;
 use crate::known::Known;
 use crate::state::State;
@@ -302,182 +303,6 @@ impl<'py> Tx<'py> {
         self.int_inputs.truncate(snap.int_inputs);
         let restored = self.graph.restore(snap.graph);
         debug_assert!(restored.is_ok());
-    }
-
-    // ---- guards, sources, pins --------------------------------------------------------------
-
-    /// Adds a guard once.
-    pub fn guard(&mut self, source: SourceId, kind: GuardKind) {
-        self.guard_opt(Some(source), kind);
-    }
-
-    /// Adds a guard that is about no single source, once.
-    pub fn guard_ambient(&mut self, kind: GuardKind) {
-        self.guard_opt(None, kind);
-    }
-
-    fn guard_opt(&mut self, source: Option<SourceId>, kind: GuardKind) {
-        if self.guard_set.insert((source, kind.clone())) {
-            self.guards.push(Guard {
-                source,
-                kind,
-                user_frame: None,
-            });
-            let f = &self.st.frame;
-            self.guard_lines.push((f.code.clone(), f.code.line(f.ip)));
-        }
-    }
-
-    /// Holds the code to what a C function without effects gives: of the value of `source`, where
-    /// there is one, and of constants.
-    ///
-    /// # Errors
-    /// A break for arguments and results that no guard can name.
-    pub fn guard_call(
-        &mut self,
-        f: &Obj,
-        source: Option<SourceId>,
-        args: &[Obj],
-        value: &Bound<'py, PyAny>,
-    ) -> R<()> {
-        let constant = |tx: &mut Self, b: &Bound<'py, PyAny>| match const_val(b) {
-            Some(c) => Some(c),
-            // Constants of which there is one object each.
-            None if crate::tx::qualified_name(b.get_type().as_any()) == "torch.dtype" => {
-                Some(guards::ConstVal::Obj(tx.pin(&b.clone().unbind(), false)))
-            }
-            None => None,
-        };
-        let value_text = qualified_name(value.get_type().as_any());
-        let all = args
-            .iter()
-            .map(|a| constant(self, &a.bind(self.py).clone()))
-            .collect::<Option<Vec<_>>>();
-        let (Some(args), Some(value)) = (all, constant(self, value)) else {
-            return Err(Stop::unsupported(format!(
-                "a {value_text} that {} gives",
-                qualified_name(f.bind(self.py))
-            )));
-        };
-        let func = self.pin(f, false);
-        self.guard_opt(
-            source,
-            GuardKind::CallMatch {
-                func,
-                args: Arc::from(args),
-                value,
-            },
-        );
-        Ok(())
-    }
-
-    /// Takes guards back.
-    pub fn drop_guards(&mut self, unwanted: impl Fn(&Guard) -> bool) {
-        let places = std::mem::take(&mut self.guard_lines);
-        let guards = std::mem::take(&mut self.guards);
-        for (guard, place) in guards.into_iter().zip(places) {
-            if unwanted(&guard) {
-                self.guard_set.remove(&(guard.source, guard.kind));
-            } else {
-                self.guards.push(guard);
-                self.guard_lines.push(place);
-            }
-        }
-    }
-
-    /// A name was found: even where nobody looks at its value, it has to be there.
-    pub fn touch(&mut self, source: SourceId) {
-        self.touched.push(source);
-    }
-
-    /// Guards the names that were found and whose values nothing holds to what they are.
-    pub fn guard_touched(&mut self) {
-        let mut held: FxHashSet<SourceId> = FxHashSet::default();
-        for guard in &self.guards {
-            let mut next = guard.source;
-            while let Some(source) = next {
-                if !held.insert(source) {
-                    break;
-                }
-                next = self.sources.get(source).base();
-            }
-        }
-        for source in self.touched.clone() {
-            if !held.insert(source) {
-                continue;
-            }
-            match self.sources.get(source).clone() {
-                Source::InstanceDictItem { base, name } => {
-                    self.guard(
-                        base,
-                        GuardKind::GenericDictContains {
-                            name,
-                            present: true,
-                        },
-                    );
-                }
-                Source::Attr { base, name } => {
-                    self.guard(
-                        base,
-                        GuardKind::HasAttr {
-                            name,
-                            present: true,
-                        },
-                    );
-                }
-                Source::CellContents { base } => {
-                    self.guard(
-                        base,
-                        GuardKind::HasAttr {
-                            name: "cell_contents".into(),
-                            present: true,
-                        },
-                    );
-                }
-                Source::DictItem { base, key } => {
-                    self.guard(base, GuardKind::DictContains { key, present: true });
-                }
-                Source::Global { name } => {
-                    let base = self.source(Source::Globals);
-                    let key = guards::Key::Str(name);
-                    self.guard(base, GuardKind::DictContains { key, present: true });
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Interns a source.
-    pub fn source(&mut self, source: Source) -> SourceId {
-        self.sources.intern(source)
-    }
-
-    /// Makes the compiled code hold an object (weakly: its death invalidates the code), and names it
-    /// for guards.
-    pub fn pin(&mut self, obj: &Obj, weak: bool) -> ObjRef {
-        let b = obj.bind(self.py);
-        if weak {
-            self.pins.pin_auto(b)
-        } else {
-            self.pins.pin(b)
-        }
-    }
-
-    /// The source of an object that the compiled code itself holds.
-    pub fn pinned_source(&mut self, obj: &Obj, weak: bool, name: &str) -> SourceId {
-        let r = self.pin(obj, weak);
-        let source = if weak {
-            Source::WeakPinned {
-                pin: r.pin,
-                name: name.into(),
-            }
-        } else {
-            Source::Pinned {
-                pin: r.pin,
-                name: name.into(),
-            }
-        };
-        self.sources.intern(source)
     }
 
     // ---- objects of the graph ---------------------------------------------------------------

@@ -1,0 +1,247 @@
+"""Compiled functions in and around torch's own transformations."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+import contextlib
+
+import harness
+import pytest
+import torch
+from interplay import Net, X, c
+
+if not harness.REFERENCE:
+    import ferrodyn
+pytestmark = pytest.mark.own
+
+
+def f_simple(x):
+    return torch.sin(x) * 2 + 1
+
+
+def test_torch_compile_around_and_inside():
+    inner = c(f_simple)
+
+    def outer(x):
+        return inner(x) + 1
+
+    around = torch.compile(outer, backend="eager")
+    assert torch.equal(around(X), f_simple(X) + 1)
+    assert torch.equal(around(X), f_simple(X) + 1)
+    theirs = torch.compile(f_simple, backend="eager")
+    ours = c(lambda x: theirs(x) + 1)
+    for _ in range(2):
+        assert torch.equal(ours(X), f_simple(X) + 1)
+    both = torch.compile(c(f_simple), backend="eager")
+    assert torch.equal(both(X), f_simple(X))
+    other = c(torch.compile(f_simple, backend="eager"))
+    assert torch.equal(other(X), f_simple(X))
+    torch._dynamo.reset()
+    assert torch.equal(ours(X), f_simple(X) + 1)
+
+
+def test_torch_compile_module():
+    net = Net().eval()
+    x = torch.randn(4, 3)
+    want = net(x)
+    assert torch.equal(c(torch.compile(net, backend="eager"))(x), want)
+    assert torch.equal(torch.compile(c(net), backend="eager")(x), want)
+    net.compile(backend="eager")
+    assert torch.equal(net(x), want)
+    assert torch.equal(c(net)(x), want)
+
+
+def test_jit_trace():
+    with pytest.warns():
+        traced = torch.jit.trace(c(f_simple), X)
+    assert torch.equal(traced(X + 1), f_simple(X + 1))
+    with contextlib.suppress(Exception):
+        torch.jit.script(c(f_simple))
+
+
+def test_export():
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = c(f_simple)
+
+        def forward(self, x):
+            return self.inner(x) + 1
+
+    program = torch.export.export(M(), (X,), strict=False)
+    assert torch.equal(program.module()(X + 1), f_simple(X + 1) + 1)
+
+
+def test_symbolic_trace():
+    inner = c(f_simple)
+    traced = torch.fx.symbolic_trace(lambda x: inner(x) + 1)
+    assert torch.equal(traced(X + 1), f_simple(X + 1) + 1)
+
+
+def test_make_fx():
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    compiled = c(f_simple)
+    compiled(X)
+    traced = make_fx(compiled)(X)
+    assert torch.equal(traced(X + 1), f_simple(X + 1))
+    traced = make_fx(c(lambda x: torch.cos(x)), tracing_mode="symbolic")(X)
+    assert torch.equal(traced(X + 1), torch.cos(X + 1))
+
+
+def test_functional_transforms():
+    compiled = c(f_simple)
+    compiled(X)
+    batch = torch.stack([X, X + 1])
+    assert torch.equal(torch.func.vmap(compiled)(batch), f_simple(batch))
+    for f in (compiled, f_simple):
+        grads = torch.func.grad(lambda x, f=f: f(x).sum())(X)
+        assert torch.allclose(grads, torch.cos(X) * 2)
+    assert torch.allclose(torch.func.jacrev(compiled)(X), torch.diag(torch.cos(X) * 2))
+    assert torch.allclose(torch.func.jacfwd(compiled)(X), torch.diag(torch.cos(X) * 2))
+    inside = c(lambda x: torch.func.vmap(f_simple)(x))
+    assert torch.equal(inside(batch), f_simple(batch))
+    inside = c(lambda x: torch.func.grad(lambda v: f_simple(v).sum())(x))
+    assert torch.allclose(inside(X), torch.cos(X) * 2)
+    assert torch.equal(compiled(X), f_simple(X))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_functional_transforms_have_levels(backend):
+    def f(a):
+        return a * 3 if (a * 2).requires_grad else a * 5
+
+    def inner(f):
+        return torch.func.grad(lambda a: f(a).sum())(X)
+
+    def outer(f):
+        return torch.func.grad(lambda a: torch.func.grad(lambda b: (f(a) * b).sum())(X).sum())(X)
+
+    compiled = ferrodyn.compile(f, backend=backend)
+    for call in (inner, outer, inner, lambda f: f(X)):
+        assert torch.equal(call(compiled), call(f))
+    for call in (
+        lambda f: torch.func.vmap(f)(torch.ones(2, 3)),
+        lambda f: torch.func.vmap(torch.func.vmap(f))(torch.ones(2, 2, 3)),
+        lambda f: torch.func.jvp(f, (X,), (X + 1,))[1],
+    ):
+        ferrodyn.reset()
+        assert torch.equal(call(compiled), call(f))
+
+
+def test_saved_tensor_hooks_that_torchs_tracer_builds_in():
+    weight = torch.ones(3, requires_grad=True)
+    compiled = ferrodyn.compile(lambda x: x * weight * weight, backend="aot_eager")
+    pack = torch.fx.symbolic_trace(lambda t: t * 2)
+    unpack = torch.fx.symbolic_trace(lambda t: t / 2)
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    with hooks(pack, unpack):
+        compiled(X)
+        with ferrodyn.config.patch(error_on_recompile=True):
+            compiled(X)
+    with ferrodyn.config.patch(error_on_recompile=True):
+        with pytest.raises(ferrodyn.exc.RecompileError, match="saved_tensors"):
+            compiled(X)
+        with hooks(unpack, pack), pytest.raises(ferrodyn.exc.RecompileError):
+            compiled(X)
+    # Hooks that are no graphs are the engine's: they work as they do in plain Python.
+    packed = []
+    plain = ferrodyn.compile(lambda x: x * weight, backend="aot_eager")
+    plain(X)
+    with (
+        ferrodyn.config.patch(error_on_recompile=True),
+        hooks(lambda t: packed.append(t) or t, lambda t: t),
+    ):
+        plain(X)
+    assert packed
+
+
+def test_fake_tensors_and_modes():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    compiled = c(f_simple)
+    compiled(X)
+    with FakeTensorMode() as mode:
+        fake = mode.from_tensor(X)
+        assert compiled(fake).shape == X.shape and type(compiled(fake)) is type(fake)
+
+    seen = []
+
+    class Log(TorchDispatchMode):
+        def __torch_dispatch__(self, f, types, args=(), kwargs=None):
+            seen.append(f)
+            return f(*args, **(kwargs or {}))
+
+    with Log():
+        assert torch.equal(compiled(X), f_simple(X))
+    assert seen
+    assert torch.equal(compiled(X), f_simple(X))
+
+
+def test_checkpoint_and_backward():
+    from torch.utils.checkpoint import checkpoint
+
+    x = X.clone().requires_grad_()
+    y = X.clone().requires_grad_()
+    checkpoint(c(f_simple), x, use_reentrant=False).sum().backward()
+    f_simple(y).sum().backward()
+    assert torch.equal(x.grad, y.grad)
+    compiled = c(lambda v: checkpoint(f_simple, v, use_reentrant=False))
+    z = X.clone().requires_grad_()
+    compiled(z).sum().backward()
+    assert torch.equal(z.grad, y.grad)
+
+
+def test_hooks_of_tensors_and_autograd():
+    seen = []
+    x = X.clone().requires_grad_()
+    x.register_hook(lambda g: seen.append(1))
+    compiled = c(lambda v: (v * 2).sum())
+    compiled(x).backward()
+    assert seen == [1]
+
+    inner = c(lambda v: v * 3)
+
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, v):
+            return inner(v)
+
+        @staticmethod
+        def backward(ctx, g):
+            return inner(g)
+
+    y = X.clone().requires_grad_()
+    Function.apply(y).sum().backward()
+    assert torch.equal(y.grad, torch.full((3,), 3.0))
+    z = X.clone().requires_grad_()
+    z.register_hook(lambda g: inner(g))
+    compiled(z).backward()
+    assert torch.equal(z.grad, torch.full((3,), 6.0))
+
+
+def test_default_device_that_a_context_takes_away():
+    """Leaving a device context ends the default that was set inside it; a variable still names it."""
+    from torch.utils import _device
+
+    modes = torch.overrides._get_current_function_mode_stack
+    was = _device.CURRENT_DEVICE
+
+    def f():
+        return torch.ones(2).device.type
+
+    compiled = c(f)
+    try:
+        for _ in range(2):
+            with torch.device("cpu"):
+                torch.set_default_device("meta")
+                assert compiled() == f()
+            assert compiled() == f()
+            torch.set_default_device(None)
+            assert compiled() == f()
+    finally:
+        while modes():
+            torch._C._pop_torch_function_stack()
+        torch._GLOBAL_DEVICE_CONTEXT.__dict__.clear()
+        _device.CURRENT_DEVICE = was
