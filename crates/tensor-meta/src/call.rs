@@ -105,6 +105,17 @@ impl<'a> Call<'a> {
         Ok(bound)
     }
 
+    /// The call with the keyword arguments that are left after its options.
+    pub fn without_options<'b>(&self, rest: &'b [(&'b str, Value<'b>)]) -> Call<'b>
+    where
+        'a: 'b,
+    {
+        Call {
+            kwargs: rest,
+            ..*self
+        }
+    }
+
     /// Like `bind` for `(input, *ints)` ops: the receiver and the ints, given one by one or as a
     /// sequence (positionally or as the keyword `name`).
     pub fn bind_varargs(&self, name: &str) -> R<(&'a Value<'a>, &'a [Value<'a>])> {

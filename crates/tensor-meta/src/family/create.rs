@@ -125,20 +125,16 @@ fn random(call: &Call<'_>) -> R {
 /// `hann_window(length, periodic)` and the like; what some take besides are numbers.
 fn window(call: &Call<'_>) -> R {
     let (o, kwargs) = options(call)?;
-    let [length, periodic] = Call {
-        kwargs: &kwargs,
-        ..*call
-    }
-    .bind(["window_length", "periodic"])?;
+    let [length, periodic] = call
+        .without_options(&kwargs)
+        .bind(["window_length", "periodic"])?;
     one_window(call, &o, length, periodic)
 }
 fn hamming_window(call: &Call<'_>) -> R {
     let (o, kwargs) = options(call)?;
-    let [length, periodic, alpha, beta] = Call {
-        kwargs: &kwargs,
-        ..*call
-    }
-    .bind(["window_length", "periodic", "alpha", "beta"])?;
+    let [length, periodic, alpha, beta] =
+        call.without_options(&kwargs)
+            .bind(["window_length", "periodic", "alpha", "beta"])?;
     if alpha.is_none() && !beta.is_none() {
         return raise("beta without alpha");
     }
@@ -148,11 +144,9 @@ fn hamming_window(call: &Call<'_>) -> R {
 }
 fn kaiser_window(call: &Call<'_>) -> R {
     let (o, kwargs) = options(call)?;
-    let [length, periodic, beta] = Call {
-        kwargs: &kwargs,
-        ..*call
-    }
-    .bind(["window_length", "periodic", "beta"])?;
+    let [length, periodic, beta] =
+        call.without_options(&kwargs)
+            .bind(["window_length", "periodic", "beta"])?;
     float_or(beta, 0.0)?;
     one_window(call, &o, length, periodic)
 }
@@ -178,11 +172,7 @@ fn number_type(call: &Call<'_>, value: &Value<'_>) -> R<DType> {
 }
 fn full(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call {
-        args: call.args,
-        kwargs: &rest,
-        ctx: call.ctx,
-    };
+    let inner = call.without_options(&rest);
     let [size, value] = inner.bind(["size", "fill_value"])?;
     let shape = size_list(size)?;
     let dtype = match o.dtype {
@@ -230,11 +220,7 @@ fn randperm(call: &Call<'_>) -> R {
 }
 fn arange(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call {
-        args: call.args,
-        kwargs: &rest,
-        ctx: call.ctx,
-    };
+    let inner = call.without_options(&rest);
     let zero = Value::Int(0);
     let one_step = Value::Int(1);
     let (start, end, step) = if call.args.len() == 1 && !rest.iter().any(|(k, _)| *k == "end") {
@@ -289,11 +275,7 @@ fn arange(call: &Call<'_>) -> R {
 }
 fn linspace(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call {
-        args: call.args,
-        kwargs: &rest,
-        ctx: call.ctx,
-    };
+    let inner = call.without_options(&rest);
     let [start, end, steps] = inner.bind(["start", "end", "steps"])?;
     float_or(start, 0.0)?;
     float_or(end, 0.0)?;
@@ -309,11 +291,7 @@ fn linspace(call: &Call<'_>) -> R {
 }
 fn eye(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call {
-        args: call.args,
-        kwargs: &rest,
-        ctx: call.ctx,
-    };
+    let inner = call.without_options(&rest);
     let [n, m] = inner.bind(["n", "m"])?;
     let n = read_size(n)?;
     let m = size_or(m, n)?;
@@ -328,32 +306,20 @@ fn eye(call: &Call<'_>) -> R {
 
 fn like(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call {
-        args: call.args,
-        kwargs: &rest,
-        ctx: call.ctx,
-    };
+    let inner = call.without_options(&rest);
     let [x] = inner.bind(["input"])?;
     like_of(call, &o, &tensor(x)?)
 }
 fn full_like(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call {
-        args: call.args,
-        kwargs: &rest,
-        ctx: call.ctx,
-    };
+    let inner = call.without_options(&rest);
     let [x, value] = inner.bind(["input", "fill_value"])?;
     number_type(call, value)?;
     like_of(call, &o, &tensor(x)?)
 }
 fn random_like(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call {
-        args: call.args,
-        kwargs: &rest,
-        ctx: call.ctx,
-    };
+    let inner = call.without_options(&rest);
     let [x] = inner.bind(["input"])?;
     let x = tensor(x)?;
     if !o.dtype.unwrap_or(x.dtype).is_floating() {
@@ -395,11 +361,7 @@ fn new_sized(call: &Call<'_>) -> R {
 }
 fn new_full(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call {
-        args: call.args,
-        kwargs: &rest,
-        ctx: call.ctx,
-    };
+    let inner = call.without_options(&rest);
     let [x, size, value] = inner.bind(["input", "size", "fill_value"])?;
     let x = tensor(x)?;
     number_type(call, value)?;
@@ -439,11 +401,7 @@ fn nested(call: &Call<'_>, value: &Value<'_>) -> R<(Dims, Option<DType>)> {
 }
 fn from_data(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call {
-        args: call.args,
-        kwargs: &rest,
-        ctx: call.ctx,
-    };
+    let inner = call.without_options(&rest);
     let [data] = inner.bind(["data"])?;
     if matches!(data, Value::Tensor(_)) {
         return unsupported("tensor of a tensor");
@@ -496,11 +454,7 @@ fn legacy_bool(call: &Call<'_>) -> R {
 
 fn as_tensor(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
-    let inner = Call {
-        args: call.args,
-        kwargs: &rest,
-        ctx: call.ctx,
-    };
+    let inner = call.without_options(&rest);
     let [data] = inner.bind(["data"])?;
     if let Value::Tensor(_) = data {
         let x = tensor(data)?;

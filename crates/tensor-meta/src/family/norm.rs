@@ -34,6 +34,14 @@ fn parameters<'a>(x: &In<'_>, values: &[&Value<'a>], shape: &[Size]) -> R<Vec<&'
     Ok(out)
 }
 
+/// The last dimensions of the input, which `normalized_shape` has to name.
+fn normalized(x: &In<'_>, shape: &Value<'_>) -> R<Dims> {
+    let shape = size_list(shape)?;
+    if shape.is_empty() || shape.len() > x.dim() || x.shape[x.dim() - shape.len()..] != shape[..] {
+        return raise("normalized_shape");
+    }
+    Ok(shape)
+}
 fn layer_norm(call: &Call<'_>) -> R {
     let [x, shape, w, b, eps, _] = call.bind([
         "input",
@@ -46,10 +54,7 @@ fn layer_norm(call: &Call<'_>) -> R {
     let x = tensor(x)?;
     float(&x)?;
     float_or(eps, 1e-5)?;
-    let shape = size_list(shape)?;
-    if shape.is_empty() || shape.len() > x.dim() || x.shape[x.dim() - shape.len()..] != shape[..] {
-        return raise("normalized_shape");
-    }
+    let shape = normalized(&x, shape)?;
     let mut inputs = parameters(&x, &[w, b], &shape)?;
     inputs.insert(0, x.meta);
     one(call.rows(&x.shape, x.dtype, &inputs))
@@ -59,10 +64,7 @@ fn rms_norm(call: &Call<'_>) -> R {
     let x = tensor(x)?;
     float(&x)?;
     float_or(eps, 1e-5)?;
-    let shape = size_list(shape)?;
-    if shape.is_empty() || shape.len() > x.dim() || x.shape[x.dim() - shape.len()..] != shape[..] {
-        return raise("normalized_shape");
-    }
+    let shape = normalized(&x, shape)?;
     if !x.contiguous() || x.count() == 0 {
         return unsupported("layout of rms_norm's input");
     }
