@@ -16,6 +16,7 @@ const SMALL: usize = 16;
 pub struct OrderedMap {
     repr: Repr,
     next: u64,
+    changes: u64,
 }
 
 /// A key, as a hash key and as a value, and its value.
@@ -44,6 +45,11 @@ impl OrderedMap {
             Repr::Small(pairs) => pairs.len(),
             Repr::Large(large) => large.slots.len(),
         }
+    }
+
+    /// How often a key was added, removed or moved.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Whether there is no pair.
@@ -100,6 +106,7 @@ impl OrderedMap {
 
     /// Adds a new key behind all others.
     fn append(&mut self, slot: u64, pair: Pair) {
+        self.changes += 1;
         match &mut self.repr {
             Repr::Empty => self.repr = Repr::Small(Rc::new(vec![(slot, pair)])),
             Repr::Small(pairs) if pairs.len() < SMALL => Rc::make_mut(pairs).push((slot, pair)),
@@ -119,7 +126,7 @@ impl OrderedMap {
 
     /// Removes a key and gives its pair.
     fn take(&mut self, key: &Key) -> Option<Pair> {
-        match &mut self.repr {
+        let taken = match &mut self.repr {
             Repr::Empty => None,
             Repr::Small(pairs) => {
                 let i = pairs.iter().position(|p| p.1.0 == *key)?;
@@ -129,7 +136,9 @@ impl OrderedMap {
                 let i = large.index.remove(key)?;
                 large.slots.remove(&i)
             }
-        }
+        };
+        self.changes += u64::from(taken.is_some());
+        taken
     }
 
     /// Removes a key and gives its value.
@@ -147,6 +156,12 @@ impl OrderedMap {
 
     /// Moves a key to the end or the beginning (`OrderedDict.move_to_end`).
     pub fn move_to_end(&mut self, key: &Key, last: bool) -> bool {
+        let mut keys = self.entries().map(|e| e.0);
+        let there = if last { keys.next_back() } else { keys.next() };
+        if there == Some(key) {
+            return true;
+        }
+        drop(keys);
         let Some(pair) = self.take(key) else {
             return false;
         };
@@ -156,6 +171,7 @@ impl OrderedMap {
             self.append(slot, pair);
         } else {
             let rest = std::mem::take(self);
+            self.changes = rest.changes;
             self.insert(pair.0, pair.1, pair.2);
             for (k, kv, v) in rest.entries() {
                 self.insert(k.clone(), kv.clone(), v.clone());
@@ -166,7 +182,13 @@ impl OrderedMap {
 
     /// Removes everything.
     pub fn clear(&mut self) {
-        *self = OrderedMap::default();
+        self.replace(OrderedMap::default());
+    }
+
+    /// Takes other contents.
+    pub fn replace(&mut self, other: OrderedMap) {
+        let changes = self.changes + 1;
+        *self = OrderedMap { changes, ..other };
     }
 
     /// Pairs in order.

@@ -151,6 +151,12 @@ impl Effects {
         &mut s.body
     }
 
+    /// [`Effects::body_mut`] for items that are added, removed or moved: a deque's iterators notice.
+    pub fn items_mut(&mut self, id: ObjId) -> &mut Body {
+        self.get_mut(id).changes += 1;
+        self.body_mut(id)
+    }
+
     /// Writes or deletes an instance attribute.
     pub fn write_attr(&mut self, id: ObjId, name: &Arc<str>, value: Option<Var>) {
         self.mark(id);

@@ -61,9 +61,8 @@ pub enum IterBody {
     Items(Rc<Vec<Var>>, usize),
     /// over a tracked list: sees later changes, next index; `None` once exhausted
     List(ObjId, Option<usize>),
-    /// over a tracked dict: what to yield, next slot (see [`OrderedMap::next_from`] and
-    /// [`OrderedMap::rank`]), size when it began
-    Dict(ObjId, DictView, usize, usize),
+    /// over a tracked dict
+    Dict(DictWalk),
     /// `enumerate`: inner iterator and next count
     Enumerate(Var, Var),
     /// `zip`: inner iterators, `strict`
@@ -78,14 +77,15 @@ pub enum IterBody {
     Repeat(Var, Option<usize>),
     /// `itertools.count`: next value, step
     Count(Var, Var),
-    /// `reversed` of a tracked list or deque: next index; `None` once exhausted
+    /// `reversed` of a tracked list: next index; `None` once exhausted
     ListReverse(ObjId, Option<usize>),
-    /// over a tracked set or deque: its items when it began, next index. A change of the
-    /// container's size is an error
-    Fixed(ObjId, Rc<Vec<Var>>, usize),
-    /// `reversed` of a tracked dict or view: what to yield, keys left (last is next), size when it
+    /// over a tracked deque
+    Deque(DequeWalk),
+    /// over a tracked set: its items when it began, next index, [`OrderedMap::changes`] when it
     /// began
-    DictReverse(ObjId, DictView, Rc<Vec<Var>>, usize, usize),
+    Set(ObjId, Rc<Vec<Var>>, usize, u64),
+    /// `reversed` of a tracked dict or view: its keys when it began; the slot is how many are left
+    DictReverse(DictWalk, Rc<Vec<Var>>),
     /// `iter(callable, sentinel)`
     Call(Var, Var),
     /// the sequence protocol: `obj[0]`, `obj[1]`, ... until `IndexError`; next index
@@ -127,6 +127,36 @@ pub enum IterBody {
     Opaque,
 }
 
+/// Where an iterator over a tracked dict stands.
+#[derive(Clone, Copy, Debug)]
+pub struct DictWalk {
+    /// the dict
+    pub dict: ObjId,
+    /// what to yield
+    pub view: DictView,
+    /// next slot, see [`OrderedMap::next_from`] and [`OrderedMap::rank`]
+    pub slot: usize,
+    /// size of the dict when it began; none that a dict can have after it was found changed
+    pub size: usize,
+    /// [`OrderedMap::changes`] when it began
+    pub changes: u64,
+}
+
+/// Where an iterator over a tracked deque stands.
+#[derive(Clone, Copy, Debug)]
+pub struct DequeWalk {
+    /// the deque
+    pub deque: ObjId,
+    /// whether it comes from `reversed`
+    pub reverse: bool,
+    /// how many items it has yielded
+    pub taken: usize,
+    /// how many items there were when it began
+    pub size: usize,
+    /// [`ObjState::changes`] when it began
+    pub changes: u64,
+}
+
 /// Where an `itertools.groupby` stands.
 #[derive(Clone, Debug, Default)]
 pub struct GroupState {
@@ -160,6 +190,8 @@ pub struct ObjState {
     pub body: Body,
     /// whether `body` differs from what the real object held at the start
     pub body_dirty: bool,
+    /// how often [`crate::Effects::items_mut`] was called
+    pub changes: u64,
     /// attributes written (or deleted: `None`) in the instance dict since the start
     pub attrs: AttrMap,
     /// the order of the keys of `attrs`
@@ -181,6 +213,7 @@ impl ObjState {
             class,
             body,
             body_dirty: false,
+            changes: 0,
             attrs: AttrMap::new(),
             attr_order: im::Vector::new(),
             seen: AttrMap::new(),

@@ -1,7 +1,5 @@
 //! `zip`, `enumerate`, `map`, `filter`, `reversed`.
 
-use std::rc::Rc;
-
 use pyo3::prelude::*;
 use variables::{Body, DictView, IterBody, Var};
 
@@ -98,11 +96,7 @@ fn reversed(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
                             IterBody::ListReverse(id, items.len().checked_sub(1)),
                         ));
                     }
-                    Body::Deque(items, _) => {
-                        let items: Vec<Var> = items.into_iter().rev().collect();
-                        let class = IterClass::DequeReverse.get(tx.py)?;
-                        return value(tx.new_iter(class, IterBody::Fixed(id, Rc::new(items), 0)));
-                    }
+                    Body::Deque(..) => return value(tx.iter_deque(id, true)?),
                     _ => {}
                 }
             }

@@ -1,8 +1,6 @@
 //! Methods of `dict`, `OrderedDict`, `defaultdict`, and of dict views.
 
-use std::rc::Rc;
-
-use variables::{Body, DictView, IterBody, ObjId, OrderedMap, Var};
+use variables::{Body, DictView, ObjId, OrderedMap, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -169,7 +167,9 @@ impl Tx<'_> {
             }
             "clear" => {
                 self.positional("dict.clear", args, 0, 0)?;
-                *self.st.effects.body_mut(id) = Body::Dict(OrderedMap::default());
+                if let Body::Dict(map) = self.st.effects.body_mut(id) {
+                    map.clear();
+                }
                 none
             }
             "fromkeys" => {
@@ -259,18 +259,6 @@ impl Tx<'_> {
             self.map_add(recv, k, v)?;
         }
         Ok(())
-    }
-
-    /// `reversed(d)` or `reversed(d.items())`.
-    ///
-    /// # Errors
-    /// None in practice.
-    pub(crate) fn reversed_dict(&mut self, id: ObjId, view: DictView) -> R<Var> {
-        let map = self.map_of(id);
-        let keys: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
-        let n = keys.len();
-        let class = IterClass::of_dict_iter(view, true).get(self.py)?;
-        Ok(self.new_iter(class, IterBody::DictReverse(id, view, Rc::new(keys), n, n)))
     }
 
     /// A method of a dict view.

@@ -5,6 +5,7 @@ use variables::{Body, IterBody, ObjId, Var};
 use crate::call::{GeneratorState, Yielded};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
+use crate::values::body_len;
 
 impl Tx<'_> {
     /// `StopIteration(value)`.
@@ -32,15 +33,23 @@ impl Tx<'_> {
             "__length_hint__" => {
                 let n = match self.obj(id).body.clone() {
                     Body::Iter(IterBody::Items(v, i)) => v.len() - i,
-                    Body::Iter(IterBody::Fixed(_, v, i)) => v.len() - i,
+                    Body::Iter(IterBody::Deque(walk)) => walk.size - walk.taken,
+                    Body::Iter(IterBody::Set(set, v, i, _)) => {
+                        match body_len(&self.obj(set).body) {
+                            Some(n) if n == v.len() => n - i,
+                            _ => 0,
+                        }
+                    }
                     Body::Iter(IterBody::List(l, Some(i))) => match &self.obj(l).body {
                         Body::List(v) => v.len().saturating_sub(i),
                         _ => 0,
                     },
                     Body::Iter(IterBody::List(_, None)) => 0,
                     Body::Iter(IterBody::ListReverse(_, i)) => i.map_or(0, |i| i + 1),
-                    Body::Iter(IterBody::Dict(d, _, slot, size)) => match &self.obj(d).body {
-                        Body::Dict(map) if map.len() == size => size - map.rank(slot as u64),
+                    Body::Iter(IterBody::Dict(walk)) => match &self.obj(walk.dict).body {
+                        Body::Dict(map) if map.len() == walk.size => {
+                            walk.size - map.rank(walk.slot as u64)
+                        }
                         _ => 0,
                     },
                     _ => return Err(Stop::unsupported("the length hint of an iterator")),

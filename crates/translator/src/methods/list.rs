@@ -118,7 +118,7 @@ impl Tx<'_> {
             return Ok(None);
         };
         let put =
-            |tx: &mut Self, v: im::Vector<Var>| *tx.st.effects.body_mut(id) = Body::Deque(v, max);
+            |tx: &mut Self, v: im::Vector<Var>| *tx.st.effects.items_mut(id) = Body::Deque(v, max);
         Ok(Some(Flow::Value(match name {
             "append" => {
                 let v = self.one(&full, args)?;
@@ -137,6 +137,9 @@ impl Tx<'_> {
                 } else {
                     self.iterate(&v)?
                 };
+                if new.is_empty() {
+                    return Ok(Some(Flow::Value(none)));
+                }
                 let mut out = items;
                 for v in new {
                     out.push_front(v);
@@ -199,7 +202,9 @@ impl Tx<'_> {
                 self.count_equal(id, &v)?
             }
             "clear" => {
-                put(self, im::Vector::new());
+                if !items.is_empty() {
+                    put(self, im::Vector::new());
+                }
                 none
             }
             "copy" | "__copy__" => {
@@ -207,7 +212,8 @@ impl Tx<'_> {
                 self.new_like(class, Body::Deque(items, max))
             }
             "reverse" => {
-                put(self, items.into_iter().rev().collect());
+                let items = items.into_iter().rev().collect();
+                *self.st.effects.body_mut(id) = Body::Deque(items, max);
                 none
             }
             "rotate" => {
@@ -216,7 +222,7 @@ impl Tx<'_> {
                     Some(n) => self.index_of(n)?,
                     None => 1,
                 };
-                if !items.is_empty() {
+                if items.len() > 1 {
                     let mut out = items;
                     let k = n.rem_euclid(out.len() as isize) as usize;
                     let at = out.len() - k;
@@ -232,16 +238,15 @@ impl Tx<'_> {
                     Some(m) if !m.is_none(self.py) => Some(self.index_of(m)?.max(0) as usize),
                     _ => None,
                 };
-                *self.st.effects.body_mut(id) = Body::Deque(im::Vector::new(), max);
+                *self.st.effects.items_mut(id) = Body::Deque(im::Vector::new(), max);
                 if let Some(v) = &a[0] {
                     self.extend_items(&recv, v)?;
                 }
                 none
             }
             "__reversed__" => {
-                let items: Vec<Var> = items.into_iter().rev().collect();
-                let class = IterClass::DequeReverse.get(self.py)?;
-                self.new_iter(class, IterBody::Fixed(id, std::rc::Rc::new(items), 0))
+                self.positional(name, args, 0, 0)?;
+                self.iter_deque(id, true)?
             }
             _ => return Ok(None),
         })))

@@ -140,9 +140,12 @@ impl Tx<'_> {
         Ok(Some(Flow::Value(value)))
     }
 
-    fn put_set(&mut self, recv: &Var, map: OrderedMap) {
-        if let Some(id) = self.id_of(recv) {
-            *self.st.effects.body_mut(id) = Body::Set(map);
+    /// Gives a tracked set other items.
+    pub(crate) fn put_set(&mut self, recv: &Var, map: OrderedMap) {
+        if let Some(id) = self.id_of(recv)
+            && let Body::Set(old) = self.st.effects.body_mut(id)
+        {
+            old.replace(map);
         }
     }
 

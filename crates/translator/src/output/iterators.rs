@@ -2,11 +2,14 @@
 
 use bytecode::op::Op;
 use pyo3::prelude::*;
-use variables::object::DictView;
-use variables::{Body, IterBody, Obj, ObjId, Var};
+use variables::object::{DictView, DictWalk};
+use variables::{Body, IterBody, Obj, ObjId, OrderedMap, Var};
 
 use super::emitter::Emitter;
 use crate::stop::R;
+
+/// An iterator that goes on, or raises, by what its container once was.
+const CHANGED: &str = "an iterator whose container was changed since it began";
 
 /// The method that gives a view of a dict.
 pub(super) fn view_name(view: DictView) -> &'static str {
@@ -23,7 +26,8 @@ pub(super) fn values(body: &IterBody) -> Vec<Var> {
     match body {
         IterBody::Items(items, at) => items[(*at).min(items.len())..].to_vec(),
         IterBody::List(l, Some(_)) | IterBody::ListReverse(l, Some(_)) => vec![Var::Obj(*l)],
-        IterBody::Dict(d, ..) => vec![Var::Obj(*d)],
+        IterBody::Dict(walk) | IterBody::DictReverse(walk, _) => vec![Var::Obj(walk.dict)],
+        IterBody::Deque(walk) => vec![Var::Obj(walk.deque)],
         IterBody::Enumerate(a, b)
         | IterBody::Filter(a, b)
         | IterBody::Count(a, b)
@@ -42,8 +46,9 @@ pub(super) fn values(body: &IterBody) -> Vec<Var> {
             vec![v.clone()]
         }
         IterBody::Islice(v, ..) | IterBody::Batched(v, ..) => vec![v.clone()],
-        IterBody::Fixed(_, items, at) => items[(*at).min(items.len())..].to_vec(),
-        IterBody::DictReverse(d, ..) => vec![Var::Obj(*d)],
+        IterBody::Set(set, items, at, _) => std::iter::once(Var::Obj(*set))
+            .chain(items[*at..].iter().cloned())
+            .collect(),
         IterBody::Accumulate(it, f, total, initial) => [it, f]
             .into_iter()
             .chain(total)
@@ -61,7 +66,7 @@ impl Emitter<'_, '_> {
     /// `-- iterator` of this class at its position.
     pub(super) fn iterator(&mut self, class: &Obj, body: &IterBody) -> R<()> {
         match body {
-            IterBody::Items(items, at) | IterBody::Fixed(_, items, at) => {
+            IterBody::Items(items, at) => {
                 let rest = items[(*at).min(items.len())..].to_vec();
                 self.items_iterator(class, &rest)?;
             }
@@ -71,41 +76,54 @@ impl Emitter<'_, '_> {
             }
             IterBody::List(list, Some(at)) => {
                 let (known, list) = (self.tx.known.clone(), *list);
-                let list_class = self.tx.obj(list).class.clone();
-                if list_class.is(&known.list) {
+                if self.tx.obj(list).class.is(&known.list) {
                     self.value(&Var::Obj(list))?;
                     self.asm.op(Op::GetIter);
                 } else {
-                    let base = if matches!(self.tx.obj(list).body, Body::List(_)) {
-                        &known.list
-                    } else {
-                        &known.deque
-                    };
-                    self.call_method_of(base, "__iter__", list)?;
+                    self.call_method_of(&known.list, "__iter__", list)?;
                 }
-                self.advance(*at)?;
+                if *at != 0 {
+                    self.set_state(*at as i64)?;
+                }
             }
             IterBody::ListReverse(list, Some(at)) => {
                 let known = self.tx.known.clone();
-                let base = if matches!(self.tx.obj(*list).body, Body::List(_)) {
-                    &known.list
+                self.call_method_of(&known.list, "__reversed__", *list)?;
+                self.set_state(*at as i64)?;
+            }
+            IterBody::Deque(walk) => {
+                if self.tx.obj(walk.deque).changes != walk.changes {
+                    return Err(self.cannot(CHANGED));
+                }
+                let method = if walk.reverse {
+                    "__reversed__"
                 } else {
-                    &known.deque
+                    "__iter__"
                 };
-                self.call_method_of(base, "__reversed__", *list)?;
-                if matches!(self.tx.obj(*list).body, Body::List(_)) {
-                    self.set_state(*at as i64)?;
+                let base = self.tx.known.deque.clone();
+                self.call_method_of(&base, method, walk.deque)?;
+                self.consume(walk.taken)?;
+            }
+            IterBody::Set(set, items, at, changes) => {
+                let state = self.tx.obj(*set);
+                let Body::Set(map) = &state.body else {
+                    return Err(self.cannot("an iterator without its set"));
+                };
+                if map.changes() != *changes {
+                    return Err(self.cannot(CHANGED));
+                }
+                // A set that is made again has an order of its own.
+                if *at == 0 || (!state.is_new() && !state.body_dirty) {
+                    let base = self.tx.known.set.clone();
+                    self.call_method_of(&base, "__iter__", *set)?;
+                    self.consume(*at)?;
                 } else {
-                    return Err(self.cannot("a reversed deque iterator"));
+                    let rest = items[*at..].to_vec();
+                    self.items_iterator(class, &rest)?;
                 }
             }
-            IterBody::Dict(dict, view, slot, _) => {
-                let at = match &self.tx.obj(*dict).body {
-                    Body::Dict(map) => map.rank(*slot as u64),
-                    _ => 0,
-                };
-                let base = self.dict_base(&self.tx.obj(*dict).class.clone());
-                self.call_method_of(&base, view_name(*view), *dict)?;
+            IterBody::Dict(walk) => {
+                let at = self.dict_walk(walk, |map| map.rank(walk.slot as u64))?;
                 self.asm.op(Op::GetIter);
                 self.consume(at)?;
             }
@@ -194,13 +212,12 @@ impl Emitter<'_, '_> {
                 self.call_with(&reversed, &[v])?;
                 self.set_state(*at)?;
             }
-            IterBody::DictReverse(dict, view, _, left, size) => {
-                let base = self.dict_base(&self.tx.obj(*dict).class.clone());
+            IterBody::DictReverse(walk, _) => {
                 let reversed = self.builtin("reversed")?;
                 self.asm.callee(&reversed);
-                self.call_method_of(&base, view_name(*view), *dict)?;
+                let at = self.dict_walk(walk, |map| map.len() - walk.slot)?;
                 self.asm.call(1);
-                self.consume(size.saturating_sub(*left))?;
+                self.consume(at)?;
             }
             IterBody::Accumulate(it, f, total, initial) => {
                 let tool = self.itertools("accumulate")?;
@@ -329,13 +346,17 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// `iterator -- iterator`, at index `at` of its list or deque.
-    fn advance(&mut self, at: usize) -> R<()> {
-        if at == 0 {
-            Ok(())
-        } else {
-            self.set_state(at as i64)
-        }
+    /// `-- view` of a dict that is iterated over; gives how many items the iterator has yielded.
+    fn dict_walk(&mut self, walk: &DictWalk, at: impl Fn(&OrderedMap) -> usize) -> R<usize> {
+        let state = self.tx.obj(walk.dict);
+        let class = state.class.clone();
+        let at = match &state.body {
+            Body::Dict(map) if map.changes() == walk.changes && map.len() == walk.size => at(map),
+            _ => return Err(self.cannot(CHANGED)),
+        };
+        let base = self.dict_base(&class);
+        self.call_method_of(&base, view_name(walk.view), walk.dict)?;
+        Ok(at)
     }
 
     /// `iterator -- iterator`, by `__setstate__`.

@@ -163,7 +163,7 @@ impl Tx<'_> {
         let Some(id) = self.id_of(&list) else {
             return Err(Stop::Internal("list_append to no list".into()));
         };
-        match self.st.effects.body_mut(id) {
+        match self.st.effects.items_mut(id) {
             Body::List(v) => v.push_back(item),
             Body::Deque(v, max) => {
                 v.push_back(item);
@@ -195,7 +195,7 @@ impl Tx<'_> {
         if items.is_empty() {
             return Ok(());
         }
-        match self.st.effects.body_mut(id) {
+        match self.st.effects.items_mut(id) {
             Body::List(v) => v.extend(items),
             Body::Deque(v, max) => {
                 v.extend(items);

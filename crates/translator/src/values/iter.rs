@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use pyo3::prelude::*;
-use variables::{Body, DictView, IterBody, ObjId, Var};
+use variables::object::{DequeWalk, DictWalk};
+use variables::{Body, DictView, IterBody, Obj, ObjId, Var};
 
 use super::classes::IterClass;
 use super::special::Special;
@@ -96,34 +97,17 @@ impl Tx<'_> {
         let py = self.py;
         let (class, body) = match &self.obj(id).body {
             Body::List(_) => (IterClass::List, IterBody::List(id, Some(0))),
-            Body::Deque(items, _) => (
-                IterClass::Deque,
-                IterBody::Fixed(id, Rc::new(items.iter().cloned().collect()), 0),
-            ),
-            Body::Set(_) => {
+            Body::Deque(..) => return self.iter_deque(id, false),
+            Body::Set(map) => {
+                let changes = map.changes();
                 let items = self.set_order(id)?;
-                (IterClass::Set, IterBody::Fixed(id, Rc::new(items), 0))
-            }
-            Body::Dict(d) => {
-                let class = self.obj(id).class.clone();
-                let ordered = self.is_subtype(&class, &self.known.ordered_dict.clone());
-                let kind = if ordered {
-                    IterClass::OrderedDict
-                } else {
-                    IterClass::DictKey
-                };
-                (kind, IterBody::Dict(id, DictView::Keys, 0, d.len()))
-            }
-            Body::DictView(d, view) => {
-                let (d, view) = (*d, *view);
-                let Body::Dict(map) = &self.obj(d).body else {
-                    return Err(Stop::Internal("view of no dict".into()));
-                };
                 (
-                    IterClass::of_dict_iter(view, false),
-                    IterBody::Dict(d, view, 0, map.len()),
+                    IterClass::Set,
+                    IterBody::Set(id, Rc::new(items), 0, changes),
                 )
             }
+            Body::Dict(_) => return self.iter_dict(id, DictView::Keys),
+            Body::DictView(d, view) => return self.iter_dict(*d, *view),
             Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
             Body::Plain | Body::Address(_) | Body::Cell(_) => {
                 let obj = Var::Obj(id);
@@ -140,6 +124,71 @@ impl Tx<'_> {
         };
         let class = class.get(py)?;
         Ok(self.new_iter(class, body))
+    }
+
+    /// Whether a tracked dict is an `OrderedDict`.
+    pub(crate) fn is_ordered_dict(&self, id: ObjId) -> bool {
+        self.is_subtype(&self.obj(id).class, &self.known.ordered_dict)
+    }
+
+    /// A new iterator over a tracked dict, or over one of its views.
+    fn iter_dict(&mut self, dict: ObjId, view: DictView) -> R<Var> {
+        let (class, walk) = self.dict_walk(dict, view, false)?;
+        Ok(self.new_iter(class, IterBody::Dict(walk)))
+    }
+
+    /// `reversed(d)` or `reversed(d.items())`.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub(crate) fn reversed_dict(&mut self, dict: ObjId, view: DictView) -> R<Var> {
+        let (class, walk) = self.dict_walk(dict, view, true)?;
+        let Body::Dict(map) = &self.obj(dict).body else {
+            return Err(Stop::Internal("view of no dict".into()));
+        };
+        let keys: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
+        let slot = keys.len();
+        let body = IterBody::DictReverse(DictWalk { slot, ..walk }, Rc::new(keys));
+        Ok(self.new_iter(class, body))
+    }
+
+    /// Where an iterator over a dict begins, with its class.
+    fn dict_walk(&self, dict: ObjId, view: DictView, reverse: bool) -> R<(Obj, DictWalk)> {
+        let Body::Dict(map) = &self.obj(dict).body else {
+            return Err(Stop::Internal("view of no dict".into()));
+        };
+        let class = if self.is_ordered_dict(dict) {
+            IterClass::OrderedDict
+        } else {
+            IterClass::of_dict_iter(view, reverse)
+        };
+        let walk = DictWalk {
+            dict,
+            view,
+            slot: 0,
+            size: map.len(),
+            changes: map.changes(),
+        };
+        Ok((class.get(self.py)?, walk))
+    }
+
+    /// A new iterator over a tracked deque.
+    pub(crate) fn iter_deque(&mut self, deque: ObjId, reverse: bool) -> R<Var> {
+        let class = if reverse {
+            IterClass::DequeReverse
+        } else {
+            IterClass::Deque
+        };
+        let state = self.obj(deque);
+        let walk = DequeWalk {
+            deque,
+            reverse,
+            taken: 0,
+            size: super::body_len(&state.body).unwrap_or(0),
+            changes: state.changes,
+        };
+        let class = class.get(self.py)?;
+        Ok(self.new_iter(class, IterBody::Deque(walk)))
     }
 
     fn iter_by_class(&mut self, v: &Var) -> R<Var> {

@@ -4,12 +4,16 @@ use std::rc::Rc;
 
 use bytecode::op::BinaryOp;
 use pyo3::prelude::*;
-use variables::object::GroupState;
+use variables::object::{DequeWalk, DictWalk, GroupState};
 use variables::{Body, DictView, IterBody, ObjId, Var};
 
 use super::special::Special;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
+
+/// Where the hash table puts a new key decides whether the iterator meets it, and that only CPython
+/// knows.
+const OTHER_KEYS: &str = "iterating over a container that has other keys than when it began";
 
 impl Tx<'_> {
     /// The next item of an iterator, or `None` where it is exhausted.
@@ -87,55 +91,32 @@ impl Tx<'_> {
             IterBody::ListReverse(list, at) => {
                 let Some(i) = at else { return Ok(None) };
                 let item = match &self.obj(list).body {
-                    Body::List(v) | Body::Deque(v, _) => v.get(i).cloned(),
+                    Body::List(v) => v.get(i).cloned(),
                     _ => return Err(Stop::Internal("list iterator without list".into())),
                 };
                 let next = item.as_ref().and_then(|_| i.checked_sub(1));
                 self.put(id, IterBody::ListReverse(list, next));
                 Ok(item)
             }
-            IterBody::Fixed(owner, items, i) => {
-                let size = super::truth::body_len(&self.obj(owner).body);
-                if size != Some(items.len()) {
-                    let what = match self.obj(owner).body {
-                        Body::Deque(..) => "deque mutated during iteration",
-                        _ => "Set changed size during iteration",
-                    };
-                    return Err(self.raise("RuntimeError", what));
+            IterBody::Deque(walk) => self.advance_deque(id, walk),
+            IterBody::Set(set, items, i, changes) => {
+                let Body::Set(map) = &self.obj(set).body else {
+                    return Err(Stop::Internal("iterator without set".into()));
+                };
+                if map.len() != items.len() {
+                    return Err(self.raise("RuntimeError", "Set changed size during iteration"));
+                }
+                if map.changes() != changes {
+                    return Err(Stop::unsupported(OTHER_KEYS));
                 }
                 let Some(v) = items.get(i).cloned() else {
-                    // A deque's iterator looks at its deque even afterwards.
-                    return match self.obj(owner).body {
-                        Body::Deque(..) => Ok(None),
-                        _ => self.exhaust(id),
-                    };
+                    return self.exhaust(id);
                 };
-                self.put(id, IterBody::Fixed(owner, items, i + 1));
+                self.put(id, IterBody::Set(set, items, i + 1, changes));
                 Ok(Some(v))
             }
-            IterBody::Dict(dict, view, slot, size) => self.advance_dict(id, dict, view, slot, size),
-            IterBody::DictReverse(dict, view, keys, left, size) => {
-                if left == 0 {
-                    return Ok(None);
-                }
-                let key = self.key(&keys[left - 1])?;
-                let Body::Dict(map) = &self.obj(dict).body else {
-                    return Err(Stop::Internal("iterator without dict".into()));
-                };
-                if map.len() != size {
-                    return Err(
-                        self.raise("RuntimeError", "dictionary changed size during iteration")
-                    );
-                }
-                let Some(value) = map.get(&key).cloned() else {
-                    return Err(
-                        self.raise("RuntimeError", "dictionary keys changed during iteration")
-                    );
-                };
-                let k = keys[left - 1].clone();
-                self.put(id, IterBody::DictReverse(dict, view, keys, left - 1, size));
-                Ok(Some(view_item(view, k, value)))
-            }
+            IterBody::Dict(walk) => self.advance_dict(id, walk),
+            IterBody::DictReverse(walk, keys) => self.advance_dict_reverse(id, walk, keys),
             IterBody::Enumerate(inner, count) => {
                 let Some(item) = self.iter_next(&inner)? else {
                     return Ok(None);
@@ -390,31 +371,109 @@ impl Tx<'_> {
         }
     }
 
-    fn advance_dict(
-        &mut self,
-        id: ObjId,
-        dict: ObjId,
-        view: DictView,
-        slot: usize,
-        size: usize,
-    ) -> R<Option<Var>> {
-        let Body::Dict(map) = &self.obj(dict).body else {
+    /// What stands in the way of an iterator over a dict: the dict was changed since it began.
+    fn dict_changed(&mut self, walk: &DictWalk) -> R<Option<Stop>> {
+        let state = self.obj(walk.dict);
+        let Body::Dict(map) = &state.body else {
             return Err(Stop::Internal("iterator without dict".into()));
         };
-        if map.len() != size {
-            self.put(id, IterBody::Dict(dict, view, slot, usize::MAX - 1));
-            return Err(self.raise("RuntimeError", "dictionary changed size during iteration"));
+        let (changes, size) = (map.changes(), map.len());
+        if changes == walk.changes && size == walk.size {
+            return Ok(None);
         }
-        match map
-            .next_from(slot as u64)
-            .map(|(next, k, v)| (next as usize, k.clone(), v.clone()))
-        {
-            Some((next, k, v)) => {
-                self.put(id, IterBody::Dict(dict, view, next, size));
-                Ok(Some(view_item(view, k, v)))
+        // `OrderedDict.clear` is a change of the size only: after it, what was done before decides.
+        let message = match self.is_ordered_dict(walk.dict) {
+            true if size > 0 => "OrderedDict mutated during iteration",
+            false if size != walk.size => "dictionary changed size during iteration",
+            _ => return Err(Stop::unsupported(OTHER_KEYS)),
+        };
+        Ok(Some(self.raise("RuntimeError", message)))
+    }
+
+    fn advance_dict(&mut self, id: ObjId, walk: DictWalk) -> R<Option<Var>> {
+        if let Some(error) = self.dict_changed(&walk)? {
+            if self.is_ordered_dict(walk.dict) {
+                self.exhaust(id)?;
+            } else {
+                let size = usize::MAX;
+                self.put(id, IterBody::Dict(DictWalk { size, ..walk }));
             }
-            None => self.exhaust(id),
+            return Err(error);
         }
+        let Body::Dict(map) = &self.obj(walk.dict).body else {
+            return Err(Stop::Internal("iterator without dict".into()));
+        };
+        let Some((next, k, v)) = map.next_from(walk.slot as u64) else {
+            return self.exhaust(id);
+        };
+        let item = view_item(walk.view, k.clone(), v.clone());
+        // An OrderedDict's iterator knows which key comes next, or that none does.
+        if map.next_from(next).is_none() && self.is_ordered_dict(walk.dict) {
+            self.exhaust(id)?;
+        } else {
+            let slot = next as usize;
+            self.put(id, IterBody::Dict(DictWalk { slot, ..walk }));
+        }
+        Ok(Some(item))
+    }
+
+    fn advance_dict_reverse(
+        &mut self,
+        id: ObjId,
+        walk: DictWalk,
+        keys: Rc<Vec<Var>>,
+    ) -> R<Option<Var>> {
+        if walk.slot == 0 && self.is_ordered_dict(walk.dict) {
+            return Ok(None);
+        }
+        if let Some(error) = self.dict_changed(&walk)? {
+            let (slot, size) = (0, usize::MAX);
+            let walk = DictWalk { slot, size, ..walk };
+            self.put(id, IterBody::DictReverse(walk, keys));
+            return Err(error);
+        }
+        let Some(slot) = walk.slot.checked_sub(1) else {
+            return self.exhaust(id);
+        };
+        let k = keys[slot].clone();
+        let key = self.key(&k)?;
+        let Body::Dict(map) = &self.obj(walk.dict).body else {
+            return Err(Stop::Internal("iterator without dict".into()));
+        };
+        let Some(value) = map.get(&key).cloned() else {
+            return Err(Stop::Internal("reversed dict without its key".into()));
+        };
+        self.put(id, IterBody::DictReverse(DictWalk { slot, ..walk }, keys));
+        Ok(Some(view_item(walk.view, k, value)))
+    }
+
+    fn advance_deque(&mut self, id: ObjId, walk: DequeWalk) -> R<Option<Var>> {
+        // The one from `reversed` does not look at its deque once it is exhausted.
+        let done = walk.taken >= walk.size;
+        if done && walk.reverse {
+            return Ok(None);
+        }
+        let state = self.obj(walk.deque);
+        let Body::Deque(items, _) = &state.body else {
+            return Err(Stop::Internal("iterator without deque".into()));
+        };
+        if state.changes != walk.changes {
+            let taken = walk.size;
+            self.put(id, IterBody::Deque(DequeWalk { taken, ..walk }));
+            return Err(self.raise("RuntimeError", "deque mutated during iteration"));
+        }
+        if done {
+            return Ok(None);
+        }
+        let at = if walk.reverse {
+            walk.size - 1 - walk.taken
+        } else {
+            walk.taken
+        };
+        let item = items.get(at).cloned();
+        let taken = walk.taken + 1;
+        self.put(id, IterBody::Deque(DequeWalk { taken, ..walk }));
+        Ok(item)
     }
 
     fn advance_zip(&mut self, inner: &[Var], strict: bool) -> R<Option<Var>> {

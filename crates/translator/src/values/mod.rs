@@ -29,3 +29,4 @@ mod unpack;
 pub use classes::IterClass;
 pub(crate) use operators::combine;
 pub use special::Special;
+pub(crate) use truth::body_len;

@@ -377,7 +377,9 @@ impl Tx<'_> {
                 let n = self.index_of(b)?.max(0) as usize;
                 let mut out = repeated(&v, n);
                 trim_left(&mut out, max);
-                *self.st.effects.body_mut(id) = Body::Deque(out, max);
+                if n != 1 {
+                    *self.st.effects.items_mut(id) = Body::Deque(out, max);
+                }
                 Ok(Some(a.clone()))
             }
             (Body::Set(x), BinaryOp::Or | BinaryOp::And | BinaryOp::Subtract | BinaryOp::Xor)
@@ -387,7 +389,7 @@ impl Tx<'_> {
                     return Ok(None);
                 };
                 let map = combine(op, &x, &y);
-                *self.st.effects.body_mut(id) = Body::Set(map);
+                self.put_set(a, map);
                 Ok(Some(a.clone()))
             }
             (Body::Dict(_), BinaryOp::Or) => {

@@ -479,7 +479,7 @@ impl Tx<'_> {
             Body::Deque(mut v, max) => {
                 let i = self.sequence_index(&obj, key, v.len(), "deque index out of range")?;
                 v.remove(i);
-                *self.st.effects.body_mut(id) = Body::Deque(v, max);
+                *self.st.effects.items_mut(id) = Body::Deque(v, max);
             }
             Body::Dict(mut d) => {
                 let k = self.key(key)?;
