@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use fx_graph::NodeId;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::object::ObjId;
 use crate::var::{Obj, Var};
@@ -95,10 +95,34 @@ impl Key {
                 .is_some_and(|n| n == "wrapper_descriptor")
         };
         match (slot("__hash__"), slot("__eq__")) {
+            (true, true) if obj.is_instance_of::<PyTuple>() => {
+                let items = obj.cast::<PyTuple>().ok()?;
+                items
+                    .iter()
+                    .map(|i| Key::item(&i))
+                    .collect::<Option<_>>()
+                    .map(Key::Tuple)
+            }
             (true, true) => obj.hash().ok().map(|h| Key::Const(h, obj.clone().unbind())),
             // `Enum.__hash__` is that of the name, and members are equal to themselves alone,
             // unless a mix-in compares: then neither rule is safe.
             _ => None,
+        }
+    }
+}
+
+impl Key {
+    /// The key of an item of a tuple that is used as a whole.
+    fn item(obj: &Bound<'_, PyAny>) -> Option<Key> {
+        let constant = obj.is_none()
+            || obj.is_exact_instance_of::<PyInt>()
+            || obj.is_exact_instance_of::<PyBool>()
+            || obj.is_exact_instance_of::<PyString>()
+            || obj.is_exact_instance_of::<PyFloat>()
+            || obj.is_exact_instance_of::<PyBytes>();
+        match constant {
+            true => Some(Key::Const(obj.hash().ok()?, obj.clone().unbind())),
+            false => Key::existing(obj),
         }
     }
 }

@@ -123,8 +123,21 @@ pub enum IterBody {
     GroupBy(Var, Var, Rc<GroupState>),
     /// a group of `itertools.groupby`: the groupby object, the group's key, which group it is
     Group(ObjId, Var, u64),
+    /// `itertools.product`, `permutations` and the like: what it yields, next index
+    Arranged(Rc<Arrangements>, usize),
     /// an iterator from outside whose position is not known: advancing it breaks the graph
     Opaque,
+}
+
+/// What an iterator over arrangements of items yields, and what it was made of.
+#[derive(Debug)]
+pub struct Arrangements {
+    /// all that it yields
+    pub items: Vec<Var>,
+    /// what it takes items from
+    pub pools: Vec<Vec<Var>>,
+    /// how many it takes from the one pool; `None` for `product`
+    pub length: Option<i64>,
 }
 
 /// Where an iterator over a tracked dict stands.

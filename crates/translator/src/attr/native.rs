@@ -1,5 +1,6 @@
 //! Attributes that C code gives: slots, getters, fields of tuples, constants, `super`, functions.
 
+use crate::call::GeneratorState;
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
 use guards::{GuardKind, Source, SourceId};
@@ -143,6 +144,21 @@ impl<'py> Tx<'py> {
                         Ok(Flow::Value(t.items[0].clone()))
                     }
                     _ => Ok(Flow::Value(self.none())),
+                }
+            }
+            ("__name__" | "__qualname__", Body::Generator(state)) => {
+                let names = self.generator_names(id);
+                let frame = state.downcast_ref::<GeneratorState>();
+                match (names, frame.and_then(|s| s.frame.as_ref())) {
+                    (Some([short, _]), _) if &**name == "__name__" => Ok(Flow::Value(short)),
+                    (Some([_, long]), _) => Ok(Flow::Value(long)),
+                    (None, Some(f)) if &**name == "__name__" => {
+                        Ok(Flow::Value(self.str(&f.code.name)))
+                    }
+                    (None, Some(f)) => Ok(Flow::Value(self.str(&f.code.qualname))),
+                    (None, None) => {
+                        Err(Stop::unsupported("the name of a generator that has ended"))
+                    }
                 }
             }
             ("cell_contents", Body::Cell(v)) => match v.clone() {

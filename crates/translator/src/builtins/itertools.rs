@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use variables::object::GroupState;
+use variables::object::{Arrangements, GroupState};
 use variables::{Body, IterBody, Obj, Var};
 
 use super::{Given, Rule, Rules, value};
@@ -73,7 +73,8 @@ fn arrangements(
     tx: &mut Tx<'_>,
     name: &str,
     found: PyResult<Vec<Vec<usize>>>,
-    pick: impl Fn(usize, usize) -> Var,
+    pools: Vec<Vec<Var>>,
+    length: Option<i64>,
 ) -> Given {
     let found = match found {
         Ok(f) => f,
@@ -82,15 +83,20 @@ fn arrangements(
     let items = found
         .into_iter()
         .map(|t| {
+            let picked = t.into_iter().enumerate();
             Var::tuple(
-                t.into_iter()
-                    .enumerate()
-                    .map(|(slot, i)| pick(slot, i))
+                picked
+                    .map(|(slot, i)| pools[slot % pools.len()][i].clone())
                     .collect(),
             )
         })
         .collect();
-    new(tx, name, IterBody::Items(std::rc::Rc::new(items), 0))
+    let all = Arrangements {
+        items,
+        pools,
+        length,
+    };
+    new(tx, name, IterBody::Arranged(std::rc::Rc::new(all), 0))
 }
 
 fn product(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
@@ -127,8 +133,8 @@ fn product(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
             .call1(PyTuple::new(m.py(), ranges)?)?
             .unbind())
     });
-    let n = pools.len().max(1);
-    arrangements(tx, name, found, |slot, i| pools[slot % n][i].clone())
+    let pools = (0..repeat).flat_map(|_| pools.clone()).collect();
+    arrangements(tx, name, found, pools, None)
 }
 
 fn choose(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -168,7 +174,7 @@ fn choose(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             "itertools.{name} with more than {MAX_ARRANGEMENTS} results"
         )));
     }
-    arrangements(tx, name, found, |_, i| pool[i].clone())
+    arrangements(tx, name, found, vec![pool], Some(r as i64))
 }
 
 fn repeat(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

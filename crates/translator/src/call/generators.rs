@@ -69,11 +69,21 @@ impl<'py> Tx<'py> {
         })
     }
 
+    /// The `__name__` and `__qualname__` that a generator was given, where the code's may not be right.
+    pub(crate) fn generator_names(&self, id: ObjId) -> Option<[Var; 2]> {
+        match &self.obj(id).body {
+            Body::Generator(state) => state.downcast_ref::<GeneratorState>()?.names.clone(),
+            _ => None,
+        }
+    }
+
     /// What a started generator goes on with; `None`: it runs, or has ended.
     fn set_suspended(&mut self, id: ObjId, frame: Option<Frame>) {
+        let names = self.generator_names(id);
         let state = GeneratorState {
             frame,
             started: true,
+            names,
         };
         self.st.effects.get_mut(id).body = Body::Generator(Rc::new(state));
     }

@@ -32,7 +32,22 @@ impl<'py> Tx<'py> {
             kwdefaults,
             closure: f.closure.clone(),
             source: None,
+            names: self.new_names(f),
         })
+    }
+
+    /// The names of a function made while translating, where the program has given it others.
+    fn new_names(&self, f: &variables::FuncVar) -> Option<[Var; 2]> {
+        let attrs = &self.obj(f.obj).attrs;
+        let given = |name: &str| attrs.get(name).cloned().flatten();
+        let (name, qualname) = (given("__name__"), given("__qualname__"));
+        if name.is_none() && qualname.is_none() {
+            return None;
+        }
+        let code = |name: &str| f.code.bind(self.py).getattr(name).ok();
+        let or_code =
+            |v: Option<Var>, name: &str| v.or_else(|| code(name).map(|n| Var::Const(n.unbind())));
+        Some([or_code(name, "co_name")?, or_code(qualname, "co_qualname")?])
     }
 
     /// What inlining an existing function needs; guards what it looks at.
@@ -94,6 +109,22 @@ impl<'py> Tx<'py> {
         }
         let dict = b.getattr("__globals__")?.unbind();
         let globals = self.globals_of(dict);
+        let mut names = None;
+        if self
+            .codes
+            .borrow_mut()
+            .get(code.bind(self.py))?
+            .has(flags::GENERATOR)
+        {
+            let mut name = |name: &str| -> R<Var> {
+                let source = self.source(Source::Attr {
+                    base: s,
+                    name: name.into(),
+                });
+                Ok(self.lazy(b.getattr(name)?.unbind(), source))
+            };
+            names = Some([name("__name__")?, name("__qualname__")?]);
+        }
         Ok(Callee {
             code,
             globals,
@@ -101,6 +132,7 @@ impl<'py> Tx<'py> {
             kwdefaults,
             closure,
             source: Some(s),
+            names,
         })
     }
 
@@ -191,6 +223,7 @@ impl<'py> Tx<'py> {
             let body = Body::Generator(Rc::new(GeneratorState {
                 frame: Some(frame),
                 started: false,
+                names: callee.names,
             }));
             let id = self.new_object(class, body);
             return Ok(Flow::Value(Var::Obj(id)));

@@ -36,6 +36,8 @@ pub(crate) struct Callee {
     pub(crate) closure: Vec<Var>,
     /// where the function comes from, if it was there before
     pub(crate) source: Option<SourceId>,
+    /// the `__name__` and `__qualname__` that a generator gets, where the code's may not be right
+    pub(crate) names: Option<[Var; 2]>,
 }
 
 impl<'py> Tx<'py> {
@@ -417,6 +419,8 @@ pub struct GeneratorState {
     pub frame: Option<Frame>,
     /// whether it has run at all
     pub started: bool,
+    /// its `__name__` and `__qualname__`, where the code's may not be right
+    pub names: Option<[Var; 2]>,
 }
 
 /// Whether a function belongs to an installed package or the standard library.

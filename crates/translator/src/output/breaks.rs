@@ -14,7 +14,7 @@ use variables::{Body, Obj, Origin, Var};
 
 use super::OutputEnv;
 use super::asm::Val;
-use super::emitter::Emitter;
+use super::emitter::{Emitter, Ident};
 use super::resume::{Local, Plan, ResumeInfo, Slot};
 use crate::code::{flags, kinds};
 use crate::state::{Frame, OnReturn};
@@ -108,6 +108,14 @@ impl Emitter<'_, '_> {
         }
         self.analyse_effects();
         self.check_abandoned()?;
+        for f in &frames {
+            if self.keeps_locals(f) && self.asks_for_locals(f) {
+                return Err(super::blocked(
+                    f.depth,
+                    "a graph break between two uses of a frame's locals()",
+                ));
+            }
+        }
         self.find_homes(frames.last().unwrap_or(&inner));
 
         let mut levels = Vec::with_capacity(frames.len());
@@ -276,6 +284,57 @@ impl Emitter<'_, '_> {
         let empty = matches!(f.locals.get(l.0 as usize), Some(Some(Var::Obj(id)))
             if matches!(self.tx.obj(*id).body, Body::Cell(None)));
         (empty && self.tx.is_own_cell(f, *l)).then_some(*l)
+    }
+
+    /// Whether the dictionary that `locals()` gave, which is the frame's own, is still of use: to the
+    /// program, or for what the program put there.
+    fn keeps_locals(&self, f: &Frame) -> bool {
+        let Some(id) = f.locals_dict else {
+            return false;
+        };
+        let names = &f.code.local_names;
+        let is_local = |k: &Var| match k {
+            Var::Const(k) => k
+                .bind(self.tx.py)
+                .extract::<&str>()
+                .is_ok_and(|k| names.iter().any(|n| **n == *k)),
+            _ => false,
+        };
+        let Body::Dict(items) = &self.tx.obj(id).body else {
+            return true;
+        };
+        self.uses.contains_key(&Ident::Obj(id)) || !items.iter().all(|(k, _)| is_local(k))
+    }
+
+    /// Whether a frame may yet ask for its variables by name.
+    fn asks_for_locals(&self, f: &Frame) -> bool {
+        let body = &f.code.body;
+        let asks = |n: bytecode::op::NameIdx| {
+            let name = f.code.fields.names.get(n.0 as usize);
+            name.is_some_and(|n| FRAME_FUNCTIONS.contains(&n.as_str()))
+        };
+        let mut seen = vec![false; body.instrs.len()];
+        let mut todo = vec![f.ip];
+        while let Some(at) = todo.pop() {
+            let Some(instr) = body.instrs.get(at).filter(|_| !seen[at]) else {
+                continue;
+            };
+            seen[at] = true;
+            if matches!(instr.op, Op::LoadGlobal(n) | Op::LoadName(n) | Op::LoadAttr(n) if asks(n))
+            {
+                return true;
+            }
+            todo.extend(instr.op.falls_through().then_some(at + 1));
+            todo.extend(instr.op.target().map(|to| to.0 as usize));
+            let covers = |h: &&ExceptEntry| h.start.0 as usize <= at && at < h.end.0 as usize;
+            todo.extend(
+                body.handlers
+                    .iter()
+                    .filter(covers)
+                    .map(|h| h.target.0 as usize),
+            );
+        }
+        self.calls_frame_function(f, &body.instrs[f.ip].op)
     }
 
     fn calls_frame_function(&self, f: &Frame, op: &Op) -> bool {

@@ -75,9 +75,39 @@ impl Emitter<'_, '_> {
         };
         match &state.frame {
             None => Err(self.cannot("a generator that is running or has ended")),
-            Some(f) if state.started => self.suspended(f),
-            Some(f) => self.unstarted(f),
+            Some(f) => {
+                if state.started {
+                    self.suspended(f)?;
+                } else {
+                    self.unstarted(f)?;
+                }
+                match &state.names {
+                    Some(names) => self.rename(f, names),
+                    None => Ok(()),
+                }
+            }
         }
+    }
+
+    /// `generator -- generator` with its `__name__` and `__qualname__`.
+    fn rename(&mut self, f: &Frame, names: &[Var; 2]) -> R<()> {
+        let code = &f.code;
+        let attributes = [("__name__", &code.name), ("__qualname__", &code.qualname)];
+        for ((attribute, given), name) in attributes.into_iter().zip(names) {
+            let name = self.tx.realize(name)?;
+            let text = name.as_obj().map(|o| o.bind(self.tx.py).to_string());
+            if text.as_deref() == Some(&**given) {
+                continue;
+            }
+            let made = self.asm.tmp("___generator");
+            self.asm.store_fast(made);
+            self.value(&name)?;
+            self.asm.load_fast(made);
+            let n = self.asm.name_idx(attribute);
+            self.asm.op(Op::StoreAttr(n));
+            self.asm.load_fast(made);
+        }
+        Ok(())
     }
 
     /// `-- generator`: the arguments are in their places already, so all are positional.

@@ -57,6 +57,7 @@ pub(super) fn values(body: &IterBody) -> Vec<Var> {
             .collect(),
         IterBody::ZipLongest(its, fill) => its.iter().flatten().chain([fill]).cloned().collect(),
         IterBody::GroupBy(it, key, _) => two(it, key),
+        IterBody::Arranged(all, _) => all.pools.iter().flatten().cloned().collect(),
         IterBody::Cycle(it, saved, _) => it.iter().chain(saved.iter()).cloned().collect(),
         _ => Vec::new(),
     }
@@ -175,6 +176,21 @@ impl Emitter<'_, '_> {
                     self.load_int(*n as i64)?;
                 }
                 self.asm.call(1 + u32::from(left.is_some()));
+            }
+            IterBody::Arranged(all, at) => {
+                self.asm.callee(class);
+                for pool in &all.pools {
+                    for v in pool {
+                        self.value(v)?;
+                    }
+                    self.asm.op(Op::BuildTuple(pool.len() as u32));
+                }
+                if let Some(n) = all.length {
+                    self.load_int(n)?;
+                }
+                let args = all.pools.len() + usize::from(all.length.is_some());
+                self.asm.call(args as u32);
+                self.consume((*at).min(all.items.len()))?;
             }
             IterBody::Count(a, b) => self.call_tool("count", &[a, b])?,
             IterBody::Call(f, sentinel) => {

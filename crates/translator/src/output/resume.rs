@@ -140,6 +140,11 @@ pub(super) struct Plan {
     pub first: bool,
 }
 
+/// Whether a function may look at its variables by name.
+fn introspects(code: &CodeInfo) -> bool {
+    code.names.iter().any(|n| INTROSPECTION.contains(&&**n))
+}
+
 impl ResumeCache {
     /// Which of the user's code a code object runs, where it is a resume function, and how many
     /// instructions come before it.
@@ -221,7 +226,7 @@ impl ResumeCache {
             )));
         }
         let live = self.live(py, &code)?;
-        let all = code.names.iter().any(|n| INTROSPECTION.contains(&&**n));
+        let all = introspects(&code);
         let kind = |i: usize| code.fields.localspluskinds[i];
         let has_super = code
             .local_names
@@ -340,8 +345,10 @@ impl ResumeCache {
         asm.op(Op::Resume(0));
         // Exceptions on the stack go when their handlers are done with them: one that is raised here
         // and leads to them must not find itself through an argument of this frame.
-        let handles = plan.slots.contains(&Slot::Handled)
-            || matches!(body.instrs[plan.target as usize].op, Op::PushExcInfo);
+        // An argument is no variable of the user's that `locals()` shows, either.
+        let forgets = plan.slots.contains(&Slot::Handled)
+            || matches!(body.instrs[plan.target as usize].op, Op::PushExcInfo)
+            || introspects(code);
         let mut next_of_stack = stack.start as u32;
         for slot in &plan.slots {
             if *slot == Slot::Null {
@@ -351,7 +358,7 @@ impl ResumeCache {
             let at = LocalIdx(next_of_stack);
             next_of_stack += 1;
             asm.load_fast(at);
-            if handles {
+            if forgets {
                 asm.op(Op::DeleteFast(at));
             }
             if *slot == Slot::Handled {

@@ -617,7 +617,7 @@ impl<'py> Tx<'py> {
                 let classes = self.pop()?;
                 let exc = self.peek(1)?;
                 let class = Var::py(self.type_of(&exc)?);
-                let matches = self.issubclass(&class, &classes)?;
+                let matches = self.exception_matches(&class, &classes)?;
                 self.push(self.bool(matches));
             }
             Op::PopExcept => {

@@ -3,6 +3,7 @@
 use bytecode::op::CompareOp;
 use pyo3::class::basic::CompareOp as PyOp;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use variables::{Body, DictView, OrderedMap, Var};
 
 use super::special::Special;
@@ -239,6 +240,11 @@ impl Tx<'_> {
         if let (Some(x), Some(y)) = (self.set_items(a)?, self.set_items(b)?) {
             return self.compare_sets(op, &x, &y).map(Some);
         }
+        if let (Some(x), Some(y)) = (self.tuple_items(a)?, self.tuple_items(b)?)
+            && (matches!(a, Var::Tuple(_)) || matches!(b, Var::Tuple(_)))
+        {
+            return self.compare_items(op, &x, &y).map(Some);
+        }
         if let (Some(x), Some(y)) = (a.as_obj(), b.as_obj()) {
             // The method of the left operand's class alone, so that the right one is still asked.
             let (x, y) = (x.clone(), y.clone());
@@ -256,6 +262,23 @@ impl Tx<'_> {
             };
         }
         Ok(None)
+    }
+
+    /// The items of a tuple, an object of a subclass that is used as a whole included: a member of an
+    /// enum.
+    fn tuple_items(&mut self, v: &Var) -> R<Option<Vec<Var>>> {
+        Ok(match v {
+            Var::Tuple(t) => Some(t.items.clone()),
+            Var::Py(p) => match p.obj.clone().bind(self.py).cast::<PyTuple>() {
+                Ok(t) => {
+                    let items = t.as_sequence().to_list()?;
+                    let items = items.iter().map(|i| self.from_const(i));
+                    Some(items.collect::<R<Vec<_>>>()?)
+                }
+                Err(_) => None,
+            },
+            _ => None,
+        })
     }
 
     /// `object`'s comparison: equal if identical, else not decided.

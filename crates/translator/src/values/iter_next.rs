@@ -79,6 +79,11 @@ impl Tx<'_> {
                 }
                 None => Ok(None),
             },
+            IterBody::Arranged(all, i) => {
+                let item = all.items.get(i).cloned();
+                self.put(id, IterBody::Arranged(all, i + 1));
+                Ok(item)
+            }
             IterBody::List(list, at) => {
                 let Some(i) = at else { return Ok(None) };
                 let item = match &self.obj(list).body {

@@ -101,6 +101,38 @@ impl Tx<'_> {
         }
     }
 
+    /// Whether `except classes:` takes an exception of a class: by its bases alone, whatever a
+    /// metaclass says.
+    ///
+    /// # Errors
+    /// `TypeError` where one of them is no class of exceptions.
+    pub(crate) fn exception_matches(&mut self, class: &Var, classes: &Var) -> R<bool> {
+        let given = match self.realize(classes)? {
+            Var::Tuple(t) => t.items.clone(),
+            one => vec![one],
+        };
+        let base = self.known.base_exception.clone();
+        let mut wanted = Vec::with_capacity(given.len());
+        for v in &given {
+            match self.realize(v)? {
+                Var::Py(p) if p.obj.bind(self.py).is_instance_of::<PyType>() => {
+                    self.guard_bases(&p.obj);
+                    wanted.push(p.obj.clone());
+                }
+                _ => {}
+            }
+        }
+        if wanted.len() < given.len() || !wanted.iter().all(|c| self.is_subtype(c, &base)) {
+            let message = "catching classes that do not inherit from BaseException is not allowed";
+            return Err(self.raise("TypeError", message));
+        }
+        let Some(class) = class.as_obj() else {
+            return Err(Stop::Internal("the class of an exception".into()));
+        };
+        self.guard_bases(class);
+        Ok(wanted.iter().any(|c| self.is_subtype(class, c)))
+    }
+
     /// `issubclass(c, classinfo)`.
     ///
     /// # Errors
