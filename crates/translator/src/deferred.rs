@@ -46,8 +46,21 @@ impl<'py> Tx<'py> {
             pos,
             kw,
             frames,
+            silent: false,
         });
         Ok(Flow::Value(self.none()))
+    }
+
+    /// Makes a call later of which nothing is seen but what the callee counts and keeps.
+    pub(crate) fn defer_silent(&mut self, function: Var, args: Args) {
+        let frames = self.call_frames(false);
+        self.st.effects.defer(DeferredCall {
+            function,
+            pos: args.pos,
+            kw: args.kw,
+            frames,
+            silent: true,
+        });
     }
 
     /// The frames above a call, the root first; the root alone where the others do not matter.

@@ -71,6 +71,8 @@ pub struct State {
     pub effects: Effects,
     /// objects that were hashed by their own `__hash__`, with their keys
     pub hashed: im::Vector<(variables::ObjId, variables::Key)>,
+    /// what functions under `functools.lru_cache` gave: the function, its arguments, its result
+    pub cached: im::Vector<(usize, Vec<variables::Key>, Var)>,
     /// the exceptions that were raised and caught so far: tracebacks exist in plain Python only
     pub caught: im::Vector<variables::ObjId>,
     /// contexts of torch that the program has entered, innermost last
@@ -107,6 +109,7 @@ impl State {
             frame,
             effects: Effects::default(),
             hashed: im::Vector::new(),
+            cached: im::Vector::new(),
             caught: im::Vector::new(),
             contexts: im::Vector::new(),
             vmap: Default::default(),

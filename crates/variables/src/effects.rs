@@ -45,6 +45,8 @@ pub struct DeferredCall {
     /// the frames that the callee finds above itself, the root first; only the root where it does
     /// not look
     pub frames: Vec<CallFrame>,
+    /// the callee's own records are all that anyone sees of it
+    pub silent: bool,
 }
 
 /// A frame on the stack of a [`DeferredCall`].

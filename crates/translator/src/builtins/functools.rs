@@ -3,12 +3,12 @@
 use guards::GuardKind;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyModule;
-use variables::{Body, Obj, ObjId, OrderedMap, Var};
+use pyo3::types::{PyComplex, PyFloat, PyInt, PyModule, PyString};
+use variables::{Body, Key, Obj, ObjId, OrderedMap, Var};
 
 use super::{Given, Rule, Rules, value};
 use crate::stop::{R, Stop};
-use crate::tx::{Args, Tx};
+use crate::tx::{Args, Flow, Tx};
 
 pub(super) const RULES: Rules = &[(
     "functools",
@@ -186,48 +186,142 @@ fn cmp_to_key(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     tx.call(&make, Args::pos(vec![f])).map(Some)
 }
 
-/// A function under `functools.lru_cache`: the function itself runs, symbolically. What the cache
-/// holds is not looked at, and nothing is put into it.
+/// A function under `functools.lru_cache`: the function itself runs, symbolically, once for the same
+/// arguments. Its result depends on them alone, so that it does not matter what the cache holds. The
+/// residual code calls the cache again, which counts and keeps what it has always done; for a
+/// library's function nobody asks for that.
 pub(super) fn call_cached(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: Args) -> Given {
-    for v in args.pos.iter().chain(args.kw.iter().map(|(_, v)| v)) {
-        if matches!(tx.realize(v)?, Var::Tensor(_)) {
+    let f = cached.getattr("__wrapped__")?;
+    let library = crate::call::is_library(&f);
+    let keys = cache_key(tx, cached, &args, library)?;
+    let of = cached.as_ptr() as usize;
+    let same = |c: &&(usize, Vec<Key>, Var)| c.0 == of && Some(&c.1) == keys.as_ref();
+    let known = tx.st.cached.iter().find(same).map(|c| c.2.clone());
+    let result = match known {
+        Some(result) => result,
+        None => match call_through(tx, cached, &f, library, &args)? {
+            Through::Result(result) => {
+                if let Some(keys) = keys {
+                    tx.st.cached.push_back((of, keys, result.clone()));
+                }
+                result
+            }
+            Through::Deferred(flow) => return Ok(Some(flow)),
+        },
+    };
+    if !library {
+        tx.defer_silent(Var::py(cached.clone().unbind()), args);
+    }
+    value(result)
+}
+
+/// What a cache tells arguments apart by; `None`: a library's function, called with objects.
+fn cache_key(
+    tx: &mut Tx<'_>,
+    cached: &Bound<'_, PyAny>,
+    args: &Args,
+    library: bool,
+) -> R<Option<Vec<Key>>> {
+    let mut known = true;
+    let mut keys = Vec::with_capacity(args.pos.len() + 2 * args.kw.len());
+    let typed = cached.call_method0("cache_parameters")?.get_item("typed")?;
+    let typed = typed.is_truthy()?;
+    let names = args.kw.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>();
+    let values = args.pos.iter().chain(args.kw.iter().map(|(_, v)| v));
+    for (i, v) in values.enumerate() {
+        let v = tx.realize(v)?;
+        if matches!(v, Var::Tensor(_)) {
             return Err(Stop::brk(
                 "Cached function called with a tensor",
                 "`functools.lru_cache` would answer with what it computed for the same tensor object before.",
                 "Call the function under the cache (`__wrapped__`), or cache by shape and dtype.",
             ));
         }
+        if library && !matches!(v, Var::Const(_)) {
+            known = false;
+            continue;
+        }
+        if let Some(name) = i.checked_sub(args.pos.len()).and_then(|i| names.get(i)) {
+            let name = tx.str(name);
+            keys.push(tx.key(&name)?);
+        }
+        if typed {
+            keys.push(Key::Id(tx.type_of(&v)?.as_ptr() as usize));
+        } else if !library && has_equals(tx, &v) {
+            return Err(Stop::brk(
+                "Cached function called with a number that equals one of another type",
+                "`functools.lru_cache` may answer with what it computed for that one before.",
+                "Pass an int or a text, or use `typed=True`.",
+            ));
+        }
+        keys.push(tx.key(&v)?);
     }
-    let f = cached.getattr("__wrapped__")?;
-    let library = crate::call::is_library(&f);
+    Ok(known.then_some(keys))
+}
+
+/// Whether a value equals others of another type, which a cache takes for the same: `True` and `1.0`
+/// are the int 1, a member of an `IntEnum` is its value. Plain ints and texts are what such functions
+/// are called with.
+fn has_equals(tx: &Tx<'_>, v: &Var) -> bool {
+    let Some(b) = v.as_obj().map(|o| o.bind(tx.py)) else {
+        return false;
+    };
+    if let Ok(f) = b.cast_exact::<PyFloat>() {
+        return f.value().fract() == 0.0;
+    }
+    let plain = b.is_exact_instance_of::<PyInt>() || b.is_exact_instance_of::<PyString>();
+    let value = b.is_instance_of::<PyInt>()
+        || b.is_instance_of::<PyString>()
+        || b.is_instance_of::<PyFloat>()
+        || b.is_instance_of::<PyComplex>();
+    value && !plain
+}
+
+/// What the function under a cache came to.
+enum Through {
+    /// a constant that depends on the arguments alone
+    Result(Var),
+    /// output, which the residual code makes by the cache itself
+    Deferred(Flow),
+}
+
+fn call_through(
+    tx: &mut Tx<'_>,
+    cached: &Bound<'_, PyAny>,
+    f: &Bound<'_, PyAny>,
+    library: bool,
+    args: &Args,
+) -> R<Through> {
     // What is said once for each argument is left to the cache itself.
     let before = tx.st.effects.clone();
     let (nodes, guards) = (tx.graph.len(), tx.guards.len());
-    let result = tx.call_sync(&Var::py(f.unbind()), args.clone())?;
-    if tx.st.effects.calls.len() == before.calls.len() {
-        let changeable = !library
-            && tx.guards[guards..].iter().any(|g| {
-                !matches!(
-                    g.kind,
-                    GuardKind::FunctionMatch { .. }
-                        | GuardKind::IdMatch { .. }
-                        | GuardKind::MroAttr { .. }
-                        | GuardKind::DictContains { .. }
-                        | GuardKind::ClosureMatch { .. }
-                        | GuardKind::SequenceLength { .. }
-                )
-            });
+    let result = match tx.call_sync(&Var::py(f.clone().unbind()), args.clone()) {
+        Err(Stop::Raise(_)) if !library => return Err(reads_what_changes()),
+        result => result?,
+    };
+    // A cache below this one is asked by this one, if at all.
+    let mut said = tx.st.effects.calls.iter().skip(before.calls.len());
+    if said.all(|call| call.silent) {
+        tx.st.effects.calls = before.calls.clone();
+        let changes = tx.st.effects.any_since(&before) || tx.graph.len() != nodes;
+        let changeable = tx.guards[guards..].iter().any(|g| {
+            !matches!(
+                g.kind,
+                GuardKind::FunctionMatch { .. }
+                    | GuardKind::IdMatch { .. }
+                    | GuardKind::MroAttr { .. }
+                    | GuardKind::DictContains { .. }
+                    | GuardKind::ClosureMatch { .. }
+                    | GuardKind::SequenceLength { .. }
+            )
+        });
         // The cache gives the same object each time; a new one would be told from it.
         let result = tx.realize(&result)?;
         let fixed = tx.as_const(&result)?.is_some();
-        if changeable || !fixed {
-            return Err(Stop::brk(
-                "Cached function that reads what can change",
-                "`functools.lru_cache` answers with what the function gave before, whatever has changed since then.",
-                "Call the function under the cache (`__wrapped__`), or make its result depend on its arguments alone.",
-            ));
+        if (changes || changeable) && !library || !fixed {
+            return Err(reads_what_changes());
         }
-        return value(result);
+        return Ok(Through::Result(result));
     }
     if tx.graph.len() != nodes || !result.is_none(tx.py) {
         return Err(Stop::brk(
@@ -237,8 +331,16 @@ pub(super) fn call_cached(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: Args
         ));
     }
     tx.st.effects = before;
-    tx.defer(Var::py(cached.clone().unbind()), args, true)
-        .map(Some)
+    tx.defer(Var::py(cached.clone().unbind()), args.clone(), true)
+        .map(Through::Deferred)
+}
+
+fn reads_what_changes() -> Stop {
+    Stop::brk(
+        "Cached function that reads what can change",
+        "`functools.lru_cache` answers with what the function gave before, whatever has changed since then.",
+        "Call the function under the cache (`__wrapped__`), or make its result depend on its arguments alone.",
+    )
 }
 
 impl Tx<'_> {

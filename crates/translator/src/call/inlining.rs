@@ -36,6 +36,35 @@ impl<'py> Tx<'py> {
         })
     }
 
+    /// The names that a generator of an existing function gets. A library's functions are not renamed
+    /// once they are made.
+    fn existing_names(
+        &mut self,
+        f: &Bound<'py, PyAny>,
+        source: SourceId,
+        library: bool,
+    ) -> R<Option<[Var; 2]>> {
+        let code = self.codes.borrow_mut().get(&f.getattr("__code__")?)?;
+        if !code.has(flags::GENERATOR) {
+            return Ok(None);
+        }
+        let (name, qualname) = (f.getattr("__name__")?, f.getattr("__qualname__")?);
+        if library && name.eq(&*code.name)? && qualname.eq(&*code.qualname)? {
+            return Ok(None);
+        }
+        let mut lazy = |v: Bound<'py, PyAny>, name: &str| {
+            let source = self.source(Source::Attr {
+                base: source,
+                name: name.into(),
+            });
+            self.lazy(v.unbind(), source)
+        };
+        Ok(Some([
+            lazy(name, "__name__"),
+            lazy(qualname, "__qualname__"),
+        ]))
+    }
+
     /// The names of a function made while translating, where the program has given it others.
     fn new_names(&self, f: &variables::FuncVar) -> Option<[Var; 2]> {
         let attrs = &self.obj(f.obj).attrs;
@@ -109,22 +138,7 @@ impl<'py> Tx<'py> {
         }
         let dict = b.getattr("__globals__")?.unbind();
         let globals = self.globals_of(dict);
-        let mut names = None;
-        if self
-            .codes
-            .borrow_mut()
-            .get(code.bind(self.py))?
-            .has(flags::GENERATOR)
-        {
-            let mut name = |name: &str| -> R<Var> {
-                let source = self.source(Source::Attr {
-                    base: s,
-                    name: name.into(),
-                });
-                Ok(self.lazy(b.getattr(name)?.unbind(), source))
-            };
-            names = Some([name("__name__")?, name("__qualname__")?]);
-        }
+        let names = self.existing_names(b, s, library)?;
         Ok(Callee {
             code,
             globals,

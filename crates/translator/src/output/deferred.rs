@@ -52,6 +52,7 @@ impl Emitter<'_, '_> {
                 pos,
                 kw,
                 frames,
+                ..
             } = &**call;
             let function = self.prepare(function)?;
             let pos = pos.iter().map(|v| self.prepare(v)).collect::<R<Vec<_>>>()?;
