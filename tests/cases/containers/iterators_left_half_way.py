@@ -1,5 +1,5 @@
-"""Iterators over containers, handed half way to plain Python: of the class that Python gives them, and
-over the containers themselves."""
+"""Iterators over containers, handed half way to plain Python: of the class that Python gives them,
+and over the containers themselves."""
 
 from collections import OrderedDict, deque
 

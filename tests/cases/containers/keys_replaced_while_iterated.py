@@ -1,5 +1,5 @@
-"""A dict or set whose keys are replaced while it is iterated over: CPython raises an error, meets the
-new keys or not, as its hash table has it. A deque or an OrderedDict raises."""
+"""A dict or set whose keys are replaced while it is iterated over: CPython raises, meets the new
+keys or not, as its hash table has it. A deque or an OrderedDict raises."""
 
 from collections import OrderedDict, deque
 
