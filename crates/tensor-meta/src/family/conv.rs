@@ -266,6 +266,18 @@ fn pool_shape(
 fn pool_strides(x: &In<'_>, shape: &[Size]) -> Dims {
     suggested(x, shape)
 }
+/// Those of a 1-dim pooling, which runs as a 2-dim one.
+fn flat_pool_strides(x: &In<'_>, shape: &[Size]) -> Dims {
+    let (sizes, strides) = unsqueezed(x, 2);
+    let mut wide: Dims = SmallVec::from_slice(shape);
+    wide.insert(2, Size::ONE);
+    let mut out = match suggest_memory_format(&sizes, &strides) {
+        MemoryFormat::Contiguous => contiguous_strides(&wide),
+        _ => channels_last_strides(&wide),
+    };
+    out.remove(2);
+    out
+}
 fn max_pool(call: &Call<'_>, n: usize, indices_too: bool) -> R {
     let [x, kernel, stride, padding, dilation, ceil, indices] = call.bind([
         "input",
@@ -320,10 +332,14 @@ fn avg_pool(call: &Call<'_>, n: usize) -> R {
     if n == 3 && (0..n).any(|d| x.shape[lead + d] < sizes[d]) {
         return unsupported("avg_pool3d window larger than the input");
     }
-    if n != 2 && x.strides != contiguous_strides(&x.shape) {
+    if n == 3 && x.strides != contiguous_strides(&x.shape) {
         return unsupported("layout of avg_pool's input");
     }
-    let strides = pool_strides(&x, &shape);
+    let strides = match (n, lead) {
+        (1, 2) => flat_pool_strides(&x, &shape),
+        (1, _) => contiguous_strides(&shape),
+        _ => pool_strides(&x, &shape),
+    };
     one(call.fresh(&shape, &strides, x.dtype, &[x.meta]))
 }
 fn avg_pool1d(call: &Call<'_>) -> R {
@@ -464,10 +480,13 @@ fn interpolate(call: &Call<'_>) -> R {
     if shape.iter().any(|s| *s <= 0) {
         return raise("interpolation to nothing");
     }
-    if n != 2 && !x.contiguous() {
+    if n == 3 && !x.contiguous() {
         return unsupported("layout of interpolate's input");
     }
-    let strides = suggested(&x, &shape);
+    let strides = match n {
+        1 => contiguous_strides(&shape),
+        _ => suggested(&x, &shape),
+    };
     one(call.fresh(&shape, &strides, x.dtype, &[x.meta]))
 }
 

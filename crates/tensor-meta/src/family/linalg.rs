@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 
-use crate::call::{Call, In, R, float_or, int, one, raise, tensor, unsupported, wrap_dim};
+use crate::call::{Call, In, R, bool_or, float_or, int, one, raise, tensor, unsupported, wrap_dim};
+use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
 use crate::types::{DType, Dims, Inferred, Value, contiguous_strides};
@@ -65,6 +66,26 @@ fn cholesky(call: &Call<'_>) -> R {
         return unsupported("upper triangle");
     }
     one(call.fresh(&x.shape, &columns(&x.shape), x.dtype, &[x.meta]))
+}
+/// The batches of both operands broadcast against each other.
+fn triangular(call: &Call<'_>) -> R {
+    let [a, b, upper, left, ..] = call.bind(["input", "B", "upper", "left", "unitriangular"])?;
+    let (a, b) = (square(a)?, tensor(b)?);
+    let (n, m) = (a.dim(), b.dim());
+    bool_or(upper, false)?;
+    if m < 2 || a.dtype != b.dtype || b.count() == 0 {
+        return unsupported("operands of solve_triangular");
+    }
+    let meets = match bool_or(left, true)? {
+        true => b.shape[m - 2],
+        false => b.shape[m - 1],
+    };
+    if meets != a.shape[n - 1] {
+        return raise("sizes of solve_triangular");
+    }
+    let mut shape = broadcast(&a.shape[..n - 2], &b.shape[..m - 2])?;
+    shape.extend_from_slice(&b.shape[m - 2..]);
+    one(call.fresh(&shape, &columns(&shape), b.dtype, &[a.meta, b.meta]))
 }
 fn trace(call: &Call<'_>) -> R {
     let [x] = call.bind(["input"])?;
@@ -166,6 +187,12 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "torch.linalg.cholesky torch._C._linalg.linalg_cholesky",
             "",
             cholesky,
+        ),
+        rule(
+            "solve_triangular",
+            "torch.linalg.solve_triangular torch._C._linalg.linalg_solve_triangular",
+            "",
+            triangular,
         ),
         rule("trace", "*", "*", trace),
         rule("addmv", "*", "*", added_vector),

@@ -387,6 +387,85 @@ fn kl_div(call: &Call<'_>) -> R {
     pointwise_loss(call, x, y, &[], reduction)
 }
 
+/// A loss that compares whole rows, as a single number.
+fn row_loss(call: &Call<'_>, operands: &[&Value<'_>], reduction: &Value<'_>) -> R {
+    let all = operands.iter().map(|v| tensor(v)).collect::<R<Vec<_>>>()?;
+    let x = &all[0];
+    float(x)?;
+    let same = |t: &In<'_>| t.dtype == x.dtype && t.shape == x.shape;
+    if !all.iter().all(same) || x.dim() == 0 || x.count() == 0 {
+        return unsupported("operands of a loss");
+    }
+    if !matches!(reduction, Value::None | Value::Str("mean" | "sum")) {
+        return unsupported("loss of each row");
+    }
+    let inputs: Vec<_> = all.iter().map(|t| t.meta).collect();
+    one(call.rows(&[], x.dtype, &inputs))
+}
+fn triplet_margin_loss(call: &Call<'_>) -> R {
+    let [x, y, z, _, _, _, _, a, b, reduction] = call.bind([
+        "anchor",
+        "positive",
+        "negative",
+        "margin",
+        "p",
+        "eps",
+        "swap",
+        "size_average",
+        "reduce",
+        "reduction",
+    ])?;
+    unset(&[a, b])?;
+    row_loss(call, &[x, y, z], reduction)
+}
+fn margin_ranking_loss(call: &Call<'_>) -> R {
+    let [x, y, z, _, a, b, reduction] = call.bind([
+        "input1",
+        "input2",
+        "target",
+        "margin",
+        "size_average",
+        "reduce",
+        "reduction",
+    ])?;
+    unset(&[a, b])?;
+    row_loss(call, &[x, y, z], reduction)
+}
+fn poisson_nll_loss(call: &Call<'_>) -> R {
+    let [x, y, _, _, a, _, b, reduction] = call.bind([
+        "input",
+        "target",
+        "log_input",
+        "full",
+        "size_average",
+        "eps",
+        "reduce",
+        "reduction",
+    ])?;
+    unset(&[a, b])?;
+    row_loss(call, &[x, y], reduction)
+}
+
+/// A row-major product of directions and lengths.
+fn weight_norm(call: &Call<'_>) -> R {
+    let [v, g, dim] = call.bind(["v", "g", "dim"])?;
+    let (v, g) = (tensor(v)?, tensor(g)?);
+    float(&v)?;
+    let dim = int_or(dim, 0)?;
+    let n = v.dim();
+    if dim < 0 || dim as usize >= n || v.dtype != g.dtype || g.dim() != n || v.count() == 0 {
+        return unsupported("operands of weight_norm");
+    }
+    let lengths = |d: usize| match d == dim as usize {
+        true => v.shape[d],
+        false => Size::ONE,
+    };
+    if (0..n).any(|d| g.shape[d] != lengths(d)) {
+        return unsupported("lengths of weight_norm");
+    }
+    one(call.rows(&v.shape, v.dtype, &[v.meta, g.meta]))
+}
+
 fn class_loss(
     call: &Call<'_>,
     x: &Value<'_>,
@@ -509,6 +588,10 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("binary_cross_entropy", "F", "", bce),
         rule("binary_cross_entropy_with_logits", "F", "", bce_with_logits),
         rule("kl_div", "F", "", kl_div),
+        rule("triplet_margin_loss", "F", "", triplet_margin_loss),
+        rule("margin_ranking_loss", "F", "", margin_ranking_loss),
+        rule("poisson_nll_loss", "F", "", poisson_nll_loss),
+        rule("weight_norm", "torch._weight_norm", "", weight_norm),
         rule("gru_cell", "*", "", gru_cell),
     ]);
 }

@@ -300,6 +300,25 @@ fn vector_norm(call: &Call<'_>) -> R {
     float_or(p, 2.0)?;
     one(reduced(call, &x, dim, bool_or(keep, false)?, x.dtype)?)
 }
+/// The norm of vectors, which is that of matrices too where no order is given.
+fn vector_or_matrix_norm(call: &Call<'_>) -> R {
+    let [x, p, dim, keep, dtype] = call.bind(["A", "ord", "dim", "keepdim", "dtype"])?;
+    let x = tensor(x)?;
+    if !dtype.is_none() || !x.dtype.is_floating() || x.shape.contains(&Size::ZERO) {
+        return unsupported("arguments of norm");
+    }
+    let vectors = match dim {
+        Value::None => x.dim() == 1,
+        Value::Int(_) => true,
+        _ => dim.items().is_some_and(|d| d.len() == 1),
+    };
+    let whole = dim.is_none() || dim.items().is_some_and(|d| d.len() == 2);
+    if !(vectors || whole && p.is_none()) || matches!(p, Value::Str(_)) {
+        return unsupported("norm of matrices");
+    }
+    float_or(p, 2.0)?;
+    one(reduced(call, &x, dim, bool_or(keep, false)?, x.dtype)?)
+}
 fn count_nonzero(call: &Call<'_>) -> R {
     let [x, dim] = call.bind(["input", "dim"])?;
     let x = tensor(x)?;
@@ -498,6 +517,12 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("logsumexp", "* torch.special.logsumexp", "*", logsumexp),
         rule("norm", "*", "*", norm),
         rule("vector_norm", "torch.linalg.vector_norm", "", vector_norm),
+        rule(
+            "linalg_norm",
+            "torch.linalg.norm torch._C._linalg.linalg_norm",
+            "",
+            vector_or_matrix_norm,
+        ),
         rule("count_nonzero", "*", "*", count_nonzero),
         rule("softmax", "* torch.special.softmax", "*", softmax),
         rule("softmax_nn", "torch.nn.functional.softmax", "", softmax_nn),

@@ -99,6 +99,27 @@ def cholesky():
         yield [T(v=identity, d=d)], {"upper": True}
 
 
+@rule("solve_triangular")
+def solve_triangular():
+    for a, b, left in (
+        ((3, 3), (3, 2), True),
+        ((3, 3), (2, 3), False),
+        ((2, 3, 3), (2, 3, 4), True),
+        ((3, 3), (5, 3, 1), True),
+        ((2, 1, 3, 3), (4, 3, 3), False),
+        ((3, 3), (2, 3), True),
+        ((3, 3), (3,), True),
+        ((1, 1), (1, 1), True),
+    ):
+        for d in "f4", "f8", "c4":
+            for l in "c", "t":
+                given = [T(*a, d=d, l=l), T(*b, d=d, l=l)]
+                yield given, {"upper": True, "left": left}
+                yield given, {"upper": False, "left": left, "unitriangular": True}
+    yield [T(3, 3), T(3, 2)], {"upper": False}
+    yield [T(3, 3), T(3, 2, d="f8")], {"upper": False}
+
+
 @rule("trace")
 def trace():
     for d in "f4", "f8", "c4", "i8", "u1", "b", "bf":

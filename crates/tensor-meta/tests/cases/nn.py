@@ -291,3 +291,35 @@ def cosine_similarity():
     for a, b in (((2, 3), (2, 3)), ((2, 1, 4), (3, 4)), ((5, 3), (3,))):
         yield T(*a), T(*b)
         yield [T(*a), T(*b)], {"dim": -1}
+
+
+def row_losses(count):
+    def cases():
+        for shape in (3, 4), (5,), (2, 3, 4):
+            for d in "f4", "f8", "bf":
+                for l in "c", "t":
+                    given = [T(*shape, d=d, l=l) for _ in range(count)]
+                    yield given, {}
+                    yield given, {"reduction": "sum"}
+                    yield given, {"reduction": "none"}
+        yield given[:-1] + [T(3, 4, d="f8")], {}
+        yield [T() for _ in range(count)], {}
+
+    return cases
+
+
+TABLE["triplet_margin_loss"] = TABLE["margin_ranking_loss"] = row_losses(3)
+TABLE["poisson_nll_loss"] = row_losses(2)
+
+
+@rule("weight_norm")
+def weight_norm():
+    for shape in (3, 4, 5), (3, 4), (2, 3, 4, 5), (1, 3):
+        for dim in range(len(shape)):
+            length = [n if i == dim else 1 for i, n in enumerate(shape)]
+            for d in "f4", "f8":
+                for l in "c", "t":
+                    yield T(*shape, d=d, l=l), T(*length, d=d), dim
+    yield T(3, 4), T(3, 1)
+    yield T(3, 4), T(), -1
+    yield T(3, 4), T(4, 1), 0

@@ -116,6 +116,22 @@ def vector_norm():
     yield from each((), (2,), (1, 1), (2, -1, True), {"dim": 1, "keepdim": True}, {"dim": (0, 1)})
 
 
+@rule("linalg_norm")
+def linalg_norm():
+    yield from each(
+        (),
+        (None,),
+        (2, -1),
+        (None, 1, True),
+        (2, (0,)),
+        ("fro", (0, 1)),
+        (float("inf"), 0),
+        {"ord": 2, "dim": -1, "keepdim": True},
+        {"dim": (0, 1)},
+        {"ord": 1, "dim": (0, 1)},
+    )
+
+
 @rule("count_nonzero", "median")
 def count_nonzero():
     yield from each((), (1,), (-1,), {"dim": 0})

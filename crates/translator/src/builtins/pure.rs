@@ -37,6 +37,7 @@ pure! {
     ];
     re: "re" ["compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"];
     json: "json" ["dumps", "loads"];
+    torch_nn: "torch._C._nn" ["_parse_to"];
 }
 
 /// Lists every function.

@@ -98,6 +98,13 @@ pub(super) const RULES: Rules = &[
             ("autocast.__exit__", left),
         ],
     ),
+    (
+        "torch.overrides",
+        &[
+            ("TorchFunctionMode.__enter__", mode_entered as Rule),
+            ("TorchFunctionMode.__exit__", mode_left),
+        ],
+    ),
 ];
 
 /// A function that torch keeps its own tracer out of, though nothing in it needs that.
@@ -127,6 +134,20 @@ fn autocast_entered(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
 fn inference_entered(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     match args.pos.first() {
         Some(context) => tx.enter_inference_mode(context).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn mode_entered(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    match args.pos.first() {
+        Some(mode) => tx.enter_function_mode(mode),
+        None => Ok(None),
+    }
+}
+
+fn mode_left(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    match args.pos.first() {
+        Some(mode) => tx.leave_function_mode(mode),
         None => Ok(None),
     }
 }

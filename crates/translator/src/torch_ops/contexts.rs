@@ -1,5 +1,6 @@
 //! Contexts of torch that have rules of their own: `torch.autocast` and `torch.inference_mode`, which
-//! nodes of the graph enter and leave, and labels for the profiler, which a graph has not.
+//! nodes of the graph enter and leave, labels for the profiler, which a graph has not, and the function mode
+//! that makes subscripts of a tensor look-ups by tensors.
 //!
 //! Invariant: a graph leaves every context that it enters. One that is open where a graph ends is
 //! entered by the residual code, as the object that it is.
@@ -9,10 +10,13 @@ use std::sync::Arc;
 
 use fx_graph::{Arg, Kwargs, NodeId};
 use pyo3::prelude::*;
-use variables::{Obj, ObjId, Var};
+use pyo3::types::PyInt;
+use tensor_meta::DType;
+use variables::{Body, Obj, ObjId, Var};
 
+use super::emit::Callee;
 use crate::stop::{R, Stop};
-use crate::tx::{Flow, Tx};
+use crate::tx::{Args, Flow, Tx};
 
 /// A context that was entered in the compiled function.
 #[derive(Clone, Debug)]
@@ -32,6 +36,8 @@ enum Effect {
     Cast(Rc<Cast>),
     /// whether new tensors are inference tensors
     Inference(Inference),
+    /// subscripts are calls of another function
+    Subscripts,
 }
 
 /// An inference mode.
@@ -57,6 +63,7 @@ struct Cast {
 
 const MODULE: &str = "torch.amp.autocast_mode";
 const GRAD_MODE: &str = "torch.autograd.grad_mode";
+const SUBSCRIPTS: &str = "torch._dynamo._trace_wrapped_higher_order_op";
 
 impl Tx<'_> {
     /// `autocast.__enter__(context)`.
@@ -128,6 +135,105 @@ impl Tx<'_> {
         Ok(Flow::Value(Var::Obj(id)))
     }
 
+    /// `__enter__` of a function mode; `None` for a mode of which torch does not say what it does.
+    ///
+    /// # Errors
+    /// As [`Tx::realize`].
+    pub(crate) fn enter_function_mode(&mut self, mode: &Var) -> R<Option<Flow>> {
+        let mode = self.realize(mode)?;
+        let Var::Obj(id) = mode else {
+            return Ok(None);
+        };
+        let class = self.obj(id).class.bind(self.py);
+        let known = class.getattr("__module__")?.eq(SUBSCRIPTS)?
+            && class
+                .getattr("__qualname__")?
+                .eq("TransformGetItemToIndex")?;
+        if !known {
+            return Ok(None);
+        }
+        self.st.contexts.push_back(OpenContext {
+            context: id,
+            effect: Effect::Subscripts,
+        });
+        Ok(Some(Flow::Value(mode)))
+    }
+
+    /// `__exit__` of a function mode; `None` for one that was not entered here.
+    ///
+    /// # Errors
+    /// As [`Tx::leave_context`].
+    pub(crate) fn leave_function_mode(&mut self, mode: &Var) -> R<Option<Flow>> {
+        let mode = self.realize(mode)?;
+        match &mode {
+            Var::Obj(id) if self.st.contexts.iter().any(|o| o.context == *id) => {
+                self.leave_context(&mode).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// `t[key]` where a mode that was entered here takes it for a look-up by tensors: all parts of the key
+    /// are tensors or ints.
+    ///
+    /// # Errors
+    /// As [`Tx::graph_call`].
+    pub(crate) fn subscript_by_tensors(&mut self, t: &Var, key: &Var) -> R<Option<Flow>> {
+        let modes = |o: &OpenContext| matches!(o.effect, Effect::Subscripts);
+        let mut indices = Vec::new();
+        if !self.st.contexts.iter().any(modes) || !self.index_parts(key, &mut indices)? {
+            return Ok(None);
+        }
+        let device = self.getattr_sync(t, &Arc::from("device"))?;
+        let make = Var::py(self.known.torch.getattr(self.py, "tensor")?);
+        for index in &mut indices {
+            if matches!(index, Var::Tensor(_)) {
+                continue;
+            }
+            let kw = vec![
+                (Arc::from("dtype"), self.dtype_var(DType::Int64)?),
+                (Arc::from("device"), device.clone()),
+            ];
+            let pos = vec![index.clone()];
+            *index = self.call_sync(&make, Args { pos, kw })?;
+        }
+        let f = self.py.import(SUBSCRIPTS)?.getattr("mod_index")?.unbind();
+        let path = format!("{SUBSCRIPTS}.mod_index");
+        let indices = self.new_list(indices);
+        let args = Args::pos(vec![t.clone(), indices]);
+        self.emit(&Callee::Function(&f, &path, None), &args)
+            .map(|v| Some(Flow::Value(v)))
+    }
+
+    /// The parts of a key, if all of them are tensors or ints.
+    fn index_parts(&mut self, key: &Var, out: &mut Vec<Var>) -> R<bool> {
+        let key = self.realize(key)?;
+        let items = match &key {
+            Var::Tensor(_) => {
+                out.push(key);
+                return Ok(true);
+            }
+            Var::Tuple(t) if t.class.is_none() => t.items.clone(),
+            Var::Obj(id) => match &self.obj(*id).body {
+                Body::List(items) => items.iter().cloned().collect(),
+                _ => return Ok(false),
+            },
+            _ => {
+                let int = self
+                    .as_const(&key)?
+                    .is_some_and(|o| o.bind(self.py).is_instance_of::<PyInt>());
+                out.push(key);
+                return Ok(int);
+            }
+        };
+        for item in &items {
+            if !self.index_parts(item, out)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// `inference_mode.__enter__(context)`.
     ///
     /// # Errors
@@ -188,7 +294,7 @@ impl Tx<'_> {
                 self.leave_in_graph(&open.effect)?;
                 Ok(Flow::Value(match open.effect {
                     Effect::Cast(_) => self.bool(false),
-                    Effect::Label => self.none(),
+                    Effect::Label | Effect::Subscripts => self.none(),
                     Effect::Inference(mode) => {
                         self.st.grad_enabled = mode.grad_enabled;
                         self.none()
@@ -220,7 +326,7 @@ impl Tx<'_> {
     /// Makes the node that leaves a context.
     fn leave_in_graph(&mut self, effect: &Effect) -> R<()> {
         match effect {
-            Effect::Label => {}
+            Effect::Label | Effect::Subscripts => {}
             Effect::Cast(cast) => {
                 self.autocast_node("_exit_autocast", vec![Arg::Node(cast.node)])?;
             }

@@ -22,7 +22,12 @@ impl Tx<'_> {
         let obj = self.realize(obj)?;
         let key = self.realize(key)?;
         match &obj {
-            Var::Tensor(_) => return self.tensor_getitem(&obj, &key),
+            Var::Tensor(_) => {
+                return match self.subscript_by_tensors(&obj, &key)? {
+                    Some(found) => Ok(found),
+                    None => self.tensor_getitem(&obj, &key),
+                };
+            }
             Var::Tuple(t) if t.class.as_ref().is_none_or(|c| c.is(&self.known.size)) => {
                 return self.tuple_item(t, &key).map(Flow::Value);
             }
