@@ -126,3 +126,56 @@ def test_explain_counts_guard_failures():
     assert sum(output.guard_failures.values()) >= 2
     assert "Guard Failures:" in str(output)
     assert not ferrodyn.explain(lambda x: x + 1)(torch.ones(2)).guard_failures
+
+
+class Config(dict):
+    __getattr__ = dict.__getitem__
+
+
+def wrong_sizes(x, config):
+    return (torch.matmul(x, torch.ones(3, 3)) + 1) * 2
+
+
+def missing_key(x, config):
+    return x * config["scale"] + 1
+
+
+def missing_attribute(x, config):
+    return (x + 1) * config.scale
+
+
+def raised(x, config):
+    if x.shape[-1] != 3:
+        raise ValueError(x.shape)
+    return x + 1
+
+
+def caught(x, config):
+    try:
+        scale = config.scale
+    except KeyError:
+        scale = 1
+    return x * scale * config["scale"]
+
+
+@pytest.mark.parametrize("fn", [wrong_sizes, missing_key, missing_attribute, raised, caught])
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("dynamic", [None, False])
+def test_a_call_that_raises_does_not_split_the_graphs_of_others(fn, nested, dynamic):
+    program = (lambda x, config: max([x], key=lambda x: fn(x, config).sum()) + 1) if nested else fn
+    good, bad = (torch.ones(2, 3), Config(scale=2)), (torch.ones(2, 4), Config())
+
+    def graphs_of_good(calls):
+        recorder = harness.Recorder()
+        harness.reset()
+        entry = ferrodyn.compile(program, backend=recorder, dynamic=dynamic)
+        for _ in range(calls):
+            with pytest.raises((RuntimeError, KeyError, ValueError)):
+                entry(*bad)
+        recorder.graphs.clear()
+        for _ in range(2):
+            assert torch.equal(entry(*good), program(*good))
+        return recorder.ops()
+
+    with ferrodyn.config.patch(automatic_dynamic_shapes=True):
+        assert graphs_of_good(2) == graphs_of_good(0)

@@ -14,6 +14,8 @@ pub struct BreakReason {
     pub hints: Vec<String>,
     /// for developers: the values involved
     pub context: String,
+    /// whether the operation raises for these arguments, and may not for others of the same kinds
+    pub raises: bool,
 }
 
 /// The ways in which an instruction does not complete.
@@ -58,8 +60,23 @@ impl Stop {
             reason: reason.into(),
             explanation: explanation.into(),
             hints: vec![hint.into()],
-            context: String::new(),
+            ..BreakReason::default()
         }))
+    }
+
+    /// A break in front of an operation that raises for the arguments that it is given.
+    pub fn raises(
+        reason: impl Into<String>,
+        explanation: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Stop {
+        match Stop::brk(reason, explanation, hint) {
+            Stop::Break(mut reason) => {
+                reason.raises = true;
+                Stop::Break(reason)
+            }
+            other => other,
+        }
     }
 
     /// A break for something that the translator has no rule for yet.
@@ -72,7 +89,7 @@ impl Stop {
                 "Move it out of the compiled function, or mark the callee with `ferrodyn.disable`."
                     .into(),
             ],
-            context: String::new(),
+            ..BreakReason::default()
         }))
     }
 }

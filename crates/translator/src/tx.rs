@@ -192,6 +192,8 @@ pub struct Tx<'py> {
     pub max_instructions: u64,
     /// whether the program asked if it is compiled: what it does then plain Python would not do
     pub asked_compiling: bool,
+    /// whether translation stopped where the program raises
+    pub(crate) raises: bool,
     /// how often metadata came from FakeTensor, by operation
     pub fake_ops: BTreeMap<String, u64>,
     /// classes of libraries, whose bases are not guarded
@@ -254,6 +256,7 @@ impl<'py> Tx<'py> {
             instructions: 0,
             max_instructions: u64::MAX,
             asked_compiling: false,
+            raises: false,
             fake_ops: BTreeMap::new(),
             bases_guarded: FxHashSet::default(),
             unmarked: FxHashMap::default(),

@@ -322,6 +322,7 @@ impl<'py> Tx<'py> {
             context: format!(
                 "module: {module}, qualname: {qualname}, skip reason: not a graph function and not inlined"
             ),
+            ..BreakReason::default()
         }))
     }
 

@@ -175,6 +175,7 @@ fn in_handler() -> Stop {
         explanation: "The exception was raised while tracing, so it has no traceback yet.".into(),
         hints: vec!["Move the code that breaks the graph out of the handler.".into()],
         context: IN_HANDLER.into(),
+        ..BreakReason::default()
     }))
 }
 
@@ -200,6 +201,7 @@ fn nested_call(f: &Frame) -> Stop {
             "Call the function by name, or move the code that breaks the graph out of it.".into(),
         ],
         context: NESTED.into(),
+        ..BreakReason::default()
     }))
 }
 

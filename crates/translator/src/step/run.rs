@@ -30,8 +30,9 @@ impl<'py> Tx<'py> {
                     };
                     let caught = raised.as_ref().is_some_and(|e| self.was_caught(e));
                     let reason = self.reason_of(stop);
+                    self.raises = reason.raises;
                     if let Some(c) = self.checkpoint.take() {
-                        self.restore(&c);
+                        self.go_back(&c);
                         self.checkpoint = Some(c);
                     }
                     return match raised {
@@ -40,6 +41,15 @@ impl<'py> Tx<'py> {
                     };
                 }
             }
+        }
+    }
+
+    /// Goes back from where the translation stopped. Where the program raises, the code is for the
+    /// values that make it raise: a later call with others is not to end its graph here.
+    fn go_back(&mut self, snapshot: &Snapshot) {
+        match self.raises {
+            true => self.restore_but_guards(snapshot),
+            false => self.restore(snapshot),
         }
     }
 
@@ -52,7 +62,7 @@ impl<'py> Tx<'py> {
         if self.st.frame.depth == 0 {
             return false;
         }
-        self.restore(&c);
+        self.go_back(&c);
         true
     }
 
@@ -68,6 +78,7 @@ impl<'py> Tx<'py> {
                     "This is a defect of Ferrodyn; the instruction runs as plain Python.".into(),
                 ],
                 context: message,
+                ..BreakReason::default()
             }),
             Stop::Raise(e) => {
                 let what = self.describe_exception(&e);
@@ -80,6 +91,7 @@ impl<'py> Tx<'py> {
                         "The exception is raised by plain Python, with its own traceback.".into(),
                     ],
                     context: what,
+                    raises: true,
                 })
             }
         }
@@ -94,6 +106,7 @@ impl<'py> Tx<'py> {
             explanation: format!("{not_captured} {}", inner.explanation),
             hints: inner.hints,
             context: inner.context,
+            raises: inner.raises,
         }))
     }
 
@@ -277,7 +290,7 @@ impl<'py> Tx<'py> {
         let Some(c) = (if first { self.first_catch.take() } else { last }) else {
             return false;
         };
-        self.restore(&c);
+        self.go_back(&c);
         true
     }
 
@@ -286,7 +299,7 @@ impl<'py> Tx<'py> {
         let Some(c) = self.first_text.take() else {
             return false;
         };
-        self.restore(&c);
+        self.go_back(&c);
         true
     }
 

@@ -287,7 +287,7 @@ impl<'py> Tx<'py> {
     fn infer(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> R<Inferred> {
         match self.infer_by_rule(callee, args) {
             Ok(inferred) => Ok(inferred),
-            Err(RuleError::WouldRaise { message }) => Err(Stop::brk(
+            Err(RuleError::WouldRaise { message }) => Err(Stop::raises(
                 format!("Tensor operation that raises: {message}"),
                 "Eager PyTorch raises for these arguments; the operation runs as plain Python so that it does.",
                 "Correct the shapes or types of the arguments.",

@@ -281,6 +281,7 @@ impl<'py> Tx<'py> {
                 "Move the `{name}()` call out of the compiled function, or keep the value as a tensor."
             )],
             context: format!("call_method Tensor.{name}"),
+            ..BreakReason::default()
         }))
     }
 }

@@ -228,6 +228,7 @@ impl<'py> Tx<'py> {
                     ),
                     hints: vec!["Remove the `graph_break()` call.".into()],
                     context: format!("called `{m}.graph_break` with message `{text}`"),
+                    ..BreakReason::default()
                 })));
             }
             _ => {}
@@ -446,5 +447,6 @@ pub fn disabled(f: &Bound<'_, PyAny>) -> Stop {
         ),
         hints: vec![format!("Remove the `disable` marker from `{name}`.")],
         context: name,
+        ..BreakReason::default()
     }))
 }

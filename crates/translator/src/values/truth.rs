@@ -199,6 +199,7 @@ impl Tx<'_> {
                 "If the break is acceptable, nothing has to be done: the program runs as written, in more than one graph.".into(),
             ],
             context: self.describe(v),
+            ..BreakReason::default()
         }))
     }
 }
