@@ -378,10 +378,14 @@ fn adaptive_avg(call: &Call<'_>, n: usize) -> R {
     let [x, size] = call.bind(["input", "output_size"])?;
     let x = tensor(x)?;
     let shape = adaptive_shape(&x, n, size)?;
-    if n != 2 && x.strides != contiguous_strides(&x.shape) {
+    if n == 1 && x.strides != contiguous_strides(&x.shape) {
         return unsupported("layout of adaptive_avg_pool's input");
     }
-    let strides = pool_strides(&x, &shape);
+    // In three dimensions only the mean of a whole volume keeps the format.
+    let strides = match n == 3 && !(x.dim() == 5 && shape[2..].iter().all(|s| *s == 1)) {
+        true => contiguous_strides(&shape),
+        false => pool_strides(&x, &shape),
+    };
     one(call.fresh(&shape, &strides, x.dtype, &[x.meta]))
 }
 fn adaptive_avg_pool1d(call: &Call<'_>) -> R {

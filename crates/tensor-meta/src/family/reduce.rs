@@ -81,6 +81,16 @@ fn sum(call: &Call<'_>) -> R {
     let dtype = sum_type(&x, opt_dtype(dtype)?)?;
     one(reduced(call, &x, dim, bool_or(keep, false)?, dtype)?)
 }
+fn assert_async(call: &Call<'_>) -> R {
+    let [x, message] = call.bind(["input", "assert_msg"])?;
+    if !matches!(message, Value::None | Value::Str(_)) {
+        return unsupported("message of an assertion");
+    }
+    match tensor(x)?.count() == 1 {
+        true => Ok(Inferred::None),
+        false => raise("assertion about other than one value"),
+    }
+}
 fn is_all_true(call: &Call<'_>) -> R {
     let [x] = call.bind(["input"])?;
     let x = tensor(x)?;
@@ -503,6 +513,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("amin", "*", "*", amax),
         rule("all", "*", "*", all),
         rule("any", "*", "*", all),
+        rule("assert_async", "torch._assert_async", "", assert_async),
         rule("_is_all_true", "*", "*", is_all_true),
         rule("_is_any_true", "*", "*", is_all_true),
         rule("argmax", "*", "*", argmax),

@@ -63,6 +63,15 @@ def is_all_true():
         yield (T(*shape, d="b"),)
 
 
+@rule("assert_async")
+def assert_async():
+    for value in True, [True], [[1.5]]:
+        yield (T(v=value),)
+        yield T(v=value), "message"
+    for shape in (2,), (0,):
+        yield (T(*shape),)
+
+
 @rule("argmax", "argmin", "max", "min")
 def argmax():
     yield from each(
