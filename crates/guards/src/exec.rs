@@ -10,6 +10,7 @@
 pub mod check;
 pub mod explain;
 mod fields;
+mod iterators;
 pub mod link;
 pub(crate) mod objects;
 pub mod oracle;

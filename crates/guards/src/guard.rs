@@ -335,6 +335,23 @@ pub enum GuardKind {
         /// The number.
         len: usize,
     },
+    /// How many items an iterator over a list has still to give, by the list's length now.
+    ListIteratorLen {
+        /// The number.
+        len: usize,
+    },
+    /// How many items `reversed(list)` has still to give.
+    ListReverseIteratorLen {
+        /// The number.
+        len: usize,
+    },
+    /// Where an `itertools.count` of ints stands.
+    CountIteratorMatch {
+        /// Next value.
+        start: i64,
+        /// Step.
+        step: i64,
+    },
     /// `torch.is_grad_enabled()`.
     GradMode {
         /// Whether it is enabled.

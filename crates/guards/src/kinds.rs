@@ -79,6 +79,9 @@ impl GuardKind {
             Self::ShapeEnv { .. } => "SHAPE_ENV",
             Self::RangeIteratorMatch { .. } => "RANGE_ITERATOR_MATCH",
             Self::TupleIteratorLen { .. } => "TUPLE_ITERATOR_LEN",
+            Self::ListIteratorLen { .. } => "LIST_ITERATOR_LEN",
+            Self::ListReverseIteratorLen { .. } => "LIST_REVERSEITERATOR_LEN",
+            Self::CountIteratorMatch { .. } => "COUNT_ITERATOR_MATCH",
             Self::GradMode { .. } => "GRAD_MODE",
             Self::InferenceMode { .. } => "INFERENCE_MODE",
             Self::DefaultDevice { .. } => "DEFAULT_DEVICE",
@@ -100,7 +103,11 @@ impl GuardKind {
             Self::TensorMatch { .. } => 3,
             Self::EqualsMatch { .. } | Self::ConstantMatch { .. } => 4,
             Self::SequenceLength { .. } | Self::DictLength { .. } => 5,
-            Self::TupleIteratorLen { .. } | Self::RangeIteratorMatch { .. } => 6,
+            Self::TupleIteratorLen { .. }
+            | Self::RangeIteratorMatch { .. }
+            | Self::ListIteratorLen { .. }
+            | Self::ListReverseIteratorLen { .. }
+            | Self::CountIteratorMatch { .. } => 6,
             Self::ClosureMatch { .. } | Self::WeakrefAlive => 7,
             Self::DictContains { .. } | Self::SetContains { .. } => 8,
             Self::HasAttr { .. } | Self::GenericDictContains { .. } | Self::MroAttr { .. } => 9,
@@ -175,7 +182,10 @@ impl GuardKind {
             | Self::SetContains { .. }
             | Self::SetItems { .. }
             | Self::RangeIteratorMatch { .. }
-            | Self::TupleIteratorLen { .. } => container::code_parts(self, &name),
+            | Self::TupleIteratorLen { .. }
+            | Self::ListIteratorLen { .. }
+            | Self::ListReverseIteratorLen { .. }
+            | Self::CountIteratorMatch { .. } => container::code_parts(self, &name),
             Self::HasAttr { .. } | Self::GenericDictContains { .. } | Self::MroAttr { .. } => {
                 attribute::code_parts(self, &name)
             }

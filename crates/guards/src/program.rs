@@ -344,6 +344,7 @@ pub(crate) fn accessor(source: &Source) -> String {
         Source::ListItem { index, .. } => format!("ListGetItemGuardAccessor({index})"),
         Source::TupleItem { index, .. } => format!("TupleGetItemGuardAccessor({index})"),
         Source::CellContents { .. } => "GetAttrGuardAccessor(cell_contents)".into(),
+        Source::Under { .. } => "UnderGuardAccessor".into(),
         Source::TypeOf { .. } => "TypeGuardAccessor".into(),
         Source::MroAttr { name, .. } => format!("TypeMROGuardAccessor({})", str_repr(name)),
         Source::FuncDefaults { .. } => "FuncDefaultsGuardAccessor".into(),

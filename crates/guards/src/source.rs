@@ -115,6 +115,11 @@ pub enum Source {
         /// The cell.
         base: SourceId,
     },
+    /// What a builtin iterator goes over (a list, a tuple), or a mapping proxy shows.
+    Under {
+        /// The iterator or the proxy.
+        base: SourceId,
+    },
     /// The exact type of a value.
     TypeOf {
         /// The value.
@@ -183,6 +188,7 @@ impl Source {
             | Self::ListItem { base, .. }
             | Self::TupleItem { base, .. }
             | Self::CellContents { base }
+            | Self::Under { base }
             | Self::TypeOf { base }
             | Self::MroAttr { base, .. }
             | Self::FuncDefaults { base }
@@ -316,6 +322,12 @@ impl SourceTable {
                 out.push(')');
                 return;
             }
+            Source::Under { base } => {
+                out.push_str("___under(");
+                self.write_name(*base, style, out);
+                out.push(')');
+                return;
+            }
             Source::MroAttr { base, name } => {
                 out.push_str("___mro_lookup(");
                 self.write_name(*base, style, out);
@@ -376,7 +388,10 @@ impl SourceTable {
             Source::FuncKwDefaults { .. } => write!(out, ".__kwdefaults__"),
             Source::FuncClosure { .. } => write!(out, ".__closure__"),
             Source::FuncCode { .. } => write!(out, ".__code__"),
-            Source::TypeOf { .. } | Source::MroAttr { .. } | Source::DictKeyAt { .. } => Ok(()),
+            Source::TypeOf { .. }
+            | Source::Under { .. }
+            | Source::MroAttr { .. }
+            | Source::DictKeyAt { .. } => Ok(()),
         };
     }
 }

@@ -334,6 +334,9 @@ fn every_kind_has_a_name_and_text() {
             step: 2,
         },
         GuardKind::TupleIteratorLen { len: 3 },
+        GuardKind::ListIteratorLen { len: 3 },
+        GuardKind::ListReverseIteratorLen { len: 3 },
+        GuardKind::CountIteratorMatch { start: 1, step: 2 },
         GuardKind::GradMode { enabled: true },
         GuardKind::InferenceMode { enabled: false },
         GuardKind::DefaultDtype {

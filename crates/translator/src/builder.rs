@@ -186,13 +186,18 @@ impl Tx<'_> {
             return Ok(Var::py(obj.clone()));
         }
         self.guard_type(b, source);
+        if is(&known.mappingproxy)
+            && let Some(mapping) = self.plain_mapping_under(b)?
+        {
+            let s = self.source(Source::Under { base: source });
+            let body = Body::MappingProxy(self.lazy(mapping, s));
+            let state = ObjState::existing(ty.into_any().unbind(), body, obj.clone(), source);
+            return Ok(Var::Obj(self.st.effects.add(state)));
+        }
         if is_builtin_iterator(b) {
-            let state = ObjState::existing(
-                ty.into_any().unbind(),
-                Body::Iter(IterBody::Opaque),
-                obj.clone(),
-                source,
-            );
+            let body = self.existing_iterator(b, source)?;
+            let body = Body::Iter(body.unwrap_or(IterBody::Opaque));
+            let state = ObjState::existing(ty.into_any().unbind(), body, obj.clone(), source);
             return Ok(Var::Obj(self.st.effects.add(state)));
         }
         if is(&known.partial) || is(&known.generator) {

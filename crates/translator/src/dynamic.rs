@@ -28,6 +28,8 @@ pub struct DynamicInts {
     pub before: FxHashMap<String, i64>,
     /// sizes that tensors were guarded to have, by the names of their sources
     pub shapes: FxHashMap<String, Vec<Option<i64>>>,
+    /// where iterators were guarded to stand, by the names of their sources
+    pub positions: FxHashMap<String, Vec<GuardKind>>,
     /// names of the sources of dynamic ints, and of dynamic sizes: `L['x'].size()[0]`
     pub names: BTreeSet<String>,
     /// whether the graph may have ints as inputs
@@ -62,6 +64,15 @@ impl DynamicInts {
                     if *self.before.entry(name.clone()).or_insert(*value) != *value {
                         self.names.insert(name);
                     }
+                }
+                GuardKind::TupleIteratorLen { .. }
+                | GuardKind::ListIteratorLen { .. }
+                | GuardKind::ListReverseIteratorLen { .. }
+                | GuardKind::RangeIteratorMatch { .. }
+                | GuardKind::CountIteratorMatch { .. } => {
+                    let name = set.sources().name(source);
+                    let known = self.positions.entry(name).or_default();
+                    known.push(guard.kind.clone());
                 }
                 GuardKind::TensorMatch { spec } => {
                     let name = set.sources().name(source);

@@ -28,6 +28,7 @@ pub mod known;
 pub mod methods;
 pub mod module_attr;
 pub mod output;
+mod positions;
 pub mod raw;
 mod real;
 pub mod state;

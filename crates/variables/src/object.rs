@@ -46,6 +46,8 @@ pub enum Body {
     Cell(Option<Var>),
     /// an iterator
     Iter(IterBody),
+    /// a read-only view of a mapping
+    MappingProxy(Var),
     /// a live view of a tracked dict: `d.keys()` and the like
     DictView(ObjId, DictView),
     /// `id()` of a value that has no address yet: an `int` that is good as a key only

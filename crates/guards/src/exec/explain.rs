@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
 use crate::exec::link::LinkedOp;
-use crate::exec::objects;
+use crate::exec::{iterators, objects};
 use crate::guard::{Guard, GuardKind};
 use crate::kinds::tensor;
 use crate::program::Op;
@@ -190,7 +190,7 @@ impl CheckProgram {
             }
             GuardKind::TupleIteratorLen { len } => {
                 // SAFETY: a live object.
-                let have = unsafe { objects::tuple_iterator_len(actual.as_ptr()) };
+                let have = unsafe { iterators::tuple_left(actual.as_ptr()) };
                 format!(
                     "{code}. expected {len}, actual {}",
                     have.map_or(actual_type, |n| n.to_string())
@@ -198,9 +198,24 @@ impl CheckProgram {
             }
             GuardKind::RangeIteratorMatch { start, stop, step } => {
                 // SAFETY: a live object.
-                let have = unsafe { crate::exec::step::range_iterator(actual.as_ptr()) };
+                let have = unsafe { iterators::range(actual.as_ptr()) };
                 let have = have.map_or(actual_type, |(a, b, c)| format!("({a}, {b}, {c})"));
                 format!("{code}. expected ({start}, {stop}, {step}), actual {have}")
+            }
+            GuardKind::ListIteratorLen { len } | GuardKind::ListReverseIteratorLen { len } => {
+                let reverse = matches!(guard.kind, GuardKind::ListReverseIteratorLen { .. });
+                // SAFETY: a live object.
+                let have = unsafe { iterators::list_left(actual.as_ptr(), reverse) };
+                format!(
+                    "{code}. expected {len}, actual {}",
+                    have.map_or(actual_type, |n| n.to_string())
+                )
+            }
+            GuardKind::CountIteratorMatch { start, step } => {
+                // SAFETY: a live object.
+                let have = unsafe { iterators::count(actual.as_ptr()) };
+                let have = have.map_or(actual_type, |(a, b)| format!("({a}, {b})"));
+                format!("{code}. expected ({start}, {step}), actual {have}")
             }
             GuardKind::DictKeys { keys } => {
                 let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();

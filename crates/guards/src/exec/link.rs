@@ -145,6 +145,10 @@ pub(crate) enum LinkedOp {
         b: u16,
         index: u32,
     },
+    Under {
+        d: u16,
+        b: u16,
+    },
     Cell {
         d: u16,
         b: u16,
@@ -257,6 +261,16 @@ pub(crate) enum LinkedOp {
     TupleIter {
         r: u16,
         len: usize,
+    },
+    ListIter {
+        r: u16,
+        reverse: bool,
+        len: usize,
+    },
+    CountIter {
+        r: u16,
+        start: i64,
+        step: i64,
     },
 
     GradMode {
@@ -557,6 +571,7 @@ impl Linker<'_, '_> {
                 index: *index,
             },
             Source::CellContents { .. } => LinkedOp::Cell { d, b },
+            Source::Under { .. } => LinkedOp::Under { d, b },
             Source::TypeOf { .. } => LinkedOp::TypeOf { d, b },
             Source::MroAttr { name, .. } => LinkedOp::Mro {
                 d,
@@ -711,6 +726,21 @@ impl Linker<'_, '_> {
                 step: *step,
             },
             GuardKind::TupleIteratorLen { len } => LinkedOp::TupleIter { r, len: *len },
+            GuardKind::ListIteratorLen { len } => LinkedOp::ListIter {
+                r,
+                reverse: false,
+                len: *len,
+            },
+            GuardKind::ListReverseIteratorLen { len } => LinkedOp::ListIter {
+                r,
+                reverse: true,
+                len: *len,
+            },
+            GuardKind::CountIteratorMatch { start, step } => LinkedOp::CountIter {
+                r,
+                start: *start,
+                step: *step,
+            },
             GuardKind::GradMode { enabled } => LinkedOp::GradMode { enabled: *enabled },
             GuardKind::InferenceMode { enabled } => LinkedOp::InferenceMode { enabled: *enabled },
             GuardKind::DefaultDevice { device } => LinkedOp::DefaultDevice {

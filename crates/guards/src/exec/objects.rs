@@ -30,8 +30,6 @@ unsafe extern "C" {
     static mut PyMemberDescr_Type: ffi::PyTypeObject;
     static mut PyMethod_Type: ffi::PyTypeObject;
     static mut PyGetSetDescr_Type: ffi::PyTypeObject;
-    static mut PyTupleIter_Type: ffi::PyTypeObject;
-    static mut PyRangeIter_Type: ffi::PyTypeObject;
 }
 
 /// Whether the running interpreter is 3.12 or newer.
@@ -609,34 +607,6 @@ pub(crate) unsafe fn weakref_target(weak: *mut PyObject) -> Option<*mut PyObject
     let target = unsafe { weak.cast::<u8>().add(16).cast::<*mut PyObject>().read() };
     // SAFETY: a target with no references left is being torn down; CPython treats it as dead too.
     (target != unsafe { ffi::Py_None() } && unsafe { ffi::Py_REFCNT(target) } > 0).then_some(target)
-}
-
-/// What a tuple iterator has still to give; `None` for another object.
-///
-/// # Safety
-/// `obj` must be live.
-pub(crate) unsafe fn tuple_iterator_len(obj: *mut PyObject) -> Option<usize> {
-    // SAFETY: exact type first; the struct is {header, index, sequence or null}.
-    unsafe {
-        if ffi::Py_TYPE(obj) != &raw mut PyTupleIter_Type {
-            return None;
-        }
-        let words = obj.cast::<isize>();
-        let tuple = words.add(3).read() as *mut PyObject;
-        if tuple.is_null() {
-            return Some(0);
-        }
-        usize::try_from(ffi::PyTuple_GET_SIZE(tuple) - words.add(2).read()).ok()
-    }
-}
-
-/// Whether the object is a range iterator (of small numbers).
-///
-/// # Safety
-/// `obj` must be live.
-pub(crate) unsafe fn is_range_iterator(obj: *mut PyObject) -> bool {
-    // SAFETY: a type comparison.
-    unsafe { ffi::Py_TYPE(obj) == &raw mut PyRangeIter_Type }
 }
 
 /// Contents of a cell, or null.

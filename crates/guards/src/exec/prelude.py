@@ -1,5 +1,6 @@
 import collections
 import ctypes
+import gc
 import itertools
 import math
 import struct
@@ -70,6 +71,30 @@ def ___exactly(value, wanted):
     if type(value) in (int, bool, str, bytes, torch.Size, torch.device):
         return value == wanted
     return value is wanted
+
+
+def ___under(holder):
+    (found,) = gc.get_referents(holder)
+    return found
+
+
+def ___list_iterator_len(iterator):
+    if type(iterator) is not type(iter([])):
+        raise TypeError
+    return iterator.__length_hint__()
+
+
+def ___list_reverseiterator_len(iterator):
+    if type(iterator) is not type(reversed([])):
+        raise TypeError
+    return iterator.__length_hint__()
+
+
+def ___normalize_count_iter(iterator):
+    if type(iterator) is not itertools.count:
+        raise TypeError
+    start, *step = repr(iterator)[6:-1].split(", ")
+    return int(start), int(*step or [1])
 
 
 def ___tuple_iterator_len(iterator):

@@ -14,6 +14,7 @@ use torch_abi::thread::ThreadModes;
 use torch_abi::view::TensorView;
 
 use crate::exec::check::{CheckEnv, CheckProgram, is_int};
+use crate::exec::iterators;
 use crate::exec::link::{FuncField, LinkedConst, LinkedKey, LinkedOp};
 use crate::exec::objects::{self, Found};
 use crate::guard::GlobalState;
@@ -235,6 +236,7 @@ impl CheckProgram {
                         false
                     }
                 }
+                LinkedOp::Under { d, b } => run.put(*d, iterators::under(run.reg(*b))),
                 LinkedOp::Cell { d, b } => run.put(*d, objects::cell_contents(run.reg(*b))),
                 LinkedOp::Mro { d, b, name } => {
                     let ty = run.reg(*b);
@@ -302,9 +304,13 @@ impl CheckProgram {
                     start,
                     stop,
                     step,
-                } => range_iterator(run.reg(*r)) == Some((*start, *stop, *step)),
-                LinkedOp::TupleIter { r, len } => {
-                    objects::tuple_iterator_len(run.reg(*r)) == Some(*len)
+                } => iterators::range(run.reg(*r)) == Some((*start, *stop, *step)),
+                LinkedOp::TupleIter { r, len } => iterators::tuple_left(run.reg(*r)) == Some(*len),
+                LinkedOp::ListIter { r, reverse, len } => {
+                    iterators::list_left(run.reg(*r), *reverse) == Some(*len)
+                }
+                LinkedOp::CountIter { r, start, step } => {
+                    iterators::count(run.reg(*r)) == Some((*start, *step))
                 }
 
                 LinkedOp::GradMode { enabled } => run.modes.grad_mode == *enabled,
@@ -405,37 +411,6 @@ unsafe fn has_keys(abi: &TorchAbi, dict: *mut PyObject, keys: &[LinkedConst]) ->
         objects::each_key(dict, &known, |key| {
             expected.next().is_some_and(|want| want.matches(abi, key))
         })
-    }
-}
-
-/// (next value, end, step) of a range iterator, normalised as `next + remaining * step`.
-///
-/// # Safety
-/// `obj` must be live.
-pub(crate) unsafe fn range_iterator(obj: *mut PyObject) -> Option<(i64, i64, i64)> {
-    // SAFETY: exact type first. The struct is {header, start, step, len} of C longs from 3.12 on and
-    // {header, index, start, step, len} before.
-    unsafe {
-        if !objects::is_range_iterator(obj) {
-            return None;
-        }
-        let words = obj.cast::<i64>().add(2);
-        let (start, step, left) = if objects::is_python_3_12() {
-            (words.read(), words.add(1).read(), words.add(2).read())
-        } else {
-            let (index, start, step, len) = (
-                words.read(),
-                words.add(1).read(),
-                words.add(2).read(),
-                words.add(3).read(),
-            );
-            (
-                start.wrapping_add(index.wrapping_mul(step)),
-                step,
-                len - index,
-            )
-        };
-        Some((start, start.wrapping_add(left.wrapping_mul(step)), step))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lengths, keys and members of containers, and what iterators have still to give: LENGTH_CHECK, DICT_LENGTH,
-//! DICT_KEYS, DICT_CONTAINS, SET_CONTAINS, SET_ITEMS, RANGE_ITERATOR_MATCH, TUPLE_ITERATOR_LEN.
+//! DICT_KEYS, DICT_CONTAINS, SET_CONTAINS, SET_ITEMS, RANGE_ITERATOR_MATCH, TUPLE_ITERATOR_LEN,
+//! LIST_ITERATOR_LEN, LIST_REVERSEITERATOR_LEN, COUNT_ITERATOR_MATCH.
 //!
 //! Invariant: subclasses are read by their raw storage; nothing of theirs is called.
 
@@ -41,6 +42,13 @@ pub(crate) fn code_parts(kind: &GuardKind, name: &str) -> Vec<String> {
             format!("___normalize_range_iter({name}) == ({start}, {stop}, {step})")
         }
         GuardKind::TupleIteratorLen { len } => format!("___tuple_iterator_len({name}) == {len}"),
+        GuardKind::ListIteratorLen { len } => format!("___list_iterator_len({name}) == {len}"),
+        GuardKind::ListReverseIteratorLen { len } => {
+            format!("___list_reverseiterator_len({name}) == {len}")
+        }
+        GuardKind::CountIteratorMatch { start, step } => {
+            format!("___normalize_count_iter({name}) == ({start}, {step})")
+        }
         _ => String::new(),
     }]
 }

@@ -37,6 +37,11 @@ impl Tx<'_> {
     /// Whatever the method raises; a break where it has no rule.
     pub fn call_builtin_method(&mut self, recv: &Var, name: &Arc<str>, args: Args) -> R<Flow> {
         let recv = self.realize(recv)?;
+        if let Some(mapping) = self.mapping_under(&recv)?
+            && !matches!(&**name, "__repr__" | "__str__" | "__hash__")
+        {
+            return self.call_builtin_method(&mapping, name, args);
+        }
         self.no_wrong_arity(&recv, name, &args)?;
         let given = match &recv {
             // Only `object`'s own constructor is called on what has no other.
@@ -55,7 +60,7 @@ impl Tx<'_> {
                     Body::DictView(..) => self.view_method(id, name, args.clone())?,
                     Body::Iter(_) => self.iterator_method(id, name, args.clone())?,
                     Body::Generator(_) => self.generator_method(id, name, args.clone())?,
-                    Body::Address(_) => None,
+                    Body::Address(_) | Body::MappingProxy(_) => None,
                     Body::Plain | Body::Cell(_) => self.plain_method(id, name, args.clone())?,
                 }
             }

@@ -41,6 +41,8 @@ pub enum Step {
     DelGlobal(Arc<str>),
     /// `tensor.name = value`
     SetTensorAttr(Val, Arc<str>, Val),
+    /// an iterator goes on
+    Advance(Val, super::iterators::Advance),
     /// a call that waited
     Deferred(super::deferred::Call),
 }
@@ -317,6 +319,11 @@ impl Emitter<'_, '_> {
                     ));
                 }
             }
+            Body::Iter(body) => {
+                if let Some(advance) = self.advance_of(body, real)? {
+                    steps.push(Step::Advance(target.clone(), advance));
+                }
+            }
             Body::Dict(map) => self.dict_effects(state, map, real, target, steps)?,
             Body::Set(map) => {
                 let mut gone = Vec::new();
@@ -485,6 +492,10 @@ impl Emitter<'_, '_> {
                     }
                     self.asm.call(args.len() as u32);
                     self.asm.op(Op::PopTop);
+                }
+                Step::Advance(iterator, advance) => {
+                    self.asm.load(&iterator);
+                    self.advance(advance)?;
                 }
                 Step::ReplaceAll(obj, value) => {
                     let none = self.tx.py.None();

@@ -3,7 +3,7 @@
 use bytecode::op::Op;
 use pyo3::prelude::*;
 use variables::object::{DictView, DictWalk};
-use variables::{Body, IterBody, Obj, ObjId, OrderedMap, Var};
+use variables::{Body, IterBody, Obj, ObjId, OrderedMap, Origin, Var};
 
 use super::emitter::Emitter;
 use crate::stop::R;
@@ -63,7 +63,75 @@ pub(super) fn values(body: &IterBody) -> Vec<Var> {
     }
 }
 
+/// How an iterator that existed before gets to where the program left it.
+#[derive(Clone, Copy)]
+pub(super) enum Advance {
+    /// by as many items
+    By(usize),
+    /// to an index of its list
+    To(i64),
+}
+
 impl Emitter<'_, '_> {
+    /// How far the program has advanced an iterator.
+    pub(super) fn advance_of(&mut self, body: &IterBody, real: &Obj) -> R<Option<Advance>> {
+        let it = real.bind(self.tx.py);
+        let left = || -> PyResult<usize> { it.call_method0("__length_hint__")?.extract() };
+        // Whether the list has this index or stands there, before and behind its own changes.
+        let reaches = |g: &Self, list: ObjId, at: usize| {
+            let state = g.tx.obj(list);
+            let before = match &state.origin {
+                Origin::Source { obj, .. } => obj.bind(g.tx.py).len().unwrap_or(0),
+                _ => 0,
+            };
+            let behind = crate::values::body_len(&state.body).unwrap_or(0);
+            match !state.body_dirty || at <= before.min(behind) {
+                true => Ok(()),
+                false => Err(g.cannot("an iterator over a list that was changed")),
+            }
+        };
+        let by = match body {
+            // A range, or anything else that was exhausted.
+            IterBody::Items(items, _) if items.is_empty() => left()? + 1,
+            IterBody::Items(items, at) => (at + left()?).saturating_sub(items.len()),
+            IterBody::Sequence(_, at) => *at as usize,
+            IterBody::Count(next, step) => {
+                let int = |v: &Var| v.as_obj().and_then(|o| o.extract::<i64>(self.tx.py).ok());
+                let start = crate::positions::count_state(it)?.map(|s| s[0]);
+                let (Some(start), Some(next), Some(step)) = (start, int(next), int(step)) else {
+                    return Err(self.cannot("a count of large numbers"));
+                };
+                match step {
+                    0 => 0,
+                    step => ((next - start) / step) as usize,
+                }
+            }
+            IterBody::List(list, at) => {
+                reaches(self, *list, at.unwrap_or(usize::MAX))?;
+                return match at {
+                    Some(at) => Ok(Some(Advance::To(*at as i64))),
+                    None => Ok(Some(Advance::By(left()? + 1))),
+                };
+            }
+            IterBody::ListReverse(list, at) => {
+                reaches(self, *list, at.map_or(0, |i| i + 1))?;
+                return Ok(Some(Advance::To(at.map_or(-1, |i| i as i64))));
+            }
+            _ => return Err(self.cannot("the position of an iterator")),
+        };
+        Ok((by > 0).then_some(Advance::By(by)))
+    }
+
+    /// `iterator --`
+    pub(super) fn advance(&mut self, advance: Advance) -> R<()> {
+        match advance {
+            Advance::By(n) => self.consume(n)?,
+            Advance::To(at) => self.set_state(at)?,
+        }
+        self.asm.op(Op::PopTop);
+        Ok(())
+    }
+
     /// `-- iterator` of this class at its position.
     pub(super) fn iterator(&mut self, class: &Obj, body: &IterBody) -> R<()> {
         match body {

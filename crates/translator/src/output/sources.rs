@@ -267,6 +267,14 @@ impl Emitter<'_, '_> {
                 self.load_source(base)?;
                 self.asm.load_attr("cell_contents");
             }
+            Source::Under { base } => {
+                let referents = py.import("gc")?.getattr("get_referents")?.unbind();
+                self.asm.callee(&referents);
+                self.load_source(base)?;
+                self.asm.call(1);
+                self.load_int(0)?;
+                self.asm.op(Op::BinarySubscr);
+            }
             Source::TypeOf { base } => {
                 let ty = self.tx.known.type_.clone();
                 self.asm.callee(&ty);

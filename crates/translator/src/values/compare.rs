@@ -165,6 +165,10 @@ impl Tx<'_> {
     }
 
     pub(crate) fn compare_builtin(&mut self, a: &Var, op: CompareOp, b: &Var) -> R<Option<Var>> {
+        if let Some(mapping) = self.mapping_under(a)? {
+            let flow = self.compare(op, &mapping, b)?;
+            return self.finish_flow(flow).map(Some);
+        }
         self.no_broadcast(a, symbol(op), b)?;
         match (a, b) {
             (Var::Tuple(x), Var::Tuple(y)) => {
@@ -424,6 +428,9 @@ impl Tx<'_> {
         }
         let c = self.realize(container)?;
         let item = self.realize(item)?;
+        if let Some(mapping) = self.mapping_under(&c)? {
+            return self.contains(&mapping, &item);
+        }
         match &c {
             Var::Const(o) => return self.const_contains(&c, &o.clone(), &item),
             Var::Tuple(t) if t.class.as_ref().is_none_or(|k| k.is(&self.known.size)) => {

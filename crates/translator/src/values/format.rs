@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use bytecode::op::Conversion;
 use pyo3::prelude::*;
-use variables::{Body, TextPart, TextVar, Var};
+use variables::{Body, IterBody, TextPart, TextVar, Var};
 
 use super::special::Special;
 use crate::stop::{R, Stop};
@@ -321,6 +321,13 @@ impl Tx<'_> {
     fn repr_of_body(&mut self, v: &Var, body: Body, class: &variables::Obj) -> R<Var> {
         let name = self.class_name(class);
         let text = match body {
+            Body::MappingProxy(mapping) => format!("mappingproxy({})", self.reprs(&[mapping])?[0]),
+            Body::Iter(IterBody::Count(next, step)) => {
+                let plain = matches!(&step, Var::Const(s)
+                    if s.bind(self.py).is_instance_of::<pyo3::types::PyInt>() && s.bind(self.py).eq(1)?);
+                let parts = self.reprs(&[next, step])?;
+                format!("count({})", parts[..if plain { 1 } else { 2 }].join(", "))
+            }
             Body::List(items) => {
                 let parts = self.reprs(&items.into_iter().collect::<Vec<_>>())?;
                 format!("[{}]", parts.join(", "))

@@ -18,6 +18,9 @@ impl Tx<'_> {
     /// `TypeError` where the value is not iterable; whatever a user's `__iter__` does.
     pub fn get_iter(&mut self, v: &Var) -> R<Var> {
         let v = self.realize(v)?;
+        if let Some(mapping) = self.mapping_under(&v)? {
+            return self.get_iter(&mapping);
+        }
         match &v {
             Var::Tuple(t) if t.class.is_none() => {
                 self.iter_items(IterClass::Tuple, t.items.clone())
@@ -109,7 +112,7 @@ impl Tx<'_> {
             Body::Dict(_) => return self.iter_dict(id, DictView::Keys),
             Body::DictView(d, view) => return self.iter_dict(*d, *view),
             Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
-            Body::Plain | Body::Address(_) | Body::Cell(_) => {
+            Body::Plain | Body::Address(_) | Body::Cell(_) | Body::MappingProxy(_) => {
                 let obj = Var::Obj(id);
                 if self.special(&obj, "__iter__")? != Special::Absent
                     || self.special(&obj, "__getitem__")? != Special::Absent

@@ -61,7 +61,11 @@ impl Tx<'_> {
     }
 
     fn put(&mut self, id: ObjId, body: IterBody) {
-        self.st.effects.get_mut(id).body = Body::Iter(body);
+        if self.obj(id).is_new() {
+            self.st.effects.get_mut(id).body = Body::Iter(body);
+        } else {
+            *self.st.effects.body_mut(id) = Body::Iter(body);
+        }
     }
 
     fn exhaust(&mut self, id: ObjId) -> R<Option<Var>> {

@@ -21,6 +21,9 @@ impl Tx<'_> {
         }
         let obj = self.realize(obj)?;
         let key = self.realize(key)?;
+        if let Some(mapping) = self.mapping_under(&obj)? {
+            return self.getitem(&mapping, &key);
+        }
         match &obj {
             Var::Tensor(_) => {
                 return match self.subscript_by_tensors(&obj, &key)? {

@@ -96,6 +96,7 @@ impl Tx<'_> {
             Var::Tuple(t) => Some(t.items.len()),
             Var::Obj(id) => match &self.obj(id).body {
                 Body::DictView(d, _) => body_len(&self.obj(*d).body),
+                Body::MappingProxy(mapping) => return self.value_len(&mapping.clone()),
                 b => body_len(b),
             },
             Var::Const(o) => o.bind(self.py).len().ok(),

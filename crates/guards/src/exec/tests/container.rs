@@ -46,6 +46,54 @@ fn lengths() {
         ],
     );
     case(
+        "def advanced(l):\n  i = iter(l)\n  next(i)\n  return i",
+        |_, _| GuardKind::ListIteratorLen { len: 2 },
+        &["iter([1, 2])", "advanced([1, 2, 3])"],
+        &[
+            ("iter([1])", "expected 2, actual 1"),
+            ("iter((1, 2))", "tuple_iterator"),
+            ("reversed([1, 2])", "list_reverseiterator"),
+        ],
+    );
+    case(
+        "def advanced(l):\n  i = reversed(l)\n  next(i)\n  return i\ndef shortened():\n  l = [1, 2]\n  i = reversed(l)\n  l.pop()\n  return i",
+        |_, _| GuardKind::ListReverseIteratorLen { len: 2 },
+        &["reversed([1, 2])", "advanced([1, 2, 3])"],
+        &[
+            (
+                "reversed([1])",
+                "___list_reverseiterator_len(x) == 2. expected 2, actual 1",
+            ),
+            ("advanced([1])", "actual 0"),
+            ("shortened()", "actual 0"),
+            ("iter([1, 2])", "list_iterator"),
+        ],
+    );
+    case(
+        "def advanced(i, n):\n  for _ in range(n): next(i)\n  return i",
+        |_, _| GuardKind::CountIteratorMatch { start: 4, step: 3 },
+        &[
+            "itertools.count(4, 3)",
+            "advanced(itertools.count(1, 3), 1)",
+        ],
+        &[
+            (
+                "itertools.count(4)",
+                "___normalize_count_iter(x) == (4, 3). expected (4, 3), actual (4, 1)",
+            ),
+            ("advanced(itertools.count(4, 3), 2)", "actual (10, 3)"),
+            ("itertools.count(4.0, 3)", "itertools.count"),
+            ("itertools.count(2 ** 80, 3)", "itertools.count"),
+            ("iter(range(4, 10, 3))", "range_iterator"),
+        ],
+    );
+    case(
+        "def advanced(i, n):\n  for _ in range(n): next(i)\n  return i",
+        |_, _| GuardKind::CountIteratorMatch { start: 4, step: 1 },
+        &["itertools.count(4)", "advanced(itertools.count(2), 2)"],
+        &[("itertools.count(2 ** 63 - 1)", "(9223372036854775807, 1)")],
+    );
+    case(
         "def advanced(r):\n  i = iter(r)\n  next(i)\n  return i",
         |_, _| GuardKind::RangeIteratorMatch {
             start: 4,
