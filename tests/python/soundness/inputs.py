@@ -252,6 +252,24 @@ row(
     arguments=["I$"],
 )
 row(
+    "where an iterator stands",
+    "import itertools",
+    "(next(a$), next(a$, None), x * 2)",
+    arguments=[
+        "itertools.count(3)",
+        "itertools.count(4)",
+        "itertools.count(3, 2)",
+        "reversed([1, 2])",
+        "reversed([1, 2, 3])",
+        "iter((1, 2, 3))",
+        "iter((2, 3))",
+        "iter(range(3))",
+        "iter(range(1, 3))",
+        "iter([1, 2])",
+        "iter([2, 2, 3])",
+    ],
+)
+row(
     "numpy array and scalar",
     "import numpy as np",
     "(a$ * 2, torch.as_tensor(a$) + 1)",

@@ -90,12 +90,14 @@ pub(crate) unsafe fn count(obj: *mut PyObject) -> Option<(i64, i64)> {
         let large = words.add(3).read() as *mut PyObject;
         let step = int(words.add(4).read() as *mut PyObject)?;
         match value {
-            isize::MAX => Some((int(large)?, step)),
+            isize::MAX if !large.is_null() => Some((int(large)?, step)),
             value => Some((value as i64, step)),
         }
     }
 }
 
+/// The value of a small exact int.
+///
 /// # Safety
 /// `obj` must be live or null.
 unsafe fn int(obj: *mut PyObject) -> Option<i64> {

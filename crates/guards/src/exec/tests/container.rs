@@ -70,7 +70,7 @@ fn lengths() {
         ],
     );
     case(
-        "def advanced(i, n):\n  for _ in range(n): next(i)\n  return i",
+        "import itertools\ndef advanced(i, n):\n  for _ in range(n): next(i)\n  return i",
         |_, _| GuardKind::CountIteratorMatch { start: 4, step: 3 },
         &[
             "itertools.count(4, 3)",
@@ -88,7 +88,7 @@ fn lengths() {
         ],
     );
     case(
-        "def advanced(i, n):\n  for _ in range(n): next(i)\n  return i",
+        "import itertools\ndef advanced(i, n):\n  for _ in range(n): next(i)\n  return i",
         |_, _| GuardKind::CountIteratorMatch { start: 4, step: 1 },
         &["itertools.count(4)", "advanced(itertools.count(2), 2)"],
         &[("itertools.count(2 ** 63 - 1)", "(9223372036854775807, 1)")],
