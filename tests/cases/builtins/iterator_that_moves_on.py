@@ -1,5 +1,5 @@
-"""An iterator that stands elsewhere in each call, its list growing meanwhile, is not compiled for each
-of its positions."""
+"""An iterator that stands elsewhere in each call, its list growing meanwhile, is not compiled for
+each of its positions."""
 
 import itertools
 
