@@ -42,10 +42,16 @@ fn copy(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     }
 }
 
+/// Whether the program has given an object attributes: an `OrderedDict` takes them.
+fn has_attributes(tx: &Tx<'_>, id: ObjId) -> bool {
+    let state = tx.obj(id);
+    !state.attrs.is_empty() || state.dict.is_some()
+}
+
 /// A shallow copy of a container of exactly builtin type.
 fn copied(tx: &mut Tx<'_>, id: ObjId) -> R<Option<Var>> {
     let (class, body) = (tx.obj(id).class.clone(), tx.obj(id).body.clone());
-    if !tx.is_builtin_container(&class) {
+    if !tx.is_builtin_container(&class) || has_attributes(tx, id) {
         return Ok(None);
     }
     let factory = tx.factory_of(id);
@@ -84,6 +90,7 @@ fn only_containers(tx: &mut Tx<'_>, v: &Var, depth: u32) -> R<bool> {
     }
     let items: Vec<Var> = match &v {
         Var::Tuple(t) if t.class.is_none() => t.items.clone(),
+        Var::Obj(id) if has_attributes(tx, *id) => return Ok(false),
         Var::Obj(id) if tx.is_builtin_container(&tx.obj(*id).class.clone()) => {
             match &tx.obj(*id).body {
                 Body::List(l) | Body::Deque(l, _) => l.iter().cloned().collect(),

@@ -308,6 +308,21 @@ impl Emitter<'_, '_> {
                     }
                     return Ok(());
                 }
+                // Items of a deque that were replaced where they are: its iterators do not mind.
+                if !is_list && state.changes == 0 && items.len() == old.len() {
+                    for (i, item) in items.iter().enumerate() {
+                        let index = i as u32;
+                        if self.is_untouched(item, |base| Source::ListItem { base, index }, state) {
+                            continue;
+                        }
+                        let Some(at) = self.tx.int(i as i64).as_obj().cloned() else {
+                            return Err(Stop::Internal("an index".into()));
+                        };
+                        let value = self.prepare(item)?;
+                        steps.push(Step::SetItem(target.clone(), Val::Const(at), value));
+                    }
+                    return Ok(());
+                }
                 let all = self.new_list_of(&items)?;
                 if state.class.is(&known.list) {
                     steps.push(Step::ReplaceAll(target.clone(), all));
