@@ -378,13 +378,13 @@ fn adaptive_avg(call: &Call<'_>, n: usize) -> R {
     let [x, size] = call.bind(["input", "output_size"])?;
     let x = tensor(x)?;
     let shape = adaptive_shape(&x, n, size)?;
-    if n == 1 && x.strides != contiguous_strides(&x.shape) {
-        return unsupported("layout of adaptive_avg_pool's input");
-    }
-    // In three dimensions only the mean of a whole volume keeps the format.
-    let strides = match n == 3 && !(x.dim() == 5 && shape[2..].iter().all(|s| *s == 1)) {
-        true => contiguous_strides(&shape),
-        false => pool_strides(&x, &shape),
+    let batched = x.dim() == n + 2;
+    let strides = match n {
+        1 if batched => flat_pool_strides(&x, &shape),
+        2 => pool_strides(&x, &shape),
+        // Only the mean of a whole volume keeps the format.
+        3 if batched && shape[2..].iter().all(|s| *s == 1) => pool_strides(&x, &shape),
+        _ => contiguous_strides(&shape),
     };
     one(call.fresh(&shape, &strides, x.dtype, &[x.meta]))
 }
