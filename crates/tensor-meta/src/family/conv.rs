@@ -437,8 +437,8 @@ fn interpolate(call: &Call<'_>) -> R {
     ])?;
     let x = tensor(x)?;
     float_input(&x)?;
-    if !matches!(recompute, Value::None | Value::Bool(false)) || bool_or(antialias, false)? {
-        return unsupported("recompute_scale_factor or antialias");
+    if bool_or(recompute, false)? && !size.is_none() {
+        return raise("recompute_scale_factor with a size");
     }
     let mode = if mode.is_none() {
         "nearest"
@@ -458,6 +458,9 @@ fn interpolate(call: &Call<'_>) -> R {
     }
     if mode == "area" && n != 2 {
         return unsupported("area interpolation");
+    }
+    if bool_or(antialias, false)? && !(n == 2 && matches!(mode, "bilinear" | "bicubic")) {
+        return raise("antialias with this mode");
     }
     if !align.is_none() && matches!(mode, "nearest" | "nearest-exact" | "area") {
         return raise("align_corners with this mode");

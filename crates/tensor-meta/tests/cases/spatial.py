@@ -145,6 +145,10 @@ def interpolate():
             )
             yield [x], {"scale_factor": 2.0, "mode": "area"}
             yield [x], {"scale_factor": 2.0, "align_corners": True}
+            yield [x], {"scale_factor": 1.7, "recompute_scale_factor": True}
+            yield [x], {"size": 5, "recompute_scale_factor": True}
+            for mode in "bilinear", "bicubic", "nearest":
+                yield [x], {"size": 5, "mode": mode, "antialias": True}
 
 
 @rule("pad")
