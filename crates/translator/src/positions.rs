@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use variables::{IterBody, Obj, Var};
 
-use crate::stop::R;
+use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use crate::values::IterClass;
 
@@ -66,7 +66,7 @@ impl<'py> Tx<'py> {
         if len == 0 {
             return Ok(Some(IterBody::Items(Rc::new(Vec::new()), 0)));
         }
-        let (_, tuple) = self.under(it, source)?;
+        let tuple = self.under(it, source)?;
         let Var::Tuple(t) = &tuple else {
             return Ok(None);
         };
@@ -95,7 +95,7 @@ impl<'py> Tx<'py> {
         if !self.stays(source, kind) {
             return Ok(None);
         }
-        let (_, list) = self.under(it, source)?;
+        let list = self.under(it, source)?;
         Ok(self.id_of(&list).map(|id| match reverse {
             true => IterBody::ListReverse(id, Some(at)),
             false => IterBody::List(id, Some(at)),
@@ -124,10 +124,12 @@ impl<'py> Tx<'py> {
     }
 
     /// What an iterator goes over.
-    fn under(&mut self, it: &Bound<'py, PyAny>, source: SourceId) -> R<(SourceId, Var)> {
+    fn under(&mut self, it: &Bound<'py, PyAny>, source: SourceId) -> R<Var> {
+        let Some(found) = under(it)? else {
+            return Err(Stop::Internal("an iterator over nothing".into()));
+        };
         let s = self.source(Source::Under { base: source });
-        let found = under(it)?.ok_or_else(|| crate::stop::Stop::unsupported("an iterator"))?;
-        Ok((s, self.build(&found.unbind(), s)?))
+        self.build(&found.unbind(), s)
     }
 
     /// What a mapping proxy shows, where that is a builtin dictionary.

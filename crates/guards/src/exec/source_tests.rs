@@ -277,6 +277,46 @@ def bare(): pass
 }
 
 #[test]
+fn what_is_under_iterators_and_proxies() {
+    World::with(|w| {
+        w.run("import types\ndef done(i):\n  list(i)\n  return i");
+        let verdicts = |program: &CheckProgram, values: &[&str]| -> Vec<bool> {
+            let verdict = |v: &&str| w.verdict(program, std::slice::from_ref(&w.eval(v)));
+            values.iter().map(verdict).collect()
+        };
+        let under = |sources: &mut SourceTable| {
+            let base = x(sources);
+            sources.intern(Source::Under { base })
+        };
+        let tuple = seven(&w, |sources, _| {
+            let base = under(sources);
+            sources.intern(Source::TupleItem { base, index: 0 })
+        });
+        let values = ["iter((7,))", "iter((8,))", "done(iter((7,)))", "(7,)"];
+        assert_eq!(verdicts(&tuple, &values), [true, false, false, false]);
+        let list = seven(&w, |sources, _| {
+            let base = under(sources);
+            sources.intern(Source::ListItem { base, index: 0 })
+        });
+        let values = ["iter([7])", "reversed([7])", "iter([])", "done(iter([7]))"];
+        assert_eq!(verdicts(&list, &values), [true, true, false, false]);
+        let mapping = seven(&w, |sources, _| {
+            let base = under(sources);
+            sources.intern(Source::DictItem {
+                base,
+                key: Key::str("k"),
+            })
+        });
+        let values = [
+            "types.MappingProxyType({'k': 7})",
+            "types.MappingProxyType({})",
+            "{'k': 7}",
+        ];
+        assert_eq!(verdicts(&mapping, &values), [true, false, false]);
+    });
+}
+
+#[test]
 fn globals_builtins_and_pins() {
     World::with(|w| {
         w.run("import types\nother = types.ModuleType('other')\nother.g = 7\ng = 7\nclass A: pass\na = A()\na.k = 7");
