@@ -1,4 +1,4 @@
-//! Look-ups in dictionaries by the place where a key was found before.
+//! Look-ups in dictionaries by the place where a key was found before, and versions of dictionaries.
 //!
 //! Invariant: a place is a hint. It is used only where the key itself lies there, so what is returned is what a
 //! look-up would give.
@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::ffi::{self, PyObject};
 
-/// Offsets in a dictionary: its keys object and its split values (CPython 3.11 to 3.13).
+/// Offsets in a dictionary: its version (3.11 and 3.12), its keys object and its split values (CPython 3.11 to 3.13).
+const VERSION: usize = 24;
 const KEYS: usize = 32;
 const VALUES: usize = 40;
 /// Offsets in a keys object: the logarithm of the size of its index, its kind, the number of entries, the index.
@@ -31,6 +32,19 @@ fn first_value() -> usize {
         8
     } else {
         0
+    }
+}
+
+/// A number that a dictionary has until it is changed, and no other dictionary at any time; `None` where CPython
+/// counts no changes.
+///
+/// # Safety
+/// `dict` is a live dictionary.
+#[inline]
+pub(crate) unsafe fn version(dict: *mut PyObject) -> Option<u64> {
+    // SAFETY: a constant of the interpreter; the layout above.
+    unsafe {
+        (Py_Version < 0x030d_0000).then(|| dict.cast::<u8>().add(VERSION).cast::<u64>().read())
     }
 }
 
@@ -121,7 +135,32 @@ mod tests {
     use pyo3::prelude::*;
     use pyo3::types::{PyDict, PyString};
 
-    use super::Place;
+    use super::{Place, version};
+
+    #[test]
+    fn a_changed_dictionary_has_another_version() {
+        Python::initialize();
+        Python::attach(|py| {
+            let scope = PyDict::new(py);
+            py.run(
+                c"class C: pass\nc = C()\nc.a = 1\nd = c.__dict__\nsteps = [lambda: setattr(c, 'a', 2), lambda: setattr(c, 'b', 1), lambda: delattr(c, 'a'), lambda: d.update(x=1), lambda: d.pop('x'), lambda: d.setdefault('y', 1), d.popitem, d.clear, lambda: d.update({'z': 1}), lambda: d.__ior__({'z': 2})]",
+                Some(&scope),
+                None,
+            )
+            .expect("an object");
+            let get = |name| scope.get_item(name).expect("a look-up").expect("a value");
+            let dict = get("d");
+            // SAFETY: a live dictionary.
+            let now = || unsafe { version(dict.as_ptr()) };
+            assert_eq!(now().is_some(), py.version_info() < (3, 13));
+            let mut seen = vec![now()];
+            for step in get("steps").try_iter().expect("a list") {
+                step.expect("an item").call0().expect("a change");
+                assert!(now().is_none() || !seen.contains(&now()));
+                seen.push(now());
+            }
+        });
+    }
 
     #[test]
     fn a_place_never_gives_what_a_look_up_would_not() {

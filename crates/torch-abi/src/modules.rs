@@ -5,6 +5,8 @@
 //!
 //! Invariant: looking runs no user code; whatever is not as in a plain module gives `None`.
 
+use std::cell::Cell;
+use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
@@ -13,7 +15,7 @@ use pyo3::ffi::{self, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 
-use crate::dicts::Place;
+use crate::dicts::{self, Place};
 use crate::{TorchAbi, names};
 
 unsafe extern "C" {
@@ -27,6 +29,41 @@ pub enum Forward {
     OfClass(*mut PyObject),
     /// A callable that was set on the module itself.
     Own(*mut PyObject),
+}
+
+/// How many classes and modules are remembered.
+const CLASSES: usize = 64;
+const MODULES: usize = 16;
+
+/// What a dictionary held at one of its versions.
+#[derive(Clone, Copy)]
+struct Seen {
+    dict: *mut PyObject,
+    version: u64,
+    /// The dictionaries of hooks.
+    hooks: [*mut PyObject; 4],
+    /// `forward`, or null.
+    forward: *mut PyObject,
+}
+
+impl Seen {
+    const NOTHING: Self = Self {
+        dict: ptr::null_mut(),
+        version: 0,
+        hooks: [ptr::null_mut(); 4],
+        forward: ptr::null_mut(),
+    };
+
+    /// Whether there is no hook.
+    ///
+    /// # Safety
+    /// The dictionary is as it was seen, which keeps those of the hooks alive.
+    #[inline]
+    unsafe fn has_no_hook(&self) -> bool {
+        // SAFETY: the caller's promise.
+        let none = |hooks: &*mut PyObject| unsafe { ffi::PyDict_Size(*hooks) == 0 };
+        self.hooks.iter().all(none)
+    }
 }
 
 /// The parts of `nn.Module` that a call goes through.
@@ -46,14 +83,17 @@ pub struct ModuleCalls {
     forward_name: (Py<PyString>, Place),
     /// The versions of classes that were found to be plain, which no other class or later state of them has, and
     /// their `forward`, which they keep.
-    plain: [(AtomicU32, AtomicPtr<PyObject>); 4],
+    plain: [(AtomicU32, AtomicPtr<PyObject>); CLASSES],
+    /// What was found in dictionaries of modules, by their addresses, and in `globals`.
+    seen: [Cell<Seen>; MODULES],
+    seen_globals: Cell<Seen>,
     /// The dispatch key that is included while `torch.jit.trace` records.
     tracer_key: u64,
 }
 
 // SAFETY: Python objects, touched with the GIL held.
 unsafe impl Send for ModuleCalls {}
-// SAFETY: as above; nothing is changed after construction.
+// SAFETY: as above; only what is remembered changes after construction.
 unsafe impl Sync for ModuleCalls {}
 
 static CALLS: OnceLock<Option<ModuleCalls>> = OnceLock::new();
@@ -103,7 +143,9 @@ impl ModuleCalls {
             compiled_name: intern(names::COMPILED_CALL_IMPL),
             getattribute_name: intern("__getattribute__"),
             forward_name: placed("forward"),
-            plain: Default::default(),
+            plain: std::array::from_fn(|_| Default::default()),
+            seen: [const { Cell::new(Seen::NOTHING) }; MODULES],
+            seen_globals: Cell::new(Seen::NOTHING),
             tracer_key: 1 << tracer,
             module: module.unbind(),
         })
@@ -137,22 +179,61 @@ impl ModuleCalls {
                 return None;
             }
             let globals = self.globals.as_ptr();
-            if !self
-                .global_hooks
-                .iter()
-                .all(|hooks| self.is_empty(globals, hooks))
-            {
+            let seen = self.seen(globals, &self.seen_globals, &self.global_hooks, |_| {
+                Some(ptr::null_mut())
+            })?;
+            if !seen.has_no_hook() {
                 return None;
             }
-            let dict = ffi::PyObject_GenericGetDict(module, std::ptr::null_mut());
+            let dict = ffi::PyObject_GenericGetDict(module, ptr::null_mut());
             if dict.is_null() {
                 ffi::PyErr_Clear();
                 return None;
             }
-            let found = self.own_forward(dict, of_class);
+            let memo = &self.seen[(dict as usize >> 6) % MODULES];
+            let seen = self.seen(dict, memo, &self.own_hooks, |dict| self.own_forward(dict));
             // The module holds its dictionary.
             ffi::Py_DECREF(dict);
-            found
+            let seen = seen.filter(|seen| seen.has_no_hook())?;
+            Some(match seen.forward.is_null() {
+                true => Forward::OfClass(of_class),
+                false => Forward::Own(seen.forward),
+            })
+        }
+    }
+
+    /// The dictionaries of hooks that a dictionary holds, and its `forward`; `None` where it holds others.
+    #[inline]
+    unsafe fn seen(
+        &self,
+        dict: *mut PyObject,
+        memo: &Cell<Seen>,
+        hooks: &[(Py<PyString>, Place); 4],
+        forward: impl FnOnce(*mut PyObject) -> Option<*mut PyObject>,
+    ) -> Option<Seen> {
+        // SAFETY: a live dictionary, which keeps what it holds at a version alive for as long as it has that version.
+        unsafe {
+            let version = dicts::version(dict);
+            let known = memo.get();
+            if known.dict == dict && Some(known.version) == version {
+                return Some(known);
+            }
+            let mut seen = Seen {
+                dict,
+                version: version.unwrap_or_default(),
+                forward: forward(dict)?,
+                ..Seen::NOTHING
+            };
+            for (at, (name, place)) in seen.hooks.iter_mut().zip(hooks) {
+                *at = place.get(dict, name.as_ptr());
+                if !self.is_dict(*at) {
+                    return None;
+                }
+            }
+            if version.is_some() {
+                memo.set(seen);
+            }
+            Some(seen)
         }
     }
 
@@ -200,42 +281,28 @@ impl ModuleCalls {
         }
     }
 
-    unsafe fn own_forward(&self, dict: *mut PyObject, of_class: *mut PyObject) -> Option<Forward> {
-        // SAFETY: an instance dictionary and a class attribute, or null.
+    /// `forward` in the dictionary of a module, or null; `None` where the module is not called in the plain way.
+    unsafe fn own_forward(&self, dict: *mut PyObject) -> Option<*mut PyObject> {
+        // SAFETY: an instance dictionary.
         unsafe {
             let plain = ffi::PyDict_CheckExact(dict) != 0
-                && self
-                    .own_hooks
-                    .iter()
-                    .all(|hooks| self.is_empty(dict, hooks))
                 && item(dict, &self.compiled_name).is_null()
                 && item(dict, &self.call_impl_name).is_null();
-            if !plain {
-                return None;
-            }
             let (name, place) = &self.forward_name;
-            let own = place.get(dict, name.as_ptr());
-            Some(match own.is_null() {
-                true => Forward::OfClass(of_class),
-                false => Forward::Own(own),
-            })
+            plain.then(|| place.get(dict, name.as_ptr()))
         }
     }
 
-    /// Whether a dictionary holds an empty dictionary of hooks.
+    /// Whether this is a dictionary as those of hooks are, and no null.
     #[inline]
-    unsafe fn is_empty(&self, dict: *mut PyObject, hooks: &(Py<PyString>, Place)) -> bool {
-        // SAFETY: `dict` is a dictionary; types are compared before anything is read.
-        unsafe {
-            let hooks = hooks.1.get(dict, hooks.0.as_ptr());
-            if hooks.is_null() {
-                return false;
-            }
-            let class = ffi::Py_TYPE(hooks);
-            let known = class == &raw mut ffi::PyDict_Type
-                || class == self.ordered_dict.as_ptr().cast::<PyTypeObject>();
-            known && ffi::PyDict_Size(hooks) == 0
+    unsafe fn is_dict(&self, object: *mut PyObject) -> bool {
+        if object.is_null() {
+            return false;
         }
+        // SAFETY: a live object.
+        let class = unsafe { ffi::Py_TYPE(object) };
+        class == &raw mut ffi::PyDict_Type
+            || class == self.ordered_dict.as_ptr().cast::<PyTypeObject>()
     }
 }
 
