@@ -489,7 +489,10 @@ pub(crate) unsafe fn own_dict_has(obj: *mut PyObject, name: *mut PyObject) -> bo
     // SAFETY: the caller's promise.
     unsafe {
         let dict = instance_dict(obj);
-        !dict.is_null() && ffi::PyDict_Check(dict) != 0 && !dict_get_str(dict, name).is_null()
+        !dict.is_null()
+            && ffi::PyDict_Check(dict) != 0
+            && ffi::PyDict_Size(dict) != 0
+            && !dict_get_str(dict, name).is_null()
     }
 }
 
