@@ -2,6 +2,8 @@
 //!
 //! Invariant: what is read is what the descriptor would give, without a call of it.
 
+use std::ffi::CStr;
+
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 
@@ -9,6 +11,7 @@ use crate::exec::objects;
 
 unsafe extern "C" {
     static mut PyMemberDescr_Type: ffi::PyTypeObject;
+    static mut PyMethod_Type: ffi::PyTypeObject;
 }
 
 /// A member descriptor, as CPython 3.11 to 3.13 have it.
@@ -71,5 +74,17 @@ pub(crate) unsafe fn of_function(obj: *mut PyObject, name: *mut PyObject) -> *mu
             return std::ptr::null_mut();
         }
         (*obj.cast::<ffi::PyFunctionObject>()).func_code
+    }
+}
+
+/// Whether an attribute is one of the two objects that a method binds: it keeps them for good.
+///
+/// # Safety
+/// `obj` must be live, `name` an exact string.
+pub(crate) unsafe fn is_of_method(obj: *mut PyObject, name: *mut PyObject) -> bool {
+    // SAFETY: a live object and an exact string.
+    unsafe {
+        let is = |part: &CStr| ffi::PyUnicode_CompareWithASCIIString(name, part.as_ptr()) == 0;
+        ffi::Py_TYPE(obj) == &raw mut PyMethod_Type && (is(c"__func__") || is(c"__self__"))
     }
 }

@@ -10,7 +10,8 @@
 //! | an object's class, where it can be assigned | the word is compared |
 //! | what a class or its bases give for a name | a type watcher; the class's version tag (3.11) |
 //! | a function's code and defaults | the function watcher; on 3.11 the code's word is compared |
-//! | an item of a tuple, a frozen set, a constant, a function's closure | nothing: they cannot change |
+//! | an item of a tuple, a frozen set, a constant, a function's closure, what a method binds | nothing: they cannot change |
+//! | the content of a remembered cell, where it stands for what hangs on it | the word is compared |
 //! | a slot, where its value is a constant or only compared | the word is compared |
 //! | the length of a list | the word is compared |
 //! | a tensor's class and metadata | all of it is compared ([`torch_abi::packed`]) |
@@ -39,13 +40,15 @@ use crate::exec::watch::CHANGES;
 use crate::exec::watch::events::{DictInterest, Gil, Told, Watched, Watchers};
 use crate::exec::watch::hot::{self, rewritten};
 use crate::exec::watch::interest::{key, key_of, structure};
-use crate::exec::watch::memo::{Alike, Dep, Hot, Memo, NONE, Owned, Read, Slot};
+use crate::exec::watch::memo::{Alike, Dep, Hot, Memo, NONE, Owned, Read, Slot, subtree_ends};
 use crate::exec::watch::versions::{version_of, version_slot};
 use crate::exec::watch::{anchors, instances};
 use crate::program::Op;
 
 /// Offset of the number of items of a list.
 const LIST_SIZE: usize = 16;
+/// Which word of a cell is its content.
+const CELL_CONTENT: usize = 2;
 
 /// Whether an op still reads nothing but what reports changes. A class may have got a descriptor.
 ///
@@ -185,15 +188,17 @@ pub(super) unsafe fn arm(
                         let op = program.op(op);
                         matches!(op, LinkedOp::Is { .. } | LinkedOp::IsNot { .. })
                     });
-                    held[d] = builder.load(index, base, b.0, dst.0, value, settled, only_compared);
                     let has_children = below
                         .into_iter()
                         .any(|op| matches!(ops[op as usize], Op::Load { .. }));
-                    if !matches!(held[d], Held::Stable(_))
-                        && settled
-                        && has_children
-                        && builder.can_anchor(value)
-                    {
+                    let anchors = settled && has_children && builder.can_anchor(value);
+                    held[d] = match (program.op(index), base) {
+                        (LinkedOp::Cell { .. }, Some(Held::Stable(cell))) if anchors => {
+                            builder.cell(cell, value)
+                        }
+                        _ => builder.load(index, base, b.0, dst.0, value, settled, only_compared),
+                    };
+                    if anchors && !matches!(held[d], Held::Stable(_)) {
                         held[d] = builder.anchor(held[d], dst.0, value);
                     }
                     if let Held::Stable(value) = held[d] {
@@ -237,39 +242,6 @@ pub(super) unsafe fn arm(
         }
         builder.finish(values, ends, &run.modes)
     }
-}
-
-/// Per op: the end of the ops below it. Ops are in depth-first order.
-fn subtree_ends(program: &CheckProgram) -> Box<[u32]> {
-    let ops = &program.program().ops;
-    let sources = program.set().sources();
-    let mut ends: Vec<u32> = (1..=ops.len() as u32).collect();
-    let mut open: Vec<(usize, crate::source::SourceId)> = Vec::new();
-    for (i, op) in ops.iter().enumerate() {
-        match op {
-            Op::Load { source, .. } => {
-                let base = sources.get(*source).base();
-                while let Some((load, id)) = open.last() {
-                    if Some(*id) == base {
-                        break;
-                    }
-                    ends[*load] = i as u32;
-                    open.pop();
-                }
-                open.push((i, *source));
-            }
-            Op::Check { .. } => {}
-            Op::Ambient { .. } | Op::Relation { .. } => {
-                for (load, _) in open.drain(..) {
-                    ends[load] = i as u32;
-                }
-            }
-        }
-    }
-    for (load, _) in open {
-        ends[load] = ops.len() as u32;
-    }
-    ends.into()
 }
 
 impl Builder<'_, '_> {
@@ -388,6 +360,10 @@ impl Builder<'_, '_> {
         // SAFETY: `base` is live and was just read in this way.
         unsafe {
             match self.program.op(op) {
+                LinkedOp::Attr { name, .. } if fields::is_of_method(base, *name) => true,
+                LinkedOp::Attr { name, .. } if !fields::of_function(base, *name).is_null() => {
+                    self.code(base, read)
+                }
                 LinkedOp::Attr { name, .. } => {
                     self.member(*name, read, only_compared) || self.attribute(*name, read)
                 }
@@ -406,11 +382,7 @@ impl Builder<'_, '_> {
                 LinkedOp::Mro { .. } => self.ty(base.cast(), read),
                 LinkedOp::Func { field, .. } => match field {
                     FuncField::Closure => true,
-                    FuncField::Code if self.watchers.is_none() => {
-                        let function = base.cast::<ffi::PyFunctionObject>();
-                        self.slot((&raw const (*function).func_code).cast(), NONE);
-                        true
-                    }
+                    FuncField::Code => self.code(base, read),
                     _ => self.function(read),
                 },
                 _ => false,
@@ -430,14 +402,7 @@ impl Builder<'_, '_> {
                 }
                 LinkedOp::Is { .. } | LinkedOp::IsNot { .. } => true,
                 LinkedOp::Int { .. } | LinkedOp::Str { .. } | LinkedOp::Const { .. } => true,
-                LinkedOp::Code { .. } => {
-                    if self.watchers.is_some_and(Watchers::has_functions) {
-                        return self.function(read);
-                    }
-                    let function = value.cast::<ffi::PyFunctionObject>();
-                    self.slot((&raw const (*function).func_code).cast(), NONE);
-                    true
-                }
+                LinkedOp::Code { .. } => self.code(value, read),
                 LinkedOp::Tensor { spec, .. } => {
                     self.tensor(value, spec.packed(self.program.abi()))
                 }
@@ -626,6 +591,23 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// The code of a function: reported, or compared where functions report nothing.
+    unsafe fn code(
+        &mut self,
+        function: *mut PyObject,
+        read: (u32, *mut PyObject, *mut PyObject),
+    ) -> bool {
+        // SAFETY: a live function.
+        unsafe {
+            if self.watchers.is_some_and(Watchers::has_functions) {
+                return self.function(read);
+            }
+            let function = function.cast::<ffi::PyFunctionObject>();
+            self.slot((&raw const (*function).func_code).cast(), NONE);
+            true
+        }
+    }
+
     unsafe fn function(&mut self, read: (u32, *mut PyObject, *mut PyObject)) -> bool {
         if !self.watchers.is_some_and(Watchers::has_functions) {
             return false;
@@ -710,6 +692,15 @@ impl Builder<'_, '_> {
             let ty = ffi::Py_TYPE(value);
             (*ty).tp_weaklistoffset != 0 && !self.program.abi().is_tensor_type(ty)
         }
+    }
+
+    /// The content of a remembered cell is compared from now on, and stands for what hangs on it.
+    unsafe fn cell(&mut self, cell: *mut PyObject, content: *mut PyObject) -> Held {
+        // SAFETY: a live cell, whose content follows its header.
+        unsafe { self.slot(cell.cast::<usize>().add(CELL_CONTENT), NONE) };
+        self.anchors.push(content);
+        self.reported.insert(content as usize);
+        Held::Stable(content)
     }
 
     fn anchor(&mut self, held: Held, r: u16, obj: *mut PyObject) -> Held {

@@ -20,6 +20,7 @@ use crate::exec::watch::events::{Gil, Told, Watched, Watchers};
 use crate::exec::watch::hot::{Argument, State};
 use crate::exec::watch::{arm, versions};
 use crate::program::Op;
+use crate::source::SourceId;
 
 /// A step of a check by memo.
 pub(super) enum Hot {
@@ -142,6 +143,39 @@ impl Drop for Memo {
             }
         }
     }
+}
+
+/// Per op: the end of the ops below it. Ops are in depth-first order.
+pub(super) fn subtree_ends(program: &CheckProgram) -> Box<[u32]> {
+    let ops = &program.program().ops;
+    let sources = program.set().sources();
+    let mut ends: Vec<u32> = (1..=ops.len() as u32).collect();
+    let mut open: Vec<(usize, SourceId)> = Vec::new();
+    for (i, op) in ops.iter().enumerate() {
+        match op {
+            Op::Load { source, .. } => {
+                let base = sources.get(*source).base();
+                while let Some((load, id)) = open.last() {
+                    if Some(*id) == base {
+                        break;
+                    }
+                    ends[*load] = i as u32;
+                    open.pop();
+                }
+                open.push((i, *source));
+            }
+            Op::Check { .. } => {}
+            Op::Ambient { .. } | Op::Relation { .. } => {
+                for (load, _) in open.drain(..) {
+                    ends[load] = i as u32;
+                }
+            }
+        }
+    }
+    for (load, _) in open {
+        ends[load] = ops.len() as u32;
+    }
+    ends.into()
 }
 
 impl CheckProgram {
