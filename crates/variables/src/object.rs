@@ -211,6 +211,8 @@ pub struct ObjState {
     pub attrs: AttrMap,
     /// the order of the keys of `attrs`
     pub attr_order: im::Vector<Arc<str>>,
+    /// the keys of `attrs` that were written more than once
+    pub rewritten: im::Vector<Arc<str>>,
     /// attributes read so far from the real object's instance dict (`None`: absent)
     pub seen: AttrMap,
     /// its instance dict, once the program has it as a value: attributes are in there from then on,
@@ -231,6 +233,7 @@ impl ObjState {
             changes: 0,
             attrs: AttrMap::new(),
             attr_order: im::Vector::new(),
+            rewritten: im::Vector::new(),
             seen: AttrMap::new(),
             dict: None,
             dict_of: None,
@@ -259,6 +262,8 @@ impl ObjState {
     pub fn write_attr(&mut self, name: &Arc<str>, value: Option<Var>) {
         if !self.attrs.contains_key(name) {
             self.attr_order.push_back(name.clone());
+        } else if !self.rewritten.contains(name) {
+            self.rewritten.push_back(name.clone());
         }
         self.attrs.insert(name.clone(), value);
     }

@@ -14,7 +14,7 @@ use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Origin, Var};
 use super::asm::Val;
 use super::emitter::Emitter;
 use crate::constants::const_val;
-use crate::raw::{dict_items, instance_dict};
+use crate::raw::{dict_get, dict_items, instance_dict};
 use crate::stop::{R, Stop};
 
 /// A prepared effect.
@@ -193,31 +193,35 @@ impl Emitter<'_, '_> {
         let Origin::Source { obj: real, .. } = state.origin.clone() else {
             return Ok(());
         };
+        let mut written = Vec::new();
+        for name in &state.attr_order {
+            let Some(value) = state.attrs.get(name) else {
+                continue;
+            };
+            let remains = match value {
+                Some(v) => {
+                    self.is_as_found(&state, name, v)
+                        || self.is_given_back(&state, &real, name, v)?
+                }
+                None => !self.had_attr(&state, &real, name),
+            };
+            if !remains {
+                written.push((name.clone(), value.clone()));
+            }
+        }
+        if !state.body_dirty && written.is_empty() {
+            return Ok(());
+        }
         let target = self.prepare(&Var::Obj(id))?;
         if state.body_dirty {
             self.body_effects(&state, &real, &target, steps)?;
         }
-        for name in &state.attr_order {
-            match state.attrs.get(name) {
-                Some(Some(v)) if self.is_as_found(&state, name, v) => {}
-                Some(Some(v)) => {
-                    let v = self.prepare(v)?;
-                    steps.push(Step::SetAttr(
-                        state.class.clone(),
-                        target.clone(),
-                        name.clone(),
-                        v,
-                    ));
-                }
-                Some(None) if self.had_attr(&state, &real, name) => {
-                    steps.push(Step::DelAttr(
-                        state.class.clone(),
-                        target.clone(),
-                        name.clone(),
-                    ));
-                }
-                _ => {}
-            }
+        for (name, value) in written {
+            let (class, target) = (state.class.clone(), target.clone());
+            steps.push(match value {
+                Some(v) => Step::SetAttr(class, target, name, self.prepare(&v)?),
+                None => Step::DelAttr(class, target, name),
+            });
         }
         Ok(())
     }
@@ -246,6 +250,43 @@ impl Emitter<'_, '_> {
         };
         let mut guards = self.tx.guards.iter();
         guards.any(|guard| guard.source == Some(found.source) && guard.kind == kind)
+    }
+
+    /// Whether an attribute that was never read was set for a while, and then to the constant that it held at the
+    /// start. That is guarded, which is cheaper than to write it on each call. An attribute that was written once is
+    /// not asked about: its value at the start may be another one on each call.
+    fn is_given_back(
+        &mut self,
+        state: &ObjState,
+        real: &Obj,
+        name: &Arc<str>,
+        value: &Var,
+    ) -> R<bool> {
+        let py = self.tx.py;
+        let (Origin::Source { source, .. }, Var::Const(value)) = (&state.origin, value) else {
+            return Ok(false);
+        };
+        let constant = value.bind(py);
+        let is_own = state.rewritten.contains(name)
+            && !state.seen.contains_key(name)
+            && self.tx.st.effects.calls.is_empty()
+            && (constant.is_none() || constant.is_exact_instance_of::<PyBool>())
+            && matches!(state.body, Body::Plain)
+            && !self.tx.is_c_level(&state.class, name);
+        if !is_own {
+            return Ok(false);
+        }
+        let held = instance_dict(real.bind(py)).and_then(|dict| dict_get(&dict, name));
+        if !held.is_some_and(|held| held.is(constant)) {
+            return Ok(false);
+        }
+        let source = self.tx.source(Source::InstanceDictItem {
+            base: *source,
+            name: name.clone(),
+        });
+        let found = self.tx.lazy(value.clone_ref(py), source);
+        self.tx.realize(&found)?;
+        Ok(true)
     }
 
     /// Whether the real object has an attribute that was deleted, so that deleting it does something.

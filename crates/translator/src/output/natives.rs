@@ -13,7 +13,11 @@ use variables::Obj;
 
 unsafe extern "C" {
     static mut PyODict_Type: PyTypeObject;
+    fn _PyType_Lookup(class: *mut PyTypeObject, name: *mut PyObject) -> *mut PyObject;
 }
+
+/// Flag of a class whose instances have no fixed place for their dictionary.
+const MANAGED_DICT: std::ffi::c_ulong = 1 << 4;
 
 /// The builtins.
 pub(super) struct Natives {
@@ -181,9 +185,39 @@ unsafe extern "C" fn set_attribute(
         if nargs % 2 == 0 || ffi::PyType_Check(*args) != 0 {
             return refuse();
         }
-        each_pair(args, nargs, |obj, name, value| {
-            ffi::PyObject_GenericSetAttr(obj, name, value)
+        each_pair(args, nargs, |obj, name, value| match own_dict(obj) {
+            Some(dict) if !is_written_by_class(ffi::Py_TYPE(obj), name) => {
+                ffi::PyDict_SetItem(dict, name, value)
+            }
+            _ => ffi::PyObject_GenericSetAttr(obj, name, value),
         })
+    }
+}
+
+/// The dictionary of an object that has one already, in a field of its own.
+#[inline]
+unsafe fn own_dict(obj: *mut PyObject) -> Option<*mut PyObject> {
+    // SAFETY: a live object, whose class says where its dictionary is.
+    unsafe {
+        let class = &*ffi::Py_TYPE(obj);
+        if class.tp_dictoffset <= 0 || class.tp_flags & MANAGED_DICT != 0 {
+            return None;
+        }
+        let dict = obj
+            .cast::<u8>()
+            .offset(class.tp_dictoffset)
+            .cast::<*mut PyObject>();
+        Some(dict.read()).filter(|dict| !dict.is_null())
+    }
+}
+
+/// Whether a class has something for a name that takes what is written to it.
+#[inline]
+unsafe fn is_written_by_class(class: *mut PyTypeObject, name: *mut PyObject) -> bool {
+    // SAFETY: a live class and a string, which are looked at without running code.
+    unsafe {
+        let found = _PyType_Lookup(class, name);
+        !found.is_null() && (*ffi::Py_TYPE(found)).tp_descr_set.is_some()
     }
 }
 
