@@ -7,7 +7,7 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::aot::{AotContext, AotInput};
 use crate::error::BackendError;
-use crate::forward::forward_function;
+use crate::forward::{Numbers, forward_function};
 use crate::pristine::Pristine;
 use crate::registry::Backend;
 use crate::session;
@@ -168,7 +168,7 @@ impl BackendCall<'_> {
         if !is(intern!(py, "__func__"), lazy)? || !is(intern!(py, "__self__"), gm)? {
             return Ok(None);
         }
-        forward_function(py, graph, objects, &[])
+        forward_function(py, graph, objects, &[], Numbers::now(py)?)
     }
 }
 

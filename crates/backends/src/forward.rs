@@ -3,6 +3,9 @@
 //! To print a graph and compile the text costs about 25 us a node; this costs one or two. The
 //! function computes what the text's would: operators are operators, a value is dropped after its
 //! last use.
+//!
+//! torch makes a tensor of a number that is an operand, at each call, which takes as long as a small operation.
+//! Where nobody can tell, the function holds that tensor ([`Numbers`]).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,6 +19,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyEllipsis, PyFloat, PyInt, PyString, PyTuple};
 use rustc_hash::FxHashMap;
 
+use crate::names;
 use crate::to_torch::Attrs;
 
 /// `co_flags`: the locals are in fast slots.
@@ -25,7 +29,7 @@ const OPTIMIZED_NEWLOCALS: u32 = 0x1 | 0x2;
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// A function with the placeholders of `graph` as its parameters. `objects` resolves handles.
-/// Attributes of the root module are bound now. `None` for a graph that it cannot be made of: one that
+/// Attributes of the root module are bound, and tensors for numbers made, now. `None` for a graph that it cannot be made of: one that
 /// takes `*args`, or a default value that could change.
 ///
 /// # Errors
@@ -36,6 +40,7 @@ pub fn forward_function(
     graph: &Graph,
     objects: &[Py<PyAny>],
     attrs: &Attrs,
+    numbers: Numbers,
 ) -> PyResult<Option<Py<PyAny>>> {
     let Some(version) = Version::from_minor(py.version_info().minor) else {
         return Ok(None);
@@ -44,6 +49,7 @@ pub fn forward_function(
         py,
         objects,
         attrs,
+        numbers,
         body: BodyBuilder::new(version),
         consts: Vec::new(),
         const_index: FxHashMap::default(),
@@ -61,10 +67,38 @@ pub fn forward_function(
         .map(Some)
 }
 
+/// How a function holds the operands that are numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// As they are.
+    AsGiven,
+    /// As tensors without dimensions, where the graph says that those give the same.
+    AsTensors,
+}
+
+impl Numbers {
+    /// As tensors, unless a mode looks at each operation.
+    ///
+    /// # Errors
+    /// Where torch lacks the functions that say so.
+    pub fn now(py: Python<'_>) -> PyResult<Numbers> {
+        let torch_c = py.import(names::TORCH_C)?;
+        let mut modes = 0;
+        for stack in names::MODE_STACKS {
+            modes += torch_c.call_method0(stack)?.extract::<usize>()?;
+        }
+        Ok(match modes {
+            0 => Numbers::AsTensors,
+            _ => Numbers::AsGiven,
+        })
+    }
+}
+
 struct Writer<'py, 'a> {
     py: Python<'py>,
     objects: &'a [Py<PyAny>],
     attrs: &'a Attrs,
+    numbers: Numbers,
     body: BodyBuilder,
     consts: Vec<Bound<'py, PyAny>>,
     /// index of a constant by the address of its object; `consts` keeps it alive
@@ -203,6 +237,26 @@ impl<'py> Writer<'py, '_> {
             .ok_or_else(|| PyKeyError::new_err(format!("no attribute {path}")))
     }
 
+    /// A constant tensor that takes the place of a number.
+    fn number(&mut self, node: &NodeData, arg: &Arg) -> PyResult<Option<ConstIdx>> {
+        let Some(dtype) = node
+            .number_dtype
+            .filter(|_| self.numbers == Numbers::AsTensors)
+        else {
+            return Ok(None);
+        };
+        let Some(value) = operand(arg, dtype) else {
+            return Ok(None);
+        };
+        let py = self.py;
+        let torch = py.import(intern!(py, "torch"))?;
+        let settings = PyDict::new(py);
+        settings.set_item("dtype", torch.getattr(dtype.trim_start_matches("torch."))?)?;
+        settings.set_item("device", "cpu")?;
+        let tensor = torch.call_method("tensor", (value,), Some(&settings))?;
+        Ok(Some(self.constant(tensor)))
+    }
+
     /// `-- result` of a call.
     fn node(&mut self, node: &NodeData) -> PyResult<()> {
         match &node.target {
@@ -212,7 +266,10 @@ impl<'py> Writer<'py, '_> {
                     && let Some(operator) = operator(&function.hint, node.args.len())
                 {
                     for arg in &node.args {
-                        self.arg(arg)?;
+                        match self.number(node, arg)? {
+                            Some(tensor) => self.body.emit(Op::LoadConst(tensor)),
+                            None => self.arg(arg)?,
+                        }
                     }
                     self.body.emit(operator);
                     return Ok(());
@@ -410,6 +467,20 @@ fn last_users(graph: &Graph) -> Vec<Option<NodeId>> {
     last
 }
 
+/// A number as torch computes with it in a dtype, where it fits without a doubt about its rounding.
+fn operand(arg: &Arg, dtype: &str) -> Option<f64> {
+    let (whole, largest) = match dtype {
+        "torch.float32" => (1 << f32::MANTISSA_DIGITS, f64::from(f32::MAX)),
+        "torch.float64" => (1 << f64::MANTISSA_DIGITS, f64::MAX),
+        _ => return None,
+    };
+    match arg {
+        Arg::Int(value) => (-whole..=whole).contains(value).then_some(*value as f64),
+        Arg::Float(value) => (value.abs() <= largest).then_some(*value),
+        _ => None,
+    }
+}
+
 /// The instruction of a function of `operator` that is one.
 fn operator(name: &str, args: usize) -> Option<Op> {
     let unary = match name {
@@ -462,6 +533,19 @@ fn operator(name: &str, args: usize) -> Option<Op> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_is_held_as_a_tensor_where_the_dtype_has_it() {
+        let single = |arg| operand(&arg, "torch.float32");
+        assert_eq!(single(Arg::Int(-3)), Some(-3.0));
+        assert_eq!(single(Arg::Int((1 << 24) + 1)), None);
+        assert_eq!(single(Arg::Float(0.1)), Some(0.1));
+        assert_eq!(single(Arg::Float(1e39)), None);
+        assert_eq!(single(Arg::Float(f64::NAN)), None);
+        assert_eq!(single(Arg::Bool(true)), None);
+        assert_eq!(operand(&Arg::Float(1e39), "torch.float64"), Some(1e39));
+        assert_eq!(operand(&Arg::Int(1), "torch.float16"), None);
+    }
 
     #[test]
     fn operators_have_their_instruction() {

@@ -25,7 +25,7 @@ mod to_torch;
 pub use aot::{AotContext, AotInput};
 pub use call::{BackendCall, Compiled, call_backend};
 pub use error::BackendError;
-pub use forward::forward_function;
+pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
 pub use registry::{

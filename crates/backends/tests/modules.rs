@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use backends::{ToTorch, fn_target, forward_function, from_torch, to_torch};
+use backends::{Numbers, ToTorch, fn_target, forward_function, from_torch, to_torch};
 use common::{module, with_torch};
 use fx_graph::{Arg, Graph, Kwargs, Namespace, NodeId, SourceLine, SourceStack, target_stem};
 use pyo3::prelude::*;
@@ -155,8 +155,8 @@ fn what_was_not_given_is_missed() {
         let (graph, objects, attrs) = graph(py)?;
         assert!(to_torch(py, &graph, &objects[..2], &attrs).is_err());
         assert!(to_torch(py, &graph, &objects, &[]).is_err());
-        assert!(forward_function(py, &graph, &objects[..1], &attrs).is_err());
-        assert!(forward_function(py, &graph, &objects, &[]).is_err());
+        assert!(forward_function(py, &graph, &objects[..1], &attrs, Numbers::AsGiven).is_err());
+        assert!(forward_function(py, &graph, &objects, &[], Numbers::AsGiven).is_err());
         Ok(())
     });
 }
@@ -226,7 +226,7 @@ fn functions_agree_with_python() {
             list.clone(),
         ];
         graph.output(Arg::Tuple(results));
-        let function = forward_function(py, &graph, &objects, &[])?
+        let function = forward_function(py, &graph, &objects, &[], Numbers::AsGiven)?
             .unwrap()
             .into_bound(py);
         let list = PyList::new(py, [1, 2, 3])?;
@@ -382,7 +382,7 @@ fn costs_of_a_node() {
             slow.module(py, &graph, &objects, &[]).map(drop)
         })?;
         let function = || {
-            let made = forward_function(py, &graph, &objects, &[])?;
+            let made = forward_function(py, &graph, &objects, &[], Numbers::AsGiven)?;
             made.ok_or_else(|| pyo3::exceptions::PyValueError::new_err("no function"))
         };
         time("forward_function", &|| function().map(drop))?;
@@ -432,7 +432,7 @@ def fail(_):
         let checkpoint = graph.checkpoint();
         graph.output(Arg::None);
         let run = |graph: &Graph| -> PyResult<Py<PyAny>> {
-            let function = forward_function(py, graph, &objects, &[])?;
+            let function = forward_function(py, graph, &objects, &[], Numbers::AsGiven)?;
             function.unwrap().call0(py)
         };
         assert!(run(&graph)?.is_none(py));

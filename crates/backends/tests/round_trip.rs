@@ -2,7 +2,7 @@
 
 mod common;
 
-use backends::{ToTorch, forward_function, from_torch, to_torch};
+use backends::{Numbers, ToTorch, forward_function, from_torch, to_torch};
 use common::{module, printed_table, with_torch};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -47,7 +47,13 @@ fn prints_and_runs_as_torchs_own() {
             };
             if let Some(expected) = run(&original)? {
                 let made_forward = made.getattr("forward")?;
-                let own = forward_function(py, &read.graph, &read.objects, &read.attrs)?;
+                let own = forward_function(
+                    py,
+                    &read.graph,
+                    &read.objects,
+                    &read.attrs,
+                    Numbers::AsGiven,
+                )?;
                 let own = own.map_or_else(|| made.clone(), |own| own.into_bound(py));
                 for callable in [&made, &made_forward, &own] {
                     let result = run(callable)?.unwrap();

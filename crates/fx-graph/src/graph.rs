@@ -218,6 +218,7 @@ impl Graph {
             type_expr: None,
             source: SourceStack::empty(),
             impure: false,
+            number_dtype: None,
         };
         let inputs = distinct_inputs(&data);
         let node = self.nodes.add_node(Some(data));
@@ -360,6 +361,13 @@ impl Graph {
     pub fn set_impure(&mut self, id: NodeId, impure: bool) {
         if let Some(node) = self.get_mut(id) {
             node.impure = impure;
+        }
+    }
+
+    /// Says of which dtype a tensor may take the place of a number among the node's arguments.
+    pub fn set_number_dtype(&mut self, id: NodeId, dtype: &'static str) {
+        if let Some(node) = self.get_mut(id) {
+            node.number_dtype = Some(dtype);
         }
     }
 

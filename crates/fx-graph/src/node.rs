@@ -289,6 +289,9 @@ pub struct NodeData {
     pub source: SourceStack,
     /// Whether it has an effect other than its value, so that it is never dead code.
     pub impure: bool,
+    /// The dtype that a number among the arguments is computed with, by name, where a tensor of that dtype without
+    /// dimensions in its place gives the same. Not in the text form.
+    pub number_dtype: Option<&'static str>,
 }
 
 impl NodeData {

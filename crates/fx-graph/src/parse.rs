@@ -150,6 +150,7 @@ impl Graph {
             type_expr,
             source,
             impure,
+            number_dtype: None,
         });
         match op {
             OpKind::Placeholder if !self.body.is_empty() => {

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use backends::Backend;
+use backends::{Backend, Numbers};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};
 use translator::output::{OutputEnv, ResumeCache, ResumeInfo};
@@ -33,7 +33,8 @@ fn compile_with(
     examples: Vec<Obj>,
 ) -> PyResult<(Obj, bool)> {
     if backend.callable().is_none()
-        && let Some(function) = backends::forward_function(py, graph, objects, &[])?
+        && let Some(function) =
+            backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?
     {
         return Ok((function, true));
     }

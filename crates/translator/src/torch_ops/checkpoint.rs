@@ -184,7 +184,9 @@ impl Tx<'_> {
             read.push((node, v.clone()));
         }
         let objects: Vec<Obj> = self.objects.clone();
-        let Some(body) = backends::forward_function(py, &traced.graph, &objects, &[])? else {
+        let numbers = backends::Numbers::AsGiven;
+        let body = backends::forward_function(py, &traced.graph, &objects, &[], numbers)?;
+        let Some(body) = body else {
             return Err(Stop::Internal("a checkpoint without a function".into()));
         };
         let graph = traced.graph;

@@ -232,8 +232,12 @@ impl<'py> Tx<'py> {
         inferred: Inferred,
         args: &Args,
     ) -> R<Var> {
+        let number = self.number_dtype(callee, args, &inferred)?;
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.graph.set_impure(node, true);
+        if let Some(dtype) = number {
+            self.graph.set_number_dtype(node, dtype);
+        }
         self.wrap(node, inferred, args, 0)
     }
 

@@ -8,6 +8,7 @@
 //! - [`attrs`]: attributes of tensors
 //! - [`contexts`], [`flags`]: autocast and the like, flags that a program sets for a while
 //! - [`parameters`]: tensors of other classes, made by the program
+//! - [`numbers`]: operands that are numbers
 //! - [`vmap`]: batched tensors
 //! - [`checkpoint`]: functions that are computed again in the backward pass
 //! - [`state_calls`]: functions that read or change torch's global state
@@ -24,6 +25,7 @@ pub mod fake;
 pub(crate) mod flags;
 pub mod input;
 mod known_values;
+mod numbers;
 pub mod ops;
 mod parameters;
 pub(crate) mod sizes;

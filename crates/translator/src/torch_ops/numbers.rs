@@ -1,0 +1,59 @@
+//! Numbers that a tensor may take the place of: torch makes one of each number that is an operand.
+//!
+//! Only for tensors of 32 or 64 bits on the CPU: they are computed with in their own dtype, whatever the number is.
+//! Where gradients are recorded the number's tensor can be seen in the history, so it stays torch's.
+
+use pyo3::prelude::*;
+use tensor_meta::{DType, DeviceKind, Inferred};
+use variables::Var;
+
+use super::emit::Callee;
+use crate::stop::R;
+use crate::tx::{Args, Tx};
+
+/// Functions of `operator` that compute with the first operand's dtype.
+const OPERATORS: [&str; 14] = [
+    "add", "sub", "mul", "truediv", "iadd", "isub", "imul", "itruediv", "eq", "ne", "lt", "le",
+    "gt", "ge",
+];
+
+impl Tx<'_> {
+    /// The dtype of a tensor without dimensions that gives the same as the number that is the second operand.
+    pub(super) fn number_dtype(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &Args,
+        result: &Inferred,
+    ) -> R<Option<&'static str>> {
+        let operator = match callee {
+            Callee::Function(_, path, _) => path
+                .strip_prefix("operator.")
+                .or_else(|| path.strip_prefix("_operator.")),
+            Callee::Method(_) => None,
+        };
+        let ([first, _], Inferred::Tensor(result)) = (&args.pos[..], result) else {
+            return Ok(None);
+        };
+        if !operator.is_some_and(|name| OPERATORS.contains(&name)) || self.st.vmap.is_active() {
+            return Ok(None);
+        }
+        // Only tensors are looked at: a dynamic int would become a constant.
+        let is_tensor = match first {
+            Var::Lazy(lazy) => lazy.obj.bind(self.py).get_type().is(&self.known.tensor),
+            first => matches!(first, Var::Tensor(_)),
+        };
+        if !is_tensor {
+            return Ok(None);
+        }
+        let Var::Tensor(tensor) = self.realize(first)? else {
+            return Ok(None);
+        };
+        let meta = self.st.effects.meta(&tensor);
+        let is_plain = tensor.class.is(&self.known.tensor)
+            && meta.device.kind == DeviceKind::Cpu
+            && !(meta.requires_grad || result.requires_grad || meta.conj || meta.neg);
+        let dtype = meta.dtype;
+        let fits = is_plain && matches!(dtype, DType::Float32 | DType::Float64);
+        Ok(fits.then(|| dtype.name()))
+    }
+}
