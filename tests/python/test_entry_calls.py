@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import inspect
 import subprocess
@@ -171,6 +172,36 @@ def test_a_module(x):
         assert same(entry(x), net(x)) and same(entry(x, scale=2), net(x, scale=2))
     assert "scale" not in inspect.signature(entry).parameters
     assert inspect.signature(entry) == inspect.signature(torch.nn.Module().__call__)
+
+
+def test_what_a_module_holds_changes_between_calls(x):
+    net = Net()
+    entry = compiled(net)
+    hooks = collections.OrderedDict({0: lambda module, args, result: result + 1})
+
+    def replaced():
+        net.__dict__ = dict(net.__dict__)
+
+    changes = [
+        lambda: setattr(net, "counter", 1),
+        lambda: setattr(net, "forward", lambda x: x * 3),
+        lambda: setattr(net, "forward", lambda x: x * 4),
+        lambda: delattr(net, "forward"),
+        lambda: setattr(net, "_forward_hooks", hooks),
+        lambda: hooks.clear(),
+        lambda: setattr(net, "_call_impl", lambda x: x * 5),
+        lambda: delattr(net, "_call_impl"),
+        replaced,
+        lambda: net._forward_hooks.update({1: lambda module, args, result: result * 2}),
+        lambda: net._forward_hooks.clear(),
+        lambda: setattr(net, "__class__", type("Other", (Net,), {"forward": lambda self, x: -x})),
+    ]
+    for change in changes:
+        for _ in range(3):
+            assert same(entry(x), net(x))
+        change()
+        for _ in range(3):
+            assert same(entry(x), net(x))
 
 
 @pytest.mark.parametrize("of", ["wrapper", "module", "global"])
