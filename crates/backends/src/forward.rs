@@ -29,8 +29,8 @@ const OPTIMIZED_NEWLOCALS: u32 = 0x1 | 0x2;
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// A function with the placeholders of `graph` as its parameters. `objects` resolves handles.
-/// Attributes of the root module are bound, and tensors for numbers made, now. `None` for a graph that it cannot be made of: one that
-/// takes `*args`, or a default value that could change.
+/// Attributes of the root module are bound, and tensors for numbers made, now. `None` for a graph that it cannot be
+/// made of: one that takes `*args`, or a default value that could change.
 ///
 /// # Errors
 /// `KeyError` for a handle or an attribute that was not given, `ValueError` for a node that is used before it is
@@ -250,10 +250,11 @@ impl<'py> Writer<'py, '_> {
         };
         let py = self.py;
         let torch = py.import(intern!(py, "torch"))?;
+        let functions = py.import(names::TORCH_C)?.getattr(names::FUNCTIONS)?;
         let settings = PyDict::new(py);
         settings.set_item("dtype", torch.getattr(dtype.trim_start_matches("torch."))?)?;
         settings.set_item("device", "cpu")?;
-        let tensor = torch.call_method("tensor", (value,), Some(&settings))?;
+        let tensor = functions.call_method("tensor", (value,), Some(&settings))?;
         Ok(Some(self.constant(tensor)))
     }
 

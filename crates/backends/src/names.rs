@@ -18,6 +18,8 @@ pub const FX_CONFIG: &str = "torch.fx.experimental._config";
 pub const ENRICH_PROFILER: &str = "enrich_profiler_metadata";
 /// torch's C extension.
 pub const TORCH_C: &str = "torch._C";
+/// Holder of torch's functions in [`TORCH_C`].
+pub const FUNCTIONS: &str = "_VariableFunctions";
 /// Functions of [`TORCH_C`] that give how many modes look at operations.
 pub const MODE_STACKS: [&str; 2] = ["_len_torch_function_stack", "_len_torch_dispatch_stack"];
 /// Base class of `Node`, in [`TORCH_C`].
