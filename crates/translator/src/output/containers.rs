@@ -106,6 +106,10 @@ impl Emitter<'_, '_> {
         let id = py.import("builtins")?.getattr("id")?.unbind();
         self.asm.callee(&id);
         self.value(of)?;
+        // No other object made here may get the address: this one lives as long as the frame.
+        let kept = self.asm.tmp("___kept");
+        self.asm.store_fast(kept);
+        self.asm.load_fast(kept);
         self.asm.call(1);
         Ok(())
     }
