@@ -15,7 +15,7 @@ use crate::tx::{Args, Tx};
 use crate::values::Special;
 
 /// Arguments of a call, by position and by name.
-pub(crate) type RealArgs<'py> = (Vec<Bound<'py, PyAny>>, Option<Bound<'py, PyDict>>);
+pub(crate) type RealArgs<'py, T = Bound<'py, PyAny>> = (Vec<T>, Option<Bound<'py, PyDict>>);
 
 /// Special methods that no reader of an object calls: those of making, copying and changing it.
 const NOT_READING: &[&str] = &[
@@ -72,7 +72,7 @@ impl<'py> Tx<'py> {
         &mut self,
         args: &Args,
         mut read: impl FnMut(&mut Self, &Var) -> R<Option<T>>,
-    ) -> R<Option<(Vec<T>, Option<Bound<'py, PyDict>>)>> {
+    ) -> R<Option<RealArgs<'py, T>>> {
         let mut pos = Vec::with_capacity(args.pos.len());
         for v in &args.pos {
             match read(self, v)? {
