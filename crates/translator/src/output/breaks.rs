@@ -173,12 +173,13 @@ impl Emitter<'_, '_> {
             }
             let values: Vec<Var> = level.frame.stack.iter().cloned().collect();
             for v in &values {
-                let v = self.prepare(v)?;
+                let v = self.prepare_late(v)?;
                 level.stack.push(v);
             }
         }
         let steps = self.effects()?;
         self.replay(steps)?;
+        self.settle()?;
         let op = &frames[0].code.body.instrs[frames[0].ip].op;
         let only_branches = matches!(mode, Mode::Native)
             && matches!(op, Op::PopJump { .. } | Op::JumpIfOrPop { .. })
@@ -430,7 +431,7 @@ impl Emitter<'_, '_> {
         let mut locals = Vec::new();
         for &l in &plan.locals {
             let v = slot(&code.local_names[l as usize]).unwrap_or(Var::Null);
-            locals.push(self.prepare(&v)?);
+            locals.push(self.prepare_late(&v)?);
         }
         let first = match plan.first {
             true => {

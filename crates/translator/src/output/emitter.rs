@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use variables::{Body, Obj, ObjId, Origin, TextPart, Var};
 
 use super::asm::{Asm, Val};
+use super::iterators::Late;
 use crate::code::CodeInfo;
 use crate::stop::{MAX_NESTING, R, Stop};
 use crate::tx::Tx;
@@ -51,6 +52,8 @@ pub struct Emitter<'a, 'py> {
     pub(super) deferred: Vec<ObjId>,
     /// the temporary of an exception that was caught, to be emptied once it was handed on
     pub(super) forgotten: Vec<Val>,
+    /// iterators over what effects change, and how they stand: done behind the effects
+    pub(super) late: Late,
     /// whether a step function is emitted, whose locals are all the compiler's
     pub(super) in_step: bool,
     /// code that stands in for frames of the user's, never to be captured
@@ -97,6 +100,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             building: FxHashSet::default(),
             deferred: Vec::new(),
             forgotten: Vec::new(),
+            late: Late::default(),
             in_step: false,
             left_alone: Vec::new(),
             dims: Vec::new(),

@@ -1,10 +1,11 @@
 //! Iterators as bytecode: rebuilt at their position, over the same objects.
 
-use bytecode::op::Op;
+use bytecode::op::{LocalIdx, Op};
 use pyo3::prelude::*;
 use variables::object::{DictView, DictWalk};
 use variables::{Body, IterBody, Obj, ObjId, OrderedMap, Origin, Var};
 
+use super::asm::Val;
 use super::emitter::Emitter;
 use crate::stop::R;
 
@@ -70,6 +71,17 @@ pub(super) enum Advance {
     By(usize),
     /// to an index of its list
     To(i64),
+}
+
+/// What waits for the effects.
+#[derive(Default)]
+pub(super) struct Late {
+    /// whether they were replayed
+    replayed: bool,
+    /// iterators over lists, and the indices to put them to
+    places: Vec<(LocalIdx, i64)>,
+    /// iterators that are not made yet, and where they are kept then
+    iterators: Vec<(ObjId, LocalIdx)>,
 }
 
 impl Emitter<'_, '_> {
@@ -152,15 +164,16 @@ impl Emitter<'_, '_> {
                     self.call_method_of(&known.list, "__iter__", list)?;
                 }
                 if *at != 0 {
-                    self.set_state(*at as i64)?;
+                    self.place(list, *at as i64)?;
                 }
             }
             IterBody::ListReverse(list, Some(at)) => {
                 let known = self.tx.known.clone();
                 self.call_method_of(&known.list, "__reversed__", *list)?;
-                self.set_state(*at as i64)?;
+                self.place(*list, *at as i64)?;
             }
             IterBody::Deque(walk) => {
+                self.check_replayed(walk.deque)?;
                 if self.tx.obj(walk.deque).changes != walk.changes {
                     return Err(self.cannot(CHANGED));
                 }
@@ -192,6 +205,7 @@ impl Emitter<'_, '_> {
                 }
             }
             IterBody::Dict(walk) => {
+                self.check_replayed(walk.dict)?;
                 let at = self.dict_walk(walk, |map| map.rank(walk.slot as u64))?;
                 self.asm.op(Op::GetIter);
                 self.consume(at)?;
@@ -297,6 +311,7 @@ impl Emitter<'_, '_> {
                 self.set_state(*at)?;
             }
             IterBody::DictReverse(walk, _) => {
+                self.check_replayed(walk.dict)?;
                 let reversed = self.builtin("reversed")?;
                 self.asm.callee(&reversed);
                 let at = self.dict_walk(walk, |map| map.len() - walk.slot)?;
@@ -441,6 +456,75 @@ impl Emitter<'_, '_> {
         let base = self.dict_base(&class);
         self.call_method_of(&base, view_name(walk.view), walk.dict)?;
         Ok(at)
+    }
+
+    /// Whether effects are going to change a container that was there before.
+    fn is_to_change(&self, id: ObjId) -> bool {
+        let state = self.tx.obj(id);
+        !self.late.replayed && !state.is_new() && state.body_dirty
+    }
+
+    /// `iterator -- iterator` over a list, at an index, once the list has its items.
+    fn place(&mut self, list: ObjId, at: i64) -> R<()> {
+        if !self.is_to_change(list) {
+            return self.set_state(at);
+        }
+        let tmp = self.asm.tmp("___tmp");
+        self.asm.op(Op::Copy(1));
+        self.asm.store_fast(tmp);
+        self.late.places.push((tmp, at));
+        Ok(())
+    }
+
+    /// An iterator over anything but a list does not survive a change.
+    fn check_replayed(&self, container: ObjId) -> R<()> {
+        match self.is_to_change(container) {
+            true => Err(self.cannot(CHANGED)),
+            false => Ok(()),
+        }
+    }
+
+    /// As [`Emitter::prepare`], for a value that the effects do not need: an iterator over what they
+    /// change is made behind them.
+    pub(super) fn prepare_late(&mut self, var: &Var) -> R<Val> {
+        let Var::Obj(id) = var else {
+            return self.prepare(var);
+        };
+        let state = self.tx.obj(*id);
+        let container = match &state.body {
+            Body::Iter(IterBody::Dict(walk) | IterBody::DictReverse(walk, _)) => walk.dict,
+            Body::Iter(IterBody::Deque(walk)) => walk.deque,
+            _ => return self.prepare(var),
+        };
+        if !state.is_new() || !self.is_to_change(container) {
+            return self.prepare(var);
+        }
+        if let Some((_, tmp)) = self.late.iterators.iter().find(|i| i.0 == *id) {
+            return Ok(Val::Fast(*tmp));
+        }
+        // Where it is found may lead elsewhere behind the effects.
+        self.prepare(&Var::Obj(container))?;
+        let tmp = self.asm.tmp("___tmp");
+        self.late.iterators.push((*id, tmp));
+        Ok(Val::Fast(tmp))
+    }
+
+    /// Behind the effects: makes the iterators that waited for them, and puts others in their place.
+    ///
+    /// # Errors
+    /// A break where an iterator cannot be rebuilt.
+    pub(super) fn settle(&mut self) -> R<()> {
+        self.late.replayed = true;
+        for (id, tmp) in std::mem::take(&mut self.late.iterators) {
+            self.emit(&Var::Obj(id))?;
+            self.asm.store_fast(tmp);
+        }
+        for (tmp, at) in std::mem::take(&mut self.late.places) {
+            self.asm.load_fast(tmp);
+            self.set_state(at)?;
+            self.asm.op(Op::PopTop);
+        }
+        Ok(())
     }
 
     /// `iterator -- iterator`, by `__setstate__`.

@@ -228,9 +228,10 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
             g.analyse_effects();
             g.check_abandoned()?;
             if g.tx.st.effects.any() || !g.tx.st.contexts.is_empty() {
-                let value = g.prepare(&value)?;
+                let value = g.prepare_late(&value)?;
                 let steps = g.effects()?;
                 g.replay(steps)?;
+                g.settle()?;
                 g.asm.load(&value);
             } else {
                 g.emit(&value)?;
