@@ -89,3 +89,19 @@ def test_modes_see_the_numbers(mode: Callable[[], Any], first: str) -> None:
     with mode() as seen:
         compiled(x)
     assert seen.seen == eager.seen
+
+
+def test_a_number_is_not_flushed_for_good() -> None:
+    """A thread that flushes small numbers to zero compiles; then it does so no more."""
+
+    def tiny(x: torch.Tensor) -> torch.Tensor:
+        return x * 1e-42
+
+    x = torch.ones(3)
+    compiled = ferrodyn.compile(tiny, backend="eager")
+    try:
+        torch.set_flush_denormal(True)
+        assert torch.equal(compiled(x), tiny(x))
+    finally:
+        torch.set_flush_denormal(False)
+    assert torch.equal(compiled(x), tiny(x))

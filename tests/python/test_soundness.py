@@ -7,6 +7,7 @@ import sys
 
 import harness
 import pytest
+import torch
 from soundness import generate, run, table
 
 if not harness.REFERENCE:
@@ -58,3 +59,21 @@ def test_pairs(part):
                 failures.append(f"seed {SEED + part + seed * 8}: {error}")
     assert not failures, f"{len(failures)} of {count} programs\n\n" + "\n\n".join(failures[:5])
     assert pairs >= count * CHANGES
+
+
+@pytest.mark.parametrize("gone", [None, {}, {"other": [9]}])
+def test_a_keyword_default_that_is_handed_on_has_to_be_there(gone):
+    def given(v, *, k="a"):
+        return v + 1, k
+
+    def fn(x):
+        return [given(x * 2)]
+
+    compiled = ferrodyn.compile(fn, backend="eager")
+    x = torch.ones(2)
+    for default in ([6], [7], [8]):
+        given.__kwdefaults__ = {"k": default}
+        assert compiled(x)[0][1] is default
+        given.__kwdefaults__ = gone
+        with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'k'"):
+            compiled(x)

@@ -470,14 +470,18 @@ fn last_users(graph: &Graph) -> Vec<Option<NodeId>> {
 
 /// A number as torch computes with it in a dtype, where it fits without a doubt about its rounding.
 fn operand(arg: &Arg, dtype: &str) -> Option<f64> {
-    let (whole, largest) = match dtype {
-        "torch.float32" => (1 << f32::MANTISSA_DIGITS, f64::from(f32::MAX)),
-        "torch.float64" => (1 << f64::MANTISSA_DIGITS, f64::MAX),
+    let (whole, normal) = match dtype {
+        "torch.float32" => (
+            1 << f32::MANTISSA_DIGITS,
+            f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX),
+        ),
+        "torch.float64" => (1 << f64::MANTISSA_DIGITS, f64::MIN_POSITIVE..=f64::MAX),
         _ => return None,
     };
     match arg {
         Arg::Int(value) => (-whole..=whole).contains(value).then_some(*value as f64),
-        Arg::Float(value) => (value.abs() <= largest).then_some(*value),
+        // A thread may flush smaller ones to zero, and stop to do so.
+        Arg::Float(value) => (*value == 0.0 || normal.contains(&value.abs())).then_some(*value),
         _ => None,
     }
 }
@@ -542,6 +546,8 @@ mod tests {
         assert_eq!(single(Arg::Int((1 << 24) + 1)), None);
         assert_eq!(single(Arg::Float(0.1)), Some(0.1));
         assert_eq!(single(Arg::Float(1e39)), None);
+        assert_eq!(single(Arg::Float(1e-42)), None);
+        assert_eq!(single(Arg::Float(-0.0)), Some(0.0));
         assert_eq!(single(Arg::Float(f64::NAN)), None);
         assert_eq!(single(Arg::Bool(true)), None);
         assert_eq!(operand(&Arg::Float(1e39), "torch.float64"), Some(1e39));

@@ -99,11 +99,11 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
         .zip(&code.local_names[n_pos..])
     {
         if slot.is_none() {
-            *slot = sig
-                .kwdefaults
-                .iter()
-                .find(|(n, _)| n == name)
-                .map(|(_, v)| v.clone());
+            let default = sig.kwdefaults.iter().find(|(n, _)| n == name);
+            *slot = default.map(|(_, v)| v.clone());
+            if let Some(Var::Lazy(l)) = slot {
+                tx.touch(l.source);
+            }
         }
     }
     let missing: Vec<&str> = (n_pos..total)

@@ -43,6 +43,11 @@ row(
     "f$.__kwdefaults__ = {'m': 5}",
     "f$.__kwdefaults__['m'] = [6]",
     "f$.__kwdefaults__ = None",
+    "f$.__kwdefaults__ = {'m': [7]}",
+    "",
+    "f$.__kwdefaults__ = {}",
+    "f$.__kwdefaults__ = {'m': [8]}",
+    "f$.__kwdefaults__ = {'n': [9]}",
 )
 row(
     "defaults where there were none",
