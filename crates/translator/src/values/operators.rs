@@ -34,6 +34,12 @@ impl Tx<'_> {
             }
             BinaryOp::Remainder if self.is_text(a) => return self.percent_format(a, b).map(Some),
             BinaryOp::Or | BinaryOp::And | BinaryOp::Subtract | BinaryOp::Xor => {
+                // A mapping proxy stands for what it shows, as in `mappingproxy_or`.
+                let shown = (self.mapping_under(a)?, self.mapping_under(b)?);
+                if op == BinaryOp::Or && (shown.0.is_some() || shown.1.is_some()) {
+                    let (a, b) = (shown.0.as_ref().unwrap_or(a), shown.1.as_ref().unwrap_or(b));
+                    return self.binary_sync(op, a, b).map(Some);
+                }
                 if let Some(v) = self.set_operator(op, a, b)? {
                     return Ok(Some(v));
                 }
@@ -391,6 +397,10 @@ impl Tx<'_> {
                 let map = combine(op, &x, &y);
                 self.put_set(a, map);
                 Ok(Some(a.clone()))
+            }
+            (Body::MappingProxy(_), BinaryOp::Or) => {
+                let message = "'|=' is not supported by mappingproxy; use '|' instead";
+                Err(self.raise("TypeError", message))
             }
             (Body::Dict(_), BinaryOp::Or) => {
                 self.update_items(a, b)?;
