@@ -72,6 +72,8 @@ fn filter(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 fn reversed(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
     let v = tx.realize(&v)?;
+    // A mapping proxy stands for what it shows, as in `mappingproxy_reversed`.
+    let v = tx.mapping_under(&v)?.unwrap_or(v);
     if let Var::Tensor(t) = &v {
         if tx.st.effects.meta(t).shape.is_empty() {
             return value(v);
