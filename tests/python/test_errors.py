@@ -235,3 +235,25 @@ def test_recursion_error_is_the_users():
         compiled(X, 0)
     assert sys.getrecursionlimit() == limit
     assert_usable()
+
+
+@pytest.mark.parametrize("mode", [False, True])
+@pytest.mark.parametrize("backend", ["eager", lambda graph, inputs: graph.forward])
+def test_the_grad_mode_is_as_before_where_a_graph_fails_in_a_block(mode, backend):
+    def fn(x, i):
+        y = x * 2
+        with torch.set_grad_enabled(not mode):
+            z = y[i] + 1
+        return z * y
+
+    compiled = ferrodyn.compile(fn, backend=backend)
+    x = torch.ones(3, requires_grad=True)
+    with torch.set_grad_enabled(mode):
+        for last in (1, 7, 2, 9):
+            i = torch.tensor([0, 1, last])
+            if last < 3:
+                assert torch.equal(compiled(x, i), fn(x, i))
+            else:
+                with pytest.raises(IndexError, match="out of bounds"):
+                    compiled(x, i)
+            assert torch.is_grad_enabled() is mode

@@ -9,7 +9,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytecode::op::{BinaryOp, CompareOp, ConstIdx, LocalIdx, NameIdx, Op, UnaryOp};
+use bytecode::op::{BinaryOp, CompareOp, ConstIdx, Label, LocalIdx, NameIdx, Op, UnaryOp};
 use bytecode::{AsmInfo, BodyBuilder, Limits, Location, Version, assemble};
 use fx_graph::{Arg, FnOrigin, Graph, NodeData, NodeId, OpKind, Target};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
@@ -139,6 +139,8 @@ impl<'py> Writer<'py, '_> {
             let name = graph[id].target.name().map_or("", |name| name);
             self.local(id, name);
         }
+        let restored = leaves_grad_mode(graph);
+        let mut guarded: Option<(Label, LocalIdx)> = None;
         let last = last_users(graph);
         let mut dead: Vec<NodeId> = Vec::new();
         let mut returned = false;
@@ -151,7 +153,12 @@ impl<'py> Writer<'py, '_> {
                     returned = true;
                     break;
                 }
-                _ => self.node(node)?,
+                _ => {
+                    if restored && guarded.is_none() && sets_grad_mode(node).is_some() {
+                        guarded = Some(self.keep_grad_mode()?);
+                    }
+                    self.node(node)?;
+                }
             }
             let place = self.local(id, &node.name);
             self.body.emit(Op::StoreFast(place));
@@ -178,6 +185,39 @@ impl<'py> Writer<'py, '_> {
             self.body.emit(Op::LoadConst(none));
             self.body.emit(Op::ReturnValue);
         }
+        match guarded {
+            Some((start, mode)) => self.restore_grad_mode(start, mode),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the grad mode in a local. What comes behind it is to be covered by a handler.
+    fn keep_grad_mode(&mut self) -> PyResult<(Label, LocalIdx)> {
+        let torch = self.py.import(intern!(self.py, "torch"))?;
+        let ask = self.constant(torch.getattr(intern!(self.py, "is_grad_enabled"))?);
+        let mode = LocalIdx(self.locals.len() as u32);
+        self.locals.push(PyString::new(self.py, "grad_mode"));
+        self.body.emit_callable(Op::LoadConst(ask));
+        self.body.call(0);
+        self.body.emit(Op::StoreFast(mode));
+        Ok((self.body.here(), mode))
+    }
+
+    /// A handler that sets the grad mode and raises again: the `with` block that the nodes were does so.
+    fn restore_grad_mode(&mut self, start: Label, mode: LocalIdx) -> PyResult<()> {
+        let set = self
+            .py
+            .import(names::TORCH_C)?
+            .getattr(names::SET_GRAD_MODE)?;
+        let set = self.constant(set);
+        let handler = self.body.here();
+        self.body.handler(start, handler, handler, 0, false);
+        self.body.emit_callable(Op::LoadConst(set));
+        let check = false;
+        self.body.emit(Op::LoadFast { local: mode, check });
+        self.body.call(1);
+        self.body.emit(Op::PopTop);
+        self.body.emit(Op::Reraise(0));
         Ok(())
     }
 
@@ -414,6 +454,8 @@ impl<'py> Writer<'py, '_> {
         fields.set_item(intern!(py, "co_code"), PyBytes::new(py, &out.code))?;
         let lines = PyBytes::new(py, &out.linetable);
         fields.set_item(intern!(py, "co_linetable"), lines)?;
+        let handlers = PyBytes::new(py, &out.exceptiontable);
+        fields.set_item(intern!(py, "co_exceptiontable"), handlers)?;
         fields.set_item(intern!(py, "co_stacksize"), out.stacksize)?;
         let consts = PyTuple::new(py, self.consts)?;
         fields.set_item(intern!(py, "co_consts"), consts)?;
@@ -466,6 +508,27 @@ fn last_users(graph: &Graph) -> Vec<Option<NodeId>> {
         }
     }
     last
+}
+
+/// The mode that a node sets, where it is one of a `with` block's.
+fn sets_grad_mode(node: &NodeData) -> Option<bool> {
+    match (&node.target, node.args.first()) {
+        (Target::Function(f), Some(Arg::Bool(mode))) => f
+            .path
+            .strip_prefix(names::TORCH_C)
+            .and_then(|name| name.strip_prefix('.'))
+            .is_some_and(|name| name == names::SET_GRAD_MODE)
+            .then_some(*mode),
+        _ => None,
+    }
+}
+
+/// Whether a graph sets the grad mode and sets it back: a mode that is set for good stays where the
+/// program raises.
+fn leaves_grad_mode(graph: &Graph) -> bool {
+    let mut modes = graph.iter().filter_map(|(_, node)| sets_grad_mode(node));
+    let first = modes.next();
+    first.is_some() && modes.last().is_some_and(|last| Some(last) != first)
 }
 
 /// A number as torch computes with it in a dtype, where it fits without a doubt about its rounding.
