@@ -528,7 +528,7 @@ fn sets_grad_mode(node: &NodeData) -> Option<bool> {
 fn leaves_grad_mode(graph: &Graph) -> bool {
     let mut modes = graph.iter().filter_map(|(_, node)| sets_grad_mode(node));
     let first = modes.next();
-    first.is_some() && modes.last().is_some_and(|last| Some(last) != first)
+    first.is_some() && modes.next_back().is_some_and(|last| Some(last) != first)
 }
 
 /// A number as torch computes with it in a dtype, where it fits without a doubt about its rounding.
