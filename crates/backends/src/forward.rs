@@ -139,8 +139,8 @@ impl<'py> Writer<'py, '_> {
             let name = graph[id].target.name().map_or("", |name| name);
             self.local(id, name);
         }
-        let restored = leaves_grad_mode(graph);
-        let mut guarded: Option<(Label, LocalIdx)> = None;
+        let mut restores = restores_grad_mode(graph);
+        let mut handled: Option<(Label, LocalIdx, ConstIdx)> = None;
         let last = last_users(graph);
         let mut dead: Vec<NodeId> = Vec::new();
         let mut returned = false;
@@ -154,8 +154,9 @@ impl<'py> Writer<'py, '_> {
                     break;
                 }
                 _ => {
-                    if restored && guarded.is_none() && sets_grad_mode(node).is_some() {
-                        guarded = Some(self.keep_grad_mode()?);
+                    if restores && let Some((set, _)) = grad_mode_set(node) {
+                        handled = Some(self.keep_grad_mode(set)?);
+                        restores = false;
                     }
                     self.node(node)?;
                 }
@@ -185,14 +186,17 @@ impl<'py> Writer<'py, '_> {
             self.body.emit(Op::LoadConst(none));
             self.body.emit(Op::ReturnValue);
         }
-        match guarded {
-            Some((start, mode)) => self.restore_grad_mode(start, mode),
-            None => Ok(()),
+        if let Some((start, mode, set)) = handled {
+            self.restore_grad_mode(start, mode, set);
         }
+        Ok(())
     }
 
-    /// Keeps the grad mode in a local. What comes behind it is to be covered by a handler.
-    fn keep_grad_mode(&mut self) -> PyResult<(Label, LocalIdx)> {
+    /// Keeps the grad mode in a local, and the function that sets it, given by its handle. What comes behind it is to
+    /// be covered by a handler.
+    fn keep_grad_mode(&mut self, set: u32) -> PyResult<(Label, LocalIdx, ConstIdx)> {
+        let set = self.object(set)?;
+        let set = self.constant(set);
         let torch = self.py.import(intern!(self.py, "torch"))?;
         let ask = self.constant(torch.getattr(intern!(self.py, "is_grad_enabled"))?);
         let mode = LocalIdx(self.locals.len() as u32);
@@ -200,16 +204,11 @@ impl<'py> Writer<'py, '_> {
         self.body.emit_callable(Op::LoadConst(ask));
         self.body.call(0);
         self.body.emit(Op::StoreFast(mode));
-        Ok((self.body.here(), mode))
+        Ok((self.body.here(), mode, set))
     }
 
     /// A handler that sets the grad mode and raises again: the `with` block that the nodes were does so.
-    fn restore_grad_mode(&mut self, start: Label, mode: LocalIdx) -> PyResult<()> {
-        let set = self
-            .py
-            .import(names::TORCH_C)?
-            .getattr(names::SET_GRAD_MODE)?;
-        let set = self.constant(set);
+    fn restore_grad_mode(&mut self, start: Label, mode: LocalIdx, set: ConstIdx) {
         let handler = self.body.here();
         self.body.handler(start, handler, handler, 0, false);
         self.body.emit_callable(Op::LoadConst(set));
@@ -218,7 +217,6 @@ impl<'py> Writer<'py, '_> {
         self.body.call(1);
         self.body.emit(Op::PopTop);
         self.body.emit(Op::Reraise(0));
-        Ok(())
     }
 
     fn local(&mut self, id: NodeId, name: &str) -> LocalIdx {
@@ -510,23 +508,21 @@ fn last_users(graph: &Graph) -> Vec<Option<NodeId>> {
     last
 }
 
-/// The mode that a node sets, where it is one of a `with` block's.
-fn sets_grad_mode(node: &NodeData) -> Option<bool> {
+/// The handle of the function, and the mode, where a node sets the grad mode.
+fn grad_mode_set(node: &NodeData) -> Option<(u32, bool)> {
     match (&node.target, node.args.first()) {
-        (Target::Function(f), Some(Arg::Bool(mode))) => f
-            .path
-            .strip_prefix(names::TORCH_C)
-            .and_then(|name| name.strip_prefix('.'))
-            .is_some_and(|name| name == names::SET_GRAD_MODE)
-            .then_some(*mode),
+        (Target::Function(f), Some(Arg::Bool(mode))) if &*f.path == names::SET_GRAD_MODE => {
+            Some((f.handle, *mode))
+        }
         _ => None,
     }
 }
 
 /// Whether a graph sets the grad mode and sets it back: a mode that is set for good stays where the
 /// program raises.
-fn leaves_grad_mode(graph: &Graph) -> bool {
-    let mut modes = graph.iter().filter_map(|(_, node)| sets_grad_mode(node));
+fn restores_grad_mode(graph: &Graph) -> bool {
+    let sets = graph.iter().filter_map(|(_, node)| grad_mode_set(node));
+    let mut modes = sets.map(|(_, mode)| mode);
     let first = modes.next();
     first.is_some() && modes.next_back().is_some_and(|last| Some(last) != first)
 }

@@ -18,8 +18,8 @@ pub const FX_CONFIG: &str = "torch.fx.experimental._config";
 pub const ENRICH_PROFILER: &str = "enrich_profiler_metadata";
 /// torch's C extension.
 pub const TORCH_C: &str = "torch._C";
-/// Function of [`TORCH_C`] that sets the grad mode.
-pub const SET_GRAD_MODE: &str = "_set_grad_enabled";
+/// Path of the function that sets the grad mode.
+pub const SET_GRAD_MODE: &str = "torch._C._set_grad_enabled";
 /// Holder of torch's functions in [`TORCH_C`].
 pub const FUNCTIONS: &str = "_VariableFunctions";
 /// Functions of [`TORCH_C`] that give how many modes look at operations.

@@ -285,18 +285,13 @@ impl<'py> Tx<'py> {
 
     /// Goes back; costs what was added since.
     pub fn restore(&mut self, snap: &Snapshot) {
-        self.st = snap.state.clone();
         for g in self.guards.drain(snap.guards..) {
             self.guard_set.remove(&(g.source, g.kind));
         }
         self.guard_lines.truncate(snap.guards);
         self.touched.truncate(snap.touched);
-        self.inputs.truncate(snap.inputs);
-        self.int_inputs.truncate(snap.int_inputs);
         self.sizes.forget(snap.known_equal);
-        // Nodes are only added while translating, so a checkpoint never goes stale.
-        let restored = self.graph.restore(snap.graph);
-        debug_assert!(restored.is_ok());
+        self.restore_but_guards(snap);
     }
 
     /// Goes back, but keeps what was guarded since.
@@ -304,6 +299,7 @@ impl<'py> Tx<'py> {
         self.st = snap.state.clone();
         self.inputs.truncate(snap.inputs);
         self.int_inputs.truncate(snap.int_inputs);
+        // Nodes are only added while translating, so a checkpoint never goes stale.
         let restored = self.graph.restore(snap.graph);
         debug_assert!(restored.is_ok());
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use guards::{Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::PyType;
 use variables::{Obj, PyVar, Var};
 
 use crate::raw::type_lookup;
@@ -25,7 +25,7 @@ use crate::tx::{Args, Flow, Tx};
 pub(crate) const MAX_DEPTH: u32 = 200;
 
 /// Arguments as real objects: positional, and keywords where there are any.
-pub type Constants<'py> = (Vec<Obj>, Option<Bound<'py, PyDict>>);
+pub type Constants<'py> = crate::real::RealArgs<'py, Obj>;
 
 /// A function about to be inlined.
 pub(crate) struct Callee {
