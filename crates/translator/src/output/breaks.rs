@@ -7,7 +7,7 @@
 //! the instruction and never captured.
 
 use bytecode::op::{Intrinsic1, Intrinsic2, LocalIdx, Op};
-use bytecode::{Body as Code, ExceptEntry, Version, stack_depths, stack_effect, stack_needs};
+use bytecode::{ExceptEntry, Loop, behind_loop, loop_of, stack_depths, stack_effect, stack_needs};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::{Body, Obj, Origin, Var};
@@ -143,7 +143,7 @@ impl Emitter<'_, '_> {
         for (ip, keep, results) in &targets {
             let mut slots = slots_of(inner.stack.iter().take(*keep));
             slots.extend(results);
-            self.ready(env, &mut levels[0], *ip, slots, mode == Mode::Plain)?;
+            self.ready(env, &mut levels[0], *ip, slots)?;
         }
         for i in 1..levels.len() {
             let f = levels[i].frame.clone();
@@ -157,7 +157,7 @@ impl Emitter<'_, '_> {
             if depths.get(f.ip + 1).copied().flatten() != Some(slots.len() as u32) {
                 return Err(super::nested_call(&f));
             }
-            self.ready(env, &mut levels[i], f.ip + 1, slots, false)?;
+            self.ready(env, &mut levels[i], f.ip + 1, slots)?;
         }
         // Also where no code comes behind: a frame that raises lives as long as its traceback.
         for v in frames.iter().flat_map(|f| f.locals.iter().flatten()) {
@@ -169,7 +169,7 @@ impl Emitter<'_, '_> {
             if let Some(h) = level.handler {
                 let mut slots = slots_of(level.frame.stack.iter().take(h.depth as usize));
                 slots.extend((0..=u32::from(h.lasti)).map(|_| Slot::Value));
-                self.ready(env, level, h.target.0 as usize, slots, false)?;
+                self.ready(env, level, h.target.0 as usize, slots)?;
             }
             let values: Vec<Var> = level.frame.stack.iter().cloned().collect();
             for v in &values {
@@ -396,17 +396,20 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Plans a resume function and makes its locals and cells available.
+    /// Plans a resume function and makes its locals and cells available. One that is entered at the instruction
+    /// that breaks is never captured. Nor is one that is entered in a loop: it would break in each round.
     fn ready(
         &mut self,
         env: &mut dyn OutputEnv,
         level: &mut Level,
         ip: usize,
         slots: Vec<Slot>,
-        plain: bool,
     ) -> R<()> {
         let f = &level.frame;
         let py = self.tx.py;
+        let internal = |e: bytecode::VerifyError| Stop::Internal(e.to_string());
+        let around = loop_of(&f.code.body, ip as u32).map_err(internal)?;
+        let plain = ip == f.ip || around == Some(Loop::Statement);
         let source = env
             .resume_cache()
             .source(py, &mut self.tx.codes.borrow_mut(), &f.code);
@@ -424,9 +427,16 @@ impl Emitter<'_, '_> {
             Some(v) if self.outlives_use(&v) => Local::Kept,
             Some(_) => Local::Bound,
         };
-        let plan =
-            env.resume_cache()
-                .plan(py, source.clone(), target, plain, slots.clone(), state)?;
+        let cache = env.resume_cache();
+        let mut plan = cache.plan(py, source.clone(), target, plain, slots.clone(), state)?;
+        if let (false, Some(Loop::Comprehension { at, behind })) = (plain, around) {
+            let depths = stack_depths(&f.code.body).map_err(internal)?;
+            let depth = depths.get(behind as usize).copied().flatten();
+            if let (Some(depth), Some(at)) = (depth, at.checked_sub(source.shift as u32)) {
+                let rest = at..behind - source.shift as u32;
+                cache.leave_loop(py, &mut plan, rest, depth as usize, state)?;
+            }
+        }
         let code = source.code.clone();
         let mut locals = Vec::new();
         for &l in &plan.locals {
@@ -518,15 +528,6 @@ fn needs_frame(op: &Op) -> bool {
                 | Op::Jump { .. }
                 | Op::Other { .. }
         )
-}
-
-/// Where a loop goes on once its iterator, and what ends it, are off the stack.
-pub(super) fn behind_loop(body: &Code, to: usize) -> usize {
-    match body.version {
-        Version::V311 => to,
-        Version::V312 => to + 1,
-        Version::V313 => to + 2,
-    }
 }
 
 /// What values on the stack are for a resume function.

@@ -6,10 +6,11 @@
 //! Invariant: copies are made of the user's code, never of a resume function's: a loop that breaks
 //! does not make resume functions of resume functions.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use bytecode::LiveLocals;
-use bytecode::op::{Label, LocalIdx, Op};
+use bytecode::op::{FuncAttr, Label, LocalIdx, Op};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::Obj;
@@ -63,6 +64,7 @@ struct Key {
     slots: Vec<Slot>,
     locals: Vec<u32>,
     first: bool,
+    behind: Option<Box<Key>>,
 }
 
 /// A resume function's code, and which values it takes.
@@ -138,6 +140,8 @@ pub(super) struct Plan {
     pub locals: Vec<u32>,
     /// whether the first argument is passed as [`FIRST`]
     pub first: bool,
+    /// of one that runs the rest of a comprehension: what goes on behind it
+    pub behind: Option<Box<Plan>>,
 }
 
 /// Whether a function may look at its variables by name.
@@ -259,7 +263,42 @@ impl ResumeCache {
             slots,
             locals,
             first: first_is_cell,
+            behind: None,
         })
+    }
+
+    /// Has a resume function that is entered in a comprehension run that to its end, as plain Python, and go on in
+    /// another one behind it, where `depth` values are on the stack. `local` says what a local is at the break.
+    /// Where it is not known which locals have a value behind the comprehension the plan stays as it is.
+    pub(super) fn leave_loop(
+        &mut self,
+        py: Python<'_>,
+        plan: &mut Plan,
+        comprehension: Range<u32>,
+        depth: usize,
+        local: impl Fn(&str) -> Local,
+    ) -> R<()> {
+        let code = plan.source.code.clone();
+        let live = self.live(py, &code)?;
+        let target = comprehension.end;
+        let may_get_value = |op: &Op| match op {
+            Op::StoreFast(l) => {
+                local(&code.local_names[l.0 as usize]) == Local::Unbound
+                    && live.contains(target, *l)
+            }
+            _ => false,
+        };
+        let (from, to) = (comprehension.start as usize, target as usize);
+        let body = code.body.instrs.get(from..to).unwrap_or_default();
+        let slots = &plan.slots[..depth.min(plan.slots.len())];
+        if slots.contains(&Slot::Handled) || body.iter().any(|i| may_get_value(&i.op)) {
+            return Ok(());
+        }
+        let slots = slots.to_vec();
+        let behind = self.plan(py, plan.source.clone(), to, false, slots, local)?;
+        plan.plain = true;
+        plan.behind = Some(Box::new(behind));
+        Ok(())
     }
 
     fn key(plan: &Plan) -> Key {
@@ -270,6 +309,7 @@ impl ResumeCache {
             slots: plan.slots.clone(),
             locals: plan.locals.clone(),
             first: plan.first,
+            behind: plan.behind.as_deref().map(Self::key).map(Box::new),
         }
     }
 
@@ -369,7 +409,15 @@ impl ResumeCache {
         let import = asm.body.import(&body);
         asm.body.jump(import.label(Label(plan.target)));
         let shift = asm.body.len() as usize;
-        asm.body.copy(&import, &body, 0..body.instrs.len() as u32);
+        let len = body.instrs.len() as u32;
+        match &plan.behind {
+            Some(behind) => {
+                asm.body.copy(&import, &body, 0..behind.target);
+                self.go_on_behind(py, &mut asm, behind, (&varnames, &free))?;
+                asm.body.copy(&import, &body, behind.target..len);
+            }
+            None => asm.body.copy(&import, &body, 0..len),
+        }
 
         let shape = Shape {
             varnames,
@@ -405,6 +453,60 @@ impl ResumeCache {
             free,
             functions: FxHashMap::default(),
         })
+    }
+
+    /// Returns the continuation that enters the resume function behind a comprehension; `names` are those of the
+    /// locals and of the free variables of the one that runs its rest.
+    fn go_on_behind(
+        &mut self,
+        py: Python<'_>,
+        asm: &mut Asm,
+        plan: &Plan,
+        names: (&[String], &[String]),
+    ) -> R<()> {
+        let (varnames, free) = names;
+        let code = self.get(plan)?.info.code.clone();
+        let mut stack = Vec::with_capacity(plan.slots.len());
+        for slot in plan.slots.iter().rev() {
+            let tmp = asm.tmp("___tmp");
+            asm.store_fast(tmp);
+            stack.extend((*slot != Slot::Null).then_some(tmp));
+        }
+        let local = |name: &str| {
+            let at = varnames.iter().position(|v| v == name);
+            let missing = || Stop::Internal(format!("{name} got lost in a comprehension"));
+            at.map(|at| LocalIdx(at as u32)).ok_or_else(missing)
+        };
+        let fields = &plan.source.code.fields;
+        let mut locals = plan.locals.iter().peekable();
+        let mut args = Vec::new();
+        if plan.first {
+            args.push(local(FIRST)?);
+        } else if fields.argcount > 0 && locals.next_if(|l| **l == 0).is_some() {
+            args.push(local(&fields.localsplusnames[0])?);
+        }
+        args.extend(stack.into_iter().rev());
+        for l in locals {
+            args.push(local(&fields.localsplusnames[*l as usize])?);
+        }
+        asm.load_const(&super::continuation_mark(py));
+        let mut parts = FuncAttr(0);
+        if !free.is_empty() {
+            for i in 0..free.len() {
+                let cell = LocalIdx((varnames.len() + i) as u32);
+                asm.op(Op::LoadClosure(cell));
+            }
+            asm.op(Op::BuildTuple(free.len() as u32));
+            parts = FuncAttr(FuncAttr::CLOSURE);
+        }
+        asm.load_const(&code);
+        asm.make_function(parts);
+        for arg in &args {
+            asm.load_fast(*arg);
+        }
+        asm.op(Op::BuildTuple(args.len() as u32 + 2));
+        asm.op(Op::ReturnValue);
+        Ok(())
     }
 }
 

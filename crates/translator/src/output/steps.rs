@@ -12,16 +12,16 @@
 //! breaks in a loop do not nest, and a traceback names each frame once.
 
 use bytecode::op::{FuncAttr, JumpCond, Label, LocalIdx, Op};
-use bytecode::{Version, stack_effect, stack_needs};
+use bytecode::{Version, behind_loop, stack_effect, stack_needs};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::Obj;
 
 use super::OutputEnv;
 use super::asm::{Asm, Shape, Val, loc_of, map_tables};
-use super::breaks::{Level, Mode, Ready, behind_loop, method_null};
+use super::breaks::{Level, Mode, Ready, method_null};
 use super::emitter::Emitter;
-use super::resume::{ResumeInfo, Slot};
+use super::resume::{Plan, Resume, ResumeInfo, Slot};
 use crate::state::{Frame, OnReturn};
 use crate::stop::{R, Stop};
 
@@ -515,12 +515,11 @@ impl Emitter<'_, '_> {
     ) -> R<()> {
         let py = self.tx.py;
         let function_type = self.tx.known.function.clone();
-        if !env.resume_cache().has(&ready.plan) {
-            let index = env.next_resume_index();
-            env.resume_cache()
-                .make(py, &mut self.tx.codes.borrow_mut(), &ready.plan, index)?;
+        if let Some(behind) = &ready.plan.behind {
+            let info = self.made(env, behind)?.info.clone();
+            add(resumes, info);
         }
-        let resume = env.resume_cache().get(&ready.plan)?;
+        let resume = self.made(env, &ready.plan)?;
         let info = resume.info.clone();
         if resume.free.is_empty() {
             let f = resume.function(py, &function_type, globals)?;
@@ -538,10 +537,24 @@ impl Emitter<'_, '_> {
             self.asm.make_function(FuncAttr(FuncAttr::CLOSURE));
         }
         self.names.push((info.code.clone(), info.name.clone()));
-        if !resumes.iter().any(|r| r.name == info.name) {
-            resumes.push(info);
-        }
+        add(resumes, info);
         Ok(())
+    }
+
+    /// The resume function of a plan.
+    fn made<'e>(&mut self, env: &'e mut dyn OutputEnv, plan: &Plan) -> R<&'e mut Resume> {
+        if !env.resume_cache().has(plan) {
+            let index = env.next_resume_index();
+            let codes = &mut self.tx.codes.borrow_mut();
+            env.resume_cache().make(self.tx.py, codes, plan, index)?;
+        }
+        env.resume_cache().get(plan)
+    }
+}
+
+fn add(resumes: &mut Vec<ResumeInfo>, info: ResumeInfo) {
+    if !resumes.iter().any(|r| r.name == info.name) {
+        resumes.push(info);
     }
 }
 

@@ -1,0 +1,88 @@
+//! Which instructions are in a loop.
+
+use crate::body::Body;
+use crate::cfg::Cfg;
+use crate::code::Version;
+use crate::op::Op;
+use crate::verify::VerifyError;
+
+/// Where a loop goes on once its iterator, and what ends it, are off the stack; `to` is the target of
+/// its [`Op::ForIter`].
+pub fn behind_loop(body: &Body, to: usize) -> usize {
+    match body.version {
+        Version::V311 => to,
+        Version::V312 => to + 1,
+        Version::V313 => to + 2,
+    }
+}
+
+/// What an instruction is in the loop of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loop {
+    /// a `for` or `while` statement
+    Statement,
+    /// a comprehension that is part of a function's own code (3.12 and later)
+    Comprehension {
+        /// its [`Op::ForIter`]
+        at: u32,
+        /// where the function goes on behind it
+        behind: u32,
+    },
+}
+
+/// The outermost loop that an instruction is in.
+pub fn loop_of(body: &Body, at: u32) -> Result<Option<Loop>, VerifyError> {
+    let cfg = Cfg::new(body)?;
+    let Some(&own) = cfg.block_of.get(at as usize) else {
+        return Ok(None);
+    };
+    let behind = closure(&cfg, own, |block| {
+        let block = &cfg.blocks[block as usize];
+        block.succs.iter().chain(&block.handler).copied().collect()
+    });
+    if !behind[own as usize] {
+        return Ok(None);
+    }
+    let before = closure(&cfg, own, |block| {
+        cfg.blocks[block as usize].preds.iter().copied().collect()
+    });
+    let in_loop = |block: u32| behind[block as usize] && before[block as usize];
+    let ends = (0..cfg.blocks.len() as u32)
+        .filter(|&block| in_loop(block))
+        .filter_map(|block| {
+            let last = cfg.blocks[block as usize].end as usize - 1;
+            match body.instrs[last].op {
+                Op::ForIter { to } if !in_loop(cfg.block_of[to.0 as usize]) => Some((last, to)),
+                _ => None,
+            }
+        });
+    let mut found = Loop::Statement;
+    for (for_iter, to) in ends {
+        if !is_comprehension(body, for_iter) {
+            return Ok(Some(Loop::Statement));
+        }
+        found = Loop::Comprehension {
+            at: for_iter as u32,
+            behind: behind_loop(body, to.0 as usize) as u32,
+        };
+    }
+    Ok(Some(found))
+}
+
+/// Whether a loop is that of a comprehension: what it makes is put below its iterator.
+fn is_comprehension(body: &Body, for_iter: usize) -> bool {
+    let before = for_iter.checked_sub(1).map(|at| &body.instrs[at].op);
+    matches!(before, Some(Op::Swap(2)))
+}
+
+/// The blocks that one or more steps lead to.
+fn closure(cfg: &Cfg, from: u32, step: impl Fn(u32) -> Vec<u32>) -> Vec<bool> {
+    let mut found = vec![false; cfg.blocks.len()];
+    let mut work = step(from);
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut found[block as usize], true) {
+            work.extend(step(block));
+        }
+    }
+    found
+}
