@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, identity, int, one, opt_device, opt_dtype, raise,
+    Call, In, R, bool_or, float_or, identity, int, int_or, one, opt_device, opt_dtype, raise,
     size as read_size, size_list, size_or, tensor, unsupported,
 };
 use crate::family::view::format_strides;
@@ -277,6 +277,15 @@ fn linspace(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
     let inner = call.without_options(&rest);
     let [start, end, steps] = inner.bind(["start", "end", "steps"])?;
+    spaced(call, &o, start, end, steps)
+}
+fn spaced(
+    call: &Call<'_>,
+    o: &Options,
+    start: &Value<'_>,
+    end: &Value<'_>,
+    steps: &Value<'_>,
+) -> R {
     float_or(start, 0.0)?;
     float_or(end, 0.0)?;
     let steps = read_size(steps)?;
@@ -285,9 +294,61 @@ fn linspace(call: &Call<'_>) -> R {
     }
     let dtype = o.dtype.unwrap_or(call.ctx.default_dtype);
     if !dtype.is_floating() {
-        return unsupported("linspace of this dtype");
+        return unsupported("spaced numbers of this dtype");
     }
-    made(call, &o, &[steps], &[Size::ONE], dtype)
+    made(call, o, &[steps], &[Size::ONE], dtype)
+}
+fn logspace(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let [start, end, steps, base] = call
+        .without_options(&rest)
+        .bind(["start", "end", "steps", "base"])?;
+    float_or(base, 10.0)?;
+    spaced(call, &o, start, end, steps)
+}
+/// Rows and columns of the elements of a triangle: two rows of as many.
+fn triangle_indices(call: &Call<'_>, upper: bool) -> R {
+    let (o, rest) = options(call)?;
+    let [rows, columns, offset] = call.without_options(&rest).bind(["row", "col", "offset"])?;
+    let (rows, columns) = (int(rows)?, int(columns)?);
+    let offset = int_or(offset, 0)?;
+    if rows < 0 || columns < 0 {
+        return raise("negative size");
+    }
+    if rows > 1 << 16 || columns > 1 << 16 {
+        return unsupported("very large triangle");
+    }
+    let below = |offset: i64| -> i64 {
+        (0..rows)
+            .map(|row| (row + offset + 1).clamp(0, columns))
+            .sum()
+    };
+    let count = match upper {
+        true => rows * columns - below(offset - 1),
+        false => below(offset),
+    };
+    let shape = [Size::known(2), Size::known(count)];
+    let dtype = o.dtype.unwrap_or(DType::Int64);
+    made(call, &o, &shape, &contiguous_strides(&shape), dtype)
+}
+fn empty_strided(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let [shape, strides] = call.without_options(&rest).bind(["size", "stride"])?;
+    let (shape, strides) = (size_list(shape)?, size_list(strides)?);
+    if shape.len() != strides.len() || strides.iter().any(|s| *s < 0) {
+        return raise("strides of another rank");
+    }
+    let dtype = o.dtype.unwrap_or(call.ctx.default_dtype);
+    made(call, &o, &shape, &strides, dtype)
+}
+fn scalar_tensor(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let [value] = call.without_options(&rest).bind(["s"])?;
+    let dtype = o.dtype.unwrap_or(call.ctx.default_dtype);
+    if number_type(call, value)?.is_complex() && !dtype.is_complex() {
+        return raise("complex value in a real tensor");
+    }
+    made(call, &o, &[], &[], dtype)
 }
 fn eye(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
@@ -326,6 +387,44 @@ fn random_like(call: &Call<'_>) -> R {
         return unsupported("random numbers of this dtype");
     }
     like_of(call, &o, &x)
+}
+fn randint_like(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let inner = call.without_options(&rest);
+    let (x, low, high) = match (inner.args.len(), inner.kwargs.len()) {
+        (2, 0) => {
+            let [x, high] = inner.bind(["input", "high"])?;
+            (x, &Value::Int(0), high)
+        }
+        _ => {
+            let [x, low, high] = inner.bind(["input", "low", "high"])?;
+            (x, low, high)
+        }
+    };
+    let x = tensor(x)?;
+    if int_or(low, 0)? >= int(high)? {
+        return raise("an empty range of random integers");
+    }
+    let dtype = o.dtype.unwrap_or(x.dtype);
+    if dtype.is_complex() || dtype == DType::Bool {
+        return unsupported("random integers of this dtype");
+    }
+    like_of(call, &o, &x)
+}
+fn new_tensor(call: &Call<'_>) -> R {
+    let (o, rest) = options(call)?;
+    let [x, data] = call.without_options(&rest).bind(["input", "data"])?;
+    let x = tensor(x)?;
+    if matches!(data, Value::Tensor(_)) {
+        return unsupported("tensor of a tensor");
+    }
+    let (shape, own) = nested(call, data)?;
+    let dtype = o.dtype.unwrap_or(x.dtype);
+    if own.is_some_and(|own| own.is_complex() || own.is_floating() && !dtype.is_differentiable()) {
+        return unsupported("data of another kind");
+    }
+    let device = o.device.unwrap_or(x.device);
+    made_on(call, &o, &shape, &contiguous_strides(&shape), dtype, device)
 }
 fn like_of(call: &Call<'_>, o: &Options, x: &In<'_>) -> R {
     let strides = match format_strides(o.format.unwrap_or(MemoryFormat::Preserve), &x.shape)? {
@@ -703,6 +802,13 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("full", "*", "", full),
         rule("arange", "*", "", arange),
         rule("linspace", "*", "", linspace),
+        rule("logspace", "*", "", logspace),
+        rule("tril_indices", "*", "", |call| {
+            triangle_indices(call, false)
+        }),
+        rule("triu_indices", "*", "", |call| triangle_indices(call, true)),
+        rule("empty_strided", "*", "", empty_strided),
+        rule("scalar_tensor", "*", "", scalar_tensor),
         rule("eye", "*", "", eye),
         rule("hann_window", "*", "", window),
         rule("hamming_window", "*", "", hamming_window),
@@ -714,6 +820,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("empty_like", "*", "", like),
         rule("full_like", "*", "", full_like),
         rule("rand_like", "* torch.randn_like", "", random_like),
+        rule("randint_like", "*", "", randint_like),
+        rule("new_tensor", "", "*", new_tensor),
         rule("new_zeros", "", "* new_ones new_empty", new_sized),
         rule("new_full", "", "*", new_full),
         rule("tensor", "*", "", from_data),

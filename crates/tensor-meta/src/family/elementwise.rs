@@ -1,11 +1,13 @@
 //! Elementwise ops: unary, binary, ternary, comparisons, logic; anything whose result is the
 //! broadcast of its inputs in TensorIterator's layout.
 
-use crate::call::{Call, In, R, identity, int_or, one, raise, string, tensor, unsupported};
+use crate::call::{
+    Call, In, R, bool_or, identity, int, int_or, one, raise, string, tensor, unsupported,
+};
 use crate::iterator::{Layout, output_layout, preserved_strides};
 use crate::promote::{Rank, result_type};
 use crate::registry::{Entry, rule};
-use crate::types::{DType, TensorMeta, Value};
+use crate::types::{DType, Inferred, TensorMeta, Value};
 
 /// A tensor or a Python number as an operand. Few live at a time, and nearly all are tensors.
 #[allow(clippy::large_enum_variant)]
@@ -406,6 +408,63 @@ fn equality(call: &Call<'_>) -> R {
 fn ordering(call: &Call<'_>) -> R {
     compare(call, real)
 }
+/// `==` up to a tolerance.
+fn isclose(call: &Call<'_>) -> R {
+    let [a, b, _, _, nan] = call.bind(["input", "other", "rtol", "atol", "equal_nan"])?;
+    bool_or(nan, false)?;
+    let operands = [Operand::Tensor(tensor(a)?), Operand::Tensor(tensor(b)?)];
+    if operands[0].dtype() != operands[1].dtype() {
+        return raise("isclose of different dtypes");
+    }
+    let dtype = operands[0].dtype();
+    one(elementwise(call, &operands, Some(dtype), DType::Bool)?)
+}
+fn float_power(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "exponent"])?;
+    let operands = pair(a, b)?;
+    let dtype = match operands.iter().any(|o| o.dtype().is_complex()) {
+        true => DType::Complex128,
+        false => DType::Float64,
+    };
+    one(elementwise(call, &operands, Some(dtype), dtype)?)
+}
+/// Operands of one dtype, which nothing converts.
+fn heaviside(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "values"])?;
+    let operands = [Operand::Tensor(tensor(a)?), Operand::Tensor(tensor(b)?)];
+    let dtype = operands[0].dtype();
+    if operands[1].dtype() != dtype || dtype.is_complex() {
+        return raise("heaviside of different dtypes");
+    }
+    one(elementwise(call, &operands, Some(dtype), dtype)?)
+}
+fn polygamma(call: &Call<'_>) -> R {
+    let [n, x] = call.bind(["n", "input"])?;
+    if int(n)? < 0 {
+        return raise("order of polygamma");
+    }
+    unary_of(call, x, real, to_float)
+}
+/// Parts between 0.5 and 1, and exponents.
+fn frexp(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    floating(x.dtype)?;
+    let dtype = x.dtype;
+    let operands = [Operand::Tensor(x)];
+    let part = |dtype| Ok(Inferred::Tensor(elementwise(call, &operands, None, dtype)?));
+    Ok(Inferred::NamedTuple {
+        type_name: "frexp",
+        items: vec![part(dtype)?, part(DType::Int32)?],
+    })
+}
+fn isreal(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    if tensor(x)?.dtype.is_complex() {
+        return unsupported("isreal of complex numbers");
+    }
+    unary_of(call, x, any, boolean)
+}
 fn logical(call: &Call<'_>) -> R {
     let [a, b] = call.bind(["input", "other"])?;
     let operands = [Operand::Tensor(tensor(a)?), Operand::Tensor(tensor(b)?)];
@@ -447,8 +506,17 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "log1p" | "expm1" | "exp2" | "sinc" => "* S",
             _ => "*",
         };
-        rule(name, functions, "*", float_unary)
-            .inplace("", "")
+        let (functions, methods, more, in_place) = match name {
+            "asin" => ("* torch.arcsin", "* arcsin", "torch.arcsin_", "arcsin_"),
+            "acos" => ("* torch.arccos", "* arccos", "torch.arccos_", "arccos_"),
+            "atan" => ("* torch.arctan", "* arctan", "torch.arctan_", "arctan_"),
+            "asinh" => ("* torch.arcsinh", "* arcsinh", "torch.arcsinh_", "arcsinh_"),
+            "acosh" => ("* torch.arccosh", "* arccosh", "torch.arccosh_", "arccosh_"),
+            "atanh" => ("* torch.arctanh", "* arctanh", "torch.arctanh_", "arctanh_"),
+            _ => (functions, "*", "", ""),
+        };
+        rule(name, functions, methods, float_unary)
+            .inplace(more, in_place)
             .any_device()
     }));
     let real_float = [
@@ -639,6 +707,25 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             .inplace("", "")
             .any_device(),
         rule("xlog1py", "S", "", float_power_ops).any_device(),
+        rule("zeta", "S", "", float_power_ops).any_device(),
+        rule("logaddexp2", "*", "*", float_binary).any_device(),
+        rule("igamma", "* torch.special.gammainc", "*", float_binary)
+            .inplace("", "")
+            .any_device(),
+        rule("igammac", "* torch.special.gammaincc", "*", float_binary)
+            .inplace("", "")
+            .any_device(),
+        rule("nextafter", "*", "*", float_binary)
+            .inplace("", "")
+            .any_device(),
+        rule("heaviside", "*", "*", heaviside)
+            .inplace("", "")
+            .any_device(),
+        rule("float_power", "*", "*", float_power).any_device(),
+        rule("isclose", "*", "*", isclose).any_device(),
+        rule("isreal", "*", "*", isreal).any_device(),
+        rule("polygamma", "* S", "", polygamma).any_device(),
+        rule("frexp", "*", "*", frexp).any_device(),
         rule(
             "bitwise_left_shift",
             "* operator.lshift",

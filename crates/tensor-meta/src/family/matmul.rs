@@ -1,17 +1,18 @@
-//! Matrix products, attention.
+//! Matrix products.
 
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, int_list, one, opt_tensor, raise, string, tensor, tensors,
-    unsupported, wrap_dim,
+    Call, In, R, float_or, int_list, one, opt_tensor, raise, string, tensor, tensors, unsupported,
+    wrap_dim,
 };
-use crate::iterator::{broadcast, preserved_strides};
+use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
 use crate::types::{DType, Dims, Ints, TensorMeta, Value, contiguous_strides};
 
-fn same_dtype(inputs: &[&In<'_>]) -> R<DType> {
+/// The dtype that all have: products convert nothing.
+pub(crate) fn same_dtype(inputs: &[&In<'_>]) -> R<DType> {
     let dtype = inputs[0].dtype;
     if inputs.iter().any(|t| t.dtype != dtype) {
         if inputs.iter().any(|t| t.count() == 0) {
@@ -319,81 +320,6 @@ fn einsum(call: &Call<'_>) -> R {
     one(call.fresh(&shape, &strides, dtype, &[a.meta, b.meta]))
 }
 
-/// `scaled_dot_product_attention` on the CPU: row-major, or in the query's layout.
-fn attention(call: &Call<'_>) -> R {
-    let [q, k, v, mask, p, causal, scale, gqa] = call.bind([
-        "query",
-        "key",
-        "value",
-        "attn_mask",
-        "dropout_p",
-        "is_causal",
-        "scale",
-        "enable_gqa",
-    ])?;
-    let (q, k, v, mask) = (tensor(q)?, tensor(k)?, tensor(v)?, opt_tensor(mask)?);
-    let p = float_or(p, 0.0)?;
-    let (causal, gqa) = (bool_or(causal, false)?, bool_or(gqa, false)?);
-    float_or(scale, 1.0)?;
-    let dtype = same_dtype(&[&q, &k, &v])?;
-    if !dtype.is_floating() {
-        return unsupported("attention dtype");
-    }
-    let n = q.dim();
-    if n != k.dim() || n != v.dim() || n < 2 {
-        return unsupported("attention ranks");
-    }
-    let e = q.shape[n - 1];
-    let (s, ev) = (k.shape[n - 2], v.shape[n - 1]);
-    if k.shape[n - 1] != e || v.shape[n - 2] != s {
-        return raise("attention sizes");
-    }
-    if [&q, &k, &v].iter().any(|t| t.shape.contains(&Size::ZERO)) {
-        return unsupported("empty attention");
-    }
-    if q.shape[..n - 2] != k.shape[..n - 2] || k.shape[..n - 2] != v.shape[..n - 2] {
-        let heads = n == 4 && q.shape[0] == k.shape[0] && k.shape[..2] == v.shape[..2];
-        // One head of keys serves all heads of queries.
-        let one_head = heads && k.shape[1] == 1;
-        if !(one_head || gqa && heads && k.shape[1] != 0 && q.shape[1] % k.shape[1] == 0) {
-            return unsupported("attention that broadcasts");
-        }
-    }
-    if causal && mask.is_some() {
-        return raise("attn_mask with is_causal");
-    }
-    let mut inputs = vec![q.meta, k.meta, v.meta];
-    if let Some(m) = &mask {
-        if m.dtype != DType::Bool && m.dtype != dtype {
-            return unsupported("mask dtype");
-        }
-        if m.dim() < 2 {
-            return unsupported("mask of fewer than 2 dimensions");
-        }
-        if m.dim() > n {
-            return unsupported("mask of more dimensions");
-        }
-        let mut target: Dims = SmallVec::from_slice(&q.shape[..n - 1]);
-        target.push(s);
-        if broadcast(&m.shape, &target)? != target {
-            return raise("mask does not broadcast");
-        }
-        inputs.push(m.meta);
-    }
-    let mut shape = q.shape.clone();
-    shape[n - 1] = ev;
-    // The flash kernel gives its output the layout of the query, the math path is row-major.
-    let unit = |t: &In<'_>| t.strides[n - 1] == 1;
-    let flash_mask = mask
-        .as_ref()
-        .is_none_or(|m| !m.requires_grad && matches!(m.dim(), 2 | 4));
-    if n == 4 && p == 0.0 && e == ev && [&q, &k, &v].iter().all(|t| unit(t)) && flash_mask {
-        let strides = preserved_strides(&shape, &q.strides);
-        return one(call.fresh(&shape, &strides, dtype, &inputs));
-    }
-    one(call.rows(&shape, dtype, &inputs))
-}
-
 fn cdist(call: &Call<'_>) -> R {
     let [a, b, p, mode] = call.bind(["x1", "x2", "p", "compute_mode"])?;
     let (a, b) = (tensor(a)?, tensor(b)?);
@@ -448,7 +374,6 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("bilinear", "* F", "", bilinear),
         rule("tensordot", "*", "", tensordot),
         rule("einsum", "*", "", einsum),
-        rule("scaled_dot_product_attention", "F N", "", attention),
         rule("cdist", "*", "", cdist),
         rule("cosine_similarity", "* F", "", cosine_similarity),
     ]);

@@ -3,8 +3,10 @@
 use crate::registry::Entry;
 
 mod activation;
+mod attention;
 mod choose;
 mod combine;
+mod complex;
 mod conv;
 mod create;
 mod elementwise;
@@ -26,9 +28,11 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     view::entries(out);
     reduce::entries(out);
     matmul::entries(out);
+    attention::entries(out);
     conv::entries(out);
     index::entries(out);
     combine::entries(out);
+    complex::entries(out);
     create::entries(out);
     norm::entries(out);
     recurrent::entries(out);

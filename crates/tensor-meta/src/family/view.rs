@@ -7,6 +7,7 @@ use crate::call::{
     unsupported, wrap_dim,
 };
 use crate::geometry::{expand_strides, infer_size, view_strides};
+use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
 use crate::types::{Dims, Inferred, MemoryFormat, TensorMeta, Value, contiguous_strides};
@@ -185,7 +186,7 @@ fn upper_t(call: &Call<'_>) -> R {
     one(permuted(call, &x, &(0..x.dim()).rev().collect::<Vec<_>>()))
 }
 /// `getattr(x, name)` without the name.
-fn unnamed<'a>(call: &Call<'a>) -> R<Call<'a>> {
+pub(crate) fn unnamed<'a>(call: &Call<'a>) -> R<Call<'a>> {
     let [_, Value::Str(_)] = call.args else {
         return unsupported("arguments of getattr");
     };
@@ -501,6 +502,58 @@ fn tensor_split(call: &Call<'_>) -> R {
     Ok(Inferred::Tuple(items))
 }
 
+/// `hsplit` and its like: in a number of equal parts, or at these places, along a dimension that the rank decides.
+fn split_along(call: &Call<'_>, rank: usize, dim: usize) -> R {
+    let [x, sections] = call.bind(["input", "sections"])?;
+    let whole = tensor(x)?;
+    if whole.dim() < rank {
+        return raise("too few dimensions to split");
+    }
+    let dim = dim.min(whole.dim() - 1);
+    if let Value::Int(n) = sections
+        && (*n <= 0 || whole.shape[dim] % *n != 0)
+    {
+        return raise("sections must be equal");
+    }
+    let args = [x.clone(), sections.clone(), Value::Int(dim as i64)];
+    tensor_split(&Call {
+        args: &args,
+        kwargs: &[],
+        ..*call
+    })
+}
+fn hsplit(call: &Call<'_>) -> R {
+    split_along(call, 1, 1)
+}
+fn vsplit(call: &Call<'_>) -> R {
+    split_along(call, 2, 0)
+}
+fn dsplit(call: &Call<'_>) -> R {
+    split_along(call, 3, 2)
+}
+fn broadcast_tensors(call: &Call<'_>) -> R {
+    let all = match call.args {
+        [Value::List(items) | Value::Tuple(items)] => items,
+        items => items,
+    };
+    if !call.kwargs.is_empty() || all.is_empty() {
+        return unsupported("arguments of broadcast_tensors");
+    }
+    let all = all.iter().map(tensor).collect::<R<Vec<_>>>()?;
+    let mut shape = Dims::new();
+    for x in &all {
+        shape = broadcast(&shape, &x.shape)?;
+    }
+    if all.iter().any(|x| x.shape == shape) {
+        return unsupported("a tensor that is given back in a tuple");
+    }
+    let wide = |x: &In<'_>| {
+        let strides = expand_strides(&x.shape, &x.strides, &shape);
+        Inferred::Tensor(call.view(x, &shape, &strides, x.start()))
+    };
+    Ok(Inferred::Tuple(all.iter().map(wide).collect()))
+}
+
 fn diagonal(call: &Call<'_>) -> R {
     let [x, offset, d1, d2] = call.bind(["input", "offset", "dim1", "dim2"])?;
     let x = tensor(x)?;
@@ -681,6 +734,10 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("split_with_sizes", "*", "*", split_with_sizes),
         rule("chunk", "*", "*", chunk),
         rule("tensor_split", "*", "*", tensor_split),
+        rule("hsplit", "*", "*", hsplit),
+        rule("vsplit", "*", "*", vsplit),
+        rule("dsplit", "*", "*", dsplit),
+        rule("broadcast_tensors", "*", "", broadcast_tensors),
         rule("diagonal", "*", "*", diagonal),
         rule("unfold", "", "*", unfold),
         rule("as_strided", "*", "*", as_strided),

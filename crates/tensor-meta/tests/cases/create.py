@@ -288,3 +288,57 @@ def result_type():
 
     for a, b in list(mixed()) + list(numbers()):
         yield a, b
+
+
+@rule("logspace")
+def logspace():
+    for steps in 0, 1, 5, -1:
+        yield 0, 1, steps
+        yield 0.5, 2.0, steps, 2.0
+        yield [0, 1], {"steps": steps, "dtype": torch.float64}
+        yield [0, 1], {"steps": steps, "dtype": torch.int64}
+
+
+@rule("tril_indices", "triu_indices")
+def triangle_indices():
+    for rows, columns in (3, 3), (2, 4), (4, 2), (0, 3), (3, 0), (1, 1), (-1, 2):
+        yield rows, columns
+        for offset in -5, -1, 0, 1, 2, 5:
+            yield rows, columns, offset
+            yield [rows, columns], {"offset": offset, "dtype": torch.int32, "device": "cpu"}
+
+
+@rule("empty_strided")
+def empty_strided():
+    for shape, strides in ((2, 3), (3, 1)), ((2, 3), (1, 2)), ((), ()), ((2,), (0,)), ((2,), (1, 1)):
+        yield shape, strides
+        yield [shape, strides], {"dtype": torch.int64}
+    yield (2, 3), (-1, 1)
+
+
+@rule("scalar_tensor")
+def scalar_tensor():
+    for value in 1, 1.5, True, 1j:
+        yield (value,)
+        yield [value], {"dtype": torch.int64}
+        yield [value], {"dtype": torch.float64, "device": "cpu"}
+
+
+@rule("randint_like")
+def randint_like():
+    for t in layouts():
+        yield t, 5
+        yield t, 1, 5
+        yield [t, 5], {"dtype": torch.int64}
+    for d in ALL:
+        yield T(3, 4, d=d), 5
+    yield T(3), 5, 5
+    yield [T(3)], {"high": 4}
+
+
+@rule("new_tensor")
+def new_tensor():
+    for t in T(2), T(2, d="f8"), T(2, d="i8"), T(2, d="b"), T(2, d="c4"):
+        for data in 1, 2.5, True, [1, 2], [[1.5], [2]], [], [[1], [2, 3]], 1j:
+            yield t, data
+            yield [t, data], {"dtype": torch.float64}

@@ -93,6 +93,11 @@ ALL = ["f4", "f8", "f2", "bf", "i8", "i4", "i2", "i1", "u1", "b", "c4", "c8"]
     "positive",
     "conj",
     "abs",
+    "angle",
+    "frexp",
+    "isreal",
+    "real",
+    "imag",
 )
 def unary():
     for t in layouts():
@@ -191,6 +196,14 @@ def numbers():
     "logaddexp",
     "copysign",
     "xlogy",
+    "zeta",
+    "logaddexp2",
+    "igamma",
+    "igammac",
+    "nextafter",
+    "heaviside",
+    "float_power",
+    "isclose",
     "xlog1py",
     "bitwise_and",
     "bitwise_or",
@@ -350,3 +363,13 @@ def zero():
 def copy():
     for a, b in list(pairs()) + list(mixed()):
         yield a, b
+
+
+@rule("polygamma")
+def polygamma():
+    for t in layouts():
+        yield 1, t
+        yield 2, t
+    for d in ALL:
+        yield 1, T(3, 4, d=d)
+        yield -1, T(3, 4, d=d)

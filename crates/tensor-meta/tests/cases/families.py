@@ -1,5 +1,6 @@
 """Which cases each rule gets: `cases(name)` yields (args, kwargs)."""
 
+import complex  # noqa: F401
 import create  # noqa: F401
 import elementwise  # noqa: F401
 import indexing  # noqa: F401

@@ -323,3 +323,41 @@ def weight_norm():
     yield T(3, 4), T(3, 1)
     yield T(3, 4), T(), -1
     yield T(3, 4), T(4, 1), 0
+
+
+def layer(d="f4", width=8, inner=16, **kw):
+    """Parameters of an attention, then of what follows it."""
+    first = [T(3 * width, width, d=d), T(3 * width, d=d), T(width, width, d=d), T(width, d=d)]
+    norms = [T(width, d=d) for _ in range(4)]
+    return first, [*norms, T(inner, width, d=d), T(inner, d=d), T(width, inner, d=d), T(width, d=d)]
+
+
+@rule("_native_multi_head_attention")
+def native_multi_head_attention():
+    for d in "f4", "f8", "f2":
+        first, _ = layer(d)
+        for shape in (2, 5, 8), (1, 1, 8), (3, 4, 8), (5, 8), (0, 5, 8), (2, 5, 4):
+            for l in "c", "p", "t":
+                x = T(*shape, d=d, l=l)
+                yield x, x, x, 8, 2, *first
+                yield x, x, x, 8, 2, *first, None, False
+                yield x, x, x, 8, 4, *first, None, True, False
+        x = T(2, 5, 8, d=d)
+        yield x, x, x, 8, 2, *first, T(5, 5, d="b"), False, True, 0
+        yield x, x, x, 8, 2, *first, T(2, 5, d="b"), True, True, 1
+        yield x, x, x, 8, 3, *first
+        yield x, T(2, 7, 8, d=d), T(2, 7, 8, d=d), 8, 2, *first
+
+
+@rule("_transformer_encoder_layer_fwd")
+def transformer_encoder_layer():
+    for d in "f4", "f8":
+        first, rest = layer(d)
+        for shape in (2, 5, 8), (1, 1, 8), (5, 8), (2, 5, 4):
+            for l in "c", "p", "t":
+                for gelu in False, True:
+                    for before in False, True:
+                        x = T(*shape, d=d, l=l)
+                        yield x, 8, 2, *first, gelu, before, 1e-5, *rest
+        yield T(2, 5, 8, d=d), 8, 2, *first, False, False, 1e-5, *rest, T(5, 5, d="b"), 0
+        yield T(2, 5, 8, d=d), 8, 2, *first, False, False, 1e-5, *rest, T(2, 5, d="b"), 1

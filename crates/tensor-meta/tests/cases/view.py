@@ -238,3 +238,24 @@ def contiguous():
             torch.preserve_format,
         ):
             yield [t], {"memory_format": f}
+
+
+@rule("hsplit", "vsplit", "dsplit")
+def split_along():
+    for t in layouts():
+        for sections in 1, 2, 3, (1, 2), (0,), 0, -1:
+            yield t, sections
+    for d in "i8", "c4":
+        yield T(4, 4, 4, d=d), 2
+
+
+@rule("broadcast_tensors")
+def broadcast_tensors():
+    for t in layouts():
+        yield t, T(1)
+        yield (t,)
+    for d in "f4", "i8":
+        yield T(2, 3, d=d), T(3, 2)
+        yield T(2, 1, d=d), T(3)
+        yield T(2, 1, d=d), T(3), T(4, 1, 1)
+        yield T(d=d), T(2, 1, d=d, l="t"), T(1, 3, l="e")
