@@ -12,6 +12,7 @@
 //! Invariant: no dependency on Python or torch; every rule is checked against the real CPU op by
 //! `tests/against_torch.rs`.
 
+mod autocast;
 mod call;
 mod family;
 mod geometry;

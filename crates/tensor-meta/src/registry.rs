@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
+use crate::autocast;
 use crate::call::{Call, In, R, raise, tensor, unsupported};
 use crate::family;
 use crate::iterator::broadcast;
@@ -255,9 +256,6 @@ pub fn infer(
     let Some((entry, inplace)) = TABLE.entries.get(op.0 as usize) else {
         return Err(RuleError::NoRule);
     };
-    if ctx.autocast && !entry.any_dtype {
-        return unsupported("autocast");
-    }
     let mut seen = Seen {
         entry,
         kind: None,
@@ -267,6 +265,10 @@ pub fn infer(
         seen.check(value)?;
     }
     let call = Call { args, kwargs, ctx };
+    let plain = |call: &Call<'_>| match entry.any_dtype {
+        true => (entry.rule)(call),
+        false => autocast::apply(entry.name, entry.rule, call),
+    };
     let asked = entry.switch.and_then(|position| {
         let named = kwargs.iter().find(|(k, _)| *k == "inplace").map(|(_, v)| v);
         named.or(args.get(position))
@@ -277,11 +279,11 @@ pub fn infer(
         Some(_) => return unsupported("inplace argument"),
     };
     if !inplace && !entry.mutates {
-        return (entry.rule)(&call);
+        return plain(&call);
     }
     let Some(Value::Tensor(target)) = args.first() else {
         // `2 += tensor` is `2 + tensor`.
-        return (entry.rule)(&call);
+        return plain(&call);
     };
     if entry.mutates && !inplace {
         check_writable(target, ctx)?;

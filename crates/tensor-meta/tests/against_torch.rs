@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use tensor_meta::{
-    Alias, Ctx, Inferred, RuleError, TensorMeta, infer, lookup_function, lookup_method, rules,
+    Alias, Autocast, Ctx, DType, Inferred, RuleError, TensorMeta, infer, lookup_function,
+    lookup_method, rules,
 };
 use text::Parsed;
 
@@ -167,8 +168,12 @@ fn every_rule_agrees_with_the_real_op() {
             .map(|(k, v)| (k.as_str(), v.value()))
             .collect();
         let ctx = Ctx {
-            grad_enabled: grad == "1",
+            grad_enabled: matches!(grad, "1" | "3"),
             inference_mode: grad == "2",
+            autocast: match grad {
+                "3" => Autocast::Cpu(DType::BFloat16),
+                _ => Autocast::Off,
+            },
             ..Ctx::default()
         };
         let got = infer(id, &values, &named, &ctx);

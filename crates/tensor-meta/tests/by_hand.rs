@@ -1,7 +1,7 @@
 //! Cases written by hand: they need no torch.
 
 use tensor_meta::{
-    Alias, Ctx, DType, Device, DeviceKind, Inferred, RuleError, TensorMeta, Value, infer,
+    Alias, Autocast, Ctx, DType, Device, DeviceKind, Inferred, RuleError, TensorMeta, Value, infer,
     lookup_function, lookup_method, rules,
 };
 
@@ -159,7 +159,7 @@ fn what_is_not_known_is_not_guessed() {
         assert!(matches!(case, Err(RuleError::Unsupported(_))), "{case:?}");
     }
     let autocast = Ctx {
-        autocast: true,
+        autocast: Autocast::Other,
         ..Ctx::default()
     };
     let exp = lookup_function("torch.exp").expect("rule");

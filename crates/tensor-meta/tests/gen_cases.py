@@ -1,7 +1,7 @@
 """Runs many small cases of every rule on the real CPU ops and prints what they returned.
 
 stdin: one rule a line, `name|functions|methods` (the latter two separated by spaces).
-stdout: one case a line, tab-separated: callee, grad (0/1), args, kwargs, result.
+stdout: one case a line, tab-separated: callee, mode (see `MODES`), args, kwargs, result.
 """
 
 import os
@@ -48,16 +48,23 @@ def variants(args, kwargs):
     yield mark(args, id(specs[0])), mark(kwargs, id(specs[0])), 0
 
 
-def mark(value, chosen):
+def each_tensor(value, change):
     if isinstance(value, T):
-        return value.but(rg=1) if id(value) == chosen else value
-    if isinstance(value, list):
-        return [mark(v, chosen) for v in value]
-    if isinstance(value, tuple):
-        return tuple(mark(v, chosen) for v in value)
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(each_tensor(v, change) for v in value)
     if isinstance(value, dict):
-        return {k: mark(v, chosen) for k, v in value.items()}
+        return {k: each_tensor(v, change) for k, v in value.items()}
     return value
+
+
+def mark(value, chosen):
+    return each_tensor(value, lambda t: t.but(rg=1) if id(t) == chosen else t)
+
+
+def lowered(value):
+    """With bfloat16 in place of float32: what an operation before has cast."""
+    return each_tensor(value, lambda t: t.but(d="bf") if t.d == "f4" else t)
 
 
 # Rules with an `inplace` argument in torch.nn.functional only, and its position.
@@ -80,6 +87,15 @@ SWITCHED = {
 }
 
 
+#: No gradient, gradient, inference mode, autocast.
+MODES = (
+    lambda: torch.set_grad_enabled(False),
+    lambda: torch.set_grad_enabled(True),
+    torch.inference_mode,
+    lambda: torch.autocast("cpu", torch.bfloat16),
+)
+
+
 def emit(out, name, callee, fn, args, kwargs, grad):
     torch.manual_seed(0)
     if callee.startswith("f:operator.") and kwargs:
@@ -95,8 +111,7 @@ def emit(out, name, callee, fn, args, kwargs, grad):
             return
     real_args, real_kwargs = build(args), build(kwargs)
     enc_args, enc_kwargs = encode(real_args), encode(real_kwargs)
-    mode = torch.inference_mode() if grad == 2 else torch.set_grad_enabled(grad == 1)
-    with mode:
+    with MODES[int(grad)]():
         try:
             result = fn(*real_args, **real_kwargs)
         except NotImplementedError:
@@ -158,6 +173,9 @@ def main():
                     emit(out, name, callee, fn, a, k, grad)
                 if i == 0:
                     emit(out, name, callee, fn, args, kwargs, 2)
+                    for a, k, _ in list(variants(args, kwargs))[:2]:
+                        emit(out, name, callee, fn, a, k, 3)
+                    emit(out, name, callee, fn, lowered(args), lowered(kwargs), 3)
                 if (
                     name.endswith("_")
                     and args

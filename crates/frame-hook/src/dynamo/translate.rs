@@ -9,7 +9,7 @@ use guards::{ConstVal, GlobalState, GuardKind, Source, exec};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyTuple};
-use tensor_meta::{Ctx, DType, Device};
+use tensor_meta::{Autocast, Ctx, DType, Device, DeviceKind};
 use torch_abi::TorchAbi;
 use torch_abi::overlap::tensors_may_overlap;
 use torch_abi::view::TensorView;
@@ -74,6 +74,17 @@ impl Tables {
     }
 }
 
+/// Where the thread casts.
+fn autocast(global: &GlobalState) -> Autocast {
+    match global.autocast[..] {
+        [] => Autocast::Off,
+        [(device, _, dtype)] if device == DeviceKind::Cpu as i8 => {
+            DType::from_scalar_type(u16::from(dtype)).map_or(Autocast::Other, Autocast::Cpu)
+        }
+        _ => Autocast::Other,
+    }
+}
+
 /// A translator at the first instruction of a frame.
 ///
 /// # Errors
@@ -89,7 +100,7 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
         default_dtype: DType::from_scalar_type(u16::from(global.default_dtype))
             .unwrap_or(DType::Float32),
         default_device: default_device(py, tables.abi),
-        autocast: !global.autocast.is_empty(),
+        autocast: autocast(&global),
     };
     let state = State::root(
         code,

@@ -11,7 +11,7 @@ use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
 use crate::types::{
-    DType, Dims, Inferred, MemoryFormat, TensorMeta, Value, channels_last_strides,
+    Autocast, DType, Dims, Inferred, MemoryFormat, TensorMeta, Value, channels_last_strides,
     contiguous_strides, suggest_memory_format,
 };
 
@@ -529,6 +529,9 @@ fn pad(call: &Call<'_>) -> R {
         float_input(&x)?;
         if !x.contiguous() {
             return unsupported("layout of pad's input");
+        }
+        if call.ctx.autocast != Autocast::Off && x.dtype != DType::Float32 {
+            return unsupported("padding that autocast casts for");
         }
         return one(call.rows(&shape, x.dtype, &[x.meta]));
     }

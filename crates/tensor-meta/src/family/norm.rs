@@ -19,10 +19,30 @@ fn float(x: &In<'_>) -> R<()> {
 }
 /// The parameters that are given, each with the input's dtype and this shape.
 fn parameters<'a>(x: &In<'_>, values: &[&Value<'a>], shape: &[Size]) -> R<Vec<&'a TensorMeta>> {
+    parameters_of(x.dtype, values, shape)
+}
+/// The dtype of a normalisation's parameters: the input's or, on the CPU for an input of less precision, float32.
+fn parameter_type(x: &In<'_>, values: &[&Value<'_>]) -> DType {
+    let single = |v: &&Value<'_>| match v {
+        Value::Tensor(p) => p.dtype == DType::Float32,
+        _ => true,
+    };
+    let lower = matches!(x.dtype, DType::BFloat16 | DType::Float16);
+    match lower && x.is_cpu() && values.iter().all(single) {
+        true => DType::Float32,
+        false => x.dtype,
+    }
+}
+/// The parameters that are given, each with this dtype and shape.
+fn parameters_of<'a>(
+    dtype: DType,
+    values: &[&Value<'a>],
+    shape: &[Size],
+) -> R<Vec<&'a TensorMeta>> {
     let mut out = Vec::new();
     for value in values {
         if let Some(p) = opt_tensor(value)? {
-            if p.dtype != x.dtype {
+            if p.dtype != dtype {
                 return unsupported("parameters of another dtype");
             }
             if p.shape[..] != *shape {
@@ -55,7 +75,7 @@ fn layer_norm(call: &Call<'_>) -> R {
     float(&x)?;
     float_or(eps, 1e-5)?;
     let shape = normalized(&x, shape)?;
-    let mut inputs = parameters(&x, &[w, b], &shape)?;
+    let mut inputs = parameters_of(parameter_type(&x, &[w, b]), &[w, b], &shape)?;
     inputs.insert(0, x.meta);
     one(call.rows(&x.shape, x.dtype, &inputs))
 }
@@ -94,7 +114,8 @@ fn group_norm(call: &Call<'_>) -> R {
     if x.shape.contains(&Size::ZERO) || (x.shape[0] * x.shape[2..].iter().product::<Size>() == 1) {
         return unsupported("group_norm of one value");
     }
-    let mut inputs = parameters(&x, &[w, b], &[x.shape[1]])?;
+    let dtype = parameter_type(&x, &[w, b]);
+    let mut inputs = parameters_of(dtype, &[w, b], &[x.shape[1]])?;
     inputs.insert(0, x.meta);
     let strides = suggested(&x, &x.shape);
     one(call.fresh(&x.shape, &strides, x.dtype, &inputs))
@@ -132,13 +153,14 @@ fn batch_norm(call: &Call<'_>) -> R {
         return raise("running statistics are needed");
     }
     let channels = [x.shape[1]];
-    if parameters(&x, &[mean, var], &channels)?
+    let dtype = parameter_type(&x, &[mean, var, w, b]);
+    if parameters_of(dtype, &[mean, var], &channels)?
         .iter()
         .any(|p| p.requires_grad)
     {
         return unsupported("running statistics that require grad");
     }
-    let mut inputs = parameters(&x, &[w, b], &channels)?;
+    let mut inputs = parameters_of(dtype, &[w, b], &channels)?;
     inputs.insert(0, x.meta);
     if !x.contiguous() && !is_channels_last_contiguous(&x.shape, &x.strides) {
         return unsupported("layout of batch_norm's input");

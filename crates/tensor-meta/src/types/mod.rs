@@ -12,7 +12,7 @@ mod value;
 
 pub use device::{Device, DeviceKind};
 pub use dtype::DType;
-pub use result::{Ctx, Inferred, RuleError};
+pub use result::{Autocast, Ctx, Inferred, RuleError};
 pub use tensor::{Alias, Ints, MemoryFormat, SymDims, SymInt, TensorMeta};
 pub(crate) use tensor::{
     Dims, channels_last_strides, contiguous_strides, is_channels_last_contiguous, is_contiguous,

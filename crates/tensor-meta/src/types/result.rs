@@ -70,6 +70,17 @@ impl RuleError {
     }
 }
 
+/// Where `torch.autocast` is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Autocast {
+    /// Nowhere.
+    Off,
+    /// On the CPU alone, with this dtype.
+    Cpu(DType),
+    /// On another device: every rule that could be touched answers `Unsupported`.
+    Other,
+}
+
 /// The state of the program that results depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ctx {
@@ -81,9 +92,8 @@ pub struct Ctx {
     pub default_dtype: DType,
     /// `torch.get_default_device()`.
     pub default_device: Device,
-    /// Whether autocast is on for any device: results then depend on its tables, and
-    /// every rule that could be touched answers `Unsupported`.
-    pub autocast: bool,
+    /// `torch.autocast`.
+    pub autocast: Autocast,
 }
 
 impl Default for Ctx {
@@ -94,7 +104,7 @@ impl Default for Ctx {
             inference_mode: false,
             default_dtype: DType::Float32,
             default_device: Device::CPU,
-            autocast: false,
+            autocast: Autocast::Off,
         }
     }
 }

@@ -210,6 +210,8 @@ def layer_norm():
     for d in "f8", "bf", "f2", "i8":
         yield T(3, 4, d=d), (4,), T(4, d=d)
         yield T(3, 4, d=d), (4,), T(4)
+        yield T(2, 3, 4, d=d, l="p"), (4,), T(4)
+        yield T(2, 3, 4, d=d), (3, 4), T(3, 4)
 
 
 def with_bias():
@@ -232,6 +234,11 @@ def group_norm():
             yield x, 3
     yield T(4, 6), 2
     yield T(4, 6), 2, T(6), T(6)
+    for d in "bf", "f2":
+        for x in T(2, 6, 4, d=d), T(2, 6, 4, 5, d=d, l="cl"), T(2, 6, 4, d=d, l="t"):
+            yield x, 2, T(6), T(6)
+            yield x, 2, T(6), T(6, d=d)
+            yield x, 2, T(6)
 
 
 @rule("batch_norm")
@@ -250,6 +257,13 @@ def batch_norm():
         yield T(3, 4, l=l), *p, False
         yield T(3, 4, l=l), *p, True
         yield T(1, 4, l=l), *p, True
+        for d in "bf", "f2":
+            for x in T(3, 4, d=d), T(3, 4, 5, 6, d=d, l="c" if l == "c" else "cl"):
+                yield x, *p, False
+                yield x, *p, True
+                yield x, p[0], p[1], None, None, True
+                yield [x, None, None, p[2], p[3]], {"training": True}
+                yield x, p[0], p[1], p[2].but(d=d), p[3].but(d=d), False
 
 
 @rule("instance_norm")

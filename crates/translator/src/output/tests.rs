@@ -165,7 +165,7 @@ fn translate_in(
         inference_mode: false,
         default_dtype: DType::Float32,
         default_device: Device::CPU,
-        autocast: false,
+        autocast: tensor_meta::Autocast::Off,
     };
     let state = State::root(code.clone(), f.getattr("__globals__")?.unbind(), true);
     let mut tx = Tx::new(

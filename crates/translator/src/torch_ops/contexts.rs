@@ -11,7 +11,7 @@ use std::sync::Arc;
 use fx_graph::{Arg, Kwargs, NodeId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
-use tensor_meta::DType;
+use tensor_meta::{Autocast, DType};
 use variables::{Body, Obj, ObjId, Var};
 
 use super::emit::Callee;
@@ -409,9 +409,22 @@ impl Tx<'_> {
         ))
     }
 
-    /// Whether autocast is on for any device.
-    pub(crate) fn autocast_anywhere(&self) -> bool {
-        self.ctx.autocast || self.casts().any(|c| c.enabled)
+    /// Where autocast is on.
+    pub(crate) fn autocasts(&self) -> Autocast {
+        let elsewhere = self.casts().any(|c| c.enabled && c.device != "cpu");
+        if elsewhere || self.ctx.autocast == Autocast::Other {
+            return Autocast::Other;
+        }
+        let Some(cast) = self.casts().find(|c| c.device == "cpu") else {
+            return self.ctx.autocast;
+        };
+        if !cast.enabled {
+            return Autocast::Off;
+        }
+        let name = cast.dtype.bind(self.py).str().map(|name| name.to_string());
+        name.ok()
+            .and_then(|name| DType::from_name(&name))
+            .map_or(Autocast::Other, Autocast::Cpu)
     }
 
     /// Real contexts like the open ones, outermost first, for what runs real torch code while

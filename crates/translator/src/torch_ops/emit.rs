@@ -339,7 +339,7 @@ impl<'py> Tx<'py> {
         Ctx {
             grad_enabled: self.st.grad_enabled,
             inference_mode: self.inference_now(),
-            autocast: self.autocast_anywhere(),
+            autocast: self.autocasts(),
             ..self.ctx
         }
     }

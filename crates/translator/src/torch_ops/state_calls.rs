@@ -332,7 +332,9 @@ impl<'py> Tx<'py> {
                     _ => Var::Const(now.1),
                 }
             }
-            "_is_any_autocast_enabled" if self.in_autocast() => self.bool(self.autocast_anywhere()),
+            "_is_any_autocast_enabled" if self.in_autocast() => {
+                self.bool(self.autocasts() != tensor_meta::Autocast::Off)
+            }
             "is_autocast_cache_enabled" => self.bool(self.autocast_cache()?),
             "is_autocast_cpu_enabled" | "get_autocast_gpu_dtype" | "get_autocast_cpu_dtype"
                 if self.in_autocast() =>

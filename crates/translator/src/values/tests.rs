@@ -187,7 +187,7 @@ fn interpret(
         inference_mode: false,
         default_dtype: DType::Float32,
         default_device: Device::CPU,
-        autocast: false,
+        autocast: tensor_meta::Autocast::Off,
     };
     let state = State::root(code.clone(), f.getattr("__globals__")?.unbind(), true);
     let mut tx = Tx::new(py, state, codes, known.clone(), table.clone(), ctx);
