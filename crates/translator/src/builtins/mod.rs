@@ -243,6 +243,10 @@ impl<'py> Tx<'py> {
         if target.is_subclass(k.frozenset.bind(self.py))? {
             return Err(Stop::unsupported("an instance of a frozenset subclass"));
         }
+        if base.is(&k.object) && !self.is_plain_layout(target)? {
+            // `object.__new__` refuses a class that needs an allocator of its own.
+            return Ok(None);
+        }
         if base.is(&k.object) && !(args.pos.is_empty() && args.kw.is_empty()) {
             // Only for a class with an `__init__` of its own that takes them.
             let object = k.object.bind(self.py);

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::{Obj, PyVar, Var};
 
-use crate::raw::type_lookup;
+use crate::raw::{printed_name, type_lookup};
 use crate::state::{Frame, Globals, OnReturn};
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -341,7 +341,57 @@ impl<'py> Tx<'py> {
         if objclass.is(self.known.object.bind(self.py)) {
             return self.object_method(&receiver, &name, args);
         }
+        if !matches!(receiver, Var::Tensor(_)) {
+            self.own_descriptor(b, &objclass, &name, &receiver)?;
+        }
         self.call_method_of(&receiver, &Arc::from(name), args)
+    }
+
+    /// Makes sure that a method of a C class is the one that its name stands for in C: rules know
+    /// methods by name, and `dict.copy` of an `OrderedDict` is not `OrderedDict.copy`.
+    ///
+    /// # Errors
+    /// `TypeError` where the method takes no such receiver; a break where it is another.
+    fn own_descriptor(
+        &mut self,
+        method: &Bound<'py, PyAny>,
+        objclass: &Bound<'py, PyAny>,
+        name: &str,
+        receiver: &Var,
+    ) -> R<()> {
+        let py = self.py;
+        let class = self.type_of(receiver)?;
+        let (Ok(class), Ok(owner)) = (
+            class.bind(py).cast::<PyType>(),
+            objclass.cast::<PyType>(),
+        ) else {
+            return Ok(());
+        };
+        let is_method = |d: &Bound<'_, PyAny>| {
+            let k = &self.known;
+            let ty = d.get_type();
+            ty.is(k.method_descriptor.bind(py)) || ty.is(k.wrapper_descriptor.bind(py))
+        };
+        for c in class.mro().iter() {
+            match c.getattr("__dict__")?.get_item(name) {
+                Ok(found) if found.is(method) => return Ok(()),
+                Ok(found) if is_method(&found) => {
+                    return Err(Stop::unsupported(format!(
+                        "{}.{name} of {}",
+                        printed_name(owner),
+                        self.describe(receiver)
+                    )));
+                }
+                _ => {}
+            }
+        }
+        let (owner, given) = (printed_name(owner), printed_name(class));
+        let message = if method.get_type().is(self.known.method_descriptor.bind(py)) {
+            format!("descriptor '{name}' for '{owner}' objects doesn't apply to a '{given}' object")
+        } else {
+            format!("descriptor '{name}' requires a '{owner}' object but received a '{given}'")
+        };
+        Err(self.raise("TypeError", &message))
     }
 
     /// Methods of `object` itself, called explicitly.
@@ -373,14 +423,19 @@ impl<'py> Tx<'py> {
                 let attr = self.attr_name(&args.pos[0].clone())?;
                 self.object_getattribute(receiver, &attr)
             }
-            ("__eq__" | "__ne__", 1) => {
-                let same = self.is_same(receiver, &args.pos[0].clone())?;
-                if same {
-                    Ok(Flow::Value(self.bool(name == "__eq__")))
-                } else {
-                    self.fold(|py| Ok(py.NotImplemented().into_bound(py)))
-                        .map(Flow::Value)
+            ("__eq__", 1) => Ok(Flow::Value(
+                match self.is_same(receiver, &args.pos[0].clone())? {
+                    true => self.bool(true),
+                    false => Var::Const(self.py.NotImplemented()),
+                },
+            )),
+            ("__ne__", 1) => {
+                let equal = self.special_sync(receiver, "__eq__", args.pos)?;
+                if self.is_not_implemented(&equal) {
+                    return Ok(Flow::Value(equal));
                 }
+                let equal = self.truth(&equal)?;
+                Ok(Flow::Value(self.bool(!equal)))
             }
             _ => Err(Stop::unsupported(format!("object.{name}"))),
         }

@@ -175,6 +175,10 @@ impl Tx<'_> {
                 None => self.not_implemented(),
             });
         }
+        // Only the operator asks a mapping proxy for its own method.
+        if self.mapping_under(other)?.is_some() {
+            return Ok(self.not_implemented());
+        }
         let (a, b) = if form == Form::Direct {
             (recv, other)
         } else {

@@ -38,8 +38,13 @@ impl Tx<'_> {
     pub fn call_builtin_method(&mut self, recv: &Var, name: &Arc<str>, args: Args) -> R<Flow> {
         let recv = self.realize(recv)?;
         if let Some(mapping) = self.mapping_under(&recv)?
-            && !matches!(&**name, "__repr__" | "__str__" | "__hash__")
+            && !matches!(&**name, "__repr__" | "__str__" | "__hash__" | "__ior__")
         {
+            let mut args = args;
+            if let ("__or__" | "__ror__", [other]) = (&**name, &mut args.pos[..]) {
+                let shown = self.realize(other)?;
+                *other = self.mapping_under(&shown)?.unwrap_or(shown);
+            }
             return self.call_builtin_method(&mapping, name, args);
         }
         self.no_wrong_arity(&recv, name, &args)?;

@@ -323,6 +323,14 @@ impl Tx<'_> {
         let text = match body {
             Body::MappingProxy(mapping) => format!("mappingproxy({})", self.reprs(&[mapping])?[0]),
             Body::Iter(IterBody::Count(next, step)) => {
+                // The text of some counts is CPython's own (`count(sys.maxsize)`).
+                if let (Some(next), Some(step)) = (self.pure_const(&next)?, self.pure_const(&step)?) {
+                    return self.fold(move |py| {
+                        let itertools = py.import("itertools")?;
+                        let count = itertools.getattr("count")?.call1((next, step))?;
+                        Ok(count.repr()?.into_any())
+                    });
+                }
                 let plain = matches!(&step, Var::Const(s)
                     if s.bind(self.py).is_instance_of::<pyo3::types::PyInt>() && s.bind(self.py).eq(1)?);
                 let parts = self.reprs(&[next, step])?;
