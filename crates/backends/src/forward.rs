@@ -19,7 +19,9 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyEllipsis, PyFloat, PyInt, PyString, PyTuple};
 use rustc_hash::FxHashMap;
 
+use crate::contexts::{Change, Changes, Exit};
 use crate::names;
+use crate::no_trace::{FILE, NOT_REPEATABLE, REPEATABLE};
 use crate::to_torch::Attrs;
 
 /// `co_flags`: the locals are in fast slots.
@@ -94,6 +96,58 @@ impl Numbers {
     }
 }
 
+/// A context to leave where something raises: a function, and what it takes.
+#[derive(Clone, Copy)]
+struct Open {
+    /// what entered it; `None` for the grad mode, which is put back from where it is first set
+    node: Option<NodeId>,
+    leave: ConstIdx,
+    argument: Option<LocalIdx>,
+}
+
+/// Instructions that run with the same contexts open.
+struct Region {
+    start: Label,
+    end: Label,
+    open: Vec<Open>,
+}
+
+/// The regions of a function, in order, while it is written.
+#[derive(Default)]
+struct Regions {
+    done: Vec<Region>,
+    start: Option<Label>,
+    open: Vec<Open>,
+    /// whether the grad mode is among what is open
+    grad_mode: bool,
+}
+
+impl Regions {
+    fn enter(&mut self, here: Label, open: Open) {
+        self.close(here);
+        self.open.push(open);
+    }
+
+    fn leave(&mut self, here: Label, node: NodeId) {
+        self.close(here);
+        self.open.retain(|open| open.node != Some(node));
+    }
+
+    fn close(&mut self, end: Label) {
+        if let Some(start) = self.start.replace(end)
+            && !self.open.is_empty()
+        {
+            let open = self.open.clone();
+            self.done.push(Region { start, end, open });
+        }
+    }
+
+    fn finish(mut self, end: Label) -> Vec<Region> {
+        self.close(end);
+        self.done
+    }
+}
+
 struct Writer<'py, 'a> {
     py: Python<'py>,
     objects: &'a [Py<PyAny>],
@@ -133,14 +187,14 @@ impl<'py> Writer<'py, '_> {
     }
 
     fn graph(&mut self, graph: &Graph) -> PyResult<()> {
-        self.body.set_loc(Location::line(1));
+        self.body.set_loc(Location::line(REPEATABLE));
         self.body.emit(Op::Resume(0));
         for &id in graph.placeholders() {
             let name = graph[id].target.name().map_or("", |name| name);
             self.local(id, name);
         }
-        let mut restores = restores_grad_mode(graph);
-        let mut handled: Option<(Label, LocalIdx, ConstIdx)> = None;
+        let changes = Changes::of(graph);
+        let mut regions = Regions::default();
         let last = last_users(graph);
         let mut dead: Vec<NodeId> = Vec::new();
         let mut returned = false;
@@ -154,15 +208,29 @@ impl<'py> Writer<'py, '_> {
                     break;
                 }
                 _ => {
-                    if restores && let Some((set, _)) = grad_mode_set(node) {
-                        handled = Some(self.keep_grad_mode(set)?);
-                        restores = false;
+                    if !(node.repeatable || changes.at(id).is_some()) {
+                        self.body.set_loc(Location::line(NOT_REPEATABLE));
+                    }
+                    match changes.at(id) {
+                        Some(Change::SetsGradMode(set)) if !regions.grad_mode => {
+                            let mode = self.keep_grad_mode(set)?;
+                            regions.grad_mode = true;
+                            regions.enter(self.body.here(), mode);
+                        }
+                        Some(Change::Leaves(entered)) => {
+                            regions.leave(self.body.here(), entered);
+                        }
+                        _ => {}
                     }
                     self.node(node)?;
                 }
             }
             let place = self.local(id, &node.name);
             self.body.emit(Op::StoreFast(place));
+            if let Some(Change::Enters(exit)) = changes.at(id) {
+                let open = self.opened(id, exit)?;
+                regions.enter(self.body.here(), open);
+            }
             dead.clear();
             dead.extend(
                 graph
@@ -186,15 +254,14 @@ impl<'py> Writer<'py, '_> {
             self.body.emit(Op::LoadConst(none));
             self.body.emit(Op::ReturnValue);
         }
-        if let Some((start, mode, set)) = handled {
-            self.restore_grad_mode(start, mode, set);
+        for region in regions.finish(self.body.here()) {
+            self.leave(&region);
         }
         Ok(())
     }
 
-    /// Keeps the grad mode in a local, and the function that sets it, given by its handle. What comes behind it is to
-    /// be covered by a handler.
-    fn keep_grad_mode(&mut self, set: u32) -> PyResult<(Label, LocalIdx, ConstIdx)> {
+    /// Keeps the grad mode in a local, and the function that sets it, given by its handle.
+    fn keep_grad_mode(&mut self, set: u32) -> PyResult<Open> {
         let set = self.object(set)?;
         let set = self.constant(set);
         let torch = self.py.import(intern!(self.py, "torch"))?;
@@ -204,18 +271,42 @@ impl<'py> Writer<'py, '_> {
         self.body.emit_callable(Op::LoadConst(ask));
         self.body.call(0);
         self.body.emit(Op::StoreFast(mode));
-        Ok((self.body.here(), mode, set))
+        Ok(Open {
+            node: None,
+            leave: set,
+            argument: Some(mode),
+        })
     }
 
-    /// A handler that sets the grad mode and raises again: the `with` block that the nodes were does so.
-    fn restore_grad_mode(&mut self, start: Label, mode: LocalIdx, set: ConstIdx) {
+    /// The context that a node has entered.
+    fn opened(&mut self, node: NodeId, exit: Exit) -> PyResult<Open> {
+        let leave = self.object(exit.function)?;
+        let leave = self.constant(leave);
+        let argument = exit
+            .entered
+            .map(|entered| self.place(entered))
+            .transpose()?;
+        Ok(Open {
+            node: Some(node),
+            leave,
+            argument,
+        })
+    }
+
+    /// A handler that leaves contexts and raises again.
+    fn leave(&mut self, region: &Region) {
         let handler = self.body.here();
-        self.body.handler(start, handler, handler, 0, false);
-        self.body.emit_callable(Op::LoadConst(set));
-        let check = false;
-        self.body.emit(Op::LoadFast { local: mode, check });
-        self.body.call(1);
-        self.body.emit(Op::PopTop);
+        self.body
+            .handler(region.start, region.end, handler, 0, false);
+        for open in region.open.iter().rev() {
+            self.body.emit_callable(Op::LoadConst(open.leave));
+            if let Some(local) = open.argument {
+                let check = false;
+                self.body.emit(Op::LoadFast { local, check });
+            }
+            self.body.call(u32::from(open.argument.is_some()));
+            self.body.emit(Op::PopTop);
+        }
         self.body.emit(Op::Reraise(0));
     }
 
@@ -464,7 +555,7 @@ impl<'py> Writer<'py, '_> {
         fields.set_item(intern!(py, "co_varnames"), locals)?;
         fields.set_item(intern!(py, "co_argcount"), argcount)?;
         fields.set_item(intern!(py, "co_flags"), OPTIMIZED_NEWLOCALS)?;
-        let file = format!("<ferrodyn graph {number}>");
+        let file = format!("{FILE}{number}>");
         fields.set_item(intern!(py, "co_filename"), file)?;
         let (template, globals, class) = parts(py)?;
         let code = template
@@ -506,25 +597,6 @@ fn last_users(graph: &Graph) -> Vec<Option<NodeId>> {
         }
     }
     last
-}
-
-/// The handle of the function, and the mode, where a node sets the grad mode.
-fn grad_mode_set(node: &NodeData) -> Option<(u32, bool)> {
-    match (&node.target, node.args.first()) {
-        (Target::Function(f), Some(Arg::Bool(mode))) if &*f.path == names::SET_GRAD_MODE => {
-            Some((f.handle, *mode))
-        }
-        _ => None,
-    }
-}
-
-/// Whether a graph sets the grad mode and sets it back: a mode that is set for good stays where the
-/// program raises.
-fn restores_grad_mode(graph: &Graph) -> bool {
-    let sets = graph.iter().filter_map(|(_, node)| grad_mode_set(node));
-    let mut modes = sets.map(|(_, mode)| mode);
-    let first = modes.next();
-    first.is_some() && modes.next_back().is_some_and(|last| Some(last) != first)
 }
 
 /// A number as torch computes with it in a dtype, where it fits without a doubt about its rounding.

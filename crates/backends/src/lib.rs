@@ -11,12 +11,14 @@
 
 mod aot;
 mod call;
+mod contexts;
 mod error;
 mod forward;
 mod from_torch;
 mod function;
 mod fx;
 pub mod names;
+mod no_trace;
 mod pristine;
 mod registry;
 mod session;
@@ -28,6 +30,7 @@ pub use error::BackendError;
 pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
+pub use no_trace::{is_forward_function, left_no_trace};
 pub use registry::{
     Backend, CompileOptions, list, list_backends, register, register_backend, unregister,
 };

@@ -20,6 +20,21 @@ pub const ENRICH_PROFILER: &str = "enrich_profiler_metadata";
 pub const TORCH_C: &str = "torch._C";
 /// Path of the function that sets the grad mode.
 pub const SET_GRAD_MODE: &str = "torch._C._set_grad_enabled";
+/// Functions that enter a context, and those that leave it.
+pub const CONTEXTS: [(&str, &str); 3] = [
+    (
+        "torch.amp.autocast_mode._enter_autocast",
+        "torch.amp.autocast_mode._exit_autocast",
+    ),
+    (
+        "torch.autograd.grad_mode._enter_inference_mode",
+        "torch.autograd.grad_mode._exit_inference_mode",
+    ),
+    (
+        "torch._functorch.predispatch._vmap_increment_nesting",
+        "torch._functorch.predispatch._vmap_decrement_nesting",
+    ),
+];
 /// Holder of torch's functions in [`TORCH_C`].
 pub const FUNCTIONS: &str = "_VariableFunctions";
 /// Functions of [`TORCH_C`] that give how many modes look at operations.

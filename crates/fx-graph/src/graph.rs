@@ -219,6 +219,7 @@ impl Graph {
             source: SourceStack::empty(),
             impure: false,
             number_dtype: None,
+            repeatable: false,
         };
         let inputs = distinct_inputs(&data);
         let node = self.nodes.add_node(Some(data));
@@ -368,6 +369,13 @@ impl Graph {
     pub fn set_number_dtype(&mut self, id: NodeId, dtype: &'static str) {
         if let Some(node) = self.get_mut(id) {
             node.number_dtype = Some(dtype);
+        }
+    }
+
+    /// Says that nobody can tell whether the node ran twice.
+    pub fn set_repeatable(&mut self, id: NodeId) {
+        if let Some(node) = self.get_mut(id) {
+            node.repeatable = true;
         }
     }
 

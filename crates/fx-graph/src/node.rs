@@ -292,6 +292,9 @@ pub struct NodeData {
     /// The dtype that a number among the arguments is computed with, by name, where a tensor of that dtype without
     /// dimensions in its place gives the same. Not in the text form.
     pub number_dtype: Option<&'static str>,
+    /// Whether nobody can tell that it ran twice: it writes to no tensor from outside the graph, draws no random
+    /// number, and runs nobody's Python code. Not in the text form.
+    pub repeatable: bool,
 }
 
 impl NodeData {

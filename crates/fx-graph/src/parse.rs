@@ -151,6 +151,7 @@ impl Graph {
             source,
             impure,
             number_dtype: None,
+            repeatable: false,
         });
         match op {
             OpKind::Placeholder if !self.body.is_empty() => {

@@ -111,6 +111,15 @@ impl OutputEnv for Env<'_, '_, '_> {
         self.resumes
     }
 
+    fn left_no_trace(&mut self, py: Python<'_>, graph: &Obj) -> PyResult<Option<Obj>> {
+        let graph = graph.bind(py);
+        let graph = crate::entry::undisabled(graph).unwrap_or_else(|| graph.clone());
+        match backends::is_forward_function(&graph)? {
+            true => backends::left_no_trace(py).map(Some),
+            false => Ok(None),
+        }
+    }
+
     fn leave_alone(&mut self, py: Python<'_>, code: &Obj) -> PyResult<()> {
         code_state::of(code.bind(py).cast::<PyCode>()?)?.skip_always();
         Ok(())

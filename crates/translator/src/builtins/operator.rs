@@ -2,7 +2,7 @@
 
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PySlice, PyTuple, PyType};
 use variables::Var;
 
 use super::{Given, Rule, Rules, value};
@@ -240,7 +240,10 @@ pub(super) fn call_getter(
 ) -> Given {
     let reduced = f.call_method0("__reduce__")?;
     let (made_by, parts): (Bound<'_, PyAny>, Bound<'_, PyTuple>) = reduced.extract()?;
-    let parts = parts.iter().map(|p| tx.adopt(&p)).collect::<R<Vec<_>>>()?;
+    let parts = parts
+        .iter()
+        .map(|p| held(tx, kind, &p))
+        .collect::<R<Vec<_>>>()?;
     if args.pos.len() != 1 || !args.kw.is_empty() {
         return Ok(None);
     }
@@ -256,7 +259,7 @@ pub(super) fn call_getter(
                 .try_iter()?
             {
                 let (k, v): (String, Bound<'_, PyAny>) = pair?.extract()?;
-                kw.push((k.into(), tx.adopt(&v)?));
+                kw.push((k.into(), held(tx, kind, &v)?));
             }
             (name, parts, kw)
         } else {
@@ -283,4 +286,24 @@ pub(super) fn call_getter(
     } else {
         Var::tuple(out)
     })
+}
+
+/// What such an object holds, which is known to be the same object each time: a constant.
+fn held(tx: &mut Tx<'_>, kind: &str, v: &Bound<'_, PyAny>) -> R<Var> {
+    match never_changes(tx, v) {
+        true => tx.adopt(v),
+        false => Err(Stop::unsupported(format!(
+            "a call of operator.{kind} that holds a {}",
+            v.get_type().name()?
+        ))),
+    }
+}
+
+fn never_changes(tx: &Tx<'_>, v: &Bound<'_, PyAny>) -> bool {
+    if let Ok(items) = v.cast_exact::<PyTuple>() {
+        return items.iter().all(|item| never_changes(tx, &item));
+    }
+    v.is_instance_of::<PyType>()
+        || v.is_instance_of::<PySlice>()
+        || tx.known.is_const_type(v.get_type().as_any())
 }

@@ -361,10 +361,8 @@ impl<'py> Tx<'py> {
     ) -> R<()> {
         let py = self.py;
         let class = self.type_of(receiver)?;
-        let (Ok(class), Ok(owner)) = (
-            class.bind(py).cast::<PyType>(),
-            objclass.cast::<PyType>(),
-        ) else {
+        let (Ok(class), Ok(owner)) = (class.bind(py).cast::<PyType>(), objclass.cast::<PyType>())
+        else {
             return Ok(());
         };
         let is_method = |d: &Bound<'_, PyAny>| {

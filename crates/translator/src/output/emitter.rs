@@ -56,6 +56,8 @@ pub struct Emitter<'a, 'py> {
     pub(super) late: Late,
     /// whether a step function is emitted, whose locals are all the compiler's
     pub(super) in_step: bool,
+    /// whether the instruction that breaks the graph is one that raises
+    pub(super) raises: bool,
     /// code that stands in for frames of the user's, never to be captured
     pub(super) left_alone: Vec<Obj>,
     /// sizes of tensors from outside, and the locals that they are kept in
@@ -102,6 +104,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             forgotten: Vec::new(),
             late: Late::default(),
             in_step: false,
+            raises: false,
             left_alone: Vec::new(),
             dims: Vec::new(),
             classes: None,

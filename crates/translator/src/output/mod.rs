@@ -8,6 +8,7 @@
 //! the residual code object has the arguments and free variables of the original; no name of the
 //! user's globals is added or taken.
 
+mod again;
 mod asm;
 mod breaks;
 mod containers;
@@ -19,6 +20,7 @@ mod generators;
 mod graph;
 mod iterators;
 mod natives;
+mod raising;
 mod rebuild;
 mod resume;
 mod sources;
@@ -27,6 +29,8 @@ mod text;
 
 #[cfg(test)]
 mod tests;
+
+use std::ops::Range;
 
 use bytecode::op::{Label, LocalIdx, Op};
 use bytecode::{Body, ExceptEntry, Instr};
@@ -86,6 +90,14 @@ pub trait OutputEnv {
     /// Whatever making a wrapper raises.
     fn wrap_resume(&mut self, _py: Python<'_>, function: Obj, _info: &ResumeInfo) -> PyResult<Obj> {
         Ok(function)
+    }
+    /// The builtin that says of an exception out of a compiled graph whether nobody can tell that the
+    /// graph ran; `None` where that is not known of the graph.
+    ///
+    /// # Errors
+    /// Whatever making it raises.
+    fn left_no_trace(&mut self, _py: Python<'_>, _graph: &Obj) -> PyResult<Option<Obj>> {
+        Ok(None)
     }
     /// Makes sure that frames of a code object are never captured.
     ///
@@ -261,9 +273,10 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     g.read_dims(inputs.filter_map(CallInput::expr))?;
     let mut names = std::mem::take(&mut g.names);
     let mut skip = 0;
+    let mut called = 0..0;
     if let Some(c) = &compiled {
         names.push((c.function.clone(), c.name.clone()));
-        skip = call_graph(&mut g, c, &post)?;
+        (called, skip) = call_graph(&mut g, c, &post)?;
     } else if g.tx.st.grad_enabled != g.tx.ctx.grad_enabled {
         let set = g.tx.known.torch_c.bind(py).getattr("_set_grad_enabled")?;
         let enabled = pyo3::types::PyBool::new(py, g.tx.st.grad_enabled);
@@ -275,7 +288,15 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     let pre = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
         .finish()
         .map_err(internal)?;
-    let body = join(pre, post, skip);
+    let mut body = join(pre, post, skip);
+    if let Some(c) = &compiled
+        && raising::may_raise(&g.tx.graph)
+        && let Some(ask) = env.left_no_trace(py, &c.function)?
+    {
+        g.asm.body.set_loc(loc);
+        let handler = again::handler(&mut g, env, &ask, &mut names)?;
+        body = with_handler(body, called, handler);
+    }
     let built = g.asm.build_body(py, body, &code, &Shape::of(&code))?;
     Ok(Residual {
         code: built.code.clone(),
@@ -295,9 +316,12 @@ fn root_frame(tx: &Tx<'_>) -> Frame {
     frame
 }
 
-/// Calls the compiled graph and stores its results. The last result stays on the stack where the
-/// code that follows begins with its only use: that instruction is then to be skipped.
-fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<usize> {
+/// Calls the compiled graph and stores its results; gives which instructions call it. The last result
+/// stays on the stack where the code that follows begins with its only use: that instruction is then
+/// to be skipped, and the second value is 1.
+fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<(Range<u32>, usize)> {
+    // CPython 3.13 looks for the handler of a call by the instruction in front of it.
+    let start = g.asm.body.len();
     g.asm.callee(&c.function);
     for input in &c.inputs {
         match input {
@@ -307,9 +331,10 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<usize> {
         }
     }
     g.asm.call(c.inputs.len() as u32);
+    let called = start..g.asm.body.len();
     let Some((last, others)) = c.outputs.split_last() else {
         g.asm.op(Op::PopTop);
-        return Ok(0);
+        return Ok((called, 0));
     };
     g.asm.op(Op::UnpackSequence(c.outputs.len() as u32));
     for l in others {
@@ -323,10 +348,10 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<usize> {
     };
     let first = matches!(post.instrs.first(), Some(Instr { op: Op::LoadFast { local, .. }, .. }) if local == last);
     if first && loads(*last) == 1 && !post.targets()[0] {
-        return Ok(1);
+        return Ok((called, 1));
     }
     g.asm.store_fast(*last);
-    Ok(0)
+    Ok((called, 0))
 }
 
 /// `pre`, then `post` without its first `skip` instructions.
@@ -347,4 +372,19 @@ fn join(mut pre: Body, post: Body, skip: usize) -> Body {
         pre.instrs.push(instr);
     }
     pre
+}
+
+/// `body`, then a handler for instructions of its that find an empty stack. No other handler comes
+/// before them.
+fn with_handler(mut body: Body, covered: Range<u32>, handler: Body) -> Body {
+    let target = Label(body.instrs.len() as u32);
+    let entry = ExceptEntry {
+        start: Label(covered.start),
+        end: Label(covered.end),
+        target,
+        depth: 0,
+        lasti: false,
+    };
+    body.handlers.insert(0, entry);
+    join(body, handler, 0)
 }

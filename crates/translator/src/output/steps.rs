@@ -92,6 +92,9 @@ impl Emitter<'_, '_> {
             Mode::Native => Action::Run,
             Mode::Plain => Action::Enter,
         };
+        let innermost = &levels[0].frame;
+        let op = &innermost.code.body.instrs[innermost.ip].op;
+        self.raises = matches!(op, Op::RaiseVarargs(_) | Op::Reraise(_));
         let last = levels.len() - 1;
         for (i, level) in levels.iter().enumerate() {
             if i == last {
@@ -243,6 +246,12 @@ impl Emitter<'_, '_> {
         self.asm.load_const(&function);
         for a in &args {
             self.asm.load(a);
+        }
+        if self.raises {
+            // A frame that holds what is raised below it would be a cycle.
+            for a in args.iter().filter(|a| !level.takes(a)) {
+                self.forget(a);
+            }
         }
         self.asm.call(args.len() as u32 + 1);
         let mut stack = level.stack.clone();
@@ -567,5 +576,25 @@ impl Ready {
         let stack = stack.iter().filter(|v| !matches!(v, Val::Null));
         let args = self.first.iter().chain(&self.locals[..leading]);
         args.chain(stack).chain(&self.locals[leading..])
+    }
+}
+
+impl Level {
+    /// Whether what comes behind the step of the frame takes a value.
+    fn takes(&self, val: &Val) -> bool {
+        let same = |other: &Val| match (val, other) {
+            (Val::Fast(a), Val::Fast(b)) => a == b,
+            (Val::Fast(a), Val::Handled(exc)) => matches!(&**exc, Val::Fast(b) if a == b),
+            _ => false,
+        };
+        let taken = self.targets.values().flat_map(|ready| {
+            let first = ready.first.iter();
+            first.chain(&ready.locals).chain(&ready.cells)
+        });
+        self.stack
+            .iter()
+            .chain(&self.instance)
+            .chain(taken)
+            .any(same)
     }
 }

@@ -9,6 +9,7 @@ use tensor_meta::{Alias, Ctx, DType, Inferred, RuleError, RuleId, TensorMeta};
 use variables::{Obj, TensorVar, TupleVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
+use super::beside::may_write;
 use super::table::fn_target;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -233,8 +234,12 @@ impl<'py> Tx<'py> {
         args: &Args,
     ) -> R<Var> {
         let number = self.number_dtype(callee, args, &inferred)?;
+        let repeatable = self.is_repeatable(callee, args, &inferred);
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.graph.set_impure(node, true);
+        if repeatable {
+            self.graph.set_repeatable(node);
+        }
         if let Some(dtype) = number {
             self.graph.set_number_dtype(node, dtype);
         }
@@ -446,6 +451,7 @@ impl<'py> Tx<'py> {
                 vec![Arg::Node(node), Arg::Int(i as i64)],
                 Kwargs::new(),
             )?;
+            self.graph.set_repeatable(part);
             out.push(self.wrap(part, item, args, depth + 1)?);
         }
         Ok(out)
@@ -596,69 +602,6 @@ const SIZED: [&str; 38] = [
 
 fn takes_sizes(name: &str) -> bool {
     SIZED.contains(&name)
-}
-
-/// Methods that may give their receiver back without writing to it.
-const READING: [&str; 16] = [
-    "contiguous",
-    "to",
-    "float",
-    "double",
-    "half",
-    "bfloat16",
-    "int",
-    "long",
-    "bool",
-    "type",
-    "type_as",
-    "cpu",
-    "expand",
-    "expand_as",
-    "resolve_conj",
-    "resolve_neg",
-];
-
-/// Whether an operation may write to a tensor that existed before it.
-fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool {
-    let (name, is_method) = match callee {
-        Callee::Function(_, path, _) => (path.rsplit('.').next().unwrap_or(path), false),
-        Callee::Method(name) => (*name, true),
-    };
-    if name.ends_with('_') && !name.ends_with("__") || name == "setitem" {
-        return true;
-    }
-    if args
-        .kw
-        .iter()
-        .any(|(n, _)| matches!(&**n, "inplace" | "out"))
-    {
-        return true;
-    }
-    let known = match callee {
-        Callee::Function(_, path, _) => {
-            path.starts_with("torch.")
-                || path.starts_with("operator.")
-                || path.starts_with("getattr.")
-        }
-        Callee::Method(_) => true,
-    };
-    if matches!(name, "batch_norm" | "instance_norm") {
-        // `training` or `use_input_stats`; neither writes to its statistics without.
-        let by_name = args
-            .kw
-            .iter()
-            .find(|(n, _)| matches!(&**n, "training" | "use_input_stats"));
-        let flag = by_name.map(|k| &k.1).or(args.pos.get(5));
-        return Python::attach(
-            |py| !matches!(flag, Some(Var::Const(o)) if o.bind(py).is_truthy().is_ok_and(|t| !t)),
-        );
-    }
-    if !known {
-        return true;
-    }
-    matches!(inferred, Inferred::None)
-        || matches!(inferred, Inferred::Tensor(t) if t.alias == Alias::Identity)
-            && !(is_method && READING.contains(&name))
 }
 
 fn has_tensor(i: &Inferred) -> bool {

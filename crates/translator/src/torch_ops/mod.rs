@@ -5,6 +5,7 @@
 //! - [`args`]: values as arguments of nodes, and as arguments of metadata rules
 //! - [`emit`]: making a node and the value that stands for its result
 //! - [`ops`]: operators, subscripts, methods
+//! - [`beside`]: what an operation does beside giving its result
 //! - [`attrs`]: attributes of tensors
 //! - [`contexts`], [`flags`]: autocast and the like, flags that a program sets for a while
 //! - [`parameters`]: tensors of other classes, made by the program
@@ -18,6 +19,7 @@
 pub mod args;
 pub mod attrs;
 mod autograd_function;
+mod beside;
 pub mod checkpoint;
 pub mod contexts;
 pub mod emit;

@@ -74,7 +74,8 @@ fn functorch<'py>(tx: &Tx<'py>) -> PyResult<Bound<'py, PyModule>> {
 }
 
 fn load(tx: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
-    tx.functorch_node(name, Vec::new(), true)?;
+    let node = tx.functorch_node(name, Vec::new(), true)?;
+    tx.graph.set_repeatable(node);
     value(tx.none())
 }
 

@@ -324,7 +324,8 @@ impl Tx<'_> {
             Body::MappingProxy(mapping) => format!("mappingproxy({})", self.reprs(&[mapping])?[0]),
             Body::Iter(IterBody::Count(next, step)) => {
                 // The text of some counts is CPython's own (`count(sys.maxsize)`).
-                if let (Some(next), Some(step)) = (self.pure_const(&next)?, self.pure_const(&step)?) {
+                if let (Some(next), Some(step)) = (self.pure_const(&next)?, self.pure_const(&step)?)
+                {
                     return self.fold(move |py| {
                         let itertools = py.import("itertools")?;
                         let count = itertools.getattr("count")?.call1((next, step))?;

@@ -1,0 +1,88 @@
+//! Contexts that the nodes of a graph enter and leave: what is to be left where a node in between
+//! raises, as the `with` block that the nodes were would do.
+
+use fx_graph::{Arg, Graph, NodeData, NodeId, Target};
+use rustc_hash::FxHashMap;
+
+use crate::names;
+
+/// How a context is left: the handle of the function, and the node that entered it where the function
+/// takes what that gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    pub function: u32,
+    pub entered: Option<NodeId>,
+}
+
+/// What a node does to the contexts that are open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It enters one that a later node leaves.
+    Enters(Exit),
+    /// It leaves the one that this node entered.
+    Leaves(NodeId),
+    /// It sets the grad mode, by the function of this handle.
+    SetsGradMode(u32),
+}
+
+/// The nodes that change which contexts are open. Those that a graph leaves open, or a grad mode that
+/// it sets for good, stay where the program raises, and are not among them.
+pub struct Changes(FxHashMap<NodeId, Change>);
+
+impl Changes {
+    pub fn of(graph: &Graph) -> Changes {
+        let mut changes = FxHashMap::default();
+        let mut open: Vec<(NodeId, usize)> = Vec::new();
+        let mut modes = Vec::new();
+        for (id, node) in graph.iter() {
+            let Target::Function(function) = &node.target else {
+                continue;
+            };
+            if let Some(mode) = grad_mode_set(node) {
+                modes.push((id, function.handle, mode));
+            }
+            let named = |name: &str| *function.path == *name;
+            if let Some(kind) = names::CONTEXTS.iter().position(|(enter, _)| named(enter)) {
+                open.push((id, kind));
+            }
+            if let Some(kind) = names::CONTEXTS.iter().position(|(_, leave)| named(leave)) {
+                let given = match node.args.first() {
+                    Some(Arg::Node(given)) => Some(*given),
+                    _ => None,
+                };
+                let is_it = |(entered, of): &(NodeId, usize)| {
+                    *of == kind && given.is_none_or(|given| given == *entered)
+                };
+                if let Some(at) = open.iter().rposition(is_it) {
+                    let (enter, _) = open.remove(at);
+                    let exit = Exit {
+                        function: function.handle,
+                        entered: given,
+                    };
+                    changes.insert(enter, Change::Enters(exit));
+                    changes.insert(id, Change::Leaves(enter));
+                }
+            }
+        }
+        let mode = |at: Option<&(NodeId, u32, bool)>| at.map(|(_, _, mode)| *mode);
+        if mode(modes.first()) != mode(modes.last()) {
+            let sets = modes.into_iter();
+            changes.extend(sets.map(|(id, set, _)| (id, Change::SetsGradMode(set))));
+        }
+        Changes(changes)
+    }
+
+    pub fn at(&self, node: NodeId) -> Option<Change> {
+        self.0.get(&node).copied()
+    }
+}
+
+/// The mode that a node sets, where it sets the grad mode.
+fn grad_mode_set(node: &NodeData) -> Option<bool> {
+    match (&node.target, node.args.first()) {
+        (Target::Function(f), Some(Arg::Bool(mode))) if &*f.path == names::SET_GRAD_MODE => {
+            Some(*mode)
+        }
+        _ => None,
+    }
+}

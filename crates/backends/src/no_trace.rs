@@ -1,0 +1,70 @@
+//! Whether a graph's function that raised can be said not to have run.
+
+use pyo3::exceptions::PyException;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
+
+use crate::forward::Numbers;
+
+/// How the file names of the functions begin.
+pub(crate) const FILE: &str = "<ferrodyn graph ";
+
+/// The line of the nodes up to the first that is not repeatable.
+pub(crate) const REPEATABLE: u32 = 1;
+
+/// The line of that one and all behind it.
+pub(crate) const NOT_REPEATABLE: u32 = 2;
+
+/// Whether a callable is a function that [`crate::forward_function`] made.
+///
+/// # Errors
+/// Whatever reading its code raises.
+pub fn is_forward_function(callable: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match callable.getattr_opt(intern!(callable.py(), "__code__"))? {
+        Some(code) => is_forward_code(&code),
+        None => Ok(false),
+    }
+}
+
+fn is_forward_code(code: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let file = code.getattr_opt(intern!(code.py(), "co_filename"))?;
+    let file = file.as_ref().and_then(|file| file.cast::<PyString>().ok());
+    Ok(file.is_some_and(|file| file.to_string_lossy().starts_with(FILE)))
+}
+
+/// The builtin that says of an exception, in the frame that called such a function, whether nobody can
+/// tell that the function ran: all nodes up to the one that raised are repeatable, and no mode has
+/// seen them.
+///
+/// # Errors
+/// `MemoryError`.
+pub fn left_no_trace(py: Python<'_>) -> PyResult<Py<PyAny>> {
+    static BUILTIN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let make = || {
+        let ask = |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+            raised_without_a_trace(&args.get_item(0)?)
+        };
+        let ask = PyCFunction::new_closure(py, Some(c"__ferrodyn_left_no_trace"), None, ask)?;
+        PyResult::Ok(ask.into_any().unbind())
+    };
+    BUILTIN.get_or_try_init(py, make).map(|b| b.clone_ref(py))
+}
+
+fn raised_without_a_trace(raised: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = raised.py();
+    // An interrupt is for the program.
+    if !raised.is_instance_of::<PyException>() || Numbers::now(py)? == Numbers::AsGiven {
+        return Ok(false);
+    }
+    let caller = raised.getattr(intern!(py, "__traceback__"))?;
+    let Some(graph) = caller.getattr_opt(intern!(py, "tb_next"))? else {
+        return Ok(false);
+    };
+    let Some(frame) = graph.getattr_opt(intern!(py, "tb_frame"))? else {
+        return Ok(false);
+    };
+    let line: Option<u32> = graph.getattr(intern!(py, "tb_lineno"))?.extract()?;
+    Ok(line == Some(REPEATABLE) && is_forward_code(&frame.getattr(intern!(py, "f_code"))?)?)
+}

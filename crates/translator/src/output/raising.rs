@@ -1,0 +1,64 @@
+//! Which graphs may raise because of the values of their tensors.
+//!
+//! Sizes, dtypes and devices are guarded, so most operations that worked while tracing work always. What
+//! is not known to be one of those may raise.
+
+use std::sync::LazyLock;
+
+use fx_graph::{Arg, Graph, NodeData, Target};
+use rustc_hash::FxHashSet;
+
+/// Operations that raise for no values. In-place forms and operators come under the same names.
+const NEVER: &str = "
+    abs add addcdiv addcmul addmm all amax amin and any arange argmax argmin atan2 avg_pool1d avg_pool2d
+    avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d baddbmm batch_norm bfloat16 bmm
+    bool broadcast_to cat ceil chunk clamp clamp_max clamp_min clone concat contiguous conv1d conv2d conv3d
+    conv_transpose2d copy cos cosine_similarity cpu cumsum detach dim div double dropout elu empty
+    empty_like eq erf exp expand expand_as eye fill flatten flip float floor full full_like ge gelu
+    group_norm gt half hardsigmoid hardswish hardtanh int instance_norm interpolate invert isfinite isinf
+    isnan layer_norm le leaky_relu lerp linear log log1p log_softmax logical_and logical_not logical_or
+    long lt masked_fill matmul max max_pool1d max_pool2d max_pool3d maximum mean min minimum mish mm
+    movedim mse_loss mul narrow ne neg new_full new_ones new_zeros norm normalize numel ones ones_like or
+    outer pad permute pos prod rand rand_like randn randn_like reciprocal relu relu6 repeat requires_grad
+    reshape rms_norm roll round rsqrt rsub scaled_dot_product_attention select selu sigmoid sign silu sin
+    sinh size softmax softplus split sqrt square squeeze stack std sub sum swapaxes t tan tanh tile to
+    transpose tril triu truediv type type_as unbind unflatten unsqueeze var view view_as where xor zero
+    zeros zeros_like
+";
+
+static NEVER_RAISE: LazyLock<FxHashSet<&str>> =
+    LazyLock::new(|| NEVER.split_ascii_whitespace().collect());
+
+/// Whether an operation of a graph may raise because of values, and could then be repeated.
+pub(super) fn may_raise(graph: &Graph) -> bool {
+    graph
+        .iter()
+        .any(|(_, node)| node.repeatable && node_may_raise(node))
+}
+
+fn node_may_raise(node: &NodeData) -> bool {
+    let name = match &node.target {
+        Target::Function(function) => function.path.rsplit('.').next().unwrap_or_default(),
+        Target::Name(name) => name,
+    };
+    let dunder = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
+    let name = dunder.unwrap_or(name);
+    if matches!(name, "getitem" | "setitem") {
+        return node.args.get(1).is_none_or(has_node);
+    }
+    let known = |name: &str| NEVER_RAISE.contains(name);
+    let in_place = name.strip_prefix('i').filter(|_| !name.ends_with('_'));
+    // A rounding mode makes a division of ints raise for zero.
+    let rounds = node
+        .kwargs
+        .iter()
+        .any(|(name, _)| &**name == "rounding_mode");
+    rounds || !(known(name) || known(name.trim_end_matches('_')) || in_place.is_some_and(known))
+}
+
+/// Whether a tensor is among the parts of an index.
+fn has_node(index: &Arg) -> bool {
+    let mut found = false;
+    index.for_each_node(&mut |_| found = true);
+    found
+}
