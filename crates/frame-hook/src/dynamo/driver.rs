@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use cache::{CodeName, Decision, Entries, GuardedCode, Limits, Miss};
 use guards::exec::CheckEnv;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCode;
+use torch_abi::TorchAbi;
+use torch_abi::modules::ModuleCalls;
 
 use super::compilation::{Compilation, Compiled, forget_session};
 use super::generation::restart_names;
@@ -35,13 +38,17 @@ impl FrameCompiler for Driver {
         }
         let code = frame.code(py);
         let slot = frame.code_state().slot(CodeSlot::default);
-        if !slot.explicit.get() && slot.find(ctx.id()).is_none() && is_ignored(&code) {
+        let resumes = slot.resumes.get();
+        if !slot.explicit.get() && slot.find(ctx.id()).is_none() && is_ignored(&code, resumes) {
             frame.code_state().skip(ctx.id());
             remember_skip(py, &code);
             return Outcome::Skip;
         }
-        let wanted = slot.explicit.get() || slot.resumes.get() || slot.find(ctx.id()).is_some();
+        let wanted = slot.explicit.get() || resumes || slot.find(ctx.id()).is_some();
         if !wanted && !slot.is_relevant(py, frame) {
+            return Outcome::Run;
+        }
+        if slot.explicit.get() && comes_to_forward(py, frame) {
             return Outcome::Run;
         }
         let entries = slot.get(ctx.id(), || code_name(&code));
@@ -251,7 +258,7 @@ fn replace(py: Python<'_>, entry: &GuardedCode) -> Outcome {
 
 /// Why nothing is captured for this call, if so. Entries are never hit then: both add dispatch keys of their own.
 fn runs_plainly(py: Python<'_>) -> Option<&'static str> {
-    let abi = torch_abi::TorchAbi::get(py).ok()?;
+    let abi = TorchAbi::get(py).ok()?;
     if abi.is_traced_by_jit(py) {
         return Some("torch.jit.trace records what plain Python does");
     }
@@ -260,10 +267,26 @@ fn runs_plainly(py: Python<'_>) -> Option<&'static str> {
         .then_some("it is called inside a transform of torch.func")
 }
 
-fn is_ignored(code: &Bound<'_, PyCode>) -> bool {
+/// Whether a frame is a module's call that does nothing but call `forward`, whose frame comes next.
+fn comes_to_forward(py: Python<'_>, frame: &FrameRef<'_>) -> bool {
+    let (Some(calls), Some(abi)) = (ModuleCalls::loaded(), TorchAbi::loaded()) else {
+        return false;
+    };
+    let call = calls.call().cast::<ffi::PyFunctionObject>();
+    // SAFETY: torch's function, whose class is that of Python functions, lives as long as torch.
+    if unsafe { (*call).func_code } != frame.code_ptr() {
+        return false;
+    }
+    // SAFETY: the frame holds its argument.
+    let is_plain =
+        |module: Bound<'_, PyAny>| unsafe { calls.forward(abi, module.as_ptr()) }.is_some();
+    frame.local(py, 0).is_some_and(is_plain)
+}
+
+fn is_ignored(code: &Bound<'_, PyCode>, resumes: bool) -> bool {
     code.getattr("co_filename")
         .and_then(|f| f.extract::<String>())
-        .is_ok_and(|f| ignored::is_ignored_file(&f))
+        .is_ok_and(|f| ignored::is_ignored_file(&f, resumes))
 }
 
 fn code_name(code: &Bound<'_, PyCode>) -> CodeName {

@@ -1,8 +1,10 @@
-//! Which frames are never captured: code of the standard library, of torch outside `torch.nn`, and
-//! of Ferrodyn itself. A function that the user compiled explicitly is captured wherever it is.
+//! Which frames are never captured: code of the standard library, of torch and of Ferrodyn itself. A
+//! function that the user compiled explicitly is captured wherever it is, and so is what follows a
+//! break in a frame of `torch.nn`.
 
-/// Whether frames of a file are left alone unless they were asked for by name.
-pub fn is_ignored_file(file: &str) -> bool {
+/// Whether frames of a file are left alone unless they were asked for by name. `resumes`: the frame
+/// goes on behind a break.
+pub fn is_ignored_file(file: &str, resumes: bool) -> bool {
     if file.starts_with('<') {
         return file.starts_with("<frozen ") || file.starts_with("<ferrodyn ");
     }
@@ -11,7 +13,8 @@ pub fn is_ignored_file(file: &str) -> bool {
         return match package {
             // `torch.nn.attention` calls torch.compile itself.
             "torch" => {
-                !rest.starts_with("torch/nn/")
+                !resumes
+                    || !rest.starts_with("torch/nn/")
                     || rest.starts_with("torch/nn/attention/")
                     || rest == "torch/nn/parameter.py"
             }
@@ -27,24 +30,34 @@ mod tests {
     use super::is_ignored_file;
 
     #[test]
-    fn user_code_and_torch_nn_are_captured() {
-        assert!(!is_ignored_file("/home/me/model.py"));
-        assert!(!is_ignored_file("<stdin>"));
-        assert!(!is_ignored_file("<string>"));
-        assert!(!is_ignored_file(
-            "/v/lib/python3.12/site-packages/torch/nn/modules/linear.py"
-        ));
-        assert!(!is_ignored_file(
-            "/v/lib/python3.12/site-packages/timm/models/vit.py"
-        ));
+    fn user_code_is_captured() {
+        let files = [
+            "/home/me/model.py",
+            "<stdin>",
+            "<string>",
+            "/v/lib/python3.12/site-packages/timm/models/vit.py",
+        ];
+        for file in files {
+            assert!(!is_ignored_file(file, false), "{file}");
+        }
     }
 
     #[test]
     fn libraries_below_the_model_are_not() {
-        assert!(is_ignored_file(
-            "/v/lib/python3.12/site-packages/torch/_tensor.py"
-        ));
-        assert!(is_ignored_file("/usr/lib/python3.11/contextlib.py"));
-        assert!(is_ignored_file("<frozen importlib._bootstrap>"));
+        let files = [
+            "/v/lib/python3.12/site-packages/torch/_tensor.py",
+            "/usr/lib/python3.11/contextlib.py",
+            "<frozen importlib._bootstrap>",
+        ];
+        for file in files {
+            assert!(is_ignored_file(file, true), "{file}");
+        }
+    }
+
+    #[test]
+    fn torch_nn_is_captured_behind_a_break() {
+        let file = "/v/lib/python3.12/site-packages/torch/nn/modules/transformer.py";
+        assert!(is_ignored_file(file, false));
+        assert!(!is_ignored_file(file, true));
     }
 }
