@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from . import _core
 from .exc import InvalidBackend
@@ -20,6 +21,10 @@ class GuardFail(NamedTuple):
     reason: str
     #: The code object of the user's function.
     orig_code: Any
+
+
+#: By what was chosen.
+_CONTEXTS: WeakValueDictionary[tuple[object, ...], _core.Context] = WeakValueDictionary()
 
 
 def _check_name(name: str) -> None:
@@ -65,7 +70,21 @@ class CompileOptions:
         return self
 
     def context(self) -> _core.Context:
-        """Return a native context for these choices."""
+        """Return a native context for these choices: one and the same while it is in use.
+
+        Code that was compiled for one layer so serves the next, which was compiled separately.
+        """
+        if self.options is not None:
+            return self._new_context()
+        backend = self.backend if isinstance(self.backend, str) else id(self.backend)
+        key = (backend, self.fullgraph, self.dynamic, self.mode, id(self.guard_fail_fn))
+        # The context keeps what is named by its address.
+        context = _CONTEXTS.get(key)
+        if context is None:
+            context = _CONTEXTS[key] = self._new_context()
+        return context
+
+    def _new_context(self) -> _core.Context:
         further: dict[str, Any] = {}
         if self.mode is not None:
             further["mode"] = self.mode

@@ -197,6 +197,24 @@ def test_two_backends_do_not_share_code():
     assert (len(one.graphs), len(two.graphs)) == (1, 1)
 
 
+def test_layers_compiled_one_by_one_share_code():
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.linear(x).relu()
+
+    recorder = harness.Recorder()
+    layers = [Layer() for _ in range(12)]
+    compiled = [ferrodyn.compile(layer, backend=recorder) for layer in layers]
+    x = torch.ones(2, 3)
+    for layer, c in zip(layers, compiled, strict=True):
+        assert torch.equal(c(x), layer(x))
+    assert len(recorder.graphs) <= 2, "the second takes parameters for inputs"
+
+
 def test_backends_by_name():
     names = ferrodyn.list_backends()
     assert names == sorted(names) and "inductor" in names
