@@ -218,13 +218,42 @@ impl Emitter<'_, '_> {
             Var::Py(p) => finalized(&p.obj.bind(py).get_type().into_any().unbind()),
             Var::Obj(id) => {
                 let class = self.tx.obj(*id).class.clone();
-                finalized(&class) || (self.tx.has_generators() && self.holds_generator(v))
+                (finalized(&class) && !self.has_ended(v))
+                    || (self.tx.has_generators() && self.holds_generator(v))
             }
             Var::Tuple(_) | Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => {
                 self.tx.has_generators() && self.holds_generator(v)
             }
             _ => false,
         }
+    }
+
+    /// Whether the instruction that breaks makes a weak reference to a value: a variable that is not used any more
+    /// keeps it alive.
+    fn is_weakly_held(&self, v: &Var) -> bool {
+        let py = self.tx.py;
+        let frame = &self.tx.st.frame;
+        let op = &frame.code.body.instrs[frame.ip].op;
+        if !matches!(op, Op::Call { .. } | Op::CallKw { .. } | Op::CallEx { .. }) {
+            return false;
+        }
+        let needs = stack_needs(frame.code.body.version, op) as usize;
+        let first = frame.stack.len().saturating_sub(needs);
+        let operands = || frame.stack.iter().skip(first);
+        let is_weakref = |f: &Obj| {
+            let module = f
+                .bind(py)
+                .getattr("__module__")
+                .and_then(|m| m.extract::<String>());
+            module.is_ok_and(|m| m == "weakref" || m == "_weakref")
+        };
+        let is_same = |operand: &Var| match (operand, v) {
+            (Var::Tensor(a), Var::Tensor(b)) => a.node == b.node,
+            (Var::Obj(a), Var::Obj(b)) => a == b,
+            (Var::Func(a), Var::Func(b)) => std::rc::Rc::ptr_eq(a, b),
+            _ => false,
+        };
+        operands().filter_map(Var::as_obj).any(is_weakref) && operands().any(is_same)
     }
 
     /// The frames, innermost first.
@@ -424,7 +453,7 @@ impl Emitter<'_, '_> {
         };
         let state = |name: &str| match slot(name) {
             None => Local::Unbound,
-            Some(v) if self.outlives_use(&v) => Local::Kept,
+            Some(v) if self.outlives_use(&v) || self.is_weakly_held(&v) => Local::Kept,
             Some(_) => Local::Bound,
         };
         let cache = env.resume_cache();

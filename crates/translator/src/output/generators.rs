@@ -50,12 +50,22 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Whether a value leads to a generator that was made while translating.
+    /// Whether a generator that was made while translating can do nothing any more.
+    pub(super) fn has_ended(&self, v: &Var) -> bool {
+        let Var::Obj(id) = v else { return false };
+        let Body::Generator(state) = &self.tx.obj(*id).body else {
+            return false;
+        };
+        let state = state.downcast_ref::<GeneratorState>();
+        state.is_some_and(|state| state.frame.is_none())
+    }
+
+    /// Whether a value leads to a generator that was made while translating and may go on.
     pub(super) fn holds_generator(&self, v: &Var) -> bool {
         let mut seen = FxHashSet::default();
         let mut todo = vec![v.clone()];
         while let Some(v) = todo.pop() {
-            if self.tx.is_generator(&v) {
+            if self.tx.is_generator(&v) && !self.has_ended(&v) {
                 return true;
             }
             if self.ident(&v).is_none_or(|i| seen.insert(i)) {

@@ -1,0 +1,19 @@
+"""A module that is copied in the function: plain Python makes the copy, its call is captured."""
+
+import copy
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+linear = nn.Linear(3, 3)
+
+
+def fn(x):
+    x = x + 1
+    layer = copy.deepcopy(linear)
+    return layer(x)
+
+
+def inputs():
+    return (torch.ones(2, 3),)
