@@ -27,6 +27,8 @@ def _verdict(result: dict[str, Any]) -> str:
         return "ERROR"
     if not own["difference"]:
         return "yes"
+    if result.get("as_torch"):
+        return "as torch"
     return "unstable" if "unstable" in result else "NO"
 
 
@@ -129,6 +131,7 @@ def medians(results: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "models": len(ran),
         "equal": len(equal),
+        "as torch": sum(_verdict(r) == "as torch" for r in ran),
         "one graph": sum(r["ferrodyn"].get("graphs") == 1 for r in equal),
         "torch one graph": sum(r["torch"]["graphs"] == 1 for r in both),
         "more graphs than torch": [
@@ -158,8 +161,9 @@ def medians(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _summary_lines(results: list[dict[str, Any]]) -> list[str]:
     found = medians(results)
+    like_torch = f"{found['as torch']} to torch.compile alone, " if found["as torch"] else ""
     lines = [
-        f"{found['models']} models: {found['equal']} equal to eager, "
+        f"{found['models']} models: {found['equal']} equal to eager, {like_torch}"
         f"{found['without a break']} of them without a break; "
         f"one graph: {found['one graph']}, torch.compile {found['torch one graph']}; "
         f"fake tensors asked {found['fake tensors']} times"
