@@ -173,8 +173,8 @@ def main():
                     emit(out, name, callee, fn, a, k, grad)
                 if i == 0:
                     emit(out, name, callee, fn, args, kwargs, 2)
-                    for a, k, _ in list(variants(args, kwargs))[:2]:
-                        emit(out, name, callee, fn, a, k, 3)
+                    *_, (a, k, _) = variants(args, kwargs)
+                    emit(out, name, callee, fn, a, k, 3)
                     emit(out, name, callee, fn, lowered(args), lowered(kwargs), 3)
                 if (
                     name.endswith("_")

@@ -132,6 +132,101 @@ fn vstack(call: &Call<'_>) -> R {
     joined(call, &parts, 0)
 }
 
+/// Columns side by side: a vector is one.
+fn column_stack(call: &Call<'_>) -> R {
+    let [parts] = call.bind(["tensors"])?;
+    let parts = tensors(parts)?;
+    let columns = parts.iter().map(|p| match p.dim() {
+        0 => unsupported("a number as a column"),
+        1 => {
+            let (shape, strides) = unsqueezed(p, 1);
+            Ok(call.view(p, &shape, &strides, p.start()))
+        }
+        _ => Ok(p.meta.clone()),
+    });
+    let columns = columns.collect::<R<Vec<_>>>()?;
+    let columns: Vec<In<'_>> = columns.iter().map(In::new).collect();
+    joined(call, &columns, 1)
+}
+/// Joined in depth: the third dimension of each.
+fn dstack(call: &Call<'_>) -> R {
+    let [parts] = call.bind(["tensors"])?;
+    let parts = tensors(parts)?;
+    if parts.iter().any(|p| p.dim() < 2) {
+        return unsupported("dstack of vectors");
+    }
+    let deep: Vec<TensorMeta> = parts
+        .iter()
+        .map(|p| match p.dim() {
+            2 => {
+                let (shape, strides) = unsqueezed(p, 2);
+                call.view(p, &shape, &strides, p.start())
+            }
+            _ => p.meta.clone(),
+        })
+        .collect();
+    let deep: Vec<In<'_>> = deep.iter().map(In::new).collect();
+    joined(call, &deep, 2)
+}
+/// Every combination of the elements of vectors, a row for each.
+fn cartesian_prod(call: &Call<'_>) -> R {
+    let vectors = match call.args {
+        [list] if list.items().is_some() => list.items().unwrap_or_default(),
+        args => args,
+    };
+    let vectors = vectors.iter().map(tensor).collect::<R<Vec<_>>>()?;
+    if vectors.len() < 2 || !call.kwargs.is_empty() {
+        return unsupported("product of one vector");
+    }
+    if vectors.iter().any(|v| v.dim() != 1) {
+        return raise("cartesian_prod of other than vectors");
+    }
+    if vectors
+        .iter()
+        .any(|v| v.dtype != vectors[0].dtype || v.count() == 0)
+    {
+        return unsupported("vectors of cartesian_prod");
+    }
+    let rows: Size = vectors.iter().map(|v| v.shape[0]).product();
+    let metas: Vec<&TensorMeta> = vectors.iter().map(|v| v.meta).collect();
+    let shape = [rows, Size::known(vectors.len() as i64)];
+    one(call.rows(&shape, vectors[0].dtype, &metas))
+}
+/// Quarter turns in the plane of two dimensions.
+fn rot90(call: &Call<'_>) -> R {
+    let [x, k, dims] = call.bind(["input", "k", "dims"])?;
+    let (x, k) = (tensor(x)?, int_or(k, 1)?);
+    let dims = match dims {
+        Value::None => Ints::from_slice(&[0, 1]),
+        given => int_list(given)?,
+    };
+    let [a, b] = dims[..] else {
+        return raise("rot90 needs two dimensions");
+    };
+    if x.dim() < 2 {
+        return raise("rot90 needs two dimensions");
+    }
+    let (a, b) = (wrap_dim(a, x.dim())?, wrap_dim(b, x.dim())?);
+    if a == b {
+        return raise("rot90 in one dimension");
+    }
+    if !x.contiguous() || x.count() == 0 {
+        return unsupported("layout of rot90's input");
+    }
+    let (mut shape, mut strides) = (x.shape.clone(), contiguous_strides(&x.shape));
+    if k.rem_euclid(2) == 1 {
+        shape.swap(a, b);
+        strides.swap(a, b);
+    }
+    one(call.fresh(&shape, &strides, x.dtype, &[x.meta]))
+}
+fn diagflat(call: &Call<'_>) -> R {
+    let [x, offset] = call.bind(["input", "offset"])?;
+    let (x, offset) = (tensor(x)?, int_or(offset, 0)?);
+    let side = x.count() + offset.abs();
+    one(call.rows(&[side, side], x.dtype, &[x.meta]))
+}
+
 fn roll(call: &Call<'_>) -> R {
     let [x, shifts, dims] = call.bind(["input", "shifts", "dims"])?;
     let x = tensor(x)?;
@@ -457,7 +552,12 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("cat", "* torch.concat torch.concatenate", "", cat).any_device(),
         rule("stack", "*", "", stack),
         rule("hstack", "*", "", hstack),
-        rule("vstack", "*", "", vstack),
+        rule("vstack", "* torch.row_stack", "", vstack),
+        rule("column_stack", "*", "", column_stack),
+        rule("dstack", "*", "", dstack),
+        rule("cartesian_prod", "*", "", cartesian_prod),
+        rule("rot90", "*", "*", rot90),
+        rule("diagflat", "*", "*", diagflat),
         rule("roll", "*", "*", roll),
         rule("flip", "", "*", flip),
         rule("flip_function", "torch.flip", "", flip_function),

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, bool_or, expand_ints, expand_sizes, float_or, int, int_or, one, opt_tensor, raise,
+    Call, In, R, bool_or, expand_ints, expand_sizes, float_or, int_or, one, opt_tensor, raise,
     size as read_size, size_list, string, tensor, unsupported,
 };
 use crate::family::view::unsqueezed;
@@ -11,7 +11,7 @@ use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
 use crate::types::{
-    Autocast, DType, Dims, Inferred, MemoryFormat, TensorMeta, Value, channels_last_strides,
+    Autocast, DType, Dims, Inferred, MemoryFormat, Value, channels_last_strides,
     contiguous_strides, suggest_memory_format,
 };
 
@@ -23,7 +23,7 @@ pub(crate) fn suggested(x: &In<'_>, shape: &[Size]) -> Dims {
     }
 }
 
-fn float_input(x: &In<'_>) -> R<()> {
+pub(crate) fn float_input(x: &In<'_>) -> R<()> {
     if !x.dtype.is_floating() {
         return unsupported("dtype");
     }
@@ -547,66 +547,6 @@ fn pad(call: &Call<'_>) -> R {
     one(call.fresh(&shape, &strides, x.dtype, &[x.meta]))
 }
 
-fn grid_sample(call: &Call<'_>) -> R {
-    let [x, grid, mode, padding, align] =
-        call.bind(["input", "grid", "mode", "padding_mode", "align_corners"])?;
-    let (x, grid) = (tensor(x)?, tensor(grid)?);
-    float_input(&x)?;
-    float_input(&grid)?;
-    if !mode.is_none() {
-        string(mode)?;
-    }
-    if !padding.is_none() {
-        string(padding)?;
-    }
-    bool_or(align, false)?;
-    if x.dim() != 4
-        || grid.dim() != 4
-        || x.dtype != grid.dtype
-        || !x.contiguous()
-        || !grid.contiguous()
-    {
-        return unsupported("arguments of grid_sample");
-    }
-    if x.shape[0] != grid.shape[0] || grid.shape[3] != 2 {
-        return raise("grid size");
-    }
-    let shape = [x.shape[0], x.shape[1], grid.shape[1], grid.shape[2]];
-    one(call.rows(&shape, x.dtype, &[x.meta, grid.meta]))
-}
-fn pixel_shuffle(call: &Call<'_>) -> R {
-    let [x, factor] = call.bind(["input", "upscale_factor"])?;
-    let (x, r) = (tensor(x)?, int(factor)?);
-    let n = x.dim();
-    if n < 3 || r <= 0 || x.shape[n - 3] % (r * r) != 0 {
-        return raise("pixel_shuffle sizes");
-    }
-    let mut shape = x.shape.clone();
-    shape[n - 3] /= r * r;
-    shape[n - 2] *= r;
-    shape[n - 1] *= r;
-    shuffled(call, &x, &shape)
-}
-fn pixel_unshuffle(call: &Call<'_>) -> R {
-    let [x, factor] = call.bind(["input", "downscale_factor"])?;
-    let (x, r) = (tensor(x)?, int(factor)?);
-    let n = x.dim();
-    if n < 3 || r <= 0 || x.shape[n - 2] % r != 0 || x.shape[n - 1] % r != 0 {
-        return raise("pixel_unshuffle sizes");
-    }
-    let mut shape = x.shape.clone();
-    shape[n - 3] *= r * r;
-    shape[n - 2] /= r;
-    shape[n - 1] /= r;
-    shuffled(call, &x, &shape)
-}
-fn shuffled(call: &Call<'_>, x: &In<'_>, shape: &[Size]) -> R {
-    if !x.contiguous() || x.count() == 0 || !x.dtype.is_floating() {
-        return unsupported("layout of pixel_shuffle's input");
-    }
-    let meta: TensorMeta = call.rows(shape, x.dtype, &[x.meta]);
-    one(meta)
-}
 fn lp_pool2d(call: &Call<'_>) -> R {
     let [x, p, kernel, stride, ceil] =
         call.bind(["input", "norm_type", "kernel_size", "stride", "ceil_mode"])?;
@@ -703,9 +643,6 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("adaptive_max_pool3d", "F", "", adaptive_max_pool3d),
         rule("interpolate", "F", "", interpolate),
         rule("pad", "F N", "", pad),
-        rule("grid_sample", "F", "", grid_sample),
-        rule("pixel_shuffle", "* F", "", pixel_shuffle),
-        rule("pixel_unshuffle", "* F", "", pixel_unshuffle),
         rule("im2col", "torch.nn.functional.unfold", "", unfold),
         rule("col2im", "torch.nn.functional.fold", "", fold),
     ]);

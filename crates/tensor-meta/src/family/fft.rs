@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, int, int_list, one, raise, size, string, tensor, unsupported, wrap_dim,
+    Call, In, R, bool_or, int, int_list, one, opt_tensor, raise, size, size_or, string, tensor,
+    unsupported, wrap_dim,
 };
 use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
@@ -119,6 +120,78 @@ fn shift(call: &Call<'_>) -> R {
     one(call.fresh(&x.shape, &strides, x.dtype, &[x.meta]))
 }
 
+/// Transforms of overlapping frames: frequencies, then frames, laid out frame after frame.
+fn stft(call: &Call<'_>) -> R {
+    let [
+        x,
+        n,
+        hop,
+        width,
+        window,
+        center,
+        mode,
+        normalized,
+        onesided,
+        complex,
+        align,
+    ] = call.bind([
+        "input",
+        "n_fft",
+        "hop_length",
+        "win_length",
+        "window",
+        "center",
+        "pad_mode",
+        "normalized",
+        "onesided",
+        "return_complex",
+        "align_to_window",
+    ])?;
+    let (x, n) = (tensor(x)?, size(n)?);
+    let hop = size_or(hop, n / 4)?;
+    size_or(width, n)?;
+    bool_or(normalized, false)?;
+    if !matches!(x.dtype, DType::Float32 | DType::Float64) || !matches!(x.dim(), 1 | 2) {
+        return unsupported("input of stft");
+    }
+    if !bool_or(complex, false)?
+        || !align.is_none()
+        || !matches!(mode, Value::None | Value::Str("reflect" | "constant"))
+    {
+        return unsupported("options of stft");
+    }
+    let mut inputs = vec![x.meta];
+    if let Some(w) = opt_tensor(window)? {
+        if w.dtype != x.dtype || w.dim() != 1 {
+            return unsupported("window of stft");
+        }
+        inputs.push(w.meta);
+    }
+    let mut length = x.shape[x.dim() - 1];
+    if bool_or(center, true)? {
+        if length <= n / 2 && !matches!(mode, Value::Str("constant")) {
+            return raise("padding beyond the input of stft");
+        }
+        length += n / 2 * 2;
+    }
+    if n <= 0 || hop <= 0 || length < n {
+        return raise("sizes of stft");
+    }
+    let bins = match bool_or(onesided, true)? {
+        true => n / 2 + 1,
+        false => n,
+    };
+    let frames = (length - n) / hop + 1;
+    let Some(dtype) = x.dtype.to_complex() else {
+        return unsupported("input of stft");
+    };
+    let mut shape: Dims = SmallVec::from_slice(&x.shape[..x.dim() - 1]);
+    let mut strides: Dims = shape.iter().map(|_| bins * frames).collect();
+    shape.extend([bins, frames]);
+    strides.extend([Size::ONE, bins]);
+    one(call.fresh(&shape, &strides, dtype, &inputs))
+}
+
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("fft_fft", "torch.fft.fft torch._C._fft.fft_fft", "", full),
@@ -152,5 +225,6 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "",
             shift,
         ),
+        rule("stft", "*", "*", stft),
     ]);
 }

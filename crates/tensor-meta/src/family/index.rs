@@ -1,4 +1,4 @@
-//! Indexing: `x[...]` with ints, slices, `None`, `...` and index tensors; gather and scatter.
+//! Indexing: `x[...]` with ints, slices, `None`, `...` and index tensors; gather.
 
 use crate::call::{
     Call, In, R, bool_or, int, one, raise, size, size_or, tensor, unsupported, wrap_dim,
@@ -26,7 +26,7 @@ fn bound(value: &Value<'_>, default: Size) -> R<Size> {
 }
 
 /// `x[index]`.
-fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
+pub(crate) fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<TensorMeta> {
     let single = std::slice::from_ref(index);
     let items: &[Value<'_>] = match index {
         Value::Tuple(items) => items,
@@ -233,7 +233,8 @@ fn setitem(call: &Call<'_>) -> R {
     one(call.fresh(&x.shape, &x.strides, x.dtype, &inputs))
 }
 
-fn check_index(t: &In<'_>) -> R<()> {
+/// An index is made of integers.
+pub(crate) fn check_index(t: &In<'_>) -> R<()> {
     if !matches!(t.dtype, DType::Int64 | DType::Int32) {
         return raise("index is not an integer tensor");
     }
@@ -292,68 +293,6 @@ fn take_along_dim(call: &Call<'_>) -> R {
     shape[d] = along;
     one(call.rows(&shape, x.dtype, &[x.meta]))
 }
-/// `scatter`, `scatter_add`: the input, written to.
-fn scatter(call: &Call<'_>) -> R {
-    let [x, dim, index, src] = call.bind(["input", "dim", "index", "src"])?;
-    let (x, index) = (tensor(x)?, tensor(index)?);
-    check_index(&index)?;
-    if index.dtype != DType::Int64 {
-        return unsupported("int32 index");
-    }
-    let d = wrap_dim(int(dim)?, x.dim())?;
-    if x.dim() != index.dim() || x.dim() == 0 || index.count() == 0 || !x.contiguous() {
-        return unsupported("scatter of other ranks or layouts");
-    }
-    if (0..x.dim()).any(|i| i != d && index.shape[i] > x.shape[i]) {
-        return raise("index is larger than the input");
-    }
-    let mut inputs = vec![x.meta];
-    match Operand::read(src)? {
-        Operand::Tensor(s) => {
-            if s.dtype != x.dtype {
-                return raise("scatter dtypes differ");
-            }
-            if s.dim() != index.dim() {
-                return unsupported("scatter of other ranks");
-            }
-            if index.shape.iter().zip(&s.shape).any(|(i, s)| i > s) {
-                return raise("index is larger than the source");
-            }
-            inputs.push(s.meta);
-        }
-        Operand::Number(n) => {
-            if n.is_complex() || (n.is_floating() && !x.dtype.is_differentiable()) {
-                return unsupported("value of another kind");
-            }
-        }
-    }
-    one(call.rows(&x.shape, x.dtype, &inputs))
-}
-/// `index_copy`, `index_add`: rows of the input, written to.
-fn index_copy(call: &Call<'_>) -> R {
-    let [x, dim, index, src] = call.bind(["input", "dim", "index", "source"])?;
-    let (x, index, src) = (tensor(x)?, tensor(index)?, tensor(src)?);
-    check_index(&index)?;
-    let d = wrap_dim(int(dim)?, x.dim())?;
-    if index.dtype != DType::Int64
-        || x.dim() == 0
-        || index.dim() != 1
-        || src.dim() != x.dim()
-        || !x.contiguous()
-    {
-        return unsupported("index_copy of other ranks or layouts");
-    }
-    if src.dtype != x.dtype {
-        return raise("index_copy dtypes differ");
-    }
-    for i in 0..x.dim() {
-        if src.shape[i] != if i == d { index.shape[0] } else { x.shape[i] } {
-            return raise("index_copy sizes");
-        }
-    }
-    one(call.rows(&x.shape, x.dtype, &[x.meta, src.meta]))
-}
-
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("getitem", "operator.getitem", "__getitem__", getitem).any_device(),
@@ -363,9 +302,5 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("index_select", "*", "*", index_select),
         rule("gather", "*", "*", gather),
         rule("take_along_dim", "*", "*", take_along_dim),
-        rule("scatter", "*", "*", scatter).inplace("", ""),
-        rule("scatter_add", "*", "*", scatter).inplace("", ""),
-        rule("index_copy", "*", "*", index_copy).inplace("", ""),
-        rule("index_add", "*", "*", index_copy).inplace("", ""),
     ]);
 }

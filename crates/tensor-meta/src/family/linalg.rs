@@ -9,7 +9,7 @@ use crate::size::Size;
 use crate::types::{DType, Dims, Inferred, Value, contiguous_strides};
 
 /// A batch of square matrices of floats or complex numbers.
-fn square<'a>(value: &Value<'a>) -> R<In<'a>> {
+pub(crate) fn square<'a>(value: &Value<'a>) -> R<In<'a>> {
     let x = tensor(value)?;
     let n = x.dim();
     if n < 2 || x.shape[n - 1] != x.shape[n - 2] {
@@ -28,7 +28,7 @@ fn square<'a>(value: &Value<'a>) -> R<In<'a>> {
     Ok(x)
 }
 /// Column after column, as LAPACK writes matrices.
-fn columns(shape: &[Size]) -> Dims {
+pub(crate) fn columns(shape: &[Size]) -> Dims {
     let n = shape.len();
     let mut strides = contiguous_strides(shape);
     strides[n - 2] = Size::ONE;
@@ -150,6 +150,34 @@ fn cross(call: &Call<'_>) -> R {
     }
     one(call.rows(&a.shape, a.dtype, &[a.meta, b.meta]))
 }
+fn outer_sum(call: &Call<'_>) -> R {
+    let [c, a, b, beta, alpha] = call.bind(["input", "vec1", "vec2", "beta", "alpha"])?;
+    let (c, a, b) = (tensor(c)?, tensor(a)?, tensor(b)?);
+    float_or(beta, 1.0)?;
+    float_or(alpha, 1.0)?;
+    if a.dim() != 1 || b.dim() != 1 {
+        return raise("addr of other than vectors");
+    }
+    let shape = [a.shape[0], b.shape[0]];
+    if a.dtype != b.dtype || b.dtype != c.dtype || !a.dtype.is_floating() || c.shape[..] != shape {
+        return unsupported("operands of addr");
+    }
+    if !c.contiguous() {
+        return unsupported("layout of addr's addend");
+    }
+    one(call.rows(&shape, a.dtype, &[c.meta, a.meta, b.meta]))
+}
+fn vdot(call: &Call<'_>) -> R {
+    let [a, b] = call.bind(["input", "other"])?;
+    let (a, b) = (tensor(a)?, tensor(b)?);
+    if a.dim() != 1 || b.dim() != 1 || a.dtype != b.dtype || a.shape != b.shape {
+        return raise("operands of vdot");
+    }
+    if a.dtype == DType::Bool {
+        return unsupported("vdot of bools");
+    }
+    one(call.rows(&[], a.dtype, &[a.meta, b.meta]))
+}
 /// Products of the rows of `input`, in groups, with the matrix of each group.
 fn grouped(call: &Call<'_>) -> R {
     let [x, w, ends] = call.bind(["input", "weight", "offs"])?;
@@ -197,6 +225,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("trace", "*", "*", trace),
         rule("addmv", "*", "*", added_vector),
         rule("inner", "*", "*", inner),
+        rule("addr", "*", "*", outer_sum),
+        rule("vdot", "*", "*", vdot),
         rule(
             "cross",
             "* torch.linalg.cross torch._C._linalg.linalg_cross",

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, float_or, int_list, one, opt_tensor, raise, string, tensor, tensors, unsupported,
-    wrap_dim,
+    Call, In, R, bool_or, float_or, int_list, one, opt_tensor, raise, string, tensor, tensors,
+    unsupported, wrap_dim,
 };
 use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
@@ -357,6 +357,42 @@ fn cosine_similarity(call: &Call<'_>) -> R {
     one(call.rows(&shape, dtype, &[a.meta, b.meta]))
 }
 
+fn pairwise_distance(call: &Call<'_>) -> R {
+    let [a, b, p, eps, keep] = call.bind(["x1", "x2", "p", "eps", "keepdim"])?;
+    let (a, b) = (tensor(a)?, tensor(b)?);
+    let dtype = same_dtype(&[&a, &b])?;
+    float_or(p, 2.0)?;
+    float_or(eps, 1e-6)?;
+    if !dtype.is_floating() || !a.contiguous() || !b.contiguous() || a.shape != b.shape {
+        return unsupported("arguments of pairwise_distance");
+    }
+    let mut shape = a.shape.clone();
+    if shape.pop().is_none() || a.count() == 0 {
+        return unsupported("0-dim or empty tensors");
+    }
+    if bool_or(keep, false)? {
+        shape.push(Size::ONE);
+    }
+    one(call.rows(&shape, dtype, &[a.meta, b.meta]))
+}
+/// The sum of the products of each pair of a batch, added to a matrix.
+fn addbmm(call: &Call<'_>) -> R {
+    let [c, a, b, beta, alpha] = call.bind(["input", "batch1", "batch2", "beta", "alpha"])?;
+    let (c, a, b) = (tensor(c)?, tensor(a)?, tensor(b)?);
+    let dtype = same_dtype(&[&c, &a, &b])?;
+    float_or(beta, 1.0)?;
+    float_or(alpha, 1.0)?;
+    if a.dim() != 3 || b.dim() != 3 || a.shape[0] != b.shape[0] || a.shape[2] != b.shape[1] {
+        return raise("sizes of addbmm");
+    }
+    let shape = [a.shape[1], b.shape[2]];
+    let plain = c.shape[..] == shape && c.contiguous();
+    if !dtype.is_floating() || !plain || a.count() == 0 || b.count() == 0 {
+        return unsupported("operands of addbmm");
+    }
+    one(call.rows(&shape, dtype, &[c.meta, a.meta, b.meta]))
+}
+
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("matmul", "* operator.matmul", "* __matmul__", matmul).any_device(),
@@ -376,5 +412,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("einsum", "*", "", einsum),
         rule("cdist", "*", "", cdist),
         rule("cosine_similarity", "* F", "", cosine_similarity),
+        rule("pairwise_distance", "* F", "", pairwise_distance),
+        rule("addbmm", "*", "*", addbmm),
     ]);
 }

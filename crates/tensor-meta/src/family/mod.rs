@@ -8,16 +8,21 @@ mod choose;
 mod combine;
 mod complex;
 mod conv;
+mod convert;
 mod create;
+mod decompose;
 mod elementwise;
 mod fft;
+mod grid;
 mod index;
 mod linalg;
+mod loss;
 mod matmul;
 mod norm;
 mod recurrent;
 mod reduce;
 mod sampling;
+mod scatter;
 mod view;
 
 /// Every rule of every family.
@@ -30,13 +35,18 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     matmul::entries(out);
     attention::entries(out);
     conv::entries(out);
+    grid::entries(out);
     index::entries(out);
+    scatter::entries(out);
     combine::entries(out);
     complex::entries(out);
     create::entries(out);
+    convert::entries(out);
     norm::entries(out);
+    loss::entries(out);
     recurrent::entries(out);
     fft::entries(out);
     linalg::entries(out);
+    decompose::entries(out);
     sampling::entries(out);
 }

@@ -1,17 +1,17 @@
-//! Normalisation layers, embeddings and losses.
+//! Normalisation layers and embeddings.
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, int_or, one, opt_tensor, raise, size_list, size_or, string,
-    tensor, unsupported,
+    Call, In, R, bool_or, float_or, int_or, one, opt_tensor, raise, size_list, size_or, tensor,
+    unsupported,
 };
 use crate::family::conv::suggested;
 use crate::family::elementwise::{Operand, elementwise};
-use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
 use crate::types::{DType, Dims, TensorMeta, Value, is_channels_last_contiguous};
 
-fn float(x: &In<'_>) -> R<()> {
+/// A loss or a normalisation is of floats.
+pub(crate) fn float(x: &In<'_>) -> R<()> {
     if !x.dtype.is_floating() {
         return unsupported("dtype");
     }
@@ -263,6 +263,55 @@ fn embedding_torch(call: &Call<'_>) -> R {
     bool_or(sparse, false)?;
     embedding_of(call, &tensor(ids)?, &tensor(w)?)
 }
+/// Reduced bags of embeddings: the rows of a matrix of ids, or what starts at each offset.
+fn embedding_bag(call: &Call<'_>) -> R {
+    let [
+        ids,
+        w,
+        offsets,
+        norm,
+        _,
+        scale,
+        mode,
+        sparse,
+        samples,
+        last,
+        _,
+    ] = call.bind([
+        "input",
+        "weight",
+        "offsets",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "mode",
+        "sparse",
+        "per_sample_weights",
+        "include_last_offset",
+        "padding_idx",
+    ])?;
+    let (ids, w) = (tensor(ids)?, tensor(w)?);
+    bool_or(scale, false)?;
+    if !norm.is_none() || bool_or(sparse, false)? || !samples.is_none() {
+        return unsupported("options of embedding_bag");
+    }
+    if !matches!(mode, Value::None | Value::Str("mean" | "sum" | "max")) {
+        return unsupported("mode of embedding_bag");
+    }
+    if w.dim() != 2 || !matches!(w.dtype, DType::Float32 | DType::Float64) || ids.count() == 0 {
+        return unsupported("operands of embedding_bag");
+    }
+    if !matches!(ids.dtype, DType::Int64 | DType::Int32) {
+        return raise("ids of embedding_bag");
+    }
+    let last = bool_or(last, false)?;
+    let bags = match (ids.dim(), opt_tensor(offsets)?) {
+        (2, None) => ids.shape[0],
+        (1, Some(o)) if o.dim() == 1 && o.dtype == ids.dtype => o.shape[0] - i64::from(last),
+        _ => return unsupported("offsets of embedding_bag"),
+    };
+    one(call.rows(&[bags, w.shape[1]], w.dtype, &[w.meta]))
+}
 fn one_hot(call: &Call<'_>) -> R {
     let [x, classes] = call.bind(["input", "num_classes"])?;
     let x = tensor(x)?;
@@ -279,193 +328,6 @@ fn one_hot(call: &Call<'_>) -> R {
     let mut shape = x.shape.clone();
     shape.push(classes);
     one(call.rows(&shape, DType::Int64, &[x.meta]))
-}
-
-/// The shape of a loss after its `reduction`.
-fn reduce(
-    call: &Call<'_>,
-    reduction: &Value<'_>,
-    mut each: TensorMeta,
-    inputs: &[&TensorMeta],
-) -> R {
-    let reduction = if reduction.is_none() {
-        "mean"
-    } else {
-        string(reduction)?
-    };
-    match reduction {
-        "none" => {
-            each.requires_grad = call.grad(each.dtype, inputs);
-            each.is_leaf = !each.requires_grad;
-            one(each)
-        }
-        "mean" | "sum" => one(call.rows(&[], each.dtype, inputs)),
-        "batchmean" => unsupported("batchmean"),
-        _ => raise("reduction"),
-    }
-}
-fn pointwise_loss<'a>(
-    call: &Call<'a>,
-    x: &Value<'a>,
-    y: &Value<'a>,
-    weights: &[&Value<'a>],
-    reduction: &Value<'a>,
-) -> R {
-    let (x, y) = (tensor(x)?, tensor(y)?);
-    if !x.dtype.is_floating() || x.dtype != y.dtype {
-        return unsupported("loss of several dtypes");
-    }
-    if x.shape != y.shape || !x.contiguous() || !y.contiguous() {
-        return unsupported("loss of tensors that broadcast or are not row-major");
-    }
-    let mut inputs = vec![x.meta, y.meta];
-    for w in weights {
-        if let Some(w) = opt_tensor(w)? {
-            if w.requires_grad || w.dtype != x.dtype || broadcast(&w.shape, &x.shape)? != x.shape {
-                return unsupported("weight of a loss");
-            }
-            inputs.push(w.meta);
-        }
-    }
-    let each = call.rows(&x.shape, x.dtype, &inputs);
-    reduce(call, reduction, each, &inputs)
-}
-fn unset(values: &[&Value<'_>]) -> R<()> {
-    if values.iter().any(|v| !v.is_none()) {
-        return unsupported("size_average or reduce");
-    }
-    Ok(())
-}
-fn plain_loss(call: &Call<'_>) -> R {
-    let [x, y, a, b, reduction] =
-        call.bind(["input", "target", "size_average", "reduce", "reduction"])?;
-    unset(&[a, b])?;
-    pointwise_loss(call, x, y, &[], reduction)
-}
-fn smooth_l1_loss(call: &Call<'_>) -> R {
-    let [x, y, a, b, reduction, beta] = call.bind([
-        "input",
-        "target",
-        "size_average",
-        "reduce",
-        "reduction",
-        "beta",
-    ])?;
-    unset(&[a, b])?;
-    if float_or(beta, 1.0)? < 0.0 {
-        return raise("negative beta");
-    }
-    pointwise_loss(call, x, y, &[], reduction)
-}
-fn huber_loss(call: &Call<'_>) -> R {
-    let [x, y, reduction, delta] = call.bind(["input", "target", "reduction", "delta"])?;
-    if float_or(delta, 1.0)? <= 0.0 {
-        return raise("delta");
-    }
-    pointwise_loss(call, x, y, &[], reduction)
-}
-fn bce(call: &Call<'_>) -> R {
-    let [x, y, w, a, b, reduction] = call.bind([
-        "input",
-        "target",
-        "weight",
-        "size_average",
-        "reduce",
-        "reduction",
-    ])?;
-    unset(&[a, b])?;
-    pointwise_loss(call, x, y, &[w], reduction)
-}
-fn bce_with_logits(call: &Call<'_>) -> R {
-    let [x, y, w, a, b, reduction, pos] = call.bind([
-        "input",
-        "target",
-        "weight",
-        "size_average",
-        "reduce",
-        "reduction",
-        "pos_weight",
-    ])?;
-    unset(&[a, b])?;
-    pointwise_loss(call, x, y, &[w, pos], reduction)
-}
-fn kl_div(call: &Call<'_>) -> R {
-    let [x, y, a, b, reduction, log] = call.bind([
-        "input",
-        "target",
-        "size_average",
-        "reduce",
-        "reduction",
-        "log_target",
-    ])?;
-    unset(&[a, b])?;
-    bool_or(log, false)?;
-    if matches!(reduction, Value::Str("batchmean")) {
-        if tensor(x)?.dim() == 0 {
-            return unsupported("batchmean of a 0-dim tensor");
-        }
-        return pointwise_loss(call, x, y, &[], &Value::Str("sum"));
-    }
-    pointwise_loss(call, x, y, &[], reduction)
-}
-
-/// A loss that compares whole rows, as a single number.
-fn row_loss(call: &Call<'_>, operands: &[&Value<'_>], reduction: &Value<'_>) -> R {
-    let all = operands.iter().map(|v| tensor(v)).collect::<R<Vec<_>>>()?;
-    let x = &all[0];
-    float(x)?;
-    let same = |t: &In<'_>| t.dtype == x.dtype && t.shape == x.shape;
-    if !all.iter().all(same) || x.dim() == 0 || x.count() == 0 {
-        return unsupported("operands of a loss");
-    }
-    if !matches!(reduction, Value::None | Value::Str("mean" | "sum")) {
-        return unsupported("loss of each row");
-    }
-    let inputs: Vec<_> = all.iter().map(|t| t.meta).collect();
-    one(call.rows(&[], x.dtype, &inputs))
-}
-fn triplet_margin_loss(call: &Call<'_>) -> R {
-    let [x, y, z, _, _, _, _, a, b, reduction] = call.bind([
-        "anchor",
-        "positive",
-        "negative",
-        "margin",
-        "p",
-        "eps",
-        "swap",
-        "size_average",
-        "reduce",
-        "reduction",
-    ])?;
-    unset(&[a, b])?;
-    row_loss(call, &[x, y, z], reduction)
-}
-fn margin_ranking_loss(call: &Call<'_>) -> R {
-    let [x, y, z, _, a, b, reduction] = call.bind([
-        "input1",
-        "input2",
-        "target",
-        "margin",
-        "size_average",
-        "reduce",
-        "reduction",
-    ])?;
-    unset(&[a, b])?;
-    row_loss(call, &[x, y, z], reduction)
-}
-fn poisson_nll_loss(call: &Call<'_>) -> R {
-    let [x, y, _, _, a, _, b, reduction] = call.bind([
-        "input",
-        "target",
-        "log_input",
-        "full",
-        "size_average",
-        "eps",
-        "reduce",
-        "reduction",
-    ])?;
-    unset(&[a, b])?;
-    row_loss(call, &[x, y], reduction)
 }
 
 /// A row-major product of directions and lengths.
@@ -488,84 +350,6 @@ fn weight_norm(call: &Call<'_>) -> R {
     one(call.rows(&v.shape, v.dtype, &[v.meta, g.meta]))
 }
 
-fn class_loss(
-    call: &Call<'_>,
-    x: &Value<'_>,
-    y: &Value<'_>,
-    w: &Value<'_>,
-    reduction: &Value<'_>,
-    probabilities: bool,
-) -> R {
-    let (x, y, w) = (tensor(x)?, tensor(y)?, opt_tensor(w)?);
-    float(&x)?;
-    if x.dim() == 0 || x.count() == 0 {
-        return unsupported("empty or 0-dim input");
-    }
-    let d = usize::from(x.dim() > 1);
-    let mut inputs = vec![x.meta];
-    if let Some(w) = &w {
-        if w.requires_grad || w.dtype != x.dtype || w.shape[..] != [x.shape[d]] {
-            return unsupported("weight of a loss");
-        }
-        inputs.push(w.meta);
-    }
-    let mut shape: Dims = x.shape.clone();
-    shape.remove(d);
-    if y.dtype.is_floating() {
-        if !probabilities || y.shape != x.shape || y.dtype != x.dtype {
-            return unsupported("target of this dtype");
-        }
-        if reduction_none(reduction) && x.dim() > 2 {
-            return unsupported("target of probabilities");
-        }
-        inputs.push(y.meta);
-    } else if y.dtype != DType::Int64 {
-        return unsupported("target of this dtype");
-    } else if y.shape != shape {
-        return if y.dim() == shape.len() && x.dim() > 1 {
-            raise("target shape")
-        } else {
-            unsupported("target shape")
-        };
-    }
-    let each = call.rows(&shape, x.dtype, &inputs);
-    reduce(call, reduction, each, &inputs)
-}
-fn reduction_none(reduction: &Value<'_>) -> bool {
-    matches!(reduction, Value::Str("none"))
-}
-fn cross_entropy(call: &Call<'_>) -> R {
-    let [x, y, w, a, ignore, b, reduction, smoothing] = call.bind([
-        "input",
-        "target",
-        "weight",
-        "size_average",
-        "ignore_index",
-        "reduce",
-        "reduction",
-        "label_smoothing",
-    ])?;
-    unset(&[a, b])?;
-    int_or(ignore, -100)?;
-    if float_or(smoothing, 0.0)? != 0.0 && reduction_none(reduction) {
-        return unsupported("label smoothing without reduction");
-    }
-    class_loss(call, x, y, w, reduction, true)
-}
-fn nll_loss(call: &Call<'_>) -> R {
-    let [x, y, w, a, ignore, b, reduction] = call.bind([
-        "input",
-        "target",
-        "weight",
-        "size_average",
-        "ignore_index",
-        "reduce",
-        "reduction",
-    ])?;
-    unset(&[a, b])?;
-    int_or(ignore, -100)?;
-    class_loss(call, x, y, w, reduction, false)
-}
 fn gru_cell(call: &Call<'_>) -> R {
     let [x, h, wi, wh, bi, bh] = call.bind(["input", "hx", "w_ih", "w_hh", "b_ih", "b_hh"])?;
     let (x, h, wi, wh) = (tensor(x)?, tensor(h)?, tensor(wi)?, tensor(wh)?);
@@ -600,19 +384,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("local_response_norm", "F", "", local_response_norm),
         rule("embedding", "F", "", embedding),
         rule("embedding_torch", "torch.embedding", "", embedding_torch),
+        rule("embedding_bag", "F", "", embedding_bag),
         rule("one_hot", "F N", "", one_hot),
-        rule("cross_entropy", "F", "", cross_entropy),
-        rule("nll_loss", "F", "", nll_loss),
-        rule("mse_loss", "F", "", plain_loss),
-        rule("l1_loss", "F", "", plain_loss),
-        rule("smooth_l1_loss", "F", "", smooth_l1_loss),
-        rule("huber_loss", "F", "", huber_loss),
-        rule("binary_cross_entropy", "F", "", bce),
-        rule("binary_cross_entropy_with_logits", "F", "", bce_with_logits),
-        rule("kl_div", "F", "", kl_div),
-        rule("triplet_margin_loss", "F", "", triplet_margin_loss),
-        rule("margin_ranking_loss", "F", "", margin_ranking_loss),
-        rule("poisson_nll_loss", "F", "", poisson_nll_loss),
         rule("weight_norm", "torch._weight_norm", "", weight_norm),
         rule("gru_cell", "*", "", gru_cell),
     ]);

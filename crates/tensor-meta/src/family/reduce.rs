@@ -335,6 +335,12 @@ fn count_nonzero(call: &Call<'_>) -> R {
     one(reduced(call, &x, dim, false, DType::Int64)?)
 }
 fn median(call: &Call<'_>) -> R {
+    middle(call, "median")
+}
+fn nanmedian(call: &Call<'_>) -> R {
+    middle(call, "nanmedian")
+}
+fn middle(call: &Call<'_>, type_name: &'static str) -> R {
     let [x, dim, keep] = call.bind(["input", "dim", "keepdim"])?;
     let x = tensor(x)?;
     if x.dtype.is_complex() || x.dtype == DType::Bool || x.count() == 0 {
@@ -344,7 +350,44 @@ fn median(call: &Call<'_>) -> R {
         return one(call.rows(&[], x.dtype, &[x.meta]));
     }
     int(dim)?;
-    with_indices(call, &x, dim, keep, "median")
+    with_indices(call, &x, dim, keep, type_name)
+}
+
+fn nanmean(call: &Call<'_>) -> R {
+    let [x, _, _, dtype] = call.bind(["input", "dim", "keepdim", "dtype"])?;
+    let x = tensor(x)?;
+    if !x.dtype.is_floating() || !dtype.is_none() || !x.contiguous() {
+        return unsupported("input of nanmean");
+    }
+    mean(call)
+}
+/// Quantiles: one, or a row of them before the other dimensions.
+fn quantile(call: &Call<'_>) -> R {
+    let [x, q, dim, keep, interpolation] =
+        call.bind(["input", "q", "dim", "keepdim", "interpolation"])?;
+    let x = tensor(x)?;
+    if !matches!(x.dtype, DType::Float32 | DType::Float64) || x.count() == 0 || x.dim() == 0 {
+        return unsupported("input of quantile");
+    }
+    if !x.contiguous() || !matches!(interpolation, Value::None | Value::Str("linear")) {
+        return unsupported("layout or interpolation of quantile");
+    }
+    if matches!(q, Value::Tensor(_)) || !dim.is_none() && int(dim)? >= 1 << 16 {
+        return unsupported("a tensor of quantiles");
+    }
+    if !(0.0..=1.0).contains(&float_or(q, f64::NAN)?) {
+        return raise("quantile out of range");
+    }
+    one(reduced(call, &x, dim, bool_or(keep, false)?, x.dtype)?)
+}
+fn msort(call: &Call<'_>) -> R {
+    let [x] = call.bind(["input"])?;
+    let x = tensor(x)?;
+    if x.dtype.is_complex() || x.dim() == 0 {
+        return unsupported("input of msort");
+    }
+    let strides = preserved_strides(&x.shape, &x.strides);
+    one(call.fresh(&x.shape, &strides, x.dtype, &[x.meta]))
 }
 
 /// Scans: the shape and layout of the input.
@@ -548,6 +591,10 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend(all_devices.map(|r| r.any_device()));
     out.extend([
         rule("median", "*", "*", median),
+        rule("nanmedian", "*", "*", nanmedian),
+        rule("nanmean", "*", "*", nanmean),
+        rule("quantile", "* torch.nanquantile", "* nanquantile", quantile),
+        rule("msort", "*", "*", msort),
         rule("cumsum", "*", "*", scan).inplace("", ""),
         rule("cumprod", "*", "*", scan).inplace("", ""),
         rule("cummax", "*", "*", cummax),

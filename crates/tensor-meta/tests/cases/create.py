@@ -310,7 +310,13 @@ def triangle_indices():
 
 @rule("empty_strided")
 def empty_strided():
-    for shape, strides in ((2, 3), (3, 1)), ((2, 3), (1, 2)), ((), ()), ((2,), (0,)), ((2,), (1, 1)):
+    for shape, strides in (
+        ((2, 3), (3, 1)),
+        ((2, 3), (1, 2)),
+        ((), ()),
+        ((2,), (0,)),
+        ((2,), (1, 1)),
+    ):
         yield shape, strides
         yield [shape, strides], {"dtype": torch.int64}
     yield (2, 3), (-1, 1)

@@ -2,11 +2,14 @@
 
 import complex  # noqa: F401
 import create  # noqa: F401
+import decompose  # noqa: F401
 import elementwise  # noqa: F401
 import indexing  # noqa: F401
 import library  # noqa: F401
+import loss  # noqa: F401
 import nn  # noqa: F401
 import reduce  # noqa: F401
+import scatter  # noqa: F401
 import spatial  # noqa: F401
 import view  # noqa: F401
 from spec import TABLE

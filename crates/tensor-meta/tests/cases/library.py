@@ -237,3 +237,21 @@ def transposed():
     for t in layouts():
         for pair in (0, 1), (0, -1), (1, 2), (0, 7):
             yield t, *pair
+
+
+@rule("stft")
+def stft():
+    for shape in (2, 400), (400,), (1, 64), (2, 3, 400), (20,):
+        for d in "f4", "f8", "c4":
+            for options in (
+                {},
+                {"center": False},
+                {"window": T(64, d=d)},
+                {"normalized": True, "onesided": False},
+                {"window": T(32, d=d), "win_length": 32, "pad_mode": "constant"},
+            ):
+                yield [T(*shape, d=d), 64], {"return_complex": True, **options}
+                yield [T(*shape, d=d), 64, 10], {"return_complex": True, **options}
+    yield [T(2, 400), 64], {"return_complex": False}
+    yield [T(2, 400), 63, 7], {"return_complex": True}
+    yield [T(400, 2, l="t"), 63, 7], {"return_complex": True}

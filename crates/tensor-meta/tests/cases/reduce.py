@@ -205,3 +205,43 @@ def topk():
 @rule("kthvalue")
 def kthvalue():
     yield from each((1,), (2,), (2, 1), (2, 0, True))
+
+
+@rule("nanmedian")
+def nanmedian():
+    for t in layouts():
+        for rest in (), (0,), (-1, True), (5,):
+            yield t, *rest
+    for d in ALL:
+        yield T(3, 4, d=d), 1
+
+
+@rule("nanmean")
+def nanmean():
+    for t in layouts():
+        for rest in (), (0,), (-1, True), ((0, 1),), (5,):
+            yield t, *rest
+    for d in ALL:
+        yield T(3, 4, d=d), 1
+
+
+@rule("quantile")
+def quantile():
+    for t in layouts():
+        yield t, 0.5
+        for rest in (0,), (-1, True), (1,), (5,), (None, True):
+            yield t, 0.25, *rest
+    for d in ALL:
+        yield T(3, 4, d=d), 0.5, 1
+    yield T(3, 4), 1.5
+    yield [T(3, 4), 0.5], {"dim": 0, "interpolation": "linear"}
+    yield [T(3, 4), 0.5], {"dim": 0, "interpolation": "nearest"}
+    yield T(3, 4), T(2), 1
+
+
+@rule("msort")
+def msort():
+    for t in layouts():
+        yield (t,)
+    for d in ALL:
+        yield (T(3, 4, d=d),)

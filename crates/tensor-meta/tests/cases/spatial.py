@@ -396,3 +396,62 @@ def fold():
     yield T(2, 12, 11), (4, 5), 2
     yield T(2, 13, 12), (4, 5), 2
     yield T(2, 3, 4, 5), (4, 5), 2
+
+
+@rule("affine_grid")
+def affine_grid():
+    for d in "f4", "f8":
+        for l in "c", "t":
+            yield T(2, 2, 3, d=d, l=l), (2, 3, 4, 5)
+            yield [T(2, 2, 3, d=d, l=l), (2, 3, 4, 5)], {"align_corners": True}
+            yield T(2, 3, 4, d=d, l=l), [2, 3, 4, 5, 6]
+            yield T(2, 2, 3, d=d, l=l), (3, 3, 4, 5)
+    yield T(2, 2, 3), (2, 3, 0, 5)
+
+
+@rule("channel_shuffle")
+def channel_shuffle():
+    for d in "f4", "f8":
+        for l in "c", "cl":
+            for groups in 1, 2, 3, 6, 4:
+                yield T(2, 6, 4, 5, d=d, l=l), groups
+                yield T(1, 6, 1, 1, d=d, l=l), groups
+    yield T(2, 6, 4), 2
+    yield T(2, 6, 4, 5, l="p"), 2
+
+
+@rule("max_unpool1d")
+def max_unpool1d():
+    for x, index in ((2, 3, 4), (2, 3, 4)), ((3, 4), (3, 4)), ((2, 3, 4), (2, 3, 5)):
+        yield T(*x), T(*index, d="i8", high=4), 2
+        yield T(*x), T(*index, d="i8", high=4), 3, 2
+        yield [T(*x, d="f8"), T(*index, d="i8", high=4), 2], {"output_size": (9,)}
+
+
+@rule("max_unpool2d")
+def max_unpool2d():
+    for l in "c", "cl":
+        x, index = T(2, 3, 4, 4, l=l), T(2, 3, 4, 4, d="i8", high=9)
+        yield x, index, 2
+        yield x, index, (2, 3)
+        yield x, index, 3, 2
+        yield x, index, 3, (2, 2), 1
+        yield [x, index, 2], {"output_size": (9, 9)}
+    yield T(3, 4, 4), T(3, 4, 4, d="i8", high=9), 2
+    yield T(2, 3, 4, 4), T(2, 3, 4, 5, d="i8", high=9), 2
+    yield T(2, 3, 4, 4), T(2, 3, 4, 4, d="i4", high=9), 2
+
+
+@rule("embedding_bag")
+def embedding_bag():
+    for d in "f4", "f8", "bf":
+        w = T(10, 4, d=d)
+        for mode in {}, {"mode": "sum"}, {"mode": "max"}, {"mode": "x"}:
+            yield [T(3, 5, d="i8", high=9), w], mode
+            yield [T(7, d="i8", high=9), w, T(v=[0, 3], d="i8")], mode
+            offsets = T(v=[0, 3, 7], d="i8")
+            yield [T(7, d="i8", high=9), w, offsets], {"include_last_offset": True, **mode}
+    yield T(3, 5, d="i4", high=9), T(10, 4)
+    yield T(7, d="i8", high=9), T(10, 4)
+    yield T(3, 5), T(10, 4)
+    yield T(3, 5, d="i8", high=9), T(10, 4, l="t")

@@ -259,3 +259,49 @@ def broadcast_tensors():
         yield T(2, 1, d=d), T(3)
         yield T(2, 1, d=d), T(3), T(4, 1, 1)
         yield T(d=d), T(2, 1, d=d, l="t"), T(1, 3, l="e")
+
+
+@rule("column_stack", "dstack")
+def stacked():
+    for t in layouts():
+        yield ([t],)
+        yield ([t, t],)
+        yield ((t, t, t),)
+    for d in "i8", "b", "bf":
+        yield ([T(3, d=d), T(3, 2, d=d)],)
+        yield ([T(2, 3, d=d), T(2, 3, 4, d=d)],)
+        yield ([T(2, 3), T(2, 3, d=d)],)
+    yield ([T(3), T(4)],)
+    yield ([],)
+
+
+@rule("cartesian_prod")
+def cartesian_prod():
+    for d in "f4", "i8":
+        yield T(2, d=d), T(3, d=d)
+        yield T(2, d=d), T(3, d=d), T(4, d=d)
+        yield (T(2, d=d),)
+        yield T(2, d=d), T(3, 1, d=d)
+        yield T(2, d=d), T(0, d=d)
+    yield T(2), T(3, d="i8")
+
+
+@rule("rot90")
+def rot90():
+    for t in layouts():
+        yield (t,)
+        for k in -1, 0, 1, 2, 3, 4:
+            yield t, k, (0, 1)
+            yield t, k, [-1, 0]
+    yield T(2, 3), 1, (0, 0)
+    yield T(2, 3), 1, (0,)
+    yield [T(2, 3)], {"k": 1, "dims": (1, 0)}
+
+
+@rule("diagflat")
+def diagflat():
+    for t in layouts():
+        yield (t,)
+    for t in T(3), T(2, 2), T(), T(0), T(3, d="i8"), T(3, d="b"):
+        for offset in -2, 0, 1:
+            yield t, offset
