@@ -44,7 +44,7 @@ fn view_as_complex(call: &Call<'_>) -> R {
     let mut strides = x.strides.clone();
     strides.pop();
     for stride in &mut strides {
-        *stride = *stride / 2;
+        *stride /= 2;
     }
     let mut view = call.view(&x, &x.shape[..n], &strides, x.start() / 2);
     view.dtype = dtype;
