@@ -120,6 +120,7 @@ impl<'py> Tx<'py> {
             return self.function_dict(f).map(Flow::Value);
         }
         if self.obj(f.obj).dict.is_some()
+            && !self.is_c_level(&self.known.function, name)
             && let Some(v) = self.instance_dict_attr(&Var::Obj(f.obj), name)?
         {
             return Ok(Flow::Value(v));

@@ -57,6 +57,7 @@ impl<'py> Tx<'py> {
             }
             Var::Func(f) => {
                 if self.is_c_level(&self.known.function, name) {
+                    self.check_function_field(name, value.as_ref())?;
                     self.st.effects.write_attr(f.obj, name, value);
                 } else {
                     self.write_dict_attr(f.obj, name, value)?;
@@ -86,6 +87,34 @@ impl<'py> Tx<'py> {
                 "setting attribute {name} of {}",
                 self.describe(&obj)
             ))),
+        }
+    }
+
+    /// Makes sure that a function takes a value for what it keeps in C.
+    ///
+    /// # Errors
+    /// `TypeError` where it does not; a break for what the residual code can't set.
+    fn check_function_field(&mut self, name: &str, value: Option<&Var>) -> R<()> {
+        let k = &self.known;
+        let (wanted, text, or_none) = match name {
+            "__doc__" | "__module__" => return Ok(()),
+            "__name__" | "__qualname__" => (k.str_.clone(), "a string object", false),
+            "__defaults__" => (k.tuple.clone(), "a tuple object", true),
+            "__kwdefaults__" | "__annotations__" => (k.dict.clone(), "a dict object", true),
+            "__type_params__" => (k.tuple.clone(), "a tuple", false),
+            _ => return Err(Stop::unsupported(format!("setting {name} of a function"))),
+        };
+        let fits = match value {
+            Some(value) => {
+                let value = self.realize(value)?;
+                let class = self.type_of(&value)?;
+                or_none && value.is_none(self.py) || self.is_subtype(&class, &wanted)
+            }
+            None => or_none,
+        };
+        match fits {
+            true => Ok(()),
+            false => Err(self.raise("TypeError", &format!("{name} must be set to {text}"))),
         }
     }
 

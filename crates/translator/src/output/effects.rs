@@ -589,7 +589,13 @@ impl Emitter<'_, '_> {
                     self.asm.load(&value);
                     self.asm.op(Op::StoreDeref(local));
                 }
-                Step::DelDeref(local) => self.asm.op(Op::DeleteDeref(local)),
+                Step::DelDeref(local) => {
+                    // The cell may have been empty before.
+                    let none = self.tx.py.None();
+                    self.asm.load_const(&none);
+                    self.asm.op(Op::StoreDeref(local));
+                    self.asm.op(Op::DeleteDeref(local));
+                }
                 Step::SetGlobal(name, value) => {
                     self.asm.load(&value);
                     let n = self.asm.name_idx(&name);

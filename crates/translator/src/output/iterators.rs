@@ -321,28 +321,33 @@ impl Emitter<'_, '_> {
             IterBody::Accumulate(it, f, total, initial) => {
                 let tool = self.itertools("accumulate")?;
                 self.asm.callee(&tool);
-                self.value(it)?;
-                self.value(f)?;
                 match total.as_ref().or(initial.as_ref()) {
+                    // `initial=None` is none at all.
+                    Some(v) if v.is_none(self.tx.py) => {
+                        self.call_chain(std::slice::from_ref(v), it)?;
+                        self.value(f)?;
+                        self.asm.call(2);
+                    }
                     Some(v) => {
+                        self.value(it)?;
+                        self.value(f)?;
                         self.value(v)?;
                         self.call_kw(3, "initial")?;
                     }
-                    None => self.asm.call(2),
+                    None => {
+                        self.value(it)?;
+                        self.value(f)?;
+                        self.asm.call(2);
+                    }
                 }
                 self.consume(usize::from(total.is_some()))?;
             }
             IterBody::Cycle(it, saved, at) => {
-                let (cycle, chain) = (self.itertools("cycle")?, self.itertools("chain")?);
+                let cycle = self.itertools("cycle")?;
                 let items: Vec<Var> = saved.iter().cloned().collect();
                 self.asm.callee(&cycle);
                 match it {
-                    Some(it) => {
-                        self.asm.callee(&chain);
-                        self.list_of(&items)?;
-                        self.value(it)?;
-                        self.asm.call(2);
-                    }
+                    Some(it) => self.call_chain(&items, it)?,
                     None => self.list_of(&items)?,
                 }
                 self.asm.call(1);
@@ -420,6 +425,16 @@ impl Emitter<'_, '_> {
 
     fn itertools(&self, name: &str) -> R<Obj> {
         Ok(self.tx.py.import("itertools")?.getattr(name)?.unbind())
+    }
+
+    /// `-- chain([items...], rest)`
+    fn call_chain(&mut self, items: &[Var], rest: &Var) -> R<()> {
+        let chain = self.itertools("chain")?;
+        self.asm.callee(&chain);
+        self.list_of(items)?;
+        self.value(rest)?;
+        self.asm.call(2);
+        Ok(())
     }
 
     fn call_tool(&mut self, name: &str, args: &[&Var]) -> R<()> {

@@ -386,7 +386,8 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Refuses an instance dict with keys that are no names: those are no attributes.
+    /// Refuses an instance dict with keys that are no names, or the names of what the class keeps in C:
+    /// those are no attributes that can be set.
     pub(super) fn names_only(&self, id: ObjId) -> R<()> {
         let Some(dict) = self.tx.obj(id).dict else {
             return Ok(());
@@ -395,10 +396,17 @@ impl Emitter<'_, '_> {
             return Ok(());
         };
         let py = self.tx.py;
-        let name = |k: &Var| matches!(k, Var::Const(k) if k.bind(py).is_instance_of::<PyString>());
+        let class = &self.tx.obj(id).class;
+        let name = |k: &Var| match k {
+            Var::Const(k) => k
+                .bind(py)
+                .cast::<PyString>()
+                .is_ok_and(|k| !self.tx.is_c_level(class, &k.to_string_lossy())),
+            _ => false,
+        };
         match items.iter().all(|(k, _)| name(k)) {
             true => Ok(()),
-            false => Err(self.cannot("an instance dict with a key that is no text")),
+            false => Err(self.cannot("an instance dict with a key that is no attribute's name")),
         }
     }
 
