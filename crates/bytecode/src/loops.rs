@@ -86,3 +86,83 @@ fn closure(cfg: &Cfg, from: u32, step: impl Fn(u32) -> Vec<u32>) -> Vec<bool> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Loop, loop_of};
+    use crate::body::{Body, Instr};
+    use crate::code::Version;
+    use crate::location::Location;
+    use crate::op::{ConstIdx, Label, LocalIdx, Op};
+
+    fn body(ops: &[Op]) -> Body {
+        let instr = |op: &Op| Instr::new(op.clone(), Location::NONE);
+        Body {
+            version: Version::V312,
+            instrs: ops.iter().map(instr).collect(),
+            handlers: vec![],
+        }
+    }
+
+    fn jump(to: u32) -> Op {
+        Op::Jump {
+            to: Label(to),
+            no_interrupt: false,
+        }
+    }
+
+    fn around(body: &Body) -> Vec<Option<Loop>> {
+        let at = 0..body.instrs.len() as u32;
+        at.map(|at| loop_of(body, at).expect("a well formed body"))
+            .collect()
+    }
+
+    #[test]
+    fn a_statement_and_what_is_outside_of_it() {
+        let ops = [
+            Op::GetIter,
+            Op::ForIter { to: Label(4) },
+            Op::StoreFast(LocalIdx(0)),
+            jump(1),
+            Op::EndFor,
+            Op::ReturnConst(ConstIdx(0)),
+        ];
+        let inside = Some(Loop::Statement);
+        let expected = [None, inside, inside, inside, None, None];
+        assert_eq!(around(&body(&ops)), expected);
+    }
+
+    #[test]
+    fn a_comprehension_is_told_by_what_lies_below_its_iterator() {
+        let ops = [
+            Op::GetIter,
+            Op::BuildList(0),
+            Op::Swap(2),
+            Op::ForIter { to: Label(6) },
+            Op::ListAppend(2),
+            jump(3),
+            Op::EndFor,
+            Op::ReturnValue,
+        ];
+        let inside = Some(Loop::Comprehension { at: 3, behind: 7 });
+        let expected = [None, None, None, inside, inside, inside, None, None];
+        assert_eq!(around(&body(&ops)), expected);
+    }
+
+    #[test]
+    fn a_comprehension_in_a_statement_is_part_of_it() {
+        let ops = [
+            Op::ForIter { to: Label(8) },
+            Op::GetIter,
+            Op::BuildList(0),
+            Op::Swap(2),
+            Op::ForIter { to: Label(6) },
+            jump(4),
+            Op::EndFor,
+            jump(0),
+            Op::EndFor,
+            Op::ReturnValue,
+        ];
+        assert_eq!(around(&body(&ops))[4], Some(Loop::Statement));
+    }
+}
