@@ -158,6 +158,13 @@ impl Tx<'_> {
                     Var::Tensor(_) => Err(self.data_dependent(&r)),
                     _ => {
                         let name = self.type_name(&r)?;
+                        let class = self.type_of(&r)?;
+                        if self.is_subtype(&class, &int) {
+                            // Python takes it, with a warning.
+                            return Err(Stop::unsupported(format!(
+                                "an __index__ that gives a {name}"
+                            )));
+                        }
                         Err(self.raise(
                             "TypeError",
                             &format!("__index__ returned non-int (type {name})"),
