@@ -1,4 +1,4 @@
-"""An operation that raises because of the values of its tensors, in code that was captured with others."""
+"""An operation raises because of the values of its tensors, in code captured with others."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""An operation that raises in the middle of a graph: the contexts that were entered there are left."""
+"""An operation raises in the middle of a graph: the contexts entered there are left."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Complex tensors are views of pairs of real ones: what is written to a half is seen in the whole."""
+"""Complex tensors as views of pairs: what is written to a half is seen in the whole."""
 
 import torch
 

@@ -72,7 +72,7 @@ pub(super) fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -
 }
 
 /// Parts of the names of operations that may draw random numbers.
-const RANDOM: [&str; 19] = [
+const RANDOM: [&str; 21] = [
     "rand",
     "dropout",
     "bernoulli",
@@ -92,6 +92,8 @@ const RANDOM: [&str; 19] = [
     "exponential",
     "geometric",
     "cauchy",
+    "lowrank",
+    "lobpcg",
 ];
 
 impl Tx<'_> {
