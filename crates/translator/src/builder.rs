@@ -38,6 +38,7 @@ impl Tx<'_> {
         match var {
             Var::Lazy(l) => self.build(&l.obj, l.source),
             Var::Int(i) => Ok(self.specialize(i)),
+            Var::Float(f) => self.specialize_float(f),
             Var::Text(_) => Err(self.no_text(var)),
             other => Ok(other.clone()),
         }

@@ -1,11 +1,12 @@
-//! Which ints from outside, and which sizes of tensors, are constants, and which are not.
+//! Which ints and floats from outside, and which sizes of tensors, are constants, and which are not.
 //!
 //! An int is a constant at first. One that had another value when the code was compiled before is
 //! dynamic (torch: automatic dynamic shapes): its type alone is guarded, and what is computed from it
 //! is an expression. The rules that know expressions are in `values::symbolic`; to any other rule it
 //! looks like a constant, whose value is guarded as soon as the rule asks for it.
 //!
-//! The same goes for the sizes of a tensor's dimensions. Sizes 0 and 1 are constants always.
+//! The same goes for floats, whose rules are in `values::floats`, where the graph may have numbers as inputs; and
+//! for the sizes of a tensor's dimensions. Sizes 0 and 1 are constants always.
 
 use std::collections::BTreeSet;
 
@@ -19,13 +20,15 @@ use variables::{IntVar, LazyVar};
 use crate::torch_ops::sizes::LEAST_SIZE;
 use crate::tx::Tx;
 
-/// What is known of a code object's ints before it is translated.
+/// What is known of a code object's numbers before it is translated.
 #[derive(Clone, Debug, Default)]
 pub struct DynamicInts {
     /// every int is dynamic at once
     pub always: bool,
     /// values that ints were guarded to have, by the names of their sources
     pub before: FxHashMap<String, i64>,
+    /// bits of the values that floats were guarded to have, by the names of their sources
+    pub floats: FxHashMap<String, u64>,
     /// sizes that tensors were guarded to have, by the names of their sources
     pub shapes: FxHashMap<String, Vec<Option<i64>>>,
     /// where iterators were guarded to stand, by the names of their sources
@@ -36,6 +39,8 @@ pub struct DynamicInts {
     pub as_inputs: bool,
     /// decisions of this translation
     known: FxHashMap<SourceId, bool>,
+    /// floats that are dynamic, with the bits of their values
+    known_floats: FxHashMap<SourceId, Option<u64>>,
 }
 
 impl DynamicInts {
@@ -49,7 +54,12 @@ impl DynamicInts {
 
     /// Whether an int can be dynamic at all.
     pub fn any(&self) -> bool {
-        self.always || !self.before.is_empty() || !self.shapes.is_empty() || !self.names.is_empty()
+        let before = [
+            self.before.is_empty(),
+            self.floats.is_empty(),
+            self.shapes.is_empty(),
+        ];
+        self.always || before.contains(&false) || !self.names.is_empty()
     }
 
     /// Learns what a set of guards holds ints to. An int with two values is dynamic.
@@ -62,6 +72,14 @@ impl DynamicInts {
                 } => {
                     let name = set.sources().name(source);
                     if *self.before.entry(name.clone()).or_insert(*value) != *value {
+                        self.names.insert(name);
+                    }
+                }
+                GuardKind::EqualsMatch {
+                    value: ConstVal::Float(bits),
+                } => {
+                    let name = set.sources().name(source);
+                    if *self.floats.entry(name.clone()).or_insert(*bits) != *bits {
                         self.names.insert(name);
                     }
                 }
@@ -81,6 +99,27 @@ impl DynamicInts {
                 _ => {}
             }
         }
+    }
+
+    /// Whether a float is dynamic by what is known of earlier ones.
+    pub(crate) fn is_dynamic_float(&mut self, source: SourceId, name: String, value: f64) -> bool {
+        if let Some(known) = self.known_floats.get(&source) {
+            return known.is_some();
+        }
+        let bits = value.to_bits();
+        let dynamic = self.always
+            || self.names.contains(&name)
+            || self.floats.get(&name).is_some_and(|before| *before != bits);
+        if dynamic {
+            self.names.insert(name);
+        }
+        self.known_floats.insert(source, dynamic.then_some(bits));
+        dynamic
+    }
+
+    /// The bits of a dynamic float's value.
+    pub(crate) fn float_value(&self, source: SourceId) -> Option<u64> {
+        self.known_floats.get(&source).copied().flatten()
     }
 
     fn learn_sizes(&mut self, name: String, sizes: &[Option<i64>]) {

@@ -15,7 +15,7 @@ use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensor_meta::Ctx;
 use variables::{
-    Body, IntVar, IterBody, Obj, ObjId, ObjState, OrderedMap, TextPart, TupleVar, Var,
+    Body, FloatVar, IntVar, IterBody, Obj, ObjId, ObjState, OrderedMap, TextPart, TupleVar, Var,
 };
 
 use crate::code::{CodeCache, CodeInfo};
@@ -68,6 +68,7 @@ pub struct Snapshot {
     touched: usize,
     inputs: usize,
     int_inputs: usize,
+    float_inputs: usize,
     known_equal: usize,
     graph: Checkpoint,
 }
@@ -106,6 +107,15 @@ pub struct IntInput {
     pub int: Rc<IntVar>,
 }
 
+/// A float that is an input of the graph.
+#[derive(Clone, Debug)]
+pub struct FloatInput {
+    /// the placeholder
+    pub node: fx_graph::NodeId,
+    /// how it is computed, and what it is for this call
+    pub float: Rc<FloatVar>,
+}
+
 /// One translation.
 pub struct Tx<'py> {
     /// the interpreter
@@ -118,6 +128,8 @@ pub struct Tx<'py> {
     pub inputs: Vec<GraphInput>,
     /// ints that are inputs of the graph, in the order of their first use
     pub int_inputs: Vec<IntInput>,
+    /// floats that are inputs of the graph, in the order of their first use
+    pub float_inputs: Vec<FloatInput>,
     /// whether arguments of the operation that is looked at may be dynamic ints
     pub(crate) keeps_ints: bool,
     /// which ints and sizes are no constants
@@ -218,6 +230,7 @@ impl<'py> Tx<'py> {
             graph: Graph::new(),
             inputs: Vec::new(),
             int_inputs: Vec::new(),
+            float_inputs: Vec::new(),
             keeps_ints: false,
             ints: DynamicInts::default(),
             int_values: FxHashMap::default(),
@@ -265,7 +278,7 @@ impl<'py> Tx<'py> {
 
     /// Whether the graph is for more than the ints and sizes of this call.
     pub fn is_dynamic(&self) -> bool {
-        !self.int_inputs.is_empty() || !self.sizes.is_empty()
+        !(self.int_inputs.is_empty() && self.float_inputs.is_empty() && self.sizes.is_empty())
     }
 
     // ---- snapshots ------------------------------------------------------------------------
@@ -278,6 +291,7 @@ impl<'py> Tx<'py> {
             touched: self.touched.len(),
             inputs: self.inputs.len(),
             int_inputs: self.int_inputs.len(),
+            float_inputs: self.float_inputs.len(),
             known_equal: self.sizes.known_equal(),
             graph: self.graph.checkpoint(),
         }
@@ -299,6 +313,7 @@ impl<'py> Tx<'py> {
         self.st = snap.state.clone();
         self.inputs.truncate(snap.inputs);
         self.int_inputs.truncate(snap.int_inputs);
+        self.float_inputs.truncate(snap.float_inputs);
         // Nodes are only added while translating, so a checkpoint never goes stale.
         let restored = self.graph.restore(snap.graph);
         debug_assert!(restored.is_ok());
@@ -587,6 +602,7 @@ impl<'py> Tx<'py> {
             Var::Super(_) => "super object".into(),
             Var::Py(p) => describe_obj(p.obj.bind(self.py)),
             Var::Int(_) => "int object".into(),
+            Var::Float(_) => "float object".into(),
             Var::Text(t) => t
                 .parts
                 .iter()

@@ -13,6 +13,7 @@
 pub mod attr_map;
 pub mod dict;
 pub mod effects;
+pub mod float;
 pub mod key;
 pub mod object;
 pub mod var;
@@ -20,6 +21,7 @@ pub mod var;
 pub use attr_map::AttrMap;
 pub use dict::OrderedMap;
 pub use effects::{CallFrame, DeferredCall, Effects, GlobalKey};
+pub use float::{FloatBinary, FloatExpr, FloatVar};
 pub use key::Key;
 pub use object::{Body, DictView, GroupState, IterBody, ObjId, ObjState, Origin};
 pub use var::{

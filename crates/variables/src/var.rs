@@ -8,6 +8,7 @@ use guards::{IntExpr, SourceId};
 use pyo3::prelude::*;
 use tensor_meta::TensorMeta;
 
+use crate::float::FloatVar;
 use crate::object::ObjId;
 
 /// A reference to a real Python object. Cloning takes a reference and needs the GIL.
@@ -48,6 +49,9 @@ pub enum Var {
     /// An `int` that is not a constant: computed from ints from outside whose values are not guarded.
     /// To look at its value guards it.
     Int(Rc<IntVar>),
+    /// A `float` that is not a constant: computed from floats from outside whose values are not guarded.
+    /// To look at its value guards it.
+    Float(Rc<FloatVar>),
     /// A `str` with the text of tensors in it, which is known only when the graph has run. To look at
     /// it breaks the graph.
     Text(Rc<TextVar>),

@@ -20,7 +20,7 @@ impl<'a> Operand<'a> {
     pub fn read(value: &Value<'a>) -> R<Operand<'a>> {
         Ok(match value {
             Value::Int(_) | Value::SymInt(_) => Operand::Number(DType::Int64),
-            Value::Float(_) => Operand::Number(DType::Float64),
+            Value::Float(_) | Value::SymFloat => Operand::Number(DType::Float64),
             Value::Bool(_) => Operand::Number(DType::Bool),
             Value::Complex(..) => Operand::Number(DType::Complex128),
             other => Operand::Tensor(tensor(other)?),
@@ -255,8 +255,8 @@ pub(crate) fn check_alpha(alpha: &Value<'_>, dtype: DType) -> R<()> {
     match alpha {
         Value::None => Ok(()),
         Value::Int(_) | Value::SymInt(_) => Ok(()),
-        Value::Float(_) if dtype.is_differentiable() => Ok(()),
-        Value::Float(_) => raise("a float alpha needs a floating result"),
+        Value::Float(_) | Value::SymFloat if dtype.is_differentiable() => Ok(()),
+        Value::Float(_) | Value::SymFloat => raise("a float alpha needs a floating result"),
         _ => unsupported("alpha"),
     }
 }

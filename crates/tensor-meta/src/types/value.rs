@@ -13,6 +13,8 @@ pub enum Value<'a> {
     SymInt(u32),
     /// A Python float.
     Float(f64),
+    /// A float that is no constant.
+    SymFloat,
     /// A Python bool.
     Bool(bool),
     /// `None`.

@@ -85,9 +85,12 @@ impl<'py> Tx<'py> {
                 self.instance_attr(&obj, &class, name)
             }
             Var::Py(p) => self.existing_attr(&obj, &p.clone(), name),
-            Var::Null | Var::Handled(_) | Var::Lazy(_) | Var::Int(_) | Var::Text(_) => {
-                Err(Stop::Internal("attribute of NULL".into()))
-            }
+            Var::Null
+            | Var::Handled(_)
+            | Var::Lazy(_)
+            | Var::Int(_)
+            | Var::Float(_)
+            | Var::Text(_) => Err(Stop::Internal("attribute of NULL".into())),
         }
     }
 

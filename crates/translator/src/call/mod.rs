@@ -74,7 +74,7 @@ impl<'py> Tx<'py> {
                 }
             }
             Var::Tensor(_) => Err(self.raise("TypeError", "'Tensor' object is not callable")),
-            Var::Const(_) | Var::Int(_) | Var::Tuple(_) | Var::Slice(_) => {
+            Var::Const(_) | Var::Int(_) | Var::Float(_) | Var::Tuple(_) | Var::Slice(_) => {
                 let class = self.type_of(&f)?;
                 let name = self.class_name(&class);
                 Err(self.raise("TypeError", &format!("'{name}' object is not callable")))

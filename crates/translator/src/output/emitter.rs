@@ -10,7 +10,7 @@ use bytecode::op::LocalIdx;
 use fx_graph::NodeId;
 use guards::{IntExpr, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use variables::{Body, Obj, ObjId, Origin, TextPart, Var};
+use variables::{Body, FloatExpr, Obj, ObjId, Origin, TextPart, Var};
 
 use super::asm::{Asm, Val};
 use super::iterators::Late;
@@ -188,6 +188,9 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Var::Int(i) if !matches!(i.expr, IntExpr::Source(_)) => {
                 Some(Ident::Ptr(Rc::as_ptr(i) as usize))
             }
+            Var::Float(f) if !matches!(f.expr, FloatExpr::Source(_)) => {
+                Some(Ident::Ptr(Rc::as_ptr(f) as usize))
+            }
             Var::Text(t) => Some(Ident::Ptr(Rc::as_ptr(t) as usize)),
             Var::Func(f) => Some(Ident::Ptr(Rc::as_ptr(f) as usize)),
             Var::Method(m) => Some(Ident::Ptr(Rc::as_ptr(m) as usize)),
@@ -344,7 +347,12 @@ impl<'a, 'py> Emitter<'a, 'py> {
                     None => self.argument(i.source).map(Val::Fast),
                 },
             },
-            Var::Py(_) | Var::Lazy(_) | Var::Int(_) | Var::Obj(_) | Var::Tuple(_) => {
+            Var::Py(_)
+            | Var::Lazy(_)
+            | Var::Int(_)
+            | Var::Float(_)
+            | Var::Obj(_)
+            | Var::Tuple(_) => {
                 if let Some(l) = self.ident(var).and_then(|i| self.memo.get(&i)) {
                     return Some(Val::Fast(*l));
                 }
@@ -365,6 +373,10 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Var::Lazy(l) => Some(l.source),
             Var::Int(i) => match i.expr {
                 IntExpr::Source(source) => Some(source),
+                _ => None,
+            },
+            Var::Float(f) => match f.expr {
+                FloatExpr::Source(source) => Some(source),
                 _ => None,
             },
             Var::Tuple(t) => t.origin.as_ref().map(|o| o.1),

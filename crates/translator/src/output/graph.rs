@@ -4,12 +4,13 @@ use bytecode::op::LocalIdx;
 use fx_graph::{Arg, NodeId};
 use guards::{IntExpr, Source};
 use pyo3::prelude::*;
+use pyo3::types::PyFloat;
 use rustc_hash::FxHashMap;
-use variables::Obj;
+use variables::{FloatExpr, Obj};
 
 use super::OutputEnv;
 use crate::stop::{R, Stop};
-use crate::tx::{GraphInput, IntInput, Tx};
+use crate::tx::{FloatInput, GraphInput, IntInput, Tx};
 
 /// One argument of the call of the graph.
 pub enum CallInput {
@@ -17,13 +18,15 @@ pub enum CallInput {
     Tensor(GraphInput),
     /// an int
     Int(IntInput),
+    /// a float
+    Float(FloatInput),
 }
 
 impl CallInput {
     /// How an int is computed.
     pub fn expr(&self) -> Option<&IntExpr> {
         match self {
-            CallInput::Tensor(_) => None,
+            CallInput::Tensor(_) | CallInput::Float(_) => None,
             CallInput::Int(i) => Some(&i.int.expr),
         }
     }
@@ -80,6 +83,16 @@ pub fn compile(
                 _ => (input.node, (2, i)),
             }
         }))
+        .chain(tx.float_inputs.iter().enumerate().map(|(i, input)| {
+            let argument = match input.float.expr {
+                FloatExpr::Source(source) => Some(tx.sources.get(source)),
+                _ => None,
+            };
+            match argument {
+                Some(Source::Local { index, .. }) => (input.node, (0, *index as usize)),
+                _ => (input.node, (2, tx.int_inputs.len() + i)),
+            }
+        }))
         .collect();
     tx.graph
         .sort_placeholders_by_key(|id, _| rank.get(&id).copied().unwrap_or((3, id.index())));
@@ -93,9 +106,11 @@ pub fn compile(
         .map(|id| {
             let tensor = tx.inputs.iter().find(|i| i.node == *id).cloned();
             let int = || tx.int_inputs.iter().find(|i| i.node == *id).cloned();
+            let float = || tx.float_inputs.iter().find(|i| i.node == *id).cloned();
             tensor
                 .map(CallInput::Tensor)
                 .or_else(|| int().map(CallInput::Int))
+                .or_else(|| float().map(CallInput::Float))
         })
         .collect::<Option<Vec<_>>>()
         .ok_or_else(|| Stop::Internal("a placeholder without an input".into()))?;
@@ -108,6 +123,7 @@ pub fn compile(
                 let value = i.int.value.into_pyobject(py).map_err(PyErr::from)?;
                 Ok(value.into_any().unbind())
             }
+            CallInput::Float(f) => Ok(PyFloat::new(py, f.float.value).into_any().unbind()),
         })
         .collect::<R<_>>()?;
     let function = env.compile_graph(py, &tx.graph, &tx.objects, examples, &name)?;

@@ -328,6 +328,7 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<(Range<u3
             CallInput::Tensor(t) if t.bound => g.asm.load_const(&t.obj),
             CallInput::Tensor(t) => g.load_source(t.source)?,
             CallInput::Int(i) => g.int(&i.int.expr)?,
+            CallInput::Float(f) => g.float(&f.float.expr)?,
         }
     }
     g.asm.call(c.inputs.len() as u32);

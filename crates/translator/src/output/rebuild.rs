@@ -97,6 +97,7 @@ impl Emitter<'_, '_> {
                 None => self.load_source(l.source)?,
             },
             Var::Int(i) => self.int(&i.expr)?,
+            Var::Float(f) => self.float(&f.expr)?,
             _ => return self.build(var),
         }
         Ok(())
@@ -116,9 +117,10 @@ impl Emitter<'_, '_> {
             Source::FuncDefaults { .. } | Source::FuncKwDefaults { .. }
         );
         let class = lazy.obj.bind(self.tx.py).get_type();
-        // An int may become a variable of the graph, whose inputs are settled by now.
-        let is_int = class.is(self.tx.py.get_type::<pyo3::types::PyInt>());
-        if !of_function || is_int || !self.tx.known.is_const_type(class.as_any()) {
+        // A number may become a variable of the graph, whose inputs are settled by now.
+        let is_number = class.is(self.tx.py.get_type::<pyo3::types::PyInt>())
+            || class.is(self.tx.py.get_type::<pyo3::types::PyFloat>());
+        if !of_function || is_number || !self.tx.known.is_const_type(class.as_any()) {
             return Ok(None);
         }
         Ok(match self.tx.realize(&Var::Lazy(lazy.clone()))? {

@@ -6,7 +6,7 @@ use bytecode::op::{BinaryOp, LocalIdx, Op, UnaryOp};
 use guards::{ConstVal, Extent, IntBinary, IntExpr, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
-use variables::Obj;
+use variables::{FloatBinary, FloatExpr, Obj};
 
 use super::emitter::Emitter;
 use crate::code::kinds;
@@ -169,6 +169,36 @@ impl Emitter<'_, '_> {
                     IntBinary::And => BinaryOp::And,
                     IntBinary::Or => BinaryOp::Or,
                     IntBinary::Xor => BinaryOp::Xor,
+                };
+                self.asm.op(Op::Binary { op, inplace: false });
+            }
+        }
+        Ok(())
+    }
+
+    /// `-- number` computed from sources.
+    ///
+    /// # Errors
+    /// As [`Emitter::load_source`].
+    pub fn float(&mut self, expr: &FloatExpr) -> R<()> {
+        match expr {
+            FloatExpr::Source(source) => self.load_source(*source)?,
+            FloatExpr::Const(value) => {
+                let value = PyFloat::new(self.tx.py, *value).into_any().unbind();
+                self.asm.load_const(&value);
+            }
+            FloatExpr::Negative(x) => {
+                self.float(x)?;
+                self.asm.op(Op::Unary(UnaryOp::Negative));
+            }
+            FloatExpr::Binary(op, ab) => {
+                self.float(&ab.0)?;
+                self.float(&ab.1)?;
+                let op = match op {
+                    FloatBinary::Add => BinaryOp::Add,
+                    FloatBinary::Subtract => BinaryOp::Subtract,
+                    FloatBinary::Multiply => BinaryOp::Multiply,
+                    FloatBinary::TrueDivide => BinaryOp::TrueDivide,
                 };
                 self.asm.op(Op::Binary { op, inplace: false });
             }

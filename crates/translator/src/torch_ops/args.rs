@@ -22,6 +22,8 @@ pub enum MetaArg {
     SymInt(SymInt),
     /// float
     Float(f64),
+    /// a float that is no constant
+    SymFloat,
     /// bool
     Bool(bool),
     /// complex
@@ -57,6 +59,7 @@ impl MetaArg {
             MetaArg::SymInt(SymInt::Const(n)) => Value::Int(*n),
             MetaArg::SymInt(SymInt::Expr(expr)) => Value::SymInt(*expr),
             MetaArg::Float(f) => Value::Float(*f),
+            MetaArg::SymFloat => Value::SymFloat,
             MetaArg::Bool(b) => Value::Bool(*b),
             MetaArg::Complex(a, b) => Value::Complex(*a, *b),
             MetaArg::None => Value::None,
@@ -123,6 +126,7 @@ impl<'py> Tx<'py> {
                 let size = self.size_of_int(i);
                 (Arg::Node(self.int_input(i)), MetaArg::SymInt(size))
             }
+            Var::Float(f) => (Arg::Node(self.float_input(f)), MetaArg::SymFloat),
             Var::Tensor(t) => (
                 Arg::Node(t.node),
                 MetaArg::Tensor(self.st.effects.meta(t).clone()),

@@ -221,6 +221,7 @@ impl Tx<'_> {
         let from = self.graph.checkpoint();
         let bound = self.graph.id_bound() as u32;
         let (inputs, int_inputs) = (self.inputs.len(), self.int_inputs.len());
+        let float_inputs = self.float_inputs.len();
         let effects = self.st.effects.clone();
         let (contexts, flags) = (self.st.contexts.len(), self.st.flags.clone());
         let grad_enabled = self.st.grad_enabled;
@@ -232,7 +233,8 @@ impl Tx<'_> {
             && self.st.contexts.len() == contexts
             && self.st.flags.ptr_eq(&flags)
             && self.st.grad_enabled == grad_enabled
-            && self.int_inputs.len() == int_inputs;
+            && self.int_inputs.len() == int_inputs
+            && self.float_inputs.len() == float_inputs;
         let traced = match result {
             Err(stop) => Err(self.not_checkpointed(stop)),
             Ok(_) if !plain => Err(Stop::brk(

@@ -98,8 +98,8 @@ impl<'py> Tx<'py> {
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
         self.no_dtype_lost(callee, args)?;
         if self.ints.as_inputs
-            && self.has_dynamic_int(args)
-            && let Some(result) = self.emit_with_ints(callee, args)?
+            && self.has_dynamic_number(args)
+            && let Some(result) = self.emit_with_numbers(callee, args)?
         {
             return Ok(result);
         }
@@ -152,31 +152,31 @@ impl<'py> Tx<'py> {
         Ok(())
     }
 
-    fn has_dynamic_int(&mut self, args: &Args) -> bool {
+    fn has_dynamic_number(&mut self, args: &Args) -> bool {
         let mut all = args.pos.iter().chain(args.kw.iter().map(|k| &k.1));
-        self.ints.any() && all.any(|v| self.holds_dynamic_int(v))
+        self.ints.any() && all.any(|v| self.holds_dynamic_number(v))
     }
 
-    fn holds_dynamic_int(&mut self, v: &Var) -> bool {
+    fn holds_dynamic_number(&mut self, v: &Var) -> bool {
         match v {
-            Var::Tuple(t) => t.items.iter().any(|v| self.holds_dynamic_int(v)),
-            Var::Slice(parts) => parts.iter().any(|v| self.holds_dynamic_int(v)),
+            Var::Tuple(t) => t.items.iter().any(|v| self.holds_dynamic_number(v)),
+            Var::Slice(parts) => parts.iter().any(|v| self.holds_dynamic_number(v)),
             Var::Obj(id) => match self.obj(*id).body.clone() {
-                variables::Body::List(items) => items.iter().any(|v| self.holds_dynamic_int(v)),
+                variables::Body::List(items) => items.iter().any(|v| self.holds_dynamic_number(v)),
                 _ => false,
             },
-            v => self.as_dynamic(v).is_some(),
+            v => self.as_dynamic(v).is_some() || self.as_dynamic_float(v).is_some(),
         }
     }
 
-    /// The operation with dynamic ints as inputs of the graph; `None` where its rule has to know their
+    /// The operation with dynamic numbers as inputs of the graph; `None` where its rule has to know their
     /// values.
-    fn emit_with_ints(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
+    fn emit_with_numbers(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
         let name = match callee {
             Callee::Function(_, path, _) => path.rsplit('.').next().unwrap_or(path),
             Callee::Method(name) => name,
         };
-        if !(takes_any_int(name) || takes_sizes(name)) || self.st.vmap.is_active() {
+        if !(takes_any_number(name) || takes_sizes(name)) || self.st.vmap.is_active() {
             return Ok(None);
         }
         let before = self.snapshot();
@@ -547,9 +547,9 @@ const NUMERIC: [&str; 46] = [
     "float_power",
 ];
 
-/// Whether an operation of this name takes any int as a number. The operators are named `add`, `iadd`,
+/// Whether an operation of this name takes any number. The operators are named `add`, `iadd`,
 /// `__add__`, `__iadd__`, `__radd__`; other operations `add`, `add_`.
-fn takes_any_int(name: &str) -> bool {
+fn takes_any_number(name: &str) -> bool {
     let dunder = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
     let name = dunder.unwrap_or(name);
     let name = name.strip_suffix('_').unwrap_or(name);

@@ -167,15 +167,20 @@ impl Tx<'_> {
             return input.node;
         }
         self.guard_relation(IntRelation::fits(&int.expr));
-        let name = match int.expr.sources().first() {
-            Some(source) => self.placeholder_name(*source),
-            None => "number".to_owned(),
-        };
-        let name = self.free_name(name);
-        let node = self.graph.placeholder(name);
+        let node = self.number_placeholder(int.expr.sources().first().copied());
         let int = int.clone();
         self.int_inputs.push(IntInput { node, int });
         node
+    }
+
+    /// A placeholder of a number, named by the first source that it is computed from.
+    pub(crate) fn number_placeholder(&mut self, source: Option<SourceId>) -> NodeId {
+        let name = match source {
+            Some(source) => self.placeholder_name(source),
+            None => "number".to_owned(),
+        };
+        let name = self.free_name(name);
+        self.graph.placeholder(name)
     }
 
     /// The residual code holds a bound tensor. The module that owns it is held weakly, so that the

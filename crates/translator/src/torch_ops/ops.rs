@@ -142,7 +142,7 @@ impl<'py> Tx<'py> {
 
     fn is_tensor_operand(&self, v: &Var) -> bool {
         match v {
-            Var::Tensor(_) | Var::Int(_) => true,
+            Var::Tensor(_) | Var::Int(_) | Var::Float(_) => true,
             Var::Const(o) => {
                 let b = o.bind(self.py);
                 b.is_instance_of::<pyo3::types::PyInt>()

@@ -88,6 +88,16 @@ impl Tx<'_> {
             let (a, b) = (self.realize(&a)?, self.realize(&b)?);
             return self.binary(op, inplace, &a, &b);
         }
+        if matches!(a, Var::Float(_)) || matches!(b, Var::Float(_)) {
+            if matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_)) {
+                return self.tensor_binary(op, inplace, &a, &b);
+            }
+            if let Some(v) = self.float_binary(op, &a, &b)? {
+                return Ok(Flow::Value(v));
+            }
+            let (a, b) = (self.realize(&a)?, self.realize(&b)?);
+            return self.binary(op, inplace, &a, &b);
+        }
         if let (Var::Const(x), Var::Const(y)) = (&a, &b) {
             return self.fold_binary(op, inplace, x, y).map(Flow::Value);
         }
@@ -245,6 +255,11 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the operation raises; a break where it has no rule.
     pub fn unary(&mut self, op: UnaryOp, a: &Var) -> R<Flow> {
+        if op == UnaryOp::Negative
+            && let Some(v) = self.float_negative(a)
+        {
+            return Ok(Flow::Value(v));
+        }
         if let Some(v) = self.int_unary(op, a) {
             return Ok(Flow::Value(v));
         }

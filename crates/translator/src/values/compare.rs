@@ -81,6 +81,13 @@ impl Tx<'_> {
             let (a, b) = (self.realize(&a)?, self.realize(&b)?);
             return self.compare(op, &a, &b);
         }
+        if matches!(a, Var::Float(_)) || matches!(b, Var::Float(_)) {
+            if matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_)) {
+                return self.tensor_compare(op, &a, &b);
+            }
+            let (a, b) = (self.realize(&a)?, self.realize(&b)?);
+            return self.compare(op, &a, &b);
+        }
         if let (Var::Const(x), Var::Const(y)) = (&a, &b) {
             let (x, y) = (x.clone(), y.clone());
             return self

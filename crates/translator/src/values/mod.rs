@@ -10,6 +10,7 @@ mod arith;
 mod build;
 mod classes;
 mod compare;
+mod floats;
 mod format;
 mod identity;
 mod iter;

@@ -27,13 +27,16 @@ impl Tx<'_> {
         }
     }
 
-    /// As [`Tx::realize`], but a dynamic int stays one.
+    /// As [`Tx::realize`], but a dynamic int or float stays one.
     ///
     /// # Errors
     /// As [`Tx::realize`].
     pub(crate) fn look(&mut self, v: &Var) -> R<Var> {
-        match self.as_dynamic(v) {
-            Some(i) => Ok(Var::Int(i)),
+        if let Some(i) = self.as_dynamic(v) {
+            return Ok(Var::Int(i));
+        }
+        match self.as_dynamic_float(v) {
+            Some(f) => Ok(Var::Float(f)),
             None => self.realize(v),
         }
     }

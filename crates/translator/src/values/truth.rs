@@ -35,9 +35,12 @@ impl Tx<'_> {
             | Var::Method(_)
             | Var::BuiltinMethod(_)
             | Var::Super(_) => Ok(true),
-            Var::Null | Var::Handled(_) | Var::Lazy(_) | Var::Int(_) | Var::Text(_) => {
-                Err(Stop::Internal("truth of no value".into()))
-            }
+            Var::Null
+            | Var::Handled(_)
+            | Var::Lazy(_)
+            | Var::Int(_)
+            | Var::Float(_)
+            | Var::Text(_) => Err(Stop::Internal("truth of no value".into())),
         }
     }
 

@@ -18,6 +18,7 @@ impl Tx<'_> {
         Ok(match &v {
             Var::Const(o) => o.bind(self.py).get_type().into_any().unbind(),
             Var::Int(_) => self.known.int.clone(),
+            Var::Float(_) => self.known.float.clone(),
             Var::Tensor(t) => t.class.clone(),
             Var::Tuple(t) => t.class.clone().unwrap_or_else(|| self.known.tuple.clone()),
             Var::Slice(_) => self.known.slice.clone(),

@@ -1,0 +1,140 @@
+//! Floats that are not constants: arithmetic makes expressions, which the graph gets as numbers.
+//!
+//! Lives here: every rule that knows [`Var::Float`]. Any other rule realizes its operands, which guards the values
+//! that the float is computed from and gives a constant.
+//!
+//! Invariant: an expression's value is an exact Python float; computing it raises nothing.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytecode::op::BinaryOp;
+use fx_graph::NodeId;
+use guards::{ConstVal, GuardKind, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt};
+use variables::{FloatBinary, FloatExpr, FloatVar, LazyVar, Var};
+
+use crate::stop::R;
+use crate::tx::{FloatInput, Tx};
+
+/// Ints up to here are floats as well.
+const EXACT: i64 = 1 << 53;
+
+impl Tx<'_> {
+    /// A value as a dynamic float, where it is one. Nothing of its value is guarded.
+    pub(crate) fn as_dynamic_float(&mut self, v: &Var) -> Option<Rc<FloatVar>> {
+        match v {
+            Var::Float(f) => Some(f.clone()),
+            Var::Lazy(l) => self.dynamic_float(&l.clone()).map(Rc::new),
+            _ => None,
+        }
+    }
+
+    /// What a value from outside is as a dynamic float; `None` where it is none. The graph gets it as a number, so it
+    /// is one only where the graph may have numbers as inputs.
+    fn dynamic_float(&mut self, l: &LazyVar) -> Option<FloatVar> {
+        if !self.ints.as_inputs || !self.ints.any() {
+            return None;
+        }
+        let b = l.obj.bind(self.py).clone();
+        let value = b.cast_exact::<PyFloat>().ok()?.value();
+        let name = self.sources.name(l.source);
+        if !self.ints.is_dynamic_float(l.source, name, value) {
+            return None;
+        }
+        self.guard_type(&b, l.source);
+        Some(FloatVar {
+            expr: FloatExpr::Source(l.source),
+            value,
+        })
+    }
+
+    /// The value of a dynamic float as a constant: what it is computed from is guarded.
+    pub(crate) fn specialize_float(&mut self, f: &FloatVar) -> R<Var> {
+        let mut sources: Vec<SourceId> = Vec::new();
+        f.expr.for_each_source(&mut |source| sources.push(source));
+        for source in sources {
+            let bits = self.ints.float_value(source).unwrap_or_default();
+            let value = ConstVal::Float(bits);
+            self.guard(source, GuardKind::EqualsMatch { value });
+        }
+        let value = PyFloat::new(self.py, f.value).into_any().unbind();
+        Ok(Var::Const(value))
+    }
+
+    /// A float operand: a dynamic one, or a constant number that is a float exactly.
+    fn float_operand(&mut self, v: &Var) -> R<Option<FloatVar>> {
+        if let Some(f) = self.as_dynamic_float(v) {
+            return Ok(Some((*f).clone()));
+        }
+        if self.as_dynamic(v).is_some() {
+            return Ok(None);
+        }
+        let Var::Const(o) = self.realize(v)? else {
+            return Ok(None);
+        };
+        let b = o.bind(self.py);
+        let value = match (b.cast_exact::<PyFloat>(), b.cast_exact::<PyInt>()) {
+            (Ok(f), _) => f.value(),
+            (_, Ok(i)) => match i.extract::<i64>() {
+                Ok(i) if (-EXACT..=EXACT).contains(&i) => i as f64,
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        Ok(Some(FloatVar {
+            expr: FloatExpr::Const(value),
+            value,
+        }))
+    }
+
+    /// `a op b` of numbers of which one is a dynamic float. `None`: it takes the values.
+    ///
+    /// # Errors
+    /// Those of looking at the operands.
+    pub(crate) fn float_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        let op = match op {
+            BinaryOp::Add => FloatBinary::Add,
+            BinaryOp::Subtract => FloatBinary::Subtract,
+            BinaryOp::Multiply => FloatBinary::Multiply,
+            BinaryOp::TrueDivide => FloatBinary::TrueDivide,
+            _ => return Ok(None),
+        };
+        let (Some(a), Some(b)) = (self.float_operand(a)?, self.float_operand(b)?) else {
+            return Ok(None);
+        };
+        // A division by zero raises at its place.
+        let divides = op == FloatBinary::TrueDivide;
+        if divides && (b.value == 0.0 || !matches!(b.expr, FloatExpr::Const(_))) {
+            return Ok(None);
+        }
+        let expr = FloatExpr::binary(op, &a.expr, &b.expr);
+        let value = op.eval(a.value, b.value);
+        Ok(expr.map(|expr| Var::Float(Rc::new(FloatVar { expr, value }))))
+    }
+
+    /// `-a` of a dynamic float.
+    pub(crate) fn float_negative(&mut self, a: &Var) -> Option<Var> {
+        let f = self.as_dynamic_float(a)?;
+        let expr = FloatExpr::Negative(Arc::new(f.expr.clone()));
+        let value = -f.value;
+        Some(Var::Float(Rc::new(FloatVar { expr, value })))
+    }
+
+    /// A dynamic float as an input of the graph.
+    pub(crate) fn float_input(&mut self, float: &Rc<FloatVar>) -> NodeId {
+        let known = self.float_inputs.iter();
+        if let Some(input) = known.clone().find(|i| i.float.expr == float.expr) {
+            return input.node;
+        }
+        let mut first = None;
+        float
+            .expr
+            .for_each_source(&mut |source| first = first.or(Some(source)));
+        let node = self.number_placeholder(first);
+        let float = float.clone();
+        self.float_inputs.push(FloatInput { node, float });
+        node
+    }
+}

@@ -1,0 +1,86 @@
+//! Floats that are not constants: expressions over floats that sources yield.
+//!
+//! Invariant: an expression means what Python's floats give, and computing it raises nothing.
+
+use std::sync::Arc;
+
+use guards::SourceId;
+
+/// How many nodes an expression may have.
+const MAX_SIZE: u32 = 48;
+
+/// An operator of two floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FloatBinary {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`, by a number that is not zero
+    TrueDivide,
+}
+
+impl FloatBinary {
+    /// The value.
+    pub fn eval(self, a: f64, b: f64) -> f64 {
+        match self {
+            Self::Add => a + b,
+            Self::Subtract => a - b,
+            Self::Multiply => a * b,
+            Self::TrueDivide => a / b,
+        }
+    }
+}
+
+/// See [`crate::Var::Float`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum FloatExpr {
+    /// What a source yields: an exact `float`.
+    Source(SourceId),
+    /// A number.
+    Const(f64),
+    /// `-x`.
+    Negative(Arc<FloatExpr>),
+    /// An operation on two.
+    Binary(FloatBinary, Arc<(FloatExpr, FloatExpr)>),
+}
+
+impl FloatExpr {
+    /// `a op b`; `None` where that would be too large.
+    pub fn binary(op: FloatBinary, a: &FloatExpr, b: &FloatExpr) -> Option<FloatExpr> {
+        let fits = a.size() + b.size() < MAX_SIZE;
+        fits.then(|| Self::Binary(op, Arc::new((a.clone(), b.clone()))))
+    }
+
+    /// Calls `f` for each source.
+    pub fn for_each_source(&self, f: &mut impl FnMut(SourceId)) {
+        match self {
+            Self::Source(source) => f(*source),
+            Self::Const(_) => {}
+            Self::Negative(x) => x.for_each_source(f),
+            Self::Binary(_, ab) => {
+                ab.0.for_each_source(f);
+                ab.1.for_each_source(f);
+            }
+        }
+    }
+
+    fn size(&self) -> u32 {
+        match self {
+            Self::Source(_) | Self::Const(_) => 1,
+            Self::Negative(x) => 1 + x.size(),
+            Self::Binary(_, ab) => 1 + ab.0.size() + ab.1.size(),
+        }
+    }
+}
+
+/// See [`crate::Var::Float`].
+#[derive(Clone, Debug)]
+pub struct FloatVar {
+    /// how it is computed
+    pub expr: FloatExpr,
+    /// what it is for this call
+    pub value: f64,
+}
