@@ -117,13 +117,16 @@ impl Emitter<'_, '_> {
             Source::FuncDefaults { .. } | Source::FuncKwDefaults { .. }
         );
         let class = lazy.obj.bind(self.tx.py).get_type();
-        // A number may become a variable of the graph, whose inputs are settled by now.
-        let is_number = class.is(self.tx.py.get_type::<pyo3::types::PyInt>())
-            || class.is(self.tx.py.get_type::<pyo3::types::PyFloat>());
-        if !of_function || is_number || !self.tx.known.is_const_type(class.as_any()) {
+        // An int may become a variable of the graph, whose inputs are settled by now.
+        let is_int = class.is(self.tx.py.get_type::<pyo3::types::PyInt>());
+        if !of_function || is_int || !self.tx.known.is_const_type(class.as_any()) {
             return Ok(None);
         }
-        Ok(match self.tx.realize(&Var::Lazy(lazy.clone()))? {
+        let value = Var::Lazy(lazy.clone());
+        if self.tx.as_dynamic_float(&value).is_some() {
+            return Ok(None);
+        }
+        Ok(match self.tx.realize(&value)? {
             Var::Const(constant) => Some(constant),
             _ => None,
         })
