@@ -1,4 +1,4 @@
-"""A float that changes is a number that the graph gets; what is computed from it is computed beside."""
+"""A float that changes is a number for the graph; what is computed from it is computed beside."""
 
 import torch
 
