@@ -2,9 +2,12 @@
 //!
 //! Invariant: an expression means what Python's floats give, and computing it raises nothing.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use guards::SourceId;
+
+use crate::var::Obj;
 
 /// How many nodes an expression may have.
 const MAX_SIZE: u32 = 48;
@@ -83,4 +86,26 @@ pub struct FloatVar {
     pub expr: FloatExpr,
     /// what it is for this call
     pub value: f64,
+    /// the object that it is once its value is looked at: one and the same, whatever looks
+    pub object: OnceCell<Obj>,
+}
+
+impl FloatVar {
+    /// A float that is computed.
+    pub fn computed(expr: FloatExpr, value: f64) -> Self {
+        Self {
+            expr,
+            value,
+            object: OnceCell::new(),
+        }
+    }
+
+    /// A float that a source yields.
+    pub fn existing(source: SourceId, value: f64, object: Obj) -> Self {
+        Self {
+            expr: FloatExpr::Source(source),
+            value,
+            object: OnceCell::from(object),
+        }
+    }
 }

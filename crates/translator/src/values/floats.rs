@@ -44,10 +44,7 @@ impl Tx<'_> {
             return None;
         }
         self.guard_type(&b, l.source);
-        Some(FloatVar {
-            expr: FloatExpr::Source(l.source),
-            value,
-        })
+        Some(FloatVar::existing(l.source, value, l.obj.clone()))
     }
 
     /// The value of a dynamic float as a constant: what it is computed from is guarded.
@@ -59,8 +56,8 @@ impl Tx<'_> {
             let value = ConstVal::Float(bits);
             self.guard(source, GuardKind::EqualsMatch { value });
         }
-        let value = PyFloat::new(self.py, f.value).into_any().unbind();
-        Ok(Var::Const(value))
+        let make = || PyFloat::new(self.py, f.value).into_any().unbind();
+        Ok(Var::Const(f.object.get_or_init(make).clone()))
     }
 
     /// A float operand: a dynamic one, or a constant number that is a float exactly.
@@ -83,10 +80,7 @@ impl Tx<'_> {
             },
             _ => return Ok(None),
         };
-        Ok(Some(FloatVar {
-            expr: FloatExpr::Const(value),
-            value,
-        }))
+        Ok(Some(FloatVar::computed(FloatExpr::Const(value), value)))
     }
 
     /// `a op b` of numbers of which one is a dynamic float. `None`: it takes the values.
@@ -111,15 +105,14 @@ impl Tx<'_> {
         }
         let expr = FloatExpr::binary(op, &a.expr, &b.expr);
         let value = op.eval(a.value, b.value);
-        Ok(expr.map(|expr| Var::Float(Rc::new(FloatVar { expr, value }))))
+        Ok(expr.map(|expr| Var::Float(Rc::new(FloatVar::computed(expr, value)))))
     }
 
     /// `-a` of a dynamic float.
     pub(crate) fn float_negative(&mut self, a: &Var) -> Option<Var> {
         let f = self.as_dynamic_float(a)?;
         let expr = FloatExpr::Negative(Arc::new(f.expr.clone()));
-        let value = -f.value;
-        Some(Var::Float(Rc::new(FloatVar { expr, value })))
+        Some(Var::Float(Rc::new(FloatVar::computed(expr, -f.value))))
     }
 
     /// A dynamic float as an input of the graph.
