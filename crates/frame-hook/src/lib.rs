@@ -50,7 +50,7 @@ fn make_entry<'py>(
     r#fn: &Bound<'py, PyAny>,
     context: &Bound<'py, Context>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    dynamo::slot::mark_explicit(r#fn);
+    dynamo::slot::mark_explicit(r#fn, context.get().settings().id());
     entry::make_compiled(r#fn, context)
 }
 

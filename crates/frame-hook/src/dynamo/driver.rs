@@ -39,16 +39,17 @@ impl FrameCompiler for Driver {
         let code = frame.code(py);
         let slot = frame.code_state().slot(CodeSlot::default);
         let resumes = slot.resumes.get();
-        if !slot.explicit.get() && slot.find(ctx.id()).is_none() && is_ignored(&code, resumes) {
+        let explicit = slot.is_explicit(ctx.id());
+        if !explicit && slot.find(ctx.id()).is_none() && is_ignored(&code, resumes) {
             frame.code_state().skip(ctx.id());
             remember_skip(py, &code);
             return Outcome::Skip;
         }
-        let wanted = slot.explicit.get() || resumes || slot.find(ctx.id()).is_some();
+        let wanted = explicit || resumes || slot.find(ctx.id()).is_some();
         if !wanted && !slot.is_relevant(py, frame) {
             return Outcome::Run;
         }
-        if slot.explicit.get() && comes_to_forward(py, frame) {
+        if explicit && comes_to_forward(py, frame) {
             return Outcome::Run;
         }
         let entries = slot.get(ctx.id(), || code_name(&code));

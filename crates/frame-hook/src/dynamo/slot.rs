@@ -30,8 +30,8 @@ pub struct CodeSlot {
     names_torch: Cell<Option<bool>>,
     /// set for the code of resume functions: they go on where a capture began
     pub resumes: Cell<bool>,
-    /// set where the user asked for this very function, wherever its file is
-    pub explicit: Cell<bool>,
+    /// contexts in which the user asked for this very function, wherever its file is
+    explicit: RefCell<Vec<ContextId>>,
 }
 
 impl CodeSlot {
@@ -44,6 +44,12 @@ impl CodeSlot {
             .iter()
             .find(|e| e.0 == context)
             .map(|e| e.1.clone())
+    }
+
+    /// Whether the user asked for this very function in a context.
+    pub fn is_explicit(&self, context: ContextId) -> bool {
+        let asked = self.explicit.try_borrow();
+        asked.is_ok_and(|asked| asked.contains(&context))
     }
 
     /// Whether the frame can hold tensor work.
@@ -99,10 +105,11 @@ pub fn forget_skips(py: Python<'_>) {
     });
 }
 
-/// Marks the function that the user compiled: it is captured even where its file is ignored. Of a
-/// module that is its `forward` as well, which is all that a call runs where there are no hooks.
-pub fn mark_explicit(callable: &Bound<'_, PyAny>) {
-    mark_function(callable);
+/// Marks the function that the user compiled in a context: it is captured there even where its file is
+/// ignored. Of a module that is its `forward` as well, which is all that a call runs where there are no
+/// hooks.
+pub fn mark_explicit(callable: &Bound<'_, PyAny>, context: ContextId) {
+    mark_function(callable, context);
     let forward = callable.getattr("__self__").and_then(|module| {
         let calls = torch_abi::modules::ModuleCalls::get(callable.py());
         let function = callable.getattr("__func__")?;
@@ -112,11 +119,11 @@ pub fn mark_explicit(callable: &Bound<'_, PyAny>) {
         }
     });
     if let Ok(Some(forward)) = forward {
-        mark_function(&forward);
+        mark_function(&forward, context);
     }
 }
 
-fn mark_function(callable: &Bound<'_, PyAny>) {
+fn mark_function(callable: &Bound<'_, PyAny>, context: ContextId) {
     let function = callable
         .getattr("__func__")
         .or_else(|_| callable.getattr("__code__").map(|_| callable.clone()))
@@ -126,6 +133,9 @@ fn mark_function(callable: &Bound<'_, PyAny>) {
         && let Ok(code) = code.cast::<PyCode>()
         && let Ok(state) = code_state::of(code)
     {
-        state.slot(CodeSlot::default).explicit.set(true);
+        let slot = state.slot(CodeSlot::default);
+        if !slot.is_explicit(context) {
+            slot.explicit.borrow_mut().push(context);
+        }
     }
 }
