@@ -7,23 +7,13 @@
 from __future__ import annotations
 
 import linecache
-import os
-import re
 from typing import Any
 
 import harness
 import program_generator
 import pytest
+import seeded
 import torch
-
-SEEDS = os.environ.get("FERRODYN_SEEDS", "0-200")
-#: How many programs one test runs.
-BATCH = 25
-
-
-def _batches() -> list[range]:
-    first, last = (int(part) for part in SEEDS.split("-"))
-    return [range(at, min(at + BATCH, last)) for at in range(first, last, BATCH)]
 
 
 def _calls(namespace: dict[str, Any], changes: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -68,27 +58,14 @@ def _run(seed: int, text: str, compiled: bool) -> Any:
     return harness.run_calls(fn, calls, file, state, backward=False)
 
 
-def _plain(record: Any) -> Any:
-    """The same without the addresses that an exception's text may name."""
-    for call in record:
-        if error := call.get("error"):
-            error["text"] = re.sub(r"0x[0-9a-f]+", "0x", error["text"])
-    return record
+def _text(seed: int) -> str:
+    return program_generator.Generator(seed, breaks=seed % 3 != 0).program()
 
 
 @pytest.mark.own
-@pytest.mark.parametrize("seeds", _batches(), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+@pytest.mark.parametrize(
+    "seeds", seeded.batches("0-200", 25), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}"
+)
 def test_program_is_eager(seeds: range) -> None:
     """Each program does what it does without compilation, with and without graph breaks."""
-    failed = []
-    for seed in seeds:
-        text = program_generator.Generator(seed, breaks=seed % 3 != 0).program()
-        try:
-            compile(text, "<generated>", "exec")
-        except SyntaxError:
-            # An assignment expression came where Python allows none.
-            continue
-        plain, compiled = (_plain(_run(seed, text, how)) for how in (False, True))
-        if found := list(harness.differences(plain, compiled, "program")):
-            failed.append(f"seed {seed}: {found[0][:300]}")
-    assert not failed, "\n".join(failed)
+    seeded.check(seeds, _text, _run)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import gc
 import linecache
-import os
-import re
 import sys
 import types
 from typing import Any
@@ -17,16 +15,8 @@ from typing import Any
 import harness
 import object_programs
 import pytest
+import seeded
 import torch
-
-SEEDS = os.environ.get("FERRODYN_SEEDS", "0-60")
-#: How many programs one test runs.
-BATCH = 20
-
-
-def _batches() -> list[range]:
-    first, last = (int(part) for part in SEEDS.split("-"))
-    return [range(at, min(at + BATCH, last)) for at in range(first, last, BATCH)]
 
 
 def _calls(namespace: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -63,29 +53,20 @@ def _run(seed: int, text: str, compiled: bool) -> Any:
     gc.disable()
     gc.freeze()
     try:
-        record = harness.run_calls(fn, _calls(namespace), file, state, backward=False)
+        return harness.run_calls(fn, _calls(namespace), file, state, backward=False)
     finally:
         gc.unfreeze()
         gc.enable()
-    for call in record:
-        if error := call.get("error"):
-            error["text"] = re.sub(r"0x[0-9a-f]+", "0x", error["text"])
-    return record
+
+
+def _text(seed: int) -> str:
+    return object_programs.Program(seed).text
 
 
 @pytest.mark.own
-@pytest.mark.parametrize("seeds", _batches(), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+@pytest.mark.parametrize(
+    "seeds", seeded.batches("0-60", 20), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}"
+)
 def test_program_is_eager(seeds: range) -> None:
     """Each program does what it does without compilation, with and without graph breaks."""
-    failed = []
-    for seed in seeds:
-        text = object_programs.Program(seed).text
-        try:
-            compile(text, "<objects>", "exec")
-        except SyntaxError:
-            # An assignment expression came where Python allows none.
-            continue
-        plain, compiled = (_run(seed, text, how) for how in (False, True))
-        if found := list(harness.differences(plain, compiled, "program")):
-            failed.append(f"seed {seed}: {found[0][:300]}")
-    assert not failed, "\n".join(failed)
+    seeded.check(seeds, _text, _run)

@@ -97,20 +97,15 @@ const TAKEN_APART: &[&str] = &[
     "grouped_mm_fallback",
 ];
 
-/// What autocast does with the arguments of a rule.
-enum Policy {
-    Keep,
-    Cast(DType),
-}
-
-fn policy(name: &str, lower: DType) -> R<Policy> {
+/// What autocast casts the arguments of a rule to; `None` where it leaves them alone.
+fn cast_to(name: &str, lower: DType) -> R<Option<DType>> {
     if TAKEN_APART.contains(&name) {
         return unsupported("an operation that autocast sees in parts");
     }
     Ok(match name {
-        _ if LOWER.contains(&name) => Policy::Cast(lower),
-        _ if SINGLE.contains(&name) => Policy::Cast(DType::Float32),
-        _ => Policy::Keep,
+        _ if LOWER.contains(&name) => Some(lower),
+        _ if SINGLE.contains(&name) => Some(DType::Float32),
+        _ => None,
     })
 }
 
@@ -121,7 +116,7 @@ pub(crate) fn apply(name: &str, rule: Rule, call: &Call<'_>) -> R {
         Autocast::Cpu(dtype) => dtype,
         Autocast::Other => return unsupported("autocast"),
     };
-    let Policy::Cast(to) = policy(name, lower)? else {
+    let Some(to) = cast_to(name, lower)? else {
         return rule(call);
     };
     let mut casts = Vec::new();

@@ -39,8 +39,6 @@ pub struct DynamicInts {
     pub as_inputs: bool,
     /// decisions of this translation
     known: FxHashMap<SourceId, bool>,
-    /// floats that are dynamic, with the bits of their values
-    known_floats: FxHashMap<SourceId, Option<u64>>,
 }
 
 impl DynamicInts {
@@ -101,25 +99,24 @@ impl DynamicInts {
         }
     }
 
-    /// Whether a float is dynamic by what is known of earlier ones.
-    pub(crate) fn is_dynamic_float(&mut self, source: SourceId, name: String, value: f64) -> bool {
-        if let Some(known) = self.known_floats.get(&source) {
-            return known.is_some();
+    /// Whether a number is dynamic by what is known of earlier ones; `changed` says whether a number of that name
+    /// had another value.
+    pub(crate) fn is_dynamic(
+        &mut self,
+        source: SourceId,
+        name: impl FnOnce() -> String,
+        changed: impl FnOnce(&Self, &str) -> bool,
+    ) -> bool {
+        if let Some(known) = self.known.get(&source) {
+            return *known;
         }
-        let bits = value.to_bits();
-        let dynamic = self.always
-            || self.names.contains(&name)
-            || self.floats.get(&name).is_some_and(|before| *before != bits);
+        let name = name();
+        let dynamic = self.always || self.names.contains(&name) || changed(self, &name);
         if dynamic {
             self.names.insert(name);
         }
-        self.known_floats.insert(source, dynamic.then_some(bits));
+        self.known.insert(source, dynamic);
         dynamic
-    }
-
-    /// The bits of a dynamic float's value.
-    pub(crate) fn float_value(&self, source: SourceId) -> Option<u64> {
-        self.known_floats.get(&source).copied().flatten()
     }
 
     fn learn_sizes(&mut self, name: String, sizes: &[Option<i64>]) {
@@ -188,22 +185,11 @@ impl Tx<'_> {
         }
         let b = l.obj.bind(self.py);
         let value = b.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?;
-        let dynamic = match self.ints.known.get(&l.source) {
-            Some(known) => *known,
-            None => {
-                let name = self.sources.name(l.source);
-                let before = self.ints.before.get(&name);
-                let dynamic = self.ints.always
-                    || self.ints.names.contains(&name)
-                    || before.is_some_and(|before| *before != value);
-                if dynamic {
-                    self.ints.names.insert(name);
-                }
-                self.ints.known.insert(l.source, dynamic);
-                dynamic
-            }
+        let name = || self.sources.name(l.source);
+        let changed = |ints: &DynamicInts, name: &str| {
+            ints.before.get(name).is_some_and(|before| *before != value)
         };
-        if !dynamic {
+        if !self.ints.is_dynamic(l.source, name, changed) {
             return None;
         }
         let b = b.clone();

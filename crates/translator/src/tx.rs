@@ -136,6 +136,8 @@ pub struct Tx<'py> {
     pub ints: DynamicInts,
     /// values of dynamic ints, by their sources
     pub(crate) int_values: FxHashMap<SourceId, i64>,
+    /// bits of the values of dynamic floats, by their sources
+    pub(crate) float_values: FxHashMap<SourceId, u64>,
     /// sizes that are no constants; only what is known to be equal goes back
     pub(crate) sizes: Sizes,
     /// guards so far, in the order in which they were added
@@ -234,6 +236,7 @@ impl<'py> Tx<'py> {
             keeps_ints: false,
             ints: DynamicInts::default(),
             int_values: FxHashMap::default(),
+            float_values: FxHashMap::default(),
             sizes: Sizes::default(),
             guards: Vec::new(),
             guard_lines: Vec::new(),

@@ -230,6 +230,11 @@ impl Var {
         Var::Py(Rc::new(PyVar { obj, source: None }))
     }
 
+    /// Whether this is a number that is not a constant.
+    pub fn is_dynamic_number(&self) -> bool {
+        matches!(self, Var::Int(_) | Var::Float(_))
+    }
+
     /// Whether this is `None`.
     pub fn is_none(&self, py: Python<'_>) -> bool {
         matches!(self, Var::Const(o) if o.is_none(py))

@@ -40,13 +40,13 @@ impl FrameCompiler for Driver {
         let slot = frame.code_state().slot(CodeSlot::default);
         let resumes = slot.resumes.get();
         let explicit = slot.is_explicit(ctx.id());
-        if !explicit && slot.find(ctx.id()).is_none() && is_ignored(&code, resumes) {
+        let asked = explicit || slot.find(ctx.id()).is_some();
+        if !asked && is_ignored(&code, resumes) {
             frame.code_state().skip(ctx.id());
             remember_skip(py, &code);
             return Outcome::Skip;
         }
-        let wanted = explicit || resumes || slot.find(ctx.id()).is_some();
-        if !wanted && !slot.is_relevant(py, frame) {
+        if !(asked || resumes || slot.is_relevant(py, frame)) {
             return Outcome::Run;
         }
         if explicit && comes_to_forward(py, frame) {

@@ -134,39 +134,31 @@ fn vstack(call: &Call<'_>) -> R {
 
 /// Columns side by side: a vector is one.
 fn column_stack(call: &Call<'_>) -> R {
-    let [parts] = call.bind(["tensors"])?;
-    let parts = tensors(parts)?;
-    let columns = parts.iter().map(|p| match p.dim() {
-        0 => unsupported("a number as a column"),
-        1 => {
-            let (shape, strides) = unsqueezed(p, 1);
-            Ok(call.view(p, &shape, &strides, p.start()))
-        }
-        _ => Ok(p.meta.clone()),
-    });
-    let columns = columns.collect::<R<Vec<_>>>()?;
-    let columns: Vec<In<'_>> = columns.iter().map(In::new).collect();
-    joined(call, &columns, 1)
+    joined_along(call, 1)
 }
-/// Joined in depth: the third dimension of each.
+/// Joined in depth: a matrix is one layer.
 fn dstack(call: &Call<'_>) -> R {
+    joined_along(call, 2)
+}
+/// A join along a dimension that tensors of one dimension less get at their end.
+fn joined_along(call: &Call<'_>, dim: usize) -> R {
     let [parts] = call.bind(["tensors"])?;
     let parts = tensors(parts)?;
-    if parts.iter().any(|p| p.dim() < 2) {
-        return unsupported("dstack of vectors");
+    if parts.iter().any(|p| p.dim() < dim) {
+        return unsupported("a stack of tensors of fewer dimensions");
     }
-    let deep: Vec<TensorMeta> = parts
+    let whole: Vec<TensorMeta> = parts
         .iter()
-        .map(|p| match p.dim() {
-            2 => {
-                let (shape, strides) = unsqueezed(p, 2);
+        .map(|p| match p.dim() == dim {
+            true => {
+                let (shape, strides) = unsqueezed(p, dim);
                 call.view(p, &shape, &strides, p.start())
             }
-            _ => p.meta.clone(),
+            false => p.meta.clone(),
         })
         .collect();
-    let deep: Vec<In<'_>> = deep.iter().map(In::new).collect();
-    joined(call, &deep, 2)
+    let whole: Vec<In<'_>> = whole.iter().map(In::new).collect();
+    joined(call, &whole, dim as i64)
 }
 /// Every combination of the elements of vectors, a row for each.
 fn cartesian_prod(call: &Call<'_>) -> R {

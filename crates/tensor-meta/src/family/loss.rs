@@ -136,6 +136,14 @@ fn kl_div(call: &Call<'_>) -> R {
     pointwise_loss(call, x, y, &[], reduction)
 }
 
+/// What a loss of these tensors gives as a single number.
+fn as_number(call: &Call<'_>, operands: &[In<'_>], reduction: &Value<'_>) -> R {
+    if !matches!(reduction, Value::None | Value::Str("mean" | "sum")) {
+        return unsupported("loss of each row");
+    }
+    let inputs: Vec<_> = operands.iter().map(|t| t.meta).collect();
+    one(call.rows(&[], operands[0].dtype, &inputs))
+}
 /// A loss that compares whole rows, as a single number.
 fn row_loss(call: &Call<'_>, operands: &[&Value<'_>], reduction: &Value<'_>) -> R {
     let all = operands.iter().map(|v| tensor(v)).collect::<R<Vec<_>>>()?;
@@ -145,11 +153,7 @@ fn row_loss(call: &Call<'_>, operands: &[&Value<'_>], reduction: &Value<'_>) -> 
     if !all.iter().all(same) || x.dim() == 0 || x.count() == 0 {
         return unsupported("operands of a loss");
     }
-    if !matches!(reduction, Value::None | Value::Str("mean" | "sum")) {
-        return unsupported("loss of each row");
-    }
-    let inputs: Vec<_> = all.iter().map(|t| t.meta).collect();
-    one(call.rows(&[], x.dtype, &inputs))
+    as_number(call, &all, reduction)
 }
 fn triplet_margin_loss(call: &Call<'_>) -> R {
     let [x, y, z, _, _, _, _, a, b, reduction] = call.bind([
@@ -291,11 +295,7 @@ fn number_loss(
     if !all.iter().chain([&goal]).all(alike) || all.iter().any(|t| t.count() == 0) {
         return unsupported("operands of a loss");
     }
-    if !matches!(reduction, Value::None | Value::Str("mean" | "sum")) {
-        return unsupported("loss of each row");
-    }
-    let inputs: Vec<_> = all.iter().map(|t| t.meta).collect();
-    one(call.rows(&[], x.dtype, &inputs))
+    as_number(call, &all, reduction)
 }
 fn cosine_embedding_loss(call: &Call<'_>) -> R {
     let [x, y, z, margin, a, b, reduction] = call.bind([

@@ -65,6 +65,21 @@ pub fn compile(
         return Ok(None);
     }
     tx.graph.erase_unused_placeholders();
+    let ints = tx.int_inputs.iter().map(|input| {
+        let source = match input.int.expr {
+            IntExpr::Source(source) => Some(source),
+            _ => None,
+        };
+        (input.node, source)
+    });
+    let floats = tx.float_inputs.iter().map(|input| {
+        let source = match input.float.expr {
+            FloatExpr::Source(source) => Some(source),
+            _ => None,
+        };
+        (input.node, source)
+    });
+    let numbers = ints.chain(floats);
     let rank: FxHashMap<NodeId, (u8, usize)> = tx
         .inputs
         .iter()
@@ -73,24 +88,10 @@ pub fn compile(
             Source::Local { index, .. } => (input.node, (0, *index as usize)),
             _ => (input.node, (1, i)),
         })
-        .chain(tx.int_inputs.iter().enumerate().map(|(i, input)| {
-            let argument = match input.int.expr {
-                IntExpr::Source(source) => Some(tx.sources.get(source)),
-                _ => None,
-            };
-            match argument {
-                Some(Source::Local { index, .. }) => (input.node, (0, *index as usize)),
-                _ => (input.node, (2, i)),
-            }
-        }))
-        .chain(tx.float_inputs.iter().enumerate().map(|(i, input)| {
-            let argument = match input.float.expr {
-                FloatExpr::Source(source) => Some(tx.sources.get(source)),
-                _ => None,
-            };
-            match argument {
-                Some(Source::Local { index, .. }) => (input.node, (0, *index as usize)),
-                _ => (input.node, (2, tx.int_inputs.len() + i)),
+        .chain(numbers.enumerate().map(|(i, (node, source))| {
+            match source.map(|source| tx.sources.get(source)) {
+                Some(Source::Local { index, .. }) => (node, (0, *index as usize)),
+                _ => (node, (2, i)),
             }
         }))
         .collect();

@@ -78,17 +78,10 @@ impl Tx<'_> {
     /// Whatever the operation raises; a break where it has no rule.
     pub fn binary(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var) -> R<Flow> {
         let (a, b) = (self.look(a)?, self.look(b)?);
-        if matches!(a, Var::Int(_)) || matches!(b, Var::Int(_)) {
+        if a.is_dynamic_number() || b.is_dynamic_number() {
             if let Some(v) = self.int_binary(op, &a, &b)? {
                 return Ok(Flow::Value(v));
             }
-            if matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_)) {
-                return self.tensor_binary(op, inplace, &a, &b);
-            }
-            let (a, b) = (self.realize(&a)?, self.realize(&b)?);
-            return self.binary(op, inplace, &a, &b);
-        }
-        if matches!(a, Var::Float(_)) || matches!(b, Var::Float(_)) {
             if matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_)) {
                 return self.tensor_binary(op, inplace, &a, &b);
             }

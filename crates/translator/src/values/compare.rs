@@ -71,17 +71,10 @@ impl Tx<'_> {
     /// Whatever the comparison raises; a break where it has no rule.
     pub fn compare(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Flow> {
         let (a, b) = (self.look(a)?, self.look(b)?);
-        if matches!(a, Var::Int(_)) || matches!(b, Var::Int(_)) {
+        if a.is_dynamic_number() || b.is_dynamic_number() {
             if let Some(holds) = self.int_compare(op, &a, &b)? {
                 return Ok(Flow::Value(self.bool(holds)));
             }
-            if matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_)) {
-                return self.tensor_compare(op, &a, &b);
-            }
-            let (a, b) = (self.realize(&a)?, self.realize(&b)?);
-            return self.compare(op, &a, &b);
-        }
-        if matches!(a, Var::Float(_)) || matches!(b, Var::Float(_)) {
             if matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_)) {
                 return self.tensor_compare(op, &a, &b);
             }

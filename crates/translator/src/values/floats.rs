@@ -15,7 +15,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt};
 use variables::{FloatBinary, FloatExpr, FloatVar, LazyVar, Var};
 
-use crate::stop::R;
+use crate::dynamic::DynamicInts;
+use crate::stop::{R, Stop};
 use crate::tx::{FloatInput, Tx};
 
 /// Ints up to here are floats as well.
@@ -39,11 +40,16 @@ impl Tx<'_> {
         }
         let b = l.obj.bind(self.py).clone();
         let value = b.cast_exact::<PyFloat>().ok()?.value();
-        let name = self.sources.name(l.source);
-        if !self.ints.is_dynamic_float(l.source, name, value) {
+        let bits = value.to_bits();
+        let name = || self.sources.name(l.source);
+        let changed = |ints: &DynamicInts, name: &str| {
+            ints.floats.get(name).is_some_and(|before| *before != bits)
+        };
+        if !self.ints.is_dynamic(l.source, name, changed) {
             return None;
         }
         self.guard_type(&b, l.source);
+        self.float_values.insert(l.source, bits);
         Some(FloatVar::existing(l.source, value, l.obj.clone()))
     }
 
@@ -52,7 +58,9 @@ impl Tx<'_> {
         let mut sources: Vec<SourceId> = Vec::new();
         f.expr.for_each_source(&mut |source| sources.push(source));
         for source in sources {
-            let bits = self.ints.float_value(source).unwrap_or_default();
+            let Some(&bits) = self.float_values.get(&source) else {
+                return Err(Stop::Internal("a dynamic float without a value".into()));
+            };
             let value = ConstVal::Float(bits);
             self.guard(source, GuardKind::EqualsMatch { value });
         }
