@@ -75,6 +75,8 @@ struct Inner {
     stale: Cell<bool>,
     /// Names of values that were seen to change.
     changing: RefCell<BTreeSet<String>>,
+    /// Whether a translation has come to a lock.
+    met_lock: Cell<bool>,
     /// Finds the right one of several entries.
     selector: RefCell<Selector>,
     /// Whether the last call hit another entry than the one before.
@@ -107,6 +109,7 @@ impl Entries {
             warned: Cell::new(false),
             stale: Cell::new(false),
             changing: RefCell::default(),
+            met_lock: Cell::new(false),
             selector: RefCell::new(Selector::new()),
             alternates: Cell::new(false),
             failed: RefCell::new(Vec::new()),
@@ -143,6 +146,11 @@ impl Entries {
     /// Leaves names for the next compilation; a reset forgets them.
     pub fn set_changing(&self, _py: Python<'_>, names: BTreeSet<String>) {
         self.0.changing.replace(names);
+    }
+
+    /// Notes that a translation has come to a lock; whether it is the first, since a reset.
+    pub fn meets_lock(&self, _py: Python<'_>) -> bool {
+        !self.0.met_lock.replace(true)
     }
 
     /// How many entries there are.
@@ -427,6 +435,7 @@ impl Entries {
         self.0.compiled.set(0);
         self.0.warned.set(false);
         self.0.changing.take();
+        self.0.met_lock.set(false);
         if let Ok(mut failed) = self.0.failed.try_borrow_mut() {
             failed.clear();
         }

@@ -22,6 +22,8 @@ use crate::frame::FrameRef;
 pub enum Outcome {
     /// Run it as plain Python, and ask again the next time.
     Run,
+    /// Run it as plain Python with all that it calls, and ask again the next time.
+    RunAll,
     /// Run it as plain Python, and never ask again for this code in this context.
     Skip,
     /// Run this code in its place: same arguments, same free variables.

@@ -92,6 +92,21 @@ unsafe fn pass_to_foreign(
     }
 }
 
+/// As [`pass`], for the frame and all that it calls.
+unsafe fn pass_all(
+    thread: &ThreadRegions,
+    tstate: *mut PyThreadState,
+    frame: *mut RawFrame,
+) -> *mut PyObject {
+    // SAFETY: the GIL is held, and the frame is passed on as it came.
+    unsafe {
+        let off = Region::pause(thread);
+        let result = pass(thread, tstate, frame, 0);
+        drop(off);
+        result
+    }
+}
+
 #[inline]
 unsafe fn decide(
     thread: &ThreadRegions,
@@ -113,18 +128,14 @@ unsafe fn decide(
         match foreign::marked((*frame).func) {
             Marked::No => {}
             Marked::Shallow => return pass(thread, tstate, frame, 0),
-            Marked::Deep => {
-                let off = Region::pause(thread);
-                let result = pass(thread, tstate, frame, 0);
-                drop(off);
-                return result;
-            }
+            Marked::Deep => return pass_all(thread, tstate, frame),
         }
         if state.is_skipped(context.id()) || thread.is_deep() {
             return pass(thread, tstate, frame, 0);
         }
         match ask(thread, frame, state, context) {
             Decision::Plain => pass(thread, tstate, frame, 0),
+            Decision::PlainAll => pass_all(thread, tstate, frame),
             Decision::Raise => evaluate(DEFAULT_EVAL, tstate, frame, 1),
             Decision::Replace(code) => {
                 // The state goes with its code object, which may die while the frame runs.
@@ -145,6 +156,8 @@ unsafe fn decide(
 /// What the compiler decided, checked, with references as the evaluator wants them.
 enum Decision {
     Plain,
+    /// With all that it calls.
+    PlainAll,
     /// The exception is set.
     Raise,
     /// An owned code object that fits the frame.
@@ -211,6 +224,7 @@ fn settle(
 ) -> Decision {
     match outcome {
         Outcome::Run => Decision::Plain,
+        Outcome::RunAll => Decision::PlainAll,
         Outcome::Skip => {
             view.code_state().skip(context.id());
             Decision::Plain

@@ -166,6 +166,12 @@ pub enum Source {
         /// Its name in text.
         name: Arc<str>,
     },
+    /// A random number that the compiled code draws before its graph runs. No guard can be about it: it does not
+    /// exist when guards are checked.
+    Drawn {
+        /// Which draw of the code.
+        index: u32,
+    },
 }
 
 impl Source {
@@ -179,7 +185,8 @@ impl Source {
             | Self::GlobalsOf { .. }
             | Self::Builtin { .. }
             | Self::Pinned { .. }
-            | Self::WeakPinned { .. } => None,
+            | Self::WeakPinned { .. }
+            | Self::Drawn { .. } => None,
             Self::Attr { base, .. }
             | Self::InstanceDict { base }
             | Self::InstanceDictItem { base, .. }
@@ -388,6 +395,7 @@ impl SourceTable {
             Source::FuncKwDefaults { .. } => write!(out, ".__kwdefaults__"),
             Source::FuncClosure { .. } => write!(out, ".__closure__"),
             Source::FuncCode { .. } => write!(out, ".__code__"),
+            Source::Drawn { index } => write!(out, "___drawn[{index}]"),
             Source::TypeOf { .. }
             | Source::Under { .. }
             | Source::MroAttr { .. }

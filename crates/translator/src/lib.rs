@@ -20,6 +20,7 @@ pub mod call;
 pub mod code;
 pub mod constants;
 pub mod deferred;
+mod draws;
 pub mod dynamic;
 #[cfg(test)]
 mod embedded;

@@ -97,6 +97,13 @@ impl Tx<'_> {
         else {
             return false;
         };
+        // What plain Python gave at a break is likely to be another module at the next call.
+        let root = self.sources.get(self.sources.root(source));
+        if self.resumed.is_some()
+            && matches!(root, Source::Local { name, .. } if crate::output::is_stack_name(name))
+        {
+            return false;
+        }
         matches!(self.sources.get(*base), Source::InstanceDictItem { name, .. }
             if &**name == "_parameters" || &**name == "_buffers")
     }

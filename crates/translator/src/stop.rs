@@ -16,6 +16,8 @@ pub struct BreakReason {
     pub context: String,
     /// whether the operation raises for these arguments, and may not for others of the same kinds
     pub raises: bool,
+    /// whether a lock is taken here, which is often done to set something up, once
+    pub locks: bool,
 }
 
 /// The ways in which an instruction does not complete.
@@ -73,6 +75,22 @@ impl Stop {
         match Stop::brk(reason, explanation, hint) {
             Stop::Break(mut reason) => {
                 reason.raises = true;
+                Stop::Break(reason)
+            }
+            other => other,
+        }
+    }
+
+    /// A break in front of an operation that takes a lock: the lock has to be held while the effects behind it happen.
+    pub fn locks(what: impl std::fmt::Display) -> Stop {
+        let stop = Stop::brk(
+            format!("Lock taken by {what}"),
+            "What is done under a lock has to happen while it is held, so it is taken by plain Python, between two graphs.",
+            "Do what needs the lock outside of the compiled function.",
+        );
+        match stop {
+            Stop::Break(mut reason) => {
+                reason.locks = true;
                 Stop::Break(reason)
             }
             other => other,

@@ -145,6 +145,8 @@ pub struct Tx<'py> {
     /// for each guard the code and line that asked for it
     pub guard_lines: Vec<(Rc<CodeInfo>, u32)>,
     guard_set: FxHashSet<(Option<SourceId>, GuardKind)>,
+    /// the first guard that is about a number that is not drawn yet
+    pub(crate) drawn_guard: Option<usize>,
     /// names that were found, whether or not their values are looked at
     touched: Vec<SourceId>,
     /// objects by the source that they were first built from; only grows
@@ -241,6 +243,7 @@ impl<'py> Tx<'py> {
             guards: Vec::new(),
             guard_lines: Vec::new(),
             guard_set: FxHashSet::default(),
+            drawn_guard: None,
             touched: Vec::new(),
             reached: FxHashMap::default(),
             input_names: FxHashSet::default(),

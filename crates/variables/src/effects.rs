@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fx_graph::NodeId;
+use guards::SourceId;
 use tensor_meta::TensorMeta;
 
 use crate::object::{Body, ObjId, ObjState};
@@ -47,6 +48,19 @@ pub struct DeferredCall {
     pub frames: Vec<CallFrame>,
     /// the callee's own records are all that anyone sees of it
     pub silent: bool,
+}
+
+/// A random number of Python's own generators, which the residual code draws before the graph runs.
+#[derive(Debug)]
+pub struct Draw {
+    /// the method, or one that is bound to its generator
+    pub function: Obj,
+    /// the generator, where the method is not bound to it
+    pub generator: Option<SourceId>,
+    /// the other arguments: constants
+    pub args: Vec<Obj>,
+    /// the least and the largest value, where it is an int
+    pub range: Option<(i64, i64)>,
 }
 
 /// A frame on the stack of a [`DeferredCall`].
@@ -92,6 +106,8 @@ pub struct Effects {
     pub tensor_writes: im::Vector<(Var, Arc<str>)>,
     /// calls to be made, in order
     pub calls: im::Vector<Rc<DeferredCall>>,
+    /// random numbers to be drawn, in order: before the graph, in front of all other effects
+    pub draws: im::Vector<Rc<Draw>>,
     /// how many operations may have written to tensors, counted since the first text of a tensor
     pub writes: u32,
     /// whether there is a text of a tensor, see [`Var::Text`]
@@ -186,6 +202,7 @@ impl Effects {
             || self.global_writes.len() != before.global_writes.len()
             || self.tensor_writes.len() != before.tensor_writes.len()
             || self.calls.len() != before.calls.len()
+            || self.draws.len() != before.draws.len()
             || self.appended() != before.appended()
             || before
                 .dirty

@@ -1,4 +1,4 @@
-"""A module that is copied in the function: plain Python makes the copy, its call is captured."""
+"""A module from outside that is copied in the function, and called."""
 
 import copy
 

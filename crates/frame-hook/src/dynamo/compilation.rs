@@ -69,6 +69,8 @@ pub enum Compiled {
     Code(Arc<GuardedCode>),
     /// plain Python this time
     Run,
+    /// plain Python this time, with all that is called
+    RunAll,
     /// plain Python from now on
     Skip,
 }
@@ -170,6 +172,10 @@ impl<'py> Compilation<'_, 'py> {
                 let stack = self.report_break(&tx, &reason);
                 if self.ctx.fullgraph() {
                     return Err(self.unsupported(&reason, &stack));
+                }
+                // What is set up once, under a lock, is not worth code of its own: later calls find it done.
+                if reason.locks && self.entries.meets_lock(py) {
+                    return Ok(Compiled::RunAll);
                 }
                 Finish::Break(reason)
             }

@@ -149,6 +149,7 @@ impl FrameCompiler for Driver {
         match compilation.run(&request) {
             Ok(Compiled::Code(entry)) => replace(py, &entry),
             Ok(Compiled::Run) => Outcome::Run,
+            Ok(Compiled::RunAll) => Outcome::RunAll,
             Ok(Compiled::Skip) => {
                 frame.code_state().skip(ctx.id());
                 remember_skip(py, &code);

@@ -30,6 +30,7 @@ mod numpy;
 mod operator;
 mod outside;
 mod pure;
+mod random;
 mod reduce;
 mod regex;
 mod torch_python;
@@ -77,6 +78,7 @@ fn table(py: Python<'_>) -> &'static Table {
             crate::torch_ops::checkpoint::RULES,
             crate::torch_ops::flags::RULES,
             outside::RULES,
+            random::RULES,
             torch_python::RULES,
             regex::RULES,
         ];
@@ -137,7 +139,7 @@ impl<'py> Tx<'py> {
                 "maketrans" if receiver.is_none() => &owner,
                 _ => match receiver.cast::<PyType>() {
                     Ok(class) => class,
-                    Err(_) => return Ok(None),
+                    Err(_) => return random::call_bound(self, callable, &receiver, &name, &args),
                 },
             };
             return self.class_call(class, &name, &b, args);

@@ -145,6 +145,13 @@ impl Tx<'_> {
                 )?;
                 none
             }
+            "__reduce__" => {
+                self.positional(name, args, 0, 0)?;
+                match self.reduce_derived_dict(id)? {
+                    Some(parts) => parts,
+                    None => return Ok(None),
+                }
+            }
             "copy" | "__copy__" => {
                 let class = self.obj(id).class.clone();
                 let body = Body::Dict(self.map_of(id));

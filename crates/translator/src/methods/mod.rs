@@ -107,6 +107,9 @@ impl Tx<'_> {
                 &format!("'{class_name}' object has no attribute '{name}'"),
             ));
         }
+        if matches!(&**name, "__enter__" | "acquire") && self.is_lock(&class)? {
+            return Err(Stop::locks(format!("{class_name}.{name}")));
+        }
         Err(Stop::unsupported(format!(
             "method {name} of {class_name}, called on {}",
             self.describe(&recv)
@@ -133,6 +136,13 @@ impl Tx<'_> {
         };
         let name = method.getattr("__qualname__")?;
         Err(self.raise("TypeError", &format!("{name}() takes {takes}")))
+    }
+
+    /// Whether a class is one of the two that Python's locks are of.
+    fn is_lock(&self, class: &variables::Obj) -> R<bool> {
+        let threads = self.py.import("_thread")?;
+        let is = |name: &str| threads.getattr(name).map(|lock| class.is(&lock));
+        Ok(is("LockType")? || is("RLock")?)
     }
 
     /// Whether the class of a value has a method of this name in C.

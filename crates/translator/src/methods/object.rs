@@ -73,6 +73,9 @@ impl Tx<'_> {
             self.guard(source, GuardKind::IdMatch { obj: pinned });
             return self.regex_method(&obj, name, args);
         }
+        if let Some(flow) = self.draw_method(id, name, &args)? {
+            return Ok(Some(flow));
+        }
         if name == "__call__" && self.is_subtype(&class, &self.known.partial.clone()) {
             return self.call_new_partial(id, args).map(Some);
         }

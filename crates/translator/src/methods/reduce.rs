@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
-use variables::{Body, OrderedMap, Var};
+use variables::{Body, ObjId, OrderedMap, Var};
 
 use crate::attr::is_heap_type;
 use crate::stop::{R, Stop};
@@ -35,6 +35,37 @@ impl Tx<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// `__reduce__` of an `OrderedDict` or a `defaultdict`: how to make an empty one, its attributes and items.
+    /// `None`: of another class.
+    pub(super) fn reduce_derived_dict(&mut self, id: ObjId) -> R<Option<Var>> {
+        let recv = Var::Obj(id);
+        let class = self.obj(id).class.clone();
+        let none = self.none();
+        let (factory, state) = if class.is(&self.known.ordered_dict) {
+            (None, self.state_of(&recv)?)
+        } else if class.is(&self.known.defaultdict) {
+            (self.factory_of(id), none.clone())
+        } else {
+            return Ok(None);
+        };
+        let factory = factory.filter(|f| !f.is_none(self.py));
+        let items = self.items_iterator(&recv)?;
+        Ok(Some(Var::tuple(vec![
+            Var::py(class),
+            Var::tuple(factory.into_iter().collect()),
+            state,
+            none,
+            items,
+        ])))
+    }
+
+    /// `iter(d.items())`
+    fn items_iterator(&mut self, dict: &Var) -> R<Var> {
+        let items = self.getattr_sync(dict, &"items".into())?;
+        let items = self.call_sync(&items, Args::default())?;
+        self.get_iter(&items)
     }
 
     /// `copyreg.__newobj__(cls, *args)` and what is to be put into its result.
@@ -72,11 +103,7 @@ impl Tx<'_> {
             _ => none.clone(),
         };
         let dict_items = match body {
-            Some(Body::Dict(_)) => {
-                let items = self.getattr_sync(recv, &"items".into())?;
-                let items = self.call_sync(&items, Args::default())?;
-                self.get_iter(&items)?
-            }
+            Some(Body::Dict(_)) => self.items_iterator(recv)?,
             _ => none,
         };
         let new = self.py.import("copyreg")?.getattr("__newobj__")?.unbind();

@@ -41,6 +41,7 @@ pub(super) fn handler(
     g.asm.body.pop_jump(JumpCond::False, raise);
     // Nothing in this frame holds the exception, whose traceback holds the frame.
     g.asm.op(Op::PopTop);
+    g.take_draws_back()?;
     g.asm.load(&Val::Const(mark));
     let kind = |i: usize| root.fields.localspluskinds[i];
     let free = (0..root.local_names.len()).filter(|&i| kind(i) & kinds::FREE != 0);

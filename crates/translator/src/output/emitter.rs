@@ -62,6 +62,10 @@ pub struct Emitter<'a, 'py> {
     pub(super) left_alone: Vec<Obj>,
     /// sizes of tensors from outside, and the locals that they are kept in
     pub(super) dims: Vec<(IntExpr, LocalIdx)>,
+    /// locals of the random numbers that were drawn
+    pub(super) draws: Vec<LocalIdx>,
+    /// locals of the states that generators had before, by the index of a draw from each
+    pub(super) generator_states: Vec<(usize, LocalIdx)>,
     classes: Option<FxHashMap<SourceId, Obj>>,
     bound: FxHashMap<NodeId, Obj>,
     path: Vec<Ident>,
@@ -107,6 +111,8 @@ impl<'a, 'py> Emitter<'a, 'py> {
             raises: false,
             left_alone: Vec::new(),
             dims: Vec::new(),
+            draws: Vec::new(),
+            generator_states: Vec::new(),
             classes: None,
             bound,
             path: Vec::new(),
@@ -255,6 +261,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Body::Dict(d) => d.iter().flat_map(|(k, v)| [k.clone(), v.clone()]).collect(),
             Body::Set(d) => d.iter().map(|(k, _)| k.clone()).collect(),
             Body::Cell(v) => v.iter().cloned().collect(),
+            Body::Address(of) => vec![of.clone()],
             Body::Iter(i) => super::iterators::values(i),
             Body::DictView(d, _) => vec![Var::Obj(*d)],
             Body::Generator(state) => super::generators::values(state),

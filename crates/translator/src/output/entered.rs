@@ -21,7 +21,7 @@ pub(super) fn stack_name(n: usize) -> String {
 }
 
 /// Whether a variable is such an argument.
-pub(super) fn is_stack_name(name: &str) -> bool {
+pub(crate) fn is_stack_name(name: &str) -> bool {
     name.starts_with(STACK)
 }
 

@@ -13,6 +13,7 @@ mod asm;
 mod breaks;
 mod containers;
 mod deferred;
+mod draws;
 mod effects;
 mod emitter;
 mod entered;
@@ -46,6 +47,7 @@ use asm::{Built, Shape, loc_of, prologue_len};
 use emitter::Emitter;
 use graph::{CallInput, Compiled};
 
+pub(crate) use entered::is_stack_name;
 pub use resume::{ResumeCache, ResumeInfo};
 pub use text::listing;
 
@@ -233,6 +235,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     let mut resumes = Vec::new();
     let loc = loc_of(&code, root.ip);
     g.asm.body.set_loc(loc);
+    g.name_draws();
     let mut calls_out = false;
     match finish {
         Finish::Return(value) => {
@@ -269,6 +272,8 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     for instr in &code.body.instrs[..prologue_len(&code.body)] {
         g.asm.body.emit_at(instr.op.clone(), instr.loc);
     }
+    let may_raise = compiled.is_some() && raising::may_raise(&g.tx.graph);
+    g.make_draws(may_raise)?;
     let inputs = compiled.iter().flat_map(|c| &c.inputs);
     g.read_dims(inputs.filter_map(CallInput::expr))?;
     let mut names = std::mem::take(&mut g.names);
@@ -290,7 +295,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         .map_err(internal)?;
     let mut body = join(pre, post, skip);
     if let Some(c) = &compiled
-        && raising::may_raise(&g.tx.graph)
+        && may_raise
         && let Some(ask) = env.left_no_trace(py, &c.function)?
     {
         g.asm.body.set_loc(loc);

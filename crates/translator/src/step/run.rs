@@ -92,6 +92,7 @@ impl<'py> Tx<'py> {
                     ],
                     context: what,
                     raises: true,
+                    ..BreakReason::default()
                 })
             }
         }
@@ -107,6 +108,7 @@ impl<'py> Tx<'py> {
             hints: inner.hints,
             context: inner.context,
             raises: inner.raises,
+            locks: inner.locks,
         }))
     }
 
@@ -224,6 +226,9 @@ impl<'py> Tx<'py> {
             return Err(Stop::unsupported(
                 "an object with a hash of its own beside a constant with the same hash",
             ));
+        }
+        if self.takes_drawn_value() {
+            return Err(crate::draws::value_needed());
         }
         match next {
             Ok(Next::Fall) => {

@@ -154,7 +154,8 @@ impl<'py> Tx<'py> {
 
     fn has_dynamic_number(&mut self, args: &Args) -> bool {
         let mut all = args.pos.iter().chain(args.kw.iter().map(|k| &k.1));
-        self.ints.any() && all.any(|v| self.holds_dynamic_number(v))
+        (self.ints.any() || !self.st.effects.draws.is_empty())
+            && all.any(|v| self.holds_dynamic_number(v))
     }
 
     fn holds_dynamic_number(&mut self, v: &Var) -> bool {

@@ -166,7 +166,9 @@ impl Tx<'_> {
         if let Some(input) = self.int_inputs.iter().find(|i| i.int.expr == int.expr) {
             return input.node;
         }
-        self.guard_relation(IntRelation::fits(&int.expr));
+        if !self.drawn_fits(&int.expr) {
+            self.guard_relation(IntRelation::fits(&int.expr));
+        }
         let node = self.number_placeholder(int.expr.sources().first().copied());
         let int = int.clone();
         self.int_inputs.push(IntInput { node, int });

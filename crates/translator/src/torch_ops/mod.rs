@@ -9,6 +9,7 @@
 //! - [`attrs`]: attributes of tensors
 //! - [`contexts`], [`flags`]: autocast and the like, flags that a program sets for a while
 //! - [`parameters`]: tensors of other classes, made by the program
+//! - [`deep_copy`]: `copy.deepcopy` of tensors
 //! - [`numbers`]: operands that are numbers
 //! - [`vmap`]: batched tensors
 //! - [`checkpoint`]: functions that are computed again in the backward pass
@@ -22,6 +23,7 @@ mod autograd_function;
 mod beside;
 pub mod checkpoint;
 pub mod contexts;
+mod deep_copy;
 pub mod emit;
 pub mod fake;
 pub(crate) mod flags;

@@ -257,7 +257,7 @@ impl<'py> Tx<'py> {
         Ok(Flow::Value(value))
     }
 
-    fn tensor_protocol(&mut self, t: &Var, name: &str, _args: &Args) -> R<Flow> {
+    fn tensor_protocol(&mut self, t: &Var, name: &str, args: &Args) -> R<Flow> {
         let Var::Tensor(tv) = t else {
             return Err(Stop::Internal("not a tensor".into()));
         };
@@ -267,6 +267,7 @@ impl<'py> Tx<'py> {
                 None => Err(self.raise("TypeError", "len() of a 0-d tensor")),
             },
             "__iter__" => self.get_iter(t).map(Flow::Value),
+            "__deepcopy__" => self.deepcopy_tensor(&tv.clone(), args.clone()),
             _ => Err(Stop::unsupported(format!("Tensor.{name}"))),
         }
     }

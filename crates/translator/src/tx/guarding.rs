@@ -25,6 +25,9 @@ impl<'py> Tx<'py> {
     }
 
     fn guard_opt(&mut self, source: Option<SourceId>, kind: GuardKind) {
+        if self.is_about_draws(source, &kind) {
+            self.drawn_guard.get_or_insert(self.guards.len());
+        }
         if self.guard_set.insert((source, kind.clone())) {
             self.guards.push(Guard {
                 source,

@@ -1,0 +1,257 @@
+//! Numbers that generators of `random` draw, see [`crate::draws`].
+
+use guards::{GuardKind, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt};
+use variables::{Draw, Obj, ObjId, Origin, Var};
+
+use super::{Given, Rule, Rules, value};
+use crate::raw::type_lookup;
+use crate::stop::R;
+use crate::tx::{Args, Flow, Tx};
+
+pub(super) const RULES: Rules = &[(
+    "random",
+    &[
+        ("Random.randint", draw_between as Rule),
+        ("Random.randrange", draw_between),
+        ("Random._randbelow_with_getrandbits", draw_between),
+        ("Random.uniform", draw_uniform),
+    ],
+)];
+
+/// Methods of a generator that the methods in Python come to.
+const INNER: [&str; 5] = [
+    "random",
+    "randrange",
+    "_randbelow",
+    "_randbelow_with_getrandbits",
+    "getrandbits",
+];
+
+/// How a method in C is known.
+enum Kind {
+    Float,
+    Int((i64, i64)),
+}
+
+/// A call of a method that is bound to its generator: `random.random()`.
+pub(super) fn call_bound(
+    tx: &mut Tx<'_>,
+    method: &Obj,
+    receiver: &Bound<'_, PyAny>,
+    name: &str,
+    args: &Args,
+) -> Given {
+    if !is_generator(receiver.get_type().as_any())? {
+        return Ok(None);
+    }
+    let Some((kind, args)) = kind_of(tx, name, args)? else {
+        return Ok(None);
+    };
+    let draw = Draw {
+        function: method.clone(),
+        generator: None,
+        args,
+        range: None,
+    };
+    Ok(Some(Flow::Value(drawn(tx, draw, kind))))
+}
+
+impl Tx<'_> {
+    /// `generator.random()` and `generator.getrandbits(k)`.
+    pub(crate) fn draw_method(&mut self, id: ObjId, name: &str, args: &Args) -> R<Option<Flow>> {
+        let Some(generator) = generator(self, id)? else {
+            return Ok(None);
+        };
+        let class = self.obj(id).class.clone();
+        let method = type_lookup(class.bind(self.py).cast().map_err(PyErr::from)?, name);
+        let (Some(method), Some((kind, args))) = (method, kind_of(self, name, args)?) else {
+            return Ok(None);
+        };
+        let draw = Draw {
+            function: method,
+            generator: Some(generator),
+            args,
+            range: None,
+        };
+        Ok(Some(Flow::Value(drawn(self, draw, kind))))
+    }
+}
+
+fn drawn(tx: &mut Tx<'_>, draw: Draw, kind: Kind) -> Var {
+    match kind {
+        Kind::Float => tx.draw_float(draw),
+        Kind::Int(range) => tx.draw_int(draw, range),
+    }
+}
+
+/// Whether a class is that of generators, and not one derived from it.
+fn is_generator(class: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(class.is(&class.py().import("random")?.getattr("Random")?))
+}
+
+/// What a method in C draws; `None` where it draws nothing, or raises.
+fn kind_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<(Kind, Vec<Obj>)>> {
+    if !tx.can_draw() || !args.kw.is_empty() {
+        return Ok(None);
+    }
+    Ok(match (name, &args.pos[..]) {
+        ("random", []) => Some((Kind::Float, Vec::new())),
+        ("getrandbits", [bits]) => {
+            let bits = ints(tx, std::slice::from_ref(bits))?;
+            match bits.as_deref() {
+                Some([bits @ 0..=62]) => {
+                    let bits = *bits;
+                    let arg = tx.int(bits);
+                    let arg = tx.as_const(&arg)?;
+                    arg.map(|arg| (Kind::Int((0, (1 << bits) - 1)), vec![arg]))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    })
+}
+
+/// The source of a generator from outside whose methods are those of its class.
+fn generator(tx: &mut Tx<'_>, id: ObjId) -> R<Option<SourceId>> {
+    if !tx.can_draw() || !is_generator(tx.obj(id).class.bind(tx.py))? {
+        return Ok(None);
+    }
+    match &tx.obj(id).origin {
+        Origin::Source { source, .. } if !tx.st.effects.dirty.contains(&id) => Ok(Some(*source)),
+        _ => Ok(None),
+    }
+}
+
+/// Constant ints; `None` where one is something else.
+fn ints(tx: &mut Tx<'_>, args: &[Var]) -> R<Option<Vec<i64>>> {
+    let mut out = Vec::with_capacity(args.len());
+    for arg in args {
+        let Var::Const(o) = tx.realize(arg)? else {
+            return Ok(None);
+        };
+        match o.bind(tx.py).cast_exact::<PyInt>().map(|i| i.extract()) {
+            Ok(Ok(i)) => out.push(i),
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(out))
+}
+
+/// `randint(a, b)`, `randrange(...)`, and what `choice` and `shuffle` are made of.
+fn draw_between(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let Some((generator, rest)) = from_generator(tx, &args)? else {
+        return Ok(None);
+    };
+    let Some(numbers) = ints(tx, rest)? else {
+        return Ok(None);
+    };
+    let range = match (name, &numbers[..]) {
+        ("Random.randint", [low, high]) => Some((*low, *high)),
+        ("Random.randrange", [low, high]) => high.checked_sub(1).map(|high| (*low, high)),
+        ("Random.randrange", [low, high, step]) if *step > 0 && low < high => {
+            let last = high.checked_sub(1).and_then(|last| last.checked_sub(*low));
+            last.map(|width| (*low, low + width / step * step))
+        }
+        ("Random.randrange" | "Random._randbelow_with_getrandbits", [count]) => {
+            count.checked_sub(1).map(|last| (0, last))
+        }
+        _ => None,
+    };
+    let Some(range) = range.filter(|(low, high)| low <= high) else {
+        return Ok(None);
+    };
+    let draw = method_draw(tx, name, generator, rest)?;
+    value(tx.draw_int(draw, range))
+}
+
+/// `uniform(a, b)` of numbers.
+fn draw_uniform(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let Some((generator, rest)) = from_generator(tx, &args)? else {
+        return Ok(None);
+    };
+    if rest.len() != 2 {
+        return Ok(None);
+    }
+    for arg in rest {
+        let Var::Const(o) = tx.realize(arg)? else {
+            return Ok(None);
+        };
+        // Ints of any size would raise where they are no floats.
+        let b = o.bind(tx.py);
+        let small = b
+            .cast_exact::<PyInt>()
+            .is_ok_and(|i| i.extract::<i64>().is_ok());
+        if !small && !b.is_exact_instance_of::<PyFloat>() {
+            return Ok(None);
+        }
+    }
+    let draw = method_draw(tx, name, generator, rest)?;
+    value(tx.draw_float(draw))
+}
+
+/// The generator of a call of one of its methods in Python, and the other arguments.
+fn from_generator<'a>(tx: &mut Tx<'_>, args: &'a Args) -> R<Option<(SourceId, &'a [Var])>> {
+    let Some((receiver, rest)) = args.pos.split_first().filter(|_| args.kw.is_empty()) else {
+        return Ok(None);
+    };
+    let Var::Obj(id) = tx.realize(receiver)? else {
+        return Ok(None);
+    };
+    match generator(tx, id)? {
+        Some(source) if inherits(tx, id, source)? => Ok(Some((source, rest))),
+        _ => Ok(None),
+    }
+}
+
+/// The draw by a method in Python; its other arguments are constants.
+fn method_draw(tx: &mut Tx<'_>, name: &str, generator: SourceId, rest: &[Var]) -> R<Draw> {
+    let function = tx.py.import("random")?.into_any();
+    let function = name
+        .split('.')
+        .try_fold(function, |o, part| o.getattr(part))?
+        .unbind();
+    let mut args = Vec::with_capacity(rest.len());
+    for arg in rest {
+        args.extend(tx.as_const(arg)?);
+    }
+    Ok(Draw {
+        function,
+        generator: Some(generator),
+        args,
+        range: None,
+    })
+}
+
+/// Whether what a method in Python calls is the generator's own, in the instance and in the class.
+fn inherits(tx: &mut Tx<'_>, id: ObjId, source: SourceId) -> R<bool> {
+    let class = tx.obj(id).class.clone();
+    let Origin::Source { obj, .. } = tx.obj(id).origin.clone() else {
+        return Ok(false);
+    };
+    for name in INNER {
+        let Some(method) = tx.class_lookup(&class, name)? else {
+            return Ok(false);
+        };
+        let method = method.bind(tx.py);
+        let of_random = match method.getattr("__module__") {
+            Ok(module) => module.eq("random")?,
+            // Methods in C have none.
+            Err(_) => method.get_type().is(tx.known.method_descriptor.bind(tx.py)),
+        };
+        let shadowed = obj.bind(tx.py).getattr("__dict__")?.contains(name)?;
+        if !of_random || shadowed {
+            return Ok(false);
+        }
+        tx.guard(
+            source,
+            GuardKind::GenericDictContains {
+                name: name.into(),
+                present: false,
+            },
+        );
+    }
+    Ok(true)
+}
