@@ -353,6 +353,6 @@ pub(crate) fn accessor(source: &Source) -> String {
         Source::FuncCode { .. } => "CodeGuardAccessor".into(),
         Source::Pinned { name, .. } => format!("PinnedGuardAccessor({})", str_repr(name)),
         Source::WeakPinned { name, .. } => format!("WeakRefCallGuardAccessor({})", str_repr(name)),
-        Source::Drawn { index } => format!("DrawnGuardAccessor({index})"),
+        Source::Early { index } => format!("EarlyGuardAccessor({index})"),
     }
 }

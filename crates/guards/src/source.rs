@@ -166,10 +166,10 @@ pub enum Source {
         /// Its name in text.
         name: Arc<str>,
     },
-    /// A random number that the compiled code draws before its graph runs. No guard can be about it: it does not
+    /// What a call gives that the compiled code makes before its graph runs. No guard can be about it: it does not
     /// exist when guards are checked.
-    Drawn {
-        /// Which draw of the code.
+    Early {
+        /// Which call of the code.
         index: u32,
     },
 }
@@ -186,7 +186,7 @@ impl Source {
             | Self::Builtin { .. }
             | Self::Pinned { .. }
             | Self::WeakPinned { .. }
-            | Self::Drawn { .. } => None,
+            | Self::Early { .. } => None,
             Self::Attr { base, .. }
             | Self::InstanceDict { base }
             | Self::InstanceDictItem { base, .. }
@@ -395,7 +395,7 @@ impl SourceTable {
             Source::FuncKwDefaults { .. } => write!(out, ".__kwdefaults__"),
             Source::FuncClosure { .. } => write!(out, ".__closure__"),
             Source::FuncCode { .. } => write!(out, ".__code__"),
-            Source::Drawn { index } => write!(out, "___drawn[{index}]"),
+            Source::Early { index } => write!(out, "___early[{index}]"),
             Source::TypeOf { .. }
             | Source::Under { .. }
             | Source::MroAttr { .. }

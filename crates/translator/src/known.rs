@@ -164,6 +164,11 @@ impl Known {
         self.numpy_scalars.contains(&(class.as_ptr() as usize))
     }
 
+    /// Whether a class is that of NumPy's arrays.
+    pub fn is_exact_ndarray(&self, class: &Obj) -> bool {
+        self.ndarray.as_ref().is_some_and(|c| c.is(class))
+    }
+
     /// Whether an object is a NumPy array, of a subclass too.
     pub fn is_ndarray(&self, b: &Bound<'_, PyAny>) -> bool {
         let class = self.ndarray.as_ref();

@@ -20,8 +20,8 @@ pub mod call;
 pub mod code;
 pub mod constants;
 pub mod deferred;
-mod draws;
 pub mod dynamic;
+mod early;
 #[cfg(test)]
 mod embedded;
 mod hashing;

@@ -145,8 +145,8 @@ pub struct Tx<'py> {
     /// for each guard the code and line that asked for it
     pub guard_lines: Vec<(Rc<CodeInfo>, u32)>,
     guard_set: FxHashSet<(Option<SourceId>, GuardKind)>,
-    /// the first guard that is about a number that is not drawn yet
-    pub(crate) drawn_guard: Option<usize>,
+    /// the first guard that is about a value that is not made yet
+    pub(crate) early_guard: Option<usize>,
     /// names that were found, whether or not their values are looked at
     touched: Vec<SourceId>,
     /// objects by the source that they were first built from; only grows
@@ -243,7 +243,7 @@ impl<'py> Tx<'py> {
             guards: Vec::new(),
             guard_lines: Vec::new(),
             guard_set: FxHashSet::default(),
-            drawn_guard: None,
+            early_guard: None,
             touched: Vec::new(),
             reached: FxHashMap::default(),
             input_names: FxHashSet::default(),
@@ -284,7 +284,10 @@ impl<'py> Tx<'py> {
 
     /// Whether the graph is for more than the ints and sizes of this call.
     pub fn is_dynamic(&self) -> bool {
-        !(self.int_inputs.is_empty() && self.float_inputs.is_empty() && self.sizes.is_empty())
+        !(self.int_inputs.is_empty()
+            && self.float_inputs.is_empty()
+            && self.sizes.is_empty()
+            && self.st.effects.early.is_empty())
     }
 
     // ---- snapshots ------------------------------------------------------------------------

@@ -50,17 +50,35 @@ pub struct DeferredCall {
     pub silent: bool,
 }
 
-/// A random number of Python's own generators, which the residual code draws before the graph runs.
+/// A call that the residual code makes before the graph runs.
 #[derive(Debug)]
-pub struct Draw {
-    /// the method, or one that is bound to its generator
+pub struct EarlyCall {
+    /// what is called
     pub function: Obj,
-    /// the generator, where the method is not bound to it
-    pub generator: Option<SourceId>,
-    /// the other arguments: constants
-    pub args: Vec<Obj>,
-    /// the least and the largest value, where it is an int
-    pub range: Option<(i64, i64)>,
+    /// positional arguments
+    pub pos: Vec<EarlyArg>,
+    /// keyword arguments
+    pub kw: Vec<(Arc<str>, EarlyArg)>,
+    /// what sort of call it is
+    pub kind: EarlyKind,
+}
+
+/// An argument of an early call.
+#[derive(Clone, Debug)]
+pub enum EarlyArg {
+    /// one that is known
+    Const(Obj),
+    /// what a source yields
+    Source(SourceId),
+}
+
+/// What an early call does beside giving its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EarlyKind {
+    /// draws a random number from the generator that it is a method of; its range, where it is an int
+    Draw(Option<(i64, i64)>),
+    /// nothing: it makes an object
+    Make,
 }
 
 /// A frame on the stack of a [`DeferredCall`].
@@ -106,8 +124,8 @@ pub struct Effects {
     pub tensor_writes: im::Vector<(Var, Arc<str>)>,
     /// calls to be made, in order
     pub calls: im::Vector<Rc<DeferredCall>>,
-    /// random numbers to be drawn, in order: before the graph, in front of all other effects
-    pub draws: im::Vector<Rc<Draw>>,
+    /// calls to be made before the graph, in order, in front of all other effects
+    pub early: im::Vector<Rc<EarlyCall>>,
     /// how many operations may have written to tensors, counted since the first text of a tensor
     pub writes: u32,
     /// whether there is a text of a tensor, see [`Var::Text`]
@@ -202,7 +220,7 @@ impl Effects {
             || self.global_writes.len() != before.global_writes.len()
             || self.tensor_writes.len() != before.tensor_writes.len()
             || self.calls.len() != before.calls.len()
-            || self.draws.len() != before.draws.len()
+            || self.early.len() != before.early.len()
             || self.appended() != before.appended()
             || before
                 .dirty

@@ -202,7 +202,7 @@ pub fn closing_guards(tx: &mut Tx<'_>) {
     let free: Vec<_> = tx
         .inputs
         .iter()
-        .filter(|i| !i.bound)
+        .filter(|i| !i.bound && !tx.is_early(i.source))
         .map(|i| i.source)
         .collect();
     if free.len() > 1 {
@@ -303,7 +303,9 @@ fn overlap_guard(tx: &mut Tx<'_>) {
             }
         },
     });
-    let inputs: Vec<_> = tx.inputs.iter().filter(|i| !i.bound).collect();
+    // A graph that gets what the compiled code makes runs as it is.
+    let free = tx.inputs.iter().filter(|i| !i.bound);
+    let inputs: Vec<_> = free.filter(|i| !tx.is_early(i.source)).collect();
     if !writes || inputs.len() < 2 {
         return;
     }

@@ -27,9 +27,9 @@ pub enum LinkError {
     /// A source or guard names a pin that the pin table does not have.
     #[error("pin {0} does not exist")]
     NoSuchPin(u32),
-    /// A guard is about a number that the compiled code draws.
-    #[error("a guard of a random number that is not drawn yet")]
-    Drawn,
+    /// A guard is about what the compiled code makes.
+    #[error("a guard of a value that is not made yet")]
+    Early,
     /// Python raised (out of memory).
     #[error("{0}")]
     Python(#[from] PyErr),
@@ -605,7 +605,7 @@ impl Linker<'_, '_> {
                 (obj, false) => LinkedOp::Pinned { d, obj },
                 (weak, true) => LinkedOp::WeakPinned { d, weak },
             },
-            Source::Drawn { .. } => return Err(LinkError::Drawn),
+            Source::Early { .. } => return Err(LinkError::Early),
         })
     }
 

@@ -34,6 +34,9 @@ impl<'py> Tx<'py> {
                     self.describe(obj)
                 )));
             }
+            if let Some(v) = self.array_size(&real, source, name)? {
+                return Ok(Flow::Value(v));
+            }
             return self.real_attr(&real, Some(source), class, name);
         }
         let real = match obj {

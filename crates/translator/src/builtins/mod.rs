@@ -17,6 +17,7 @@
 //! - `raise`: an exception of the program; `Stop::unsupported` and `Stop::brk`: a break;
 //! - `value(v)`: the result; `Ok(None)`: no rule for this call, which is treated as any other.
 
+mod arrays;
 mod collections;
 mod containers;
 mod copying;
@@ -79,6 +80,7 @@ fn table(py: Python<'_>) -> &'static Table {
             crate::torch_ops::flags::RULES,
             outside::RULES,
             random::RULES,
+            arrays::RULES,
             torch_python::RULES,
             regex::RULES,
         ];

@@ -1,17 +1,27 @@
-//! NumPy's functions of numbers: NumPy runs them on constants.
-//!
-//! Only for results that are numbers; an array breaks the graph (see `Tx::from_const`).
+//! NumPy's functions of numbers, and of arrays that were made of numbers: NumPy runs them on constants.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
-use variables::Var;
+use variables::{EarlyArg, EarlyCall, EarlyKind, Obj, Var};
 
+use super::arrays::{array_of, is_as_made, made_array};
 use super::{Given, Rule, value};
-use crate::stop::Stop;
-use crate::tx::{Args, Tx};
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Tx, qualified_name};
 
 /// Functions besides the universal ones (`numpy.sqrt` and the like, which are known by their class).
-const FUNCTIONS: [&str; 33] = [
+const FUNCTIONS: [&str; 44] = [
+    "array",
+    "asarray",
+    "arange",
+    "linspace",
+    "logspace",
+    "zeros",
+    "ones",
+    "full",
+    "eye",
+    "cumsum",
+    "diff",
     "prod",
     "sum",
     "mean",
@@ -73,32 +83,98 @@ pub(super) fn add_all(py: Python<'_>, add: &mut dyn FnMut(&str, &'static str, Ru
 }
 
 fn call(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let function = tx.py.import("numpy")?.getattr(name)?.unbind();
+    match call_early(tx, &function, &args)? {
+        Some(flow) => Ok(Some(flow)),
+        None => Err(on_other(tx, name, &args)),
+    }
+}
+
+/// A function of NumPy on constants, and on arrays that were made of such. A number is a constant; an array is made
+/// by the residual code, so that the program may change it. `None`: of something else.
+pub(super) fn call_early(tx: &mut Tx<'_>, function: &Obj, args: &Args) -> Given {
     let py = tx.py;
-    let real = tx.real_args(&args)?;
-    let Some((pos, kw)) = real.filter(|(pos, kw)| {
-        let mut named = kw.iter().flat_map(|d| d.values());
-        pos.iter().all(|o| is_plain(tx, o)) && named.all(|o| is_plain(tx, &o))
-    }) else {
-        return Err(on_other(tx, name, &args));
-    };
+    let mut pos = Vec::with_capacity(args.pos.len());
+    for v in &args.pos {
+        match argument(tx, v)? {
+            Some(arg) => pos.push(arg),
+            None => return Ok(None),
+        }
+    }
+    let mut kw = Vec::with_capacity(args.kw.len());
+    for (name, v) in &args.kw {
+        match argument(tx, v)? {
+            Some((o, arg)) => kw.push((name.clone(), o, arg)),
+            None => return Ok(None),
+        }
+    }
+    let named = PyDict::new(py);
+    for (name, o, _) in &kw {
+        named.set_item(&**name, o)?;
+    }
     let numpy = py.import("numpy")?;
     // What a division by zero does is up to `numpy.seterr`: a warning, an exception, nothing.
     let strict = PyDict::new(py);
     strict.set_item("all", "raise")?;
     let state = numpy.getattr("errstate")?.call((), Some(&strict))?;
     state.call_method0("__enter__")?;
-    let result = numpy
-        .getattr(name)?
-        .call(PyTuple::new(py, pos)?, kw.as_ref());
+    let objects = PyTuple::new(py, pos.iter().map(|p| &p.0))?;
+    let result = function.bind(py).call(objects, Some(&named));
     state.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
-    if let Err(e) = &result
-        && e.is_instance_of::<pyo3::exceptions::PyFloatingPointError>(py)
-    {
-        return Err(Stop::unsupported(format!(
-            "numpy.{name}() that divides by zero, overflows or has no result"
-        )));
+    match result {
+        Err(e) if e.is_instance_of::<pyo3::exceptions::PyFloatingPointError>(py) => {
+            Err(Stop::unsupported(format!(
+                "{} that divides by zero, overflows or has no result",
+                qualified_name(function.bind(py))
+            )))
+        }
+        // A view of an argument, or the argument itself: what is written to one is seen by the other.
+        Ok(array) if on_memory_of(&array, pos.iter().map(|p| &p.0))? => Ok(None),
+        Ok(array)
+            if tx.can_make_early()
+                && tx
+                    .known
+                    .is_exact_ndarray(&array.get_type().into_any().unbind()) =>
+        {
+            let call = EarlyCall {
+                function: function.clone(),
+                pos: pos.into_iter().map(|p| p.1).collect(),
+                kw: kw.into_iter().map(|(name, _, arg)| (name, arg)).collect(),
+                kind: EarlyKind::Make,
+            };
+            value(made_array(tx, call, array.unbind()))
+        }
+        result => value(tx.fold(|_| result)?),
     }
-    value(tx.fold(|_| result)?)
+}
+
+/// Whether a result has its data where one of the arguments has it.
+fn on_memory_of<'a, 'py: 'a>(
+    result: &Bound<'py, PyAny>,
+    args: impl Iterator<Item = &'a Bound<'py, PyAny>>,
+) -> PyResult<bool> {
+    let ask = result.py().import("numpy")?.getattr("may_share_memory")?;
+    let array = result.py().import("numpy")?.getattr("ndarray")?;
+    for arg in args {
+        let both = result.is_instance(&array)? && arg.is_instance(&array)?;
+        if both && ask.call1((result, arg))?.is_truthy()? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// An argument that is a constant, or an array that is what it was made as.
+fn argument<'py>(tx: &mut Tx<'py>, v: &Var) -> R<Option<(Bound<'py, PyAny>, EarlyArg)>> {
+    if let Some(array) = array_of(tx, v)? {
+        let (obj, source) = (array.obj.bind(tx.py).clone(), array.source);
+        return Ok(is_as_made(tx, &array)?.then_some((obj, EarlyArg::Source(source))));
+    }
+    let Some((pos, _)) = tx.real_args(&Args::pos(vec![v.clone()]))? else {
+        return Ok(None);
+    };
+    let plain = pos.into_iter().next().filter(|o| is_plain(tx, o));
+    Ok(plain.map(|o| (o.clone(), EarlyArg::Const(o.unbind()))))
 }
 
 fn on_other(tx: &mut Tx<'_>, name: &str, args: &Args) -> Stop {

@@ -1,9 +1,9 @@
-//! Numbers that generators of `random` draw, see [`crate::draws`].
+//! Numbers that generators of `random` draw, see [`crate::early`].
 
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt};
-use variables::{Draw, Obj, ObjId, Origin, Var};
+use variables::{EarlyArg, EarlyCall, EarlyKind, Obj, ObjId, Origin, Var};
 
 use super::{Given, Rule, Rules, value};
 use crate::raw::type_lookup;
@@ -49,13 +49,8 @@ pub(super) fn call_bound(
     let Some((kind, args)) = kind_of(tx, name, args)? else {
         return Ok(None);
     };
-    let draw = Draw {
-        function: method.clone(),
-        generator: None,
-        args,
-        range: None,
-    };
-    Ok(Some(Flow::Value(drawn(tx, draw, kind))))
+    let pos = args.into_iter().map(EarlyArg::Const).collect();
+    Ok(Some(Flow::Value(drawn(tx, method.clone(), pos, kind))))
 }
 
 impl Tx<'_> {
@@ -69,20 +64,26 @@ impl Tx<'_> {
         let (Some(method), Some((kind, args))) = (method, kind_of(self, name, args)?) else {
             return Ok(None);
         };
-        let draw = Draw {
-            function: method,
-            generator: Some(generator),
-            args,
-            range: None,
-        };
-        Ok(Some(Flow::Value(drawn(self, draw, kind))))
+        let mut pos = vec![EarlyArg::Source(generator)];
+        pos.extend(args.into_iter().map(EarlyArg::Const));
+        Ok(Some(Flow::Value(drawn(self, method, pos, kind))))
     }
 }
 
-fn drawn(tx: &mut Tx<'_>, draw: Draw, kind: Kind) -> Var {
-    match kind {
-        Kind::Float => tx.draw_float(draw),
-        Kind::Int(range) => tx.draw_int(draw, range),
+fn drawn(tx: &mut Tx<'_>, function: Obj, pos: Vec<EarlyArg>, kind: Kind) -> Var {
+    let range = match kind {
+        Kind::Float => None,
+        Kind::Int(range) => Some(range),
+    };
+    let call = EarlyCall {
+        function,
+        pos,
+        kw: Vec::new(),
+        kind: EarlyKind::Draw(range),
+    };
+    match range {
+        Some((least, _)) => tx.draw_int(call, least),
+        None => tx.draw_float(call),
     }
 }
 
@@ -93,7 +94,7 @@ fn is_generator(class: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// What a method in C draws; `None` where it draws nothing, or raises.
 fn kind_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<(Kind, Vec<Obj>)>> {
-    if !tx.can_draw() || !args.kw.is_empty() {
+    if !tx.can_make_early() || !args.kw.is_empty() {
         return Ok(None);
     }
     Ok(match (name, &args.pos[..]) {
@@ -116,7 +117,7 @@ fn kind_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<(Kind, Vec<Obj>
 
 /// The source of a generator from outside whose methods are those of its class.
 fn generator(tx: &mut Tx<'_>, id: ObjId) -> R<Option<SourceId>> {
-    if !tx.can_draw() || !is_generator(tx.obj(id).class.bind(tx.py))? {
+    if !tx.can_make_early() || !is_generator(tx.obj(id).class.bind(tx.py))? {
         return Ok(None);
     }
     match &tx.obj(id).origin {
@@ -163,8 +164,7 @@ fn draw_between(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let Some(range) = range.filter(|(low, high)| low <= high) else {
         return Ok(None);
     };
-    let draw = method_draw(tx, name, generator, rest)?;
-    value(tx.draw_int(draw, range))
+    value(method_drawn(tx, name, generator, rest, Kind::Int(range))?)
 }
 
 /// `uniform(a, b)` of numbers.
@@ -188,8 +188,7 @@ fn draw_uniform(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             return Ok(None);
         }
     }
-    let draw = method_draw(tx, name, generator, rest)?;
-    value(tx.draw_float(draw))
+    value(method_drawn(tx, name, generator, rest, Kind::Float)?)
 }
 
 /// The generator of a call of one of its methods in Python, and the other arguments.
@@ -206,23 +205,24 @@ fn from_generator<'a>(tx: &mut Tx<'_>, args: &'a Args) -> R<Option<(SourceId, &'
     }
 }
 
-/// The draw by a method in Python; its other arguments are constants.
-fn method_draw(tx: &mut Tx<'_>, name: &str, generator: SourceId, rest: &[Var]) -> R<Draw> {
+/// What a method in Python draws; its other arguments are constants.
+fn method_drawn(
+    tx: &mut Tx<'_>,
+    name: &str,
+    generator: SourceId,
+    rest: &[Var],
+    kind: Kind,
+) -> R<Var> {
     let function = tx.py.import("random")?.into_any();
     let function = name
         .split('.')
         .try_fold(function, |o, part| o.getattr(part))?
         .unbind();
-    let mut args = Vec::with_capacity(rest.len());
+    let mut pos = vec![EarlyArg::Source(generator)];
     for arg in rest {
-        args.extend(tx.as_const(arg)?);
+        pos.extend(tx.as_const(arg)?.map(EarlyArg::Const));
     }
-    Ok(Draw {
-        function,
-        generator: Some(generator),
-        args,
-        range: None,
-    })
+    Ok(drawn(tx, function, pos, kind))
 }
 
 /// Whether what a method in Python calls is the generator's own, in the instance and in the class.

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::GuardKind;
+use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
-use variables::{MethodVar, ObjId, Origin, Var};
+use variables::{MethodVar, Obj, ObjId, Origin, Var};
 
 use super::regex::is_regex_method;
 use crate::raw::type_lookup;
@@ -76,6 +76,15 @@ impl Tx<'_> {
         if let Some(flow) = self.draw_method(id, name, &args)? {
             return Ok(Some(flow));
         }
+        if let Some(flow) = self.array_method(&recv, name, &args)? {
+            return Ok(Some(flow));
+        }
+        if name == "get"
+            && let Origin::Source { obj, source } = self.obj(id).origin.clone()
+            && class.is(&self.py.import("contextvars")?.getattr("ContextVar")?)
+        {
+            return self.context_variable(&obj, source, &args);
+        }
         if name == "__call__" && self.is_subtype(&class, &self.known.partial.clone()) {
             return self.call_new_partial(id, args).map(Some);
         }
@@ -94,6 +103,23 @@ impl Tx<'_> {
             return Ok(Some(Flow::Value(self.none())));
         }
         Ok(None)
+    }
+
+    /// `variable.get(...)` of a `ContextVar` from outside; setting one breaks the graph, so that it holds what it held
+    /// when guards were checked.
+    fn context_variable(&mut self, obj: &Obj, source: SourceId, args: &Args) -> R<Option<Flow>> {
+        let Some((given, None)) = self.real_args(args)? else {
+            return Ok(None);
+        };
+        let get = obj.bind(self.py).getattr("get")?;
+        let Ok(value) = get.call1(PyTuple::new(self.py, &given)?) else {
+            return Ok(None);
+        };
+        let held = self.pin(obj, true);
+        self.guard(source, GuardKind::IdMatch { obj: held });
+        let given: Vec<_> = given.into_iter().map(Bound::unbind).collect();
+        self.guard_call(&get.unbind(), None, &given, &value)?;
+        self.from_const(value).map(|v| Some(Flow::Value(v)))
     }
 
     /// `functools.partial` objects made while translating: `func`, `args` and `keywords` are

@@ -62,9 +62,9 @@ pub struct Emitter<'a, 'py> {
     pub(super) left_alone: Vec<Obj>,
     /// sizes of tensors from outside, and the locals that they are kept in
     pub(super) dims: Vec<(IntExpr, LocalIdx)>,
-    /// locals of the random numbers that were drawn
-    pub(super) draws: Vec<LocalIdx>,
-    /// locals of the states that generators had before, by the index of a draw from each
+    /// locals of what is made before the graph
+    pub(super) early_values: Vec<LocalIdx>,
+    /// locals of the states that generators had before, by the index of a call of each
     pub(super) generator_states: Vec<(usize, LocalIdx)>,
     classes: Option<FxHashMap<SourceId, Obj>>,
     bound: FxHashMap<NodeId, Obj>,
@@ -111,7 +111,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             raises: false,
             left_alone: Vec::new(),
             dims: Vec::new(),
-            draws: Vec::new(),
+            early_values: Vec::new(),
             generator_states: Vec::new(),
             classes: None,
             bound,

@@ -13,7 +13,7 @@ mod asm;
 mod breaks;
 mod containers;
 mod deferred;
-mod draws;
+mod early;
 mod effects;
 mod emitter;
 mod entered;
@@ -235,7 +235,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     let mut resumes = Vec::new();
     let loc = loc_of(&code, root.ip);
     g.asm.body.set_loc(loc);
-    g.name_draws();
+    g.name_early_values();
     let mut calls_out = false;
     match finish {
         Finish::Return(value) => {
@@ -273,7 +273,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         g.asm.body.emit_at(instr.op.clone(), instr.loc);
     }
     let may_raise = compiled.is_some() && raising::may_raise(&g.tx.graph);
-    g.make_draws(may_raise)?;
+    g.make_early_calls(may_raise)?;
     let inputs = compiled.iter().flat_map(|c| &c.inputs);
     g.read_dims(inputs.filter_map(CallInput::expr))?;
     let mut names = std::mem::take(&mut g.names);

@@ -14,14 +14,14 @@ use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 
 impl Emitter<'_, '_> {
-    /// The fast local of an argument, where the source is one and no cell, or of a number that was drawn.
+    /// The fast local of an argument, where the source is one and no cell, or of a value that was made before the graph.
     pub fn argument(&self, source: SourceId) -> Option<LocalIdx> {
         match self.tx.sources.get(source) {
             Source::Local { index, .. } => {
                 let kind = self.root.fields.localspluskinds.get(*index as usize)?;
                 (kind & kinds::CELL == 0).then_some(LocalIdx(*index))
             }
-            Source::Drawn { index } => self.draws.get(*index as usize).copied(),
+            Source::Early { index } => self.early_values.get(*index as usize).copied(),
             _ => None,
         }
     }
@@ -218,9 +218,9 @@ impl Emitter<'_, '_> {
                 Some(local) => self.asm.load_fast(local),
                 None => self.asm.op(Op::LoadDeref(LocalIdx(index))),
             },
-            Source::Drawn { index } => match self.argument(id) {
+            Source::Early { index } => match self.argument(id) {
                 Some(local) => self.asm.load_fast(local),
-                None => return Err(Stop::Internal(format!("there is no draw {index}"))),
+                None => return Err(Stop::Internal(format!("there is no early call {index}"))),
             },
             Source::Closure { index, .. } => {
                 let local = self.free_var(index);

@@ -227,8 +227,8 @@ impl<'py> Tx<'py> {
                 "an object with a hash of its own beside a constant with the same hash",
             ));
         }
-        if self.takes_drawn_value() {
-            return Err(crate::draws::value_needed());
+        if self.takes_early_value() {
+            return Err(crate::early::value_needed());
         }
         match next {
             Ok(Next::Fall) => {

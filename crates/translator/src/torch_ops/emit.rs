@@ -154,7 +154,7 @@ impl<'py> Tx<'py> {
 
     fn has_dynamic_number(&mut self, args: &Args) -> bool {
         let mut all = args.pos.iter().chain(args.kw.iter().map(|k| &k.1));
-        (self.ints.any() || !self.st.effects.draws.is_empty())
+        (self.ints.any() || !self.st.effects.early.is_empty())
             && all.any(|v| self.holds_dynamic_number(v))
     }
 

@@ -102,6 +102,36 @@ impl Tx<'_> {
         })))
     }
 
+    /// A tensor that an early call makes: a placeholder, named by what it is made of. It looks the same at each call.
+    ///
+    /// # Errors
+    /// A break for tensors without plain strides.
+    pub(crate) fn early_tensor(&mut self, obj: &Obj, source: SourceId, of: SourceId) -> R<Var> {
+        let b = obj.bind(self.py).clone();
+        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let meta = abi
+            .read_meta(self.py, &b)
+            .map_err(|e| Stop::unsupported(e.to_string()))?;
+        let name = self.free_name(self.placeholder_name(of));
+        let node = self.graph.placeholder(name);
+        self.inputs.push(GraphInput {
+            node,
+            obj: obj.clone(),
+            source,
+            bound: false,
+        });
+        Ok(Var::Tensor(Rc::new(TensorVar {
+            node,
+            class: b.get_type().into_any().unbind(),
+            meta: Rc::new(meta),
+            input: Some(TensorInput {
+                obj: obj.clone(),
+                source,
+            }),
+            fresh: false,
+        })))
+    }
+
     /// Makes sizes symbolic that are no constants. Gives whether the program marked some as such.
     fn make_dynamic(
         &mut self,

@@ -25,8 +25,8 @@ impl<'py> Tx<'py> {
     }
 
     fn guard_opt(&mut self, source: Option<SourceId>, kind: GuardKind) {
-        if self.is_about_draws(source, &kind) {
-            self.drawn_guard.get_or_insert(self.guards.len());
+        if self.is_about_early(source, &kind) {
+            self.early_guard.get_or_insert(self.guards.len());
         }
         if self.guard_set.insert((source, kind.clone())) {
             self.guards.push(Guard {
@@ -114,7 +114,7 @@ impl<'py> Tx<'py> {
             }
         }
         for source in self.touched.clone() {
-            if !held.insert(source) {
+            if !held.insert(source) || self.is_early(source) {
                 continue;
             }
             match self.sources.get(source).clone() {

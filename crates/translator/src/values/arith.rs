@@ -95,6 +95,9 @@ impl Tx<'_> {
             return self.fold_binary(op, inplace, x, y).map(Flow::Value);
         }
         let names = names(op);
+        if !inplace && let Some(flow) = self.array_operator(names.direct, &[&a, &b])? {
+            return Ok(flow);
+        }
         let tensor = matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_));
         let plain = |v: &Var| matches!(v, Var::Const(_) | Var::Tensor(_));
         if tensor && plain(&a) && plain(&b) && !self.is_text(&a) {

@@ -1,0 +1,132 @@
+//! Calls that the residual code makes before the graph runs, whose results the graph gets: random numbers of
+//! Python's own generators, tensors on the memory of NumPy's arrays, such arrays.
+//!
+//! What such a call gives has the source [`Source::Early`]. A random number is not known while translating: it is
+//! a dynamic float or int. Rules that know such numbers compute with them; all others ask for the value, by a
+//! guard. That guard can never be checked, so the instruction that asked for it breaks the graph instead, and
+//! finds the number drawn.
+//!
+//! Invariants: generators are asked in the program's order, for what the program asks them, once; nothing that an
+//! early call reads is changed by the program in front of it.
+
+use std::rc::Rc;
+
+use guards::{GuardKind, IntBinary, IntExpr, IntUnary, Source, SourceId};
+use pyo3::types::PyFloat;
+use variables::{EarlyCall, EarlyKind, FloatVar, IntVar, Var};
+
+use crate::stop::Stop;
+use crate::tx::Tx;
+
+/// The break of an instruction that needs to look at what is not made yet.
+pub(crate) fn value_needed() -> Stop {
+    Stop::brk(
+        "Value that is made when the compiled code runs is needed",
+        "A random number is drawn, and an array is made, when the compiled code runs: nothing can be decided by it while tracing.",
+        "Make it outside of the compiled function, or use it in operations of tensors only.",
+    )
+}
+
+impl Tx<'_> {
+    /// Whether the graph may have what is made early as inputs.
+    pub(crate) fn can_make_early(&self) -> bool {
+        self.ints.as_inputs
+    }
+
+    /// Has the residual code draw a float.
+    pub(crate) fn draw_float(&mut self, call: EarlyCall) -> Var {
+        // Any number: what depends on it is not captured.
+        let value = 0.5_f64;
+        let source = self.add_early(call);
+        self.float_values.insert(source, value.to_bits());
+        let object = PyFloat::new(self.py, value).into_any().unbind();
+        Var::Float(Rc::new(FloatVar::existing(source, value, object)))
+    }
+
+    /// Has the residual code draw an int; `least` is the least that it can be.
+    pub(crate) fn draw_int(&mut self, call: EarlyCall, least: i64) -> Var {
+        let source = self.add_early(call);
+        self.int_values.insert(source, least);
+        Var::Int(Rc::new(IntVar {
+            expr: IntExpr::Source(source),
+            value: least,
+        }))
+    }
+
+    /// Has the residual code make a call before the graph; gives the source of its result.
+    pub(crate) fn add_early(&mut self, call: EarlyCall) -> SourceId {
+        let early = &mut self.st.effects.early;
+        early.push_back(Rc::new(call));
+        let index = early.len() as u32 - 1;
+        self.source(Source::Early { index })
+    }
+
+    /// Whether a source is the result of an early call.
+    pub fn is_early(&self, source: SourceId) -> bool {
+        matches!(
+            self.sources.get(self.sources.root(source)),
+            Source::Early { .. }
+        )
+    }
+
+    /// Whether a guard is about what is made early.
+    pub(crate) fn is_about_early(&self, source: Option<SourceId>, kind: &GuardKind) -> bool {
+        if self.st.effects.early.is_empty() {
+            return false;
+        }
+        match kind {
+            GuardKind::ShapeEnv { relation } => {
+                relation.sources().into_iter().any(|s| self.is_early(s))
+            }
+            _ => source.is_some_and(|s| self.is_early(s)),
+        }
+    }
+
+    /// Whether the instruction asked for what is not made yet; asking again says no.
+    pub(crate) fn takes_early_value(&mut self) -> bool {
+        let asked = self.early_guard.take();
+        // What was tried and given up is not asked for any more.
+        asked.is_some_and(|at| at < self.guards.len())
+    }
+
+    /// Whether an expression over numbers that are drawn fits 64 bits, whatever they are.
+    pub(crate) fn drawn_fits(&self, expr: &IntExpr) -> bool {
+        let fits = |n: i128| i64::try_from(n).is_ok();
+        self.drawn_range(expr)
+            .is_some_and(|(low, high)| fits(low) && fits(high))
+    }
+
+    /// Between what numbers an expression over numbers that are drawn is.
+    fn drawn_range(&self, expr: &IntExpr) -> Option<(i128, i128)> {
+        match expr {
+            IntExpr::Const(n) => Some((i128::from(*n), i128::from(*n))),
+            IntExpr::Source(source) => {
+                let Source::Early { index } = self.sources.get(*source) else {
+                    return None;
+                };
+                let call = self.st.effects.early.get(*index as usize)?;
+                let EarlyKind::Draw(Some((low, high))) = call.kind else {
+                    return None;
+                };
+                Some((low.into(), high.into()))
+            }
+            IntExpr::Unary(IntUnary::Negative, x) => {
+                let (low, high) = self.drawn_range(x)?;
+                Some((high.checked_neg()?, low.checked_neg()?))
+            }
+            IntExpr::Binary(op, ab) => {
+                let (a, b) = (self.drawn_range(&ab.0)?, self.drawn_range(&ab.1)?);
+                let of = |x: i128, y: i128| match op {
+                    IntBinary::Add => x.checked_add(y),
+                    IntBinary::Subtract => x.checked_sub(y),
+                    IntBinary::Multiply => x.checked_mul(y),
+                    _ => None,
+                };
+                // Each of these takes its extremes where both operands do.
+                let ends = [of(a.0, b.0)?, of(a.0, b.1)?, of(a.1, b.0)?, of(a.1, b.1)?];
+                Some((*ends.iter().min()?, *ends.iter().max()?))
+            }
+            IntExpr::Unary(..) | IntExpr::Dim(..) => None,
+        }
+    }
+}
