@@ -132,6 +132,8 @@ pub struct Effects {
     pub has_text: bool,
     /// whether a deferred call gets a tensor: nothing may write to tensors before it is made
     pub shows_tensors: bool,
+    /// whether an object was changed that is [`ObjState::shared`]
+    pub shared_changed: bool,
 }
 
 impl Effects {
@@ -267,6 +269,7 @@ impl Effects {
         if !s.is_new() && !s.is_dirty() {
             self.dirty.push_back(id);
         }
+        self.shared_changed |= s.shared;
     }
 
     /// The value that stands for a real object, if it was met before: aliases stay aliases.

@@ -220,6 +220,9 @@ pub struct ObjState {
     pub dict: Option<ObjId>,
     /// of an instance dict: the object whose attributes it holds
     pub dict_of: Option<Var>,
+    /// made while translating in place of one that a function's cache holds: it is looked into, but
+    /// neither changed nor handed out
+    pub shared: bool,
 }
 
 impl ObjState {
@@ -237,6 +240,7 @@ impl ObjState {
             seen: AttrMap::new(),
             dict: None,
             dict_of: None,
+            shared: false,
         }
     }
 

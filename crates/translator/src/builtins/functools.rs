@@ -215,7 +215,8 @@ pub(super) fn call_cached(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: Args
     value(result)
 }
 
-/// What a cache tells arguments apart by; `None`: a library's function, called with objects.
+/// What a cache tells arguments apart by; `None`: a library's function, called with what is not known
+/// or may change.
 fn cache_key(
     tx: &mut Tx<'_>,
     cached: &Bound<'_, PyAny>,
@@ -237,7 +238,7 @@ fn cache_key(
                 "Call the function under the cache (`__wrapped__`), or cache by shape and dtype.",
             ));
         }
-        if library && !matches!(v, Var::Const(_)) {
+        if library && !is_told_apart(tx, &v)? {
             known = false;
             continue;
         }
@@ -257,6 +258,37 @@ fn cache_key(
         keys.push(tx.key(&v)?);
     }
     Ok(known.then_some(keys))
+}
+
+/// Whether a library's function can be known by an argument: it holds constants and what was made
+/// here, but no number that is a variable of the graph.
+///
+/// # Errors
+/// `TypeError` for a container, which has no hash.
+fn is_told_apart(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
+    let v = tx.realize(v)?;
+    Ok(match &v {
+        Var::Const(_) => true,
+        Var::Tuple(t) => {
+            let mut all = true;
+            for item in t.items.iter() {
+                all &= is_told_apart(tx, item)?;
+            }
+            all
+        }
+        Var::Obj(id) => match &tx.obj(*id).body {
+            Body::Plain => {
+                let class = tx.obj(*id).class.clone();
+                tx.obj(*id).is_new() && tx.hashes_by_identity(&class)
+            }
+            Body::List(_) | Body::Dict(_) | Body::Set(_) => {
+                tx.key(&v)?;
+                false
+            }
+            _ => false,
+        },
+        _ => false,
+    })
 }
 
 /// Whether a value equals others of another type, which a cache takes for the same: `True` and `1.0`
@@ -318,7 +350,8 @@ fn call_through(
         // The cache gives the same object each time; a new one would be told from it.
         let result = tx.realize(&result)?;
         let fixed = tx.as_const(&result)?.is_some();
-        if (changes || changeable) && !library || !fixed {
+        let shared = library && !changes && share(tx, &result, before.len())?;
+        if (changes || changeable) && !library || !fixed && !shared {
             return Err(reads_what_changes());
         }
         return Ok(Through::Result(result));
@@ -333,6 +366,45 @@ fn call_through(
     tx.st.effects = before;
     tx.defer(Var::py(cached.clone().unbind()), args.clone(), true)
         .map(Through::Deferred)
+}
+
+/// Marks what a library's function has made as held by its cache. `false` where it gives something
+/// that goes on by itself (an iterator), or was there before.
+fn share(tx: &mut Tx<'_>, v: &Var, first: usize) -> R<bool> {
+    let v = tx.realize(v)?;
+    let Var::Obj(id) = v else {
+        return match &v {
+            Var::Const(_) | Var::Py(_) => Ok(true),
+            Var::Tuple(t) => all_shared(tx, t.items.iter(), first),
+            _ => Ok(false),
+        };
+    };
+    let state = tx.obj(id).clone();
+    if state.shared {
+        return Ok(true);
+    }
+    if !state.is_new() || (id.0 as usize) < first || state.dict.is_some() {
+        return Ok(false);
+    }
+    // Marked first: it may hold itself.
+    tx.st.effects.get_mut(id).shared = true;
+    let body = match &state.body {
+        Body::Plain => true,
+        Body::List(items) => all_shared(tx, items.iter(), first)?,
+        Body::Set(items) => all_shared(tx, items.iter().map(|(k, _)| k), first)?,
+        Body::Dict(items) => all_shared(tx, items.iter().flat_map(|(k, v)| [k, v]), first)?,
+        _ => false,
+    };
+    Ok(body && all_shared(tx, state.attrs.values().flatten(), first)?)
+}
+
+fn all_shared<'a>(tx: &mut Tx<'_>, items: impl Iterator<Item = &'a Var>, first: usize) -> R<bool> {
+    for v in items {
+        if !share(tx, v, first)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn reads_what_changes() -> Stop {

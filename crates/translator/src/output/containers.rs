@@ -37,8 +37,12 @@ impl Emitter<'_, '_> {
             class,
             body,
             dict_of,
+            shared,
             ..
         } = self.tx.obj(id).clone();
+        if shared {
+            return Err(self.cannot("an object that a function's cache holds"));
+        }
         if let Some(owner) = &dict_of {
             let get = known.object.bind(self.tx.py).getattr("__getattribute__")?;
             self.asm.callee(&get.unbind());

@@ -230,6 +230,13 @@ impl<'py> Tx<'py> {
         if self.takes_early_value() {
             return Err(crate::early::value_needed());
         }
+        if self.st.effects.shared_changed {
+            return Err(Stop::brk(
+                "Result of a cached function changed",
+                "The cache gives the same object to everybody who calls the function with these arguments.",
+                "Copy the result before changing it.",
+            ));
+        }
         match next {
             Ok(Next::Fall) => {
                 debug_assert_eq!(self.st.frame.depth, depth);
