@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use guards::{ConstVal, GuardKind, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use variables::{
     Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var,
 };
@@ -170,6 +170,7 @@ impl Tx<'_> {
         if b.is_instance_of::<PyType>()
             || is(&known.module_type)
             || is(&known.enum_)
+            || is_fixed_text(b)
             || self.is_identity_type(b)
         {
             let weak = b.is_instance_of::<PyType>();
@@ -652,4 +653,10 @@ fn is_builtin_iterator(b: &Bound<'_, PyAny>) -> bool {
         && ty
             .name()
             .is_ok_and(|n| n != "generator" && n != "coroutine")
+}
+
+/// Whether an object is a text, or bytes, of a class of its own that adds nothing to hold.
+fn is_fixed_text(b: &Bound<'_, PyAny>) -> bool {
+    (b.is_instance_of::<PyString>() || b.is_instance_of::<PyBytes>())
+        && !b.hasattr("__dict__").unwrap_or(true)
 }

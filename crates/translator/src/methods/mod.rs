@@ -30,6 +30,25 @@ use crate::raw::{method_arity, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
+/// Whether a text's method says the same of one of a class of its own.
+fn is_text_method(name: &str) -> bool {
+    !name.starts_with("__")
+        || matches!(
+            name,
+            "__str__"
+                | "__repr__"
+                | "__len__"
+                | "__contains__"
+                | "__iter__"
+                | "__getitem__"
+                | "__add__"
+                | "__mod__"
+                | "__mul__"
+                | "__rmul__"
+                | "__format__"
+        )
+}
+
 impl Tx<'_> {
     /// Calls a method of a builtin type, by name: the builtin's own, whatever a subclass overrides.
     ///
@@ -77,7 +96,10 @@ impl Tx<'_> {
                 let items = self.from_const(items)?;
                 return self.call_builtin_method(&items, name, args);
             }
-            Var::Py(p) => self.existing_method(&recv, &p.obj.clone(), name, args.clone())?,
+            Var::Py(p) => match self.plain_text(&recv).filter(|_| is_text_method(name)) {
+                Some(text) => return self.call_builtin_method(&Var::Const(text), name, args),
+                None => self.existing_method(&recv, &p.obj.clone(), name, args.clone())?,
+            },
             _ => None,
         };
         if let Some(flow) = given {

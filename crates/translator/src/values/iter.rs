@@ -211,10 +211,13 @@ impl Tx<'_> {
             Special::Builtin => match v {
                 Var::Tuple(t) => self.iter_items(IterClass::Tuple, t.items.clone()),
                 Var::Obj(id) => self.iter_body(*id),
-                _ => Err(Stop::unsupported(format!(
-                    "iterating over {}",
-                    self.describe(v)
-                ))),
+                _ => match self.plain_text(v) {
+                    Some(text) => self.get_iter(&Var::Const(text)),
+                    None => Err(Stop::unsupported(format!(
+                        "iterating over {}",
+                        self.describe(v)
+                    ))),
+                },
             },
             Special::Absent => {
                 let class = self.type_of(v)?;

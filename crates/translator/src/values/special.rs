@@ -1,7 +1,7 @@
 //! Where a class gets a special method from: nowhere, from C, or from user code.
 
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyBytes, PyString, PyType};
 use variables::{Body, Obj, PyVar, Var};
 
 use crate::raw::type_lookup;
@@ -60,6 +60,18 @@ impl Tx<'_> {
             || b.is_instance_of::<pyo3::types::PyTuple>()
             || b.is_instance_of::<pyo3::types::PyFrozenSet>()
             || crate::methods::is_regex_method(&b.get_type(), "__getitem__").unwrap_or(false)
+    }
+
+    /// What a text (or bytes) of a class of its own is for the methods that C gives it: the plain one.
+    pub(crate) fn plain_text(&self, v: &Var) -> Option<Obj> {
+        let Var::Py(p) = v else { return None };
+        let b = p.obj.bind(self.py);
+        if let Ok(text) = b.cast::<PyString>() {
+            let text = text.to_str().ok()?;
+            return Some(PyString::new(self.py, text).into_any().unbind());
+        }
+        let bytes = b.cast::<PyBytes>().ok()?;
+        Some(PyBytes::new(self.py, bytes.as_bytes()).into_any().unbind())
     }
 
     /// The same for a class of C code. Its metaclass does not count: `type` has a `__call__` too.

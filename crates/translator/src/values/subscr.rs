@@ -57,6 +57,9 @@ impl Tx<'_> {
         }
         match self.special(&obj, "__getitem__")? {
             Special::User => self.special_flow(&obj, "__getitem__", vec![key]),
+            Special::Builtin if let Some(text) = self.plain_text(&obj) => {
+                self.getitem(&Var::Const(text), &key)
+            }
             Special::Builtin => match &obj {
                 Var::Tuple(t) => self.tuple_item(&t.clone(), &key).map(Flow::Value),
                 Var::Obj(id) => self.body_item(*id, &key),
