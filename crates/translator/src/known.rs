@@ -87,6 +87,8 @@ known! {
     operator = "operator"."",
     torch = "torch"."",
     torch_c = "torch._C"."",
+    data_attr = "torch._C"."_autograd._get_data_attr",
+    script_function = "torch._C"."ScriptFunction",
     variable_functions = "torch._C"."_VariableFunctionsClass",
     tensor = "torch"."Tensor",
     tensor_base = "torch._C"."TensorBase",

@@ -1,7 +1,5 @@
-"""A library's function under `functools.lru_cache` may give objects that can change: they are looked
-into while tracing."""
-
-import functools
+"""A library's function under `functools.lru_cache` may give objects that can change: they are
+looked into while tracing."""
 
 import torch
 

@@ -1,7 +1,5 @@
-"""An object that the cache of a library's function holds: who changes it, hands it out or goes on with
-it has the one of the cache."""
-
-import functools
+"""An object that the cache of a library's function holds: who changes it, hands it out or goes on
+with it has the one of the cache."""
 
 import torch
 

@@ -27,7 +27,16 @@ def fn(x):
     if tuple(numbers) > (1, 5):
         x = x * 2
     found = pattern.search(name).groups(), pattern.sub("x", name), name.upper(), name[::2]
-    more = f"{name}!", len(name), "b" in name, list(name), name + "d", name * 2, name < "ab", "%s" % name
+    more = (
+        f"{name}!",
+        len(name),
+        "b" in name,
+        list(name),
+        name + "d",
+        name * 2,
+        name < "ab",
+        "%s" % name,
+    )
     return x, found, more, name == "a-b-c", {name: 1}["a-b-c"], isinstance(name, str)
 
 

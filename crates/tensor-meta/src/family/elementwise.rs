@@ -287,7 +287,11 @@ fn rsub(call: &Call<'_>) -> R {
 }
 fn mul(call: &Call<'_>) -> R {
     let [a, b] = call.bind(["input", "other"])?;
-    promoted(call, &pair(a, b)?, any)
+    product(call, &pair(a, b)?)
+}
+/// What `mul` gives for two operands.
+pub(crate) fn product(call: &Call<'_>, operands: &[Operand<'_>]) -> R {
+    promoted(call, operands, any)
 }
 fn div(call: &Call<'_>) -> R {
     let [a, b, mode] = call.bind(["input", "other", "rounding_mode"])?;

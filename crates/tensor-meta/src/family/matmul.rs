@@ -6,6 +6,7 @@ use crate::call::{
     Call, In, R, bool_or, float_or, int_list, one, opt_tensor, raise, string, tensor, tensors,
     unsupported, wrap_dim,
 };
+use crate::family::elementwise::{Operand, product};
 use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
@@ -249,10 +250,6 @@ fn einsum(call: &Call<'_>) -> R {
     }
     let size_in =
         |labels: &str, t: &In<'_>, c: u8| labels.bytes().position(|l| l == c).map(|d| t.shape[d]);
-    let dtype = same_dtype(&[a, b])?;
-    if !dtype.is_floating() || a.count() == 0 || b.count() == 0 {
-        return unsupported("einsum dtype or empty operand");
-    }
     let mut contracted = false;
     for c in la.bytes().chain(lb.bytes()) {
         let (x, y) = (size_in(la, a, c), size_in(lb, b, c));
@@ -272,7 +269,11 @@ fn einsum(call: &Call<'_>) -> R {
         }
     }
     if !contracted {
-        return unsupported("einsum without a contraction");
+        return einsum_product(call, (la, a), (lb, b), output);
+    }
+    let dtype = same_dtype(&[a, b])?;
+    if !dtype.is_floating() || a.count() == 0 || b.count() == 0 {
+        return unsupported("einsum dtype or empty operand");
     }
     // batch: in both with size != 1; left: in a only; right: the rest. The operand whose label comes
     // first in the output is the left one.
@@ -318,6 +319,33 @@ fn einsum(call: &Call<'_>) -> R {
         }
     }
     one(call.fresh(&shape, &strides, dtype, &[a.meta, b.meta]))
+}
+
+/// An operand of an einsum, seen in the order of the output's labels.
+fn labelled<'a>((labels, t): (&str, &In<'a>), output: &str) -> In<'a> {
+    let dims = output.bytes().map(|c| labels.bytes().position(|l| l == c));
+    let dims: SmallVec<[Option<usize>; 6]> = dims.collect();
+    let pick = |of: &Dims| {
+        dims.iter()
+            .map(|d| d.map_or(Size::ONE, |d| of[d]))
+            .collect()
+    };
+    let mut seen = In::new(t.meta);
+    seen.shape = pick(&t.shape);
+    seen.strides = pick(&t.strides);
+    seen
+}
+
+/// An einsum that sums over nothing: both operands, seen in the order of the output's labels, are
+/// multiplied, which promotes types.
+fn einsum_product(call: &Call<'_>, a: (&str, &In<'_>), b: (&str, &In<'_>), output: &str) -> R {
+    let operands = [labelled(a, output), labelled(b, output)];
+    let [x, y] = &operands;
+    let single = |(x, y): (&Size, &Size)| *x == 1 && *y == 1;
+    if output.is_empty() || x.shape.iter().zip(&y.shape).any(single) {
+        return unsupported("einsum with a dimension of size one");
+    }
+    product(call, &operands.map(Operand::Tensor))
 }
 
 fn cdist(call: &Call<'_>) -> R {

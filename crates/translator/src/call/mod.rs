@@ -61,6 +61,11 @@ impl<'py> Tx<'py> {
             Var::BuiltinMethod(m) => self.call_method_of(&m.0.clone(), &m.1.clone(), args),
             Var::Obj(id) => {
                 let class = self.obj(*id).class.clone();
+                if class.is(&self.known.script_function)
+                    && let Some(function) = self.scripted(&f, &args)?
+                {
+                    return self.call(&function, args);
+                }
                 match self.class_lookup(&class, "__call__")? {
                     Some(call) => {
                         let mut args = args;
@@ -170,6 +175,32 @@ impl<'py> Tx<'py> {
         }
         all.remove(0);
         self.call(&Var::py(d), Args::pos(all)).map(Some)
+    }
+
+    /// The Python function that `torch.jit.script` has compiled, where it does the same with these
+    /// arguments: the compiled one makes floats of ints.
+    fn scripted(&mut self, f: &Var, args: &Args) -> R<Option<Var>> {
+        let function = self.getattr_sync(f, &"_torchdynamo_inline".into())?;
+        let function = self.realize(&function)?;
+        let Var::Py(p) = &function else {
+            return Ok(None);
+        };
+        let p = p.obj.bind(self.py);
+        let names: Vec<String> = p.getattr("__code__")?.getattr("co_varnames")?.extract()?;
+        let annotations = p.getattr("__annotations__")?;
+        let named = args.kw.iter().map(|(name, v)| (Some(&**name), v));
+        let names = names
+            .iter()
+            .map(|n| Some(&**n))
+            .chain(std::iter::repeat(None));
+        for (name, v) in names.zip(&args.pos).chain(named) {
+            let class = self.type_of(v)?;
+            let says_int = || annotations.get_item(name).is_ok_and(|a| a.is(&class));
+            if class.is(&self.known.int) && !says_int() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(function))
     }
 
     // ---- existing callables -----------------------------------------------------------------

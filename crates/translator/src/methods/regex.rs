@@ -32,7 +32,11 @@ impl<'py> Tx<'py> {
     pub(super) fn regex_method(&mut self, o: &Obj, name: &str, args: Args) -> R<Option<Flow>> {
         let b = o.bind(self.py).clone();
         let mut args = args;
-        for v in args.pos.iter_mut().chain(args.kw.iter_mut().map(|k| &mut k.1)) {
+        for v in args
+            .pos
+            .iter_mut()
+            .chain(args.kw.iter_mut().map(|k| &mut k.1))
+        {
             let given = self.realize(v)?;
             *v = self.plain_text(&given).map_or(given, Var::Const);
         }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::{Arg, NodeId, OpKind};
+use fx_graph::{Arg, NodeId, OpKind, Target};
 use guards::{GuardKind, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -13,6 +13,9 @@ use super::emit::Callee;
 use crate::raw::{dict_get, instance_dict};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
+
+/// What reads `tensor.data`.
+const DATA_ATTR: &str = "torch._C._autograd._get_data_attr";
 
 impl<'py> Tx<'py> {
     /// `t.name`.
@@ -91,8 +94,12 @@ impl<'py> Tx<'py> {
                 let arg = self.str(name);
                 let rule = tensor_meta::lookup_method(name);
                 if rule.is_none() && &**name == "data" {
+                    // Like `detach`, but writes to it are not counted as writes to the tensor.
+                    let data = self.known.data_attr.clone();
+                    let rule = tensor_meta::lookup_method("detach");
+                    let callee = Callee::Function(&data, DATA_ATTR, rule);
                     return self
-                        .emit(&Callee::Method("detach"), &Args::pos(vec![var.clone()]))
+                        .emit(&callee, &Args::pos(vec![var.clone()]))
                         .map(Flow::Value);
                 }
                 return self.emit_getattr(&getattr, var, name, arg);
@@ -225,14 +232,18 @@ impl<'py> Tx<'py> {
     fn is_data_of(&self, data: &TensorVar, t: &TensorVar) -> bool {
         let of_t = |node: NodeId, names: &[&str]| {
             self.graph.get(node).is_some_and(|n| {
-                n.op == OpKind::CallMethod
+                let name = match &n.target {
+                    Target::Name(name) => name,
+                    Target::Function(f) => &f.path,
+                };
+                matches!(n.op, OpKind::CallMethod | OpKind::CallFunction)
                     && n.args.first() == Some(&Arg::Node(t.node))
-                    && n.target.name().is_some_and(|name| names.contains(&&**name))
+                    && names.contains(&&**name)
             })
         };
         let (a, b) = (self.st.effects.meta(data), self.st.effects.meta(t));
         let moved = ["set_", "resize_", "resize_as_"];
-        of_t(data.node, &["detach"])
+        of_t(data.node, &["detach", DATA_ATTR])
             && (&a.shape, &a.strides, a.dtype, a.device)
                 == (&b.shape, &b.strides, b.dtype, b.device)
             && !self.graph.users(t.node).iter().any(|n| of_t(*n, &moved))

@@ -183,7 +183,8 @@ impl<'py> Tx<'py> {
             ("torch._dynamo.mutation_guard", "tag") => return Ok(Some(Flow::Value(self.none()))),
             ("torch.compiler", "is_exporting")
             | ("torch._jit_internal", "is_scripting")
-            | ("torch.jit._trace", "is_tracing") => {
+            | ("torch.jit._trace", "is_tracing")
+            | ("torch.onnx", "is_in_onnx_export") => {
                 return Ok(Some(Flow::Value(self.bool(false))));
             }
             // Questions about symbolic sizes, of which there are none here.
