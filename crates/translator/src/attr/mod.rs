@@ -246,6 +246,9 @@ impl<'py> Tx<'py> {
             };
         }
         if !crate::raw::reads_attributes_plainly(&ty) && matches!(obj, Var::Obj(_)) {
+            if let Some(v) = self.thread_local_attr(obj, name)? {
+                return Ok(Flow::Value(v));
+            }
             return Err(Stop::unsupported(format!(
                 "attribute {name} of a {}, whose class reads attributes by C code of its own",
                 self.class_name(class)

@@ -10,6 +10,34 @@ use std::rc::Rc;
 use std::sync::Arc;
 use variables::{Body, Obj, ObjId, Origin, Var};
 impl<'py> Tx<'py> {
+    /// What a `threading.local` from outside holds for this thread; setting it breaks the graph. `None`: it is no
+    /// constant, or not there.
+    pub(crate) fn thread_local_attr(&mut self, obj: &Var, name: &str) -> R<Option<Var>> {
+        let py = self.py;
+        let Var::Obj(id) = obj else { return Ok(None) };
+        let state = self.obj(*id);
+        let Origin::Source { obj: real, source } = state.origin.clone() else {
+            return Ok(None);
+        };
+        // A subclass fills it by its own `__init__` where a thread first meets it.
+        if !state.class.is(&py.import("_thread")?.getattr("_local")?) || state.is_dirty() {
+            return Ok(None);
+        }
+        let get = py.import("builtins")?.getattr("getattr")?;
+        let name = self.str(name);
+        let Var::Const(name) = name else {
+            return Ok(None);
+        };
+        let Ok(value) = get.call1((&real, &name)) else {
+            return Ok(None);
+        };
+        if !self.known.is_const_type(value.get_type().as_any()) && !value.is_none() {
+            return Ok(None);
+        }
+        self.guard_call(&get.unbind(), Some(source), &[name], &value)?;
+        self.from_const(value).map(Some)
+    }
+
     /// A slot or C getter: what was written here, else the real object's.
     pub(crate) fn c_attr(&mut self, obj: &Var, class: &Obj, name: &Arc<str>) -> R<Flow> {
         if let Var::Obj(id) = obj {

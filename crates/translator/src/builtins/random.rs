@@ -3,7 +3,7 @@
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt};
-use variables::{EarlyArg, EarlyCall, EarlyKind, Obj, ObjId, Origin, Var};
+use variables::{Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjId, Origin, Var};
 
 use super::{Given, Rule, Rules, value};
 use crate::raw::type_lookup;
@@ -16,7 +16,10 @@ pub(super) const RULES: Rules = &[(
         ("Random.randint", draw_between as Rule),
         ("Random.randrange", draw_between),
         ("Random._randbelow_with_getrandbits", draw_between),
-        ("Random.uniform", draw_uniform),
+        ("Random.choice", draw_item),
+        ("Random.uniform", draw_real),
+        ("Random.normalvariate", draw_real),
+        ("Random.expovariate", draw_real),
     ],
 )];
 
@@ -167,28 +170,72 @@ fn draw_between(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     value(method_drawn(tx, name, generator, rest, Kind::Int(range))?)
 }
 
-/// `uniform(a, b)` of numbers.
-fn draw_uniform(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+/// `uniform(a, b)` and distributions that give floats for all numbers that they take.
+fn draw_real(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let Some((generator, rest)) = from_generator(tx, &args)? else {
         return Ok(None);
     };
-    if rest.len() != 2 {
-        return Ok(None);
-    }
+    let mut numbers = Vec::with_capacity(rest.len());
     for arg in rest {
         let Var::Const(o) = tx.realize(arg)? else {
             return Ok(None);
         };
         // Ints of any size would raise where they are no floats.
         let b = o.bind(tx.py);
-        let small = b
+        let int = b
             .cast_exact::<PyInt>()
-            .is_ok_and(|i| i.extract::<i64>().is_ok());
-        if !small && !b.is_exact_instance_of::<PyFloat>() {
-            return Ok(None);
+            .ok()
+            .and_then(|i| i.extract::<i64>().ok());
+        let float = b.cast_exact::<PyFloat>().ok().map(|f| f.value());
+        match int.map(|i| i as f64).or(float) {
+            Some(number) => numbers.push(number),
+            None => return Ok(None),
         }
     }
+    let fits = match (name, &numbers[..]) {
+        ("Random.uniform", [_, _]) => true,
+        ("Random.normalvariate", numbers) => numbers.len() <= 2,
+        ("Random.expovariate", [rate]) => *rate != 0.0,
+        _ => false,
+    };
+    if !fits {
+        return Ok(None);
+    }
     value(method_drawn(tx, name, generator, rest, Kind::Float)?)
+}
+
+/// `choice(items)` of numbers of one kind: which one it is is not known.
+fn draw_item(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let Some((generator, [items])) = from_generator(tx, &args)? else {
+        return Ok(None);
+    };
+    let numbers = match tx.realize(items)? {
+        Var::Tuple(t) if t.class.is_none() => t.items.clone(),
+        Var::Obj(id) if tx.obj(id).class.is(&tx.known.list) => match &tx.obj(id).body {
+            Body::List(items) => items.iter().cloned().collect(),
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let mut all = Vec::with_capacity(numbers.len());
+    for v in &numbers {
+        let Var::Const(o) = tx.realize(v)? else {
+            return Ok(None);
+        };
+        all.push(Var::Const(o));
+    }
+    let are_floats = all
+        .iter()
+        .all(|v| matches!(v, Var::Const(o) if o.bind(tx.py).is_exact_instance_of::<PyFloat>()));
+    let ints = ints(tx, &all)?.unwrap_or_default();
+    let ends = ints.iter().min().zip(ints.iter().max());
+    let kind = match ends {
+        Some((least, most)) => Kind::Int((*least, *most)),
+        None if are_floats && !all.is_empty() => Kind::Float,
+        None => return Ok(None),
+    };
+    let items = Var::tuple(all);
+    value(method_drawn(tx, name, generator, &[items], kind)?)
 }
 
 /// The generator of a call of one of its methods in Python, and the other arguments.
