@@ -3,7 +3,7 @@
 use guards::GuardKind;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyComplex, PyFloat, PyInt, PyModule, PyString};
+use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple, PyType};
 use variables::{Body, Key, Obj, ObjId, OrderedMap, Var};
 
 use super::{Given, Rule, Rules, value};
@@ -326,6 +326,7 @@ fn call_through(
 ) -> R<Through> {
     // What is said once for each argument is left to the cache itself.
     let before = tx.st.effects.clone();
+    let snapshot = tx.snapshot();
     let (nodes, guards) = (tx.graph.len(), tx.guards.len());
     let result = match tx.call_sync(&Var::py(f.clone().unbind()), args.clone()) {
         Err(Stop::Raise(_)) if !library => return Err(reads_what_changes()),
@@ -335,7 +336,8 @@ fn call_through(
     let mut said = tx.st.effects.calls.iter().skip(before.calls.len());
     if said.all(|call| call.silent) {
         tx.st.effects.calls = before.calls.clone();
-        let changes = tx.st.effects.any_since(&before) || tx.graph.len() != nodes;
+        let computes = tx.graph.len() != nodes;
+        let has_effects = tx.st.effects.any_since(&before);
         let changeable = tx.guards[guards..].iter().any(|g| {
             !matches!(
                 g.kind,
@@ -350,11 +352,22 @@ fn call_through(
         // The cache gives the same object each time; a new one would be told from it.
         let result = tx.realize(&result)?;
         let fixed = tx.as_const(&result)?.is_some();
-        let shared = library && !changes && share(tx, &result, before.len())?;
-        if (changes || changeable) && !library || !fixed && !shared {
+        if fixed && (library || !computes && !has_effects && !changeable) {
+            return Ok(Through::Result(result));
+        }
+        if has_effects || changeable && !library {
             return Err(reads_what_changes());
         }
-        return Ok(Through::Result(result));
+        if library && !computes && share(tx, &result, before.len())? {
+            return Ok(Through::Result(result));
+        }
+        let draws = tx.graph.iter().skip(nodes).any(|(_, n)| !n.repeatable);
+        let Some(held) = held_by_cache(tx, cached, args)?.filter(|_| !draws) else {
+            return Err(reads_what_changes());
+        };
+        tx.restore_but_guards(&snapshot);
+        let source = tx.pinned_source(&held, false, "___cached");
+        return Ok(Through::Result(tx.build(&held, source)?));
     }
     if tx.graph.len() != nodes || !result.is_none(tx.py) {
         return Err(Stop::brk(
@@ -366,6 +379,64 @@ fn call_through(
     tx.st.effects = before;
     tx.defer(Var::py(cached.clone().unbind()), args.clone(), true)
         .map(Through::Deferred)
+}
+
+/// What a cache holds for arguments by position that are constants. Only the garbage collector is
+/// told of it: one after the other keys, results and, where their number has a limit, the class of
+/// the links between them.
+fn held_by_cache(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: &Args) -> R<Option<Obj>> {
+    let typed = cached.call_method0("cache_parameters")?.get_item("typed")?;
+    if !args.kw.is_empty() || typed.is_truthy()? {
+        return Ok(None);
+    }
+    let Some((args, _)) = tx.real_args(args)? else {
+        return Ok(None);
+    };
+    let is_key = |key: &Bound<'_, PyAny>| -> PyResult<bool> {
+        let same = |a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>| {
+            Ok(a.get_type().is(b.get_type()) && a.eq(b)?)
+        };
+        if let [only] = &args[..]
+            && (only.is_exact_instance_of::<PyInt>() || only.is_exact_instance_of::<PyString>())
+        {
+            return same(key, only);
+        }
+        let Ok(key) = key.cast_exact::<PyTuple>() else {
+            return Ok(false);
+        };
+        if key.len() != args.len() {
+            return Ok(false);
+        }
+        for (a, b) in key.iter().zip(&args) {
+            if !same(&a, b)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    let held = tx
+        .py
+        .import("gc")?
+        .call_method1("get_referents", (cached,))?;
+    let held = held.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    if let Some(Ok(all)) = held.get(1).map(|d| d.cast_exact::<PyDict>()) {
+        for (key, result) in all.iter() {
+            if is_key(&key)? {
+                return Ok(Some(result.unbind()));
+            }
+        }
+    }
+    for link in held.get(1..).unwrap_or_default().chunks_exact(3) {
+        let [key, result, class] = link else { break };
+        let is_link = |class: &Bound<'_, PyType>| class.name().is_ok_and(|n| n == "_lru_list_elem");
+        if !class.cast::<PyType>().is_ok_and(is_link) {
+            break;
+        }
+        if is_key(key)? {
+            return Ok(Some(result.clone().unbind()));
+        }
+    }
+    Ok(None)
 }
 
 /// Marks what a library's function has made as held by its cache. `false` where it gives something
