@@ -16,6 +16,12 @@ pub fn behind_loop(body: &Body, to: usize) -> usize {
     }
 }
 
+/// Whether code goes back to an instruction that it has passed.
+pub fn has_loop(body: &Body) -> bool {
+    let mut instrs = body.instrs.iter().enumerate();
+    instrs.any(|(at, i)| i.op.target().is_some_and(|to| to.0 as usize <= at))
+}
+
 /// What an instruction is in the loop of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loop {

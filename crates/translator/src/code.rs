@@ -116,6 +116,11 @@ impl CodeInfo {
         self.fields.flags & flag != 0
     }
 
+    /// Whether it goes back to an instruction that it has passed.
+    pub fn has_loop(&self) -> bool {
+        bytecode::has_loop(&self.body)
+    }
+
     /// Number of free variables.
     pub fn n_free(&self) -> usize {
         self.fields

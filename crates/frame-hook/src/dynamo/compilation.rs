@@ -24,6 +24,7 @@ use translator::step::End;
 use translator::{BreakReason, DynamicInts, Stop, Tx};
 
 use super::generation::Env;
+use super::relevant::holds_tensors;
 use super::slot::CodeSlot;
 use super::translate::{
     Request, Tables, begin, closing_guards, saved_tensors_hooks_guard, stop_text,
@@ -175,7 +176,13 @@ impl<'py> Compilation<'_, 'py> {
                 }
                 // What is set up once, under a lock, is not worth code of its own: later calls find it done.
                 if reason.locks && self.entries.meets_lock(py) {
-                    return Ok(Compiled::RunAll);
+                    let code = session.tables.codes.borrow_mut().get(request.code.as_any());
+                    let loops = code.is_ok_and(|code| code.has_loop());
+                    // A model's call; what has a loop or no tensors may be the whole program.
+                    return Ok(match !loops && holds_tensors(py, self.frame) {
+                        true => Compiled::RunAll,
+                        false => Compiled::Run,
+                    });
                 }
                 Finish::Break(reason)
             }
