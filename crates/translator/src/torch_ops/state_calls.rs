@@ -263,6 +263,7 @@ impl<'py> Tx<'py> {
         let inlined_anyway = is_pure_stdlib(&module, &name, qualname)
             || module == "torch._dynamo.mutation_guard"
             || module == "torch.autograd.grad_mode"
+            || module == "torch.cuda.amp.autocast_mode"
             || module == "torch.autograd.profiler" && name == "__init__";
         if !graph
             && !inlined_anyway
