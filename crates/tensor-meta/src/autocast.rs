@@ -97,6 +97,13 @@ const TAKEN_APART: &[&str] = &[
     "grouped_mm_fallback",
 ];
 
+/// Whether autocast casts the arguments of an operation of this name to the low precision. The casts of
+/// parameters are kept from call to call, so what the operation gets is not known from its arguments
+/// alone: after the precision was changed, a kept cast of the other one makes it raise.
+pub fn takes_kept_casts(name: &str) -> bool {
+    LOWER.contains(&name)
+}
+
 /// What autocast casts the arguments of a rule to; `None` where it leaves them alone.
 fn cast_to(name: &str, lower: DType) -> R<Option<DType>> {
     if TAKEN_APART.contains(&name) {

@@ -22,6 +22,7 @@ pub mod registry;
 mod size;
 pub mod types;
 
+pub use autocast::takes_kept_casts;
 pub use registry::{RuleId, RuleInfo, infer, lookup_function, lookup_method, rules};
 pub use size::{Atom, Compare, Fact, SizeTable, Term};
 pub use types::*;

@@ -272,7 +272,8 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     for instr in &code.body.instrs[..prologue_len(&code.body)] {
         g.asm.body.emit_at(instr.op.clone(), instr.loc);
     }
-    let may_raise = compiled.is_some() && raising::may_raise(&g.tx.graph);
+    let autocast = g.tx.ctx.autocast != tensor_meta::Autocast::Off;
+    let may_raise = compiled.is_some() && raising::may_raise(&g.tx.graph, autocast);
     g.make_early_calls(may_raise)?;
     let inputs = compiled.iter().flat_map(|c| &c.inputs);
     g.read_dims(inputs.filter_map(CallInput::expr))?;

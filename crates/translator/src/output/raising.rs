@@ -1,7 +1,8 @@
 //! Which graphs may raise because of the values of their tensors.
 //!
 //! Sizes, dtypes and devices are guarded, so most operations that worked while tracing work always. What
-//! is not known to be one of those may raise.
+//! is not known to be one of those may raise. Autocast's casts of parameters are kept between calls, and
+//! no guard sees them.
 
 use std::sync::LazyLock;
 
@@ -30,23 +31,33 @@ static NEVER_RAISE: LazyLock<FxHashSet<&str>> =
     LazyLock::new(|| NEVER.split_ascii_whitespace().collect());
 
 /// Whether an operation of a graph may raise because of values, and could then be repeated.
-pub(super) fn may_raise(graph: &Graph) -> bool {
+/// `autocast`: whether autocast is on where the graph is entered.
+pub(super) fn may_raise(graph: &Graph, autocast: bool) -> bool {
+    let casts = autocast || graph.iter().any(|(_, node)| name_of(node) == ENTER_AUTOCAST);
     graph
         .iter()
-        .any(|(_, node)| node.repeatable && node_may_raise(node))
+        .any(|(_, node)| node.repeatable && node_may_raise(node, casts))
 }
 
-fn node_may_raise(node: &NodeData) -> bool {
-    let name = match &node.target {
+/// The node that enters autocast.
+const ENTER_AUTOCAST: &str = "_enter_autocast";
+
+fn name_of(node: &NodeData) -> &str {
+    match &node.target {
         Target::Function(function) => function.path.rsplit('.').next().unwrap_or_default(),
         Target::Name(name) => name,
-    };
+    }
+}
+
+fn node_may_raise(node: &NodeData, casts: bool) -> bool {
+    let name = name_of(node);
     let dunder = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
     let name = dunder.unwrap_or(name);
     if matches!(name, "getitem" | "setitem") {
         return node.args.get(1).is_none_or(has_node);
     }
-    let known = |name: &str| NEVER_RAISE.contains(name);
+    let known =
+        |name: &str| NEVER_RAISE.contains(name) && !(casts && tensor_meta::takes_kept_casts(name));
     let in_place = name.strip_prefix('i').filter(|_| !name.ends_with('_'));
     // A rounding mode makes a division of ints raise for zero.
     let rounds = node
