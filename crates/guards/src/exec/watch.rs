@@ -14,8 +14,10 @@
 //! full program would fail; nothing here keeps an object of the user's alive, small constants aside, or runs user code.
 
 use pyo3::ffi;
+use pyo3::ffi::PyObject;
 
 use super::check::{CheckEnv, CheckProgram};
+use crate::program::Op;
 
 mod anchors;
 mod arm;
@@ -44,13 +46,36 @@ pub(crate) struct Watch {
     memo: Option<Box<Memo>>,
     /// Calls that the memo was good for.
     hits: u32,
-    /// Per op: how often a short-lived memo found another value there.
+    /// Per op: how often a memo did not last, or could not say that the check fails, for another value there.
     volatile: Vec<u8>,
     /// Passing checks to wait before the next memo.
     pause: u32,
     next_pause: u32,
     /// Nothing of the program can be left out.
     useless: bool,
+}
+
+impl Watch {
+    /// The memo could not say that the check at `op` fails. If that happens again for a value on which nothing
+    /// hangs, as where two entries differ in one flag, the value is read on each call.
+    fn found_changed(&mut self, ops: &[Op], op: usize, value: *mut PyObject) {
+        let Some(memo) = &self.memo else { return };
+        let Some(load) = ops[..op]
+            .iter()
+            .rposition(|op| matches!(op, Op::Load { .. }))
+        else {
+            return;
+        };
+        let below = load + 1..memo.ends[load] as usize;
+        let is_leaf =
+            below.contains(&op) && below.clone().all(|op| matches!(ops[op], Op::Check { .. }));
+        if is_leaf && !memo.values[load].is_null() && memo.values[load] != value {
+            self.volatile[load] = self.volatile[load].saturating_add(1);
+            if self.volatile[load] == CHANGES {
+                self.memo = None;
+            }
+        }
+    }
 }
 
 impl CheckProgram {
@@ -86,10 +111,17 @@ impl CheckProgram {
     unsafe fn check_and_remember(&self, env: &CheckEnv<'_>) -> bool {
         // SAFETY: as in `check_watched`.
         unsafe {
-            if self.failing_op(env, |_, _| ()).is_some() {
+            let watch = &mut *self.watch.get();
+            let failed = self.failing_op(env, |op, registers| match self.program().ops[op] {
+                Op::Check { reg, .. } => Some((op, registers[usize::from(reg.0)].assume_init())),
+                _ => None,
+            });
+            if let Some((_, checked)) = failed {
+                if let Some((op, value)) = checked {
+                    watch.found_changed(&self.program().ops, op, value);
+                }
                 return false;
             }
-            let watch = &mut *self.watch.get();
             if watch.pause > 0 {
                 watch.pause -= 1;
                 return true;

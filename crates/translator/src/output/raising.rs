@@ -33,7 +33,10 @@ static NEVER_RAISE: LazyLock<FxHashSet<&str>> =
 /// Whether an operation of a graph may raise because of values, and could then be repeated.
 /// `autocast`: whether autocast is on where the graph is entered.
 pub(super) fn may_raise(graph: &Graph, autocast: bool) -> bool {
-    let casts = autocast || graph.iter().any(|(_, node)| name_of(node) == ENTER_AUTOCAST);
+    let casts = autocast
+        || graph
+            .iter()
+            .any(|(_, node)| name_of(node) == ENTER_AUTOCAST);
     graph
         .iter()
         .any(|(_, node)| node.repeatable && node_may_raise(node, casts))

@@ -11,7 +11,7 @@
 //! | what a class or its bases give for a name | a type watcher; the class's version tag (3.11) |
 //! | a function's code and defaults | the function watcher; on 3.11 the code's word is compared |
 //! | an item of a tuple, a frozen set, a constant, a function's closure, what a method binds | nothing: they cannot change |
-//! | the content of a remembered cell, where it stands for what hangs on it | the word is compared |
+//! | the content of a remembered cell, where it can be held weakly, is a constant or only compared | the word is compared |
 //! | a slot, where its value is a constant or only compared | the word is compared |
 //! | the length of a list | the word is compared |
 //! | a tensor's class and metadata | all of it is compared ([`torch_abi::packed`]) |
@@ -192,12 +192,7 @@ pub(super) unsafe fn arm(
                         .into_iter()
                         .any(|op| matches!(ops[op as usize], Op::Load { .. }));
                     let anchors = settled && has_children && builder.can_anchor(value);
-                    held[d] = match (program.op(index), base) {
-                        (LinkedOp::Cell { .. }, Some(Held::Stable(cell))) if anchors => {
-                            builder.cell(cell, value)
-                        }
-                        _ => builder.load(index, base, b.0, dst.0, value, settled, only_compared),
-                    };
+                    held[d] = builder.load(index, base, b.0, dst.0, value, settled, only_compared);
                     if anchors && !matches!(held[d], Held::Stable(_)) {
                         held[d] = builder.anchor(held[d], dst.0, value);
                     }
@@ -374,6 +369,7 @@ impl Builder<'_, '_> {
                     .is_some_and(|dict| self.dict(dict, key(*name), read)),
                 LinkedOp::DictItem { key, .. } => self.dict(base, key_of(key), read),
                 LinkedOp::DictKeyAt { .. } => self.dict(base, structure(), read),
+                LinkedOp::Cell { .. } => self.cell(base, value, only_compared),
                 LinkedOp::TupleItem { .. } => true,
                 LinkedOp::TypeOf { .. } => {
                     self.class(base);
@@ -483,8 +479,7 @@ impl Builder<'_, '_> {
         // SAFETY: a live object and value.
         unsafe {
             let place = fields::member_place(obj, name);
-            let keeps = objects::is_small_constant(value);
-            if place.is_null() || *place != value || !(keeps || only_compared) {
+            if place.is_null() || *place != value || !(self.keeps(value) || only_compared) {
                 return false;
             }
             self.class(obj);
@@ -492,10 +487,6 @@ impl Builder<'_, '_> {
                 return false;
             }
             self.slot(place.cast(), NONE);
-            if keeps {
-                ffi::Py_INCREF(value);
-                self.held.push(Owned(value));
-            }
             true
         }
     }
@@ -694,13 +685,41 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The content of a remembered cell is compared from now on, and stands for what hangs on it.
-    unsafe fn cell(&mut self, cell: *mut PyObject, content: *mut PyObject) -> Held {
-        // SAFETY: a live cell, whose content follows its header.
-        unsafe { self.slot(cell.cast::<usize>().add(CELL_CONTENT), NONE) };
-        self.anchors.push(content);
-        self.reported.insert(content as usize);
-        Held::Stable(content)
+    /// The content of a remembered cell: the word is compared from now on.
+    unsafe fn cell(
+        &mut self,
+        cell: *mut PyObject,
+        content: *mut PyObject,
+        only_compared: bool,
+    ) -> bool {
+        // SAFETY: a live cell, whose content follows its header, and is live.
+        unsafe {
+            if !(self.keeps(content) || only_compared) {
+                if !self.can_anchor(content) {
+                    return false;
+                }
+                self.anchors.push(content);
+                self.reported.insert(content as usize);
+            }
+            self.slot(cell.cast::<usize>().add(CELL_CONTENT), NONE);
+            true
+        }
+    }
+
+    /// Keeps a value alive if it is a small constant, so that its address stands for it.
+    ///
+    /// # Safety
+    /// The value must be live.
+    unsafe fn keeps(&mut self, value: *mut PyObject) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let keeps = objects::is_small_constant(value);
+            if keeps {
+                ffi::Py_INCREF(value);
+                self.held.push(Owned(value));
+            }
+            keeps
+        }
     }
 
     fn anchor(&mut self, held: Held, r: u16, obj: *mut PyObject) -> Held {

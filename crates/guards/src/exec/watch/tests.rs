@@ -31,6 +31,9 @@ class Slots:
 def free(n):
     def f(a=1, *, b=2): return n
     return f
+def four(a, b, c, d):
+    def f(): return a, b, c, d
+    return f
 def new(cls, /, **kw):
     o = cls()
     for k, v in kw.items(): setattr(o, k, v)
@@ -42,7 +45,7 @@ def make():
         d={'a': 1, 2: 'two', 'sub': {'q': 1}},
         od=collections.OrderedDict(a=1, b=2),
         l=[new(A, n=1), 1, (1, 2)], tup=(new(A, n=1), 1000),
-        f=free(1), cls=Base, mod=types.ModuleType('m'),
+        f=free(1), many=four(None, 'text', 2.5, free(2)), cls=Base, mod=types.ModuleType('m'),
         hooks=collections.OrderedDict(), slots=new(Slots, n=1))
 x = make()
 x.mod.v = 1
@@ -163,6 +166,16 @@ const MUTATIONS: &[&str] = &[
     "x.f.__kwdefaults__ = {'b': 4}",
     "x.f.__closure__[0].cell_contents = 2",
     "x.f.__closure__[0].cell_contents = 1",
+    "x.many.__closure__[0].cell_contents = 0",
+    "x.many.__closure__[0].cell_contents = None",
+    "x.many.__closure__[1].cell_contents = 'other'",
+    "x.many.__closure__[1].cell_contents = ''.join(['te', 'xt'])",
+    "x.many.__closure__[2].cell_contents = 2.5000001",
+    "x.many.__closure__[2].cell_contents = 5 / 2",
+    "x.many.__closure__[3].cell_contents = free(1)",
+    "x.many.__closure__[3].cell_contents = free(2)",
+    "del x.many.__closure__[3].cell_contents",
+    "x.many = four(None, 'text', 2.5, free(2))",
     "x.f = free(1)",
     "x.f = free(2)",
     "x.mod.v = 2",
@@ -339,14 +352,14 @@ impl<'py> Maker<'_, 'py> {
             self.all(step, &f.getattr(name).expect("defaults"));
         }
         let cells = self.step(Source::FuncClosure { base: source });
-        let cell = self.step(Source::TupleItem {
-            base: cells,
-            index: 0,
-        });
-        let contents = self.step(Source::CellContents { base: cell });
-        let value = f.getattr("__closure__").expect("closure");
-        let value = value.get_item(0).expect("cell");
-        self.all(contents, &value.getattr("cell_contents").expect("contents"));
+        let closure = f.getattr("__closure__").expect("closure");
+        for (index, cell) in closure.try_iter().expect("cells").enumerate() {
+            let index = index as u32;
+            let step = self.step(Source::TupleItem { base: cells, index });
+            let contents = self.step(Source::CellContents { base: step });
+            let value = cell.expect("a cell").getattr("cell_contents");
+            self.all(contents, &value.expect("contents"));
+        }
     }
 
     fn dict(&mut self, source: SourceId, dict: &Bound<'py, PyDict>) {
@@ -548,6 +561,26 @@ fn what_always_changes_is_read_on_each_call() {
             assert_eq!(check(&w, &program), Ok(true));
         }
         assert_eq!(program.memo_hits(), before + 60);
+    });
+}
+
+#[test]
+fn what_makes_it_fail_again_and_again_is_read_on_each_call() {
+    World::with(|w| {
+        setup(&w);
+        let program = program(&w);
+        let flip = |turn: usize| {
+            let n = 1 + turn % 2;
+            mutate(
+                &w,
+                &format!("x.f.__closure__[0].cell_contents = {n}; x.slots.n = {n}"),
+            );
+            assert_eq!(check(&w, &program), Ok(n == 1), "turn {turn}");
+        };
+        (0..20).for_each(flip);
+        let before = program.memo_hits();
+        (20..40).for_each(flip);
+        assert_eq!(program.memo_hits(), before + 30);
     });
 }
 
