@@ -11,8 +11,8 @@
 //! | what a class or its bases give for a name | a type watcher; the class's version tag (3.11) |
 //! | a function's code and defaults | the function watcher; on 3.11 the code's word is compared |
 //! | an item of a tuple, a frozen set, a constant, a function's closure, what a method binds | nothing: they cannot change |
-//! | the content of a remembered cell, where it can be held weakly, is a constant or only compared | the word is compared |
-//! | a slot, where its value is a constant or only compared | the word is compared |
+//! | a slot or the content of a remembered cell, where it is a constant, or nothing is asked but its identity and class | the word is compared, and that of the class |
+//! | the content of a remembered cell, where it can be held weakly | the word is compared |
 //! | the length of a list | the word is compared |
 //! | a tensor's class and metadata | all of it is compared ([`torch_abi::packed`]) |
 //!
@@ -67,6 +67,31 @@ pub(super) unsafe fn reports_still(
             }
             _ => true,
         }
+    }
+}
+
+/// What a program asks of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Which object it is.
+    Identity,
+    /// That, and its class.
+    Class,
+    /// Something else, or something of what hangs on it.
+    More,
+}
+
+impl Asked {
+    fn of<'p>(below: impl Iterator<Item = &'p LinkedOp>) -> Self {
+        let mut asked = Self::Identity;
+        for op in below {
+            match op {
+                LinkedOp::Is { .. } | LinkedOp::IsNot { .. } => {}
+                LinkedOp::Type { .. } => asked = Self::Class,
+                _ => return Self::More,
+            }
+        }
+        asked
     }
 }
 
@@ -184,15 +209,12 @@ pub(super) unsafe fn arm(
                     }
                     let settled = volatile[i] < CHANGES;
                     let below = i as u32 + 1..ends[i];
-                    let only_compared = below.clone().all(|op| {
-                        let op = program.op(op);
-                        matches!(op, LinkedOp::Is { .. } | LinkedOp::IsNot { .. })
-                    });
+                    let asked = Asked::of(below.clone().map(|op| program.op(op)));
                     let has_children = below
                         .into_iter()
                         .any(|op| matches!(ops[op as usize], Op::Load { .. }));
                     let anchors = settled && has_children && builder.can_anchor(value);
-                    held[d] = builder.load(index, base, b.0, dst.0, value, settled, only_compared);
+                    held[d] = builder.load(index, base, b.0, dst.0, value, settled, asked);
                     if anchors && !matches!(held[d], Held::Stable(_)) {
                         held[d] = builder.anchor(held[d], dst.0, value);
                     }
@@ -258,7 +280,7 @@ impl Builder<'_, '_> {
         d: u16,
         value: *mut PyObject,
         settled: bool,
-        only_compared: bool,
+        asked: Asked,
     ) -> Held {
         // SAFETY: `value` and `base` are live: the check that is being remembered just read them.
         unsafe {
@@ -280,7 +302,7 @@ impl Builder<'_, '_> {
                     Held::Late
                 }
                 Some(Held::Stable(base)) => {
-                    if settled && self.step(op, base, value, only_compared) {
+                    if settled && self.step(op, base, value, asked) {
                         return Held::Stable(value);
                     }
                     self.put(b, base);
@@ -342,14 +364,14 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Whether a load from a remembered base need not run on each call. `only_compared` says that nothing is asked of
-    /// the value but which object it is.
+    /// Whether a load from a remembered base need not run on each call. `asked` is what
+    /// the program asks of the value.
     unsafe fn step(
         &mut self,
         op: u32,
         base: *mut PyObject,
         value: *mut PyObject,
-        only_compared: bool,
+        asked: Asked,
     ) -> bool {
         let read = (op, base, value);
         // SAFETY: `base` is live and was just read in this way.
@@ -360,7 +382,7 @@ impl Builder<'_, '_> {
                     self.code(base, read)
                 }
                 LinkedOp::Attr { name, .. } => {
-                    self.member(*name, read, only_compared) || self.attribute(*name, read)
+                    self.member(*name, read, asked) || self.attribute(*name, read)
                 }
                 LinkedOp::InstanceDict { .. } => self.instance(base).is_some(),
                 LinkedOp::InstanceItem { name, .. } => self
@@ -369,7 +391,7 @@ impl Builder<'_, '_> {
                     .is_some_and(|dict| self.dict(dict, key(*name), read)),
                 LinkedOp::DictItem { key, .. } => self.dict(base, key_of(key), read),
                 LinkedOp::DictKeyAt { .. } => self.dict(base, structure(), read),
-                LinkedOp::Cell { .. } => self.cell(base, value, only_compared),
+                LinkedOp::Cell { .. } => self.cell(base, value, asked),
                 LinkedOp::TupleItem { .. } => true,
                 LinkedOp::TypeOf { .. } => {
                     self.class(base);
@@ -467,27 +489,22 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// An attribute in a field of the object, as slots are: the word is compared from now on. An address may be used
-    /// again, so the value has to be one that is held here, or of which only the address matters.
+    /// An attribute in a field of the object, as slots are: the word is compared from now on.
     unsafe fn member(
         &mut self,
         name: *mut PyObject,
         read: (u32, *mut PyObject, *mut PyObject),
-        only_compared: bool,
+        asked: Asked,
     ) -> bool {
         let (_, obj, value) = read;
         // SAFETY: a live object and value.
         unsafe {
             let place = fields::member_place(obj, name);
-            if place.is_null() || *place != value || !(self.keeps(value) || only_compared) {
+            if place.is_null() || *place != value {
                 return false;
             }
             self.class(obj);
-            if !self.ty(ffi::Py_TYPE(obj), read) {
-                return false;
-            }
-            self.slot(place.cast(), NONE);
-            true
+            self.ty(ffi::Py_TYPE(obj), read) && self.word(place.cast(), value, asked)
         }
     }
 
@@ -686,23 +703,36 @@ impl Builder<'_, '_> {
     }
 
     /// The content of a remembered cell: the word is compared from now on.
-    unsafe fn cell(
-        &mut self,
-        cell: *mut PyObject,
-        content: *mut PyObject,
-        only_compared: bool,
-    ) -> bool {
+    unsafe fn cell(&mut self, cell: *mut PyObject, content: *mut PyObject, asked: Asked) -> bool {
         // SAFETY: a live cell, whose content follows its header, and is live.
         unsafe {
-            if !(self.keeps(content) || only_compared) {
-                if !self.can_anchor(content) {
-                    return false;
-                }
+            let at = cell.cast::<usize>().add(CELL_CONTENT);
+            if self.word(at, content, asked) {
+                return true;
+            }
+            if self.can_anchor(content) {
+                self.slot(at, NONE);
                 self.anchors.push(content);
                 self.reported.insert(content as usize);
+                return true;
             }
-            self.slot(cell.cast::<usize>().add(CELL_CONTENT), NONE);
-            true
+            false
+        }
+    }
+
+    /// A word that holds a value is compared from now on. An address may be used again, so the value has to be
+    /// one that is kept here, or of which only the address and the class matter.
+    unsafe fn word(&mut self, at: *const usize, value: *mut PyObject, asked: Asked) -> bool {
+        // SAFETY: the word is one of a live object, and so is the value, whose class follows its reference count.
+        unsafe {
+            let keeps = self.keeps(value);
+            if keeps || asked != Asked::More {
+                self.slot(at, NONE);
+            }
+            if !keeps && asked == Asked::Class {
+                self.slot(value.cast::<usize>().add(1), NONE);
+            }
+            keeps || asked != Asked::More
         }
     }
 
