@@ -73,6 +73,18 @@ pub struct Snapshot {
     graph: Checkpoint,
 }
 
+/// The ways back that there are at an instruction, of which what comes after it may make others.
+pub struct WaysBack {
+    /// to the instruction itself
+    pub here: Snapshot,
+    /// [`Tx::outer_checkpoint`]
+    pub outer: Option<Snapshot>,
+    /// [`Tx::first_catch`] and [`Tx::last_catch`]
+    pub catches: (Option<Snapshot>, Option<Snapshot>),
+    /// [`Tx::first_text`]
+    pub text: Option<Snapshot>,
+}
+
 impl Snapshot {
     /// Whether gradients were recorded.
     pub fn grad_enabled(&self) -> bool {
@@ -192,6 +204,8 @@ pub struct Tx<'py> {
     pub last_catch: Option<Snapshot>,
     /// the checkpoint before the instruction that made the first text of a tensor
     pub first_text: Option<Snapshot>,
+    /// where an optimizer's step begins, while it is translated: it is captured whole or not at all
+    pub before_step: Option<Box<WaysBack>>,
     /// the user's code, where the root frame is that of a resume function
     pub resumed: Option<Rc<CodeInfo>>,
     /// one line an instruction, where the log `trace_bytecode` is on
@@ -200,8 +214,8 @@ pub struct Tx<'py> {
     pub bind_tensors: bool,
     /// whether the graph runs as it is, as far as is known of the backend
     pub runs_as_is: bool,
-    /// whether the graph makes parameters, which is right only where it runs as it is
-    pub makes_parameters: bool,
+    /// whether the graph is right only where it runs as it is
+    pub needs_as_is: bool,
     /// instructions interpreted
     pub instructions: u64,
     /// how many may be
@@ -267,11 +281,12 @@ impl<'py> Tx<'py> {
             first_catch: None,
             last_catch: None,
             first_text: None,
+            before_step: None,
             resumed: None,
             trace: None,
             bind_tensors: true,
             runs_as_is: false,
-            makes_parameters: false,
+            needs_as_is: false,
             instructions: 0,
             max_instructions: u64::MAX,
             asked_compiling: false,

@@ -245,7 +245,7 @@ impl<'py> Compilation<'_, 'py> {
         if env.is_opaque {
             let backend = self.ctx.state(BackendSlot::default);
             backend.is_opaque.store(true, Ordering::Relaxed);
-            if result.is_ok() && (tx.is_dynamic() || tx.makes_parameters) {
+            if result.is_ok() && (tx.is_dynamic() || tx.needs_as_is) {
                 return self.run_in(session, request);
             }
         }

@@ -3,7 +3,7 @@
 use super::{End, Next, may_break};
 use crate::state::OnReturn;
 use crate::stop::{BreakReason, R, Stop};
-use crate::tx::{Snapshot, Tx};
+use crate::tx::{Snapshot, Tx, WaysBack};
 use bytecode::op::Op;
 use pyo3::prelude::*;
 use variables::{Key, Var};
@@ -28,6 +28,15 @@ impl<'py> Tx<'py> {
                         Stop::Raise(e) => Some(e.clone()),
                         _ => None,
                     };
+                    if let Some(ways) = self.before_step.take() {
+                        let reason = self.reason_of(stop);
+                        self.restore(&ways.here);
+                        self.checkpoint = Some(ways.here);
+                        self.outer_checkpoint = ways.outer;
+                        (self.first_catch, self.last_catch) = ways.catches;
+                        self.first_text = ways.text;
+                        return End::Break(reason);
+                    }
                     let caught = raised.as_ref().is_some_and(|e| self.was_caught(e));
                     let reason = self.reason_of(stop);
                     self.raises = reason.raises;
@@ -279,6 +288,17 @@ impl<'py> Tx<'py> {
             frame = f.parent.as_deref();
         }
         handles || known(exc) || cause.is_some_and(|c| known(&c))
+    }
+
+    /// The ways back from the present instruction, to go back later to all of them. `None` where
+    /// there is no way back to itself.
+    pub(crate) fn ways_back(&self) -> Option<Box<WaysBack>> {
+        Some(Box::new(WaysBack {
+            here: self.checkpoint.clone()?,
+            outer: self.outer_checkpoint.clone(),
+            catches: (self.first_catch.clone(), self.last_catch.clone()),
+            text: self.first_text.clone(),
+        }))
     }
 
     /// Keeps the way back to the instruction that raised what is about to be caught.

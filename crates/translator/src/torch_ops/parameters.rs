@@ -63,7 +63,7 @@ impl<'py> Tx<'py> {
         let node_args = self.node_args(&args)?;
         let callee = Callee::Function(&parameter, "torch.nn.parameter.Parameter", None);
         let made = self.emit_inferred(&callee, node_args, Inferred::Tensor(meta), &args)?;
-        self.makes_parameters = true;
+        self.needs_as_is = true;
         let Var::Tensor(made) = made else {
             return Err(Stop::Internal("a parameter that is no tensor".into()));
         };

@@ -9,6 +9,9 @@ use super::table::QUERIES;
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Args, Flow, Tx, qualified_name};
 
+/// Where torch's optimizers enter and leave `no_grad`: how the path of the file ends.
+const OPTIMIZER: &str = "/torch/optim/optimizer.py";
+
 /// Modules of torch whose functions act outside a graph.
 const SKIPPED_TORCH: [&str; 24] = [
     "torch.serialization",
@@ -75,7 +78,8 @@ const SKIPPED_STDLIB: [&str; 33] = [
 ];
 
 /// Queries whose answer is the same for the whole process, or is part of GLOBAL_STATE.
-const KNOWN_QUERIES: [&str; 17] = [
+const KNOWN_QUERIES: [&str; 18] = [
+    "_accelerator_getAccelerator",
     "is_storage",
     "promote_types",
     "result_type",
@@ -153,6 +157,10 @@ impl<'py> Tx<'py> {
                 | "torch._dynamo.external_utils",
                 "is_compiling" | "is_dynamo_compiling",
             ) => {
+                // An optimizer would compute with tensors what eager computes with numbers.
+                if self.before_step.is_some() {
+                    return Ok(Some(Flow::Value(self.bool(false))));
+                }
                 self.asked_compiling = true;
                 return Ok(Some(Flow::Value(self.bool(true))));
             }
@@ -216,6 +224,21 @@ impl<'py> Tx<'py> {
             ) => {
                 return Ok(Some(Flow::Value(self.bool(false))));
             }
+            // Optimizers keep compilers from tracing their writes together with what records gradients.
+            // One of the two calls comes in front of a step, the other behind it.
+            ("torch._dynamo.decorators", "graph_break")
+                if self.runs_as_is && self.st.frame.code.filename.ends_with(OPTIMIZER) =>
+            {
+                if !self.st.frame.handling.is_empty() {
+                    return Err(Stop::unsupported("an optimizer whose step raises"));
+                }
+                self.needs_as_is = true;
+                self.before_step = match self.before_step.take() {
+                    None => self.ways_back(),
+                    Some(_) => None,
+                };
+                return Ok(Some(Flow::Value(self.none())));
+            }
             (m, "graph_break") if m.starts_with("ferrodyn") || m.starts_with("torch._dynamo") => {
                 let text = match args.pos.first().or(args.kw.first().map(|k| &k.1)) {
                     Some(Var::Const(o)) => o.bind(py).str()?.to_string(),
@@ -235,6 +258,13 @@ impl<'py> Tx<'py> {
             _ => {}
         }
         if flag("_torchdynamo_disable") || flag("_dynamo_forbidden") {
+            // torch.compile marks this one for itself, for all optimizers, once it is used.
+            if name == "_init_group"
+                && module.starts_with("torch.optim.")
+                && let Ok(inner) = f.getattr("_torchdynamo_orig_callable")
+            {
+                return self.call(&Var::py(inner.unbind()), args.clone()).map(Some);
+            }
             return Err(disabled(f));
         }
         // A region that is to be compiled once: its calls are in the graph one by one.
@@ -369,6 +399,7 @@ impl<'py> Tx<'py> {
             n if QUERIES.contains(&n)
                 || n == "_len_torch_dispatch_stack"
                 || n == "_mps_is_available"
+                || n == "_accelerator_getAccelerator"
                 || n.starts_with("_is_")
                 || n.starts_with("_get_")
                 || n.starts_with("get_")
