@@ -24,7 +24,7 @@ const NEVER: &str = "
     reshape rms_norm roll round rsqrt rsub scaled_dot_product_attention select selu sigmoid sign silu sin
     sinh size softmax softplus split sqrt square squeeze stack std sub sum swapaxes t tan tanh tile to
     transpose tril triu truediv type type_as unbind unflatten unsqueeze var view view_as where xor zero
-    zeros zeros_like
+    zeros zeros_like _get_data_attr
 ";
 
 static NEVER_RAISE: LazyLock<FxHashSet<&str>> =
