@@ -329,6 +329,20 @@ fn triangle_indices(call: &Call<'_>, upper: bool) -> R {
     let dtype = o.dtype.unwrap_or(DType::Int64);
     made(call, &o, &shape, &contiguous_strides(&shape), dtype)
 }
+
+/// The sizes of a tensor, as a tensor on the CPU.
+fn shape_as_tensor(call: &Call<'_>) -> R {
+    let [x] = call.bind(["self"])?;
+    let shape = [Size::known(tensor(x)?.ndim() as i64)];
+    let strides = contiguous_strides(&shape);
+    one(TensorMeta::laid(
+        &shape,
+        &strides,
+        DType::Int64,
+        Device::CPU,
+    ))
+}
+
 fn empty_strided(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
     let [shape, strides] = call.without_options(&rest).bind(["size", "stride"])?;
@@ -582,6 +596,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             triangle_indices(call, false)
         }),
         rule("triu_indices", "*", "", |call| triangle_indices(call, true)),
+        rule("_shape_as_tensor", "*", "", shape_as_tensor),
         rule("empty_strided", "*", "", empty_strided),
         rule("scalar_tensor", "*", "", scalar_tensor),
         rule("eye", "*", "", eye),

@@ -308,6 +308,13 @@ def triangle_indices():
             yield [rows, columns], {"offset": offset, "dtype": torch.int32, "device": "cpu"}
 
 
+@rule("_shape_as_tensor")
+def shape_as_tensor():
+    for shape in (), (3,), (2, 0, 4):
+        yield (torch.ones(shape),)
+        yield (torch.ones(shape, requires_grad=True),)
+
+
 @rule("empty_strided")
 def empty_strided():
     for shape, strides in (

@@ -89,10 +89,21 @@ impl Tx<'_> {
             let fits = plain && n <= MAX_ITEMS as i64 && (end - last).signum() * step.signum() <= 0;
             return fits.then(|| (0..n).map(|i| start + step * i).collect());
         }
+        if *path == "torch._shape_as_tensor" {
+            let MetaArg::Tensor(x) = args.meta_pos.first()? else {
+                return None;
+            };
+            return x.shape.iter().map(|size| size.as_const()).collect();
+        }
         if let Some(whole) = self.known_division(path, args) {
             return Some(whole);
         }
-        let operator = path.strip_prefix("operator.")?;
+        let operator = match path.split_once('.')? {
+            ("operator", name) => name,
+            ("torch", "min" | "minimum") => "min",
+            ("torch", "max" | "maximum") => "max",
+            _ => return None,
+        };
         if self.st.effects.known_values.is_empty() || !args.kw.is_empty() {
             return None;
         }
@@ -111,6 +122,8 @@ impl Tx<'_> {
             "sub" => x.checked_sub(y),
             "mul" => x.checked_mul(y),
             "floordiv" => floor_div(x, y),
+            "min" => Some(x.min(y)),
+            "max" => Some(x.max(y)),
             _ => None,
         })
     }
