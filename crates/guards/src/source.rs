@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::value::{Key, str_repr};
+use crate::value::{Key, ObjRef, str_repr};
 
 /// Index of a [`Source`] in its [`SourceTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -383,7 +383,10 @@ impl SourceTable {
             }
             Source::InstanceDict { .. } => write!(out, ".__dict__"),
             Source::DictItem { key, .. } => match key {
-                Key::Obj(obj) => write!(out, "[___obj({})]", obj.addr),
+                Key::Obj(obj) => match style {
+                    NameStyle::Explicit => write!(out, "[___obj({})]", obj.addr),
+                    NameStyle::Plain => write!(out, "[<{}>]", kind_of(obj)),
+                },
                 Key::Device { text, .. } => write!(out, "[torch.device({})]", str_repr(text)),
                 key => write!(out, "[{}]", crate::text::literal(key)),
             },
@@ -402,6 +405,12 @@ impl SourceTable {
             | Source::DictKeyAt { .. } => Ok(()),
         };
     }
+}
+
+/// What sort of object a key is, for a reader: the name of its class.
+fn kind_of(obj: &ObjRef) -> &str {
+    let class = obj.type_repr.trim_end_matches("'>");
+    class.rsplit(['.', '\'']).next().unwrap_or(class)
 }
 
 /// The global name under which PyTorch's guard text refers to another module: `__import_torch_dot_nn`.

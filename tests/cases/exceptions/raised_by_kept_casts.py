@@ -1,4 +1,4 @@
-"""Autocast keeps its casts of parameters while its dtype changes: a layer raises, which eager catches."""
+"""Autocast keeps casts of parameters while its dtype changes: a layer raises, eager catches it."""
 
 import torch
 
