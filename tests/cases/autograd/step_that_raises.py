@@ -5,17 +5,25 @@ import torch
 net = torch.nn.Linear(3, 2)
 for parameter in net.parameters():
     parameter.grad = torch.ones_like(parameter)
-optimizer = torch.optim.SparseAdam(net.parameters())
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 
 
-def fn(x):
+def closure():
+    raise ValueError("no loss")
+
+
+def fn(x, raises):
     scaled = x * 2
     try:
-        optimizer.step()
-    except RuntimeError as e:
+        optimizer.step(closure if raises else None)
+    except ValueError as e:
         return net(scaled), str(e), torch.is_grad_enabled()
-    return None
+    try:
+        raise KeyError
+    except KeyError:
+        optimizer.step()
+    return net(scaled), torch.is_grad_enabled()
 
 
 def calls():
-    return [(torch.randn(2, 3),) for _ in range(2)]
+    return [(torch.randn(2, 3), raises) for raises in (True, False, True)]

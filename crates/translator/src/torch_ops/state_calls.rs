@@ -229,14 +229,14 @@ impl<'py> Tx<'py> {
             ("torch._dynamo.decorators", "graph_break")
                 if self.runs_as_is && self.st.frame.code.filename.ends_with(OPTIMIZER) =>
             {
-                if !self.st.frame.handling.is_empty() {
+                self.needs_as_is = true;
+                if self.before_step.is_none() {
+                    self.before_step = self.ways_back();
+                } else if self.st.frame.handling.is_empty() {
+                    self.before_step = None;
+                } else {
                     return Err(Stop::unsupported("an optimizer whose step raises"));
                 }
-                self.needs_as_is = true;
-                self.before_step = match self.before_step.take() {
-                    None => self.ways_back(),
-                    Some(_) => None,
-                };
                 return Ok(Some(Flow::Value(self.none())));
             }
             (m, "graph_break") if m.starts_with("ferrodyn") || m.starts_with("torch._dynamo") => {
