@@ -83,18 +83,13 @@ impl Stop {
 
     /// A break in front of an operation that takes a lock: the lock has to be held while the effects behind it happen.
     pub fn locks(what: impl std::fmt::Display) -> Stop {
-        let stop = Stop::brk(
-            format!("Lock taken by {what}"),
-            "What is done under a lock has to happen while it is held, so it is taken by plain Python, between two graphs.",
-            "Do what needs the lock outside of the compiled function.",
-        );
-        match stop {
-            Stop::Break(mut reason) => {
-                reason.locks = true;
-                Stop::Break(reason)
-            }
-            other => other,
-        }
+        Stop::Break(Box::new(BreakReason {
+            reason: format!("Lock taken by {what}"),
+            explanation: "What is done under a lock has to happen while it is held, so it is taken by plain Python, between two graphs.".into(),
+            hints: vec!["Do what needs the lock outside of the compiled function.".into()],
+            locks: true,
+            ..BreakReason::default()
+        }))
     }
 
     /// A break for something that the translator has no rule for yet.

@@ -73,16 +73,19 @@ pub struct Snapshot {
     graph: Checkpoint,
 }
 
-/// The ways back that there are at an instruction, of which what comes after it may make others.
+/// The ways back from an instruction.
+#[derive(Clone, Default)]
 pub struct WaysBack {
-    /// to the instruction itself
-    pub here: Snapshot,
-    /// [`Tx::outer_checkpoint`]
+    /// where a break goes back to
+    pub here: Option<Snapshot>,
+    /// the checkpoint before the last instruction of the root frame itself
     pub outer: Option<Snapshot>,
-    /// [`Tx::first_catch`] and [`Tx::last_catch`]
-    pub catches: (Option<Snapshot>, Option<Snapshot>),
-    /// [`Tx::first_text`]
-    pub text: Option<Snapshot>,
+    /// the checkpoint before the instruction that raised the first exception that was caught
+    pub first_catch: Option<Snapshot>,
+    /// the same of the last one that was caught while none was handled
+    pub last_catch: Option<Snapshot>,
+    /// the checkpoint before the instruction that made the first text of a tensor
+    pub first_text: Option<Snapshot>,
 }
 
 impl Snapshot {
@@ -194,17 +197,9 @@ pub struct Tx<'py> {
     pub ctx: Ctx,
     /// torch's FakeTensorMode, once it was needed
     pub fake_mode: Option<Obj>,
-    /// where a break goes back to
-    pub checkpoint: Option<Snapshot>,
-    /// the checkpoint before the last instruction of the root frame itself
-    pub outer_checkpoint: Option<Snapshot>,
-    /// the checkpoint before the instruction that raised the first exception that was caught
-    pub first_catch: Option<Snapshot>,
-    /// the same of the last one that was caught while none was handled
-    pub last_catch: Option<Snapshot>,
-    /// the checkpoint before the instruction that made the first text of a tensor
-    pub first_text: Option<Snapshot>,
-    /// where an optimizer's step begins, while it is translated: it is captured whole or not at all
+    /// the ways back from here
+    pub ways: WaysBack,
+    /// those from where an optimizer's step begins, while it is translated: it is captured whole or not at all
     pub before_step: Option<Box<WaysBack>>,
     /// the user's code, where the root frame is that of a resume function
     pub resumed: Option<Rc<CodeInfo>>,
@@ -276,11 +271,7 @@ impl<'py> Tx<'py> {
             targets: FxHashMap::default(),
             ctx,
             fake_mode: None,
-            checkpoint: None,
-            outer_checkpoint: None,
-            first_catch: None,
-            last_catch: None,
-            first_text: None,
+            ways: WaysBack::default(),
             before_step: None,
             resumed: None,
             trace: None,

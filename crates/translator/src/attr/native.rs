@@ -20,7 +20,7 @@ impl<'py> Tx<'py> {
             return Ok(None);
         };
         // A subclass fills it by its own `__init__` where a thread first meets it.
-        if !state.class.is(&py.import("_thread")?.getattr("_local")?) || state.is_dirty() {
+        if !state.class.is(&self.known.thread_local) || state.is_dirty() {
             return Ok(None);
         }
         let get = py.import("builtins")?.getattr("getattr")?;

@@ -129,7 +129,7 @@ pub(super) fn call_early(tx: &mut Tx<'_>, function: &Obj, args: &Args) -> Given 
             )))
         }
         // A view of an argument, or the argument itself: what is written to one is seen by the other.
-        Ok(array) if on_memory_of(&array, pos.iter().map(|p| &p.0))? => Ok(None),
+        Ok(array) if on_memory_of(tx, &array, pos.iter().map(|p| &p.0))? => Ok(None),
         Ok(array)
             if tx.can_make_early()
                 && tx
@@ -150,14 +150,16 @@ pub(super) fn call_early(tx: &mut Tx<'_>, function: &Obj, args: &Args) -> Given 
 
 /// Whether a result has its data where one of the arguments has it.
 fn on_memory_of<'a, 'py: 'a>(
+    tx: &Tx<'py>,
     result: &Bound<'py, PyAny>,
     args: impl Iterator<Item = &'a Bound<'py, PyAny>>,
 ) -> PyResult<bool> {
-    let ask = result.py().import("numpy")?.getattr("may_share_memory")?;
-    let array = result.py().import("numpy")?.getattr("ndarray")?;
-    for arg in args {
-        let both = result.is_instance(&array)? && arg.is_instance(&array)?;
-        if both && ask.call1((result, arg))?.is_truthy()? {
+    if !tx.known.is_ndarray(result) {
+        return Ok(false);
+    }
+    let ask = tx.py.import("numpy")?.getattr("may_share_memory")?;
+    for arg in args.filter(|arg| tx.known.is_ndarray(arg)) {
+        if ask.call1((result, arg))?.is_truthy()? {
             return Ok(true);
         }
     }

@@ -46,7 +46,7 @@ pub(super) fn call_bound(
     name: &str,
     args: &Args,
 ) -> Given {
-    if !is_generator(receiver.get_type().as_any())? {
+    if !receiver.get_type().is(&tx.known.random_generator) {
         return Ok(None);
     }
     let Some((kind, args)) = kind_of(tx, name, args)? else {
@@ -90,11 +90,6 @@ fn drawn(tx: &mut Tx<'_>, function: Obj, pos: Vec<EarlyArg>, kind: Kind) -> Var 
     }
 }
 
-/// Whether a class is that of generators, and not one derived from it.
-fn is_generator(class: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(class.is(&class.py().import("random")?.getattr("Random")?))
-}
-
 /// What a method in C draws; `None` where it draws nothing, or raises.
 fn kind_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<(Kind, Vec<Obj>)>> {
     if !tx.can_make_early() || !args.kw.is_empty() {
@@ -120,7 +115,8 @@ fn kind_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<(Kind, Vec<Obj>
 
 /// The source of a generator from outside whose methods are those of its class.
 fn generator(tx: &mut Tx<'_>, id: ObjId) -> R<Option<SourceId>> {
-    if !tx.can_make_early() || !is_generator(tx.obj(id).class.bind(tx.py))? {
+    // No class derived from it.
+    if !tx.can_make_early() || !tx.obj(id).class.is(&tx.known.random_generator) {
         return Ok(None);
     }
     match &tx.obj(id).origin {

@@ -258,11 +258,11 @@ impl<'py> Tx<'py> {
         let effects = self.st.effects.clone();
         self.st.effects.watch();
         let nodes = self.graph.iter().count();
-        let checkpoints = (self.checkpoint.take(), self.outer_checkpoint.take());
+        let checkpoints = (self.ways.here.take(), self.ways.outer.take());
         self.nested += 1;
         let closed = self.generator_close(&Var::Obj(id)).is_ok();
         self.nested -= 1;
-        (self.checkpoint, self.outer_checkpoint) = checkpoints;
+        (self.ways.here, self.ways.outer) = checkpoints;
         let quiet = closed
             && self.graph.iter().count() == nodes
             && self.st.grad_enabled == before.grad_enabled()

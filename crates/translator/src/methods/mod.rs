@@ -129,7 +129,8 @@ impl Tx<'_> {
                 &format!("'{class_name}' object has no attribute '{name}'"),
             ));
         }
-        if matches!(&**name, "__enter__" | "acquire") && self.is_lock(&class)? {
+        let is_lock = class.is(&self.known.lock) || class.is(&self.known.rlock);
+        if is_lock && matches!(&**name, "__enter__" | "acquire") {
             return Err(Stop::locks(format!("{class_name}.{name}")));
         }
         Err(Stop::unsupported(format!(
@@ -158,13 +159,6 @@ impl Tx<'_> {
         };
         let name = method.getattr("__qualname__")?;
         Err(self.raise("TypeError", &format!("{name}() takes {takes}")))
-    }
-
-    /// Whether a class is one of the two that Python's locks are of.
-    fn is_lock(&self, class: &variables::Obj) -> R<bool> {
-        let threads = self.py.import("_thread")?;
-        let is = |name: &str| threads.getattr(name).map(|lock| class.is(&lock));
-        Ok(is("LockType")? || is("RLock")?)
     }
 
     /// Whether the class of a value has a method of this name in C.

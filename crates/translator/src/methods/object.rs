@@ -81,7 +81,7 @@ impl Tx<'_> {
         }
         if name == "get"
             && let Origin::Source { obj, source } = self.obj(id).origin.clone()
-            && class.is(&self.py.import("contextvars")?.getattr("ContextVar")?)
+            && class.is(&self.known.context_variable)
         {
             return self.context_variable(&obj, source, &args);
         }

@@ -29,9 +29,8 @@ pub(crate) fn is_regex_method(class: &Bound<'_, PyType>, name: &str) -> PyResult
 
 impl<'py> Tx<'py> {
     /// A method for which [`is_regex_method`] holds; `None` for arguments that are not known.
-    pub(super) fn regex_method(&mut self, o: &Obj, name: &str, args: Args) -> R<Option<Flow>> {
+    pub(super) fn regex_method(&mut self, o: &Obj, name: &str, mut args: Args) -> R<Option<Flow>> {
         let b = o.bind(self.py).clone();
-        let mut args = args;
         for v in args
             .pos
             .iter_mut()

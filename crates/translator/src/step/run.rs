@@ -3,7 +3,7 @@
 use super::{End, Next, may_break};
 use crate::state::OnReturn;
 use crate::stop::{BreakReason, R, Stop};
-use crate::tx::{Snapshot, Tx, WaysBack};
+use crate::tx::{Snapshot, Tx};
 use bytecode::op::Op;
 use pyo3::prelude::*;
 use variables::{Key, Var};
@@ -16,33 +16,28 @@ impl<'py> Tx<'py> {
             if self.nested == 0 && self.may_break() {
                 let snapshot = self.snapshot();
                 if self.st.frame.depth == 0 {
-                    self.outer_checkpoint = Some(snapshot.clone());
+                    self.ways.outer = Some(snapshot.clone());
                 }
-                self.checkpoint = Some(snapshot);
+                self.ways.here = Some(snapshot);
             }
             match self.step() {
                 Ok(None) => {}
                 Ok(Some(v)) => return End::Return(v),
                 Err(stop) => {
+                    let before_step = self.before_step.take();
                     let raised = match &stop {
-                        Stop::Raise(e) => Some(e.clone()),
+                        Stop::Raise(e) if before_step.is_none() => Some(e.clone()),
                         _ => None,
                     };
-                    if let Some(ways) = self.before_step.take() {
-                        let reason = self.reason_of(stop);
-                        self.restore(&ways.here);
-                        self.checkpoint = Some(ways.here);
-                        self.outer_checkpoint = ways.outer;
-                        (self.first_catch, self.last_catch) = ways.catches;
-                        self.first_text = ways.text;
-                        return End::Break(reason);
-                    }
                     let caught = raised.as_ref().is_some_and(|e| self.was_caught(e));
                     let reason = self.reason_of(stop);
-                    self.raises = reason.raises;
-                    if let Some(c) = self.checkpoint.take() {
+                    self.raises = reason.raises && before_step.is_none();
+                    if let Some(ways) = before_step {
+                        self.ways = *ways;
+                    }
+                    if let Some(c) = self.ways.here.take() {
                         self.go_back(&c);
-                        self.checkpoint = Some(c);
+                        self.ways.here = Some(c);
                     }
                     return match raised {
                         Some(_) => End::Raises { reason, caught },
@@ -65,7 +60,7 @@ impl<'py> Tx<'py> {
     /// Goes back to the call of the root frame that the translation was in: the whole call then
     /// runs as plain Python. `false` where it was in none.
     pub fn restore_outermost(&mut self) -> bool {
-        let Some(c) = self.outer_checkpoint.take() else {
+        let Some(c) = self.ways.outer.take() else {
             return false;
         };
         if self.st.frame.depth == 0 {
@@ -110,14 +105,11 @@ impl<'py> Tx<'py> {
     /// A break for what stops inside of `what`, which is captured whole or not at all. `not_captured`
     /// says so.
     pub(crate) fn stop_inside(&mut self, stop: Stop, what: &str, not_captured: &str) -> Stop {
-        let inner = self.reason_of(stop);
+        let inner = *self.reason_of(stop);
         Stop::Break(Box::new(BreakReason {
             reason: format!("{what}: {}", inner.reason),
             explanation: format!("{not_captured} {}", inner.explanation),
-            hints: inner.hints,
-            context: inner.context,
-            raises: inner.raises,
-            locks: inner.locks,
+            ..inner
         }))
     }
 
@@ -278,7 +270,7 @@ impl<'py> Tx<'py> {
             Var::Obj(id) => self.obj(*id).attrs.get("__cause__").cloned().flatten(),
             _ => None,
         };
-        let mut frame = self.checkpoint.as_ref().map(Snapshot::frame);
+        let mut frame = self.ways.here.as_ref().map(Snapshot::frame);
         let mut handles = false;
         while let Some(f) = frame {
             handles = handles
@@ -290,27 +282,16 @@ impl<'py> Tx<'py> {
         handles || known(exc) || cause.is_some_and(|c| known(&c))
     }
 
-    /// The ways back from the present instruction, to go back later to all of them. `None` where
-    /// there is no way back to itself.
-    pub(crate) fn ways_back(&self) -> Option<Box<WaysBack>> {
-        Some(Box::new(WaysBack {
-            here: self.checkpoint.clone()?,
-            outer: self.outer_checkpoint.clone(),
-            catches: (self.first_catch.clone(), self.last_catch.clone()),
-            text: self.first_text.clone(),
-        }))
-    }
-
     /// Keeps the way back to the instruction that raised what is about to be caught.
     fn remember_catch(&mut self) {
-        if self.nested > 0 && self.last_catch.is_some() {
+        if self.nested > 0 && self.ways.last_catch.is_some() {
             return;
         }
-        if self.first_catch.is_none() {
-            self.first_catch = self.checkpoint.clone();
+        if self.ways.first_catch.is_none() {
+            self.ways.first_catch = self.ways.here.clone();
         }
-        if self.st.frame.handling.is_empty() || self.last_catch.is_none() {
-            self.last_catch = self.checkpoint.clone();
+        if self.st.frame.handling.is_empty() || self.ways.last_catch.is_none() {
+            self.ways.last_catch = self.ways.here.clone();
         }
     }
 
@@ -318,8 +299,12 @@ impl<'py> Tx<'py> {
     /// (caught while none was handled): there it is then raised by plain Python. `false` where none
     /// was caught.
     pub fn restore_catch(&mut self, first: bool) -> bool {
-        let last = self.last_catch.take();
-        let Some(c) = (if first { self.first_catch.take() } else { last }) else {
+        let last = self.ways.last_catch.take();
+        let Some(c) = (if first {
+            self.ways.first_catch.take()
+        } else {
+            last
+        }) else {
             return false;
         };
         self.go_back(&c);
@@ -328,7 +313,7 @@ impl<'py> Tx<'py> {
 
     /// Goes back to the instruction that made the first text of a tensor. `false` where there is none.
     pub fn restore_text(&mut self) -> bool {
-        let Some(c) = self.first_text.take() else {
+        let Some(c) = self.ways.first_text.take() else {
             return false;
         };
         self.go_back(&c);

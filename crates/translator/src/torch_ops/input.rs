@@ -62,7 +62,6 @@ impl Tx<'_> {
             self.guard(source, GuardKind::IdMatch { obj: r });
             self.pin_owner(source);
         }
-        let class = b.get_type().into_any().unbind();
         let mut spec = TensorSpec::of(self.py, abi, &mut self.pins, &b)
             .map_err(|e| Stop::Internal(e.to_string()))?;
         let is_marked = !bound && self.make_dynamic(&b, source, &mut meta, &mut spec);
@@ -81,7 +80,31 @@ impl Tx<'_> {
                 },
             );
         }
-        let name = self.free_name(self.placeholder_name(source));
+        Ok(self.add_input(obj, source, source, meta, bound))
+    }
+
+    /// A tensor that an early call makes: a placeholder, named by what it is made `of`. It looks the same at each call.
+    ///
+    /// # Errors
+    /// A break for tensors without plain strides.
+    pub(crate) fn early_tensor(&mut self, obj: &Obj, source: SourceId, of: SourceId) -> R<Var> {
+        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let meta = abi
+            .read_meta(self.py, obj.bind(self.py))
+            .map_err(|e| Stop::unsupported(e.to_string()))?;
+        Ok(self.add_input(obj, source, of, meta, false))
+    }
+
+    /// A placeholder for a tensor, with the name of a source.
+    fn add_input(
+        &mut self,
+        obj: &Obj,
+        source: SourceId,
+        named: SourceId,
+        meta: TensorMeta,
+        bound: bool,
+    ) -> Var {
+        let name = self.free_name(self.placeholder_name(named));
         let node = self.graph.placeholder(name);
         self.inputs.push(GraphInput {
             node,
@@ -89,47 +112,16 @@ impl Tx<'_> {
             source,
             bound,
         });
-        let input = Some(TensorInput {
-            obj: obj.clone(),
-            source,
-        });
-        Ok(Var::Tensor(Rc::new(TensorVar {
+        Var::Tensor(Rc::new(TensorVar {
             node,
-            class,
-            meta: Rc::new(meta),
-            input,
-            fresh: false,
-        })))
-    }
-
-    /// A tensor that an early call makes: a placeholder, named by what it is made of. It looks the same at each call.
-    ///
-    /// # Errors
-    /// A break for tensors without plain strides.
-    pub(crate) fn early_tensor(&mut self, obj: &Obj, source: SourceId, of: SourceId) -> R<Var> {
-        let b = obj.bind(self.py).clone();
-        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
-        let meta = abi
-            .read_meta(self.py, &b)
-            .map_err(|e| Stop::unsupported(e.to_string()))?;
-        let name = self.free_name(self.placeholder_name(of));
-        let node = self.graph.placeholder(name);
-        self.inputs.push(GraphInput {
-            node,
-            obj: obj.clone(),
-            source,
-            bound: false,
-        });
-        Ok(Var::Tensor(Rc::new(TensorVar {
-            node,
-            class: b.get_type().into_any().unbind(),
+            class: obj.bind(self.py).get_type().into_any().unbind(),
             meta: Rc::new(meta),
             input: Some(TensorInput {
                 obj: obj.clone(),
                 source,
             }),
             fresh: false,
-        })))
+        }))
     }
 
     /// Makes sizes symbolic that are no constants. Gives whether the program marked some as such.

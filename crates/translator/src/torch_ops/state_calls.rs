@@ -225,13 +225,16 @@ impl<'py> Tx<'py> {
                 return Ok(Some(Flow::Value(self.bool(false))));
             }
             // Optimizers keep compilers from tracing their writes together with what records gradients.
-            // One of the two calls comes in front of a step, the other behind it.
+            // One of the two calls comes in front of a step, the other behind it. In a generator, from where
+            // there is no way back, they break.
             ("torch._dynamo.decorators", "graph_break")
-                if self.runs_as_is && self.st.frame.code.filename.ends_with(OPTIMIZER) =>
+                if self.runs_as_is
+                    && self.ways.here.is_some()
+                    && self.st.frame.code.filename.ends_with(OPTIMIZER) =>
             {
                 self.needs_as_is = true;
                 if self.before_step.is_none() {
-                    self.before_step = self.ways_back();
+                    self.before_step = Some(Box::new(self.ways.clone()));
                 } else if self.st.frame.handling.is_empty() {
                     self.before_step = None;
                 } else {
@@ -397,14 +400,12 @@ impl<'py> Tx<'py> {
             "_get_tracing_state" => self.none(),
             "_is_tracing" => self.bool(false),
             n if QUERIES.contains(&n)
-                || n == "_len_torch_dispatch_stack"
+                || KNOWN_QUERIES.contains(&n)
                 || n == "_mps_is_available"
-                || n == "_accelerator_getAccelerator"
                 || n.starts_with("_is_")
                 || n.starts_with("_get_")
                 || n.starts_with("get_")
-                || n.starts_with("is_")
-                || n == "_are_functorch_transforms_active" =>
+                || n.starts_with("is_") =>
             {
                 match self.constants(args)? {
                     Some((pos, kw)) => {

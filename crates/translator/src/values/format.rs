@@ -125,8 +125,8 @@ impl Tx<'_> {
             Some(Conversion::Repr) => Some(builtins.getattr("repr")?.unbind()),
             Some(Conversion::Ascii) => Some(builtins.getattr("ascii")?.unbind()),
         };
-        if self.first_text.is_none() {
-            self.first_text = self.checkpoint.clone();
+        if self.ways.first_text.is_none() {
+            self.ways.first_text = self.ways.here.clone();
         }
         self.st.effects.has_text = true;
         Ok(Some(Var::Text(Rc::new(TextVar {
