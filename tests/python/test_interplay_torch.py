@@ -156,6 +156,44 @@ def test_saved_tensor_hooks_that_torchs_tracer_builds_in():
     assert packed
 
 
+def test_a_leaf_made_for_a_compiler_keeps_its_gradient():
+    def f(x):
+        leaf = torch.ones(3, requires_grad=True)
+        return leaf, (leaf * x).sum()
+
+    for backend in ("eager", "aot_eager"):
+        leaf, out = ferrodyn.compile(f, backend=backend)(X)
+        out.backward()
+        assert leaf.is_leaf and torch.equal(leaf.grad, X), backend
+
+
+def test_compilers_do_not_get_recurrent_layers():
+    """They would take them apart into the operations of each step."""
+    lstm = torch.nn.LSTM(3, 2)
+    compiled = ferrodyn.compile(lambda x: lstm(x * 2)[0] + 1, backend="aot_eager")
+    x = torch.ones(4, 1, 3)
+    with harness.captured_logs("graph_breaks") as records:
+        assert torch.equal(compiled(x), lstm(x * 2)[0] + 1)
+    assert "torch.lstm" in records[0][1]
+
+
+def test_functions_that_are_kept_out_of_graphs():
+    recorder = harness.Recorder()
+
+    def f(x):
+        return torch.sub(x + 1, x) * 2
+
+    torch._dynamo.disallow_in_graph(torch.sub)
+    try:
+        assert torch.equal(ferrodyn.compile(f, backend=recorder)(X), f(X))
+        assert recorder.ops() == [1, 1]
+    finally:
+        torch.compiler.allow_in_graph(torch.sub)
+    ferrodyn.reset()
+    assert torch.equal(ferrodyn.compile(f, backend=recorder)(X), f(X))
+    assert recorder.ops() == [1, 1, 3]
+
+
 def test_fake_tensors_and_modes():
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.utils._python_dispatch import TorchDispatchMode

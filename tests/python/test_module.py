@@ -229,3 +229,14 @@ def test_gradients_and_training_loop():
     for mine, eager in zip(net.parameters(), twin.parameters(), strict=True):
         assert torch.equal(mine, eager)
     assert len(recorder.graphs) == 1
+
+
+def test_a_function_that_outlives_its_modules_is_compiled_twice():
+    """Then what it computes with is fetched from the module that it gets."""
+    recorder = harness.Recorder()
+    entry = ferrodyn.compile(lambda net, x: net(x) + 1, backend=recorder)
+    x = torch.ones(2, 3)
+    for _ in range(5):
+        net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3))
+        assert torch.equal(entry(net, x), net(x) + 1)
+    assert len(recorder.graphs) == 2

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, Weak};
 use guards::exec::CheckEnv;
 use guards::exec::explain::Failure;
 use pyo3::prelude::*;
+use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
 use crate::entry::{CompileId, GuardedCode};
 use crate::hook::{self, GuardFailure};
@@ -77,6 +78,8 @@ struct Inner {
     changing: RefCell<BTreeSet<String>>,
     /// Whether a translation has come to a lock.
     met_lock: Cell<bool>,
+    /// Weak references to modules that entries were made for.
+    owners: RefCell<Vec<Py<PyAny>>>,
     /// Finds the right one of several entries.
     selector: RefCell<Selector>,
     /// Whether the last call hit another entry than the one before.
@@ -110,6 +113,7 @@ impl Entries {
             stale: Cell::new(false),
             changing: RefCell::default(),
             met_lock: Cell::new(false),
+            owners: RefCell::default(),
             selector: RefCell::new(Selector::new()),
             alternates: Cell::new(false),
             failed: RefCell::new(Vec::new()),
@@ -151,6 +155,26 @@ impl Entries {
     /// Notes that a translation has come to a lock; whether it is the first, since a reset.
     pub fn meets_lock(&self, _py: Python<'_>) -> bool {
         !self.0.met_lock.replace(true)
+    }
+
+    /// Notes that an entry holds tensors of a module, and goes with it.
+    pub fn belongs_to(&self, module: &Bound<'_, PyAny>) {
+        if let Ok(weak) = PyWeakrefReference::new(module)
+            && let Ok(mut owners) = self.0.owners.try_borrow_mut()
+        {
+            owners.push(weak.into_any().unbind());
+        }
+    }
+
+    /// Whether a module that an entry was made for is gone: the code has outlived it.
+    pub fn outlived_a_module(&self, py: Python<'_>) -> bool {
+        let Ok(owners) = self.0.owners.try_borrow() else {
+            return false;
+        };
+        owners.iter().any(|weak| {
+            let weak = weak.bind(py).cast::<PyWeakrefReference>();
+            weak.is_ok_and(|weak| weak.upgrade().is_none())
+        })
     }
 
     /// How many entries there are.
@@ -436,6 +460,8 @@ impl Entries {
         self.0.warned.set(false);
         self.0.changing.take();
         self.0.met_lock.set(false);
+        let owners = self.0.owners.try_borrow_mut().map(|mut o| o.split_off(0));
+        drop(owners);
         if let Ok(mut failed) = self.0.failed.try_borrow_mut() {
             failed.clear();
         }

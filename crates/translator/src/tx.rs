@@ -207,6 +207,10 @@ pub struct Tx<'py> {
     pub trace: Option<Vec<String>>,
     /// whether parameters and buffers are bound by identity
     pub bind_tensors: bool,
+    /// a module whose parameters or buffers are bound
+    pub owner: Option<Obj>,
+    /// what the user keeps out of graphs, once it was asked for
+    pub disallowed: Option<Option<Obj>>,
     /// whether the graph runs as it is, as far as is known of the backend
     pub runs_as_is: bool,
     /// whether the graph is right only where it runs as it is
@@ -276,6 +280,8 @@ impl<'py> Tx<'py> {
             resumed: None,
             trace: None,
             bind_tensors: true,
+            owner: None,
+            disallowed: None,
             runs_as_is: false,
             needs_as_is: false,
             instructions: 0,

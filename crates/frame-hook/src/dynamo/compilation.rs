@@ -280,6 +280,9 @@ impl<'py> Compilation<'_, 'py> {
                 failure.reason
             ));
         }
+        if let Some(module) = &tx.owner {
+            self.entries.belongs_to(module.bind(py));
+        }
         self.install(program, &residual)
     }
 

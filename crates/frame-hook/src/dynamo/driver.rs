@@ -121,10 +121,11 @@ impl FrameCompiler for Driver {
                 ));
             }
         }
-        if misses.iter().any(|m| {
+        let found_replaced = misses.iter().any(|m| {
             m.failure.kind == "ID_MATCH"
                 && m.failure.code.contains("_parameters") | m.failure.code.contains("_buffers")
-        }) {
+        });
+        if found_replaced || entries.outlived_a_module(py) {
             slot.fetch_tensors.set(true);
         }
         let request = Request {

@@ -22,7 +22,8 @@ use crate::frame::FrameRef;
 pub struct CodeSlot {
     /// compiled forms by context
     pub entries: RefCell<Vec<(ContextId, Entries)>>,
-    /// set once a parameter or buffer was found replaced: from then on they are fetched at each call
+    /// set once a parameter or buffer was found replaced, or the code has outlived a module: from then
+    /// on they are fetched at each call
     pub fetch_tensors: Cell<bool>,
     /// who compiles the code now
     pub turns: Turns,

@@ -24,6 +24,10 @@ pub(super) const RULES: Rules = &[
         &[("Optimizer.zero_grad", undecorated as Rule)],
     ),
     (
+        "torch.utils._contextlib",
+        &[("_set_stack_frame_name", name_frames as Rule)],
+    ),
+    (
         "torch.distributions.distribution",
         &[("_all_true_or_runtime_assert", assert_all as Rule)],
     ),
@@ -115,6 +119,15 @@ fn undecorated(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         return Ok(None);
     };
     tx.call(&Var::py(inner.unbind()), args).map(Some)
+}
+
+/// A decorator's wrapper gets the decorator's name in tracebacks: that of one that was made here is
+/// not told.
+fn name_frames(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    match args.pos.first() {
+        Some(Var::Func(_)) => value(tx.none()),
+        _ => Ok(None),
+    }
 }
 
 fn label_entered(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {

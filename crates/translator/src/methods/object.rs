@@ -224,6 +224,21 @@ impl Tx<'_> {
                 _ => Ok(None),
             };
         }
+        if name == "__get__"
+            && matches!(
+                &*ty.name()?.to_cow()?,
+                "getset_descriptor" | "member_descriptor"
+            )
+        {
+            let a = self.positional("__get__", args, 1, 2)?;
+            let attr: String = b.getattr("__name__")?.extract()?;
+            let class = self.type_of(&a[0])?;
+            // Only where an attribute of that name comes to this very descriptor.
+            return match type_lookup(class.bind(py).cast().map_err(PyErr::from)?, &attr) {
+                Some(found) if found.is(&b) => self.getattr(&a[0], &attr.into()).map(Some),
+                _ => Ok(None),
+            };
+        }
         if name == "__get__" && ty.name()? == "_lru_cache_wrapper" {
             let a = self.positional("__get__", args, 1, 2)?;
             return Ok(Some(Flow::Value(match a[0].is_none(py) {

@@ -22,6 +22,14 @@ pub enum Callee<'a> {
     Method(&'a str),
 }
 
+/// Operations that go over a sequence.
+const UNROLLED: [&str; 4] = [
+    "torch.lstm",
+    "torch.gru",
+    "torch.rnn_tanh",
+    "torch.rnn_relu",
+];
+
 impl<'py> Tx<'py> {
     /// A `call_function` node for a Python callable.
     ///
@@ -29,6 +37,9 @@ impl<'py> Tx<'py> {
     /// A break where an argument can't be in a graph or the result can't be described.
     pub fn graph_call(&mut self, f: &Obj, args: Args) -> R<Flow> {
         let b = f.bind(self.py).clone();
+        if self.is_disallowed_in_graph(&b)? {
+            return Err(self.skipped(&b));
+        }
         let entry = self.functions.get(&b);
         let (path, rule) = match &entry {
             Some(e) => (e.path.to_string(), e.rule),
@@ -38,6 +49,13 @@ impl<'py> Tx<'py> {
                 (path, rule)
             }
         };
+        if !self.runs_as_is && UNROLLED.contains(&path.as_str()) {
+            return Err(Stop::brk(
+                format!("{path} for a compiler"),
+                "A compiler takes it apart into the operations of each step, which takes minutes.",
+                "Compile what comes before and behind it; backend=\"eager\" captures it whole.",
+            ));
+        }
         if args
             .kw
             .iter()
@@ -109,6 +127,7 @@ impl<'py> Tx<'py> {
         }
         let inferred = self.infer(callee, &node_args)?;
         self.check_shown(callee, args, &inferred)?;
+        self.check_leaf(&inferred)?;
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
             return self.query_result(&inferred);
         }
@@ -149,6 +168,28 @@ impl<'py> Tx<'py> {
                 "Move the call that shows the tensor behind the in-place operation, or in front of the compiled function.",
             ));
         }
+        Ok(())
+    }
+
+    /// A tensor that a function makes to record gradients for: a compiler makes it record none.
+    ///
+    /// # Errors
+    /// A break for a graph that does not run as it is.
+    fn check_leaf(&mut self, inferred: &Inferred) -> R<()> {
+        let Inferred::Tensor(made) = inferred else {
+            return Ok(());
+        };
+        if !(made.requires_grad && made.is_leaf && made.alias == Alias::Fresh) {
+            return Ok(());
+        }
+        if !self.runs_as_is {
+            return Err(Stop::brk(
+                "Tensor made with requires_grad=True in the compiled function",
+                "A compiler gives it back without a gradient of its own.",
+                "Make the tensor before the call, or set `requires_grad_()` on the result.",
+            ));
+        }
+        self.needs_as_is = true;
         Ok(())
     }
 

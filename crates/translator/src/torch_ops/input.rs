@@ -218,6 +218,7 @@ impl Tx<'_> {
         };
         if let Some(module) = self.reached.get(owner).cloned() {
             self.pin(&module, true);
+            self.owner.get_or_insert(module);
         }
     }
 

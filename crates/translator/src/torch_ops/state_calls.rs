@@ -6,6 +6,7 @@ use pyo3::types::PyTuple;
 use variables::{Obj, Var};
 
 use super::table::QUERIES;
+use crate::raw::type_lookup;
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Args, Flow, Tx, qualified_name};
 
@@ -117,15 +118,34 @@ impl<'py> Tx<'py> {
         self.is_allowed_in_graph(f)
     }
 
-    /// `torch.compiler.allow_in_graph`: only where torch's own tracer was imported.
+    /// `torch.compiler.allow_in_graph`.
     fn is_allowed_in_graph(&self, f: &Bound<'py, PyAny>) -> R<bool> {
-        let modules = self.known.sys_modules.bind(self.py);
-        let Ok(rules) = modules.get_item("torch._dynamo.trace_rules") else {
+        let ids = self.marked_ids("_allowed_callable_ids")?;
+        Ok(ids.is_some_and(|ids| ids.contains(f.as_ptr() as usize).unwrap_or(false)))
+    }
+
+    /// `torch.compiler.disallow_in_graph`.
+    pub(super) fn is_disallowed_in_graph(&mut self, f: &Bound<'py, PyAny>) -> R<bool> {
+        if self.disallowed.is_none() {
+            let ids = self.marked_ids("_disallowed_callable_ids")?;
+            let some = ids.filter(|ids| ids.len().is_ok_and(|n| n > 0));
+            self.disallowed = Some(some.map(Bound::unbind));
+        }
+        let Some(Some(ids)) = &self.disallowed else {
             return Ok(false);
         };
-        let ids = rules.getattr("_allowed_callable_ids")?;
+        Ok(ids.bind(self.py).contains(f.as_ptr() as usize)?)
+    }
+
+    /// What was marked by torch's own functions: only where its tracer was imported.
+    fn marked_ids(&self, table: &str) -> R<Option<Bound<'py, PyAny>>> {
+        let modules = self.known.sys_modules.bind(self.py);
+        let Ok(rules) = modules.get_item("torch._dynamo.trace_rules") else {
+            return Ok(None);
+        };
+        let ids = rules.getattr(table)?;
         let ids = ids.getattr("function_ids").or_else(|_| ids.call0())?;
-        Ok(ids.contains(f.as_ptr() as usize).unwrap_or(false))
+        Ok(Some(ids))
     }
 
     /// Python functions with a meaning of their own for a tracer; `None`: inline it.
@@ -195,6 +215,15 @@ impl<'py> Tx<'py> {
             | ("torch.onnx", "is_in_onnx_export") => {
                 return Ok(Some(Flow::Value(self.bool(false))));
             }
+            // `torch.fx` traces in a thread, not in a process.
+            ("torch.fx._symbolic_trace", "is_fx_tracing" | "is_fx_symbolic_tracing") => {
+                let asked = py.import(module.as_str())?.getattr("_get_is_fx_tracing")?;
+                let now = asked.call0()?;
+                self.guard_call(&asked.unbind(), None, &[], &now)?;
+                return Ok(Some(Flow::Value(
+                    self.bool(now.is_truthy()? && name != "is_fx_symbolic_tracing"),
+                )));
+            }
             // Questions about symbolic sizes, of which there are none here.
             (
                 "torch.fx.experimental.symbolic_shapes",
@@ -222,7 +251,7 @@ impl<'py> Tx<'py> {
                 "torch.overrides",
                 "has_torch_function" | "has_torch_function_unary" | "has_torch_function_variadic",
             ) => {
-                return Ok(Some(Flow::Value(self.bool(false))));
+                return self.overrides_torch(args).map(|v| Some(Flow::Value(v)));
             }
             // Optimizers keep compilers from tracing their writes together with what records gradients.
             // One of the two calls comes in front of a step, the other behind it. In a generator, from where
@@ -297,7 +326,8 @@ impl<'py> Tx<'py> {
             || module == "torch._dynamo.mutation_guard"
             || module == "torch.autograd.grad_mode"
             || module == "torch.cuda.amp.autocast_mode"
-            || module == "torch.autograd.profiler" && name == "__init__";
+            || module == "torch.autograd.profiler" && name == "__init__"
+            || module == "torch.fx.graph_module" && matches!(&*name, "call_wrapped" | "__call__");
         if !graph
             && !inlined_anyway
             && !crate::builtins::has_rule(f)
@@ -371,30 +401,37 @@ impl<'py> Tx<'py> {
                 self.bool(self.autocasts() != tensor_meta::Autocast::Off)
             }
             "is_autocast_cache_enabled" => self.bool(self.autocast_cache()?),
-            "is_autocast_cpu_enabled" | "get_autocast_gpu_dtype" | "get_autocast_cpu_dtype"
-                if self.in_autocast() =>
-            {
-                return Ok(None);
+            "is_autocast_cpu_enabled" if self.in_autocast() => {
+                self.bool(self.autocast_now("cpu")?.0)
+            }
+            "get_autocast_gpu_dtype" if self.in_autocast() => {
+                Var::Const(self.autocast_now("cuda")?.1)
+            }
+            "get_autocast_cpu_dtype" if self.in_autocast() => {
+                Var::Const(self.autocast_now("cpu")?.1)
             }
             "_has_torch_function"
             | "_has_torch_function_unary"
-            | "_has_torch_function_variadic" => self.bool(false),
+            | "_has_torch_function_variadic" => self.overrides_torch(args)?,
             "is_tensor" => {
                 let v = args.pos.first().cloned().unwrap_or(Var::Null);
                 let v = self.realize(&v)?;
                 self.bool(matches!(v, Var::Tensor(_)))
             }
             "is_floating_point" | "is_complex" | "numel" | "is_signed" => {
-                let mut rest = args.clone();
-                if rest.pos.is_empty() {
+                let (([t], []) | ([], [(_, t)])) = (&args.pos[..], &args.kw[..]) else {
+                    return Ok(None);
+                };
+                if args.kw.first().is_some_and(|(name, _)| &**name != "input") {
                     return Ok(None);
                 }
-                let t = rest.pos.remove(0);
-                let t = self.realize(&t)?;
+                let t = self.realize(t)?;
                 if !matches!(t, Var::Tensor(_)) {
                     return Ok(None);
                 }
-                return self.tensor_method(&t, &name, rest).map(Some);
+                return self
+                    .tensor_method(&t, &name, Args::pos(Vec::new()))
+                    .map(Some);
             }
             // Nothing is captured while `torch.jit.trace` records, and the thread's dispatch keys say so.
             "_get_tracing_state" => self.none(),
@@ -426,6 +463,36 @@ impl<'py> Tx<'py> {
             _ => return Ok(None),
         };
         Ok(Some(Flow::Value(value)))
+    }
+
+    /// Whether arguments have a `__torch_function__`: tensors that are captured have torch's own.
+    ///
+    /// # Errors
+    /// A break where another object has one.
+    fn overrides_torch(&mut self, args: &Args) -> R<Var> {
+        for arg in &args.pos {
+            let arg = self.look(arg)?;
+            let one = std::slice::from_ref(&arg);
+            let asked = match &arg {
+                Var::Tuple(t) => &t.items[..],
+                _ => one,
+            };
+            for v in asked {
+                let v = self.look(v)?;
+                if matches!(v, Var::Tensor(_) | Var::Const(_)) {
+                    continue;
+                }
+                let class = self.type_of(&v)?;
+                let class = class.bind(self.py).cast().map_err(PyErr::from)?;
+                if type_lookup(class, "__torch_function__").is_some() {
+                    return Err(Stop::unsupported(format!(
+                        "`__torch_function__` of {}",
+                        self.describe(&v)
+                    )));
+                }
+            }
+        }
+        Ok(self.bool(false))
     }
 
     fn device_text(&self, name: &str) -> Obj {

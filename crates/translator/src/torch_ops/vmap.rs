@@ -26,6 +26,8 @@ pub struct Vmap {
     levels: im::Vector<(i64, Obj, NodeId)>,
     /// batched fake tensors by node
     shadows: im::HashMap<u32, Obj>,
+    /// what was wrapped, with its fake tensor: unwrapping gives the same object where nothing moved
+    wrapped: im::Vector<(Obj, Var)>,
 }
 
 impl Vmap {
@@ -104,6 +106,7 @@ fn leave(tx: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
     tx.st.vmap.levels.pop_back();
     if tx.st.vmap.levels.is_empty() {
         tx.st.vmap.shadows.clear();
+        tx.st.vmap.wrapped.clear();
     }
     value(tx.int(left as i64))
 }
@@ -116,14 +119,25 @@ fn wrap(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let (dim, level) = (tx.index_of(dim)? as i64, tx.index_of(level)? as i64);
     let all = [x.clone(), tx.int(dim), tx.int(level)];
     let level = tx.level_node(level)?;
-    tx.call_batched(name, &all, &[(1, Arg::Int(dim)), (2, level)])
+    let Some((made, shadow)) = tx.call_batched(name, &all, &[(1, Arg::Int(dim)), (2, level)])?
+    else {
+        return Ok(None);
+    };
+    let fake = functorch(tx)?.call_method1("get_unwrapped", (shadow,))?;
+    let x = tx.realize(x)?;
+    tx.st.vmap.wrapped.push_back((fake.unbind(), x));
+    value(made)
 }
 
 fn unwrap(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 4, 4)?;
     let level = tx.index_of(&a[1])? as i64;
     let level = tx.level_node(level)?;
-    tx.call_batched(name, &a, &[(1, level)])
+    let Some((made, fake)) = tx.call_batched(name, &a, &[(1, level)])? else {
+        return Ok(None);
+    };
+    let same = tx.st.vmap.wrapped.iter().find(|w| w.0.is(&fake));
+    value(same.map_or(made, |w| w.1.clone()))
 }
 
 impl Tx<'_> {
@@ -226,8 +240,13 @@ impl Tx<'_> {
     }
 
     /// One of functorch's functions of a tensor: run on the shadow, with other arguments in the
-    /// graph at some places.
-    fn call_batched(&mut self, name: &str, args: &[Var], replaced: &[(usize, Arg)]) -> Given {
+    /// graph at some places. Gives the fake result too.
+    fn call_batched(
+        &mut self,
+        name: &str,
+        args: &[Var],
+        replaced: &[(usize, Arg)],
+    ) -> R<Option<(Var, Obj)>> {
         let x = self.realize(&args[0])?;
         if !matches!(x, Var::Tensor(_)) {
             return Ok(None);
@@ -243,6 +262,6 @@ impl Tx<'_> {
         }
         let made = self.emit_inferred(&callee, node_args, inferred, &args)?;
         self.keep_shadow(&made, out.bind(self.py))?;
-        value(made)
+        Ok(Some((made, out)))
     }
 }

@@ -20,7 +20,7 @@ impl Tx<'_> {
             return found.map(Flow::Value).ok_or_else(|| self.key_error(key));
         }
         let obj = self.realize(obj)?;
-        let key = self.realize(key)?;
+        let key = self.key_for(&obj, key)?;
         if let Some(mapping) = self.mapping_under(&obj)? {
             return self.getitem(&mapping, &key);
         }
@@ -49,7 +49,7 @@ impl Tx<'_> {
                 .get_type()
                 .module()
                 .is_ok_and(|m| m == "typing")
-            && let Some(k) = self.as_const(&key)?
+            && let Some(k) = self.real_copy(&key)?
         {
             // `Optional[int]`: typing's own Python, without effects.
             let o = p.obj.clone();
@@ -79,6 +79,14 @@ impl Tx<'_> {
                 ))),
             },
             Special::Absent => self.class_item(&obj, key),
+        }
+    }
+
+    /// A key, known; of a tensor it may be a number of the graph.
+    fn key_for(&mut self, obj: &Var, key: &Var) -> R<Var> {
+        match obj {
+            Var::Tensor(_) => self.look(key),
+            _ => self.realize(key),
         }
     }
 
@@ -324,7 +332,7 @@ impl Tx<'_> {
     /// Whatever the assignment raises; a break where it has no rule.
     pub fn setitem(&mut self, obj: &Var, key: &Var, value: &Var) -> R<Flow> {
         let obj = self.realize(obj)?;
-        let key = self.realize(key)?;
+        let key = self.key_for(&obj, key)?;
         if matches!(obj, Var::Tensor(_)) {
             self.tensor_setitem(&obj, &key, value)?;
             return Ok(Flow::Value(self.none()));
