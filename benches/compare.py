@@ -270,6 +270,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, add_help=True)
     parser.add_argument("wanted", nargs="?", default="", help="only programs with this in the name")
     parser.add_argument("--chart", type=Path, help="where to draw the costs, .svg or .png")
+    parser.add_argument("--device", default="cpu", help="where programs and arguments are: cuda")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args()
     table = Table(
@@ -286,9 +287,12 @@ def main() -> None:
     torch.set_num_threads(1)  # Idle workers of a busy machine would be measured instead.
     measured = []
     with torch.no_grad():
-        for name, make in programs().items():
+        with torch.device(options.device):
+            made = programs()
+        for name, make in made.items():
             if options.wanted in name:
-                program = make()
+                with torch.device(options.device):
+                    program = make()
                 program.measure()
                 measured.append(program)
                 table.add_row(*program.row())

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import torch
+
+#: Models and their inputs are made in this context: a `torch.device`, or nothing special.
+DEVICE: Any = contextlib.nullcontext()
 
 #: Positional and keyword arguments of a call.
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
@@ -34,12 +38,14 @@ class Case:
     def build(self) -> Any:
         """Return the callable; the same weights each time."""
         torch.manual_seed(0)
-        return self.make()
+        with DEVICE:
+            return self.make()
 
     def inputs(self, batch: int = 2) -> Inputs:
         """Return arguments; the same ones each time for one batch size."""
         torch.manual_seed(1)
-        return self.make_inputs(batch)
+        with DEVICE:
+            return self.make_inputs(batch)
 
 
 CASES: dict[str, Case] = {}

@@ -142,6 +142,8 @@ def _calls(
                 loss.backward()
         seen.append(_describe(out, {}))
         seen.append(torch.get_rng_state())
+        if torch.cuda.is_initialized():
+            seen.append(torch.cuda.get_rng_state_all())
     if module is not None:
         seen.append({name: t.detach().clone() for name, t in module.state_dict().items()})
         seen.append({name: p.grad for name, p in module.named_parameters()})
@@ -299,6 +301,11 @@ def _worker(names: list[str], options: argparse.Namespace) -> None:
     import torch
 
     torch.set_num_threads(1)
+    if options.device:
+        from models import case
+
+        case.DEVICE = torch.device(options.device)
+        torch.backends.cudnn.deterministic = True
     for name in names:
         print(f"{_MARK}{json.dumps({'begin': name})}", flush=True)
         print(f"{_MARK}{json.dumps(_one(name, options))}", flush=True)
@@ -315,6 +322,7 @@ def _run_chunk(names: list[str], options: argparse.Namespace) -> list[dict[str, 
             for flag in ("train", "fullgraph", "reference", "once", "table")
             if getattr(options, flag)
         ]
+        command += [f"--device={options.device}"] if options.device else []
         process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -426,6 +434,7 @@ def main() -> int:
     parser.add_argument("--reasons", action="store_true", help="show the breaks of each model")
     parser.add_argument("--table", action="store_true", help="with times and torch, as a table")
     parser.add_argument("--verbose", action="store_true", help="with --reasons: tracebacks")
+    parser.add_argument("--device", help="where models and inputs are: cuda")
     parser.add_argument("--chunk", type=int, default=8, help="models in one process")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one model")
     parser.add_argument("--json", type=Path, help="write the results to this file")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import harness
 import pytest
+import torch
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -13,12 +14,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the programs under torch.compile instead, to test the tests themselves",
     )
+    parser.addoption("--device", help="make the programs and their arguments there: cuda")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than a few seconds")
     config.addinivalue_line("markers", "own: about Ferrodyn's own interface, not for --reference")
     harness.REFERENCE = config.getoption("--reference")
+    if device := config.getoption("--device"):
+        harness.DEVICE = torch.device(device)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

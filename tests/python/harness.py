@@ -30,6 +30,9 @@ import torch
 #: True under ``--reference``: programs run under torch.compile, to test the tests.
 REFERENCE = False
 
+#: Programs and their arguments are made in this context: under ``--device``, tensors are there.
+DEVICE: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+
 
 def compile(fn: Any, **choices: Any) -> Any:
     """Compile with Ferrodyn, or with torch under ``--reference``."""
@@ -170,6 +173,8 @@ class Describer:
             yield tensor.qscheme(), tensor.int_repr().tolist().__repr__()
             return
         yield tensor.stride(), tensor.storage_offset(), tensor.is_conj(), tensor.is_neg()
+        if tensor.is_meta:  # It has neither data nor an address.
+            return
         storage = tensor.untyped_storage()
         self._alive.append(storage)
         yield "storage", self._storages.setdefault(storage.data_ptr(), len(self._storages))
@@ -283,11 +288,17 @@ def run_calls(
                 "state": describe(state()),
                 "printed": printed.getvalue(),
                 "torch random": torch.get_rng_state().sum().item(),
+                "cuda random": _cuda_random(),
                 "python random": hash(random.getstate()),
                 "grad mode": torch.is_grad_enabled(),
             }
         )
     return record
+
+
+def _cuda_random() -> list[Any]:
+    states = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    return [state.sum().item() for state in states]
 
 
 @contextlib.contextmanager
@@ -362,7 +373,8 @@ class Case:
         # Classes of the program find their module by name, for pickling and dataclasses.
         sys.modules[module.__name__] = module
         _seed()
-        exec(builtins.compile(path.read_text(), str(path), "exec"), module.__dict__)
+        with DEVICE:
+            exec(builtins.compile(path.read_text(), str(path), "exec"), module.__dict__)
         self.module = module
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -373,14 +385,16 @@ class Case:
         """What to call or compile."""
         _seed()
         make = self.get("make")
-        return self.module.fn if make is None else make()
+        with DEVICE:
+            return self.module.fn if make is None else make()
 
     def calls(self) -> list[tuple[Any, ...]]:
         """The argument tuples; for a program with `inputs`, two calls, the second to reuse."""
         _seed()
-        if calls := self.get("calls"):
-            return calls()
-        return [self.module.inputs(), self.module.inputs()]
+        with DEVICE:
+            if calls := self.get("calls"):
+                return calls()
+            return [self.module.inputs(), self.module.inputs()]
 
     def state(self) -> dict[str, Any]:
         """The program's data: its globals but for functions, classes and modules."""

@@ -1,4 +1,6 @@
-"""Runs many small cases of every rule on the real CPU ops and prints what they returned.
+"""Runs many small cases of every rule on the real ops and prints what they returned.
+
+They run on the CPU, or where `FERRODYN_DEVICE` says.
 
 stdin: one rule a line, `name|functions|methods` (the latter two separated by spaces).
 stdout: one case a line, tab-separated: callee, mode (see `MODES`), args, kwargs, result.
@@ -14,7 +16,7 @@ warnings.simplefilter("ignore")
 
 import families  # noqa: E402
 import torch  # noqa: E402
-from spec import T, build, encode, encode_result, tensors_of  # noqa: E402
+from spec import DEVICE, T, build, encode, encode_result, tensors_of  # noqa: E402
 
 
 def resolve(name):
@@ -92,7 +94,7 @@ MODES = (
     lambda: torch.set_grad_enabled(False),
     lambda: torch.set_grad_enabled(True),
     torch.inference_mode,
-    lambda: torch.autocast("cpu", torch.bfloat16),
+    lambda: torch.autocast(DEVICE.type, torch.bfloat16),
 )
 
 
@@ -116,6 +118,8 @@ def emit(out, name, callee, fn, args, kwargs, grad):
             result = fn(*real_args, **real_kwargs)
         except NotImplementedError:
             return
+        except torch.AcceleratorError:
+            sys.exit()  # an index out of range on a GPU: the process can't use it any more
         except Exception as e:
             if "out of" in str(e) and any(t.d in ("i8", "i4") for t in tensors_of(args)):
                 return  # the values of an index tensor, which no rule sees

@@ -2,7 +2,7 @@
 
 import torch
 from elementwise import ALL, layouts
-from spec import DTYPES, TABLE, T, rule
+from spec import DEVICE, DTYPES, TABLE, T, rule
 
 
 @rule("zeros", "ones", "empty", "rand", "randn")
@@ -14,8 +14,8 @@ def zeros():
         for d in "f8", "i8", "b", "bf", "c4":
             yield [s], {"dtype": DTYPES[d]}
             yield [s], {"dtype": DTYPES[d], "requires_grad": True}
-        yield [s], {"device": "cpu", "requires_grad": True}
-        yield [s], {"device": torch.device("cpu")}
+        yield [s], {"device": str(DEVICE), "requires_grad": True}
+        yield [s], {"device": DEVICE}
         yield [], {"size": s}
 
 
@@ -44,7 +44,7 @@ def randint():
     yield 5, (2, 3)
     yield 1, 5, (2,)
     yield 5, 5, (2,)
-    yield [5, (2, 3)], {"device": "cpu"}
+    yield [5, (2, 3)], {"device": str(DEVICE)}
 
 
 @rule("randperm")
@@ -76,7 +76,7 @@ def arange():
         yield a
         for d in "f4", "f8", "i4", "bf":
             yield [*a], {"dtype": DTYPES[d]}
-        yield [*a], {"device": "cpu"}
+        yield [*a], {"device": str(DEVICE)}
     yield [], {"end": 5}
     yield [], {"start": 1, "end": 5, "step": 2}
     yield [1], {"end": 5}
@@ -99,7 +99,7 @@ def windows():
     for dtype in torch.float64, torch.bfloat16, torch.int64, torch.complex64:
         yield [5], {"dtype": dtype}
     yield [5], {"requires_grad": True}
-    yield [5], {"device": "cpu"}
+    yield [5], {"device": str(DEVICE)}
     yield [5, True], {"beta": 0.5}
     yield [5, True], {"alpha": 0.5, "beta": 0.5}
 
@@ -178,7 +178,7 @@ DATA = [
 def tensor():
     for d in DATA:
         yield (d,)
-        yield [d], {"device": "cpu"}
+        yield [d], {"device": str(DEVICE)}
         yield [d], {"dtype": torch.float64}
         yield [d], {"dtype": torch.int32}
     yield [1.5], {"requires_grad": True}
@@ -211,7 +211,7 @@ def to():
         yield t, torch.float32
         yield t, torch.float64
         yield t, "cpu"
-        yield t, torch.device("cpu"), torch.float16
+        yield t, DEVICE, torch.float16
         yield t, T(2, d="f8")
         yield [t], {"dtype": torch.float32, "copy": True}
         yield [t, "cpu"], {"non_blocking": True}
@@ -305,7 +305,7 @@ def triangle_indices():
         yield rows, columns
         for offset in -5, -1, 0, 1, 2, 5:
             yield rows, columns, offset
-            yield [rows, columns], {"offset": offset, "dtype": torch.int32, "device": "cpu"}
+            yield [rows, columns], {"offset": offset, "dtype": torch.int32, "device": str(DEVICE)}
 
 
 @rule("_shape_as_tensor")
@@ -334,7 +334,7 @@ def scalar_tensor():
     for value in 1, 1.5, True, 1j:
         yield (value,)
         yield [value], {"dtype": torch.int64}
-        yield [value], {"dtype": torch.float64, "device": "cpu"}
+        yield [value], {"dtype": torch.float64, "device": str(DEVICE)}
 
 
 @rule("randint_like")

@@ -1,6 +1,11 @@
 """Descriptions of arguments, and their text form (read by tests/against_torch.rs)."""
 
+import os
+
 import torch
+
+#: Where the operations run; `cpu` unless the environment says otherwise.
+DEVICE = torch.device(os.environ.get("FERRODYN_DEVICE", "cpu"))
 
 DTYPES = {
     "f2": torch.float16,
@@ -47,6 +52,9 @@ class T:
         return self.d[0] in "fc" or self.d == "bf"
 
     def plain(self, shape):
+        return self.on_cpu(shape).to(DEVICE)
+
+    def on_cpu(self, shape):
         dtype = DTYPES[self.d]
         if self.v is not None:
             return torch.tensor(self.v, dtype=dtype)
@@ -123,7 +131,8 @@ def dims(xs):
 
 def encode_tensor(t, alias="?"):
     flags = f"{int(t.requires_grad)};{int(t.is_leaf)};{int(t.is_conj())};{int(t.is_neg())}"
-    return f"T({dims(t.shape)};{dims(t.stride())};{t.storage_offset()};{str(t.dtype)[6:]};{flags};{alias})"
+    layout = f"{dims(t.shape)};{dims(t.stride())};{t.storage_offset()};{str(t.dtype)[6:]}"
+    return f"T({layout};{flags};{alias};{t.device})"
 
 
 def encode(v, alias=None):

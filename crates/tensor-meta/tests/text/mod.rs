@@ -62,7 +62,8 @@ fn float(text: &str) -> f64 {
 fn tensor(body: &str) -> Parsed {
     let f: Vec<&str> = body.split(';').collect();
     let dtype = DType::from_name(f[3]).expect("dtype");
-    let mut meta = TensorMeta::strided(&numbers(f[0]), &numbers(f[1]), dtype, Device::CPU);
+    let device = Device::parse(f[9]).expect("device");
+    let mut meta = TensorMeta::strided(&numbers(f[0]), &numbers(f[1]), dtype, device);
     meta.storage_offset = f[2].parse::<i64>().expect("offset").into();
     meta.requires_grad = f[4] == "1";
     meta.is_leaf = f[5] == "1";

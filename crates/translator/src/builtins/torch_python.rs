@@ -31,7 +31,13 @@ pub(super) const RULES: Rules = &[
         "torch.distributions.distribution",
         &[("_all_true_or_runtime_assert", assert_all as Rule)],
     ),
-    ("torch", &[("_check_tensor_all", check_all as Rule)]),
+    (
+        "torch",
+        &[
+            ("_check_tensor_all", check_all as Rule),
+            ("get_default_device", default_device),
+        ],
+    ),
     (
         "torch.distributions.utils",
         &[("lazy_property.__get__", lazy_property as Rule)],
@@ -40,7 +46,8 @@ pub(super) const RULES: Rules = &[
         "torch.cuda",
         &[
             ("is_available", device_question as Rule),
-            ("is_initialized", device_question),
+            // Its variable is read, and guarded: a program starts CUDA when it wants.
+            ("is_initialized", inlined),
             ("device_count", device_question),
             ("is_bf16_supported", device_question),
         ],
@@ -342,6 +349,14 @@ fn device_question(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         .getattr(name)?
         .call(pyo3::types::PyTuple::new(tx.py, pos)?, kw.as_ref())?;
     value(Var::Const(answer.unbind()))
+}
+
+/// What `with torch.device(...)` and `torch.set_default_device` have said; the modes are guarded.
+fn default_device(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    if !args.pos.is_empty() || !args.kw.is_empty() {
+        return Ok(None);
+    }
+    Ok(tx.default_device()?.map(crate::tx::Flow::Value))
 }
 
 /// A function that only looks, in a module whose others act outside a graph.

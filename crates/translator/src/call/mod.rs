@@ -211,6 +211,7 @@ impl<'py> Tx<'py> {
         let b = p.obj.bind(py).clone();
         let ty = b.get_type();
         let is = |o: &Obj| ty.is(o.bind(py));
+        self.make_on_entered_device(&b, &mut args)?;
         if is(&k.function) {
             if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
                 return Ok(flow);

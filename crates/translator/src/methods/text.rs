@@ -25,6 +25,9 @@ impl<'py> Tx<'py> {
             let items = self.one("join", args)?;
             return self.join(&b, &items).map(|v| Some(Flow::Value(v)));
         }
+        if matches!(name, "__enter__" | "__exit__") && b.is_instance(self.known.device.bind(py))? {
+            return self.device_as_context(o, name).map(Some);
+        }
         if !b.hasattr(name)? {
             return Ok(None);
         }

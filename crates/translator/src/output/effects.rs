@@ -80,7 +80,7 @@ impl Emitter<'_, '_> {
                 values.extend(self.tx.st.effects.tensor_attr(t, name).cloned().flatten());
             }
         }
-        values.extend(self.tx.st.contexts.iter().map(|o| Var::Obj(o.context)));
+        values.extend(self.tx.st.contexts.iter().map(|o| o.context.clone()));
         for call in self.tx.st.effects.calls.iter() {
             values.push(call.function.clone());
             values.extend(call.pos.iter().cloned());
@@ -145,8 +145,8 @@ impl Emitter<'_, '_> {
         }
         self.deferred_calls(&mut steps)?;
         for open in self.tx.st.contexts.clone() {
-            let context = self.prepare(&Var::Obj(open.context))?;
-            let class = self.tx.obj(open.context).class.clone();
+            let context = self.prepare(&open.context)?;
+            let class = self.tx.type_of(&open.context)?;
             let enter = class.bind(self.tx.py).getattr("__enter__")?.unbind();
             steps.push(Step::Call(enter, vec![context]));
         }

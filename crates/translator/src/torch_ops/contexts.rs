@@ -1,6 +1,6 @@
 //! Contexts of torch that have rules of their own: `torch.autocast` and `torch.inference_mode`, which
-//! nodes of the graph enter and leave, labels for the profiler, which a graph has not, and the function mode
-//! that makes subscripts of a tensor look-ups by tensors.
+//! nodes of the graph enter and leave, labels for the profiler, which a graph has not, the function mode
+//! that makes subscripts of a tensor look-ups by tensors, and devices, of which `entered_device.rs` says more.
 //!
 //! Invariant: a graph leaves every context that it enters. One that is open where a graph ends is
 //! entered by the residual code, as the object that it is.
@@ -12,7 +12,7 @@ use fx_graph::{Arg, Kwargs, NodeId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 use tensor_meta::{Autocast, DType};
-use variables::{Body, Obj, ObjId, Var};
+use variables::{Body, Obj, Var};
 
 use super::emit::Callee;
 use crate::stop::{R, Stop};
@@ -21,15 +21,26 @@ use crate::tx::{Args, Flow, Tx};
 /// A context that was entered in the compiled function.
 #[derive(Clone, Debug)]
 pub struct OpenContext {
-    /// the context
-    pub context: ObjId,
+    /// the context: an object, or a device
+    pub context: Var,
     /// what it does
-    effect: Effect,
+    pub(super) effect: Effect,
+}
+
+impl OpenContext {
+    fn is(&self, context: &Var) -> bool {
+        match (&self.context, context) {
+            (Var::Obj(a), Var::Obj(b)) => a == b,
+            // One device is like another: leaving it leaves the last.
+            (Var::Const(_), Var::Const(_)) => true,
+            _ => false,
+        }
+    }
 }
 
 /// What entering a context changed.
 #[derive(Clone, Debug)]
-enum Effect {
+pub(super) enum Effect {
     /// nothing that a graph could show
     Label,
     /// casts of arguments
@@ -38,11 +49,13 @@ enum Effect {
     Inference(Inference),
     /// subscripts are calls of another function
     Subscripts,
+    /// where factories make tensors
+    Device(Obj),
 }
 
 /// An inference mode.
 #[derive(Clone, Copy, Debug)]
-struct Inference {
+pub(super) struct Inference {
     /// the node that entered it
     node: NodeId,
     enabled: bool,
@@ -52,7 +65,7 @@ struct Inference {
 
 /// An autocast context.
 #[derive(Debug)]
-struct Cast {
+pub(super) struct Cast {
     /// the node that entered it
     node: NodeId,
     device: String,
@@ -108,7 +121,7 @@ impl Tx<'_> {
             ],
         )?;
         self.st.contexts.push_back(OpenContext {
-            context: id,
+            context: Var::Obj(id),
             effect: Effect::Cast(Rc::new(Cast {
                 node,
                 device,
@@ -129,7 +142,7 @@ impl Tx<'_> {
             return Err(Stop::unsupported("a label that is no object"));
         };
         self.st.contexts.push_back(OpenContext {
-            context: id,
+            context: Var::Obj(id),
             effect: Effect::Label,
         });
         Ok(Flow::Value(Var::Obj(id)))
@@ -153,7 +166,7 @@ impl Tx<'_> {
             return Ok(None);
         }
         self.st.contexts.push_back(OpenContext {
-            context: id,
+            context: Var::Obj(id),
             effect: Effect::Subscripts,
         });
         Ok(Some(Flow::Value(mode)))
@@ -166,7 +179,7 @@ impl Tx<'_> {
     pub(crate) fn leave_function_mode(&mut self, mode: &Var) -> R<Option<Flow>> {
         let mode = self.realize(mode)?;
         match &mode {
-            Var::Obj(id) if self.st.contexts.iter().any(|o| o.context == *id) => {
+            Var::Obj(_) if self.st.contexts.iter().any(|o| o.is(&mode)) => {
                 self.leave_context(&mode).map(Some)
             }
             _ => Ok(None),
@@ -250,7 +263,7 @@ impl Tx<'_> {
             .getattr("_enter_inference_mode")?;
         let node = self.state_node(&f, GRAD_MODE, vec![Arg::Bool(enabled)])?;
         self.st.contexts.push_back(OpenContext {
-            context: id,
+            context: Var::Obj(id),
             effect: Effect::Inference(Inference {
                 node,
                 enabled,
@@ -288,13 +301,13 @@ impl Tx<'_> {
     /// A break where the compiled function did not enter the context last.
     pub(crate) fn leave_context(&mut self, context: &Var) -> R<Flow> {
         let context = self.realize(context)?;
-        match (&context, self.st.contexts.last().cloned()) {
-            (Var::Obj(id), Some(open)) if open.context == *id => {
+        match self.st.contexts.last().cloned() {
+            Some(open) if open.is(&context) => {
                 self.st.contexts.pop_back();
                 self.leave_in_graph(&open.effect)?;
                 Ok(Flow::Value(match open.effect {
                     Effect::Cast(_) => self.bool(false),
-                    Effect::Label | Effect::Subscripts => self.none(),
+                    Effect::Label | Effect::Subscripts | Effect::Device(_) => self.none(),
                     Effect::Inference(mode) => {
                         self.st.grad_enabled = mode.grad_enabled;
                         self.none()
@@ -326,7 +339,7 @@ impl Tx<'_> {
     /// Makes the node that leaves a context.
     fn leave_in_graph(&mut self, effect: &Effect) -> R<()> {
         match effect {
-            Effect::Label | Effect::Subscripts => {}
+            Effect::Label | Effect::Subscripts | Effect::Device(_) => {}
             Effect::Cast(cast) => {
                 self.autocast_node("_exit_autocast", vec![Arg::Node(cast.node)])?;
             }

@@ -25,6 +25,7 @@ pub mod checkpoint;
 pub mod contexts;
 mod deep_copy;
 pub mod emit;
+mod entered_device;
 pub mod fake;
 pub(crate) mod flags;
 pub mod input;

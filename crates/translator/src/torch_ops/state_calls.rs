@@ -119,7 +119,7 @@ impl<'py> Tx<'py> {
     }
 
     /// `torch.compiler.allow_in_graph`.
-    fn is_allowed_in_graph(&self, f: &Bound<'py, PyAny>) -> R<bool> {
+    pub(super) fn is_allowed_in_graph(&self, f: &Bound<'py, PyAny>) -> R<bool> {
         let ids = self.marked_ids("_allowed_callable_ids")?;
         Ok(ids.is_some_and(|ids| ids.contains(f.as_ptr() as usize).unwrap_or(false)))
     }
@@ -438,7 +438,7 @@ impl<'py> Tx<'py> {
             "_is_tracing" => self.bool(false),
             n if QUERIES.contains(&n)
                 || KNOWN_QUERIES.contains(&n)
-                || n == "_mps_is_available"
+                || matches!(n, "_mps_is_available" | "_cuda_isInBadFork")
                 || n.starts_with("_is_")
                 || n.starts_with("_get_")
                 || n.starts_with("get_")

@@ -1,0 +1,101 @@
+//! `with torch.device(...)`: factories that are told of no device make their tensors there.
+//!
+//! torch has a function mode for that. A graph has none: the device is an argument of the node.
+//! Invariant: entering and leaving a device while translating changes nothing but the symbolic state.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use variables::{Obj, Var};
+
+use super::contexts::{Effect, OpenContext};
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+const MODULE: &str = "torch.utils._device";
+
+impl<'py> Tx<'py> {
+    /// `device.__enter__()` and `device.__exit__(...)`.
+    ///
+    /// # Errors
+    /// A break where the compiled function did not enter a device last.
+    pub(crate) fn device_as_context(&mut self, device: &Obj, name: &str) -> R<Flow> {
+        let context = Var::Const(device.clone());
+        if name == "__exit__" {
+            return self.leave_context(&context);
+        }
+        self.st.contexts.push_back(OpenContext {
+            context: context.clone(),
+            effect: Effect::Device(device.clone()),
+        });
+        Ok(Flow::Value(context))
+    }
+
+    /// Adds the device that was entered last to the arguments of a factory.
+    ///
+    /// # Errors
+    /// A break at a function of the program that is to be a node: its own factories would miss the device.
+    pub(crate) fn make_on_entered_device(
+        &mut self,
+        f: &Bound<'py, PyAny>,
+        args: &mut Args,
+    ) -> R<()> {
+        let Some(device) = self.entered_device() else {
+            return Ok(());
+        };
+        let factories = self.py.import(MODULE)?.getattr("_device_constructors")?;
+        let hashable = f.hash().is_ok();
+        if hashable && factories.call0()?.contains(f)? {
+            let given = args.kw.iter().position(|(name, _)| &**name == "device");
+            match given {
+                Some(at) if args.kw[at].1.is_none(self.py) => args.kw[at].1 = Var::Const(device),
+                Some(_) => {}
+                None => args.kw.push((Arc::from("device"), Var::Const(device))),
+            }
+        } else if self.is_allowed_in_graph(f)? {
+            return Err(Stop::brk(
+                "Function allowed in the graph, called within a device",
+                "A graph does not enter a device, so the tensors that the function makes would be elsewhere.",
+                "Pass the device to the function, or leave the device before the call.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// `torch.get_default_device()`; `None` where torch would make a tensor to find the index.
+    pub(crate) fn default_device(&self) -> R<Option<Var>> {
+        let entered = self.entered_device();
+        let (kind, index): (String, Option<i16>) = match &entered {
+            Some(device) => {
+                let device = device.bind(self.py);
+                (
+                    device.getattr("type")?.extract()?,
+                    device.getattr("index")?.extract()?,
+                )
+            }
+            None => {
+                let device = self.ctx.default_device;
+                (device.kind.name().to_owned(), device.index)
+            }
+        };
+        if index.is_none() && !matches!(&*kind, "cpu" | "meta") {
+            return Ok(None);
+        }
+        let made = match entered {
+            Some(device) => device,
+            None => {
+                let class = self.known.device.bind(self.py);
+                class.call1((kind, index))?.unbind()
+            }
+        };
+        Ok(Some(Var::Const(made)))
+    }
+
+    /// The device that was entered last and not left.
+    fn entered_device(&self) -> Option<Obj> {
+        self.st.contexts.iter().rev().find_map(|o| match &o.effect {
+            Effect::Device(device) => Some(device.clone()),
+            _ => None,
+        })
+    }
+}
