@@ -49,7 +49,7 @@ pub(crate) struct Entry {
     methods: &'static str,
     inplace: Option<(&'static str, &'static str)>,
     any_dtype: bool,
-    any_device: bool,
+    cpu_only: bool,
     mutates: bool,
     switch: Option<usize>,
     rule: Rule,
@@ -68,7 +68,7 @@ pub(crate) const fn rule(
         methods,
         inplace: None,
         any_dtype: false,
-        any_device: false,
+        cpu_only: false,
         mutates: false,
         switch: None,
         rule,
@@ -89,9 +89,9 @@ impl Entry {
         self
     }
 
-    /// Holds for every device: the layout of the result is decided above the kernels.
-    pub const fn any_device(mut self) -> Entry {
-        self.any_device = true;
+    /// Holds on the CPU alone: kernels of other devices lay out the result in another way.
+    pub const fn cpu_only(mut self) -> Entry {
+        self.cpu_only = true;
         self
     }
 
@@ -392,7 +392,7 @@ impl Seen<'_> {
         }
         match meta.device.kind {
             DeviceKind::Cpu => {}
-            DeviceKind::Cuda if self.entry.any_device => {}
+            DeviceKind::Cuda if !self.entry.cpu_only => {}
             _ => return unsupported("device"),
         }
         if *self.kind.get_or_insert(meta.device.kind) != meta.device.kind

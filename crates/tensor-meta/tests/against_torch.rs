@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use tensor_meta::{
-    Alias, Autocast, Ctx, DType, Inferred, RuleError, TensorMeta, infer, lookup_function,
-    lookup_method, rules,
+    Alias, Autocast, Ctx, DType, Device, DeviceKind, Inferred, RuleError, TensorMeta, infer,
+    lookup_function, lookup_method, rules,
 };
 use text::Parsed;
 
@@ -148,7 +148,8 @@ fn every_rule_agrees_with_the_real_op() {
     let asked: Option<Vec<&str>> = asked.as_deref().map(|r| r.split_whitespace().collect());
     let filtered = asked.is_some();
     let is_asked = |name: &str| asked.as_ref().is_none_or(|names| names.contains(&name));
-    let elsewhere = std::env::var("FERRODYN_DEVICE").is_ok_and(|device| device != "cpu");
+    let device = std::env::var("FERRODYN_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
+    let device = Device::parse(&device).map(|device| device.kind);
     let mut counts: BTreeMap<usize, Count> = BTreeMap::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
@@ -178,8 +179,7 @@ fn every_rule_agrees_with_the_real_op() {
             grad_enabled: matches!(grad, "1" | "3"),
             inference_mode: grad == "2",
             autocast: match grad {
-                "3" if elsewhere => Autocast::Other,
-                "3" => Autocast::Cpu(DType::BFloat16),
+                "3" => Autocast::of(device, Some(DType::BFloat16)),
                 _ => Autocast::Off,
             },
             ..Ctx::default()
@@ -187,6 +187,11 @@ fn every_rule_agrees_with_the_real_op() {
         let got = infer(id, &values, &named, &ctx);
         let verdict = match (&got, result) {
             (Err(RuleError::Unsupported(_)), _) => {
+                count.unsupported += 1;
+                Ok(())
+            }
+            // Kernels of other devices take more; plain Python finds out.
+            (Err(RuleError::WouldRaise { .. }), _) if device != Some(DeviceKind::Cpu) => {
                 count.unsupported += 1;
                 Ok(())
             }
@@ -221,7 +226,7 @@ fn every_rule_agrees_with_the_real_op() {
             "{:28} {:6} cases: {:6} results, {:5} raises, {:5} not covered",
             info.name, count.cases, count.exact, count.raises, count.unsupported
         );
-        if count.exact == 0 {
+        if count.exact == 0 && device == Some(DeviceKind::Cpu) {
             failed.push(format!("{}: covers no case", info.name));
         }
         if !count.failures.is_empty() {

@@ -78,9 +78,10 @@ impl Tables {
 fn autocast(global: &GlobalState) -> Autocast {
     match global.autocast[..] {
         [] => Autocast::Off,
-        [(device, _, dtype)] if device == DeviceKind::Cpu as i8 => {
-            DType::from_scalar_type(u16::from(dtype)).map_or(Autocast::Other, Autocast::Cpu)
-        }
+        [(device, _, dtype)] => Autocast::of(
+            DeviceKind::from_device_type(device as u8),
+            DType::from_scalar_type(u16::from(dtype)),
+        ),
         _ => Autocast::Other,
     }
 }

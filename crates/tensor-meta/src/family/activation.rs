@@ -201,45 +201,30 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             _ => "F N",
         };
         let inplace = if n == "selu" { "F" } else { "F N" };
-        rule(n, functions, "", plain)
-            .inplace(inplace, "")
-            .switch(1)
-            .any_device()
+        rule(n, functions, "", plain).inplace(inplace, "").switch(1)
     }));
     out.extend([
-        rule("relu", "* F", "*", relu)
-            .inplace("F", "")
-            .switch(1)
-            .any_device(),
+        rule("relu", "* F", "*", relu).inplace("F", "").switch(1),
         rule("leaky_relu", "F N", "", leaky_relu)
             .inplace("F N", "")
-            .switch(2)
-            .any_device(),
-        rule("celu", "* F", "", celu)
-            .inplace("F", "")
-            .switch(2)
-            .any_device(),
-        rule("elu", "F", "", elu)
-            .inplace("F", "")
-            .switch(2)
-            .any_device(),
+            .switch(2),
+        rule("celu", "* F", "", celu).inplace("F", "").switch(2),
+        rule("elu", "F", "", elu).inplace("F", "").switch(2),
         rule("hardtanh", "F N", "", hardtanh)
             .inplace("F N", "")
-            .switch(3)
-            .any_device(),
+            .switch(3),
         rule("threshold", "* F", "", threshold)
             .inplace("F", "")
-            .switch(3)
-            .any_device(),
-        rule("hardshrink", "* F", "*", shrink).any_device(),
-        rule("softshrink", "F N", "", shrink).any_device(),
-        rule("gelu", "F N", "", gelu).any_device(),
-        rule("softplus", "F N", "", softplus).any_device(),
-        rule("logsigmoid", "F", "", logsigmoid),
+            .switch(3),
+        rule("hardshrink", "* F", "*", shrink),
+        rule("softshrink", "F N", "", shrink),
+        rule("gelu", "F N", "", gelu),
+        rule("softplus", "F N", "", softplus),
+        rule("logsigmoid", "F", "", logsigmoid).cpu_only(),
         rule("glu", "F N", "", glu),
         rule("prelu", "* F", "*", prelu),
-        rule("softsign", "F torch.nn.functional.tanhshrink", "", softsign).any_device(),
-        rule("normalize", "F", "", normalize).any_device(),
+        rule("softsign", "F torch.nn.functional.tanhshrink", "", softsign),
+        rule("normalize", "F", "", normalize),
         rule("dropout", "* F", "", dropout)
             .inplace("", "")
             .switch(3),

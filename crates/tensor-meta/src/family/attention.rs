@@ -222,7 +222,7 @@ fn encoder_layer(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("scaled_dot_product_attention", "F N", "", attention),
+        rule("scaled_dot_product_attention", "F N", "", attention).cpu_only(),
         rule("_native_multi_head_attention", "*", "", self_attention),
         rule("_transformer_encoder_layer_fwd", "*", "", encoder_layer),
     ]);

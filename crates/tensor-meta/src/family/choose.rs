@@ -246,32 +246,18 @@ fn masked_scatter(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("where", "*", "", where_).any_device(),
-        rule("where_method", "", "where", where_method).any_device(),
-        rule("clamp", "* torch.clip", "* clip", clamp)
-            .inplace("torch.clip_", "clip_")
-            .any_device(),
-        rule("clamp_min", "*", "*", clamp_min)
-            .inplace("", "")
-            .any_device(),
-        rule("clamp_max", "*", "*", clamp_max)
-            .inplace("", "")
-            .any_device(),
-        rule("lerp", "*", "*", lerp).inplace("", "").any_device(),
-        rule("addcmul", "*", "*", addcmul)
-            .inplace("", "")
-            .any_device(),
-        rule("addcdiv", "*", "*", addcdiv)
-            .inplace("", "")
-            .any_device(),
+        rule("where", "*", "", where_),
+        rule("where_method", "", "where", where_method),
+        rule("clamp", "* torch.clip", "* clip", clamp).inplace("torch.clip_", "clip_"),
+        rule("clamp_min", "*", "*", clamp_min).inplace("", ""),
+        rule("clamp_max", "*", "*", clamp_max).inplace("", ""),
+        rule("lerp", "*", "*", lerp).inplace("", ""),
+        rule("addcmul", "*", "*", addcmul).inplace("", ""),
+        rule("addcdiv", "*", "*", addcdiv).inplace("", ""),
         rule("masked_fill", "*", "*", masked_fill).inplace("", ""),
         rule("masked_scatter", "*", "*", masked_scatter).inplace("", ""),
-        rule("fill_", "torch.fill_", "fill_", fill)
-            .mutates()
-            .any_device(),
-        rule("zero_", "torch.zero_", "zero_", zero)
-            .mutates()
-            .any_device(),
-        rule("copy_", "", "copy_", copy).mutates().any_device(),
+        rule("fill_", "torch.fill_", "fill_", fill).mutates(),
+        rule("zero_", "torch.zero_", "zero_", zero).mutates(),
+        rule("copy_", "", "copy_", copy).mutates(),
     ]);
 }

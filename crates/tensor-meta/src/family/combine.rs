@@ -541,7 +541,7 @@ fn searchsorted(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("cat", "* torch.concat torch.concatenate", "", cat).any_device(),
+        rule("cat", "* torch.concat torch.concatenate", "", cat),
         rule("stack", "*", "", stack),
         rule("hstack", "*", "", hstack),
         rule("vstack", "* torch.row_stack", "", vstack),
@@ -553,11 +553,11 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("roll", "*", "*", roll),
         rule("flip", "", "*", flip),
         rule("flip_function", "torch.flip", "", flip_function),
-        rule("repeat", "", "*", repeat).any_device(),
+        rule("repeat", "", "*", repeat),
         rule("tile", "", "*", tile),
         rule("repeat_interleave", "*", "*", repeat_interleave),
         rule("block_diag", "*", "", block_diag),
-        rule("meshgrid", "*", "", meshgrid).any_device(),
+        rule("meshgrid", "*", "", meshgrid),
         rule("tril", "*", "*", triangle).inplace("", ""),
         rule("triu", "*", "*", triangle).inplace("", ""),
         rule("diag", "*", "*", diag),

@@ -133,5 +133,5 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("polar", "*", "", polar),
         rule("angle", "*", "*", angle),
     ];
-    out.extend(lines.map(Entry::any_device));
+    out.extend(lines);
 }

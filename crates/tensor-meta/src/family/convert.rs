@@ -233,7 +233,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         ("short", |c| cast(c, DType::Int16)),
         ("bool", |c| cast(c, DType::Bool)),
     ];
-    out.extend(casts.map(|(n, r)| rule(n, "", "*", r).any_device()));
+    out.extend(casts.map(|(n, r)| rule(n, "", "*", r)));
     let lines = [
         rule("to", "", "*", to),
         rule("type_as", "", "*", type_as),
@@ -251,5 +251,5 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("is_contiguous", "", "*", is_contiguous),
         rule("result_type", "*", "", result_type),
     ];
-    out.extend(lines.map(Entry::any_device));
+    out.extend(lines);
 }

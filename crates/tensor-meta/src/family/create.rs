@@ -622,5 +622,5 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("BoolTensor", "*", "", legacy_bool),
         rule("as_tensor", "*", "", as_tensor),
     ];
-    out.extend(lines.map(|r| r.any_device()));
+    out.extend(lines);
 }

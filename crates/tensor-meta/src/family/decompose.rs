@@ -176,7 +176,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "torch.linalg.svd torch._C._linalg.linalg_svd",
             "",
             svd,
-        ),
+        )
+        .cpu_only(),
         rule(
             "svdvals",
             "torch.linalg.svdvals torch._C._linalg.linalg_svdvals",

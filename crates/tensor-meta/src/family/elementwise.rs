@@ -519,9 +519,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "atanh" => ("* torch.arctanh", "* arctanh", "torch.arctanh_", "arctanh_"),
             _ => (functions, "*", "", ""),
         };
-        rule(name, functions, methods, float_unary)
-            .inplace(more, in_place)
-            .any_device()
+        rule(name, functions, methods, float_unary).inplace(more, in_place)
     }));
     let real_float = [
         ("erf", "* S"),
@@ -533,21 +531,20 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         ("deg2rad", "*"),
         ("rad2deg", "*"),
     ];
-    out.extend(real_float.map(|(name, functions)| {
-        rule(name, functions, "*", real_float_unary)
-            .inplace("", "")
-            .any_device()
-    }));
+    out.extend(
+        real_float
+            .map(|(name, functions)| rule(name, functions, "*", real_float_unary).inplace("", "")),
+    );
     let special = [
         "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri",
     ];
-    out.extend(special.map(|name| rule(name, "S", "", real_float_unary).any_device()));
+    out.extend(special.map(|name| rule(name, "S", "", real_float_unary)));
     let predicates = ["isnan", "isfinite", "logical_not"];
-    out.extend(predicates.map(|name| rule(name, "*", "*", predicate).any_device()));
+    out.extend(predicates.map(|name| rule(name, "*", "*", predicate)));
     let real_predicates = ["signbit", "isposinf", "isneginf"];
-    out.extend(real_predicates.map(|name| rule(name, "*", "*", real_predicate).any_device()));
+    out.extend(real_predicates.map(|name| rule(name, "*", "*", real_predicate)));
     let rounded = ["floor", "ceil", "trunc"];
-    out.extend(rounded.map(|name| rule(name, "*", "*", rounding).inplace("", "").any_device()));
+    out.extend(rounded.map(|name| rule(name, "*", "*", rounding).inplace("", "")));
     let divisions = ["floor_divide", "remainder", "fmod"];
     out.extend(divisions.map(|name| {
         let (f, m, i, im) = match name {
@@ -560,7 +557,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "remainder" => ("* operator.mod", "* __mod__", "operator.imod", "__imod__"),
             _ => ("*", "*", "", ""),
         };
-        rule(name, f, m, whole_division).inplace(i, im).any_device()
+        rule(name, f, m, whole_division).inplace(i, im)
     }));
     let bits = [
         (
@@ -585,7 +582,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "__ixor__",
         ),
     ];
-    out.extend(bits.map(|(n, f, m, i, im)| rule(n, f, m, bitwise).inplace(i, im).any_device()));
+    out.extend(bits.map(|(n, f, m, i, im)| rule(n, f, m, bitwise).inplace(i, im)));
     let comparisons: [(&str, &str, &str, crate::registry::Rule); 6] = [
         ("eq", "* operator.eq", "* __eq__", equality),
         (
@@ -614,11 +611,11 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             ordering,
         ),
     ];
-    out.extend(comparisons.map(|(n, f, m, r)| rule(n, f, m, r).inplace("", "").any_device()));
+    out.extend(comparisons.map(|(n, f, m, r)| rule(n, f, m, r).inplace("", "")));
     let logic = ["logical_and", "logical_or", "logical_xor"];
-    out.extend(logic.map(|n| rule(n, "*", "*", logical).inplace("", "").any_device()));
+    out.extend(logic.map(|n| rule(n, "*", "*", logical).inplace("", "")));
     let real_pairs = ["maximum", "minimum", "fmax", "fmin"];
-    out.extend(real_pairs.map(|n| rule(n, "*", "*", real_binary).any_device()));
+    out.extend(real_pairs.map(|n| rule(n, "*", "*", real_binary)));
     out.extend([
         rule(
             "neg",
@@ -626,131 +623,93 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "* __neg__ negative",
             neg,
         )
-        .inplace("", "negative_")
-        .any_device(),
-        rule("positive", "* operator.pos", "* __pos__", positive).any_device(),
+        .inplace("", "negative_"),
+        rule("positive", "* operator.pos", "* __pos__", positive),
         rule(
             "conj",
             "* torch.resolve_conj torch.resolve_neg",
             "* resolve_conj resolve_neg",
             conj_like,
-        )
-        .any_device(),
+        ),
         rule(
             "abs",
             "* operator.abs torch.absolute",
             "* __abs__ absolute",
             abs,
         )
-        .inplace("", "absolute_")
-        .any_device(),
-        rule("round", "*", "*", round).inplace("", "").any_device(),
-        rule("frac", "*", "*", frac).inplace("", "").any_device(),
-        rule("sign", "*", "*", sign).inplace("", "").any_device(),
-        rule("sgn", "*", "*", sgn).inplace("", "").any_device(),
-        rule("square", "*", "*", square)
-            .inplace("", "")
-            .any_device(),
+        .inplace("", "absolute_"),
+        rule("round", "*", "*", round).inplace("", ""),
+        rule("frac", "*", "*", frac).inplace("", ""),
+        rule("sign", "*", "*", sign).inplace("", ""),
+        rule("sgn", "*", "*", sgn).inplace("", ""),
+        rule("square", "*", "*", square).inplace("", ""),
         rule(
             "bitwise_not",
             "* operator.invert operator.inv",
             "* __invert__",
             bitwise_not,
         )
-        .inplace("", "")
-        .any_device(),
-        rule("isinf", "*", "*", predicate).any_device(),
-        rule("nan_to_num", "*", "*", nan_to_num)
-            .inplace("", "")
-            .any_device(),
-        rule("logit", "* torch.special.logit", "*", logit)
-            .inplace("", "")
-            .any_device(),
+        .inplace("", ""),
+        rule("isinf", "*", "*", predicate),
+        rule("nan_to_num", "*", "*", nan_to_num).inplace("", ""),
+        rule("logit", "* torch.special.logit", "*", logit).inplace("", ""),
         rule("add", "* operator.add", "* __add__ __radd__", add)
-            .inplace("operator.iadd", "__iadd__")
-            .any_device(),
+            .inplace("operator.iadd", "__iadd__"),
         rule(
             "sub",
             "* operator.sub torch.subtract",
             "* __sub__ subtract",
             sub,
         )
-        .inplace("operator.isub", "__isub__ subtract_")
-        .any_device(),
-        rule("rsub", "*", "__rsub__", rsub).any_device(),
+        .inplace("operator.isub", "__isub__ subtract_"),
+        rule("rsub", "*", "__rsub__", rsub),
         rule(
             "mul",
             "* operator.mul torch.multiply",
             "* __mul__ __rmul__ multiply",
             mul,
         )
-        .inplace("operator.imul", "__imul__ multiply_")
-        .any_device(),
+        .inplace("operator.imul", "__imul__ multiply_"),
         rule(
             "div",
             "* operator.truediv torch.divide torch.true_divide",
             "* __truediv__ divide true_divide",
             div,
         )
-        .inplace("operator.itruediv", "__itruediv__ divide_ true_divide_")
-        .any_device(),
-        rule("pow", "* operator.pow", "* __pow__", pow)
-            .inplace("operator.ipow", "__ipow__")
-            .any_device(),
-        rule("atan2", "* torch.arctan2", "* arctan2", atan2)
-            .inplace("", "")
-            .any_device(),
-        rule("hypot", "*", "*", float_binary)
-            .inplace("", "")
-            .any_device(),
-        rule("logaddexp", "*", "*", float_or_complex_binary).any_device(),
-        rule("copysign", "*", "*", float_power_ops)
-            .inplace("", "")
-            .any_device(),
-        rule("xlogy", "* torch.special.xlogy", "*", float_power_ops)
-            .inplace("", "")
-            .any_device(),
-        rule("xlog1py", "S", "", float_power_ops).any_device(),
-        rule("zeta", "S", "", float_power_ops).any_device(),
-        rule("logaddexp2", "*", "*", float_binary).any_device(),
-        rule("igamma", "* torch.special.gammainc", "*", float_binary)
-            .inplace("", "")
-            .any_device(),
-        rule("igammac", "* torch.special.gammaincc", "*", float_binary)
-            .inplace("", "")
-            .any_device(),
-        rule("nextafter", "*", "*", float_binary)
-            .inplace("", "")
-            .any_device(),
-        rule("heaviside", "*", "*", heaviside)
-            .inplace("", "")
-            .any_device(),
-        rule("float_power", "*", "*", float_power).any_device(),
-        rule("isclose", "*", "*", isclose).any_device(),
-        rule("isreal", "*", "*", isreal).any_device(),
-        rule("polygamma", "* S", "", polygamma).any_device(),
-        rule("frexp", "*", "*", frexp).any_device(),
+        .inplace("operator.itruediv", "__itruediv__ divide_ true_divide_"),
+        rule("pow", "* operator.pow", "* __pow__", pow).inplace("operator.ipow", "__ipow__"),
+        rule("atan2", "* torch.arctan2", "* arctan2", atan2).inplace("", ""),
+        rule("hypot", "*", "*", float_binary).inplace("", ""),
+        rule("logaddexp", "*", "*", float_or_complex_binary),
+        rule("copysign", "*", "*", float_power_ops).inplace("", ""),
+        rule("xlogy", "* torch.special.xlogy", "*", float_power_ops).inplace("", ""),
+        rule("xlog1py", "S", "", float_power_ops),
+        rule("zeta", "S", "", float_power_ops),
+        rule("logaddexp2", "*", "*", float_binary),
+        rule("igamma", "* torch.special.gammainc", "*", float_binary).inplace("", ""),
+        rule("igammac", "* torch.special.gammaincc", "*", float_binary).inplace("", ""),
+        rule("nextafter", "*", "*", float_binary).inplace("", ""),
+        rule("heaviside", "*", "*", heaviside).inplace("", ""),
+        rule("float_power", "*", "*", float_power).cpu_only(),
+        rule("isclose", "*", "*", isclose),
+        rule("isreal", "*", "*", isreal),
+        rule("polygamma", "* S", "", polygamma),
+        rule("frexp", "*", "*", frexp),
         rule(
             "bitwise_left_shift",
             "* operator.lshift",
             "* __lshift__",
             shift,
         )
-        .inplace("operator.ilshift", "__ilshift__")
-        .any_device(),
+        .inplace("operator.ilshift", "__ilshift__"),
         rule(
             "bitwise_right_shift",
             "* operator.rshift",
             "* __rshift__",
             shift,
         )
-        .inplace("operator.irshift", "__irshift__")
-        .any_device(),
-        rule("gcd", "*", "*", integer_binary)
-            .inplace("", "")
-            .any_device(),
-        rule("lcm", "*", "*", integer_binary)
-            .inplace("", "")
-            .any_device(),
+        .inplace("operator.irshift", "__irshift__"),
+        rule("gcd", "*", "*", integer_binary).inplace("", ""),
+        rule("lcm", "*", "*", integer_binary).inplace("", ""),
     ]);
 }

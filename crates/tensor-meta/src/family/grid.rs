@@ -151,7 +151,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "* F torch.native_channel_shuffle",
             "",
             channel_shuffle,
-        ),
+        )
+        .cpu_only(),
         rule("max_unpool1d", "F", "", |call| max_unpool(call, 1)),
         rule("max_unpool2d", "F", "", |call| max_unpool(call, 2)),
     ]);

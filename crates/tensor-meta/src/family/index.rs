@@ -295,10 +295,8 @@ fn take_along_dim(call: &Call<'_>) -> R {
 }
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("getitem", "operator.getitem", "__getitem__", getitem).any_device(),
-        rule("setitem", "operator.setitem", "__setitem__", setitem)
-            .mutates()
-            .any_device(),
+        rule("getitem", "operator.getitem", "__getitem__", getitem),
+        rule("setitem", "operator.setitem", "__setitem__", setitem).mutates(),
         rule("index_select", "*", "*", index_select),
         rule("gather", "*", "*", gather),
         rule("take_along_dim", "*", "*", take_along_dim),

@@ -423,18 +423,16 @@ fn addbmm(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("matmul", "* operator.matmul", "* __matmul__", matmul).any_device(),
-        rule("rmatmul", "", "__rmatmul__", matmul_reversed).any_device(),
-        rule("mm", "*", "*", mm).any_device(),
-        rule("bmm", "*", "*", bmm).any_device(),
-        rule("mv", "*", "*", mv).any_device(),
-        rule("dot", "*", "*", dot).any_device(),
-        rule("addmm", "*", "*", addmm).inplace("", "").any_device(),
-        rule("baddbmm", "*", "*", baddbmm)
-            .inplace("", "")
-            .any_device(),
+        rule("matmul", "* operator.matmul", "* __matmul__", matmul),
+        rule("rmatmul", "", "__rmatmul__", matmul_reversed),
+        rule("mm", "*", "*", mm),
+        rule("bmm", "*", "*", bmm),
+        rule("mv", "*", "*", mv),
+        rule("dot", "*", "*", dot),
+        rule("addmm", "*", "*", addmm).inplace("", ""),
+        rule("baddbmm", "*", "*", baddbmm).inplace("", ""),
         rule("outer", "* torch.ger", "* ger", outer),
-        rule("linear", "F N", "", linear).any_device(),
+        rule("linear", "F N", "", linear),
         rule("bilinear", "* F", "", bilinear),
         rule("tensordot", "*", "", tensordot),
         rule("einsum", "*", "", einsum),

@@ -378,7 +378,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("layer_norm", "F", "", layer_norm),
         rule("layer_norm_torch", "torch.layer_norm", "", layer_norm),
         rule("rms_norm", "F torch.rms_norm", "", rms_norm),
-        rule("group_norm", "F", "", group_norm),
+        rule("group_norm", "F", "", group_norm).cpu_only(),
         rule("batch_norm", "F", "", batch_norm),
         rule("instance_norm", "F", "", instance_norm),
         rule("local_response_norm", "F", "", local_response_norm),

@@ -591,7 +591,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             softmax_nn,
         ),
     ];
-    out.extend(all_devices.map(|r| r.any_device()));
+    out.extend(all_devices);
     out.extend([
         rule("median", "*", "*", median),
         rule("nanmedian", "*", "*", nanmedian),

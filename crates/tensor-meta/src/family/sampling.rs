@@ -80,9 +80,7 @@ fn multinomial(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("uniform_", "", "* normal_", floats)
-            .mutates()
-            .any_device(),
+        rule("uniform_", "", "* normal_", floats).mutates(),
         rule("exponential_", "", "* cauchy_ log_normal_", floats).mutates(),
         rule("geometric_", "", "*", geometric).mutates(),
         rule("bernoulli_", "", "*", bernoulli_in_place).mutates(),

@@ -744,7 +744,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("detach", "*", "*", detach),
         rule("contiguous", "", "*", contiguous),
     ];
-    out.extend(lines.map(|r| r.any_dtype().any_device()));
+    out.extend(lines.map(|r| r.any_dtype()));
 }
 fn split_with_sizes(call: &Call<'_>) -> R {
     let [x, sizes, dim] = call.bind(["input", "split_sizes", "dim"])?;

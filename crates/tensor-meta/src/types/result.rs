@@ -1,6 +1,6 @@
 //! What a rule answers, and the state of the program it answers for.
 
-use super::{DType, Device, SymDims, SymInt, TensorMeta};
+use super::{DType, Device, DeviceKind, SymDims, SymInt, TensorMeta};
 
 /// The result of an op.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,8 +77,21 @@ pub enum Autocast {
     Off,
     /// On the CPU alone, with this dtype.
     Cpu(DType),
-    /// On another device: every rule that could be touched answers `Unsupported`.
+    /// On CUDA alone, with this dtype.
+    Cuda(DType),
+    /// On another device, or on several: every rule that could be touched answers `Unsupported`.
     Other,
+}
+
+impl Autocast {
+    /// On one device, with one dtype.
+    pub fn of(device: Option<DeviceKind>, dtype: Option<DType>) -> Autocast {
+        match (device, dtype) {
+            (Some(DeviceKind::Cpu), Some(dtype)) => Autocast::Cpu(dtype),
+            (Some(DeviceKind::Cuda), Some(dtype)) => Autocast::Cuda(dtype),
+            _ => Autocast::Other,
+        }
+    }
 }
 
 /// The state of the program that results depend on.

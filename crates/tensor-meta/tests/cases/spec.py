@@ -7,6 +7,9 @@ import torch
 #: Where the operations run; `cpu` unless the environment says otherwise.
 DEVICE = torch.device(os.environ.get("FERRODYN_DEVICE", "cpu"))
 
+#: Where tensors are built, last.
+HERE = [DEVICE]
+
 DTYPES = {
     "f2": torch.float16,
     "bf": torch.bfloat16,
@@ -52,7 +55,7 @@ class T:
         return self.d[0] in "fc" or self.d == "bf"
 
     def plain(self, shape):
-        return self.on_cpu(shape).to(DEVICE)
+        return self.on_cpu(shape).to(HERE[-1])
 
     def on_cpu(self, shape):
         dtype = DTYPES[self.d]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use fx_graph::{Arg, Kwargs, NodeId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
-use tensor_meta::{Autocast, DType};
+use tensor_meta::{Autocast, DType, DeviceKind};
 use variables::{Body, Obj, Var};
 
 use super::emit::Callee;
@@ -424,20 +424,34 @@ impl Tx<'_> {
 
     /// Where autocast is on.
     pub(crate) fn autocasts(&self) -> Autocast {
-        let elsewhere = self.casts().any(|c| c.enabled && c.device != "cpu");
-        if elsewhere || self.ctx.autocast == Autocast::Other {
-            return Autocast::Other;
-        }
-        let Some(cast) = self.casts().find(|c| c.device == "cpu") else {
-            return self.ctx.autocast;
+        // Where it is on already, unless a context here says otherwise of the device.
+        let outside = match self.ctx.autocast {
+            Autocast::Off => None,
+            Autocast::Cpu(_) => Some("cpu"),
+            Autocast::Cuda(_) => Some("cuda"),
+            Autocast::Other => return Autocast::Other,
         };
-        if !cast.enabled {
-            return Autocast::Off;
+        let mut said = Vec::new();
+        let mut on = Vec::new();
+        for cast in self.casts() {
+            if said.contains(&&*cast.device) {
+                continue;
+            }
+            said.push(&*cast.device);
+            if cast.enabled {
+                let name = cast.dtype.bind(self.py).str().map(|name| name.to_string());
+                let dtype = name.ok().and_then(|name| DType::from_name(&name));
+                on.push(Autocast::of(DeviceKind::from_name(&cast.device), dtype));
+            }
         }
-        let name = cast.dtype.bind(self.py).str().map(|name| name.to_string());
-        name.ok()
-            .and_then(|name| DType::from_name(&name))
-            .map_or(Autocast::Other, Autocast::Cpu)
+        if outside.is_some_and(|device| !said.contains(&device)) {
+            on.push(self.ctx.autocast);
+        }
+        match on[..] {
+            [] => Autocast::Off,
+            [one] => one,
+            _ => Autocast::Other,
+        }
     }
 
     /// Real contexts like the open ones, outermost first, for what runs real torch code while
