@@ -165,6 +165,9 @@ fn batch_norm(call: &Call<'_>) -> R {
     if !x.contiguous() && !is_channels_last_contiguous(&x.shape, &x.strides) {
         return unsupported("layout of batch_norm's input");
     }
+    if !x.meta.is_cpu() && x.strides != crate::types::contiguous_strides(&x.shape) && x.dim() != 4 {
+        return unsupported("layout of batch_norm's input on another device");
+    }
     let strides = if x.contiguous() {
         crate::types::contiguous_strides(&x.shape)
     } else {

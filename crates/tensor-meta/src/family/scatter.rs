@@ -211,10 +211,14 @@ fn isin(call: &Call<'_>) -> R {
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("scatter", "*", "*", scatter).inplace("", ""),
-        rule("scatter_add", "*", "*", scatter).inplace("", ""),
+        rule("scatter_add", "*", "*", scatter)
+            .inplace("", "")
+            .cpu_only(),
         rule("scatter_reduce", "*", "*", scatter_reduce).inplace("", ""),
         rule("index_copy", "*", "*", index_copy).inplace("", ""),
-        rule("index_add", "*", "*", index_copy).inplace("", ""),
+        rule("index_add", "*", "*", index_copy)
+            .inplace("", "")
+            .cpu_only(),
         rule("index_fill", "*", "*", index_fill).inplace("", ""),
         rule("index_put", "*", "*", index_put).inplace("", ""),
         rule("slice_scatter", "*", "*", slice_scatter),

@@ -9,7 +9,7 @@ use variables::{Body, Var};
 
 use super::{Given, Rule, Rules, value};
 use crate::stop::R;
-use crate::tx::{Args, Tx};
+use crate::tx::{Args, Flow, Tx};
 
 pub(super) const RULES: Rules = &[
     (
@@ -51,6 +51,10 @@ pub(super) const RULES: Rules = &[
             ("device_count", device_question),
             ("is_bf16_supported", device_question),
         ],
+    ),
+    (
+        "torch.cuda.amp.common",
+        &[("amp_definitely_not_available", no_amp as Rule)],
     ),
     (
         "torch.compiler",
@@ -351,12 +355,24 @@ fn device_question(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     value(Var::Const(answer.unbind()))
 }
 
+/// `torch.autocast("cuda")` asks it; without a GPU it looks for other packages.
+fn no_amp(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    let Some(Flow::Value(Var::Const(available))) = device_question(tx, "is_available", args)?
+    else {
+        return Ok(None);
+    };
+    match available.is_truthy(tx.py)? {
+        true => value(tx.bool(false)),
+        false => Ok(None),
+    }
+}
+
 /// What `with torch.device(...)` and `torch.set_default_device` have said; the modes are guarded.
 fn default_device(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     if !args.pos.is_empty() || !args.kw.is_empty() {
         return Ok(None);
     }
-    Ok(tx.default_device()?.map(crate::tx::Flow::Value))
+    Ok(tx.default_device()?.map(Flow::Value))
 }
 
 /// A function that only looks, in a module whose others act outside a graph.
