@@ -35,6 +35,12 @@ def make_module_call(fn: Any) -> Any:
     `fn` is `torch.nn.Module.__call__`, which it stands for.
     """
 
+def call_modules_directly(cls: type) -> None:
+    """Make calls of instances of a class find their `forward` at once.
+
+    Its `__call__` is what :func:`make_module_call` gives.
+    """
+
 def is_entry(object: Any) -> bool:
     """Whether `make_entry` or `make_disabled` made it; then `__wrapped__` is the original."""
 

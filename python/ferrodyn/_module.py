@@ -115,6 +115,9 @@ class OptimizedModule(torch.nn.Module):
         self.__dict__.update(state)
 
 
+_core.call_modules_directly(OptimizedModule)
+
+
 class _LazyCall:
     """Call a lazy module: let it make its parameters first, outside the compiled region."""
 

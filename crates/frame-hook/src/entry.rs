@@ -24,6 +24,7 @@ use crate::direct::CallMemo;
 use crate::entry_type::{self, EntryType};
 use crate::layout::code::RawCode;
 use crate::layout::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
+use crate::module_call;
 use crate::region::{Region, ThreadRegions, with_thread, without_c_recursion};
 use crate::report;
 use torch_abi::TorchAbi;
@@ -174,7 +175,7 @@ fn make<'py>(
             EntryKind::Compiled => call_compiled,
             EntryKind::Disabled => call_disabled,
             EntryKind::Resume => call_resume,
-            EntryKind::ModuleCall => call_module,
+            EntryKind::ModuleCall => module_call::call_module,
         });
         (*entry).memo = Box::into_raw(Box::default());
         (*entry).func = if is_function {
@@ -191,7 +192,7 @@ fn make<'py>(
 }
 
 #[cold]
-unsafe fn raise_cleared() -> *mut PyObject {
+pub(crate) unsafe fn raise_cleared() -> *mut PyObject {
     const GONE: &CStr = c"this ferrodyn entry was cleared by the garbage collector";
     // SAFETY: the GIL is held.
     unsafe { ffi::PyErr_SetString(ffi::PyExc_RuntimeError, GONE.as_ptr()) };
@@ -519,70 +520,6 @@ unsafe fn call_function(function: *mut PyObject, args: &[*mut PyObject]) -> *mut
             Some(call) => call(function, args.as_ptr(), args.len(), ptr::null_mut()),
             None => ffi::PyObject_Vectorcall(function, args.as_ptr(), args.len(), ptr::null_mut()),
         }
-    }
-}
-
-/// The vectorcall of [`make_module_call`]'s entry: where the call of a module is only that of its
-/// `forward`, and this is an entry, it is called at once.
-unsafe extern "C" fn call_module(
-    entry: *mut PyObject,
-    args: *const *mut PyObject,
-    nargsf: usize,
-    kwnames: *mut PyObject,
-) -> *mut PyObject {
-    // SAFETY: as for `call_compiled`.
-    unsafe {
-        let count = ffi::PyVectorcall_NARGS(nargsf) as usize;
-        if TorchAbi::loaded().is_none() {
-            // Before the first translation nothing has looked at torch. A torch that is not
-            // supported is told of there.
-            Python::try_attach(|py| TorchAbi::get(py).is_ok());
-        }
-        if count > 0
-            && let Some(forward) = entry_forward(*args)
-        {
-            let call = (*forward).vectorcall.unwrap_unchecked();
-            // The module keeps its `forward` only until something else is set.
-            let forward = ffi::Py_NewRef(forward.cast());
-            let result = call(forward, args.add(1), count - 1, kwnames);
-            ffi::Py_DECREF(forward);
-            return result;
-        }
-        let current = Python::try_attach(|py| {
-            let current = ModuleCalls::get(py).map(|calls| calls.current_call(py));
-            match current {
-                Some(Ok(call)) => call.into_ptr(),
-                Some(Err(error)) => {
-                    error.restore(py);
-                    ptr::null_mut()
-                }
-                None => ffi::Py_NewRef((*entry.cast::<Entry>()).callable),
-            }
-        });
-        let Some(current) = current else {
-            return raise_cleared();
-        };
-        if current.is_null() {
-            return current;
-        }
-        let result = ffi::PyObject_Vectorcall(current, args, nargsf, kwnames);
-        ffi::Py_DECREF(current);
-        result
-    }
-}
-
-/// The compiled entry that a call of `module` runs and nothing else, borrowed.
-#[inline]
-unsafe fn entry_forward(module: *mut PyObject) -> Option<*mut Entry> {
-    // SAFETY: the caller of a method keeps its instance alive; the type is checked before the entry
-    // is looked into.
-    unsafe {
-        let (calls, abi) = (ModuleCalls::loaded()?, TorchAbi::loaded()?);
-        let Forward::Own(own) = calls.forward(abi, module)? else {
-            return None;
-        };
-        let entry = entry_type::is_entry_class(ffi::Py_TYPE(own)).then(|| own.cast::<Entry>())?;
-        ((*entry).kind == EntryKind::Compiled).then_some(entry)
     }
 }
 

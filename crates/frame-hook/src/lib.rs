@@ -22,6 +22,7 @@ mod foreign;
 pub mod frame;
 mod hook;
 pub mod layout;
+mod module_call;
 mod region;
 pub mod report;
 pub mod substitute;
@@ -29,7 +30,7 @@ mod testing;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3::types::PyCode;
+use pyo3::types::{PyCode, PyType};
 
 use context::Context;
 
@@ -73,6 +74,13 @@ fn make_disabled<'py>(r#fn: &Bound<'py, PyAny>, recursive: bool) -> PyResult<Bou
 #[pyfunction]
 fn make_module_call<'py>(r#fn: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     entry::make_module_call(r#fn)
+}
+
+/// Makes calls of instances of a class, whose `__call__` is what [`make_module_call`] gives, find their
+/// `forward` at once.
+#[pyfunction]
+fn call_modules_directly(class: &Bound<'_, PyType>) -> PyResult<()> {
+    module_call::call_directly(class)
 }
 
 /// Whether `object` is an entry.
@@ -124,6 +132,7 @@ pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(make_entry, module)?)?;
     module.add_function(wrap_pyfunction!(make_disabled, module)?)?;
     module.add_function(wrap_pyfunction!(make_module_call, module)?)?;
+    module.add_function(wrap_pyfunction!(call_modules_directly, module)?)?;
     module.add_function(wrap_pyfunction!(is_entry, module)?)?;
     module.add_function(wrap_pyfunction!(entry_context, module)?)?;
     module.add_function(wrap_pyfunction!(check_replacement, module)?)?;

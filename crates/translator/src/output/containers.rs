@@ -12,6 +12,7 @@ use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Var};
 
 use super::emitter::{Emitter, Ident};
 use super::natives::{Natives, writes_plainly};
+use super::template;
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 
@@ -458,7 +459,7 @@ impl Emitter<'_, '_> {
                 together.push((name, value));
                 continue;
             }
-            self.set_attributes(local, std::mem::take(&mut together))?;
+            self.set_attributes(&state.class, local, std::mem::take(&mut together))?;
             self.set_attr(
                 &state.class,
                 &name,
@@ -469,15 +470,42 @@ impl Emitter<'_, '_> {
                 },
             )?;
         }
-        self.set_attributes(local, together)
+        self.set_attributes(&state.class, local, together)
     }
 
     /// Writes attributes of a new object that are written natively, in one call.
-    fn set_attributes(&mut self, local: LocalIdx, attributes: Vec<(Arc<str>, Var)>) -> R<()> {
+    fn set_attributes(
+        &mut self,
+        class: &Obj,
+        local: LocalIdx,
+        mut attributes: Vec<(Arc<str>, Var)>,
+    ) -> R<()> {
         if attributes.is_empty() {
             return Ok(());
         }
         let py = self.tx.py;
+        for (_, value) in &mut attributes {
+            if let Var::Lazy(lazy) = value
+                && let Some(constant) = self.constant_default(&lazy.clone())?
+            {
+                *value = Var::Const(constant);
+            }
+        }
+        // Fewer are no dearer one by one.
+        if attributes.len() > 2
+            && let Some(fill) = template::make(py, class, &attributes)?
+        {
+            self.asm.callee(&fill);
+            self.asm.load_fast(local);
+            let mut given = 0;
+            for (_, value) in attributes.iter().filter(|a| !template::is_kept(py, &a.1)) {
+                self.value(value)?;
+                given += 1;
+            }
+            self.asm.call(1 + given);
+            self.asm.op(Op::PopTop);
+            return Ok(());
+        }
         self.asm
             .callee(&Natives::get(py)?.set_attribute.clone_ref(py));
         self.asm.load_fast(local);

@@ -26,6 +26,7 @@ mod rebuild;
 mod resume;
 mod sources;
 mod steps;
+mod template;
 mod text;
 
 #[cfg(test)]

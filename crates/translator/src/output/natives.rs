@@ -34,14 +34,15 @@ pub(super) struct Natives {
     pub set_ordered_item: Obj,
 }
 
-type Call = unsafe extern "C" fn(*mut PyObject, *mut *mut PyObject, Py_ssize_t) -> *mut PyObject;
+pub(super) type Call =
+    unsafe extern "C" fn(*mut PyObject, *mut *mut PyObject, Py_ssize_t) -> *mut PyObject;
 
-struct Definition(ffi::PyMethodDef);
+pub(super) struct Definition(pub(super) ffi::PyMethodDef);
 
 // SAFETY: constant names and functions that CPython keeps pointers to.
 unsafe impl Sync for Definition {}
 
-const fn definition(name: &'static CStr, call: Call) -> Definition {
+pub(super) const fn definition(name: &'static CStr, call: Call) -> Definition {
     Definition(ffi::PyMethodDef {
         ml_name: name.as_ptr(),
         ml_meth: ffi::PyMethodDefPointer {
@@ -194,26 +195,28 @@ unsafe extern "C" fn set_attribute(
     }
 }
 
+/// Where instances of a class have their dictionary, if that is a field of their own: an offset in bytes.
+#[inline]
+pub(super) unsafe fn dict_place(class: *mut PyTypeObject) -> Option<Py_ssize_t> {
+    // SAFETY: a live class.
+    let class = unsafe { &*class };
+    (class.tp_dictoffset > 0 && class.tp_flags & MANAGED_DICT == 0).then_some(class.tp_dictoffset)
+}
+
 /// The dictionary of an object that has one already, in a field of its own.
 #[inline]
 unsafe fn own_dict(obj: *mut PyObject) -> Option<*mut PyObject> {
     // SAFETY: a live object, whose class says where its dictionary is.
     unsafe {
-        let class = &*ffi::Py_TYPE(obj);
-        if class.tp_dictoffset <= 0 || class.tp_flags & MANAGED_DICT != 0 {
-            return None;
-        }
-        let dict = obj
-            .cast::<u8>()
-            .offset(class.tp_dictoffset)
-            .cast::<*mut PyObject>();
+        let offset = dict_place(ffi::Py_TYPE(obj))?;
+        let dict = obj.cast::<u8>().offset(offset).cast::<*mut PyObject>();
         Some(dict.read()).filter(|dict| !dict.is_null())
     }
 }
 
 /// Whether a class has something for a name that takes what is written to it.
 #[inline]
-unsafe fn is_written_by_class(class: *mut PyTypeObject, name: *mut PyObject) -> bool {
+pub(super) unsafe fn is_written_by_class(class: *mut PyTypeObject, name: *mut PyObject) -> bool {
     // SAFETY: a live class and a string, which are looked at without running code.
     unsafe {
         let found = _PyType_Lookup(class, name);

@@ -105,7 +105,7 @@ impl Emitter<'_, '_> {
 
     /// The value of a default argument that nothing has looked at, where that is a constant: it is guarded. To read
     /// `__defaults__` on each call would tell audit hooks of it, which costs more than all the rest.
-    fn constant_default(&mut self, lazy: &Rc<LazyVar>) -> R<Option<Obj>> {
+    pub(super) fn constant_default(&mut self, lazy: &Rc<LazyVar>) -> R<Option<Obj>> {
         let sources = &self.tx.sources;
         let (Source::TupleItem { base, .. } | Source::DictItem { base, .. }) =
             sources.get(lazy.source)
