@@ -174,6 +174,76 @@ def test_a_module(x):
     assert inspect.signature(entry) == inspect.signature(torch.nn.Module().__call__)
 
 
+def test_keywords_of_a_module(x):
+    """Keywords come as the caller wrote them: in any order, computed, refused."""
+
+    class Scaled(torch.nn.Module):
+        def forward(self, x, scale=2, *, shift=0, **more):
+            return x * scale + shift, sorted(more.items()), scale, shift
+
+    plain = Scaled()
+    compiled = ferrodyn.compile(plain, backend="eager")
+    computed = "".join(["sh", "ift"])
+    given = {"scale": 3, computed: 1, "other": 4}
+    for _ in range(3):
+        for args, kwargs in [
+            ((x,), {}),
+            ((x,), {"shift": 1}),
+            ((x,), {"scale": 3, "shift": 1}),
+            ((x,), {"shift": 1, "scale": 3}),
+            ((), {"x": x, "scale": 4}),
+            ((x,), given),
+            ((x, 5), {"more": 1, "self_": 2}),
+        ]:
+            for one, other in zip(plain(*args, **kwargs), compiled(*args, **kwargs), strict=True):
+                assert torch.equal(one, other) if isinstance(one, torch.Tensor) else one == other
+    assert given == {"scale": 3, "shift": 1, "other": 4}
+    for args, kwargs in [((x,), {1: 2}), ((x,), {"x": x}), ((), {"scale": 1})]:
+        with pytest.raises(TypeError) as expected:
+            plain(*args, **kwargs)
+        with pytest.raises(TypeError) as found:
+            compiled(*args, **kwargs)
+        # Where the caller is at fault, Python names what it called.
+        assert str(found.value).split(" ")[-3:] == str(expected.value).split(" ")[-3:]
+
+
+def test_a_keyword_dictionary_that_changes_during_the_call(x):
+    """What a caller passes stays alive for the call, whatever becomes of its dictionary."""
+    given = {}
+
+    class Clears(torch.nn.Module):
+        def forward(self, x, held):
+            given.clear()
+            torch._dynamo.graph_break()
+            return x + held
+
+    compiled = ferrodyn.compile(Clears(), backend="eager")
+    for n in range(3):
+        given.update(x=x, held=torch.full((3,), float(n)))
+        expected = x + n
+        assert torch.equal(type(compiled).__call__(compiled, **given), expected)
+        given.update(x=x, held=torch.full((3,), float(n)))
+        assert torch.equal(compiled(**given), expected)
+
+
+def test_subclasses_of_the_wrapper_have_their_own_call(x):
+    """The quick call of the type is not inherited."""
+    plain = torch.nn.Linear(3, 3)
+    compiled = ferrodyn.compile(plain, backend="eager")
+
+    class Louder(type(compiled)):
+        def __call__(self, *args, **kwargs):
+            return super().__call__(*args, **kwargs) + 1
+
+    class Same(type(compiled)):
+        pass
+
+    options = compiled._options
+    for _ in range(3):
+        assert torch.equal(Louder(plain, options)(x), plain(x) + 1)
+        assert torch.equal(Same(plain, options)(input=x), plain(x))
+
+
 def test_what_a_module_holds_changes_between_calls(x):
     net = Net()
     entry = compiled(net)
