@@ -26,6 +26,9 @@ pub struct Options {
     /// In training mode, with gradients.
     #[arg(long)]
     train: bool,
+    /// Where models and inputs are: cuda.
+    #[arg(long)]
+    device: Option<String>,
 }
 
 impl Options {
@@ -38,6 +41,11 @@ impl Options {
             files
                 .iter()
                 .filter_map(|(flag, file)| Some(format!("{flag}={}", file.as_ref()?.display()))),
+        );
+        arguments.extend(
+            self.device
+                .iter()
+                .map(|device| format!("--device={device}")),
         );
         arguments.extend(self.names.iter().cloned());
         arguments
@@ -77,10 +85,17 @@ mod tests {
             markdown: None,
             fullgraph: true,
             train: false,
+            device: Some("cuda".into()),
         };
         assert_eq!(
             options.arguments(),
-            ["--table", "--fullgraph", "--json=out.json", "tv_*"]
+            [
+                "--table",
+                "--fullgraph",
+                "--json=out.json",
+                "--device=cuda",
+                "tv_*"
+            ]
         );
     }
 }
