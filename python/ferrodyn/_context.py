@@ -89,7 +89,10 @@ class CompileOptions:
         if self.mode is not None:
             further["mode"] = self.mode
         if self.options is not None:
-            further["options"] = dict(self.options)
+            # torch's own for its guards, of which none is left out here.
+            given = {k: v for k, v in self.options.items() if k != "guard_filter_fn"}
+            if given:
+                further["options"] = given
         if (notify := self.guard_fail_fn) is not None:
             further["guard_fail_fn"] = lambda reason, code: notify(GuardFail(reason, code))
         return _core.Context(self.backend, self.fullgraph, self.dynamic, further)

@@ -167,6 +167,43 @@ def test_a_leaf_made_for_a_compiler_keeps_its_gradient():
         assert leaf.is_leaf and torch.equal(leaf.grad, X), backend
 
 
+class ReadsAGlobal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * OUTSIDE
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * OUTSIDE
+
+
+OUTSIDE = torch.full((3,), 2.0)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_functions_that_read_other_tensors_are_not_for_compilers(known):
+    """A compiler that is found out to be one, by its error, gets the graph without them."""
+    backend = (
+        "aot_eager" if known else lambda *args: torch._dynamo.lookup_backend("aot_eager")(*args)
+    )
+    compiled = ferrodyn.compile(lambda x: ReadsAGlobal.apply(x + 1) * 2, backend=backend)
+    x = X.clone().requires_grad_()
+    compiled(x).sum().backward()
+    assert torch.equal(x.grad, torch.full((3,), 4.0))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_backward_hooks_of_modules(backend):
+    log = []
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+    net.register_full_backward_hook(lambda *args: log.append("outer"))
+    net[0].register_full_backward_hook(lambda *args: log.append("inner"))
+    net[0].register_full_backward_pre_hook(lambda *args: log.append("before"))
+    x = X.clone().requires_grad_()
+    ferrodyn.compile(lambda x: net(x) * 2, backend=backend)(x).sum().backward()
+    assert log == ["before", "inner", "outer"]
+
+
 def test_compilers_do_not_get_recurrent_layers():
     """They would take them apart into the operations of each step."""
     lstm = torch.nn.LSTM(3, 2)
@@ -283,3 +320,44 @@ def test_default_device_that_a_context_takes_away():
             torch._C._pop_torch_function_stack()
         torch._GLOBAL_DEVICE_CONTEXT.__dict__.clear()
         _device.CURRENT_DEVICE = was
+
+
+def test_stances():
+    """What is compiled goes on to be used; what is not, is not compiled, or is an error."""
+    recorder = harness.Recorder()
+    compiled = ferrodyn.compile(lambda x: x + 1, backend=recorder)
+    with torch.compiler.set_stance("force_eager"):
+        assert torch.equal(compiled(X), X + 1)
+    assert not recorder.graphs
+    compiled(X)
+    with torch.compiler.set_stance("eager_on_recompile"):
+        assert torch.equal(compiled(X.int()), X.int() + 1)
+    with torch.compiler.set_stance("fail_on_recompile"):
+        compiled(X)
+        with pytest.raises(ferrodyn.exc.RecompileError, match="set_stance"):
+            compiled(X.int())
+    assert len(recorder.graphs) == 1
+    compiled(X.int())
+    assert len(recorder.graphs) == 2
+
+
+def test_options_of_torchs_tracer():
+    """They are taken, inside and outside, and change nothing."""
+    recorder = harness.Recorder()
+    dynamo = torch._dynamo
+
+    @dynamo.error_on_graph_break(False)
+    @dynamo.patch_dynamo_config(capture_scalar_outputs=True)
+    def helper(x):
+        return x * 2
+
+    def f(x):
+        dynamo.mark_static(x)
+        with dynamo.patch_dynamo_config(verbose=True), dynamo.error_on_graph_break(True):
+            y = helper(x) + 1
+        return y
+
+    options = {"guard_filter_fn": torch.compiler.skip_guard_on_globals_unsafe}
+    compiled = ferrodyn.compile(f, backend=recorder, fullgraph=True, options=options)
+    assert torch.equal(compiled(X), X * 2 + 1)
+    assert recorder.ops() == [2]

@@ -17,6 +17,7 @@ pub mod modules;
 pub mod names;
 pub mod overlap;
 pub mod packed;
+pub mod stance;
 pub mod state;
 pub mod symbols;
 pub mod thread;

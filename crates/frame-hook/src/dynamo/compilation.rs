@@ -242,10 +242,12 @@ impl<'py> Compilation<'_, 'py> {
             close(&mut tx)?;
             result = output::finish(&mut tx, Finish::Break(reason), &mut env);
         }
+        // A backend that traces the graph once more may have failed for what only this one can run.
+        env.is_opaque |= env.error.is_some() && tx.needs_as_is && self.runs_as_is()?;
         if env.is_opaque {
             let backend = self.ctx.state(BackendSlot::default);
             backend.is_opaque.store(true, Ordering::Relaxed);
-            if result.is_ok() && (tx.is_dynamic() || tx.needs_as_is) {
+            if tx.needs_as_is || result.is_ok() && tx.is_dynamic() {
                 return self.run_in(session, request);
             }
         }

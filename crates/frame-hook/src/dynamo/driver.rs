@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCode;
 use torch_abi::TorchAbi;
 use torch_abi::modules::ModuleCalls;
+use torch_abi::stance::Stance;
 
 use super::compilation::{Compilation, Compiled, forget_session};
 use super::generation::restart_names;
@@ -77,6 +78,17 @@ impl FrameCompiler for Driver {
                 format!("{} runs as plain Python: {why}", entries.name())
             });
             return Outcome::Run;
+        }
+        match torch_abi::stance::read(py) {
+            Stance::Compile => {}
+            Stance::Plain => return Outcome::Run,
+            Stance::Fail => {
+                let text = format!(
+                    "{} has no compiled code for this call, and torch.compiler.set_stance forbids to compile it",
+                    entries.name()
+                );
+                return Outcome::Raise(ferrodyn_error(py, "RecompileError", &text));
+            }
         }
         // SAFETY: as above.
         let misses = match unsafe { entries.decide(py, &check, limits) } {

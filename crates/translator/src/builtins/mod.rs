@@ -178,6 +178,9 @@ impl<'py> Tx<'py> {
                 )
             }
             "fromkeys" if class.is_subclass(self.known.dict.bind(py))? => {
+                let ordered = class.is_subclass(self.known.ordered_dict.bind(py))?;
+                let given = ordered.then(|| args.take_kw("value")).flatten();
+                args.pos.extend(given);
                 let a = self.positional("fromkeys", args, 1, 2)?;
                 value(self.dict_fromkeys(cls, &a[0], a.get(1).cloned())?)
             }

@@ -7,11 +7,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use fx_graph::NodeId;
 use guards::GuardKind;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use tensor_meta::{Alias, Inferred, TensorMeta};
-use variables::{Body, Obj, TensorVar, Var};
+use variables::{Body, Obj, Origin, TensorVar, Var};
 
 use super::emit::Callee;
 use crate::stop::{R, Stop};
@@ -34,8 +35,16 @@ class FunctionCtx:
     def set_materialize_grads(self, value):
         pass
 
-def function(cls):
+import weakref
+
+def function(cls, objects):
+    # Weakly: the code goes with the objects.
+    objects = [(at, weakref.ref(o)) for at, o in objects]
     def apply(*args):
+        if objects:
+            args = list(args)
+            for at, o in objects:
+                args.insert(at, o())
         return cls.apply(*args)
     apply.__name__ = apply.__qualname__ = cls.__name__ + '_apply'
     apply.__module__ = cls.__module__
@@ -72,30 +81,32 @@ impl Tx<'_> {
             ));
         }
         let name = self.class_name(&class);
-        let mut tensors = Vec::new();
+        if name == "BackwardHookFunction" {
+            // Its caller looks for the very node of the autograd graph that it makes.
+            return Err(Stop::unsupported("backward hooks of a module"));
+        }
         let mut needs = Vec::new();
         for v in &args.pos {
             let v = self.realize(v)?;
             let requires = match &v {
-                Var::Tensor(t) => {
-                    let r = self.st.effects.meta(t).requires_grad;
-                    tensors.push(t.clone());
-                    r
-                }
+                Var::Tensor(t) => self.st.effects.meta(t).requires_grad,
                 _ => false,
             };
             needs.push(requires);
         }
         let differentiable = self.st.grad_enabled && needs.iter().any(|n| *n);
+        let (objects, passed) = self.split_objects(&args)?;
 
         let before = self.snapshot();
         let inputs = self.inputs.len();
+        let nodes = self.graph.id_bound() as u32;
         let effects = self.st.effects.clone();
         // An exception is an object of the state that is about to be left.
         let result = self
             .interpret_function(&class, &args, &needs, differentiable)
             .map_err(|stop| self.not_plain(&name, stop));
         let changed = self.st.effects.any_since(&effects);
+        let (new_inputs, reads) = self.reads_since(nodes);
         let read: Vec<_> = self.inputs[inputs.min(self.inputs.len())..]
             .iter()
             .map(|i| (i.source, i.obj.clone()))
@@ -119,14 +130,73 @@ impl Tx<'_> {
         }
         // A Python function has a name by which generated code can call it.
         let apply = context_module(py)?
-            .call_method1("function", (&class,))?
+            .call_method1("function", (&class, &objects))?
             .unbind();
-        let node_args = self.node_args(&args)?;
+        let node_args = self.node_args(&passed)?;
+        let mut given = Vec::new();
+        for arg in &node_args.pos {
+            arg.for_each_node(&mut |n| given.push(n));
+        }
+        let reads_others =
+            new_inputs || !objects.is_empty() || reads.iter().any(|n| !given.contains(n));
+        if reads_others {
+            if !self.runs_as_is {
+                return Err(Stop::brk(
+                    format!(
+                        "torch.autograd.Function {name} with tensors from elsewhere, for a compiler"
+                    ),
+                    "Only the tensors that it is given can be followed through a compiler.",
+                    "Pass tensors as arguments of `apply`.",
+                ));
+            }
+            self.needs_as_is = true;
+        }
         let path = format!("{}.apply", crate::tx::qualified_name(class.bind(py)));
         let callee = Callee::Function(&apply, &path, None);
         let inferred = inferred(out);
-        self.emit_inferred(&callee, node_args, inferred, &args)
+        self.emit_inferred(&callee, node_args, inferred, &passed)
             .map(Flow::Value)
+    }
+
+    /// Objects among the arguments, by place, and the arguments that a graph can hold. Objects existed
+    /// before and stay what they were: the function that the graph calls has them.
+    ///
+    /// # Errors
+    /// A break for an object that the program has changed, or made.
+    fn split_objects(&mut self, args: &Args) -> R<(Vec<(usize, Obj)>, Args)> {
+        let (mut objects, mut passed) = (Vec::new(), Vec::new());
+        for (at, v) in args.pos.iter().enumerate() {
+            let v = self.realize(v)?;
+            let existing = match &v {
+                Var::Obj(id) => match (&self.obj(*id).body, &self.obj(*id).origin) {
+                    (Body::Plain, Origin::Source { obj, source }) => Some((obj.clone(), *source)),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let Some((obj, source)) = existing.filter(|_| self.st.effects.dirty.is_empty()) else {
+                passed.push(v);
+                continue;
+            };
+            let held = self.pin(&obj, true);
+            self.guard(source, GuardKind::IdMatch { obj: held });
+            objects.push((at, obj));
+        }
+        Ok((objects, Args::pos(passed)))
+    }
+
+    /// What nodes from `first` on read: whether it is inputs that are new too, and the nodes before.
+    fn reads_since(&self, first: u32) -> (bool, Vec<NodeId>) {
+        let (mut new_inputs, mut reads) = (false, Vec::new());
+        for (id, node) in self.graph.iter().filter(|(id, _)| id.0 >= first) {
+            new_inputs |= self.graph.placeholders().contains(&id);
+            node.for_each_input(|n| {
+                if n.0 < first {
+                    reads.push(n);
+                }
+            });
+        }
+        (new_inputs, reads)
     }
 
     /// Runs `forward`, and `backward` where it will be needed.

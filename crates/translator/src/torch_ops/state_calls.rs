@@ -168,6 +168,11 @@ impl<'py> Tx<'py> {
         // Marks are attributes that somebody set; a missing one is dear to ask for.
         let marked = crate::raw::may_have_marks(f);
         let flag = |n: &str| marked && f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false));
+        let qualname = || -> String {
+            f.getattr("__qualname__")
+                .and_then(|q| q.extract())
+                .unwrap_or_default()
+        };
         match (module.as_str(), name.as_str()) {
             (
                 "torch.compiler"
@@ -206,6 +211,27 @@ impl<'py> Tx<'py> {
             // Compiled by torch.compile itself where it is not traced.
             ("torch.nn.attention.flex_attention", "flex_attention") => {
                 return Err(self.skipped(f));
+            }
+            // Options of torch's tracer for a part of a function, which mean nothing here.
+            ("torch._dynamo.decorators", "patch_dynamo_config" | "error_on_graph_break")
+                if let Some((pos, kw)) = self.constants(args)? =>
+            {
+                let pos = PyTuple::new(py, pos)?;
+                let made = self.fold(|_| f.call(pos, kw.as_ref()))?;
+                return Ok(Some(Flow::Value(made)));
+            }
+            ("torch._dynamo.decorators", "__enter__" | "__exit__")
+                if [
+                    "DynamoConfigPatchProxy.",
+                    "ErrorOnGraphBreakDecoratorContextManager.",
+                ]
+                .iter()
+                .any(|class| qualname().starts_with(class)) =>
+            {
+                return Ok(Some(Flow::Value(self.none())));
+            }
+            ("torch._dynamo.decorators", "mark_static") => {
+                return Ok(Some(Flow::Value(self.none())));
             }
             // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
             ("torch._dynamo.mutation_guard", "tag") => return Ok(Some(Flow::Value(self.none()))),
@@ -317,16 +343,13 @@ impl<'py> Tx<'py> {
             })
         };
         let graph = self.is_graph_function(f)?;
-        let qualname = || -> String {
-            f.getattr("__qualname__")
-                .and_then(|q| q.extract())
-                .unwrap_or_default()
-        };
         let inlined_anyway = is_pure_stdlib(&module, &name, qualname)
             || module == "torch._dynamo.mutation_guard"
             || module == "torch.autograd.grad_mode"
             || module == "torch.cuda.amp.autocast_mode"
             || module == "torch.autograd.profiler" && name == "__init__"
+            || module == "torch._dynamo.external_utils"
+                && qualname().starts_with("wrap_dunder_call_ctx_manager")
             || module == "torch.fx.graph_module" && matches!(&*name, "call_wrapped" | "__call__");
         if !graph
             && !inlined_anyway
