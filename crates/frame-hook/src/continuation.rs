@@ -12,6 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use translator::output::continuation_mark;
 
+use crate::region::with_thread;
+
 static MARK: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 
 /// Learns the mark; once, at import.
@@ -48,15 +50,20 @@ pub(crate) unsafe fn drive(result: *mut PyObject) -> *mut PyObject {
 
 #[cold]
 unsafe fn drive_on(mut result: *mut PyObject) -> *mut PyObject {
-    // SAFETY: as for `drive`. The tuple keeps function and arguments alive during the call, whose
-    // arguments lie behind two other items.
+    // SAFETY: as for `drive`. The tuple, which nobody else has, keeps the function alive during the
+    // call and the arguments until its frame has them; they lie behind two other items.
     unsafe {
         while is_continuation(result) {
             let tuple = result.cast::<ffi::PyTupleObject>();
             let items = (&raw mut (*tuple).ob_item).cast::<*mut PyObject>();
             let nargs = ffi::PyTuple_GET_SIZE(result) as usize - 2;
             let function = *items.add(1);
-            let next = ffi::PyObject_Vectorcall(function, items.add(2), nargs, ptr::null_mut());
+            let args = items.add(2);
+            if ffi::Py_REFCNT(result) == 1 {
+                with_thread(|thread| thread.handover.offer(args, nargs));
+            }
+            let next = ffi::PyObject_Vectorcall(function, args, nargs, ptr::null_mut());
+            with_thread(|thread| thread.handover.withdraw());
             ffi::Py_DECREF(result);
             result = next;
         }

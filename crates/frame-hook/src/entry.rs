@@ -22,6 +22,7 @@ use crate::context::{CompileContext, Context};
 use crate::continuation;
 use crate::direct::CallMemo;
 use crate::entry_type::{self, EntryType};
+use crate::handover;
 use crate::layout::code::RawCode;
 use crate::layout::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
 use crate::module_call;
@@ -399,6 +400,7 @@ unsafe fn run_hooked(
     // settings alive; the region ends before this returns.
     unsafe {
         let region = Region::enter(thread, settings);
+        thread.handover.accept(callable, args);
         let result = without_c_recursion(thread, || {
             ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
         });
@@ -495,8 +497,9 @@ unsafe fn call_direct(
             true => Region::enter(thread, settings),
             false => Region::pause(thread),
         };
+        let accepted = !drives && thread.handover.accept(function, locals.as_ptr());
         let result = without_c_recursion(thread, || {
-            let result = call_function(function, locals);
+            let result = handover::watched(accepted, || call_function(function, locals));
             // A resume function is called for a continuation: whoever does drives on.
             match drives {
                 true => continuation::drive(result),

@@ -42,6 +42,9 @@ unsafe extern "C" fn eval_frame(
         // SAFETY: the interpreter calls this with the GIL held, its current thread state and a
         // frame to evaluate; a context that is on is kept alive by the entry that switched it on.
         unsafe {
+            if throwflag == 0 {
+                thread.handover.take(frame);
+            }
             if context.is_null() || throwflag != 0 || !is_unstarted_function(frame) {
                 return pass(thread, tstate, frame, throwflag);
             }

@@ -20,6 +20,7 @@ pub mod entry;
 pub mod entry_type;
 mod foreign;
 pub mod frame;
+mod handover;
 mod hook;
 pub mod layout;
 mod module_call;

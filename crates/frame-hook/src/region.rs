@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 
 use crate::context::CompileContext;
 use crate::foreign;
+use crate::handover::Handover;
 use crate::hook::HOOK;
 use crate::layout::frame::RawFrame;
 use crate::layout::symbols::{DEFAULT_EVAL, EvalFn, install_eval, installed_eval, same_eval};
@@ -33,6 +34,8 @@ pub(crate) struct ThreadRegions {
     pub chained: Cell<*mut RawFrame>,
     /// Code whose next frame is run as it is.
     pub bypass: Cell<*mut PyObject>,
+    /// Arguments that the frame of a resume function takes over.
+    pub handover: Handover,
     /// Below this stack address frames are no longer hooked; 0 until it is known.
     soft_floor: Cell<usize>,
     /// Below this stack address a call of an entry raises `RecursionError`.
@@ -50,6 +53,7 @@ thread_local! {
             compiling: Cell::new(false),
             chained: Cell::new(ptr::null_mut()),
             bypass: Cell::new(ptr::null_mut()),
+            handover: Handover::new(),
             soft_floor: Cell::new(0),
             hard_floor: Cell::new(0),
             budget: Cell::new(0),
@@ -90,6 +94,19 @@ pub(crate) fn open_regions() -> usize {
 pub(crate) fn is_installed() -> bool {
     // SAFETY: called with the GIL held, after `initialise`.
     same_eval(unsafe { installed_eval(interpreter()) }, HOOK)
+}
+
+/// Installs `to` where `from` is installed: whether it was. The GIL is held.
+#[inline]
+pub(crate) fn swap_eval(from: EvalFn, to: EvalFn) -> bool {
+    // SAFETY: called with the GIL held, after `initialise`; evaluators are static functions.
+    unsafe {
+        let fits = same_eval(installed_eval(interpreter()), from);
+        if fits {
+            install_eval(interpreter(), to);
+        }
+        fits
+    }
 }
 
 /// The evaluator below ours.

@@ -16,7 +16,7 @@ use variables::{
 };
 
 use crate::constants::const_val;
-use crate::raw::dict_items;
+use crate::raw::{derives_from, dict_items, is_namespace};
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
@@ -147,6 +147,13 @@ impl Tx<'_> {
             return self.build_list(obj, source);
         }
         if is(&known.dict) || is(&known.ordered_dict) || is(&known.defaultdict) {
+            if b.cast::<PyDict>().is_ok_and(is_namespace) {
+                return Err(Stop::brk(
+                    "Namespace of a module",
+                    "The items of the dictionary are variables of code, which are followed by their names.",
+                    "Name the variables that are needed, or use getattr and setattr of the module.",
+                ));
+            }
             return self.build_dict(obj, source);
         }
         if is(&known.set) || is(&known.frozenset) {
@@ -208,7 +215,7 @@ impl Tx<'_> {
                 source: Some(source),
             })));
         }
-        if b.is_instance(known.tensor.bind(py)).unwrap_or(false) {
+        if derives_from(b, known.tensor.bind(py)) {
             return Err(Stop::brk(
                 format!("Tensor subclass {}", ty.name()?),
                 "Ferrodyn captures plain tensors and parameters; a tensor subclass runs its own __torch_function__.",
@@ -606,7 +613,7 @@ impl Tx<'_> {
             &k.code,
         ];
         fixed.iter().any(|t| ty.is(t.bind(py)))
-            || b.is_instance(k.enum_.bind(py)).unwrap_or(false)
+            || derives_from(b, k.enum_.bind(py))
             || ty.module().is_ok_and(|m| {
                 m.to_cow().is_ok_and(|m| {
                     (&*m == "typing"

@@ -1,5 +1,6 @@
 //! Python objects that rules compare with or build from, looked up once.
 
+use crate::raw::derives_from;
 use pyo3::prelude::*;
 use rustc_hash::FxHashSet;
 use variables::Obj;
@@ -179,7 +180,7 @@ impl Known {
     /// Whether an object is a NumPy array, of a subclass too.
     pub fn is_ndarray(&self, b: &Bound<'_, PyAny>) -> bool {
         let class = self.ndarray.as_ref();
-        class.is_some_and(|c| b.is_instance(c.bind(b.py())).unwrap_or(false))
+        class.is_some_and(|c| derives_from(b, c.bind(b.py())))
     }
 
     /// Whether values of this exact class are [`variables::Var::Const`].

@@ -42,6 +42,16 @@ pub fn reads_attributes_plainly(class: &Bound<'_, PyType>) -> bool {
     }
 }
 
+/// Whether the real class of an object derives from another: `isinstance` may ask the object for its
+/// `__class__`.
+pub fn derives_from(obj: &Bound<'_, PyAny>, class: &Bound<'_, PyAny>) -> bool {
+    let Ok(class) = class.cast::<PyType>() else {
+        return false;
+    };
+    // SAFETY: both are live type objects.
+    unsafe { ffi::PyType_IsSubtype(obj.get_type_ptr(), class.as_type_ptr()) != 0 }
+}
+
 /// What the MRO of a class holds for a name; no descriptor is bound (CPython's `_PyType_Lookup`).
 pub fn type_lookup(class: &Bound<'_, PyType>, name: &str) -> Option<Obj> {
     let py = class.py();
@@ -167,6 +177,12 @@ pub fn dict_get<'py>(d: &Bound<'py, PyDict>, key: &str) -> Option<Bound<'py, PyA
         let v = ffi::PyDict_GetItemWithError(d.as_ptr(), key.as_ptr());
         Bound::from_borrowed_ptr_or_opt(d.py(), v)
     }
+}
+
+/// Whether a dictionary is that of a module, or the globals of code that was executed in it.
+pub fn is_namespace(d: &Bound<'_, PyDict>) -> bool {
+    let has = |key| dict_get(d, key).is_some();
+    has("__builtins__") || has("__loader__") && has("__spec__")
 }
 
 /// Lets Python raise `KeyboardInterrupt` once more, at its next check for signals.

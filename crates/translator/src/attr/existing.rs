@@ -2,7 +2,7 @@
 
 use super::Descriptor;
 use super::is_heap_type;
-use crate::raw::{dict_get, instance_dict, type_lookup};
+use crate::raw::{derives_from, dict_get, instance_dict, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 use guards::{GuardKind, Source};
@@ -19,9 +19,7 @@ impl<'py> Tx<'py> {
         if let Ok(ty) = b.cast::<PyType>() {
             return self.class_attr(&ty.clone(), p, name);
         }
-        if b.get_type().is(self.known.module_type.bind(py))
-            || b.is_instance(self.known.module_type.bind(py))?
-        {
+        if derives_from(&b, self.known.module_type.bind(py)) {
             return self.python_module_attr(&b, p, name);
         }
         if b.get_type().is(self.known.function.bind(py)) {

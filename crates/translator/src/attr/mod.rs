@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::{MethodVar, Obj, Var};
 
-use crate::raw::type_lookup;
+use crate::raw::{derives_from, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -198,7 +198,7 @@ impl<'py> Tx<'py> {
             Descriptor::Class
         } else if is(&k.method_descriptor) || is(&k.wrapper_descriptor) {
             Descriptor::BuiltinMethod
-        } else if b.is_instance(k.property.bind(py)).unwrap_or(false)
+        } else if derives_from(b, k.property.bind(py))
             && type_lookup(&ty, "__get__")
                 .is_some_and(|g| g.bind(py).get_type().is(k.wrapper_descriptor.bind(py)))
         {

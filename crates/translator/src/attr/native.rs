@@ -199,6 +199,7 @@ impl<'py> Tx<'py> {
             _ if is_exception => Err(Stop::unsupported(format!(
                 "attribute {name} of an exception made while tracing"
             ))),
+            ("__weakref__", _) => Err(Stop::unsupported(format!("attribute {name}"))),
             _ => Err(self.no_attribute(class, name)),
         }
     }

@@ -7,7 +7,7 @@ use crate::tx::{Args, Flow, Tx};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
 use std::sync::Arc;
-use variables::{Obj, ObjId, Var};
+use variables::{Obj, ObjId, Origin, Var};
 impl<'py> Tx<'py> {
     /// `obj.name = value`, or `del obj.name` where `value` is `None`. [`Flow::Pushed`] where a
     /// user's `__setattr__` or property runs.
@@ -70,6 +70,11 @@ impl<'py> Tx<'py> {
                     .get_type()
                     .is(self.known.module_type.bind(self.py)) =>
             {
+                let class = self.known.module_type.bind(self.py).cast::<PyType>();
+                let of_class = class.ok().and_then(|c| type_lookup(c, name));
+                if of_class.is_some_and(|d| is_data_descriptor(d.bind(self.py))) {
+                    return Err(Stop::unsupported(format!("assigning {name} of a module")));
+                }
                 let Some(dict) = instance_dict(p.obj.bind(self.py)) else {
                     return Err(Stop::unsupported("a module without a dict"));
                 };
@@ -174,6 +179,19 @@ impl<'py> Tx<'py> {
                 }
                 Descriptor::Member | Descriptor::GetSet => {
                     self.writable(&d, class, name, value.as_ref())?;
+                    let state = self.obj(id);
+                    if value.is_none()
+                        && matches!(state.origin, Origin::Source { .. })
+                        && state.attrs.contains_key(name)
+                    {
+                        // Whether it was set before nobody has asked.
+                        return Err(Stop::unsupported(format!("deleting {name}, set before")));
+                    }
+                    if value.is_none()
+                        && matches!(self.c_attr(&Var::Obj(id), class, name), Err(Stop::Raise(_)))
+                    {
+                        return Err(self.raise("AttributeError", name));
+                    }
                     self.st.effects.write_attr(id, name, value);
                     return Ok(done);
                 }
@@ -185,7 +203,18 @@ impl<'py> Tx<'py> {
             ty.getattr("__dictoffset__")?.extract::<isize>()? != 0
         };
         if !has_dict {
-            return Err(self.no_attribute(class, name));
+            return Err(match self.class_lookup(class, name)? {
+                Some(_) => {
+                    let class = self.class_name(class);
+                    let text = format!("'{class}' object attribute '{name}' is read-only");
+                    self.raise("AttributeError", &text)
+                }
+                // Versions of Python say it in different words.
+                None => Stop::unsupported(format!(
+                    "attribute {name} of {}, which has no place for it",
+                    self.class_name(class)
+                )),
+            });
         }
         if value.is_none() {
             let var = Var::Obj(id);

@@ -2,9 +2,10 @@
 
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
-use variables::{Body, ObjId, OrderedMap, TupleVar, Var};
+use variables::{Body, ObjId, OrderedMap, Origin, TupleVar, Var};
 
 use super::{Given, Rule, Rules, value};
+use crate::raw::derives_from;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
 
@@ -22,7 +23,7 @@ fn atomic(tx: &Tx<'_>, v: &Var) -> bool {
                 || [&k.function, &k.builtin_function, &k.code]
                     .iter()
                     .any(|t| ty.is(t.bind(tx.py)))
-                || b.is_instance(k.enum_.bind(tx.py)).unwrap_or(false)
+                || derives_from(b, k.enum_.bind(tx.py))
         }
         _ => false,
     }
@@ -42,10 +43,12 @@ fn copy(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     }
 }
 
-/// Whether the program has given an object attributes: an `OrderedDict` takes them.
+/// Whether an object may have attributes: an `OrderedDict` takes them.
 fn has_attributes(tx: &Tx<'_>, id: ObjId) -> bool {
     let state = tx.obj(id);
-    !state.attrs.is_empty() || state.dict.is_some()
+    let from_outside = matches!(state.origin, Origin::Source { .. });
+    let ordered = from_outside && state.class.is(&tx.known.ordered_dict);
+    ordered || !state.attrs.is_empty() || state.dict.is_some()
 }
 
 /// A shallow copy of a container of exactly builtin type.

@@ -91,6 +91,15 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
                 match tx.special(&v, method)? {
                     Special::User => {
                         let r = tx.special_sync(&v, method, vec![])?;
+                        let r = tx.realize(&r)?;
+                        let wanted = if method == special { name } else { "int" };
+                        // Python refuses others, or takes them with a warning.
+                        if !tx.type_of(&r)?.is(&builtin(tx, wanted)?) {
+                            return Err(Stop::unsupported(format!(
+                                "{method}() that gives a {}",
+                                tx.type_name(&r)?
+                            )));
+                        }
                         return number(tx, name, Args::pos(vec![r]));
                     }
                     Special::Builtin => break,

@@ -8,6 +8,7 @@ use pyo3::sync::PyOnceLock;
 use variables::{Obj, Var};
 
 use super::{Given, Rule, Rules, value};
+use crate::raw::derives_from;
 use crate::stop::Stop;
 use crate::tx::{Args, Tx};
 
@@ -54,6 +55,10 @@ pub(super) const RULES: Rules = &[
 
 fn print(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
     let py = tx.py;
+    // The stream may raise: for what it can't encode, or because it is closed.
+    if is_handled(tx) {
+        return talk(tx, name, args);
+    }
     let mut pos = Vec::with_capacity(args.pos.len());
     for v in &args.pos {
         if matches!(v, Var::Text(_)) {
@@ -212,7 +217,7 @@ fn get_logger(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             .getattr("manager")?
             .getattr("loggerDict")?;
         match loggers.get_item(wanted) {
-            Ok(l) if l.is_instance(&logging.getattr("Logger")?)? => Some(l),
+            Ok(l) if derives_from(&l, &logging.getattr("Logger")?) => Some(l),
             _ => None,
         }
     };

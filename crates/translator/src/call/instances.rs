@@ -71,6 +71,11 @@ impl<'py> Tx<'py> {
                 .then(|| b.getattr("__func__").ok())
                 .flatten()
         });
+        if let (None, Some(new)) = (&new_function, &new)
+            && !new.bind(py).get_type().is(k.builtin_function.bind(py))
+        {
+            return Err(Stop::unsupported("a __new__ that is no function"));
+        }
         let instance = if let Some(new) = new_function {
             let mut new_args = args.clone();
             new_args.pos.insert(0, Var::py(cls.clone()));
@@ -125,6 +130,16 @@ impl<'py> Tx<'py> {
         let py = self.py;
         let k = self.known.clone();
         let cls = class.clone().into_any().unbind();
+        if self.class_lookup(&cls, "__del__")?.is_some() {
+            return Err(Stop::brk(
+                format!(
+                    "Instance of {}, which has a finalizer",
+                    self.class_name(&cls)
+                ),
+                "`__del__` runs when the last reference goes, which only plain Python knows.",
+                "Make the object outside of the compiled function.",
+            ));
+        }
         let sub = |o: &Obj| class.is_subclass(o.bind(py)).unwrap_or(false);
         let body = if sub(&k.list) {
             Body::List(im::Vector::new())
@@ -139,7 +154,7 @@ impl<'py> Tx<'py> {
                 true => Args::pos(args.pos.clone()),
                 false => args.clone(),
             };
-            self.plain_exception(&cls, &given)?;
+            self.plain_exception(&cls, &given, false)?;
             let id = self.new_object(cls, Body::Plain);
             let tuple = Var::tuple(args.pos.clone());
             self.st
@@ -163,11 +178,11 @@ impl<'py> Tx<'py> {
     }
 
     /// An exception of which `args` is all that its constructor makes: others check their arguments,
-    /// choose another class by them, or keep them in fields.
+    /// choose another class by them, or keep them in fields. `again`: it has fields already.
     ///
     /// # Errors
     /// A break for any other.
-    pub(crate) fn plain_exception(&mut self, class: &Obj, args: &Args) -> R<()> {
+    pub(crate) fn plain_exception(&mut self, class: &Obj, args: &Args, again: bool) -> R<()> {
         const WITH_FIELDS: [&str; 5] = [
             "OSError",
             "SyntaxError",
@@ -178,7 +193,7 @@ impl<'py> Tx<'py> {
         let mut plain = args.kw.is_empty();
         for name in WITH_FIELDS {
             let base = self.known.builtins.bind(self.py).getattr(name)?.unbind();
-            let own_fields = name != "ImportError" || args.pos.len() > 1;
+            let own_fields = name != "ImportError" || args.pos.len() > 1 || again;
             plain &= !(own_fields && self.is_subtype(class, &base));
         }
         match plain {

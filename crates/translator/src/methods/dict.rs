@@ -156,7 +156,10 @@ impl Tx<'_> {
                 let class = self.obj(id).class.clone();
                 let body = Body::Dict(self.map_of(id));
                 let factory = self.factory_of(id);
-                // `dict.copy` of a subclass gives a plain dict; the collections copy their class.
+                if self.copies_its_class(&class) {
+                    return Err(Stop::unsupported("copy() of a subclass, which calls it"));
+                }
+                // `dict.copy` of a subclass gives a plain dict.
                 let class = if self.is_builtin_container(&class) {
                     class
                 } else {

@@ -9,7 +9,7 @@ use pyo3::types::{PyTuple, PyType};
 use variables::{MethodVar, Obj, ObjId, Origin, Var};
 
 use super::regex::is_regex_method;
-use crate::raw::type_lookup;
+use crate::raw::{derives_from, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -21,7 +21,7 @@ impl Tx<'_> {
         if self.is_subtype(&class, &self.known.base_exception.clone()) {
             match name {
                 "__init__" => {
-                    self.plain_exception(&class, &args)?;
+                    self.plain_exception(&class, &args, true)?;
                     let args = Var::tuple(args.pos);
                     self.st
                         .effects
@@ -187,7 +187,7 @@ impl Tx<'_> {
             return self.function_method(recv, name, args);
         }
         if name == "__getattribute__"
-            && b.is_instance(k.module_type.bind(py))?
+            && derives_from(&b, k.module_type.bind(py))
             && !ty.hasattr("__getattr__")?
         {
             let a = self.positional("__getattribute__", args, 1, 1)?;

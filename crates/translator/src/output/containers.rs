@@ -135,6 +135,7 @@ impl Emitter<'_, '_> {
         });
         attrs
             || s.dict.is_some()
+            || self.factory_of_subclass(id).is_some()
             || match &s.body {
                 Body::List(l) | Body::Deque(l, _) => !l.is_empty(),
                 Body::Dict(d) | Body::Set(d) => !d.is_empty(),
@@ -146,8 +147,19 @@ impl Emitter<'_, '_> {
     /// Attributes that making the object sets already.
     fn is_constructor_attr(&self, s: &ObjState, name: &str) -> bool {
         (name == "args" && self.is_subclass(&s.class, &self.tx.known.base_exception))
-            || (name == "default_factory" && s.class.is(&self.tx.known.defaultdict))
+            || (name == "default_factory" && self.is_subclass(&s.class, &self.tx.known.defaultdict))
             || (matches!(name, "func" | "args" | "keywords") && s.class.is(&self.tx.known.partial))
+    }
+
+    /// The factory that an instance of a subclass of `defaultdict` gets behind its making.
+    fn factory_of_subclass(&self, id: ObjId) -> Option<Var> {
+        let s = self.tx.obj(id);
+        let known = &self.tx.known;
+        let subclass = matches!(s.body, Body::Dict(_))
+            && !s.class.is(&known.defaultdict)
+            && self.is_subclass(&s.class, &known.defaultdict);
+        let factory = self.tx.factory_of(id).filter(|_| subclass);
+        factory.filter(|f| !f.is_none(self.tx.py))
     }
 
     /// `-- list`
@@ -410,6 +422,14 @@ impl Emitter<'_, '_> {
                 self.asm.op(Op::PopTop);
             }
             Body::Dict(map) => {
+                if let Some(factory) = self.factory_of_subclass(id) {
+                    let init = known.defaultdict.bind(py).getattr("__init__")?.unbind();
+                    self.asm.callee(&init);
+                    self.asm.load_fast(local);
+                    self.value(&factory)?;
+                    self.asm.call(2);
+                    self.asm.op(Op::PopTop);
+                }
                 let exact = [&known.dict, &known.ordered_dict, &known.defaultdict]
                     .iter()
                     .any(|c| c.is(&state.class));

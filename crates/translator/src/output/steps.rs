@@ -15,7 +15,7 @@ use bytecode::op::{FuncAttr, JumpCond, Label, LocalIdx, Op};
 use bytecode::{Version, behind_loop, stack_effect, stack_needs};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
-use variables::Obj;
+use variables::{Obj, Origin, Var};
 
 use super::OutputEnv;
 use super::asm::{Asm, Shape, Val, loc_of, map_tables};
@@ -247,6 +247,7 @@ impl Emitter<'_, '_> {
         for a in &args {
             self.asm.load(a);
         }
+        self.let_go(level);
         if self.raises {
             // A frame that holds what is raised below it would be a cycle.
             for a in args.iter().filter(|a| !level.takes(a)) {
@@ -302,6 +303,7 @@ impl Emitter<'_, '_> {
         for v in operands {
             self.asm.load(v);
         }
+        self.let_go(level);
         if matches!(op, Op::RaiseVarargs(_) | Op::Reraise(_)) && level.handler.is_none() {
             // A frame that holds what it raised would be a cycle: nobody reads these again.
             for v in operands {
@@ -477,6 +479,51 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
+    /// Deletes the arguments that the program's variables hold no longer: nothing else may keep them.
+    fn let_go(&mut self, level: &Level) {
+        if self.in_step {
+            return;
+        }
+        let root = &level.frame;
+        let given: Vec<Option<LocalIdx>> = (0..root.locals.len())
+            .map(|i| match self.is_ours(LocalIdx(i as u32)) {
+                true => None,
+                false => self.given_as(root.locals[i].as_ref()?),
+            })
+            .collect();
+        for i in 0..root.code.fields.argcount {
+            let slot = LocalIdx(i);
+            let held = given.contains(&Some(slot)) || level.takes(&Val::Fast(slot));
+            // Of a constant nobody can tell.
+            let constant = matches!(root.locals[i as usize], Some(Var::Const(_)));
+            if !(held || constant || self.is_cell_slot(i as usize)) {
+                self.asm.op(Op::DeleteFast(slot));
+            }
+        }
+    }
+
+    /// The argument of the frame that a value is.
+    fn given_as(&self, v: &Var) -> Option<LocalIdx> {
+        let source = match v {
+            Var::Lazy(l) => Some(l.source),
+            Var::Tensor(t) => t.input.as_ref().map(|i| i.source),
+            Var::Tuple(t) => t.origin.as_ref().map(|o| o.1),
+            Var::Py(p) => p.source,
+            Var::Obj(id) => match self.tx.obj(*id).origin {
+                Origin::Source { source, .. } => Some(source),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.argument(source?)
+    }
+
+    /// Whether a local holds what was on the stack where a resume function is entered.
+    fn is_ours(&self, local: LocalIdx) -> bool {
+        let name = self.root.local_names.get(local.0 as usize);
+        name.is_some_and(|name| super::entered::is_stack_name(name))
+    }
+
     /// Empties a local that is none of the user's.
     fn forget(&mut self, v: &Val) {
         let local = match v {
@@ -484,11 +531,7 @@ impl Emitter<'_, '_> {
             Val::Handled(exc) => return self.forget(exc),
             Val::Null | Val::Const(_) => return,
         };
-        let ours = |l: LocalIdx| match self.root.local_names.get(l.0 as usize) {
-            Some(name) => super::entered::is_stack_name(name),
-            None => false,
-        };
-        if self.in_step || self.asm.is_tmp(local) || ours(local) {
+        if self.in_step || self.asm.is_tmp(local) || self.is_ours(local) {
             let none = self.tx.py.None();
             self.asm.load_const(&none);
             self.asm.store_fast(local);

@@ -5,6 +5,7 @@
 
 use bytecode::op::{BinaryOp, UnaryOp};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use variables::{Obj, Var};
 
 use super::special::Special;
@@ -275,6 +276,10 @@ impl Tx<'_> {
         match self.special(&a, name)? {
             Special::User => self.special_flow(&a, name, vec![]),
             Special::Builtin => match a.as_obj().cloned() {
+                // Python warns, on each call.
+                Some(o) if op == UnaryOp::Invert && o.bind(self.py).is_instance_of::<PyBool>() => {
+                    Err(Stop::unsupported("inversion of a truth value"))
+                }
                 Some(o) => self
                     .fold(move |py| match op {
                         UnaryOp::Positive => o.bind(py).pos(),

@@ -182,14 +182,7 @@ impl Tx<'_> {
 
     fn repeat(&mut self, seq: &Var, n: &Var) -> R<Var> {
         let n = self.index_of(n)?.max(0) as usize;
-        let len = self.value_len(seq)?.unwrap_or(0);
-        // Nothing stays nothing, however often.
-        let n = if len == 0 { 0 } else { n };
-        if len.saturating_mul(n) > MAX_REPEAT {
-            return Err(Stop::unsupported(format!(
-                "a sequence of {len} items repeated {n} times"
-            )));
-        }
+        let n = checked_repeats(self.value_len(seq)?.unwrap_or(0), n)?;
         match seq {
             Var::Tuple(t) if n == 1 && t.class.is_none() => Ok(seq.clone()),
             Var::Tuple(t) => {
@@ -325,6 +318,13 @@ impl Tx<'_> {
         self.make_set(class, map).map(Some)
     }
 
+    /// Whether what is made of a dict of this class is made by calling the class: `dict` itself makes a
+    /// plain one for subclasses, the collections do not.
+    pub(crate) fn copies_its_class(&self, class: &Obj) -> bool {
+        let bases = [&self.known.ordered_dict, &self.known.defaultdict];
+        !self.is_builtin_container(class) && bases.iter().any(|b| self.is_subtype(class, b))
+    }
+
     /// `d | e`: a new dict of the left operand's class.
     fn dict_or(&mut self, a: &Var, b: &Var) -> R<Option<Var>> {
         let (Var::Obj(i), Var::Obj(j)) = (a, b) else {
@@ -338,6 +338,9 @@ impl Tx<'_> {
             out.insert(k.clone(), kv.clone(), v.clone());
         }
         let (left, right) = (self.obj(*i).class.clone(), self.obj(*j).class.clone());
+        if self.copies_its_class(&left) || self.copies_its_class(&right) {
+            return Err(Stop::unsupported("`|` of a subclass, which calls it"));
+        }
         // `dict | OrderedDict` is the right operand's `__ror__`.
         let reflected =
             !left.is(&right) && self.is_builtin_container(&right) && self.is_subtype(&right, &left);
@@ -374,6 +377,7 @@ impl Tx<'_> {
                     return Ok(None);
                 }
                 let n = self.index_of(b)?.max(0) as usize;
+                let n = checked_repeats(self.value_len(a)?.unwrap_or(0), n)?;
                 if let Body::List(v) = self.st.effects.body_mut(id) {
                     *v = repeated(v, n);
                 }
@@ -381,6 +385,7 @@ impl Tx<'_> {
             }
             (Body::Deque(v, max), BinaryOp::Multiply) => {
                 let n = self.index_of(b)?.max(0) as usize;
+                let n = checked_repeats(v.len(), n)?;
                 let mut out = repeated(&v, n);
                 trim_left(&mut out, max);
                 if n != 1 {
@@ -417,6 +422,16 @@ impl Tx<'_> {
             _ => None,
         }
     }
+}
+
+/// How often a sequence of `len` items is repeated: nothing stays nothing, however often.
+fn checked_repeats(len: usize, n: usize) -> R<usize> {
+    if len.saturating_mul(n) > MAX_REPEAT {
+        return Err(Stop::unsupported(format!(
+            "a sequence of {len} items repeated {n} times"
+        )));
+    }
+    Ok(if len == 0 { 0 } else { n })
 }
 
 fn repeated(v: &im::Vector<Var>, n: usize) -> im::Vector<Var> {

@@ -127,6 +127,13 @@ impl Tx<'_> {
         }
         Ok(match self.class_lookup(class, name)? {
             None => Special::Absent,
+            Some(o) if o.is_none(self.py) && !matches!(name, "__hash__" | "__iter__") => {
+                // Python calls it, with one message or another.
+                return Err(Stop::unsupported(format!(
+                    "{name} of {}, which is None",
+                    self.class_name(class)
+                )));
+            }
             Some(o) => self.special_kind(&o),
         })
     }

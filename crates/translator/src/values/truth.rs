@@ -19,6 +19,10 @@ impl Tx<'_> {
         }
         let v = self.realize(v)?;
         match &v {
+            // Python warns, on each call.
+            Var::Const(_) if self.is_not_implemented(&v) => {
+                Err(Stop::unsupported("truth of NotImplemented"))
+            }
             Var::Const(o) => Ok(o.bind(self.py).is_truthy()?),
             Var::Tensor(_) => Err(self.data_dependent(&v)),
             Var::Tuple(t) if t.class.is_none() => Ok(!t.items.is_empty()),
