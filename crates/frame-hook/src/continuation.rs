@@ -22,8 +22,12 @@ pub fn initialise(py: Python<'_>) {
     MARK.store(continuation_mark(py).as_ptr(), Ordering::Relaxed);
 }
 
+/// Whether code asks for a call in place of its result.
+///
+/// # Safety
+/// `result` is null or an object.
 #[inline]
-unsafe fn is_continuation(result: *mut PyObject) -> bool {
+pub(crate) unsafe fn is_continuation(result: *mut PyObject) -> bool {
     // SAFETY: `result` is null or an object, and an item of a tuple is one.
     unsafe {
         !result.is_null()

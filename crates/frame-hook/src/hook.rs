@@ -18,6 +18,8 @@ use crate::context::CompileContext;
 use crate::continuation;
 use crate::foreign::{self, Marked};
 use crate::frame::{FrameRef, is_unstarted_function};
+#[cfg(not(Py_3_12))]
+use crate::layout::code::RawCode;
 use crate::layout::frame::RawFrame;
 use crate::layout::symbols::{DEFAULT_EVAL, EvalFn, same_eval};
 use crate::region::{
@@ -147,7 +149,12 @@ unsafe fn decide(
                 let result = run_replaced(thread, tstate, frame, code);
                 let result = match resumes {
                     true => result,
-                    false => continuation::drive(result),
+                    false => {
+                        if continuation::is_continuation(result) {
+                            empty(frame);
+                        }
+                        continuation::drive(result)
+                    }
                 };
                 thread.residual.set(before);
                 result
@@ -295,6 +302,26 @@ unsafe fn run_detached(
         result
     }
 }
+
+/// Lets go of the variables of a frame that has returned, where the interpreter does so only when
+/// the hook returns.
+#[cfg(not(Py_3_12))]
+unsafe fn empty(frame: *mut RawFrame) {
+    // SAFETY: the frame has run to its end and nobody has asked for a frame object, so that nothing
+    // but its caller's clearing looks at it, which takes null for empty.
+    unsafe {
+        if (*frame).frame_obj.is_null() {
+            let locals = RawFrame::locals_of(frame);
+            for i in 0..(*(*frame).code.cast::<RawCode>()).nlocalsplus as usize {
+                ffi::Py_XDECREF(ptr::replace(locals.add(i), ptr::null_mut()));
+            }
+        }
+    }
+}
+
+/// The interpreter has cleared a frame that has returned.
+#[cfg(Py_3_12)]
+unsafe fn empty(_frame: *mut RawFrame) {}
 
 /// Clears and pops a frame that will not run. A pending exception is kept.
 ///

@@ -1,4 +1,4 @@
-"""An object with a finalizer is really made: the finalizer runs when the object goes, used or not."""
+"""An object with a finalizer is really made: it runs when the object goes, used or not."""
 
 import torch
 

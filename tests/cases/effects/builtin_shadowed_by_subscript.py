@@ -1,4 +1,4 @@
-"""A global that is set through `globals()` hides the builtin of its name, in other functions too."""
+"""A global set through `globals()` hides the builtin of its name, in other functions too."""
 
 import torch
 
