@@ -297,7 +297,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("getitem", "operator.getitem", "__getitem__", getitem),
         rule("setitem", "operator.setitem", "__setitem__", setitem).mutates(),
-        rule("index_select", "*", "*", index_select).cpu_only(),
+        rule("index_select", "*", "*", index_select),
         rule("gather", "*", "*", gather),
         rule("take_along_dim", "*", "*", take_along_dim),
     ]);

@@ -211,9 +211,7 @@ fn isin(call: &Call<'_>) -> R {
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("scatter", "*", "*", scatter).inplace("", ""),
-        rule("scatter_add", "*", "*", scatter)
-            .inplace("", "")
-            .cpu_only(),
+        rule("scatter_add", "*", "*", scatter).inplace("", ""),
         rule("scatter_reduce", "*", "*", scatter_reduce).inplace("", ""),
         rule("index_copy", "*", "*", index_copy).inplace("", ""),
         rule("index_add", "*", "*", index_copy)
