@@ -32,7 +32,7 @@ def make_disabled(fn: Any, *, recursive: bool = True) -> Any:
 def make_module_call(fn: Any) -> Any:
     """Return a `__call__` for a class of modules whose `forward` is an entry.
 
-    `fn` is `torch.nn.Module.__call__`, which it stands for.
+    `fn` is what it stands for, and runs where there are hooks.
     """
 
 def call_modules_directly(cls: type) -> None:

@@ -16,6 +16,19 @@ from . import _core
 from ._context import CompileOptions
 
 
+def _call(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+    # Hooks of all modules run around the wrapped one, as they do in plain Python: once.
+    own = (
+        self._forward_hooks
+        or self._forward_pre_hooks
+        or self._backward_hooks
+        or self._backward_pre_hooks
+    )
+    if not own and torch.nn.modules.module._has_any_global_hook():
+        return self.forward(*args, **kwargs)
+    return torch.nn.Module.__call__(self, *args, **kwargs)
+
+
 class OptimizedModule(torch.nn.Module):
     """What :func:`ferrodyn.compile` returns for a module instance.
 
@@ -23,8 +36,8 @@ class OptimizedModule(torch.nn.Module):
     with ``_orig_mod.``. ``options`` is None for a module that is disabled.
     """
 
-    # As `Module.__call__`, without its Python where nothing but `forward` is to be run.
-    __call__ = _core.make_module_call(torch.nn.Module.__call__)
+    # Without Python where nothing but `forward` is to be run.
+    __call__ = _core.make_module_call(_call)
 
     _OWN = frozenset({"_orig_mod", "_options", "forward"})
 

@@ -240,3 +240,38 @@ def test_a_function_that_outlives_its_modules_is_compiled_twice():
         net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3))
         assert torch.equal(entry(net, x), net(x) + 1)
     assert len(recorder.graphs) == 2
+
+
+def test_hooks_of_all_modules_run_once():
+    """A hook that is registered for all modules runs around the wrapped one, not the wrapper too."""
+    module = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+    compiled = ferrodyn.compile(module, backend="eager")
+    x = torch.ones(3)
+
+    def inside(x):
+        return compiled(x) + 1
+
+    outer = ferrodyn.compile(inside, backend="eager")
+    for _ in range(2):
+        compiled(x), outer(x)
+    hooks = torch.nn.modules.module
+    for register in hooks.register_module_forward_hook, hooks.register_module_forward_pre_hook:
+        called = []
+        handle = register(lambda module, *args: called.append(type(module).__name__))
+        try:
+            expected = module(x)
+            names, called[:] = list(called), []
+            for _ in range(3):
+                assert torch.equal(compiled(x), expected) and called == names
+                called.clear()
+                assert torch.equal(outer(x), expected + 1) and called == names
+                called.clear()
+        finally:
+            handle.remove()
+    double = hooks.register_module_forward_hook(lambda module, args, result: result * 2)
+    try:
+        for _ in range(3):
+            assert torch.equal(compiled(x), module(x)) and torch.equal(outer(x), module(x) + 1)
+    finally:
+        double.remove()
+    assert torch.equal(compiled(x), module(x)) and torch.equal(outer(x), module(x) + 1)

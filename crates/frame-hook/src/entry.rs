@@ -108,8 +108,8 @@ pub fn make_resume<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
     make(function, EntryKind::Resume, None)
 }
 
-/// `__call__` of a class of modules whose instances have an entry for their `forward`. `function` is
-/// torch's `Module.__call__`.
+/// `__call__` of a class of modules whose instances have an entry for their `forward`. `function` is what
+/// runs where there is more to a call.
 ///
 /// # Errors
 /// `MemoryError`.

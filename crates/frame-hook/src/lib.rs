@@ -71,7 +71,7 @@ fn make_disabled<'py>(r#fn: &Bound<'py, PyAny>, recursive: bool) -> PyResult<Bou
     Ok(r#fn.clone())
 }
 
-/// `__call__` for a class of modules whose `forward` is an entry; `fn` is torch's `Module.__call__`.
+/// `__call__` for a class of modules whose `forward` is an entry; `fn` is what it is where more is to be run.
 #[pyfunction]
 fn make_module_call<'py>(r#fn: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     entry::make_module_call(r#fn)
@@ -80,8 +80,8 @@ fn make_module_call<'py>(r#fn: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>
 /// Makes calls of instances of a class, whose `__call__` is what [`make_module_call`] gives, find their
 /// `forward` at once.
 #[pyfunction]
-fn call_modules_directly(class: &Bound<'_, PyType>) -> PyResult<()> {
-    module_call::call_directly(class)
+fn call_modules_directly(class: &Bound<'_, PyType>) {
+    module_call::call_directly(class);
 }
 
 /// Whether `object` is an entry.

@@ -1,7 +1,7 @@
 //! Calls of modules whose `forward` is an entry: what `__call__` of such a class does, and its type's `tp_call`.
 //!
-//! Invariant: both do what torch's `Module.__call__` does. Where that is more than the call of `forward`, it is
-//! what runs.
+//! Invariant: where torch's `Module.__call__` would be more than the call of `forward`, the Python function that the
+//! entry was made with runs.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -25,10 +25,7 @@ static NAMES: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 /// Calls of instances of `class`, whose `__call__` is an entry, find `forward` at once: no look-up of
 /// `__call__`, and no copy of the arguments with the instance in front. Subclasses, and the class itself once
 /// something else is its `__call__`, get CPython's `slot_tp_call` back.
-///
-/// # Errors
-/// None at present.
-pub(crate) fn call_directly(class: &Bound<'_, PyType>) -> PyResult<()> {
+pub(crate) fn call_directly(class: &Bound<'_, PyType>) {
     // SAFETY: a live class, made by a `class` statement; the GIL is held, and one function takes the place
     // of another of the same type.
     unsafe {
@@ -38,7 +35,6 @@ pub(crate) fn call_directly(class: &Bound<'_, PyType>) -> PyResult<()> {
             class.tp_call = Some(call_instance);
         }
     }
-    Ok(())
 }
 
 unsafe extern "C" fn call_instance(
@@ -139,26 +135,11 @@ pub(crate) unsafe extern "C" fn call_module(
         {
             return call_forward(forward, args.add(1), count - 1, kwnames);
         }
-        let current = Python::try_attach(|py| {
-            let current = ModuleCalls::get(py).map(|calls| calls.current_call(py));
-            match current {
-                Some(Ok(call)) => call.into_ptr(),
-                Some(Err(error)) => {
-                    error.restore(py);
-                    ptr::null_mut()
-                }
-                None => ffi::Py_NewRef((*entry.cast::<Entry>()).callable),
-            }
-        });
-        let Some(current) = current else {
+        let callable = (*entry.cast::<Entry>()).callable;
+        if callable.is_null() {
             return raise_cleared();
-        };
-        if current.is_null() {
-            return current;
         }
-        let result = ffi::PyObject_Vectorcall(current, args, nargsf, kwnames);
-        ffi::Py_DECREF(current);
-        result
+        ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
     }
 }
 

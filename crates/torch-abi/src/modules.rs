@@ -157,14 +157,6 @@ impl ModuleCalls {
         self.call.as_ptr()
     }
 
-    /// `Module.__call__` as it is now: tools replace it for a while.
-    ///
-    /// # Errors
-    /// `AttributeError` where it was deleted.
-    pub fn current_call<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.module.bind(py).getattr(&self.call_name)
-    }
-
     /// What a call of `module` through torch's `Module.__call__` runs and nothing else.
     ///
     /// # Safety
