@@ -16,7 +16,7 @@ from . import _core
 from ._context import CompileOptions
 
 
-def _call(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+def _call(self, *args, **kwargs):  # type: ignore[no-untyped-def] # as torch's is
     # Hooks of all modules run around the wrapped one, as they do in plain Python: once.
     own = (
         self._forward_hooks

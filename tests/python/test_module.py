@@ -243,7 +243,7 @@ def test_a_function_that_outlives_its_modules_is_compiled_twice():
 
 
 def test_hooks_of_all_modules_run_once():
-    """A hook that is registered for all modules runs around the wrapped one, not the wrapper too."""
+    """A hook for all modules runs around the wrapped one, not around the wrapper too."""
     module = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
     compiled = ferrodyn.compile(module, backend="eager")
     x = torch.ones(3)
