@@ -12,7 +12,7 @@ use crate::types::{Alias, Autocast, DType, DeviceKind, SymInt, TensorMeta, Value
 /// What autocast does on one device.
 struct Lists {
     device: DeviceKind,
-    /// Cast to the low precision that the program chose.
+    /// Cast to the low precision that the program chose, besides `LOWER`.
     lower: &'static [&'static str],
     /// Cast to float32.
     single: &'static [&'static str],
@@ -21,6 +21,12 @@ struct Lists {
     /// Cast to the widest of their dtypes, refused, or made of operations that are cast, one by one: not
     /// described here.
     not_described: &'static [&'static str],
+}
+
+impl Lists {
+    fn lowers(&self, name: &str) -> bool {
+        LOWER.contains(&name) || self.lower.contains(&name)
+    }
 }
 
 const CPU: Lists = Lists {
@@ -39,7 +45,8 @@ const CUDA: Lists = Lists {
     not_described: CUDA_NOT_DESCRIBED,
 };
 
-const CPU_LOWER: &[&str] = &[
+/// Cast to the low precision on every device.
+const LOWER: &[&str] = &[
     "conv1d",
     "conv2d",
     "conv3d",
@@ -56,8 +63,9 @@ const CPU_LOWER: &[&str] = &[
     "linear",
     "prelu",
     "scaled_dot_product_attention",
-    "_native_multi_head_attention",
 ];
+
+const CPU_LOWER: &[&str] = &["_native_multi_head_attention"];
 
 const CPU_SINGLE: &[&str] = &[
     "avg_pool3d",
@@ -100,27 +108,7 @@ const CPU_SINGLE: &[&str] = &[
     "trace",
 ];
 
-const CUDA_LOWER: &[&str] = &[
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "prelu",
-    "addmm",
-    "addmv",
-    "addr",
-    "matmul",
-    "rmatmul",
-    "mm",
-    "mv",
-    "bmm",
-    "linear",
-    "addbmm",
-    "baddbmm",
-    "scaled_dot_product_attention",
-];
+const CUDA_LOWER: &[&str] = &["addmv", "addr", "mv"];
 
 const CUDA_SINGLE: &[&str] = &[
     "acos",
@@ -248,7 +236,7 @@ const CPU_NOT_DESCRIBED: &[&str] = &[
 /// parameters are kept from call to call, so what the operation gets is not known from its arguments
 /// alone: after the precision was changed, a kept cast of the other one makes it raise.
 pub fn takes_kept_casts(name: &str) -> bool {
-    [CPU, CUDA].iter().any(|lists| lists.lower.contains(&name))
+    CPU.lowers(name) || CUDA.lowers(name)
 }
 
 /// What autocast casts the arguments of a rule to; `None` where it leaves them alone.
@@ -261,7 +249,7 @@ fn cast_to(lists: &Lists, call: &Call<'_>, name: &str, lower: DType) -> R<Option
         dtypes.filter(|v| matches!(v, Value::DType(_))).count() > 0
     };
     Ok(match name {
-        _ if lists.lower.contains(&name) => Some(lower),
+        _ if lists.lowers(name) => Some(lower),
         _ if lists.single.contains(&name) => Some(DType::Float32),
         _ if lists.single_result.contains(&name) && !named() => Some(DType::Float32),
         _ => None,

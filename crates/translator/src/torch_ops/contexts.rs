@@ -49,8 +49,8 @@ pub(super) enum Effect {
     Inference(Inference),
     /// subscripts are calls of another function
     Subscripts,
-    /// where factories make tensors
-    Device(Obj),
+    /// factories make tensors on the device that the context is
+    Device,
 }
 
 /// An inference mode.
@@ -307,7 +307,7 @@ impl Tx<'_> {
                 self.leave_in_graph(&open.effect)?;
                 Ok(Flow::Value(match open.effect {
                     Effect::Cast(_) => self.bool(false),
-                    Effect::Label | Effect::Subscripts | Effect::Device(_) => self.none(),
+                    Effect::Label | Effect::Subscripts | Effect::Device => self.none(),
                     Effect::Inference(mode) => {
                         self.st.grad_enabled = mode.grad_enabled;
                         self.none()
@@ -339,7 +339,7 @@ impl Tx<'_> {
     /// Makes the node that leaves a context.
     fn leave_in_graph(&mut self, effect: &Effect) -> R<()> {
         match effect {
-            Effect::Label | Effect::Subscripts | Effect::Device(_) => {}
+            Effect::Label | Effect::Subscripts | Effect::Device => {}
             Effect::Cast(cast) => {
                 self.autocast_node("_exit_autocast", vec![Arg::Node(cast.node)])?;
             }

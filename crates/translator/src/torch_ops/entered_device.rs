@@ -26,7 +26,7 @@ impl<'py> Tx<'py> {
         }
         self.st.contexts.push_back(OpenContext {
             context: context.clone(),
-            effect: Effect::Device(device.clone()),
+            effect: Effect::Device,
         });
         Ok(Flow::Value(context))
     }
@@ -93,9 +93,13 @@ impl<'py> Tx<'py> {
 
     /// The device that was entered last and not left.
     fn entered_device(&self) -> Option<Obj> {
-        self.st.contexts.iter().rev().find_map(|o| match &o.effect {
-            Effect::Device(device) => Some(device.clone()),
-            _ => None,
-        })
+        self.st
+            .contexts
+            .iter()
+            .rev()
+            .find_map(|o| match (&o.effect, &o.context) {
+                (Effect::Device, Var::Const(device)) => Some(device.clone()),
+                _ => None,
+            })
     }
 }
