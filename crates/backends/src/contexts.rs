@@ -30,6 +30,7 @@ pub enum Change {
 pub struct Changes(FxHashMap<NodeId, Change>);
 
 impl Changes {
+    /// Those of a graph, or of what there is of one.
     pub fn of(graph: &Graph) -> Changes {
         let mut changes = FxHashMap::default();
         let mut open: Vec<(NodeId, usize)> = Vec::new();
@@ -72,6 +73,7 @@ impl Changes {
         Changes(changes)
     }
 
+    /// What a node changes.
     pub fn at(&self, node: NodeId) -> Option<Change> {
         self.0.get(&node).copied()
     }

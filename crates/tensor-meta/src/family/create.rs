@@ -423,15 +423,19 @@ fn randint_like(call: &Call<'_>) -> R {
     }
     like_of(call, &o, &x)
 }
+fn holds_tensor(data: &Value<'_>) -> bool {
+    let items = data.items().unwrap_or_default();
+    matches!(data, Value::Tensor(_)) || items.iter().any(holds_tensor)
+}
 fn new_tensor(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
     let [x, data] = call.without_options(&rest).bind(["input", "data"])?;
     let x = tensor(x)?;
-    if matches!(data, Value::Tensor(_)) {
+    if holds_tensor(data) {
         return unsupported("tensor of a tensor");
     }
-    let (shape, own) = nested(call, data)?;
     let dtype = o.dtype.unwrap_or(x.dtype);
+    let (shape, own) = nested(call, data, Some(dtype))?;
     if own.is_some_and(|own| own.is_complex() || own.is_floating() && !dtype.is_differentiable()) {
         return unsupported("data of another kind");
     }
@@ -488,16 +492,20 @@ fn new_full(call: &Call<'_>) -> R {
     )
 }
 
-/// Shape and dtype of nested Python numbers.
-fn nested(call: &Call<'_>, value: &Value<'_>) -> R<(Dims, Option<DType>)> {
+/// Shape and dtype of nested Python numbers; `to` is the dtype that they are asked to have.
+fn nested(call: &Call<'_>, value: &Value<'_>, to: Option<DType>) -> R<(Dims, Option<DType>)> {
     let Some(items) = value.items() else {
-        return Ok((Dims::new(), Some(number_type(call, value)?)));
+        let dtype = match value {
+            Value::Tensor(_) => element_type(&tensor(value)?, to)?,
+            _ => number_type(call, value)?,
+        };
+        return Ok((Dims::new(), Some(dtype)));
     };
     let mut shape: Dims = SmallVec::from_slice(&[Size::known(items.len() as i64)]);
     let mut dtype: Option<DType> = None;
     let mut inner: Option<Dims> = None;
     for item in items {
-        let (s, d) = nested(call, item)?;
+        let (s, d) = nested(call, item, to)?;
         if inner.as_ref().is_some_and(|i| *i != s) {
             return raise("ragged nesting");
         }
@@ -510,6 +518,20 @@ fn nested(call: &Call<'_>, value: &Value<'_>) -> R<(Dims, Option<DType>)> {
     shape.extend(inner.unwrap_or_default());
     Ok((shape, dtype))
 }
+
+/// Dtype of a tensor that stands for a number: its value is read.
+fn element_type(x: &In<'_>, to: Option<DType>) -> R<DType> {
+    let fits = match to {
+        _ if x.dtype.is_complex() => false,
+        None => true,
+        Some(to) if x.dtype.is_floating() => to.is_floating(),
+        Some(to) => to.is_floating() || to == DType::Int64,
+    };
+    if !x.shape.is_empty() || x.device != Device::CPU || !fits {
+        return unsupported("a tensor among numbers");
+    }
+    Ok(x.dtype)
+}
 fn from_data(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
     let inner = call.without_options(&rest);
@@ -517,7 +539,7 @@ fn from_data(call: &Call<'_>) -> R {
     if matches!(data, Value::Tensor(_)) {
         return unsupported("tensor of a tensor");
     }
-    let (shape, dtype) = nested(call, data)?;
+    let (shape, dtype) = nested(call, data, o.dtype)?;
     if dtype.is_some_and(DType::is_complex) && o.dtype.is_some_and(|d| !d.is_complex()) {
         return raise("complex value in a real tensor");
     }
@@ -536,7 +558,7 @@ fn legacy(call: &Call<'_>, dtype: DType) -> R {
     let shape = match call.args {
         _ if !call.kwargs.is_empty() => return unsupported("keywords"),
         [] => SmallVec::from_slice(&[Size::ZERO]),
-        [data] if data.items().is_some() => nested(call, data)?.0,
+        [data] if data.items().is_some() => nested(call, data, Some(dtype))?.0,
         sizes => sizes
             .iter()
             .map(|s| match read_size(s)? {
@@ -571,7 +593,7 @@ fn as_tensor(call: &Call<'_>) -> R {
         let x = tensor(data)?;
         return converted(call, &x, o.dtype, o.device, false, MemoryFormat::Preserve);
     }
-    let (shape, dtype) = nested(call, data)?;
+    let (shape, dtype) = nested(call, data, o.dtype)?;
     if dtype.is_some_and(DType::is_complex) && o.dtype.is_some_and(|d| !d.is_complex()) {
         return raise("complex value in a real tensor");
     }

@@ -174,6 +174,26 @@ DATA = [
 ]
 
 
+ELEMENTS = [
+    ["float32", "float32"],
+    ["int64", "float64"],
+    ["bfloat16", "float16"],
+    ["int8", "int8"],
+    ["bool", 1],
+    [2, "bool"],
+    ["int32", 1.5],
+    ["complex64", 1.5],
+    [["float32", 1], ["int64", 2]],
+]
+
+
+def number(x):
+    """A tensor without dimensions for the name of a dtype."""
+    if isinstance(x, list):
+        return [number(item) for item in x]
+    return torch.ones((), dtype=getattr(torch, x)) if isinstance(x, str) else x
+
+
 @rule("tensor", "as_tensor")
 def tensor():
     for d in DATA:
@@ -183,6 +203,9 @@ def tensor():
         yield [d], {"dtype": torch.int32}
     yield [1.5], {"requires_grad": True}
     yield [1], {"requires_grad": True}
+    for d in ELEMENTS:
+        for dtype in (None, torch.float32, torch.float16, torch.int64, torch.int32, torch.bool):
+            yield [[number(x) for x in d]], {"dtype": dtype}
 
 
 def as_tensor():

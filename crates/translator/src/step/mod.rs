@@ -4,6 +4,7 @@
 //! a function of its own here or in the module of the values that it works on. An instruction
 //! without a rule breaks the graph with its own reason.
 
+mod asserted;
 mod calls;
 mod cells;
 mod functions;
@@ -493,6 +494,13 @@ impl<'py> Tx<'py> {
             Op::Jump { to, .. } => return Ok(Next::Jump(*to)),
             Op::PopJump { cond, to } => {
                 let v = self.pop()?;
+                if let Some(goes_on) = self.assert_branch(&v, *cond, *to)? {
+                    let jumps_when = *cond == JumpCond::True;
+                    return Ok(match goes_on == jumps_when {
+                        true => Next::Jump(*to),
+                        false => Next::Fall,
+                    });
+                }
                 let take = match cond {
                     JumpCond::True => self.truth(&v)?,
                     JumpCond::False => !self.truth(&v)?,

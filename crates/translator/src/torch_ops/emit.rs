@@ -30,6 +30,9 @@ const UNROLLED: [&str; 4] = [
     "torch.rnn_relu",
 ];
 
+/// Functions that read the tensors among the numbers that they are given.
+const READING_ELEMENTS: [&str; 2] = ["torch.tensor", "torch.as_tensor"];
+
 impl<'py> Tx<'py> {
     /// A `call_function` node for a Python callable.
     ///
@@ -65,8 +68,46 @@ impl<'py> Tx<'py> {
                 .emit_into(&Callee::Function(f, &path, rule), args)
                 .map(Flow::Value);
         }
+        let reads = READING_ELEMENTS.contains(&path.as_str()) && self.has_tensor_element(&args)?;
+        if reads && self.runs_as_is {
+            self.needs_as_is = true;
+        } else if reads && path == "torch.tensor" {
+            // A compiler can trace this form, which reads no tensor.
+            let refs = self.py.import("torch._refs")?.getattr("tensor")?.unbind();
+            let callee = Callee::Function(&refs, "torch._refs.tensor", rule);
+            return self.emit(&callee, &args).map(Flow::Value);
+        } else if reads {
+            return Err(Stop::unsupported(format!(
+                "{path} of tensors for a compiler"
+            )));
+        }
         self.emit(&Callee::Function(f, &path, rule), &args)
             .map(Flow::Value)
+    }
+
+    /// Whether there is a tensor in the nested sequences that a tensor is made of.
+    fn has_tensor_element(&mut self, args: &Args) -> R<bool> {
+        let Some(data) = args.pos.first() else {
+            return Ok(false);
+        };
+        let mut left = vec![self.look(data)?];
+        while let Some(v) = left.pop() {
+            let items = match &v {
+                Var::Tuple(t) => t.items.clone(),
+                Var::Obj(id) => match &self.obj(*id).body {
+                    variables::Body::List(items) => items.iter().cloned().collect(),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            for item in items {
+                match self.look(&item)? {
+                    Var::Tensor(_) => return Ok(true),
+                    v => left.push(v),
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// An operation with `out=`: what it would give fits the tensor that is given, which it then is.

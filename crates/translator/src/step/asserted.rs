@@ -1,0 +1,102 @@
+//! A branch on a tensor where one way only raises: `assert (x > 0).all()`.
+//!
+//! The graph checks the condition, and what is captured is the other way. A check that fails makes the
+//! graph raise, and then the function runs from its start as plain Python, which raises where the
+//! program does ([`crate::output`]). So the check is for a graph that can be said not to have run.
+
+use backends::{Changes, Numbers};
+use bytecode::Body;
+use bytecode::op::{JumpCond, Label, Op};
+use fx_graph::{NodeData, NodeId, OpKind};
+use variables::Var;
+
+use crate::stop::R;
+use crate::tx::{Args, Tx};
+
+/// How many instructions a way has that only raises: a message is made in a few.
+const LONGEST: usize = 64;
+
+impl Tx<'_> {
+    /// The truth of `condition` for which the program goes on, where a jump on it leads to nothing but
+    /// a `raise` otherwise; `None` where the branch has to break the graph.
+    ///
+    /// # Errors
+    /// As [`Tx::graph_call`].
+    pub(super) fn assert_branch(
+        &mut self,
+        condition: &Var,
+        jump: JumpCond,
+        to: Label,
+    ) -> R<Option<bool>> {
+        let jumps_when = match jump {
+            JumpCond::True => true,
+            JumpCond::False => false,
+            JumpCond::None | JumpCond::NotNone => return Ok(None),
+        };
+        let condition = self.look(condition)?;
+        let Var::Tensor(t) = &condition else {
+            return Ok(None);
+        };
+        let meta = self.st.effects.meta(t);
+        let is_number = meta.shape.is_empty() && meta.device == tensor_meta::Device::CPU;
+        let is_plain = t.class.is(&self.known.tensor);
+        if !(is_number && is_plain && self.can_raise_unseen()?) {
+            return Ok(None);
+        }
+        let (body, next) = (&self.st.frame.code.body, self.st.frame.ip + 1);
+        let goes_on = if only_raises(body, to.0 as usize) {
+            !jumps_when
+        } else if only_raises(body, next) {
+            jumps_when
+        } else {
+            return Ok(None);
+        };
+        let torch = self.known.torch.clone();
+        let function = |tx: &Self, name: &str| torch.getattr(tx.py, name);
+        let mut holds = condition.clone();
+        if !goes_on {
+            let not = Var::py(function(self, "logical_not")?);
+            holds = self.call_sync(&not, Args::pos(vec![holds]))?;
+        }
+        let check = Var::py(function(self, "_assert_async")?);
+        self.call_sync(&check, Args::pos(vec![holds]))?;
+        self.needs_as_is = true;
+        Ok(Some(goes_on))
+    }
+
+    /// Whether a node that raises here makes the whole function run again as plain Python.
+    fn can_raise_unseen(&self) -> R<bool> {
+        if !self.runs_as_is || self.nested != 0 || self.st.vmap.is_active() {
+            return Ok(false);
+        }
+        let changes = Changes::of(&self.graph);
+        let is_repeatable = |(id, node): (NodeId, &NodeData)| {
+            node.repeatable
+                || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
+                || changes.at(id).is_some()
+        };
+        Ok(self.graph.iter().all(is_repeatable) && Numbers::now(self.py)? == Numbers::AsTensors)
+    }
+}
+
+/// Whether the instructions from here on end in a `raise` that their function does not handle.
+fn only_raises(body: &Body, mut at: usize) -> bool {
+    for _ in 0..LONGEST {
+        let Some(instr) = body.instrs.get(at) else {
+            return false;
+        };
+        let handled = |at: usize| {
+            let at = at as u32;
+            body.handlers
+                .iter()
+                .any(|h| (h.start.0..h.end.0).contains(&at))
+        };
+        match (&instr.op, instr.op.target()) {
+            (Op::RaiseVarargs(_), _) => return !handled(at),
+            (Op::Jump { .. }, Some(to)) if to.0 as usize > at => at = to.0 as usize,
+            (op, None) if op.falls_through() => at += 1,
+            _ => return false,
+        }
+    }
+    false
+}
