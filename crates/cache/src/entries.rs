@@ -76,8 +76,8 @@ struct Inner {
     stale: Cell<bool>,
     /// Names of values that were seen to change.
     changing: RefCell<BTreeSet<String>>,
-    /// Whether a translation has come to a lock.
-    met_lock: Cell<bool>,
+    /// How many translations have come to where something is set up.
+    set_ups: Cell<u32>,
     /// Weak references to modules that entries were made for.
     owners: RefCell<Vec<Py<PyAny>>>,
     /// Finds the right one of several entries.
@@ -112,7 +112,7 @@ impl Entries {
             warned: Cell::new(false),
             stale: Cell::new(false),
             changing: RefCell::default(),
-            met_lock: Cell::new(false),
+            set_ups: Cell::new(0),
             owners: RefCell::default(),
             selector: RefCell::new(Selector::new()),
             alternates: Cell::new(false),
@@ -152,9 +152,12 @@ impl Entries {
         self.0.changing.replace(names);
     }
 
-    /// Notes that a translation has come to a lock; whether it is the first, since a reset.
-    pub fn meets_lock(&self, _py: Python<'_>) -> bool {
-        !self.0.met_lock.replace(true)
+    /// Notes that a translation has come to where something is set up; how many had before, since a
+    /// reset.
+    pub fn meets_set_up(&self, _py: Python<'_>) -> u32 {
+        let before = self.0.set_ups.get();
+        self.0.set_ups.set(before.saturating_add(1));
+        before
     }
 
     /// Notes that an entry holds tensors of a module, and goes with it.
@@ -459,7 +462,7 @@ impl Entries {
         self.0.compiled.set(0);
         self.0.warned.set(false);
         self.0.changing.take();
-        self.0.met_lock.set(false);
+        self.0.set_ups.set(0);
         let owners = self.0.owners.try_borrow_mut().map(|mut o| o.split_off(0));
         drop(owners);
         if let Ok(mut failed) = self.0.failed.try_borrow_mut() {

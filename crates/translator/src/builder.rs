@@ -216,8 +216,14 @@ impl Tx<'_> {
             })));
         }
         if derives_from(b, known.tensor.bind(py)) {
+            let name = ty.name()?;
+            if ty.module()?.to_string_lossy() == "torch.nn.parameter"
+                && name.to_string_lossy().starts_with("Uninitialized")
+            {
+                return Err(Stop::uninitialized(name));
+            }
             return Err(Stop::brk(
-                format!("Tensor subclass {}", ty.name()?),
+                format!("Tensor subclass {name}"),
                 "Ferrodyn captures plain tensors and parameters; a tensor subclass runs its own __torch_function__.",
                 "Pass a plain torch.Tensor, or move the code that uses the subclass out of the compiled function.",
             ));

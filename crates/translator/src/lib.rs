@@ -40,5 +40,5 @@ pub mod tx;
 pub mod values;
 
 pub use dynamic::DynamicInts;
-pub use stop::{BreakReason, R, Stop};
+pub use stop::{BreakReason, R, SetUp, Stop};
 pub use tx::{Args, Flow, Tx};

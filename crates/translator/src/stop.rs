@@ -16,8 +16,28 @@ pub struct BreakReason {
     pub context: String,
     /// whether the operation raises for these arguments, and may not for others of the same kinds
     pub raises: bool,
-    /// whether a lock is taken here, which is often done to set something up, once
-    pub locks: bool,
+    /// whether something is set up here that later calls find done
+    pub sets_up: Option<SetUp>,
+}
+
+/// What a program sets up in its first call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetUp {
+    /// whatever it does under a lock
+    UnderLock,
+    /// parameters of a module that gets their sizes from what it is called with
+    Parameters,
+}
+
+impl SetUp {
+    /// How many calls through the same code are not captured for it.
+    pub fn calls(self) -> u32 {
+        match self {
+            SetUp::UnderLock => 1,
+            // Each call is one of another module.
+            SetUp::Parameters => 16,
+        }
+    }
 }
 
 /// The ways in which an instruction does not complete.
@@ -87,7 +107,18 @@ impl Stop {
             reason: format!("Lock taken by {what}"),
             explanation: "What is done under a lock has to happen while it is held, so it is taken by plain Python, between two graphs.".into(),
             hints: vec!["Do what needs the lock outside of the compiled function.".into()],
-            locks: true,
+            sets_up: Some(SetUp::UnderLock),
+            ..BreakReason::default()
+        }))
+    }
+
+    /// A break where a module has yet to make its parameters, by the sizes of what it is called with.
+    pub fn uninitialized(class: impl std::fmt::Display) -> Stop {
+        Stop::Break(Box::new(BreakReason {
+            reason: format!("{class}, which has no values yet"),
+            explanation: "The module gives it a size and values in its first call, which runs as plain Python; later calls are captured.".into(),
+            hints: vec!["Call the module once in front of compiling it.".into()],
+            sets_up: Some(SetUp::Parameters),
             ..BreakReason::default()
         }))
     }

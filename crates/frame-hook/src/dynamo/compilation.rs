@@ -21,10 +21,10 @@ use rustc_hash::FxHashMap;
 use translator::code::CodeInfo;
 use translator::output::{self, Finish, ResumeCache};
 use translator::step::End;
-use translator::{BreakReason, DynamicInts, Stop, Tx};
+use translator::{BreakReason, DynamicInts, SetUp, Stop, Tx};
 
 use super::generation::Env;
-use super::relevant::holds_tensors;
+use super::relevant::{holds_tensors, is_of_module};
 use super::slot::CodeSlot;
 use super::translate::{
     Request, Tables, begin, closing_guards, saved_tensors_hooks_guard, stop_text,
@@ -174,12 +174,17 @@ impl<'py> Compilation<'_, 'py> {
                 if self.ctx.fullgraph() {
                     return Err(self.unsupported(&reason, &stack));
                 }
-                // What is set up once, under a lock, is not worth code of its own: later calls find it done.
-                if reason.locks && self.entries.meets_lock(py) {
+                // What is set up once is not worth code of its own: later calls find it done.
+                if let Some(what) = reason.sets_up
+                    && self.entries.meets_set_up(py) < what.calls()
+                {
                     let code = session.tables.codes.borrow_mut().get(request.code.as_any());
                     let loops = code.is_ok_and(|code| code.has_loop());
-                    // A model's call; what has a loop or no tensors may be the whole program.
-                    return Ok(match !loops && holds_tensors(py, self.frame) {
+                    // A model's call; what has a loop or no tensors may be the whole program. One over the
+                    // parts of a module that has just been made is not.
+                    let is_program =
+                        loops && !(what == SetUp::Parameters && is_of_module(py, self.frame));
+                    return Ok(match !is_program && holds_tensors(py, self.frame) {
                         true => Compiled::RunAll,
                         false => Compiled::Run,
                     });

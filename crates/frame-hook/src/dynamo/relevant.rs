@@ -56,6 +56,14 @@ pub fn holds_tensors(py: Python<'_>, frame: &FrameRef<'_>) -> bool {
         .any(|v| has_tensor(abi, &v, DEPTH))
 }
 
+/// Whether the first argument is a module.
+pub fn is_of_module(py: Python<'_>, frame: &FrameRef<'_>) -> bool {
+    let Some(first) = frame.local(py, 0) else {
+        return false;
+    };
+    instance_dict(&first).is_some_and(|d| d.contains("_modules").unwrap_or(false))
+}
+
 fn has_tensor(abi: &TorchAbi, value: &Bound<'_, PyAny>, depth: u32) -> bool {
     if abi.classify(value) != TensorClass::No {
         return true;
