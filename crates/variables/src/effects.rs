@@ -132,6 +132,8 @@ pub struct Effects {
     pub has_text: bool,
     /// whether a deferred call gets a tensor: nothing may write to tensors before it is made
     pub shows_tensors: bool,
+    /// whether the address of a tensor's memory was asked for: none may get other memory behind it
+    pub has_data_pointers: bool,
     /// whether an object was changed that is [`ObjState::shared`]
     pub shared_changed: bool,
 }

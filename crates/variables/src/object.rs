@@ -52,6 +52,8 @@ pub enum Body {
     DictView(ObjId, DictView),
     /// `id()` of a value that has no address yet: an `int` that is good as a key only
     Address(Var),
+    /// `data_ptr()` of a tensor: an `int` that is good for comparisons with others only
+    DataPointer(Var),
     /// a generator: the translator's suspended frame
     Generator(Rc<dyn std::any::Any>),
 }

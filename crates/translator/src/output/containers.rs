@@ -95,6 +95,7 @@ impl Emitter<'_, '_> {
             }
             Body::Generator(_) => self.generator(id),
             Body::Address(of) => self.address(of),
+            Body::DataPointer(of) => self.data_pointer(of),
             _ => self.via_fill(id),
         }
     }
@@ -115,6 +116,15 @@ impl Emitter<'_, '_> {
         let kept = self.asm.tmp("___kept");
         self.asm.store_fast(kept);
         self.asm.load_fast(kept);
+        self.asm.call(1);
+        Ok(())
+    }
+
+    fn data_pointer(&mut self, of: &Var) -> R<()> {
+        let tensor = self.tx.known.tensor.bind(self.tx.py);
+        let method = tensor.getattr("data_ptr")?.unbind();
+        self.asm.callee(&method);
+        self.value(of)?;
         self.asm.call(1);
         Ok(())
     }

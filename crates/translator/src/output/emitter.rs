@@ -261,7 +261,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Body::Dict(d) => d.iter().flat_map(|(k, v)| [k.clone(), v.clone()]).collect(),
             Body::Set(d) => d.iter().map(|(k, _)| k.clone()).collect(),
             Body::Cell(v) => v.iter().cloned().collect(),
-            Body::Address(of) => vec![of.clone()],
+            Body::Address(of) | Body::DataPointer(of) => vec![of.clone()],
             Body::Iter(i) => super::iterators::values(i),
             Body::DictView(d, _) => vec![Var::Obj(*d)],
             Body::Generator(state) => super::generators::values(state),

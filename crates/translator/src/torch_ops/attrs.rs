@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use variables::{TensorVar, TupleVar, Var};
 
+use super::data_pointer::MOVING;
 use super::emit::Callee;
 use crate::raw::{dict_get, instance_dict};
 use crate::stop::{R, Stop};
@@ -242,11 +243,10 @@ impl<'py> Tx<'py> {
             })
         };
         let (a, b) = (self.st.effects.meta(data), self.st.effects.meta(t));
-        let moved = ["set_", "resize_", "resize_as_"];
         of_t(data.node, &["detach", DATA_ATTR])
             && (&a.shape, &a.strides, a.dtype, a.device)
                 == (&b.shape, &b.strides, b.dtype, b.device)
-            && !self.graph.users(t.node).iter().any(|n| of_t(*n, &moved))
+            && !self.graph.users(t.node).iter().any(|n| of_t(*n, &MOVING))
     }
 
     /// `t.data = from`: the memory of another tensor, without a trace in autograd or in the count of

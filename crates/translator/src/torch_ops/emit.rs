@@ -202,6 +202,7 @@ impl<'py> Tx<'py> {
     }
 
     fn check_shown(&self, callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> R<()> {
+        self.check_moved(callee)?;
         if self.st.effects.shows_tensors && may_write(callee, args, inferred) {
             return Err(Stop::brk(
                 "Tensor written to while an output of tensors waits",

@@ -23,6 +23,7 @@ mod autograd_function;
 mod beside;
 pub mod checkpoint;
 pub mod contexts;
+mod data_pointer;
 mod deep_copy;
 pub mod emit;
 mod entered_device;

@@ -182,6 +182,13 @@ impl<'py> Tx<'py> {
             {
                 return Ok(Flow::Value(value));
             }
+            let is_plain = args.pos.is_empty() && args.kw.is_empty();
+            if name == "data_ptr"
+                && is_plain
+                && let Some(address) = self.data_pointer(t)
+            {
+                return Ok(Flow::Value(address));
+            }
             return Err(self.breaking_method(name));
         }
         let attr = self.known.tensor.bind(self.py).getattr(name);

@@ -211,6 +211,15 @@ impl Tx<'_> {
                         let same = self.is_same(&x, &y)?;
                         return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
                     }
+                    (Body::DataPointer(x), Some(Body::DataPointer(y)))
+                        if matches!(op, CompareOp::Eq | CompareOp::Ne) =>
+                    {
+                        let same = self.same_data_pointer(&x, &y)?;
+                        return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
+                    }
+                    (Body::DataPointer(_), _) => {
+                        return Err(Stop::unsupported("a comparison of a tensor's address"));
+                    }
                     (
                         Body::Plain
                         | Body::Address(_)

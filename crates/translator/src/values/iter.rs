@@ -31,7 +31,7 @@ impl Tx<'_> {
                 let state = self.obj(*id);
                 match &state.body {
                     Body::Iter(_) | Body::Generator(_) => return Ok(v),
-                    Body::Plain | Body::Address(_) | Body::Cell(_) => {}
+                    Body::Plain | Body::Address(_) | Body::DataPointer(_) | Body::Cell(_) => {}
                     _ if self.is_builtin_container(&state.class) => return self.iter_body(*id),
                     Body::DictView(..) => return self.iter_body(*id),
                     _ => {}
@@ -112,7 +112,11 @@ impl Tx<'_> {
             Body::Dict(_) => return self.iter_dict(id, DictView::Keys),
             Body::DictView(d, view) => return self.iter_dict(*d, *view),
             Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
-            Body::Plain | Body::Address(_) | Body::Cell(_) | Body::MappingProxy(_) => {
+            Body::Plain
+            | Body::Address(_)
+            | Body::DataPointer(_)
+            | Body::Cell(_)
+            | Body::MappingProxy(_) => {
                 let obj = Var::Obj(id);
                 if self.special(&obj, "__iter__")? != Special::Absent
                     || self.special(&obj, "__getitem__")? != Special::Absent

@@ -1,0 +1,16 @@
+"""A tensor that gets other memory has another address."""
+
+import torch
+
+
+def fn(x, y):
+    made = x * 2
+    first = made.data_ptr()
+    made.set_(y)
+    second = made.data_ptr()
+    made.data = x
+    return first == second, second == y.data_ptr(), made.data_ptr() == x.data_ptr(), made + 1
+
+
+def inputs():
+    return torch.rand(3), torch.rand(3)
