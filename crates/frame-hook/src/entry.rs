@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use smallvec::SmallVec;
 
 use crate::bind::{self, Arguments};
+use crate::bound_inputs::BoundInputs;
 use crate::compiler::{self, Direct, EntryCall, FrameCompiler};
 use crate::context::{CompileContext, Context};
 use crate::continuation;
@@ -39,6 +40,8 @@ pub(crate) enum EntryKind {
     Compiled,
     /// Runs the callable with capture off.
     Disabled,
+    /// Runs a graph with capture off, with inputs that are the same at each call.
+    Graph,
     /// Runs a resume function under the context of the residual code that calls it.
     Resume,
     /// `Module.__call__` for modules whose `forward` is an entry.
@@ -60,6 +63,8 @@ pub(crate) struct Entry {
     pub settings: *const CompileContext,
     /// What is remembered between calls (owned).
     pub memo: *mut RefCell<CallMemo>,
+    /// The inputs of an [`EntryKind::Graph`] (owned), or null.
+    pub inputs: *mut BoundInputs,
     /// Attributes of its own; null until one is set.
     pub dict: *mut PyObject,
     pub weakrefs: *mut PyObject,
@@ -106,6 +111,25 @@ pub fn make_disabled<'py>(callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 /// `MemoryError`.
 pub fn make_resume<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     make(function, EntryKind::Resume, None)
+}
+
+/// An entry that runs the graph of a disabled one, or any other callable, with `inputs`: one item for each
+/// argument, `None` where the entry's call gives it. Capture is off meanwhile.
+///
+/// # Errors
+/// `MemoryError`.
+pub fn make_graph_call<'py>(
+    graph: &Bound<'py, PyAny>,
+    inputs: Vec<Option<Py<PyAny>>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let callable = undisabled(graph).unwrap_or_else(|| graph.clone());
+    let entry = make(&callable, EntryKind::Graph, None)?;
+    // SAFETY: a new entry, which nothing else has seen.
+    unsafe {
+        (*entry.as_ptr().cast::<Entry>()).inputs =
+            Box::into_raw(Box::new(BoundInputs::new(inputs)));
+    }
+    Ok(entry)
 }
 
 /// `__call__` of a class of modules whose instances have an entry for their `forward`. `function` is what
@@ -175,6 +199,7 @@ fn make<'py>(
         (*entry).vectorcall = Some(match kind {
             EntryKind::Compiled => call_compiled,
             EntryKind::Disabled => call_disabled,
+            EntryKind::Graph => call_graph,
             EntryKind::Resume => call_resume,
             EntryKind::ModuleCall => module_call::call_module,
         });
@@ -538,6 +563,49 @@ unsafe extern "C" fn call_disabled(
         if callable.is_null() {
             return raise_cleared();
         }
+        call_paused(callable, args, nargsf, kwnames)
+    }
+}
+
+/// The vectorcall of a graph's entry: only residual code calls it.
+unsafe extern "C" fn call_graph(
+    entry: *mut PyObject,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: as for `call_compiled`; the entry keeps its inputs, and the caller the arguments.
+    unsafe {
+        let this = &*entry.cast::<Entry>();
+        let Some(inputs) = this.inputs.as_ref() else {
+            return raise_cleared();
+        };
+        let given = ffi::PyVectorcall_NARGS(nargsf) as usize;
+        if !kwnames.is_null() || given != inputs.given() {
+            const OTHER: &CStr = c"a graph takes the inputs that it was compiled for";
+            ffi::PyErr_SetString(ffi::PyExc_TypeError, OTHER.as_ptr());
+            return ptr::null_mut();
+        }
+        inputs.with(args, |all, count| {
+            let nargsf = count | ffi::PY_VECTORCALL_ARGUMENTS_OFFSET;
+            call_paused(this.callable, all, nargsf, ptr::null_mut())
+        })
+    }
+}
+
+/// A call with capture off.
+///
+/// # Safety
+/// As for a vectorcall of `callable`.
+#[inline]
+unsafe fn call_paused(
+    callable: *mut PyObject,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: required of the caller; the region ends before this returns.
+    unsafe {
         with_thread(|thread| {
             if thread.is_exhausted() {
                 return raise_exhausted();

@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 
+use crate::bound_inputs::BoundInputs;
 use crate::direct::CallMemo;
 use crate::entry::{Entry, EntryKind};
 use crate::layout::symbols::PyMethod_New;
@@ -294,7 +295,9 @@ unsafe extern "C" fn traverse(
         // No object is made while the memo is changed, so the collector never comes in between.
         let remembered = entry.memo.as_ref().map(|memo| &*memo.as_ptr());
         let remembered = remembered.into_iter().flat_map(CallMemo::references);
-        for reference in owned.into_iter().chain(remembered) {
+        let inputs = entry.inputs.as_ref().into_iter();
+        let inputs = inputs.flat_map(BoundInputs::references);
+        for reference in owned.into_iter().chain(remembered).chain(inputs) {
             if !reference.is_null() {
                 let result = visit(reference, arg);
                 if result != 0 {
@@ -323,6 +326,10 @@ unsafe extern "C" fn clear(object: *mut PyObject) -> c_int {
         }
         if let Some(memo) = (*entry).memo.as_ref() {
             drop(memo.take());
+        }
+        let inputs = ptr::replace(&raw mut (*entry).inputs, ptr::null_mut());
+        if !inputs.is_null() {
+            drop(Box::from_raw(inputs));
         }
     }
     0
@@ -407,6 +414,7 @@ unsafe extern "C" fn repr(object: *mut PyObject) -> *mut PyObject {
             EntryKind::ModuleCall => c"<ferrodyn's call of modules, for %R>",
             EntryKind::Compiled | EntryKind::Resume => c"<ferrodyn.compile of %R>",
             EntryKind::Disabled => c"<ferrodyn.disable of %R>",
+            EntryKind::Graph => c"<ferrodyn's call of %R>",
         };
         ffi::PyUnicode_FromFormat(format.as_ptr(), entry.callable)
     }

@@ -10,6 +10,7 @@
 //! execution; no layout is used before it has been checked against known objects.
 
 mod bind;
+mod bound_inputs;
 pub mod code_state;
 pub mod compiler;
 pub mod context;

@@ -111,6 +111,16 @@ impl OutputEnv for Env<'_, '_, '_> {
         self.resumes
     }
 
+    fn bind_inputs(
+        &mut self,
+        py: Python<'_>,
+        graph: &Obj,
+        inputs: Vec<Option<Obj>>,
+    ) -> PyResult<Option<Obj>> {
+        let entry = crate::entry::make_graph_call(graph.bind(py), inputs)?;
+        Ok(Some(entry.unbind()))
+    }
+
     fn left_no_trace(&mut self, py: Python<'_>, graph: &Obj) -> PyResult<Option<Obj>> {
         let graph = graph.bind(py);
         let graph = crate::entry::undisabled(graph).unwrap_or_else(|| graph.clone());

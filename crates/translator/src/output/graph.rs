@@ -30,18 +30,35 @@ impl CallInput {
             CallInput::Int(i) => Some(&i.int.expr),
         }
     }
+
+    /// The tensor that it is at each call.
+    pub fn bound(&self) -> Option<&Obj> {
+        match self {
+            CallInput::Tensor(t) if t.bound => Some(&t.obj),
+            _ => None,
+        }
+    }
 }
 
 /// A compiled graph and how the residual code calls it.
 pub struct Compiled {
     /// what the backend gave
     pub function: Obj,
+    /// what calls it with all inputs that are bound, and takes the others
+    pub binding: Option<Obj>,
     /// `__compiled_fn_N`
     pub name: String,
     /// inputs, in the order of the arguments
     pub inputs: Vec<CallInput>,
     /// where the results go, in order
     pub outputs: Vec<LocalIdx>,
+}
+
+impl Compiled {
+    /// What the residual code calls.
+    pub fn callee(&self) -> &Obj {
+        self.binding.as_ref().unwrap_or(&self.function)
+    }
 }
 
 /// Finishes the graph of a translation and has it compiled; `None` where it does nothing.
@@ -128,8 +145,14 @@ pub fn compile(
         })
         .collect::<R<_>>()?;
     let function = env.compile_graph(py, &tx.graph, &tx.objects, examples, &name)?;
+    let bound: Vec<_> = inputs.iter().map(|input| input.bound().cloned()).collect();
+    let binding = match bound.iter().any(Option::is_some) {
+        true => env.bind_inputs(py, &function, bound)?,
+        false => None,
+    };
     Ok(Some(Compiled {
         function,
+        binding,
         name,
         inputs,
         outputs: outputs.into_iter().map(|(_, l)| l).collect(),

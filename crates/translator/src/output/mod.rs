@@ -94,6 +94,19 @@ pub trait OutputEnv {
     fn wrap_resume(&mut self, _py: Python<'_>, function: Obj, _info: &ResumeInfo) -> PyResult<Obj> {
         Ok(function)
     }
+    /// What calls a graph with inputs that are the same at each call: one item for each argument of the
+    /// graph, `None` where the call gives it. `None` where the residual code is to give them all.
+    ///
+    /// # Errors
+    /// Whatever making it raises.
+    fn bind_inputs(
+        &mut self,
+        _py: Python<'_>,
+        _graph: &Obj,
+        _inputs: Vec<Option<Obj>>,
+    ) -> PyResult<Option<Obj>> {
+        Ok(None)
+    }
     /// The builtin that says of an exception out of a compiled graph whether nobody can tell that the
     /// graph ran; `None` where that is not known of the graph.
     ///
@@ -282,7 +295,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     let mut skip = 0;
     let mut called = 0..0;
     if let Some(c) = &compiled {
-        names.push((c.function.clone(), c.name.clone()));
+        names.push((c.callee().clone(), c.name.clone()));
         (called, skip) = call_graph(&mut g, c, &post)?;
     } else if g.tx.st.grad_enabled != g.tx.ctx.grad_enabled {
         let set = g.tx.known.torch_c.bind(py).getattr("_set_grad_enabled")?;
@@ -329,16 +342,20 @@ fn root_frame(tx: &Tx<'_>) -> Frame {
 fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<(Range<u32>, usize)> {
     // CPython 3.13 looks for the handler of a call by the instruction in front of it.
     let start = g.asm.body.len();
-    g.asm.callee(&c.function);
-    for input in &c.inputs {
+    g.asm.callee(c.callee());
+    let inputs = c.inputs.iter();
+    let inputs = inputs.filter(|input| c.binding.is_none() || input.bound().is_none());
+    let mut given = 0;
+    for input in inputs {
         match input {
             CallInput::Tensor(t) if t.bound => g.asm.load_const(&t.obj),
             CallInput::Tensor(t) => g.load_source(t.source)?,
             CallInput::Int(i) => g.int(&i.int.expr)?,
             CallInput::Float(f) => g.float(&f.float.expr)?,
         }
+        given += 1;
     }
-    g.asm.call(c.inputs.len() as u32);
+    g.asm.call(given);
     let called = start..g.asm.body.len();
     let Some((last, others)) = c.outputs.split_last() else {
         g.asm.op(Op::PopTop);
