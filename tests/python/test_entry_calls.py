@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import collections
+import functools
 import gc
 import inspect
 import subprocess
 import sys
+import threading
 import weakref
 
 import harness
@@ -467,3 +469,52 @@ def test_the_function_that_a_class_calls_is_replaced_by_another_of_its_code():
             Adds.value = value
             assert torch.equal(entry(x), x + value)
             assert read() == value
+
+
+class _Later:
+    """A callable that lets others run before it looks at its arguments."""
+
+    def __init__(self, forward):
+        self.forward, self.between = forward, None
+
+    def __call__(self, *args):
+        between, self.between = self.between, None
+        if between is not None:
+            between()
+        return self.forward(*args)
+
+
+def test_a_graph_is_called_while_it_runs(x):
+    """Its parameters lie in one place for all calls."""
+    graphs = []
+
+    def late(graph, inputs):
+        graphs.append(_Later(graph.forward))
+        # A bound builtin hands its arguments on as they came.
+        return functools.partial(graphs[-1])
+
+    net = torch.nn.Linear(3, 3)
+    call = ferrodyn.compile(net, backend=late)
+    call(x)
+    inner = []
+    graphs[0].between = lambda: inner.append(call(x + 1))
+    assert same(call(x), net(x)) and same(inner[0], net(x + 1))
+
+    def other():
+        inner.append(call(x + 2))
+
+    def in_a_thread():
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+
+    graphs[0].between = in_a_thread
+    assert same(call(x), net(x)) and same(inner[1], net(x + 2))
+
+    def fails():
+        raise ValueError("between")
+
+    graphs[0].between = fails
+    with pytest.raises(ValueError, match="between"):
+        call(x)
+    assert same(call(x), net(x)) and len(graphs) == 1

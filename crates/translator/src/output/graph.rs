@@ -59,6 +59,15 @@ impl Compiled {
     pub fn callee(&self) -> &Obj {
         self.binding.as_ref().unwrap_or(&self.function)
     }
+
+    /// Its name in listings.
+    pub fn callee_name(&self) -> String {
+        let bound = self.inputs.iter().filter(|input| input.bound().is_some());
+        match &self.binding {
+            Some(_) => format!("{} with {} bound inputs", self.name, bound.count()),
+            None => self.name.clone(),
+        }
+    }
 }
 
 /// Finishes the graph of a translation and has it compiled; `None` where it does nothing.

@@ -295,7 +295,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     let mut skip = 0;
     let mut called = 0..0;
     if let Some(c) = &compiled {
-        names.push((c.callee().clone(), c.name.clone()));
+        names.push((c.callee().clone(), c.callee_name()));
         (called, skip) = call_graph(&mut g, c, &post)?;
     } else if g.tx.st.grad_enabled != g.tx.ctx.grad_enabled {
         let set = g.tx.known.torch_c.bind(py).getattr("_set_grad_enabled")?;
