@@ -31,6 +31,21 @@ pub enum Forward {
     Own(*mut PyObject),
 }
 
+/// Whether a module has hooks that are called in the backward pass. Of no other object.
+///
+/// # Errors
+/// Whatever comparing keys raises.
+pub fn has_backward_hooks(attributes: &Bound<'_, PyDict>) -> PyResult<bool> {
+    for name in names::BACKWARD_HOOKS {
+        if let Some(hooks) = attributes.get_item(name)?
+            && hooks.is_truthy()?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// How many classes and modules are remembered.
 const CLASSES: usize = 64;
 const MODULES: usize = 16;

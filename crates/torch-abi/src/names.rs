@@ -16,6 +16,9 @@ pub const NN_MODULE: &str = "torch.nn.modules.module";
 pub const CALL_IMPL: &str = "_call_impl";
 /// What it calls otherwise.
 pub const COMPILED_CALL_IMPL: &str = "_compiled_call_impl";
+/// Those of a module that are called in the backward pass.
+pub(crate) const BACKWARD_HOOKS: [&str; 2] = ["_backward_pre_hooks", "_backward_hooks"];
+
 /// Dictionaries of hooks in [`NN_MODULE`].
 pub const GLOBAL_HOOKS: [&str; 4] = [
     "_global_backward_pre_hooks",

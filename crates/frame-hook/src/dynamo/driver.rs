@@ -8,8 +8,9 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCode;
 use torch_abi::TorchAbi;
-use torch_abi::modules::ModuleCalls;
+use torch_abi::modules::{ModuleCalls, has_backward_hooks};
 use torch_abi::stance::Stance;
+use translator::raw::instance_dict;
 
 use super::compilation::{Compilation, Compiled, forget_session};
 use super::generation::restart_names;
@@ -282,7 +283,8 @@ fn runs_plainly(py: Python<'_>) -> Option<&'static str> {
         .then_some("it is called inside a transform of torch.func")
 }
 
-/// Whether a frame is a module's call that does nothing but call `forward`, whose frame comes next.
+/// Whether a frame is a module's call of which only `forward` is captured, whose frame comes next: there is nothing
+/// else to it, or what there is belongs to the backward pass.
 fn comes_to_forward(py: Python<'_>, frame: &FrameRef<'_>) -> bool {
     let (Some(calls), Some(abi)) = (ModuleCalls::loaded(), TorchAbi::loaded()) else {
         return false;
@@ -294,8 +296,13 @@ fn comes_to_forward(py: Python<'_>, frame: &FrameRef<'_>) -> bool {
     }
     // SAFETY: the frame holds its argument.
     let is_plain =
-        |module: Bound<'_, PyAny>| unsafe { calls.forward(abi, module.as_ptr()) }.is_some();
-    frame.local(py, 0).is_some_and(is_plain)
+        |module: &Bound<'_, PyAny>| unsafe { calls.forward(abi, module.as_ptr()) }.is_some();
+    let hooked = |module: &Bound<'_, PyAny>| {
+        instance_dict(module).is_some_and(|d| has_backward_hooks(&d).unwrap_or(false))
+    };
+    frame
+        .local(py, 0)
+        .is_some_and(|module| is_plain(&module) || hooked(&module))
 }
 
 fn is_ignored(code: &Bound<'_, PyCode>, resumes: bool) -> bool {
