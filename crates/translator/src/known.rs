@@ -109,6 +109,7 @@ known! {
     module_getattr = "torch.nn"."Module.__getattr__",
     module_setattr = "torch.nn"."Module.__setattr__",
     module_call = "torch.nn"."Module.__call__",
+    recurrent = "torch.nn"."RNNBase",
 }
 
 /// Scalar classes of NumPy whose values are as good as Python's numbers. `bool_` has another name

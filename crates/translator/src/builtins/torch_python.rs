@@ -89,6 +89,13 @@ pub(super) const RULES: Rules = &[
     ),
     ("torch.autograd.variable", &[("Variable", variable as Rule)]),
     (
+        "torch.nn.utils.rnn",
+        &[
+            ("pack_padded_sequence", packs as Rule),
+            ("pad_packed_sequence", packs),
+        ],
+    ),
+    (
         "torch.distributed",
         &[
             ("is_available", inlined as Rule),
@@ -224,6 +231,10 @@ fn check_all(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     assert_in_graph(tx, &cond, &message)?;
     value(tx.none())
+}
+
+fn packs(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
+    Err(crate::call::modules::packed(name))
 }
 
 /// What torch says of a failed check where the program says nothing.

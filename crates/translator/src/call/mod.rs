@@ -7,6 +7,7 @@
 mod generators;
 mod inlining;
 mod instances;
+pub(crate) mod modules;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,10 +15,9 @@ use std::sync::Arc;
 use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use torch_abi::modules::has_backward_hooks;
-use variables::{Obj, ObjId, Origin, PyVar, Var};
+use variables::{Obj, PyVar, Var};
 
-use crate::raw::{instance_dict, printed_name, type_lookup};
+use crate::raw::{printed_name, type_lookup};
 use crate::state::{Frame, Globals, OnReturn};
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -68,14 +68,10 @@ impl<'py> Tx<'py> {
                     return self.call(&function, args);
                 }
                 match self.class_lookup(&class, "__call__")? {
-                    Some(call) if call.is(&self.known.module_call) && self.has_hooks(*id)? => {
-                        Err(Stop::brk(
-                            "Module with backward hooks",
-                            "The hooks are called for the autograd node that the module's own operations make, so the module is called by plain Python, between two graphs.",
-                            "Remove the hooks, or use `Tensor.register_hook` outside of the compiled function.",
-                        ))
-                    }
                     Some(call) => {
+                        if call.is(&self.known.module_call) {
+                            self.check_module_call(*id, &args)?;
+                        }
                         let mut args = args;
                         args.pos.insert(0, f.clone());
                         self.call(&Var::py(call), args)
@@ -96,19 +92,6 @@ impl<'py> Tx<'py> {
                 Err(Stop::Internal("call of NULL".into()))
             }
         }
-    }
-
-    /// Whether a module that existed before has backward hooks, and gradients are recorded. Where it has
-    /// none, its call finds that out, and guards it.
-    fn has_hooks(&self, module: ObjId) -> R<bool> {
-        let Origin::Source { obj, .. } = &self.obj(module).origin else {
-            return Ok(false);
-        };
-        let module = obj.bind(self.py);
-        let Some(attributes) = instance_dict(module).filter(|_| self.st.grad_enabled) else {
-            return Ok(false);
-        };
-        Ok(has_backward_hooks(&attributes)?)
     }
 
     /// A method of a value of builtin type, by name.
