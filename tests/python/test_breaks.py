@@ -87,3 +87,26 @@ def test_resume_functions_go_with_their_code():
     refs = [use() for _ in range(4)]
     gc.collect()
     assert [r() for r in refs[:-1]] == [None] * 3
+
+
+def test_long_loops_are_left_to_python():
+    def count(n):
+        total = 0
+        for i in range(n):
+            total += i & 3
+        return total
+
+    def grow(x, n):
+        for _ in range(n):
+            x = x + 1
+        return x
+
+    ferrodyn.reset()
+    with ferrodyn.config.patch(max_plain_instructions=1_000):
+        report = ferrodyn.explain(count)(100_000)
+        assert report.instruction_counts["instructions"] < 3_000
+        assert any("Too many instructions" in b.reason for b in report.break_reasons)
+        assert ferrodyn.compile(count)(100_000) == count(100_000)
+        # Each round adds to the graph.
+        report = ferrodyn.explain(grow)(torch.ones(2), 300)
+        assert report.graph_break_count == 0

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use translator::output::continuation_mark;
 
+use crate::handover;
 use crate::region::with_thread;
 
 static MARK: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
@@ -63,10 +64,19 @@ unsafe fn drive_on(mut result: *mut PyObject) -> *mut PyObject {
             let nargs = ffi::PyTuple_GET_SIZE(result) as usize - 2;
             let function = *items.add(1);
             let args = items.add(2);
-            if ffi::Py_REFCNT(result) == 1 {
-                with_thread(|thread| thread.handover.offer(args, nargs));
-            }
-            let next = ffi::PyObject_Vectorcall(function, args, nargs, ptr::null_mut());
+            let call = || ffi::PyObject_Vectorcall(function, args, nargs, ptr::null_mut());
+            let next = match ffi::Py_REFCNT(result) == 1 {
+                true => {
+                    // An entry accepts for the function that it calls; a function is its own.
+                    let is_function = ffi::PyFunction_Check(function) != 0;
+                    let accepted = with_thread(|thread| {
+                        thread.handover.offer(args, nargs);
+                        is_function && thread.handover.accept(function, args)
+                    });
+                    handover::watched(accepted, call)
+                }
+                false => call(),
+            };
             with_thread(|thread| thread.handover.withdraw());
             ffi::Py_DECREF(result);
             result = next;

@@ -219,6 +219,12 @@ pub struct Tx<'py> {
     pub instructions: u64,
     /// how many may be
     pub max_instructions: u64,
+    /// how many in a row may add nothing to the graph
+    pub max_plain_instructions: u64,
+    /// the instruction at which the limits are looked at, and how large the graph was before
+    pub(crate) next_limit: (u64, usize),
+    /// whether a limit was reached
+    pub too_long: bool,
     /// whether the program asked if it is compiled: what it does then plain Python would not do
     pub asked_compiling: bool,
     /// whether translation stopped where the program raises
@@ -286,6 +292,9 @@ impl<'py> Tx<'py> {
             needs_as_is: false,
             instructions: 0,
             max_instructions: u64::MAX,
+            max_plain_instructions: u64::MAX,
+            next_limit: (0, 0),
+            too_long: false,
             asked_compiling: false,
             raises: false,
             fake_ops: BTreeMap::new(),

@@ -129,6 +129,7 @@ impl<'py> Compilation<'_, 'py> {
             .original(py, &mut session.tables.codes.borrow_mut(), &code)
             .map(|original| original.0);
         tx.max_instructions = self.config.max_instructions as u64;
+        tx.max_plain_instructions = self.config.max_plain_instructions as u64;
         tx.stack_floor = with_thread(ThreadRegions::floor);
         tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
         tx.ints = self.dynamic_ints()?;
@@ -173,6 +174,10 @@ impl<'py> Compilation<'_, 'py> {
                 let stack = self.report_break(&tx, &reason);
                 if self.ctx.fullgraph() {
                     return Err(self.unsupported(&reason, &stack));
+                }
+                // Nothing was captured, and a loop that breaks goes on as plain Python.
+                if tx.too_long && tx.graph.is_empty() && tx.st.frame.depth == 0 {
+                    return Ok(Compiled::Skip);
                 }
                 // What is set up once is not worth code of its own: later calls find it done.
                 if let Some(what) = reason.sets_up

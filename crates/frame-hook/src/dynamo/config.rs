@@ -30,6 +30,8 @@ pub struct Config {
     pub wait_for_compilation: bool,
     /// instructions interpreted for one frame before it is left to Python
     pub max_instructions: usize,
+    /// the same for instructions in a row that add nothing to the graph
+    pub max_plain_instructions: usize,
 }
 
 impl Config {
@@ -45,6 +47,7 @@ impl Config {
         disable: false,
         wait_for_compilation: false,
         max_instructions: 5_000_000,
+        max_plain_instructions: 500_000,
     };
 }
 
@@ -99,4 +102,5 @@ options!(
     disable,
     wait_for_compilation,
     max_instructions,
+    max_plain_instructions,
 );

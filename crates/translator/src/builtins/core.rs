@@ -237,18 +237,17 @@ fn format(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 fn str_(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let a = tx.by_name(name, args, &["object", "encoding", "errors"], 0, 3)?;
+    let a = tx.by_name(name, args.clone(), &["object", "encoding", "errors"], 0, 3)?;
     match (&a[0], &a[1], &a[2]) {
         (None, None, None) => value(tx.str("")),
         (Some(v), None, None) => value(tx.str_of(v)?),
         _ => {
-            let parts: Vec<Var> = a.into_iter().flatten().collect();
-            let Some((pos, _)) = tx.real_args(&Args::pos(parts))? else {
+            let Some((pos, kw)) = tx.real_args(&args)? else {
                 return Ok(None);
             };
             value(tx.fold(move |py| {
                 py.get_type::<PyString>()
-                    .call1(pyo3::types::PyTuple::new(py, pos)?)
+                    .call(pyo3::types::PyTuple::new(py, pos)?, kw.as_ref())
             })?)
         }
     }

@@ -1,6 +1,6 @@
 //! `functools`.
 
-use guards::GuardKind;
+use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple, PyType};
@@ -21,8 +21,14 @@ pub(super) const RULES: Rules = &[(
 
 impl<'py> Tx<'py> {
     /// `dispatch(cls)` of a `functools.singledispatch` function: which implementation it is depends on
-    /// the registry and the bases of the class. Python finds it, and remembers it as for any call.
-    pub(crate) fn single_dispatch(&mut self, f: &Bound<'py, PyAny>, class: &Var) -> Given {
+    /// the registry and the bases of the class. Python finds it among the classes that are
+    /// registered at this point of the program.
+    pub(crate) fn single_dispatch(
+        &mut self,
+        f: &Bound<'py, PyAny>,
+        source: Option<SourceId>,
+        class: &Var,
+    ) -> Given {
         let class = self.realize(class)?;
         let free = f.getattr("__code__")?.getattr("co_freevars")?;
         let Some(class) = class.as_obj().cloned() else {
@@ -31,23 +37,32 @@ impl<'py> Tx<'py> {
         let Ok(at) = free.call_method1("index", ("registry",)) else {
             return Ok(None);
         };
-        let cell = f.getattr("__closure__")?.get_item(at)?;
-        let registry = cell.getattr("cell_contents")?.unbind();
-        let found = f.call1((&class,))?;
-        self.guard_mro(&class);
-        self.guard_abc_registry()?;
-        let source = self.pinned_source(&registry, false, "registry");
-        let registry = self.build(&registry, source)?;
+        let cells = self.existing_callee(f, source)?.closure;
+        let registry = self.cell_contents(&cells[at.extract::<usize>()?])?;
         let Some(Body::Dict(map)) = self.body_of(&registry) else {
             return Ok(None);
         };
-        for (_, v) in map.iter() {
-            let v = self.realize(v)?;
-            if self.real(&v).is_some_and(|o| o.is(&found)) {
-                return value(v);
+        let places = PyDict::new(self.py);
+        for (place, (key, _)) in map.iter().enumerate() {
+            let key = self.realize(key)?;
+            match key.as_obj() {
+                Some(key) => places.set_item(key, place)?,
+                None => return Ok(None),
             }
         }
-        Ok(None)
+        let found = match places.get_item(&class)? {
+            Some(place) => place,
+            None => {
+                let find = self.py.import("functools")?.getattr("_find_impl")?;
+                find.call1((&class, &places))?
+            }
+        };
+        self.guard_mro(&class);
+        self.guard_abc_registry()?;
+        match found.extract().ok().and_then(|place| map.nth(place)) {
+            Some((_, implementation)) => value(self.realize(implementation)?),
+            None => Ok(None),
+        }
     }
 }
 
@@ -248,7 +263,8 @@ fn cache_key(
         }
         if typed {
             keys.push(Key::Id(tx.type_of(&v)?.as_ptr() as usize));
-        } else if !library && has_equals(tx, &v) {
+        }
+        if !library && has_equals(tx, &v, typed)? {
             return Err(Stop::brk(
                 "Cached function called with a number that equals one of another type",
                 "`functools.lru_cache` may answer with what it computed for that one before.",
@@ -293,20 +309,33 @@ fn is_told_apart(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
 
 /// Whether a value equals others of another type, which a cache takes for the same: `True` and `1.0`
 /// are the int 1, a member of an `IntEnum` is its value. Plain ints and texts are what such functions
-/// are called with.
-fn has_equals(tx: &Tx<'_>, v: &Var) -> bool {
-    let Some(b) = v.as_obj().map(|o| o.bind(tx.py)) else {
-        return false;
+/// are called with. A cache that is `typed` tells the arguments themselves apart, not what is in a
+/// tuple.
+///
+/// # Errors
+/// Those of realizing lazy values.
+fn has_equals(tx: &mut Tx<'_>, v: &Var, typed: bool) -> R<bool> {
+    let v = tx.realize(v)?;
+    if let Var::Tuple(t) = &v {
+        for item in &t.items {
+            if has_equals(tx, item, false)? {
+                return Ok(true);
+            }
+        }
+        return Ok(false);
+    }
+    let Some(b) = v.as_obj().map(|o| o.bind(tx.py)).filter(|_| !typed) else {
+        return Ok(false);
     };
     if let Ok(f) = b.cast_exact::<PyFloat>() {
-        return f.value().fract() == 0.0;
+        return Ok(f.value().fract() == 0.0);
     }
     let plain = b.is_exact_instance_of::<PyInt>() || b.is_exact_instance_of::<PyString>();
     let value = b.is_instance_of::<PyInt>()
         || b.is_instance_of::<PyString>()
         || b.is_instance_of::<PyFloat>()
         || b.is_instance_of::<PyComplex>();
-    value && !plain
+    Ok(value && !plain)
 }
 
 /// What the function under a cache came to.

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use variables::Var;
 
 use super::{Given, Rule};
 use crate::stop::Stop;
@@ -23,7 +24,6 @@ pure! {
     struct_: "struct" ["calcsize", "pack", "unpack", "unpack_from"];
     posix: "posix" ["fspath"];
     sys: "sys" ["intern", "getrecursionlimit", "getdefaultencoding"];
-    string: "_string" ["formatter_field_name_split"];
     bisect: "_bisect" ["bisect_left", "bisect_right"];
     zlib: "zlib" ["crc32", "adler32"];
     binascii: "binascii" ["hexlify", "unhexlify", "b2a_base64", "a2b_base64", "crc32"];
@@ -40,8 +40,30 @@ pure! {
     torch_nn: "torch._C._nn" ["_parse_to"];
 }
 
+/// `"a.b[0]"` as the text `"a"` and an iterator, which each call makes anew.
+fn field_name_split(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let Some((pos, kw)) = tx.real_args(&args)? else {
+        return Ok(None);
+    };
+    let split = tx.py.import("_string")?.getattr(name)?;
+    let parts = tx.fold(move |py| {
+        let made = split.call(PyTuple::new(py, pos)?, kw.as_ref())?;
+        let rest = made
+            .get_item(1)?
+            .try_iter()?
+            .collect::<PyResult<Vec<_>>>()?;
+        Ok((made.get_item(0)?, rest).into_pyobject(py)?.into_any())
+    })?;
+    let [first, rest] = &tx.iterate(&parts)?[..] else {
+        return Ok(None);
+    };
+    let rest = tx.get_iter(rest)?;
+    super::value(Var::tuple(vec![first.clone(), rest]))
+}
+
 /// Lists every function.
 pub(super) fn add_all(py: Python<'_>, add: &mut dyn FnMut(&str, &'static str, Rule)) {
+    add("_string", "formatter_field_name_split", field_name_split);
     for (module, names, rule) in FUNCTIONS {
         if **names != ["*"] {
             names.iter().for_each(|name| add(module, name, *rule));
@@ -80,7 +102,7 @@ pub(super) fn call(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Giv
     for v in &args.pos {
         let v = tx.realize(v)?;
         match &v {
-            variables::Var::Tensor(_) => {
+            Var::Tensor(_) => {
                 return Err(Stop::brk(
                     format!("{module}.{name}() of a tensor"),
                     "The function needs the tensor's value, which is known only when the graph runs.",
@@ -89,20 +111,16 @@ pub(super) fn call(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Giv
                     ),
                 ));
             }
-            variables::Var::Obj(_) if tx.is_iterator(&v)? => {
+            Var::Obj(_) if tx.is_iterator(&v)? => {
                 let items = tx.iterate(&v)?;
                 plain.push(tx.new_list(items));
                 changed = true;
             }
-            variables::Var::Obj(_) | variables::Var::Py(_)
-                if tx.special(&v, "__float__")?.is_user() =>
-            {
+            Var::Obj(_) | Var::Py(_) if tx.special(&v, "__float__")?.is_user() => {
                 plain.push(tx.special_sync(&v, "__float__", vec![])?);
                 changed = true;
             }
-            variables::Var::Obj(_) | variables::Var::Py(_)
-                if tx.special(&v, "__index__")?.is_user() =>
-            {
+            Var::Obj(_) | Var::Py(_) if tx.special(&v, "__index__")?.is_user() => {
                 plain.push(tx.special_sync(&v, "__index__", vec![])?);
                 changed = true;
             }

@@ -220,7 +220,7 @@ impl<'py> Tx<'py> {
             if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
                 return Ok(flow);
             }
-            if let Some(flow) = self.marked_function(&b, &args)? {
+            if let Some(flow) = self.marked_function(&b, p.source, &args)? {
                 return Ok(flow);
             }
             if self.is_graph_function(&b)? {
@@ -239,7 +239,7 @@ impl<'py> Tx<'py> {
             return self.construct(&class.clone(), f, args);
         }
         if is(&k.builtin_function) || is(&k.method_wrapper) {
-            if let Some(flow) = self.marked_function(&b, &args)? {
+            if let Some(flow) = self.marked_function(&b, p.source, &args)? {
                 return Ok(flow);
             }
             if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {

@@ -8,8 +8,10 @@
 
 use bytecode::op::{Intrinsic1, Intrinsic2, LocalIdx, Op};
 use bytecode::{ExceptEntry, Loop, behind_loop, loop_of, stack_depths, stack_effect, stack_needs};
+use guards::{Source, SourceId};
 use pyo3::prelude::*;
-use rustc_hash::FxHashMap;
+use pyo3::types::PyType;
+use rustc_hash::{FxHashMap, FxHashSet};
 use variables::{Body, Obj, Origin, Var};
 
 use super::OutputEnv;
@@ -18,6 +20,7 @@ use super::emitter::{Emitter, Ident};
 use super::resume::{Local, Plan, ResumeInfo, Slot};
 use crate::code::{flags, kinds};
 use crate::state::{Frame, OnReturn};
+use crate::step::ends::weak_references;
 use crate::stop::{R, Stop};
 
 /// Builtins that look at the frame that calls them.
@@ -160,8 +163,9 @@ impl Emitter<'_, '_> {
             self.ready(env, &mut levels[i], f.ip + 1, slots)?;
         }
         // Also where no code comes behind: a frame that raises lives as long as its traceback.
+        let given = self.given_away(&frames);
         for v in frames.iter().flat_map(|f| f.locals.iter().flatten()) {
-            if self.outlives_use(v) {
+            if self.outlives_use(v, &given) {
                 self.prepare(v)?;
             }
         }
@@ -204,23 +208,33 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Whether something would be seen to happen where a variable that is not used any more lets go
-    /// of its value: it is kept for as long as the frame would keep it. That is so for generators, and
-    /// for objects whose class has a `__del__`.
-    fn outlives_use(&self, v: &Var) -> bool {
+    /// Whether something could be seen to happen where a variable that is not used any more lets go
+    /// of its value: it is kept for as long as the frame would keep it. That is so for generators, for
+    /// objects whose class has a `__del__`, and for all that other code may refer to weakly: what the
+    /// frame was given by plain Python, and what is given away at the break.
+    fn outlives_use(&self, v: &Var, given: &FxHashSet<Ident>) -> bool {
         let py = self.tx.py;
         let finalized = |class: &Obj| {
             let class = class.bind(py);
             class.is(self.tx.known.generator.bind(py)) || class.hasattr("__del__").unwrap_or(true)
         };
+        let class_of = |o: &Obj| o.bind(py).get_type().into_any().unbind();
+        if let Some((source, obj)) = self.origin_of(v)
+            && matches!(self.tx.sources.get(source), Source::Local { .. })
+            && self.may_be_last(&obj)
+        {
+            return true;
+        }
         match v {
-            Var::Lazy(l) => finalized(&l.obj.bind(py).get_type().into_any().unbind()),
-            Var::Py(p) => finalized(&p.obj.bind(py).get_type().into_any().unbind()),
+            Var::Lazy(l) => finalized(&class_of(&l.obj)),
+            Var::Py(p) => finalized(&class_of(&p.obj)),
             Var::Obj(id) => {
                 let class = self.tx.obj(*id).class.clone();
-                (finalized(&class) && !self.has_ended(v))
+                self.leads_to(v, given)
+                    || (finalized(&class) && !self.has_ended(v))
                     || (self.tx.has_generators() && self.holds_generator(v))
             }
+            Var::Tuple(_) | Var::Func(_) | Var::Method(_) if self.leads_to(v, given) => true,
             Var::Tuple(_) | Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => {
                 self.tx.has_generators() && self.holds_generator(v)
             }
@@ -228,7 +242,76 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Whether the instruction that breaks makes a weak reference to a value: a variable that is not used any more
+    /// Where a value comes from, if from outside.
+    fn origin_of(&self, v: &Var) -> Option<(SourceId, Obj)> {
+        match v {
+            Var::Lazy(l) => Some((l.source, l.obj.clone())),
+            Var::Py(p) => Some((p.source?, p.obj.clone())),
+            Var::Obj(id) => match &self.tx.obj(*id).origin {
+                Origin::Source { source, obj } => Some((*source, obj.clone())),
+                _ => None,
+            },
+            Var::Tensor(t) => t.input.as_ref().map(|i| (i.source, i.obj.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether a variable may hold the last reference to an object, and its end may be seen. Constants
+    /// have no end that matters, classes, modules and functions are held elsewhere as a rule. Memory
+    /// of tensors is worth more than a weak reference that nobody has taken.
+    fn may_be_last(&self, obj: &Obj) -> bool {
+        let py = self.tx.py;
+        let k = &self.tx.known;
+        let b = obj.bind(py);
+        let class = b.get_type();
+        if b.is_instance(k.tensor.bind(py)).unwrap_or(false) {
+            return weak_references(b) > 0;
+        }
+        let elsewhere = [&k.function, &k.module_type, &k.builtin_function];
+        !(k.is_const_type(class.as_any())
+            || b.is_instance_of::<PyType>()
+            || elsewhere.iter().any(|held| class.is(held.bind(py))))
+    }
+
+    /// The new values that the breaking instruction is given, or a function that goes on by itself,
+    /// with all that they lead to.
+    fn given_away(&self, frames: &[Frame]) -> FxHashSet<Ident> {
+        let inner = &frames[0];
+        let op = &inner.code.body.instrs[inner.ip].op;
+        let needs = stack_needs(inner.code.body.version, op) as usize;
+        let first = inner.stack.len().saturating_sub(needs);
+        let mut values: Vec<Var> = inner.stack.iter().skip(first).cloned().collect();
+        for f in &frames[..frames.len() - 1] {
+            values.extend(f.locals.iter().flatten().cloned());
+        }
+        let mut given = FxHashSet::default();
+        self.walk(values, |i| {
+            given.insert(i);
+            false
+        });
+        given
+    }
+
+    /// Whether a new value holds one of these, or is one.
+    fn leads_to(&self, v: &Var, given: &FxHashSet<Ident>) -> bool {
+        !given.is_empty() && self.walk(vec![v.clone()], |i| given.contains(&i))
+    }
+
+    /// Visits new values and all that they lead to, until `found` says so.
+    fn walk(&self, mut todo: Vec<Var>, mut found: impl FnMut(Ident) -> bool) -> bool {
+        let mut seen = FxHashSet::default();
+        while let Some(v) = todo.pop() {
+            if let Some(i) = self.ident(&v).filter(|i| seen.insert(*i)) {
+                if found(i) {
+                    return true;
+                }
+                todo.extend(self.children(&v));
+            }
+        }
+        false
+    }
+
+    /// Whether the instruction that breaks makes a weak reference to a tensor: a variable that is not used any more
     /// keeps it alive.
     fn is_weakly_held(&self, v: &Var) -> bool {
         let py = self.tx.py;
@@ -240,20 +323,21 @@ impl Emitter<'_, '_> {
         let needs = stack_needs(frame.code.body.version, op) as usize;
         let first = frame.stack.len().saturating_sub(needs);
         let operands = || frame.stack.iter().skip(first);
-        let is_weakref = |f: &Obj| {
+        let is_weakref = |v: &Var| {
+            let f = match v {
+                Var::Lazy(l) => &l.obj,
+                Var::Py(p) => &p.obj,
+                _ => return false,
+            };
             let module = f
                 .bind(py)
                 .getattr("__module__")
                 .and_then(|m| m.extract::<String>());
             module.is_ok_and(|m| m == "weakref" || m == "_weakref")
         };
-        let is_same = |operand: &Var| match (operand, v) {
-            (Var::Tensor(a), Var::Tensor(b)) => a.node == b.node,
-            (Var::Obj(a), Var::Obj(b)) => a == b,
-            (Var::Func(a), Var::Func(b)) => std::rc::Rc::ptr_eq(a, b),
-            _ => false,
-        };
-        operands().filter_map(Var::as_obj).any(is_weakref) && operands().any(is_same)
+        let Var::Tensor(t) = v else { return false };
+        let same = |operand: &Var| matches!(operand, Var::Tensor(o) if o.node == t.node);
+        operands().any(is_weakref) && operands().any(same)
     }
 
     /// The frames, innermost first.
@@ -447,13 +531,14 @@ impl Emitter<'_, '_> {
                 "a graph break in the prologue of a resume function".into(),
             ));
         };
+        let given = self.given_away(&self.frames());
         let slot = |name: &str| -> Option<Var> {
             let i = f.code.local_names.iter().position(|n| &**n == name)?;
             f.locals.get(i).cloned().flatten()
         };
         let state = |name: &str| match slot(name) {
             None => Local::Unbound,
-            Some(v) if self.outlives_use(&v) || self.is_weakly_held(&v) => Local::Kept,
+            Some(v) if self.outlives_use(&v, &given) || self.is_weakly_held(&v) => Local::Kept,
             Some(_) => Local::Bound,
         };
         let cache = env.resume_cache();

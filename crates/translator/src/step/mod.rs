@@ -7,6 +7,7 @@
 mod asserted;
 mod calls;
 mod cells;
+pub(crate) mod ends;
 mod functions;
 mod globals;
 mod missing;
@@ -183,8 +184,9 @@ impl<'py> Tx<'py> {
                 );
             }
             Op::DeleteFast(l) => {
-                if self.local(*l).is_none() {
-                    return Err(self.unbound_local(*l));
+                match self.local(*l) {
+                    Some(v) => self.check_end(&v)?,
+                    None => return Err(self.unbound_local(*l)),
                 }
                 self.set_local(*l, None);
             }
@@ -255,18 +257,26 @@ impl<'py> Tx<'py> {
             Op::LoadSuperAttr {
                 name,
                 method,
-                two_arg: _,
+                two_arg,
                 null_first,
             } => {
                 let mut parts = self.popn(3)?;
                 let (receiver, class) = (parts.remove(2), parts.remove(1));
                 let callee = self.realize(&parts[0])?;
-                if !matches!(&callee, Var::Py(p) if p.obj.is(&self.known.super_)) {
-                    return Err(Stop::unsupported(
-                        "a global or builtin `super` of another kind",
-                    ));
-                }
-                let sup = self.super_of(&class, &receiver)?;
+                let sup = match &callee {
+                    Var::Py(p) if p.obj.is(&self.known.super_) => {
+                        self.super_of(&class, &receiver)?
+                    }
+                    _ => {
+                        // Something else of that name: it gets what the program wrote.
+                        let given = if *two_arg {
+                            vec![class, receiver]
+                        } else {
+                            vec![]
+                        };
+                        self.call_sync(&callee, Args::pos(given))?
+                    }
+                };
                 let name = self.name(*name);
                 let v = self.getattr_sync(&sup, &name)?;
                 if *method {

@@ -197,18 +197,38 @@ impl<'py> Tx<'py> {
         &f.code.body.instrs[f.ip].op
     }
 
+    /// Whether the translation may go on: a long Python loop would be unrolled. Looks again once as
+    /// many instructions have passed as may be without an operation for the graph.
+    fn check_limits(&mut self) -> R<()> {
+        let (done, nodes) = (self.instructions, self.graph.len());
+        let looked_before = self.next_limit.0 > 0;
+        let reason = if done > self.max_instructions {
+            format!("More than {} instructions", self.max_instructions)
+        } else if looked_before && nodes == self.next_limit.1 {
+            format!(
+                "{} instructions without a tensor operation",
+                self.max_plain_instructions
+            )
+        } else {
+            let next = done.saturating_add(self.max_plain_instructions);
+            self.next_limit = (next.min(self.max_instructions), nodes);
+            return Ok(());
+        };
+        self.too_long = true;
+        Err(Stop::brk(
+            "Too many instructions",
+            format!(
+                "{reason} were interpreted for one frame: a long Python loop is unrolled by tracing."
+            ),
+            "Move the loop out of the compiled function, or raise `ferrodyn.config.max_plain_instructions` and `max_instructions`.",
+        ))
+    }
+
     /// One instruction; `Some` when the root frame returned.
     pub(crate) fn step(&mut self) -> R<Option<Var>> {
         self.instructions += 1;
-        if self.instructions > self.max_instructions {
-            return Err(Stop::brk(
-                "Too many instructions",
-                format!(
-                    "More than {} instructions were interpreted for one frame: a long Python loop is unrolled by tracing.",
-                    self.max_instructions
-                ),
-                "Move the loop out of the compiled function, or raise `ferrodyn.config.max_instructions`.",
-            ));
+        if self.instructions > self.next_limit.0 {
+            self.check_limits()?;
         }
         let code = self.st.frame.code.clone();
         let ip = self.st.frame.ip;

@@ -1,6 +1,7 @@
 //! Functions that read or change torch's global state, and functions that torch or Ferrodyn mark.
 
 use fx_graph::{Arg, Kwargs};
+use guards::SourceId;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use variables::{Obj, Var};
@@ -152,7 +153,12 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// A break for functions that must not be inlined.
-    pub fn marked_function(&mut self, f: &Bound<'py, PyAny>, args: &Args) -> R<Option<Flow>> {
+    pub fn marked_function(
+        &mut self,
+        f: &Bound<'py, PyAny>,
+        source: Option<SourceId>,
+        args: &Args,
+    ) -> R<Option<Flow>> {
         let py = self.py;
         if self.unmarked.contains_key(&(f.as_ptr() as usize)) {
             return Ok(None);
@@ -191,7 +197,7 @@ impl<'py> Tx<'py> {
             }
             ("functools", "dispatch") if let [class] = args.pos.as_slice() => {
                 let class = class.clone();
-                return self.single_dispatch(f, &class);
+                return self.single_dispatch(f, source, &class);
             }
             // What they answer for a size that is known is the condition itself.
             (
