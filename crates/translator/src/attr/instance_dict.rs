@@ -60,9 +60,12 @@ impl Tx<'_> {
         };
         let value = match dict_get(&dict, name) {
             Some(v) => {
-                let s = self.source(Source::InstanceDictItem {
-                    base,
-                    name: name.clone(),
+                let name = name.clone();
+                // C classes may hide the dictionary of their instances.
+                let shown = type_lookup(&real.bind(self.py).get_type(), "__dict__").is_some();
+                let s = self.source(match shown {
+                    true => Source::InstanceDictItem { base, name },
+                    false => Source::Attr { base, name },
                 });
                 self.touch(s);
                 Some(self.lazy(v.unbind(), s))

@@ -1,7 +1,7 @@
 //! Functions without effects, state or use of identity: Python runs them on constants.
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use variables::Var;
 
 use super::{Given, Rule};
@@ -83,12 +83,33 @@ pub(super) fn add_all(py: Python<'_>, add: &mut dyn FnMut(&str, &'static str, Ru
     }
 }
 
+/// Whether the flags of a regular expression make its compiler print.
+fn prints<'py>(
+    py: Python<'py>,
+    pos: &[Bound<'py, PyAny>],
+    kw: Option<&Bound<'py, PyDict>>,
+) -> PyResult<bool> {
+    let debug = py.import("re")?.getattr("DEBUG")?;
+    let named = kw
+        .map(|kw| kw.values().iter().collect())
+        .unwrap_or_default();
+    for v in pos.iter().cloned().chain::<Vec<_>>(named) {
+        if v.get_type().is(debug.get_type()) && v.bitand(&debug)?.is_truthy()? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Calls a pure function on constants.
 ///
 /// # Errors
 /// What the function raises; a break for a tensor argument.
 pub(super) fn call(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Given {
     if let Some((pos, kw)) = tx.real_args(&args)? {
+        if module == "re" && prints(tx.py, &pos, kw.as_ref())? {
+            return Err(Stop::unsupported("`re.DEBUG`, which prints"));
+        }
         let f = tx.py.import(module)?.getattr(name)?;
         if name == "getrecursionlimit" {
             let now = f.call0()?;

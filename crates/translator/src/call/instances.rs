@@ -223,7 +223,6 @@ impl<'py> Tx<'py> {
                 .get_type()
                 .is(self.known.builtin_function.bind(self.py))
             && !new.is(&objects_new)
-            && !crate::tx::qualified_name(class.as_any()).starts_with("typing.")
         {
             return Ok(false);
         }

@@ -4,6 +4,7 @@ use super::Next;
 use crate::state::{Frame, OnReturn};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
+use crate::values::Special;
 use bytecode::op::Label;
 use variables::Var;
 impl<'py> Tx<'py> {
@@ -106,15 +107,27 @@ impl<'py> Tx<'py> {
                 "send() to an iterator that is no generator",
             ));
         }
-        match self.iter_next(&receiver)? {
+        let mut result = self.none();
+        let next = if self.special(&receiver, "__next__")? == Special::User {
+            match self.special_sync(&receiver, "__next__", vec![]) {
+                Ok(v) => Some(v),
+                Err(stop) if self.is_raise_of(&stop, "StopIteration") => {
+                    if let Stop::Raise(e) = &stop {
+                        result = self.getattr_sync(e, &"value".into())?;
+                    }
+                    None
+                }
+                Err(stop) => return Err(stop),
+            }
+        } else {
+            self.iter_next(&receiver)?
+        };
+        match next {
             Some(v) => {
                 self.push(v);
                 Ok(Next::Fall)
             }
-            None => {
-                let none = self.none();
-                Ok(self.send_returned(none, to))
-            }
+            None => Ok(self.send_returned(result, to)),
         }
     }
 

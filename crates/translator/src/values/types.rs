@@ -71,9 +71,11 @@ impl Tx<'_> {
         let b = info_obj.bind(self.py);
         let is_class = b.is_instance_of::<PyType>();
         if is_class && b.get_type().is(self.known.type_.bind(self.py)) {
-            return Ok(
-                self.is_subtype(&class, &info_obj) || self.declared_class(&v, &class, &info_obj)?
-            );
+            if self.is_subtype(&class, &info_obj) {
+                return Ok(true);
+            }
+            let declared = self.declared_class(&v, &class)?;
+            return Ok(declared.is_some_and(|c| self.is_subtype(&c, &info_obj)));
         }
         if info_obj.is(&self.known.parameter) || info_obj.is(&self.known.buffer) {
             return self.is_parameter_like(&v, &class, &info_obj);
@@ -87,9 +89,15 @@ impl Tx<'_> {
         }
         let metaclass = b.get_type().into_any().unbind();
         match self.check_hook(&metaclass, "__instancecheck__")? {
-            Hook::Real => Ok(
-                self.is_subtype(&class, &info_obj) || self.real_issubclass(&class, &info_obj)?
-            ),
+            Hook::Real => {
+                if self.is_subtype(&class, &info_obj) || self.real_issubclass(&class, &info_obj)? {
+                    return Ok(true);
+                }
+                match self.declared_class(&v, &class)? {
+                    Some(c) => self.real_issubclass(&c, &info_obj),
+                    None => Ok(false),
+                }
+            }
             Hook::Call => {
                 let r = self.special_sync(&info, "__instancecheck__", vec![v])?;
                 self.truth(&r)
@@ -229,10 +237,10 @@ impl Tx<'_> {
         Ok(None)
     }
 
-    /// An instance whose class is overridden by a `__class__` attribute (`object.__class__` is not).
-    fn declared_class(&mut self, v: &Var, class: &Obj, info: &Obj) -> R<bool> {
+    /// The class that an instance says to have by a `__class__` attribute (`object.__class__` is none).
+    fn declared_class(&mut self, v: &Var, class: &Obj) -> R<Option<Obj>> {
         if !matches!(v, Var::Obj(_)) || self.is_builtin_container(class) {
-            return Ok(false);
+            return Ok(None);
         }
         let own = class.bind(self.py).cast::<PyType>().ok().and_then(|c| {
             let object = self.known.object.bind(self.py).clone();
@@ -243,16 +251,12 @@ impl Tx<'_> {
             })
         });
         if own.is_none() {
-            return Ok(false);
+            return Ok(None);
         }
         let declared = self.getattr_sync(v, &"__class__".into())?;
-        match self.realize(&declared)?.as_obj() {
-            Some(c) => {
-                let c = c.clone();
-                Ok(self.is_subtype(&c, info))
-            }
-            None => Ok(false),
-        }
+        let declared = self.realize(&declared)?;
+        let is_class = |c: &&Obj| c.bind(self.py).is_instance_of::<PyType>();
+        Ok(declared.as_obj().filter(is_class).cloned())
     }
 
     /// `torch.nn.Parameter` and `Buffer` count plain tensors that carry their mark.
@@ -343,10 +347,11 @@ impl Tx<'_> {
             .getattr("__module__")
             .and_then(|m| m.extract::<String>())
             .unwrap_or_default();
-        Ok(if matches!(module.as_str(), "abc" | "_py_abc" | "typing") {
-            Hook::Real
-        } else {
-            Hook::Call
+        // `typing.Any` refuses; other classes of `typing` are abstract classes.
+        let any = module == "typing" && text("__name__") == "_AnyMeta";
+        Ok(match module.as_str() {
+            "abc" | "_py_abc" | "typing" if !any => Hook::Real,
+            _ => Hook::Call,
         })
     }
 
