@@ -4,9 +4,11 @@
 //! [`crate::early`]. A copy is a node of the graph. What an array from outside looks like is guarded; one that was
 //! made of constants is the same at each call.
 
+use backends::Numbers;
 use guards::SourceId;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyList;
 use tensor_meta::Device;
 use variables::{Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjState, Origin, Var};
 
@@ -126,11 +128,65 @@ fn from_numpy(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
 }
 
 fn as_tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    of_array(tx, name, args, false)
+    match of_numbers(tx, name, &args)? {
+        Some(tensor) => Ok(Some(tensor)),
+        None => of_array(tx, name, args, false),
+    }
 }
 
 fn tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    of_array(tx, name, args, true)
+    match of_numbers(tx, name, &args)? {
+        Some(tensor) => Ok(Some(tensor)),
+        None => of_array(tx, name, args, true),
+    }
+}
+
+/// A tensor of constants with NumPy's numbers among them, which decide the dtype: a graph holds Python's
+/// numbers, and is told the dtype.
+fn of_numbers(tx: &mut Tx<'_>, name: &'static str, args: &Args) -> Given {
+    let Some(data) = args.pos.first() else {
+        return Ok(None);
+    };
+    if args.pos.len() > 1 || !tx.holds_numpy(data, true)? {
+        return Ok(None);
+    }
+    let Some((real, _)) = tx.real_args(&Args::pos(vec![data.clone()]))? else {
+        return Ok(None);
+    };
+    let Some(real) = real.first() else {
+        return Ok(None);
+    };
+    let torch = tx.known.torch.clone();
+    let torch = torch.bind(tx.py);
+    // The program's mode would see this call.
+    if Numbers::now(tx.py)? != Numbers::AsTensors {
+        return Ok(None);
+    }
+    let Ok(made) = torch.call_method1("tensor", (real,)) else {
+        return Ok(None);
+    };
+    let mut args = args.clone();
+    args.pos = vec![plain_numbers(tx, &made.call_method0("tolist")?)?];
+    let is_given = |(n, v): &(_, Var)| -> bool {
+        let n: &std::sync::Arc<str> = n;
+        &**n == "dtype" && !v.is_none(tx.py)
+    };
+    if !args.kw.iter().any(is_given) {
+        let dtype = tx.from_const(made.getattr("dtype")?)?;
+        args.kw.retain(|(n, _)| &**n != "dtype");
+        args.kw.push(("dtype".into(), dtype));
+    }
+    let function = torch.getattr(name)?.unbind();
+    tx.graph_call(&function, args).map(Some)
+}
+
+/// Numbers in nested lists, as tuples.
+fn plain_numbers<'py>(tx: &mut Tx<'py>, data: &Bound<'py, PyAny>) -> R<Var> {
+    let Ok(items) = data.cast::<PyList>() else {
+        return tx.from_const(data.clone());
+    };
+    let items = items.iter().map(|item| plain_numbers(tx, &item));
+    items.collect::<R<Vec<_>>>().map(Var::tuple)
 }
 
 /// `torch.tensor(array, dtype=...)`, which copies always, and `torch.as_tensor`.

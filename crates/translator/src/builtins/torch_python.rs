@@ -4,7 +4,7 @@
 //! profiler, hooks for other tracers.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyRange};
 use variables::{Body, Var};
 
 use super::{Given, Rule, Rules, value};
@@ -406,6 +406,12 @@ fn legacy_tensor(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         }
         args.pos = t.items.clone();
     }
+    if let [data] = &args.pos[..]
+        && let Var::Const(o) = tx.realize(data)?
+        && o.bind(tx.py).is_exact_instance_of::<PyRange>()
+    {
+        args.pos = vec![Var::tuple(tx.iterate(&Var::Const(o))?)];
+    }
     let mut sizes = true;
     for v in &args.pos {
         let v = tx.realize(v)?;
@@ -438,6 +444,7 @@ fn is_data(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
             b.is_exact_instance_of::<PyInt>()
                 || b.is_exact_instance_of::<PyFloat>()
                 || b.is_exact_instance_of::<PyBool>()
+                || tx.known.is_numpy_scalar(b.get_type().as_any())
         });
         if !number && !is_data(tx, &item)? {
             return Ok(false);

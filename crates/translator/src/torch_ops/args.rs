@@ -228,7 +228,7 @@ impl<'py> Tx<'py> {
 
     /// Whether a number of NumPy is in a value. Those that are Python floats as well do not count
     /// for an operation that looks at classes only.
-    pub(super) fn holds_numpy(&mut self, v: &Var, floats: bool) -> R<bool> {
+    pub(crate) fn holds_numpy(&mut self, v: &Var, floats: bool) -> R<bool> {
         let items: Vec<Var> = match self.look(v)? {
             Var::Const(o) => {
                 let b = o.bind(self.py);
