@@ -133,7 +133,7 @@ impl<'py> Tx<'py> {
         let exits = self.is_raise_of_name(exception, "GeneratorExit");
         if self.is_generator(inner) {
             return match exits {
-                true => self.generator_close(inner).map(|()| None),
+                true => self.generator_close(inner).map(|_| None),
                 false => self.generator_throw(inner, exception.clone()).map(Some),
             };
         }
@@ -156,17 +156,20 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// `generator.close()` (CPython's `gen_close`).
+    /// `generator.close()` (CPython's `gen_close`): from 3.13 on what the generator returns.
     ///
     /// # Errors
     /// What its handlers raise; `RuntimeError` where it yields instead of ending.
-    pub fn generator_close(&mut self, generator: &Var) -> R<()> {
+    pub fn generator_close(&mut self, generator: &Var) -> R<Var> {
         let class = self.known.builtins.bind(self.py).getattr("GeneratorExit")?;
         let Stop::Raise(exit) = self.raise_class(class.unbind(), Vec::new()) else {
             return Err(Stop::Internal("GeneratorExit".into()));
         };
         match self.generator_throw(generator, exit) {
-            Ok(Yielded::Return(_)) => Ok(()),
+            Ok(Yielded::Return(v)) => match self.st.frame.code.fields.version {
+                bytecode::Version::V313 => Ok(v),
+                _ => Ok(self.none()),
+            },
             Ok(Yielded::Value(_)) => {
                 Err(self.raise("RuntimeError", "generator ignored GeneratorExit"))
             }
@@ -174,7 +177,7 @@ impl<'py> Tx<'py> {
                 if self.is_raise_of_name(&e, "GeneratorExit")
                     || self.is_raise_of_name(&e, "StopIteration") =>
             {
-                Ok(())
+                Ok(self.none())
             }
             Err(stop) => Err(stop),
         }

@@ -100,8 +100,8 @@ impl Tx<'_> {
             }
             "close" => {
                 self.positional("generator.close", args, 0, 0)?;
-                self.generator_close(&recv)?;
-                Ok(Some(Flow::Value(self.none())))
+                let returned = self.generator_close(&recv)?;
+                Ok(Some(Flow::Value(returned)))
             }
             "throw" => {
                 let a = self.positional("throw", args, 1, 3)?;
