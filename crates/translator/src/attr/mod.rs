@@ -388,10 +388,9 @@ impl<'py> Tx<'py> {
                 receiver: Var::py(class.clone()),
             })));
         }
-        let name: String = b.getattr("__name__")?.extract()?;
-        Ok(Var::py(
-            class.bind(self.py).getattr(name.as_str())?.unbind(),
-        ))
+        // In C: this very one, which a class that is derived may override.
+        let bound = b.call_method1("__get__", (self.py.None(), class))?;
+        Ok(Var::py(bound.unbind()))
     }
 
     pub(crate) fn user_descriptor(&mut self, d: &Var, obj: &Var, class: &Obj) -> R<Flow> {
