@@ -156,6 +156,20 @@ def test_saved_tensor_hooks_that_torchs_tracer_builds_in():
     assert packed
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_values_that_plain_python_reads_are_right_below_any_backend(backend):
+    def f(x):
+        pair = torch.tensor([x.sum().detach(), 2.0])
+        assert x.max() < 10, "too large"
+        return x * pair.sum()
+
+    compiled = ferrodyn.compile(f, backend=backend)
+    for x in (X, X + 1):
+        assert torch.equal(compiled(x), f(x))
+    with pytest.raises(AssertionError, match="too large"):
+        compiled(X + 10)
+
+
 def test_a_leaf_made_for_a_compiler_keeps_its_gradient():
     def f(x):
         leaf = torch.ones(3, requires_grad=True)

@@ -1,4 +1,4 @@
-"""What packs a sequence, and a recurrent module over a packed one, are plain Python between two graphs."""
+"""What packs a sequence, and recurrent modules over packed ones, are between two graphs."""
 
 import torch
 from torch import nn
