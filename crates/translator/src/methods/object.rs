@@ -159,7 +159,8 @@ impl Tx<'_> {
             "__get__" => {
                 let a = self.positional("__get__", args, 1, 2)?;
                 let obj = self.realize(&a[0])?;
-                if obj.is_none(self.py) {
+                // A method is bound already.
+                if obj.is_none(self.py) || matches!(recv, Var::Method(_)) {
                     return Ok(Some(Flow::Value(recv.clone())));
                 }
                 Ok(Some(Flow::Value(Var::Method(Rc::new(MethodVar {

@@ -19,6 +19,7 @@ use super::asm::Val;
 use super::emitter::{Emitter, Ident};
 use super::resume::{Local, Plan, ResumeInfo, Slot};
 use crate::code::{flags, kinds};
+use crate::raw::derives_from;
 use crate::state::{Frame, OnReturn};
 use crate::step::ends::weak_references;
 use crate::stop::{R, Stop};
@@ -264,7 +265,7 @@ impl Emitter<'_, '_> {
         let k = &self.tx.known;
         let b = obj.bind(py);
         let class = b.get_type();
-        if b.is_instance(k.tensor.bind(py)).unwrap_or(false) {
+        if derives_from(b, k.tensor.bind(py)) {
             return weak_references(b) > 0;
         }
         let elsewhere = [&k.function, &k.module_type, &k.builtin_function];
