@@ -70,6 +70,9 @@ fn takes_group_apart(op: &Op) -> bool {
     )
 }
 
+/// Modules that make weak references.
+const WEAK_MODULES: [&str; 3] = ["weakref", "_weakref", "_weakrefset"];
+
 impl Emitter<'_, '_> {
     /// Emits everything from the rebuilding of live values to the return. Says whether the code runs
     /// Python code beyond the graph and resume functions that have a wrapper.
@@ -318,23 +321,37 @@ impl Emitter<'_, '_> {
         let py = self.tx.py;
         let frame = &self.tx.st.frame;
         let op = &frame.code.body.instrs[frame.ip].op;
-        if !matches!(op, Op::Call { .. } | Op::CallKw { .. } | Op::CallEx { .. }) {
+        if !matches!(
+            op,
+            Op::Call { .. } | Op::CallKw { .. } | Op::CallEx { .. } | Op::StoreSubscr
+        ) {
             return false;
         }
         let needs = stack_needs(frame.code.body.version, op) as usize;
         let first = frame.stack.len().saturating_sub(needs);
         let operands = || frame.stack.iter().skip(first);
+        // A function or class of that module, or a container that keeps weak references.
         let is_weakref = |v: &Var| {
-            let f = match v {
-                Var::Lazy(l) => &l.obj,
-                Var::Py(p) => &p.obj,
-                _ => return false,
+            let of = match v {
+                Var::Obj(id) => self.tx.obj(*id).class.clone(),
+                _ => match self.origin_of(v) {
+                    Some((_, obj)) => obj,
+                    None => return false,
+                },
             };
-            let module = f
-                .bind(py)
+            let of = of.bind(py);
+            let is_definition = of.is_instance_of::<PyType>()
+                || [&self.tx.known.function, &self.tx.known.builtin_function]
+                    .iter()
+                    .any(|class| of.get_type().is(class.bind(py)));
+            let definition = match is_definition {
+                true => of.clone(),
+                false => of.get_type().into_any(),
+            };
+            let module = definition
                 .getattr("__module__")
                 .and_then(|m| m.extract::<String>());
-            module.is_ok_and(|m| m == "weakref" || m == "_weakref")
+            module.is_ok_and(|m| WEAK_MODULES.contains(&&*m))
         };
         let Var::Tensor(t) = v else { return false };
         let same = |operand: &Var| matches!(operand, Var::Tensor(o) if o.node == t.node);
