@@ -52,6 +52,15 @@ pub fn derives_from(obj: &Bound<'_, PyAny>, class: &Bound<'_, PyAny>) -> bool {
     unsafe { ffi::PyType_IsSubtype(obj.get_type_ptr(), class.as_type_ptr()) != 0 }
 }
 
+/// Whether instances of a class have a place for weak references; false for anything but a class.
+pub fn takes_weak_references(class: &Bound<'_, PyAny>) -> bool {
+    let Ok(class) = class.cast::<PyType>() else {
+        return false;
+    };
+    // SAFETY: a live type object.
+    unsafe { (*class.as_type_ptr()).tp_weaklistoffset != 0 }
+}
+
 /// What the MRO of a class holds for a name; no descriptor is bound (CPython's `_PyType_Lookup`).
 pub fn type_lookup(class: &Bound<'_, PyType>, name: &str) -> Option<Obj> {
     let py = class.py();

@@ -19,7 +19,7 @@ use super::asm::Val;
 use super::emitter::{Emitter, Ident};
 use super::resume::{Local, Plan, ResumeInfo, Slot};
 use crate::code::{flags, kinds};
-use crate::raw::derives_from;
+use crate::raw::{derives_from, takes_weak_references};
 use crate::state::{Frame, OnReturn};
 use crate::step::ends::weak_references;
 use crate::stop::{R, Stop};
@@ -271,6 +271,9 @@ impl Emitter<'_, '_> {
         if derives_from(b, k.tensor.bind(py)) {
             return weak_references(b) > 0;
         }
+        if derives_from(b, k.module.bind(py)) {
+            return false;
+        }
         let elsewhere = [&k.function, &k.module_type, &k.builtin_function];
         !(k.is_const_type(class.as_any())
             || b.is_instance_of::<PyType>()
@@ -278,7 +281,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The new values that the breaking instruction is given, or a function that goes on by itself,
-    /// with all that they lead to.
+    /// with all that they lead to: those that can be referred to weakly.
     fn given_away(&self, frames: &[Frame]) -> FxHashSet<Ident> {
         let inner = &frames[0];
         let op = &inner.code.body.instrs[inner.ip].op;
@@ -289,24 +292,35 @@ impl Emitter<'_, '_> {
             values.extend(f.locals.iter().flatten().cloned());
         }
         let mut given = FxHashSet::default();
-        self.walk(values, |i| {
-            given.insert(i);
+        self.walk(values, |v, i| {
+            if self.may_be_held_weakly(v) {
+                given.insert(i);
+            }
             false
         });
         given
     }
 
+    /// Whether somebody can refer to a new value without holding it.
+    fn may_be_held_weakly(&self, v: &Var) -> bool {
+        match v {
+            Var::Func(_) => true,
+            Var::Obj(id) => takes_weak_references(self.tx.obj(*id).class.bind(self.tx.py)),
+            _ => false,
+        }
+    }
+
     /// Whether a new value holds one of these, or is one.
     fn leads_to(&self, v: &Var, given: &FxHashSet<Ident>) -> bool {
-        !given.is_empty() && self.walk(vec![v.clone()], |i| given.contains(&i))
+        !given.is_empty() && self.walk(vec![v.clone()], |_, i| given.contains(&i))
     }
 
     /// Visits new values and all that they lead to, until `found` says so.
-    fn walk(&self, mut todo: Vec<Var>, mut found: impl FnMut(Ident) -> bool) -> bool {
+    fn walk(&self, mut todo: Vec<Var>, mut found: impl FnMut(&Var, Ident) -> bool) -> bool {
         let mut seen = FxHashSet::default();
         while let Some(v) = todo.pop() {
             if let Some(i) = self.ident(&v).filter(|i| seen.insert(*i)) {
-                if found(i) {
+                if found(&v, i) {
                     return true;
                 }
                 todo.extend(self.children(&v));

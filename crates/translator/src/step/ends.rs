@@ -1,5 +1,6 @@
 //! Where the program lets go of an object, and something is there to notice.
 
+use bytecode::op::LocalIdx;
 use guards::Source;
 use pyo3::prelude::*;
 use variables::{Obj, Origin, Var};
@@ -23,7 +24,17 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The break.
-    pub(crate) fn check_end(&self, v: &Var) -> R<()> {
+    pub(crate) fn check_end(&self, local: LocalIdx, v: &Var) -> R<()> {
+        // An argument is held by who calls.
+        let Some(resumed) = &self.resumed else {
+            return Ok(());
+        };
+        let frame = &self.st.frame;
+        let name = frame.code.local_names.get(local.0 as usize);
+        // What a resume function has put where it belongs.
+        if frame.depth == 0 && !name.is_some_and(|name| resumed.local_names.contains(name)) {
+            return Ok(());
+        }
         let (source, obj): (_, &Obj) = match v {
             Var::Lazy(l) => (Some(l.source), &l.obj),
             Var::Py(p) => (p.source, &p.obj),
@@ -34,8 +45,7 @@ impl Tx<'_> {
             _ => return Ok(()),
         };
         let own = source.is_some_and(|s| matches!(self.sources.get(s), Source::Local { .. }));
-        // An argument is held by who calls.
-        if !own || self.resumed.is_none() {
+        if !own {
             return Ok(());
         }
         let b = obj.bind(self.py);

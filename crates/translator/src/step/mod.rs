@@ -185,7 +185,7 @@ impl<'py> Tx<'py> {
             }
             Op::DeleteFast(l) => {
                 match self.local(*l) {
-                    Some(v) => self.check_end(&v)?,
+                    Some(v) => self.check_end(*l, &v)?,
                     None => return Err(self.unbound_local(*l)),
                 }
                 self.set_local(*l, None);
