@@ -49,6 +49,11 @@ impl BoundInputs {
         self.held.iter().map(Py::as_ptr)
     }
 
+    /// What was owned, now by the caller.
+    pub(crate) fn into_references(self) -> impl Iterator<Item = *mut PyObject> {
+        self.held.into_iter().map(Py::into_ptr)
+    }
+
     /// Gives `call` all arguments, with a place in front of them that it may write to, and their number.
     /// A call within such a call, or one of another thread meanwhile, gets a copy.
     ///

@@ -329,7 +329,10 @@ unsafe extern "C" fn clear(object: *mut PyObject) -> c_int {
         }
         let inputs = ptr::replace(&raw mut (*entry).inputs, ptr::null_mut());
         if !inputs.is_null() {
-            drop(Box::from_raw(inputs));
+            // At once: dropped without PyO3 attached, they would wait for the next time it is.
+            for reference in Box::from_raw(inputs).into_references() {
+                ffi::Py_DECREF(reference);
+            }
         }
     }
     0
