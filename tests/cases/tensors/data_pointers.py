@@ -2,6 +2,9 @@
 
 import torch
 
+#: What breaks has addresses for ints: which of them repeat depends on the memory of the process.
+SNAPSHOT = False
+
 x = torch.arange(12.0).reshape(3, 4)
 
 
