@@ -275,3 +275,17 @@ def test_hooks_of_all_modules_run_once():
     finally:
         double.remove()
     assert torch.equal(compiled(x), module(x)) and torch.equal(outer(x), module(x) + 1)
+
+
+def test_parameters_are_swapped_by_a_conversion(monkeypatch):
+    """torch swaps no tensors to which there are weak references."""
+    monkeypatch.setattr(torch.__future__, "_swap_module_params_on_conversion", True)
+    net = torch.nn.BatchNorm1d(3).eval()
+    call = ferrodyn.compile(net, backend="eager")
+    x = torch.randn(2, 3)
+    call(x)
+    held = [net.weight, net.bias, net.running_mean, net.running_var]
+    assert not any(weakref.getweakrefcount(tensor) for tensor in held)
+    net.to(torch.float64)
+    assert call(x.double()).dtype == torch.float64
+    assert torch.equal(call(x.double()), net(x.double()))

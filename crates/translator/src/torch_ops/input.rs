@@ -58,7 +58,8 @@ impl Tx<'_> {
         }
         let bound = self.bind_tensors && self.is_module_tensor(source);
         if bound {
-            let r = self.pin(obj, true);
+            // The compiled code holds it anyhow, and torch swaps no tensors that are held weakly.
+            let r = self.pin(obj, false);
             self.guard(source, GuardKind::IdMatch { obj: r });
             self.pin_owner(source);
         }
