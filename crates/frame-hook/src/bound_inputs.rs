@@ -71,22 +71,25 @@ impl BoundInputs {
         unsafe {
             let shared = &raw mut **self.arguments.get();
             let count = shared.len() - 1;
-            if self.busy.replace(true) {
-                let mut own: Vec<_> = (*shared).to_vec();
-                for (i, &at) in self.given.iter().enumerate() {
-                    own[at as usize] = *given.add(i);
+            let nested = self.busy.replace(true);
+            let mut own = Vec::new();
+            let first = match nested {
+                true => {
+                    own.extend_from_slice(&*shared);
+                    own.as_mut_ptr()
                 }
-                return call(own.as_mut_ptr().add(1), count);
-            }
-            let first = shared.cast::<*mut PyObject>();
+                false => shared.cast::<*mut PyObject>(),
+            };
             for (i, &at) in self.given.iter().enumerate() {
                 *first.add(at as usize) = *given.add(i);
             }
             let result = call(first.add(1), count);
-            for &at in &self.given {
-                *first.add(at as usize) = ptr::null_mut();
+            if !nested {
+                for &at in &self.given {
+                    *first.add(at as usize) = ptr::null_mut();
+                }
+                self.busy.set(false);
             }
-            self.busy.set(false);
             result
         }
     }

@@ -128,16 +128,17 @@ fn from_numpy(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
 }
 
 fn as_tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    match of_numbers(tx, name, &args)? {
-        Some(tensor) => Ok(Some(tensor)),
-        None => of_array(tx, name, args, false),
-    }
+    of_data(tx, name, args, false)
 }
 
 fn tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    of_data(tx, name, args, true)
+}
+
+fn of_data(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Given {
     match of_numbers(tx, name, &args)? {
         Some(tensor) => Ok(Some(tensor)),
-        None => of_array(tx, name, args, true),
+        None => of_array(tx, name, args, copies),
     }
 }
 

@@ -8,7 +8,7 @@
 
 use bytecode::op::{Intrinsic1, Intrinsic2, LocalIdx, Op};
 use bytecode::{ExceptEntry, Loop, behind_loop, loop_of, stack_depths, stack_effect, stack_needs};
-use guards::{Source, SourceId};
+use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,7 +21,7 @@ use super::resume::{Local, Plan, ResumeInfo, Slot};
 use crate::code::{flags, kinds};
 use crate::raw::{derives_from, takes_weak_references};
 use crate::state::{Frame, OnReturn};
-use crate::step::ends::weak_references;
+use crate::step::ends::{has_finalizer, weak_references};
 use crate::stop::{R, Stop};
 
 /// Builtins that look at the frame that calls them.
@@ -146,11 +146,12 @@ impl Emitter<'_, '_> {
 
         // What the code behind the break takes: for the innermost frame per target, for each caller
         // behind its call.
+        let given = self.given_away(&frames);
         let targets = self.inner_targets(&inner, mode);
         for (ip, keep, results) in &targets {
             let mut slots = slots_of(inner.stack.iter().take(*keep));
             slots.extend(results);
-            self.ready(env, &mut levels[0], *ip, slots)?;
+            self.ready(env, &mut levels[0], *ip, slots, &given)?;
         }
         for i in 1..levels.len() {
             let f = levels[i].frame.clone();
@@ -164,10 +165,9 @@ impl Emitter<'_, '_> {
             if depths.get(f.ip + 1).copied().flatten() != Some(slots.len() as u32) {
                 return Err(super::nested_call(&f));
             }
-            self.ready(env, &mut levels[i], f.ip + 1, slots)?;
+            self.ready(env, &mut levels[i], f.ip + 1, slots, &given)?;
         }
         // Also where no code comes behind: a frame that raises lives as long as its traceback.
-        let given = self.given_away(&frames);
         for v in frames.iter().flat_map(|f| f.locals.iter().flatten()) {
             if self.outlives_use(v, &given) {
                 self.prepare(v)?;
@@ -177,7 +177,7 @@ impl Emitter<'_, '_> {
             if let Some(h) = level.handler {
                 let mut slots = slots_of(level.frame.stack.iter().take(h.depth as usize));
                 slots.extend((0..=u32::from(h.lasti)).map(|_| Slot::Value));
-                self.ready(env, level, h.target.0 as usize, slots)?;
+                self.ready(env, level, h.target.0 as usize, slots, &given)?;
             }
             let values: Vec<Var> = level.frame.stack.iter().cloned().collect();
             for v in &values {
@@ -220,10 +220,10 @@ impl Emitter<'_, '_> {
         let py = self.tx.py;
         let finalized = |class: &Obj| {
             let class = class.bind(py);
-            class.is(self.tx.known.generator.bind(py)) || class.hasattr("__del__").unwrap_or(true)
+            class.is(self.tx.known.generator.bind(py)) || has_finalizer(class)
         };
         let class_of = |o: &Obj| o.bind(py).get_type().into_any().unbind();
-        if let Some((source, obj)) = self.origin_of(v)
+        if let Some((source, obj)) = self.tx.origin_of(v)
             && matches!(self.tx.sources.get(source), Source::Local { .. })
             && self.may_be_last(&obj)
         {
@@ -243,20 +243,6 @@ impl Emitter<'_, '_> {
                 self.tx.has_generators() && self.holds_generator(v)
             }
             _ => false,
-        }
-    }
-
-    /// Where a value comes from, if from outside.
-    fn origin_of(&self, v: &Var) -> Option<(SourceId, Obj)> {
-        match v {
-            Var::Lazy(l) => Some((l.source, l.obj.clone())),
-            Var::Py(p) => Some((p.source?, p.obj.clone())),
-            Var::Obj(id) => match &self.tx.obj(*id).origin {
-                Origin::Source { source, obj } => Some((*source, obj.clone())),
-                _ => None,
-            },
-            Var::Tensor(t) => t.input.as_ref().map(|i| (i.source, i.obj.clone())),
-            _ => None,
         }
     }
 
@@ -348,7 +334,7 @@ impl Emitter<'_, '_> {
         let is_weakref = |v: &Var| {
             let of = match v {
                 Var::Obj(id) => self.tx.obj(*id).class.clone(),
-                _ => match self.origin_of(v) {
+                _ => match self.tx.origin_of(v) {
                     Some((_, obj)) => obj,
                     None => return false,
                 },
@@ -549,6 +535,7 @@ impl Emitter<'_, '_> {
         level: &mut Level,
         ip: usize,
         slots: Vec<Slot>,
+        given: &FxHashSet<Ident>,
     ) -> R<()> {
         let f = &level.frame;
         let py = self.tx.py;
@@ -563,14 +550,13 @@ impl Emitter<'_, '_> {
                 "a graph break in the prologue of a resume function".into(),
             ));
         };
-        let given = self.given_away(&self.frames());
         let slot = |name: &str| -> Option<Var> {
             let i = f.code.local_names.iter().position(|n| &**n == name)?;
             f.locals.get(i).cloned().flatten()
         };
         let state = |name: &str| match slot(name) {
             None => Local::Unbound,
-            Some(v) if self.outlives_use(&v, &given) || self.is_weakly_held(&v) => Local::Kept,
+            Some(v) if self.outlives_use(&v, given) || self.is_weakly_held(&v) => Local::Kept,
             Some(_) => Local::Bound,
         };
         let cache = env.resume_cache();

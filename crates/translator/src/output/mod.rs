@@ -343,15 +343,14 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<(Range<u3
     // CPython 3.13 looks for the handler of a call by the instruction in front of it.
     let start = g.asm.body.len();
     g.asm.callee(c.callee());
-    let inputs = c.inputs.iter();
-    let inputs = inputs.filter(|input| c.binding.is_none() || input.bound().is_none());
     let mut given = 0;
-    for input in inputs {
-        match input {
-            CallInput::Tensor(t) if t.bound => g.asm.load_const(&t.obj),
-            CallInput::Tensor(t) => g.load_source(t.source)?,
-            CallInput::Int(i) => g.int(&i.int.expr)?,
-            CallInput::Float(f) => g.float(&f.float.expr)?,
+    for input in &c.inputs {
+        match (input.bound(), input) {
+            (Some(_), _) if c.binding.is_some() => continue,
+            (Some(obj), _) => g.asm.load_const(obj),
+            (None, CallInput::Tensor(t)) => g.load_source(t.source)?,
+            (None, CallInput::Int(i)) => g.int(&i.int.expr)?,
+            (None, CallInput::Float(f)) => g.float(&f.float.expr)?,
         }
         given += 1;
     }

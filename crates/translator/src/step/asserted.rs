@@ -17,8 +17,8 @@ use crate::tx::{Args, Tx};
 const LONGEST: usize = 64;
 
 impl Tx<'_> {
-    /// The truth of `condition` for which the program goes on, where a jump on it leads to nothing but
-    /// a `raise` otherwise; `None` where the branch has to break the graph.
+    /// Whether the program jumps, where the other way leads to nothing but a `raise`; `None` where the
+    /// branch has to break the graph.
     ///
     /// # Errors
     /// As [`Tx::graph_call`].
@@ -40,28 +40,25 @@ impl Tx<'_> {
         let meta = self.st.effects.meta(t);
         let is_number = meta.shape.is_empty() && meta.device == tensor_meta::Device::CPU;
         let is_plain = t.class.is(&self.known.tensor);
-        if !(is_number && is_plain && self.can_raise_unseen()?) {
+        if !(is_number && is_plain) {
             return Ok(None);
         }
         let (body, next) = (&self.st.frame.code.body, self.st.frame.ip + 1);
-        let goes_on = if only_raises(body, to.0 as usize) {
-            !jumps_when
-        } else if only_raises(body, next) {
-            jumps_when
-        } else {
+        let jumps = !only_raises(body, to.0 as usize);
+        if jumps && !only_raises(body, next) || !self.can_raise_unseen()? {
             return Ok(None);
-        };
+        }
         let torch = self.known.torch.clone();
         let function = |tx: &Self, name: &str| torch.getattr(tx.py, name);
         let mut holds = condition.clone();
-        if !goes_on {
+        if jumps != jumps_when {
             let not = Var::py(function(self, "logical_not")?);
             holds = self.call_sync(&not, Args::pos(vec![holds]))?;
         }
         let check = Var::py(function(self, "_assert_async")?);
         self.call_sync(&check, Args::pos(vec![holds]))?;
         self.needs_as_is = true;
-        Ok(Some(goes_on))
+        Ok(Some(jumps))
     }
 
     /// Whether a node that raises here makes the whole function run again as plain Python.

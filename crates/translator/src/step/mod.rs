@@ -504,18 +504,12 @@ impl<'py> Tx<'py> {
             Op::Jump { to, .. } => return Ok(Next::Jump(*to)),
             Op::PopJump { cond, to } => {
                 let v = self.pop()?;
-                if let Some(goes_on) = self.assert_branch(&v, *cond, *to)? {
-                    let jumps_when = *cond == JumpCond::True;
-                    return Ok(match goes_on == jumps_when {
-                        true => Next::Jump(*to),
-                        false => Next::Fall,
-                    });
-                }
-                let take = match cond {
-                    JumpCond::True => self.truth(&v)?,
-                    JumpCond::False => !self.truth(&v)?,
-                    JumpCond::None => self.is_none(&v)?,
-                    JumpCond::NotNone => !self.is_none(&v)?,
+                let take = match (self.assert_branch(&v, *cond, *to)?, cond) {
+                    (Some(jumps), _) => jumps,
+                    (None, JumpCond::True) => self.truth(&v)?,
+                    (None, JumpCond::False) => !self.truth(&v)?,
+                    (None, JumpCond::None) => self.is_none(&v)?,
+                    (None, JumpCond::NotNone) => !self.is_none(&v)?,
                 };
                 if take {
                     return Ok(Next::Jump(*to));

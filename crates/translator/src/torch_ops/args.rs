@@ -229,21 +229,30 @@ impl<'py> Tx<'py> {
     /// Whether a number of NumPy is in a value. Those that are Python floats as well do not count
     /// for an operation that looks at classes only.
     pub(crate) fn holds_numpy(&mut self, v: &Var, floats: bool) -> R<bool> {
-        let items: Vec<Var> = match self.look(v)? {
-            Var::Const(o) => {
-                let b = o.bind(self.py);
-                return Ok(self.known.is_numpy_scalar(b.get_type().as_any())
-                    && (floats || !b.is_instance_of::<PyFloat>()));
-            }
+        self.any_element(v, &|tx, v| {
+            let Var::Const(o) = v else { return false };
+            let b = o.bind(tx.py);
+            tx.known.is_numpy_scalar(b.get_type().as_any())
+                && (floats || !b.is_instance_of::<PyFloat>())
+        })
+    }
+
+    /// Whether `found` says so of a value, or of an item of the tuples and lists that it is made of.
+    pub(super) fn any_element(&mut self, v: &Var, found: &dyn Fn(&Self, &Var) -> bool) -> R<bool> {
+        let v = self.look(v)?;
+        if found(self, &v) {
+            return Ok(true);
+        }
+        let items: Vec<Var> = match &v {
             Var::Tuple(t) => t.items.clone(),
-            Var::Obj(id) => match &self.obj(id).body {
+            Var::Obj(id) => match &self.obj(*id).body {
                 Body::List(items) => items.iter().cloned().collect(),
                 _ => return Ok(false),
             },
             _ => return Ok(false),
         };
         for item in &items {
-            if self.holds_numpy(item, floats)? {
+            if self.any_element(item, found)? {
                 return Ok(true);
             }
         }

@@ -90,24 +90,9 @@ impl<'py> Tx<'py> {
         let Some(data) = args.pos.first() else {
             return Ok(false);
         };
-        let mut left = vec![self.look(data)?];
-        while let Some(v) = left.pop() {
-            let items = match &v {
-                Var::Tuple(t) => t.items.clone(),
-                Var::Obj(id) => match &self.obj(*id).body {
-                    variables::Body::List(items) => items.iter().cloned().collect(),
-                    _ => continue,
-                },
-                _ => continue,
-            };
-            for item in items {
-                match self.look(&item)? {
-                    Var::Tensor(_) => return Ok(true),
-                    v => left.push(v),
-                }
-            }
-        }
-        Ok(false)
+        let data = self.look(data)?;
+        let is_tensor = |_: &Self, v: &Var| matches!(v, Var::Tensor(_));
+        Ok(!is_tensor(self, &data) && self.any_element(&data, &is_tensor)?)
     }
 
     /// An operation with `out=`: what it would give fits the tensor that is given, which it then is.
