@@ -19,6 +19,8 @@ def fn(q, first):
         with sdpa_kernel(backends=[SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
             y = y + F.scaled_dot_product_attention(q, q, q)
             nested = flags()
+        with sdpa_kernel(SDPBackend.MATH):
+            y = y * F.scaled_dot_product_attention(q, q, q)
     return y, inside, nested, flags(), {SDPBackend.MATH: first == SDPBackend.MATH}
 
 

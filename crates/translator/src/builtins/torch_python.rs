@@ -114,6 +114,10 @@ pub(super) const RULES: Rules = &[
         &[("broadcast_shapes", broadcast_shapes as Rule)],
     ),
     (
+        "torch._library.custom_ops",
+        &[("CustomOpDef.__call__", inlined as Rule)],
+    ),
+    (
         "torch.amp.autocast_mode",
         &[
             ("autocast.__enter__", autocast_entered as Rule),

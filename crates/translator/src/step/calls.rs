@@ -27,7 +27,12 @@ impl<'py> Tx<'py> {
                 f
             }
         };
-        let flow = self.call(&callable, Args { pos: args, kw })?;
+        let args = Args { pos: args, kw };
+        if let Some(v) = self.tell_backward_later(&callable, &args)? {
+            self.push(v);
+            return Ok(Next::Fall);
+        }
+        let flow = self.call(&callable, args)?;
         Ok(self.push_flow(flow))
     }
 

@@ -42,15 +42,15 @@ fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let [Some(backends), order] = &given[..] else {
         return Ok(None);
     };
+    let attention = tx.py.import("torch.nn.attention")?;
     let class = tx.type_of(backends)?;
-    if !class.is(&tx.known.list) && tx.class_name(&class) != "_SDPBackend" {
+    if !class.is(&tx.known.list) && !class.is(&attention.getattr("SDPBackend")?) {
         return Ok(None);
     }
     if let Some(order) = order
         && tx.truth(order)?
     {
-        let f = tx.py.import("torch.nn.attention")?.getattr(name)?;
-        return Err(tx.skipped(&f));
+        return Err(tx.skipped(&attention.getattr(name)?));
     }
     let module = MODULE.get_or_try_init(tx.py, || -> PyResult<Obj> {
         let file = c"<ferrodyn attention>";

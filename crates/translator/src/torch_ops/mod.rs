@@ -10,6 +10,7 @@
 //! - [`contexts`], [`flags`]: autocast and the like, flags that a program sets for a while
 //! - [`parameters`]: tensors of other classes, made by the program
 //! - [`deep_copy`]: `copy.deepcopy` of tensors
+//! - [`hooks`]: hooks of tensors
 //! - [`numbers`]: operands that are numbers
 //! - [`vmap`]: batched tensors
 //! - [`checkpoint`]: functions that are computed again in the backward pass
@@ -29,6 +30,7 @@ pub mod emit;
 mod entered_device;
 pub mod fake;
 pub(crate) mod flags;
+mod hooks;
 pub mod input;
 mod known_values;
 mod numbers;
