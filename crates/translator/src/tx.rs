@@ -207,6 +207,8 @@ pub struct Tx<'py> {
     pub trace: Option<Vec<String>>,
     /// whether parameters and buffers are bound by identity
     pub bind_tensors: bool,
+    /// tensors by node that nodes were given, while a function is traced that a transform is given
+    pub(crate) used: Option<FxHashMap<fx_graph::NodeId, Var>>,
     /// a module whose parameters or buffers are bound
     pub owner: Option<Obj>,
     /// what the user keeps out of graphs, once it was asked for
@@ -286,6 +288,7 @@ impl<'py> Tx<'py> {
             resumed: None,
             trace: None,
             bind_tensors: true,
+            used: None,
             owner: None,
             disallowed: None,
             runs_as_is: false,

@@ -119,6 +119,10 @@ pub struct Effects {
     pub tails: im::Vector<Tail>,
     /// objects below this number were not changed since somebody began to watch
     unchanged: u32,
+    /// objects that were changed since somebody began to list them
+    listed: Option<im::Vector<ObjId>>,
+    /// how often something else than an object was changed
+    others: u64,
     tensor_attrs: im::HashMap<(u32, Arc<str>), Option<Var>>,
     /// attributes of tensors that were written or deleted, in first-write order
     pub tensor_writes: im::Vector<(Var, Arc<str>)>,
@@ -170,6 +174,26 @@ impl Effects {
     /// Ends a [`Effects::watch`] within another.
     pub fn unwatch(&mut self, before: u32) {
         self.unchanged = self.unchanged.min(before);
+    }
+
+    /// Begins to list the objects that are changed; gives the list so far, for [`Effects::stop_listing`].
+    pub fn list_changes(&mut self) -> Option<im::Vector<ObjId>> {
+        self.listed.replace(im::Vector::new())
+    }
+
+    /// The objects that were changed since [`Effects::list_changes`], some more than once.
+    pub fn stop_listing(&mut self, before: Option<im::Vector<ObjId>>) -> im::Vector<ObjId> {
+        let listed = std::mem::replace(&mut self.listed, before).unwrap_or_default();
+        if let Some(outer) = &mut self.listed {
+            outer.append(listed.clone());
+        }
+        listed
+    }
+
+    /// Whether something else than objects was changed after an earlier state: a global, a tensor's
+    /// attribute, calls that wait.
+    pub fn others_since(&self, before: &Effects) -> bool {
+        self.others != before.others || self.early.len() != before.early.len()
     }
 
     /// Whether any of the first `n` objects, a global or a tensor was changed since
@@ -244,6 +268,7 @@ impl Effects {
     /// Writes or deletes an attribute of a tensor.
     pub fn write_tensor_attr(&mut self, t: &Rc<TensorVar>, name: &Arc<str>, value: Option<Var>) {
         self.unchanged = 0;
+        self.others += 1;
         let key = (t.node.0, name.clone());
         if self.tensor_attrs.insert(key, value).is_none() {
             let written = (Var::Tensor(t.clone()), name.clone());
@@ -262,11 +287,15 @@ impl Effects {
     /// Adds a call that waits.
     pub fn defer(&mut self, call: DeferredCall) {
         self.unchanged = 0;
+        self.others += 1;
         self.calls.push_back(Rc::new(call));
     }
 
     fn mark(&mut self, id: ObjId) {
         self.unchanged = self.unchanged.min(id.0);
+        if let Some(listed) = &mut self.listed {
+            listed.push_back(id);
+        }
         let s = &self.objs[id.0 as usize];
         if !s.is_new() && !s.is_dirty() {
             self.dirty.push_back(id);
@@ -294,6 +323,7 @@ impl Effects {
     /// Writes (or deletes) a global.
     pub fn write_global(&mut self, dict: &Obj, name: &Arc<str>, value: Option<Var>) {
         self.unchanged = 0;
+        self.others += 1;
         let key = GlobalKey {
             dict: dict.as_ptr() as usize,
             name: name.clone(),
@@ -314,6 +344,7 @@ impl Effects {
     /// Appends to a list that nothing has looked into.
     pub fn append_blindly(&mut self, list: &Rc<LazyVar>, item: Var) {
         self.unchanged = 0;
+        self.others += 1;
         match self.tails.iter().position(|t| t.list.obj.is(&list.obj)) {
             Some(i) => self.tails[i].items.push_back(item),
             None => self.tails.push_back(Tail {
@@ -337,6 +368,7 @@ impl Effects {
     /// Records that an in-place operation changed a tensor's metadata.
     pub fn set_meta(&mut self, node: NodeId, meta: Rc<TensorMeta>) {
         self.unchanged = 0;
+        self.others += 1;
         self.metas.insert(node.0, meta);
     }
 }

@@ -75,6 +75,7 @@ fn table(py: Python<'_>) -> &'static Table {
             collections::RULES,
             copying::RULES,
             inspection::RULES,
+            crate::torch_ops::transforms::RULES,
             crate::torch_ops::vmap::RULES,
             crate::torch_ops::checkpoint::RULES,
             crate::torch_ops::flags::RULES,

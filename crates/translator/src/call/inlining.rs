@@ -184,6 +184,11 @@ impl<'py> Tx<'py> {
 
     pub(crate) fn inline(&mut self, callee: Callee, args: Args, on_return: OnReturn) -> R<Flow> {
         let code = self.codes.borrow_mut().get(callee.code.bind(self.py))?;
+        if &*code.name == "wrapper_fn"
+            && let Some(flow) = self.jacobian(&callee, &args)?
+        {
+            return Ok(flow);
+        }
         if self.st.frame.depth + 1 > MAX_DEPTH {
             return Err(Stop::brk(
                 "Recursion too deep to inline",

@@ -127,10 +127,13 @@ impl<'py> Tx<'py> {
                 (Arg::Node(self.int_input(i)), MetaArg::SymInt(size))
             }
             Var::Float(f) => (Arg::Node(self.float_input(f)), MetaArg::SymFloat),
-            Var::Tensor(t) => (
-                Arg::Node(t.node),
-                MetaArg::Tensor(self.st.effects.meta(t).clone()),
-            ),
+            Var::Tensor(t) => {
+                if let Some(used) = &mut self.used {
+                    used.insert(t.node, var.clone());
+                }
+                let meta = self.st.effects.meta(t).clone();
+                (Arg::Node(t.node), MetaArg::Tensor(meta))
+            }
             Var::Const(o) => {
                 let b = o.bind(self.py);
                 if self.known.is_numpy_scalar(b.get_type().as_any()) {

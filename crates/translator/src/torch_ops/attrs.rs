@@ -51,6 +51,9 @@ impl<'py> Tx<'py> {
                     .call1(self.py, (meta.device.to_string(),))?,
             ),
             "layout" => Var::Const(self.known.torch.getattr(self.py, "strided")?),
+            "requires_grad" | "is_leaf" | "grad_fn" | "grad" if self.st.vmap.in_gradients() => {
+                return Err(Stop::unsupported(format!("Tensor.{name} in a transform")));
+            }
             "requires_grad" => self.bool(meta.requires_grad),
             "is_leaf" if !meta.requires_grad => self.bool(true),
             "grad_fn" if !meta.requires_grad => self.none(),
@@ -199,6 +202,7 @@ impl<'py> Tx<'py> {
         if let ("requires_grad", Some(Var::Const(o))) = (&**name, &value)
             && let Ok(wanted) = o.bind(py).cast_exact::<PyBool>()
             && wanted.is_true() == self.st.effects.meta(t).requires_grad
+            && !self.st.vmap.in_gradients()
         {
             return Ok(Flow::Value(self.none()));
         }

@@ -80,6 +80,9 @@ impl Tx<'_> {
                 "torch.autograd.Function.apply with keywords",
             ));
         }
+        if self.st.vmap.in_gradients() {
+            return Err(Stop::unsupported("torch.autograd.Function in a transform"));
+        }
         let name = self.class_name(&class);
         if name == "BackwardHookFunction" {
             // Its caller looks for the very node of the autograd graph that it makes.

@@ -4,17 +4,15 @@
 //! Invariant: what the function does besides computing would be done twice by plain Python, so a
 //! function with side effects is left to it.
 
-use std::sync::Arc;
-
-use fx_graph::{Graph, NodeId};
-use guards::SourceId;
+use fx_graph::NodeId;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyCFunction, PyDict};
-use tensor_meta::{Alias, Inferred, TensorMeta};
-use variables::{Body, Obj, OrderedMap, TupleVar, Var};
+use tensor_meta::Inferred;
+use variables::{Obj, OrderedMap, TupleVar, Var};
 
 use super::args::NodeArgs;
+use super::bodies::Out;
 use super::emit::Callee;
 use crate::builtins::{Given, Rule, Rules};
 use crate::stop::{R, Stop};
@@ -35,6 +33,9 @@ def function(body, module, given, options):
         return run(lambda *args: body(*args, *others), *args, **options)
     return checkpoint
 ";
+
+/// What breaks where the function is not captured.
+const WHAT: &str = "torch.utils.checkpoint";
 
 static MODULE: PyOnceLock<Obj> = PyOnceLock::new();
 
@@ -100,31 +101,6 @@ fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         .map(|v| Some(Flow::Value(v)))
 }
 
-/// The function's graph, and what it gives.
-struct Traced {
-    graph: Graph,
-    /// the nodes that its placeholders stand for
-    inputs: Vec<NodeId>,
-    /// inputs of the whole graph that it was the first to use
-    read: Vec<(NodeId, Obj, SourceId)>,
-    out: Out,
-    metas: Vec<TensorMeta>,
-}
-
-/// A result of the function.
-enum Out {
-    /// one of the graph's
-    New(usize),
-    /// a tensor that was there before
-    Given(Var),
-    /// an input that only the function used
-    Read(NodeId),
-    Constant(Var),
-    Tuple(Vec<Out>, Option<Obj>),
-    List(Vec<Out>),
-    Dict(Vec<(Var, Out)>),
-}
-
 impl Tx<'_> {
     fn checkpointed(
         &mut self,
@@ -152,11 +128,11 @@ impl Tx<'_> {
                 "a reentrant checkpoint of arguments without gradients",
             ));
         }
-        let mut traced = self.trace_body(function, &args, &given)?;
+        let mut traced = self.trace_body(WHAT, function, &args, &given)?;
         if reentrant {
             // What runs now runs without gradients, and with them in the backward pass.
             self.st.grad_enabled = false;
-            let now = self.trace_body(function, &args, &given);
+            let now = self.trace_body(WHAT, function, &args, &given);
             self.st.grad_enabled = true;
             let now = now?;
             if now.graph.to_text() != traced.graph.to_text() || now.inputs != traced.inputs {
@@ -170,19 +146,8 @@ impl Tx<'_> {
                 meta.is_leaf = !requires;
             }
         }
-        let mut inputs = traced.inputs;
-        let mut read = Vec::new();
-        for (node, obj, source) in traced.read {
-            let name = self.placeholder_of(node);
-            let v = self.build(&obj, source)?;
-            let Var::Tensor(t) = &v else {
-                return Err(Stop::Internal(format!("{name} is no tensor")));
-            };
-            for input in inputs.iter_mut().filter(|i| **i == node) {
-                *input = t.node;
-            }
-            read.push((node, v.clone()));
-        }
+        let read = self.read_again(&mut traced)?;
+        let inputs = traced.inputs;
         let objects: Vec<Obj> = self.objects.clone();
         let numbers = backends::Numbers::AsGiven;
         let body = backends::forward_function(py, &traced.graph, &objects, &[], numbers)?;
@@ -213,140 +178,6 @@ impl Tx<'_> {
             return Err(Stop::Internal("a checkpoint's results".into()));
         };
         self.checkpoint_result(traced.out, &made.items, &read)
-    }
-
-    /// Runs the function beside the graph; leaves nothing but guards.
-    fn trace_body(&mut self, function: &Var, args: &Args, given: &[NodeId]) -> R<Traced> {
-        let before = self.snapshot();
-        let from = self.graph.checkpoint();
-        let bound = self.graph.id_bound() as u32;
-        let (inputs, int_inputs) = (self.inputs.len(), self.int_inputs.len());
-        let float_inputs = self.float_inputs.len();
-        let effects = self.st.effects.clone();
-        let (contexts, flags) = (self.st.contexts.len(), self.st.flags.clone());
-        let grad_enabled = self.st.grad_enabled;
-        self.st.effects.watch();
-        let result = self.call_sync(function, args.clone());
-        let plain = !self.st.effects.changed(effects.len().max(1))
-            && !self.st.effects.any_since(&effects)
-            && !self.st.effects.advanced_since(&effects)
-            && self.st.contexts.len() == contexts
-            && self.st.flags.ptr_eq(&flags)
-            && self.st.grad_enabled == grad_enabled
-            && self.int_inputs.len() == int_inputs
-            && self.float_inputs.len() == float_inputs;
-        let traced = match result {
-            Err(stop) => Err(self.not_checkpointed(stop)),
-            Ok(_) if !plain => Err(Stop::brk(
-                "torch.utils.checkpoint of a function with side effects",
-                "The function changes something besides the tensors that it makes; in the backward pass it would do so again.",
-                "Do that outside of the checkpointed function.",
-            )),
-            Ok(out) => self.traced(&out, from, bound, inputs, given),
-        };
-        self.restore_but_guards(&before);
-        traced
-    }
-
-    fn traced(
-        &mut self,
-        out: &Var,
-        from: fx_graph::Checkpoint,
-        bound: u32,
-        inputs: usize,
-        given: &[NodeId],
-    ) -> R<Traced> {
-        let read: Vec<_> = self.inputs[inputs..]
-            .iter()
-            .map(|i| (i.node, i.obj.clone(), i.source))
-            .collect();
-        let mut outputs = Vec::new();
-        let mut metas = Vec::new();
-        let out = self.checkpoint_out(out, bound, &mut outputs, &mut metas)?;
-        let (graph, used) = self
-            .graph
-            .part_since(from, given, &outputs)
-            .map_err(|e| Stop::Internal(e.to_string()))?;
-        // Their names are free again.
-        for (node, ..) in &read {
-            let name = self.placeholder_of(*node);
-            self.input_names.remove(&*name);
-        }
-        let returned = |node: &NodeId| out.reads(*node);
-        let read = read
-            .into_iter()
-            .filter(|r| used.contains(&r.0) || returned(&r.0))
-            .collect();
-        Ok(Traced {
-            graph,
-            inputs: used,
-            read,
-            out,
-            metas,
-        })
-    }
-
-    fn placeholder_of(&self, node: NodeId) -> Arc<str> {
-        let name = self.graph.get(node).and_then(|n| n.target.name().cloned());
-        name.unwrap_or_else(|| "".into())
-    }
-
-    /// What the function gave, apart from the tensors that its graph gives.
-    fn checkpoint_out(
-        &mut self,
-        v: &Var,
-        bound: u32,
-        outputs: &mut Vec<NodeId>,
-        metas: &mut Vec<TensorMeta>,
-    ) -> R<Out> {
-        let v = self.realize(v)?;
-        let mut each = |tx: &mut Self, items: Vec<Var>| -> R<Vec<Out>> {
-            let mut all = Vec::with_capacity(items.len());
-            for i in &items {
-                all.push(tx.checkpoint_out(i, bound, outputs, metas)?);
-            }
-            Ok(all)
-        };
-        Ok(match &v {
-            Var::Tensor(t) if t.input.is_some() && t.node.0 >= bound => Out::Read(t.node),
-            Var::Tensor(t) if t.node.0 < bound => Out::Given(v.clone()),
-            Var::Tensor(t) => {
-                let at = outputs.iter().position(|n| *n == t.node);
-                Out::New(at.unwrap_or_else(|| {
-                    let mut meta = TensorMeta::clone(self.st.effects.meta(t));
-                    // A tensor object that nobody had before, perhaps of memory that was there.
-                    meta.alias = Alias::View;
-                    metas.push(meta);
-                    outputs.push(t.node);
-                    outputs.len() - 1
-                }))
-            }
-            Var::Tuple(t) => Out::Tuple(each(self, t.items.clone())?, t.class.clone()),
-            Var::Const(_) | Var::Py(_) => Out::Constant(v.clone()),
-            Var::Obj(id) if self.obj(*id).is_new() && self.obj(*id).attrs.is_empty() => {
-                let state = self.obj(*id);
-                let (list, dict) = (self.known.list.clone(), self.known.dict.clone());
-                match state.body.clone() {
-                    Body::List(items) if state.class.is(&list) => {
-                        Out::List(each(self, items.iter().cloned().collect())?)
-                    }
-                    Body::Dict(map) if state.class.is(&dict) => {
-                        let (keys, values): (Vec<Var>, Vec<Var>) =
-                            map.iter().map(|(k, v)| (k.clone(), v.clone())).unzip();
-                        Out::Dict(keys.into_iter().zip(each(self, values)?).collect())
-                    }
-                    _ => return Err(self.strange_result(&v)),
-                }
-            }
-            _ => return Err(self.strange_result(&v)),
-        })
-    }
-
-    fn strange_result(&self, v: &Var) -> Stop {
-        Stop::unsupported(format!(
-            "torch.utils.checkpoint of a function that gives {}",
-            self.describe(v)
-        ))
     }
 
     fn checkpoint_result(&mut self, out: Out, made: &[Var], read: &[(NodeId, Var)]) -> R<Var> {
@@ -382,22 +213,5 @@ impl Tx<'_> {
                 self.new_dict(map)
             }
         })
-    }
-
-    fn not_checkpointed(&mut self, stop: Stop) -> Stop {
-        let why = "The checkpointed function is not captured.";
-        self.stop_inside(stop, "torch.utils.checkpoint", why)
-    }
-}
-
-impl Out {
-    /// Whether an input that only the function used is among the results.
-    fn reads(&self, node: NodeId) -> bool {
-        match self {
-            Out::Read(n) => *n == node,
-            Out::Tuple(items, _) | Out::List(items) => items.iter().any(|i| i.reads(node)),
-            Out::Dict(items) => items.iter().any(|i| i.1.reads(node)),
-            Out::New(_) | Out::Given(_) | Out::Constant(_) => false,
-        }
     }
 }

@@ -302,8 +302,20 @@ impl<'py> Tx<'py> {
         inferred: Inferred,
         args: &Args,
     ) -> R<Var> {
-        let number = self.number_dtype(callee, args, &inferred)?;
         let repeatable = self.is_repeatable(callee, args, &inferred);
+        self.emit_inferred_as(callee, node_args, inferred, args, repeatable)
+    }
+
+    /// The same, for a node of which it is known whether anybody can tell that it ran twice.
+    pub(super) fn emit_inferred_as(
+        &mut self,
+        callee: &Callee<'_>,
+        node_args: NodeArgs,
+        inferred: Inferred,
+        args: &Args,
+        repeatable: bool,
+    ) -> R<Var> {
+        let number = self.number_dtype(callee, args, &inferred)?;
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.graph.set_impure(node, true);
         if repeatable {

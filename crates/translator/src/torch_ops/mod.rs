@@ -13,7 +13,9 @@
 //! - [`hooks`]: hooks of tensors
 //! - [`numbers`]: operands that are numbers
 //! - [`vmap`]: batched tensors
+//! - [`bodies`]: functions that a node runs
 //! - [`checkpoint`]: functions that are computed again in the backward pass
+//! - [`transforms`]: gradients of functions, as functions
 //! - [`state_calls`]: functions that read or change torch's global state
 //!
 //! Invariant: every node that may have an effect or raise is kept, in program order.
@@ -22,6 +24,7 @@ pub mod args;
 pub mod attrs;
 mod autograd_function;
 mod beside;
+mod bodies;
 pub mod checkpoint;
 pub mod contexts;
 mod data_pointer;
@@ -40,4 +43,5 @@ pub(crate) mod sizes;
 pub mod state_calls;
 mod substitutes;
 pub mod table;
+pub mod transforms;
 pub mod vmap;

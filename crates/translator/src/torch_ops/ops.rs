@@ -217,6 +217,7 @@ impl<'py> Tx<'py> {
                 };
                 if let Var::Tensor(tv) = t
                     && self.st.effects.meta(tv).requires_grad == wanted
+                    && !self.st.vmap.in_gradients()
                 {
                     return Ok(Flow::Value(t.clone()));
                 }

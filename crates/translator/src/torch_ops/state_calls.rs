@@ -395,6 +395,11 @@ impl<'py> Tx<'py> {
         if !module.starts_with("torch") && !module.is_empty() {
             return Ok(None);
         }
+        if self.st.vmap.in_gradients()
+            && (module.ends_with("_functorch") || name.contains("functorch"))
+        {
+            return Err(Stop::unsupported(format!("{name} in a transform")));
+        }
         let value = match name.as_str() {
             "is_grad_enabled" => self.bool(self.st.grad_enabled),
             "is_inference_mode_enabled" => self.bool(self.inference_now()),

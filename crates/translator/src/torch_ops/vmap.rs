@@ -28,12 +28,19 @@ pub struct Vmap {
     shadows: im::HashMap<u32, Obj>,
     /// what was wrapped, with its fake tensor: unwrapping gives the same object where nothing moved
     wrapped: im::Vector<(Obj, Var)>,
+    /// how many functions are being traced that another transform is given
+    pub(super) transforms: u32,
 }
 
 impl Vmap {
-    /// Whether the program is in a `vmap`.
+    /// Whether the program is in a `vmap` or another transform.
     pub(crate) fn is_active(&self) -> bool {
-        !self.levels.is_empty()
+        !self.levels.is_empty() || self.transforms > 0
+    }
+
+    /// Whether the program is in a transform in which tensors require gradients of their own.
+    pub(crate) fn in_gradients(&self) -> bool {
+        self.transforms > 0
     }
 }
 
@@ -178,7 +185,7 @@ impl Tx<'_> {
     }
 
     /// Remembers the fake results that belong to the nodes of a value.
-    fn keep_shadow(&mut self, made: &Var, out: &Bound<'_, PyAny>) -> R<()> {
+    pub(super) fn keep_shadow(&mut self, made: &Var, out: &Bound<'_, PyAny>) -> R<()> {
         let items: Vec<Var> = match made {
             Var::Tensor(t) => {
                 self.st.vmap.shadows.insert(t.node.0, out.clone().unbind());

@@ -1,0 +1,281 @@
+//! Functions that a node of the graph runs: traced beside it, as graphs of their own.
+//!
+//! Invariant: what such a function does besides computing would be done once more, or at another time,
+//! by who runs it, so a function with side effects is refused.
+
+use std::sync::Arc;
+
+use fx_graph::{Graph, NodeId};
+use guards::SourceId;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tensor_meta::{Alias, TensorMeta};
+use variables::{Body, Effects, Obj, ObjId, ObjState, Origin, Var};
+
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Tx};
+
+/// The function's graph, and what it gives.
+pub(super) struct Traced {
+    pub(super) graph: Graph,
+    /// the nodes that its placeholders stand for
+    pub(super) inputs: Vec<NodeId>,
+    /// inputs of the whole graph that it was the first to use
+    read: Vec<(NodeId, Obj, SourceId)>,
+    pub(super) out: Out,
+    pub(super) metas: Vec<TensorMeta>,
+}
+
+/// A result of the function.
+pub(super) enum Out {
+    /// one of the graph's
+    New(usize),
+    /// a tensor that was there before
+    Given(Var),
+    /// an input that only the function used
+    Read(NodeId),
+    Constant(Var),
+    Tuple(Vec<Out>, Option<Obj>),
+    List(Vec<Out>),
+    Dict(Vec<(Var, Out)>),
+}
+
+impl Tx<'_> {
+    /// Runs the function beside the graph; leaves nothing but guards.
+    pub(super) fn trace_body(
+        &mut self,
+        what: &str,
+        function: &Var,
+        args: &Args,
+        given: &[NodeId],
+    ) -> R<Traced> {
+        let before = self.snapshot();
+        let from = self.graph.checkpoint();
+        let bound = self.graph.id_bound() as u32;
+        let (inputs, int_inputs) = (self.inputs.len(), self.int_inputs.len());
+        let float_inputs = self.float_inputs.len();
+        let effects = self.st.effects.clone();
+        let (contexts, flags) = (self.st.contexts.len(), self.st.flags.clone());
+        let grad_enabled = self.st.grad_enabled;
+        let listed = self.st.effects.list_changes();
+        let result = self.call_sync(function, args.clone());
+        let changed = self.st.effects.stop_listing(listed);
+        let plain = changed.iter().all(|id| self.is_as_before(*id, &effects))
+            && !self.st.effects.others_since(&effects)
+            && !self.st.effects.advanced_since(&effects)
+            && self.st.contexts.len() == contexts
+            && self.st.flags.ptr_eq(&flags)
+            && self.st.grad_enabled == grad_enabled
+            && self.int_inputs.len() == int_inputs
+            && self.float_inputs.len() == float_inputs;
+        let traced = match result {
+            Err(stop) => Err(self.stop_inside(stop, what, "The function is not captured.")),
+            Ok(_) if !plain => Err(Stop::brk(
+                format!("{what} of a function with side effects"),
+                "The function changes something besides the tensors that it makes, which a graph of its own can't.",
+                "Do that outside of the function.",
+            )),
+            Ok(out) => self.traced(what, &out, from, bound, inputs, given),
+        };
+        self.restore_but_guards(&before);
+        traced
+    }
+
+    fn traced(
+        &mut self,
+        what: &str,
+        out: &Var,
+        from: fx_graph::Checkpoint,
+        bound: u32,
+        inputs: usize,
+        given: &[NodeId],
+    ) -> R<Traced> {
+        let read: Vec<_> = self.inputs[inputs..]
+            .iter()
+            .map(|i| (i.node, i.obj.clone(), i.source))
+            .collect();
+        let mut outputs = Vec::new();
+        let mut metas = Vec::new();
+        let out = self.body_out(what, out, bound, &mut outputs, &mut metas)?;
+        let (graph, used) = self
+            .graph
+            .part_since(from, given, &outputs)
+            .map_err(|e| Stop::Internal(e.to_string()))?;
+        // Their names are free again.
+        for (node, ..) in &read {
+            let name = self.placeholder_of(*node);
+            self.input_names.remove(&*name);
+        }
+        let returned = |node: &NodeId| out.reads(*node);
+        let read = read
+            .into_iter()
+            .filter(|r| used.contains(&r.0) || returned(&r.0))
+            .collect();
+        Ok(Traced {
+            graph,
+            inputs: used,
+            read,
+            out,
+            metas,
+        })
+    }
+
+    fn placeholder_of(&self, node: NodeId) -> Arc<str> {
+        let name = self.graph.get(node).and_then(|n| n.target.name().cloned());
+        name.unwrap_or_else(|| "".into())
+    }
+
+    /// What the function gave, apart from the tensors that its graph gives.
+    fn body_out(
+        &mut self,
+        what: &str,
+        v: &Var,
+        bound: u32,
+        outputs: &mut Vec<NodeId>,
+        metas: &mut Vec<TensorMeta>,
+    ) -> R<Out> {
+        let v = self.realize(v)?;
+        let mut each = |tx: &mut Self, items: Vec<Var>| -> R<Vec<Out>> {
+            let mut all = Vec::with_capacity(items.len());
+            for i in &items {
+                all.push(tx.body_out(what, i, bound, outputs, metas)?);
+            }
+            Ok(all)
+        };
+        Ok(match &v {
+            Var::Tensor(t) if t.input.is_some() && t.node.0 >= bound => Out::Read(t.node),
+            Var::Tensor(t) if t.node.0 < bound => Out::Given(v.clone()),
+            Var::Tensor(t) => {
+                let at = outputs.iter().position(|n| *n == t.node);
+                Out::New(at.unwrap_or_else(|| {
+                    let mut meta = TensorMeta::clone(self.st.effects.meta(t));
+                    // A tensor object that nobody had before, perhaps of memory that was there.
+                    meta.alias = Alias::View;
+                    metas.push(meta);
+                    outputs.push(t.node);
+                    outputs.len() - 1
+                }))
+            }
+            Var::Tuple(t) => Out::Tuple(each(self, t.items.clone())?, t.class.clone()),
+            Var::Const(_) | Var::Py(_) => Out::Constant(v.clone()),
+            Var::Obj(id) if self.obj(*id).is_new() && self.obj(*id).attrs.is_empty() => {
+                let state = self.obj(*id);
+                let (list, dict) = (self.known.list.clone(), self.known.dict.clone());
+                match state.body.clone() {
+                    Body::List(items) if state.class.is(&list) => {
+                        Out::List(each(self, items.iter().cloned().collect())?)
+                    }
+                    Body::Dict(map) if state.class.is(&dict) => {
+                        let (keys, values): (Vec<Var>, Vec<Var>) =
+                            map.iter().map(|(k, v)| (k.clone(), v.clone())).unzip();
+                        Out::Dict(keys.into_iter().zip(each(self, values)?).collect())
+                    }
+                    _ => return Err(self.strange_result(what, &v)),
+                }
+            }
+            _ => return Err(self.strange_result(what, &v)),
+        })
+    }
+
+    fn strange_result(&self, what: &str, v: &Var) -> Stop {
+        Stop::unsupported(format!(
+            "{what} of a function that gives {}",
+            self.describe(v)
+        ))
+    }
+
+    /// Whether an object that was changed is what it was: a program may put things back.
+    fn is_as_before(&self, id: ObjId, before: &Effects) -> bool {
+        let now = self.obj(id);
+        let existed = (id.0 as usize) < before.len();
+        if now.is_new() && !existed {
+            return true;
+        }
+        if existed && (before.get(id).is_new() || before.get(id).is_dirty()) {
+            let old = before.get(id);
+            let attr = |state: &ObjState, name| state.attrs.get(name).cloned().flatten();
+            let same_attrs = now.attr_order == old.attr_order
+                && now.attr_order.iter().all(|name| {
+                    let (now, old) = (attr(now, name), attr(old, name));
+                    matches!((now, old), (Some(now), Some(old)) if is_one(&now, &old))
+                });
+            return same_attrs
+                && match (&now.body, &old.body) {
+                    (Body::Dict(now), Body::Dict(old)) => {
+                        now.len() == old.len()
+                            && now
+                                .iter()
+                                .zip(old.iter())
+                                .all(|(n, o)| is_one(n.0, o.0) && is_one(n.1, o.1))
+                    }
+                    _ => false,
+                };
+        }
+        let (Origin::Source { obj, .. }, Body::Dict(map)) = (&now.origin, &now.body) else {
+            return false;
+        };
+        let Ok(real) = obj.bind(self.py).cast::<PyDict>() else {
+            return false;
+        };
+        now.attr_order.is_empty()
+            && real.len() == map.len()
+            && real.iter().zip(map.iter()).all(|((key, value), (k, v))| {
+                self.stands_for(k, &key) && self.stands_for(v, &value)
+            })
+    }
+
+    /// Whether a value is an object that was there before.
+    fn stands_for(&self, v: &Var, real: &Bound<'_, PyAny>) -> bool {
+        match v {
+            Var::Const(o) => o.is(real),
+            Var::Py(p) => p.obj.is(real),
+            Var::Lazy(l) => l.obj.is(real),
+            Var::Tensor(t) => t.input.as_ref().is_some_and(|i| i.obj.is(real)),
+            Var::Obj(id) => {
+                matches!(&self.obj(*id).origin, Origin::Source { obj, .. } if obj.is(real))
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads what only the function reads, for the graph around it; says which values these are.
+    pub(super) fn read_again(&mut self, traced: &mut Traced) -> R<Vec<(NodeId, Var)>> {
+        let mut read = Vec::new();
+        for (node, obj, source) in std::mem::take(&mut traced.read) {
+            let name = self.placeholder_of(node);
+            let v = self.build(&obj, source)?;
+            let Var::Tensor(t) = &v else {
+                return Err(Stop::Internal(format!("{name} is no tensor")));
+            };
+            for input in traced.inputs.iter_mut().filter(|i| **i == node) {
+                *input = t.node;
+            }
+            read.push((node, v.clone()));
+        }
+        Ok(read)
+    }
+}
+
+impl Out {
+    /// Whether an input that only the function used is among the results.
+    fn reads(&self, node: NodeId) -> bool {
+        match self {
+            Out::Read(n) => *n == node,
+            Out::Tuple(items, _) | Out::List(items) => items.iter().any(|i| i.reads(node)),
+            Out::Dict(items) => items.iter().any(|i| i.1.reads(node)),
+            Out::New(_) | Out::Given(_) | Out::Constant(_) => false,
+        }
+    }
+}
+
+/// Whether two values are certainly one object.
+fn is_one(a: &Var, b: &Var) -> bool {
+    match (a, b) {
+        (Var::Const(x), Var::Const(y)) => x.is(y),
+        (Var::Py(x), Var::Py(y)) => x.obj.is(&y.obj),
+        (Var::Lazy(x), Var::Lazy(y)) => x.source == y.source,
+        (Var::Tensor(x), Var::Tensor(y)) => x.node == y.node,
+        (Var::Obj(x), Var::Obj(y)) => x == y,
+        _ => false,
+    }
+}

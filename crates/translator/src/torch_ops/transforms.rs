@@ -1,0 +1,489 @@
+//! `torch.func.grad`, `grad_and_value`, `jvp`, `jacrev`, `jacfwd`: one node of the graph, which is torch's own
+//! function of a graph of the program's.
+//!
+//! The program's function is traced once beside the graph, with tensors in place of those that torch
+//! hands it. What the node gives is asked of torch's fake tensors, on which the node's function is run.
+//!
+//! Invariants: nothing that only holds within a transform is looked at (whether a tensor there requires
+//! gradients); no result is a tensor that was there before.
+
+use fx_graph::{NodeId, OpKind};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use rustc_hash::FxHashMap;
+use variables::{Body, Obj, OrderedMap, Var};
+
+use super::bodies::{Out, Traced};
+use super::emit::Callee;
+use crate::builtins::{Given, Rule, Rules};
+use crate::call::Callee as Function;
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+/// What a node calls. Arguments and results are templates: containers with slots for tensors.
+const FUNCTION: &std::ffi::CStr = c"
+import torch
+from torch.utils._pytree import SUPPORTED_NODES as containers
+
+class Slot:
+    __slots__ = ('at',)
+    def __init__(self, at):
+        self.at = at
+
+def fill(template, values):
+    kind = type(template)
+    if kind is Slot:
+        return values[template.at]
+    if kind is tuple or kind is list:
+        return kind([fill(item, values) for item in template])
+    if kind is dict:
+        return {key: fill(item, values) for key, item in template.items()}
+    return template
+
+def tensors_in(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (tuple, list)):
+        return []
+    return [tensor for item in value for tensor in tensors_in(item)]
+
+def template_of(value, tensors):
+    if isinstance(value, torch.Tensor):
+        for at, known in enumerate(tensors):
+            if known is value:
+                return Slot(at)
+        tensors.append(value)
+        return Slot(len(tensors) - 1)
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind([template_of(item, tensors) for item in value])
+    if kind is dict:
+        return {key: template_of(item, tensors) for key, item in value.items()}
+    raise TypeError('a result that is no tensor')
+
+def grad(implementation, argnums, has_aux):
+    return lambda program, given: implementation(program, argnums, has_aux, *given[0])
+
+def jvp(implementation, options):
+    return lambda program, given: implementation(program, given[0][0], given[1], **options)
+
+def jacobian(implementation, options):
+    def run(program, given):
+        args, kwargs = given[0]
+        return implementation(program, **options)(*args, **kwargs)
+    return run
+
+def function(name, run, body, given, count, results):
+    found = []
+    def transformed(*tensors):
+        own, others = tensors[:count], tensors[count:]
+        def program(*args, **kwargs):
+            return fill(results, body(*tensors_in((args, kwargs)), *others))
+        made = []
+        template = template_of(run(program, fill(given, own)), made)
+        if not found:
+            if any(a is b for a in made for b in tensors):
+                raise TypeError('a result that is an argument')
+            found.append(template)
+        return tuple(made)
+    transformed.__name__ = transformed.__qualname__ = name
+    return transformed, found
+";
+
+static MODULE: PyOnceLock<Obj> = PyOnceLock::new();
+static JACOBIANS: PyOnceLock<[(Obj, &'static str); 2]> = PyOnceLock::new();
+
+const TRANSFORMS: &str = "torch._functorch.eager_transforms";
+
+fn module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let module = MODULE.get_or_try_init(py, || -> PyResult<Obj> {
+        let name = c"ferrodyn_transforms";
+        let m = PyModule::from_code(py, FUNCTION, c"<ferrodyn transforms>", name)?;
+        Ok(m.into_any().unbind())
+    })?;
+    Ok(module.bind(py).clone())
+}
+
+pub(crate) const RULES: Rules = &[(
+    TRANSFORMS,
+    &[
+        ("grad_impl", grad as Rule),
+        ("grad_and_value_impl", grad),
+        ("jvp", jvp),
+    ],
+)];
+
+fn grad(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let names = ["func", "argnums", "has_aux", "args", "kwargs"];
+    let given = tx.by_name(name, args, &names, 5, 5)?;
+    let [
+        Some(func),
+        Some(argnums),
+        Some(has_aux),
+        Some(pos),
+        Some(kw),
+    ] = &given[..]
+    else {
+        return Ok(None);
+    };
+    let (Some(argnums), Some(has_aux)) = (tx.as_const(argnums)?, tx.as_const(has_aux)?) else {
+        return Ok(None);
+    };
+    let program = Args {
+        pos: tx.iterate(pos)?,
+        kw: tx.keyword_items(kw)?,
+    };
+    let run = module(tx.py)?.call_method1(
+        "grad",
+        (tx.py.import(TRANSFORMS)?.getattr(name)?, argnums, has_aux),
+    )?;
+    let transform = Transform {
+        name: name.trim_end_matches("_impl"),
+        run: run.unbind(),
+        records: true,
+    };
+    tx.transformed(&transform, func, &program, None)
+}
+
+fn jvp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+    let options = PyDict::new(tx.py);
+    for option in ["strict", "has_aux"] {
+        if let Some(v) = args.take_kw(option) {
+            let Some(v) = tx.as_const(&v)? else {
+                return Ok(None);
+            };
+            options.set_item(option, v)?;
+        }
+    }
+    let ([func, primals, tangents], true) = (&args.pos[..], args.kw.is_empty()) else {
+        return Ok(None);
+    };
+    let Var::Tuple(primals) = tx.realize(primals)? else {
+        return Ok(None);
+    };
+    let implementation = tx.py.import(TRANSFORMS)?.getattr(name)?;
+    let run = module(tx.py)?.call_method1(name, (implementation, options))?;
+    let transform = Transform {
+        name,
+        run: run.unbind(),
+        records: false,
+    };
+    let program = Args::pos(primals.items.clone());
+    tx.transformed(&transform, func, &program, Some(tangents))
+}
+
+/// One of torch's functions of functions.
+struct Transform {
+    name: &'static str,
+    /// torch's function with its options: of the program's function and the arguments
+    run: Obj,
+    /// whether it turns on that gradients are recorded
+    records: bool,
+}
+
+/// Tensors that are handed on, in order.
+#[derive(Default)]
+struct Handed {
+    tensors: Vec<Var>,
+    /// what the function gets instead of them
+    inside: Vec<NodeId>,
+}
+
+impl Tx<'_> {
+    /// A call of what `jacrev` or `jacfwd` has made.
+    pub(crate) fn jacobian(&mut self, f: &Function, args: &Args) -> Given {
+        let py = self.py;
+        let code = f.code.bind(py);
+        let made_by = JACOBIANS.get_or_try_init(py, || -> PyResult<_> {
+            let transforms = py.import(TRANSFORMS)?;
+            let inner = |name: &'static str| -> PyResult<(Obj, &'static str)> {
+                let constants = transforms.getattr(name)?.getattr("__code__")?;
+                for c in constants.getattr("co_consts")?.try_iter()? {
+                    let c = c?;
+                    if c.get_type().is(f.code.bind(py).get_type()) {
+                        return Ok((c.unbind(), name));
+                    }
+                }
+                Ok((py.None(), name))
+            };
+            Ok([inner("jacrev")?, inner("jacfwd")?])
+        })?;
+        let Some((_, name)) = made_by.iter().find(|m| m.0.is(code)) else {
+            return Ok(None);
+        };
+        let names: Vec<String> = code.getattr("co_freevars")?.extract()?;
+        let options = PyDict::new(py);
+        let mut func = None;
+        for (name, cell) in names.iter().zip(&f.closure) {
+            let Var::Obj(id) = cell else {
+                return Ok(None);
+            };
+            let Body::Cell(Some(v)) = self.obj(*id).body.clone() else {
+                return Ok(None);
+            };
+            if name == "func" {
+                func = Some(v);
+            } else if let Some(v) = self.as_const(&v)? {
+                options.set_item(name, v)?;
+            } else {
+                return Ok(None);
+            }
+        }
+        let Some(func) = func else {
+            return Ok(None);
+        };
+        let implementation = py.import(TRANSFORMS)?.getattr(*name)?;
+        let run = module(py)?.call_method1("jacobian", (implementation, options))?;
+        let transform = Transform {
+            name,
+            run: run.unbind(),
+            records: *name == "jacrev",
+        };
+        self.transformed(&transform, &func, args, None)
+    }
+
+    /// `None` where torch's own Python is to be followed.
+    fn transformed(
+        &mut self,
+        transform: &Transform,
+        func: &Var,
+        args: &Args,
+        beside: Option<&Var>,
+    ) -> Given {
+        if !self.runs_as_is || self.st.effects.shows_tensors || self.inference_now() {
+            return Ok(None);
+        }
+        let path = format!("torch.func.{}", transform.name);
+        let py = self.py;
+        // What the function is given belongs to the graph around it.
+        let all = args.pos.iter().chain(args.kw.iter().map(|k| &k.1));
+        for v in all.chain(beside) {
+            self.realize_all(v)?;
+        }
+        let before = self.snapshot();
+        let mut handed = Handed::default();
+        let mut program = Args::default();
+        let (mut pos, kw) = (Vec::new(), PyDict::new(py));
+        for v in &args.pos {
+            let (template, v) = self.handed_on(v, &mut handed)?;
+            pos.push(template);
+            program.pos.push(v);
+        }
+        for (name, v) in &args.kw {
+            let (template, v) = self.handed_on(v, &mut handed)?;
+            kw.set_item(&**name, template)?;
+            program.kw.push((name.clone(), v));
+        }
+        let inside = handed.inside.clone();
+        let beside = match beside {
+            Some(v) => self.handed_on(v, &mut handed)?.0,
+            None => py.None(),
+        };
+        let given = ((PyTuple::new(py, pos)?, kw), beside);
+
+        self.st.vmap.transforms += 1;
+        self.st.grad_enabled |= transform.records;
+        let outer = self.used.replace(FxHashMap::default());
+        let traced = self.trace_body(&path, func, &program, &inside);
+        let used = std::mem::replace(&mut self.used, outer).unwrap_or_default();
+        self.restore_but_guards(&before);
+        let mut traced = traced?;
+        let read = self.read_again(&mut traced)?;
+        let mut inputs = handed.tensors.clone();
+        for node in &traced.inputs[inside.len()..] {
+            let known = read
+                .iter()
+                .map(|r| &r.1)
+                .find(|v| matches!(v, Var::Tensor(t) if t.node == *node));
+            match known.cloned().or_else(|| used.get(node).cloned()) {
+                Some(v) => inputs.push(v),
+                None => return Err(Stop::unsupported(format!("{path} of a strange value"))),
+            }
+        }
+        let given = given.into_pyobject(py)?.into_any().unbind();
+        let count = handed.tensors.len();
+        self.transform_node(transform, &path, &traced, given, inputs, count)
+            .map(|v| Some(Flow::Value(v)))
+    }
+
+    fn transform_node(
+        &mut self,
+        transform: &Transform,
+        path: &str,
+        traced: &Traced,
+        given: Obj,
+        inputs: Vec<Var>,
+        count: usize,
+    ) -> R<Var> {
+        let py = self.py;
+        let objects: Vec<Obj> = self.objects.clone();
+        let numbers = backends::Numbers::AsGiven;
+        let body = backends::forward_function(py, &traced.graph, &objects, &[], numbers)?;
+        let Some(body) = body else {
+            return Err(Stop::Internal("a transform without a function".into()));
+        };
+        let results = self.result_template(path, &traced.out)?;
+        let made = module(py)?.call_method1(
+            "function",
+            (transform.name, &transform.run, body, given, count, results),
+        )?;
+        let (function, found) = (made.get_item(0)?.unbind(), made.get_item(1)?);
+        let callee = Callee::Function(&function, path, None);
+        let args = Args::pos(inputs);
+        let node_args = self.node_args(&args)?;
+        let batched = self.is_batched(&node_args);
+        let (inferred, fake) = self.infer_fake_result(&callee, &node_args, "")?;
+        let repeatable = traced
+            .graph
+            .iter()
+            .all(|(_, n)| n.repeatable || matches!(n.op, OpKind::Placeholder | OpKind::Output));
+        let result = self.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
+        if batched {
+            self.keep_shadow(&result, fake.bind(py))?;
+        }
+        self.needs_as_is = true;
+        let Var::Tuple(tensors) = result else {
+            return Err(Stop::Internal("what a transform gives".into()));
+        };
+        self.filled(&found.get_item(0)?, &tensors.items)
+    }
+
+    fn realize_all(&mut self, v: &Var) -> R<()> {
+        let items: Vec<Var> = match self.realize(v)? {
+            Var::Tuple(t) => t.items.clone(),
+            Var::Obj(id) => match &self.obj(id).body {
+                Body::List(items) => items.iter().cloned().collect(),
+                Body::Dict(map) => map.iter().map(|(_, v)| v.clone()).collect(),
+                _ => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        items.iter().try_for_each(|v| self.realize_all(v))
+    }
+
+    /// A template of an argument, and what the program's function gets for it: new tensors in
+    /// containers of their own.
+    fn handed_on(&mut self, v: &Var, handed: &mut Handed) -> R<(Obj, Var)> {
+        let py = self.py;
+        let v = self.realize(v)?;
+        let class = self.type_of(&v)?;
+        let k = self.known.clone();
+        match &v {
+            Var::Tensor(_) => {
+                let inside = self.emit(&Callee::Method("detach"), &Args::pos(vec![v.clone()]))?;
+                let Var::Tensor(t) = &inside else {
+                    return Err(Stop::Internal("a tensor detached".into()));
+                };
+                handed.inside.push(t.node);
+                handed.tensors.push(v);
+                let slot = module(py)?.call_method1("Slot", (handed.tensors.len() - 1,))?;
+                Ok((slot.unbind(), inside))
+            }
+            Var::Tuple(t) if t.class.is_none() => {
+                let (templates, items) = self.all_handed_on(&t.items, handed)?;
+                let templates = PyTuple::new(py, templates)?.into_any().unbind();
+                Ok((templates, Var::tuple(items)))
+            }
+            Var::Obj(id) if class.is(&k.list) || class.is(&k.dict) => {
+                match self.obj(*id).body.clone() {
+                    Body::List(items) => {
+                        let items: Vec<Var> = items.iter().cloned().collect();
+                        let (templates, items) = self.all_handed_on(&items, handed)?;
+                        let templates = PyList::new(py, templates)?.into_any().unbind();
+                        Ok((templates, self.new_list(items)))
+                    }
+                    Body::Dict(map) => {
+                        let template = PyDict::new(py);
+                        let mut inside = OrderedMap::default();
+                        for (key, v) in map.iter() {
+                            let Some(name) = self.as_const(key)? else {
+                                return Err(not_handed());
+                            };
+                            let (item, v) = self.handed_on(v, handed)?;
+                            template.set_item(name, item)?;
+                            inside.insert(self.key(key)?, key.clone(), v);
+                        }
+                        Ok((template.into_any().unbind(), self.new_dict(inside)))
+                    }
+                    _ => Err(not_handed()),
+                }
+            }
+            _ => {
+                // torch looks for tensors in what is registered as a container.
+                let containers = module(py)?.getattr("containers")?;
+                match containers.contains(&class)? {
+                    true => Err(not_handed()),
+                    false => Ok((py.None(), v)),
+                }
+            }
+        }
+    }
+
+    fn all_handed_on(&mut self, items: &[Var], handed: &mut Handed) -> R<(Vec<Obj>, Vec<Var>)> {
+        let all = items.iter().map(|v| self.handed_on(v, handed));
+        Ok(all.collect::<R<Vec<_>>>()?.into_iter().unzip())
+    }
+
+    /// A template of what the program's function gave.
+    fn result_template(&mut self, path: &str, out: &Out) -> R<Obj> {
+        let py = self.py;
+        let all = |tx: &mut Self, items: &[Out]| -> R<Vec<Obj>> {
+            items.iter().map(|i| tx.result_template(path, i)).collect()
+        };
+        Ok(match out {
+            Out::New(at) => module(py)?.call_method1("Slot", (*at,))?.unbind(),
+            Out::Constant(Var::Const(o)) => o.clone(),
+            Out::Tuple(items, None) => PyTuple::new(py, all(self, items)?)?.into_any().unbind(),
+            Out::List(items) => PyList::new(py, all(self, items)?)?.into_any().unbind(),
+            Out::Dict(items) => {
+                let template = PyDict::new(py);
+                for (key, v) in items {
+                    let Some(key) = self.as_const(key)? else {
+                        return Err(not_handed());
+                    };
+                    template.set_item(key, self.result_template(path, v)?)?;
+                }
+                template.into_any().unbind()
+            }
+            Out::Given(_) | Out::Read(_) | Out::Constant(_) | Out::Tuple(..) => {
+                return Err(Stop::unsupported(format!(
+                    "{path} of a function that gives what it was given"
+                )));
+            }
+        })
+    }
+
+    /// What a template stands for.
+    fn filled(&mut self, template: &Bound<'_, PyAny>, tensors: &[Var]) -> R<Var> {
+        if let Ok(t) = template.cast_exact::<PyTuple>() {
+            let items = t.iter().map(|i| self.filled(&i, tensors));
+            return Ok(Var::tuple(items.collect::<R<Vec<_>>>()?));
+        }
+        if let Ok(t) = template.cast_exact::<PyList>() {
+            let items = t.iter().map(|i| self.filled(&i, tensors));
+            let items = items.collect::<R<Vec<_>>>()?;
+            return Ok(self.new_list(items));
+        }
+        if let Ok(t) = template.cast_exact::<PyDict>() {
+            let mut map = OrderedMap::default();
+            for (key, v) in t.iter() {
+                let key = Var::Const(key.unbind());
+                let v = self.filled(&v, tensors)?;
+                map.insert(self.key(&key)?, key, v);
+            }
+            return Ok(self.new_dict(map));
+        }
+        let at: usize = template.getattr("at")?.extract()?;
+        tensors
+            .get(at)
+            .cloned()
+            .ok_or_else(|| Stop::Internal("a slot without a tensor".into()))
+    }
+}
+
+fn not_handed() -> Stop {
+    Stop::unsupported("a container that a transform of torch.func does not get")
+}
