@@ -219,6 +219,7 @@ impl Graph {
             source: SourceStack::empty(),
             impure: false,
             number_dtype: None,
+            may_lack_kernel: false,
             repeatable: false,
         };
         let inputs = distinct_inputs(&data);
@@ -376,6 +377,13 @@ impl Graph {
     pub fn set_repeatable(&mut self, id: NodeId) {
         if let Some(node) = self.get_mut(id) {
             node.repeatable = true;
+        }
+    }
+
+    /// Says that a tensor is of a dtype that many kernels lack.
+    pub fn set_may_lack_kernel(&mut self, id: NodeId) {
+        if let Some(node) = self.get_mut(id) {
+            node.may_lack_kernel = true;
         }
     }
 

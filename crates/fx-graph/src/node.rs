@@ -295,6 +295,8 @@ pub struct NodeData {
     /// Whether nobody can tell that it ran twice: it writes to no tensor from outside the graph, draws no random
     /// number, and runs nobody's Python code. Not in the text form.
     pub repeatable: bool,
+    /// Whether a tensor is of a dtype that many kernels lack, so that it may raise. Not in the text form.
+    pub may_lack_kernel: bool,
 }
 
 impl NodeData {

@@ -151,6 +151,7 @@ impl Graph {
             source,
             impure,
             number_dtype: None,
+            may_lack_kernel: false,
             repeatable: false,
         });
         match op {

@@ -65,6 +65,14 @@ pub const CUBLAS_ALLOW_TF32: &str = "_get_cublas_allow_tf32";
 pub const CUBLAS_FP16_REDUCTION: &str = "_get_cublas_allow_fp16_reduced_precision_reduction";
 /// Whether bf16 matrix products may reduce in bf16, in [`TORCH_C`].
 pub const CUBLAS_BF16_REDUCTION: &str = "_get_cublas_allow_bf16_reduced_precision_reduction";
+/// How many dispatch modes the thread is in, in [`TORCH_C`].
+pub const DISPATCH_MODES: &str = "_len_torch_dispatch_stack";
+/// The dispatch mode at a place of the stack, in [`TORCH_C`].
+pub const DISPATCH_MODE_AT: &str = "_get_dispatch_stack_at";
+/// The method of a dispatch mode that says whether it is torch's own machinery.
+pub const IS_INFRA_MODE: &str = "is_infra_mode";
+/// The method of a dispatch mode that says whether it wants to see no compiled code.
+pub const IGNORES_COMPILED: &str = "ignore_compile_internals";
 /// Whether a transform of `torch.func` is active in this thread, in [`TORCH_C`].
 pub const TRANSFORMS_ACTIVE: &str = "_are_functorch_transforms_active";
 /// Submodule of [`TORCH_C`].

@@ -258,6 +258,25 @@ impl TorchAbi {
             .unwrap_or(false)
     }
 
+    /// Whether a `TorchDispatchMode` is active in this thread that is to see what the program does: neither
+    /// torch's own machinery nor one that asks to be left out of compiled code.
+    pub fn is_in_dispatch_mode(&self, py: Python<'_>) -> bool {
+        self.seeing_modes(py).unwrap_or(false)
+    }
+
+    fn seeing_modes(&self, py: Python<'_>) -> PyResult<bool> {
+        let torch_c = py.import(names::TORCH_C)?;
+        let depth: usize = torch_c.getattr(names::DISPATCH_MODES)?.call0()?.extract()?;
+        for at in 0..depth {
+            let mode = torch_c.getattr(names::DISPATCH_MODE_AT)?.call1((at,))?;
+            let says = |name: &str| -> PyResult<bool> { mode.call_method0(name)?.is_truthy() };
+            if !says(names::IS_INFRA_MODE)? && !says(names::IGNORES_COMPILED)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The C function that gives the innermost hooks on saved tensors, as `(pack, unpack)` or `None`. Its one
     /// argument is whether to give them while tracing too.
     ///

@@ -544,6 +544,7 @@ impl<'py> Tx<'py> {
             return Ok(Var::Slice(Rc::new([a, b, c])));
         }
         if self.known.is_const_type(obj.get_type().as_any()) {
+            self.guard_digits(&obj)?;
             return Ok(Var::Const(obj.unbind()));
         }
         // The program may change it, and would find the change on the next call.

@@ -101,6 +101,16 @@ row(
     "del A$.run",
 )
 row(
+    "bases replaced behind super()",
+    "class A$:\n    def run(self, v):\n        return v * 2\nclass Z$:\n    def run(self, v):\n        return v * 7\n"
+    "class B$(A$):\n    def run(self, v):\n        return super().run(v) + 1\nclass C$(B$):\n    pass\no$ = C$()",
+    "o$.run(x)",
+    "B$.__bases__ = (Z$,)",
+    "C$.__bases__ = (B$, A$)",
+    "B$.__bases__ = (A$,)",
+    "C$.__bases__ = (A$,)",
+)
+row(
     "attribute read through super() that a base gets later",
     "class A$:\n    pass\nclass C$(A$):\n    k = 1\n    def run(self, v):\n"
     "        return v * getattr(super(), 'k', 5)\no$ = C$()",
@@ -357,6 +367,78 @@ row(
     "C$.run = lambda self: 1",
     "del C$.run",
 )
+PROTOCOL = (
+    "import typing\n@typing.runtime_checkable\nclass P$(typing.Protocol):\n    def run(self): ...\n"
+)
+row(
+    "protocols: what an abstract class remembers",
+    PROTOCOL
+    + "class C$:\n    pass\no$ = C$()\nimport abc\nclass Z$(abc.ABC):\n    pass\nclass Y$:\n    pass",
+    "x * 2 if isinstance(o$, P$) else x * 3",
+    "C$.run = lambda self: 1",
+    "Z$.register(Y$)",
+    "del C$.run",
+    "Z$.register(type('Q', (), {}))",
+    "C$.run = None",
+    "del C$.run",
+    "o$.run = 1",
+    "del o$.run",
+    "P$.register(C$)",
+)
+row(
+    "protocols: a method that is None, __getattr__, a property",
+    PROTOCOL + "class C$:\n    run = None\no$ = C$()",
+    "x * 2 if isinstance(o$, P$) else x * 3",
+    "o$.run = lambda: 1",
+    "C$.run = 5",
+    "o$ = C$()",
+    "C$.__getattr__ = lambda s, n: 3; del C$.run",
+    "o$ = C$()",
+    "C$.run = property(lambda s: None)",
+)
+row(
+    "protocols: members that are no methods",
+    "import typing\n@typing.runtime_checkable\nclass P$(typing.Protocol):\n    n: int\n    def run(self): ...\n"
+    "class C$:\n    def run(self): pass\no$ = C$()",
+    "x * 2 if isinstance(o$, P$) else x * 3",
+    "o$.n = None",
+    "del o$.n",
+    "C$.n = 4",
+    "del C$.n",
+    "C$.n = property(lambda s: s.zz)",
+    "C$.__getattr__ = lambda s, n: 4; del C$.n",
+)
+row(
+    "abstract classes among bases that are replaced",
+    "import abc\nclass A$(abc.ABC):\n    pass\nclass B$:\n    pass\nclass D$(A$):\n    pass\nclass E$(B$):\n    pass\n"
+    "o$ = D$()\np$ = E$()",
+    "(isinstance(o$, A$), isinstance(p$, A$), issubclass(D$, A$), issubclass(E$, A$), x)",
+    "D$.__bases__ = (B$,)",
+    "E$.__bases__ = (A$,)",
+    "A$.register(B$)",
+    "E$.__bases__ = (B$,)",
+)
+row(
+    "__subclasscheck__ of a metaclass under ABCMeta",
+    "import abc\nk$ = True\nclass M$(abc.ABCMeta):\n    def __subclasscheck__(cls, c):\n        return k$\n"
+    "class A$(metaclass=M$):\n    pass\nclass C$:\n    pass\no$ = 3\np$ = C$()",
+    "(isinstance(o$, A$), isinstance(p$, A$), issubclass(C$, A$), x)",
+    "k$ = False",
+    "A$.register(C$)",
+    "k$ = 5",
+    "M$.__subclasscheck__ = lambda cls, c: 0",
+)
+row(
+    "__subclasshook__",
+    "import abc\nk$ = True\nclass A$(abc.ABC):\n    @classmethod\n    def __subclasshook__(cls, c):\n        return k$\n"
+    "class B$(A$):\n    pass\nclass C$:\n    pass\np$ = C$()",
+    "(isinstance(p$, A$), issubclass(C$, A$), isinstance(p$, B$), x)",
+    "k$ = False",
+    "A$.register(C$)",
+    "p$ = type('D', (), {})()",
+    "k$ = NotImplemented",
+    "p$ = type('D', (), {})()",
+)
 row(
     "collections.abc by methods",
     "import collections.abc as abc$\nclass C$:\n    pass\no$ = C$()",
@@ -420,6 +502,50 @@ row(
     "K$ = E$.B",
     "E$.twice = 9",
     "K$._value_ = 7",
+)
+row(
+    "enum: the table of members and _missing_",
+    "import enum\nclass E$(enum.Enum):\n    A = 1\n    B = 2\n    @classmethod\n    def _missing_(cls, v):\n"
+    "        return cls.B\n",
+    "(E$(1).name, E$['A'].value, [e.name for e in E$], E$(9).value, x)",
+    "E$._value2member_map_[1] = E$.B",
+    "E$._member_map_['A'] = E$.B",
+    "E$._member_names_.reverse()",
+    "E$._missing_ = classmethod(lambda cls, v: cls.A)",
+    "E$.A._name_ = 'zz'",
+)
+row(
+    "flags: members for combinations",
+    "import enum\nclass E$(enum.Flag):\n    A = 1\n    B = 2\nf$ = E$.A\nn$ = 3",
+    "((f$ | E$.B).value, bool(f$ & E$.B), E$.A in f$, E$(n$) is E$(3), x)",
+    "f$ = E$.B",
+    "f$ = E$.A | E$.B",
+    "n$ = 1",
+    "E$._value2member_map_[3] = E$.A",
+    "n$ = 8",
+)
+row(
+    "dataclasses: fields(), asdict(), post-init",
+    "import dataclasses\nn$ = 3\n@dataclasses.dataclass\nclass D$:\n    k: int = 2\n"
+    "    t: list = dataclasses.field(default_factory=lambda: [n$])\no$ = D$()",
+    "([f.name for f in dataclasses.fields(o$)], dataclasses.asdict(o$), dataclasses.is_dataclass(o$), D$().t, x)",
+    "n$ = 4",
+    "D$.__dataclass_fields__['k'].name = 't'",
+    "D$.__dataclass_fields__.pop('k')",
+    "o$.t = [1, 2]",
+    "D$.__post_init__ = lambda s: s.t.append(9)",
+    "del D$.__dataclass_fields__",
+)
+row(
+    "dataclass with slots, frozen",
+    "import dataclasses\n@dataclasses.dataclass(slots=True, frozen=True)\nclass D$:\n    k: int = 2\no$ = D$()\n"
+    "def put$(o):\n    try:\n        o.k = 5\n    except Exception as e:\n        return type(e).__name__\n    return o.k",
+    "(x * o$.k, put$(o$), hash(o$) == hash(D$()), o$ == D$(2))",
+    "o$ = D$(3)",
+    "object.__setattr__(o$, 'k', 9)",
+    "D$.__hash__ = lambda s: 4",
+    "D$.__setattr__ = object.__setattr__",
+    "D$.__eq__ = object.__eq__",
 )
 row(
     "dataclass fields",

@@ -144,6 +144,29 @@ row(
     "s$.register(bool)(lambda k: 6)",
 )
 row(
+    "singledispatch: bases of a class, what it remembers",
+    "import functools\nclass A$:\n    pass\nclass B$:\n    pass\nclass C$(A$):\n    pass\nclass D$(C$):\n    pass\no$ = D$()\n"
+    "@functools.singledispatch\ndef s$(k):\n    return 2\n"
+    "s$.register(A$)(lambda k: 3)\ns$.register(B$)(lambda k: 4)",
+    "x * s$(o$)",
+    "C$.__bases__ = (B$,)",
+    "s$.register(int)(lambda k: 7)",
+    "o$ = C$()",
+    "s$.register(C$)(lambda k: 9)",
+    "o$ = 1",
+    "s$._clear_cache()",
+)
+row(
+    "singledispatchmethod",
+    "import functools\nclass S$:\n    k = 1\n    @functools.singledispatchmethod\n    def f(self, a):\n        return self.k\n"
+    "    @f.register\n    def _(self, a: int):\n        return 5\ns$ = S$()\no$ = 1",
+    "x * s$.f(o$)",
+    "o$ = 'a'",
+    "s$.k = 9",
+    "S$.__dict__['f'].register(bool, lambda s, a: 11)",
+    "o$ = True",
+)
+row(
     "operator.attrgetter and itemgetter",
     "import operator, types\no$ = types.SimpleNamespace(k=2)\n"
     "a$ = operator.attrgetter('k')\ni$ = operator.itemgetter(0)\nL$ = [3]",

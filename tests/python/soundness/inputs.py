@@ -124,6 +124,63 @@ row(
     arguments=["A$"],
 )
 row(
+    "attribute of a tensor that is only handed on",
+    "A$ = torch.ones(2)\nA$.extra = [1]",
+    "(a$ * 2, a$.extra)",
+    "A$.extra = [2]",
+    "A$.__dict__ = {'extra': (3,)}",
+    "del A$.extra",
+    arguments=["A$"],
+)
+row(
+    "the mark of a parameter and of a buffer on a tensor",
+    "A$ = torch.ones(2)",
+    "(isinstance(a$, torch.nn.Parameter), isinstance(a$, torch.nn.Buffer), x)",
+    "A$._is_param = True",
+    "A$._is_buffer = 1",
+    "del A$._is_param",
+    "A$._is_buffer = 0",
+    arguments=["A$", "torch.nn.Buffer(torch.ones(2))", "torch.ones(2)"],
+)
+row(
+    "dtypes that kernels lack",
+    "",
+    "(a$ * 2 + 1, torch.cat([a$, a$]))",
+    arguments=[
+        "torch.ones(2)",
+        "torch.ones(2, dtype=torch.uint16)",
+        "torch.ones(2, dtype=torch.float8_e4m3fn)",
+        "torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)",
+    ],
+)
+row(
+    "aliasing of three tensors, one of which is written to",
+    "",
+    "(a$[0].mul_(2).sum(), a$[1] + 1, a$[2] * a$[0], a$[0] is a$[2])",
+    arguments=[
+        "[torch.ones(2) for _ in range(3)]",
+        "[torch.ones(2)] * 3",
+        "[t := torch.ones(2), t, torch.ones(2)]",
+        "[t := torch.ones(2), torch.ones(2), t]",
+        "[t := torch.ones(2), t.view(2), t[:]]",
+        "[(t := torch.ones(4))[::2], t[1::2], torch.ones(2)]",
+        "[(t := torch.ones(4))[:2], t[1:3], t[2:]]",
+        "[(t := torch.ones(2)).detach(), t, t.data]",
+    ],
+)
+row(
+    "an argument that aliases a parameter",
+    "m$ = torch.nn.Linear(3, 3, bias=False).requires_grad_(False)\ntorch.nn.init.ones_(m$.weight)",
+    "(a$.add_(1).sum(), m$(x), a$ is m$.weight)",
+    arguments=[
+        "torch.ones(3, 3)",
+        "m$.weight",
+        "m$.weight.data",
+        "m$.weight.detach()[0]",
+        "m$.weight.t()",
+    ],
+)
+row(
     ".grad of a tensor",
     "A$ = torch.ones(2, requires_grad=True)",
     "0 if a$.grad is None else a$.grad * 2",

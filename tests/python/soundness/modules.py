@@ -243,6 +243,67 @@ row(
     "torch.nn.utils.remove_weight_norm(m$.seq[0])",
 )
 row(
+    "pruning, spectral norm as a hook",
+    EVAL + "import torch.nn.utils.prune as P$",
+    "m$(x)",
+    "P$.l1_unstructured(m$.lin, 'weight', 0.5)",
+    "m$.lin.weight_mask.zero_()",
+    "P$.remove(m$.lin, 'weight')",
+    "torch.nn.utils.spectral_norm(m$.seq[0])",
+    "m$.train(); m$.drop.p = 0.0",
+    "m$.eval()",
+    "torch.nn.utils.remove_spectral_norm(m$.seq[0])",
+)
+row(
+    "load_state_dict(assign=True), swap_tensors",
+    EVAL,
+    "(m$(x.to(m$.lin.weight.dtype)), m$.lin.weight.requires_grad)",
+    "m$.load_state_dict({k: v.clone() + 1 for k, v in m$.state_dict().items()}, assign=True)",
+    "m$.load_state_dict({k: v.double() for k, v in m$.state_dict().items()}, assign=True)",
+    "m$.load_state_dict({k: v.float() for k, v in m$.state_dict().items()}, assign=True)",
+    "torch.utils.swap_tensors(m$.lin.weight, m$.seq[0].weight)",
+    "m$.lin.weight, m$.seq[0].weight = m$.seq[0].weight, m$.lin.weight",
+)
+row(
+    "buffers that are written to and come to share memory",
+    "class M$(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.register_buffer('a', torch.ones(3))\n        self.register_buffer('b', torch.ones(3))\n"
+    "    def forward(self, v):\n        self.a.add_(v)\n        return self.b * 2 + self.a\nm$ = M$()",
+    "m$(x)",
+    "m$.b = m$.a",
+    "m$.b = m$.a[:]",
+    "m$.b = m$.a.clone()",
+    "m$.a = torch.zeros(6)[::2]",
+    "m$.b = m$.a.view(3)",
+    "m$.a = torch.zeros(3, dtype=torch.float64)",
+)
+row(
+    "optimizer: groups, state, gradients",
+    "p$ = torch.nn.Parameter(torch.ones(3))\no$ = torch.optim.SGD([p$], lr=0.1, momentum=0.9)\n"
+    "def step$(v):\n    p$.grad = v.clone()\n    o$.step()\n    return p$ * 1",
+    "step$(x)",
+    "o$.param_groups[0]['lr'] = 0.5",
+    "o$.param_groups[0]['momentum'] = 0",
+    "o$.param_groups[0]['weight_decay'] = 0.1",
+    "o$.param_groups[0]['nesterov'] = True; o$.param_groups[0]['momentum'] = 0.5",
+    "o$.state.clear()",
+    "o$.param_groups[0]['maximize'] = True",
+    "p$.data = torch.ones(3) * 2",
+    "o$.param_groups[0]['foreach'] = True",
+    "o$.load_state_dict(o$.state_dict())",
+    "o$.param_groups[0]['params'] = [torch.nn.Parameter(torch.ones(3))]",
+)
+row(
+    "functional_call with other tensors",
+    EVAL + "p$ = {k: v.detach() * 2 for k, v in m$.named_parameters()}",
+    "torch.func.functional_call(m$, p$, (x,))",
+    "p$['lin.bias'] = torch.zeros(3)",
+    "del p$['lin.weight']",
+    "p$.clear()",
+    "p$['buf'] = torch.ones(3) * 5",
+    "m$.k = 9",
+)
+row(
     "attribute that becomes a buffer, a parameter, a module",
     EVAL + "m$.t = 2",
     "x * (m$.t if not isinstance(m$.t, torch.nn.Module) else m$.t(x))",

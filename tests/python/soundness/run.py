@@ -155,7 +155,8 @@ def run_steps(loaded: Loaded, fn: Callable[..., Any], steps: list[Step], undo: l
             entry["state"] = [a == b for a, b in zip(before, _global_state(), strict=True)]
             record.append(entry)
     finally:
-        for code in undo:
+        # Twice: what a row puts back may have been reached by way of what a later one puts back.
+        for code in [*undo, *undo]:
             with contextlib.suppress(Exception):
                 loaded.run(code)
     return record

@@ -86,6 +86,16 @@ row(
     inside=["Mode$()"],
 )
 row(
+    "what a torch dispatch mode counts",
+    "from torch.utils._python_dispatch import TorchDispatchMode\nclass Mode$(TorchDispatchMode):\n    n = 1\n"
+    "    def __torch_dispatch__(self, f, types, args=(), kwargs=None):\n        Mode$.n += 1\n"
+    "        return f(*args, **(kwargs or {}))\n"
+    "def use$(v):\n    with Mode$():\n        return torch.sin(v) + Mode$.n",
+    "(torch.sin(x) + Mode$.n, use$(x))",
+    "Mode$.n = 9",
+    inside=["Mode$()"],
+)
+row(
     "__torch_function__ disabled",
     "class Sub$(torch.Tensor):\n    pass\ns$ = torch.ones(3).as_subclass(Sub$)",
     "type(s$ * 2).__name__",
@@ -282,6 +292,43 @@ row(
         "torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])",
         "torch.profiler.record_function('a')",
     ],
+)
+row(
+    "how many digits an int may have in a text",
+    "import sys\nr$ = sys.get_int_max_str_digits()\nn$ = 10",
+    "(len(str(n$**700)), x)",
+    "sys.set_int_max_str_digits(640)",
+    "sys.set_int_max_str_digits(0)",
+    "n$ = 7",
+    undo="sys.set_int_max_str_digits(r$)",
+)
+row(
+    "decimal context",
+    "import decimal\nr$ = decimal.getcontext().copy()",
+    "(x * float(decimal.Decimal(1) / 3), str(decimal.Decimal(1) / 3))",
+    "decimal.getcontext().prec = 3",
+    "decimal.setcontext(decimal.Context(prec=5, rounding=decimal.ROUND_UP))",
+    undo="decimal.setcontext(r$)",
+    inside=["decimal.localcontext(decimal.Context(prec=2))"],
+)
+row(
+    "locale",
+    "import locale\nr$ = locale.setlocale(locale.LC_ALL)",
+    "(locale.localeconv()['decimal_point'], f'{3.5:n}', x)",
+    "locale.setlocale(locale.LC_ALL, 'C.UTF-8')",
+    "locale.setlocale(locale.LC_ALL, 'C')",
+    undo="locale.setlocale(locale.LC_ALL, r$)",
+)
+row(
+    "garbage collector, trace functions",
+    "import gc, sys\nt$ = gc.get_threshold()",
+    "(gc.isenabled(), gc.get_threshold(), sys.getprofile() is None, x * 2)",
+    "gc.disable()",
+    "gc.enable()",
+    "gc.set_threshold(500, 5, 5)",
+    "sys.setprofile(lambda *a: None)",
+    "sys.setprofile(None)",
+    undo="gc.enable(); gc.set_threshold(*t$); sys.setprofile(None)",
 )
 row(
     "recursion limit",

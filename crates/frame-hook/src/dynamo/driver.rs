@@ -272,11 +272,15 @@ fn replace(py: Python<'_>, entry: &GuardedCode) -> Outcome {
     }
 }
 
-/// Why nothing is captured for this call, if so. Entries are never hit then: both add dispatch keys of their own.
+/// Why nothing is captured for this call, if so. Entries are never hit then: all add dispatch keys of their own.
 fn runs_plainly(py: Python<'_>) -> Option<&'static str> {
     let abi = TorchAbi::get(py).ok()?;
     if abi.is_traced_by_jit(py) {
         return Some("torch.jit.trace records what plain Python does");
+    }
+    // What the mode does is the program's code, and runs at each operation.
+    if abi.is_in_dispatch_mode(py) {
+        return Some("a TorchDispatchMode is active");
     }
     // Metadata depends on the levels: what requires grad at one does not at the next.
     abi.is_transformed(py)

@@ -38,8 +38,9 @@ impl<'py> Tx<'py> {
             .cast::<PyType>()
             .map_err(PyErr::from)?
             .clone();
-        // The MRO of a class that is guarded by identity changes only with `__bases__`; each class
-        // on the way is held by what it gives for the name.
+        // The MRO changes only with `__bases__`; each class on the way is held by what it gives for
+        // the name.
+        self.guard_bases(&s.start);
         for c in start.mro().iter() {
             if c.cast::<PyType>().is_ok_and(|t| is_heap_type(t)) {
                 let class = c.unbind();

@@ -37,8 +37,9 @@ impl<'py> Tx<'py> {
         let Ok(at) = free.call_method1("index", ("registry",)) else {
             return Ok(None);
         };
+        let at = at.extract::<usize>()?;
         let cells = self.existing_callee(f, source)?.closure;
-        let registry = self.cell_contents(&cells[at.extract::<usize>()?])?;
+        let registry = self.cell_contents(&cells[at])?;
         let Some(Body::Dict(map)) = self.body_of(&registry) else {
             return Ok(None);
         };
@@ -50,16 +51,22 @@ impl<'py> Tx<'py> {
                 None => return Ok(None),
             }
         }
-        let found = match places.get_item(&class)? {
-            Some(place) => place,
-            None => {
-                let find = self.py.import("functools")?.getattr("_find_impl")?;
-                find.call1((&class, &places))?
-            }
-        };
+        let cells = f.getattr("__closure__")?;
+        let real = cells.get_item(at)?.getattr("cell_contents")?;
+        if !real.call_method0("keys")?.eq(places.call_method0("keys")?)? {
+            return Err(Stop::unsupported(
+                "a singledispatch function to which the compiled function adds",
+            ));
+        }
+        // It remembers what it found, and later answers are that.
+        let found = f.call1((&class,))?;
+        let found = map.iter().position(|(_, implementation)| match implementation {
+            Var::Lazy(lazy) => lazy.obj.is(&found),
+            other => other.as_obj().is_some_and(|o| o.is(&found)),
+        });
         self.guard_mro(&class);
         self.guard_abc_registry()?;
-        match found.extract().ok().and_then(|place| map.nth(place)) {
+        match found.and_then(|place| map.nth(place)) {
             Some((_, implementation)) => value(self.realize(implementation)?),
             None => Ok(None),
         }

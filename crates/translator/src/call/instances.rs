@@ -34,13 +34,7 @@ impl<'py> Tx<'py> {
             let mut args = args;
             args.pos.insert(0, f.clone());
             if class.is_subclass(k.enum_.bind(py))? {
-                return match self.constants(&args)? {
-                    Some((pos, None)) => {
-                        let pos = PyTuple::new(py, pos.into_iter().skip(1))?;
-                        self.fold(|_| class.call1(pos)).map(Flow::Value)
-                    }
-                    _ => Err(Stop::unsupported("an enum look-up with a tracked value")),
-                };
+                return self.enum_member(class, &args);
             }
             return self.call(&Var::py(call), args);
         }

@@ -4,6 +4,7 @@
 //! result put into a new frame, generators, nested runs.
 //! Does not live here: binding itself (`bind`), builtins, methods of builtin types, tensor ops.
 
+mod enums;
 mod generators;
 mod inlining;
 mod instances;

@@ -53,6 +53,9 @@ fn name_of(node: &NodeData) -> &str {
 }
 
 fn node_may_raise(node: &NodeData, casts: bool) -> bool {
+    if node.may_lack_kernel {
+        return true;
+    }
     let name = name_of(node);
     let dunder = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
     let name = dunder.unwrap_or(name);

@@ -145,6 +145,28 @@ impl<'py> Tx<'py> {
         Ok(Flow::Value(self.lazy(grad.unbind(), source)))
     }
 
+    /// Whether a tensor carries a mark: an attribute that somebody set, and that counts as true.
+    ///
+    /// # Errors
+    /// A break where the mark is not the tensor's own.
+    pub(crate) fn is_marked(&mut self, t: &Rc<TensorVar>, name: &str) -> R<bool> {
+        let name: Arc<str> = name.into();
+        if let Some(written) = self.st.effects.tensor_attr(t, &name).cloned() {
+            return written.map_or(Ok(false), |mark| self.truth(&mark));
+        }
+        if t.input.is_none() {
+            return Ok(false);
+        }
+        match self.other_tensor_attr(t, &Var::Tensor(t.clone()), &name) {
+            Ok(flow) => {
+                let mark = self.finish_flow(flow)?;
+                self.truth(&mark)
+            }
+            Err(stop) if self.is_raise_of(&stop, "AttributeError") => Ok(false),
+            Err(stop) => Err(stop),
+        }
+    }
+
     fn other_tensor_attr(&mut self, t: &Rc<TensorVar>, var: &Var, name: &Arc<str>) -> R<Flow> {
         let py = self.py;
         if let Some(input) = &t.input
@@ -157,6 +179,7 @@ impl<'py> Tx<'py> {
                         base,
                         name: name.clone(),
                     });
+                    self.touch(s);
                     return Ok(Flow::Value(self.lazy(v.unbind(), s)));
                 }
                 None if self.known.tensor.bind(py).getattr(&**name).is_err() => {

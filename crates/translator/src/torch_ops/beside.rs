@@ -119,6 +119,13 @@ impl Tx<'_> {
             && (!may_write(callee, args, inferred) || self.writes_to_own(name, args))
     }
 
+    /// Whether a tensor of an operation is of a dtype that many kernels lack.
+    pub(super) fn may_lack_kernel(&self, args: &Args, inferred: &Inferred) -> bool {
+        let lacks = |v: &Var| matches!(v, Var::Tensor(t) if self.st.effects.meta(t).dtype.lacks_kernels());
+        matches!(inferred, Inferred::Tensor(t) if t.dtype.lacks_kernels())
+            || args.pos.iter().chain(args.kw.iter().map(|(_, v)| v)).any(lacks)
+    }
+
     /// Whether `training` may be on, for an operation that takes it.
     fn trains(&self, args: &Args) -> bool {
         let training = args.kw.iter().find(|(name, _)| &**name == "training");

@@ -321,6 +321,9 @@ impl<'py> Tx<'py> {
         if repeatable {
             self.graph.set_repeatable(node);
         }
+        if self.may_lack_kernel(args, &inferred) {
+            self.graph.set_may_lack_kernel(node);
+        }
         if let Some(dtype) = number {
             self.graph.set_number_dtype(node, dtype);
         }

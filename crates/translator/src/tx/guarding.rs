@@ -82,6 +82,22 @@ impl<'py> Tx<'py> {
         Ok(())
     }
 
+    /// Whether Python makes a text of an int with many digits is a setting.
+    pub(crate) fn guard_digits(&mut self, value: &Bound<'py, PyAny>) -> R<()> {
+        // The lowest limit that can be set is one of 640 digits.
+        const BITS: u64 = 2126;
+        if !value.is_exact_instance_of::<pyo3::types::PyInt>() || value.extract::<i64>().is_ok() {
+            return Ok(());
+        }
+        let bits: u64 = value.call_method0("bit_length")?.extract()?;
+        if bits < BITS {
+            return Ok(());
+        }
+        let ask = self.py.import("sys")?.getattr("get_int_max_str_digits")?;
+        let limit = ask.call0()?;
+        self.guard_call(&ask.unbind(), None, &[], &limit)
+    }
+
     /// Takes guards back.
     pub fn drop_guards(&mut self, unwanted: impl Fn(&Guard) -> bool) {
         let places = std::mem::take(&mut self.guard_lines);

@@ -5,6 +5,7 @@ use pyo3::types::{PyTuple, PyType};
 use variables::{Obj, Var};
 
 use super::special::Special;
+use crate::attr::Descriptor;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
@@ -90,11 +91,11 @@ impl Tx<'_> {
         let metaclass = b.get_type().into_any().unbind();
         match self.check_hook(&metaclass, "__instancecheck__")? {
             Hook::Real => {
-                if self.is_subtype(&class, &info_obj) || self.real_issubclass(&class, &info_obj)? {
+                if self.subclass_by_hooks(&class, &info, &metaclass)? {
                     return Ok(true);
                 }
                 match self.declared_class(&v, &class)? {
-                    Some(c) => self.real_issubclass(&c, &info_obj),
+                    Some(c) => self.subclass_by_hooks(&c, &info, &metaclass),
                     None => Ok(false),
                 }
             }
@@ -184,10 +185,19 @@ impl Tx<'_> {
             return Ok(self.is_subtype(&class, &info_obj));
         }
         let metaclass = b.get_type().into_any().unbind();
-        match self.check_hook(&metaclass, "__subclasscheck__")? {
-            Hook::Real => self.real_issubclass(&class, &info_obj),
+        self.subclass_by_hooks(&class, &info, &metaclass)
+    }
+
+    /// `issubclass(class, info)` where a metaclass may have its say.
+    fn subclass_by_hooks(&mut self, class: &Obj, info: &Var, metaclass: &Obj) -> R<bool> {
+        let Some(info_obj) = info.as_obj().cloned() else {
+            return Err(Stop::Internal("a class that is no object".into()));
+        };
+        match self.check_hook(metaclass, "__subclasscheck__")? {
+            Hook::Real => self.real_issubclass(class, &info_obj),
             Hook::Call => {
-                let r = self.special_sync(&info, "__subclasscheck__", vec![c])?;
+                let class = Var::py(class.clone());
+                let r = self.special_sync(info, "__subclasscheck__", vec![class])?;
                 self.truth(&r)
             }
             Hook::TensorType => Ok(false),
@@ -199,7 +209,7 @@ impl Tx<'_> {
     }
 
     /// Holds a class of the user's to its bases. Those of a library are not replaced.
-    fn guard_bases(&mut self, class: &Obj) {
+    pub(crate) fn guard_bases(&mut self, class: &Obj) {
         if self.bases_guarded.contains(&(class.as_ptr() as usize)) {
             return;
         }
@@ -270,15 +280,7 @@ impl Tx<'_> {
         } else {
             "_is_buffer"
         };
-        match &t.input {
-            Some(i) => Ok(i
-                .obj
-                .bind(self.py)
-                .getattr(mark)
-                .and_then(|m| m.is_truthy())
-                .unwrap_or(false)),
-            None => Ok(false),
-        }
+        self.is_marked(&t.clone(), mark)
     }
 
     /// `torch.FloatTensor` and its like: `isinstance` looks at dtype and device.
@@ -295,13 +297,10 @@ impl Tx<'_> {
         Ok(meta.dtype.name() == dtype && device.contains("cuda") == on_cuda)
     }
 
-    /// `@runtime_checkable` protocols look for attributes.
+    /// `@runtime_checkable` protocols: what the abstract class says, then a look for attributes.
     fn matches_protocol(&mut self, v: &Var, class: &Obj, info: &Obj) -> R<bool> {
-        if self.is_subtype(class, info) {
-            return Ok(true);
-        }
-        let typing = self.py.import("typing")?;
-        let b = info.bind(self.py);
+        let py = self.py;
+        let b = info.bind(py);
         if !b
             .getattr("_is_runtime_protocol")
             .and_then(|p| p.is_truthy())
@@ -312,17 +311,76 @@ impl Tx<'_> {
                 "Instance and class checks can only be used with @runtime_checkable protocols",
             ));
         }
+        self.library_subclass_hook(info)?;
+        // Asked by `abc` itself: `typing` looks at who asks.
+        let abc = py.import("abc")?.getattr("ABCMeta")?;
+        let answer = abc.call_method1("__subclasscheck__", (info, class));
+        if self.remembered(answer)? {
+            return Ok(true);
+        }
+        if let Some(declared) = self.declared_class(v, class)? {
+            let answer = abc.call_method1("__subclasscheck__", (info, &declared));
+            if self.remembered(answer)? {
+                return Ok(true);
+            }
+        }
         let names = match b.getattr("__protocol_attrs__") {
             Ok(n) => n,
-            Err(_) => typing.call_method1("_get_protocol_attrs", (b,))?,
+            Err(_) => py
+                .import("typing")?
+                .call_method1("_get_protocol_attrs", (b,))?,
         };
         for name in names.try_iter()? {
             let name: String = name?.extract()?;
-            if !self.hasattr(v, &name.as_str().into())? {
+            if !self.has_protocol_member(v, class, info, &name)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether a value has a member of a protocol. How Python looks for it (by running descriptors
+    /// and `__getattr__`, or not) depends on the version: where that matters it is left to Python.
+    fn has_protocol_member(&mut self, v: &Var, class: &Obj, info: &Obj, name: &str) -> R<bool> {
+        let found = self.class_lookup(class, name)?;
+        let runs_code = match &found {
+            Some(found) => !matches!(
+                self.descriptor(found),
+                Descriptor::Function
+                    | Descriptor::BuiltinMethod
+                    | Descriptor::Static
+                    | Descriptor::Class
+                    | Descriptor::Value
+            ),
+            None => self.reads_by_hooks(class)?,
+        };
+        let is_class = matches!(v, Var::Py(p) if p.obj.bind(self.py).is_instance_of::<PyType>());
+        if runs_code || is_class {
+            return Err(Stop::unsupported(format!(
+                "isinstance with the protocol {}, whose {name} user code gives",
+                self.class_name(info)
+            )));
+        }
+        let name: std::sync::Arc<str> = name.into();
+        if !self.hasattr(v, &name)? {
+            return Ok(false);
+        }
+        // `None` in the place of a method says that there is none.
+        let value = self.getattr_sync(v, &name)?;
+        if !self.is_none(&value)? {
+            return Ok(true);
+        }
+        let member = info.bind(self.py).getattr(&*name);
+        Ok(!member.is_ok_and(|m| m.is_callable()))
+    }
+
+    /// Whether Python code of a class has its say in what attributes there are.
+    fn reads_by_hooks(&mut self, class: &Obj) -> R<bool> {
+        if self.class_lookup(class, "__getattr__")?.is_some() {
+            return Ok(true);
+        }
+        let read = self.class_lookup(class, "__getattribute__")?;
+        Ok(read.is_some_and(|f| self.special_kind(&f).is_user()))
     }
 
     /// Who answers a check on a class with this metaclass.
@@ -363,47 +421,65 @@ impl Tx<'_> {
     }
 
     /// `issubclass` by Python itself, where its hooks are Python's own.
+    ///
+    /// Python is asked whatever the bases say: an abstract class remembers what it answered once,
+    /// and later answers depend on that. It keeps a yes for good, a no until something is registered.
     fn real_issubclass(&mut self, class: &Obj, info: &Obj) -> R<bool> {
-        let b = info.bind(self.py);
-        if let Ok(hook) = b.getattr("__subclasshook__") {
-            let func = hook.getattr("__func__").unwrap_or(hook);
-            let module = func
-                .getattr("__module__")
-                .ok()
-                .and_then(|m| m.extract::<String>().ok());
-            let own = module.as_deref().is_none_or(|m| {
-                matches!(
-                    m,
-                    "builtins"
-                        | "abc"
-                        | "_abc"
-                        | "collections.abc"
-                        | "_collections_abc"
-                        | "typing"
-                        | "numbers"
-                        | "os"
-                        | "contextlib"
-                        | "importlib.abc"
-                )
-            });
-            if !own {
-                return Err(Stop::unsupported(format!(
-                    "isinstance or issubclass with {}, whose __subclasshook__ is user code",
-                    self.class_name(info)
-                )));
-            }
-        }
+        self.library_subclass_hook(info)?;
         let result = self
             .py
             .import("builtins")?
             .call_method1("issubclass", (class, info));
-        if !self.is_subtype(class, info) {
+        self.remembered(result)
+    }
+
+    /// A yes of an abstract class holds; a no is held to the registry.
+    fn remembered(&mut self, result: PyResult<Bound<'_, PyAny>>) -> R<bool> {
+        let yes = match result {
+            Ok(r) => r.is_truthy()?,
+            Err(e) => {
+                self.guard_abc_registry()?;
+                return Err(self.raise_pyerr(&e));
+            }
+        };
+        if !yes {
             self.guard_abc_registry()?;
         }
-        match result {
-            Ok(r) => Ok(r.is_truthy()?),
-            Err(e) => Err(self.raise_pyerr(&e)),
+        Ok(yes)
+    }
+
+    /// Leaves a check to Python where the class's `__subclasshook__` is the program's.
+    fn library_subclass_hook(&mut self, info: &Obj) -> R<()> {
+        let Ok(hook) = info.bind(self.py).getattr("__subclasshook__") else {
+            return Ok(());
+        };
+        let func = hook.getattr("__func__").unwrap_or(hook);
+        let module = func
+            .getattr("__module__")
+            .ok()
+            .and_then(|m| m.extract::<String>().ok());
+        let own = module.as_deref().is_none_or(|m| {
+            matches!(
+                m,
+                "builtins"
+                    | "abc"
+                    | "_abc"
+                    | "collections.abc"
+                    | "_collections_abc"
+                    | "typing"
+                    | "numbers"
+                    | "os"
+                    | "contextlib"
+                    | "importlib.abc"
+            )
+        });
+        if !own {
+            return Err(Stop::unsupported(format!(
+                "isinstance or issubclass with {}, whose __subclasshook__ is user code",
+                self.class_name(info)
+            )));
         }
+        Ok(())
     }
 }
 
