@@ -141,9 +141,20 @@ impl DType {
     /// The types that many kernels lack: an operation with known metadata may still raise.
     pub const fn lacks_kernels(self) -> bool {
         use DType::*;
-        let common = self.is_complex() || matches!(self, Bool | Float16 | BFloat16 | Float32 | Float64);
-        let integral = matches!(self, UInt8 | Int8 | Int16 | Int32 | Int64);
-        !(common && !matches!(self, Complex32 | BComplex32) || integral)
+        !matches!(
+            self,
+            Bool | UInt8
+                | Int8
+                | Int16
+                | Int32
+                | Int64
+                | Float16
+                | BFloat16
+                | Float32
+                | Float64
+                | Complex64
+                | Complex128
+        )
     }
 
     /// The types of tensors that have a scale and a zero point.

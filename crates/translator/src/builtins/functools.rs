@@ -53,17 +53,22 @@ impl<'py> Tx<'py> {
         }
         let cells = f.getattr("__closure__")?;
         let real = cells.get_item(at)?.getattr("cell_contents")?;
-        if !real.call_method0("keys")?.eq(places.call_method0("keys")?)? {
+        if !real
+            .call_method0("keys")?
+            .eq(places.call_method0("keys")?)?
+        {
             return Err(Stop::unsupported(
                 "a singledispatch function to which the compiled function adds",
             ));
         }
         // It remembers what it found, and later answers are that.
         let found = f.call1((&class,))?;
-        let found = map.iter().position(|(_, implementation)| match implementation {
-            Var::Lazy(lazy) => lazy.obj.is(&found),
-            other => other.as_obj().is_some_and(|o| o.is(&found)),
-        });
+        let found = map
+            .iter()
+            .position(|(_, implementation)| match implementation {
+                Var::Lazy(lazy) => lazy.obj.is(&found),
+                other => other.as_obj().is_some_and(|o| o.is(&found)),
+            });
         self.guard_mro(&class);
         self.guard_abc_registry()?;
         match found.and_then(|place| map.nth(place)) {

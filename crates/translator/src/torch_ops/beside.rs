@@ -121,9 +121,14 @@ impl Tx<'_> {
 
     /// Whether a tensor of an operation is of a dtype that many kernels lack.
     pub(super) fn may_lack_kernel(&self, args: &Args, inferred: &Inferred) -> bool {
-        let lacks = |v: &Var| matches!(v, Var::Tensor(t) if self.st.effects.meta(t).dtype.lacks_kernels());
+        let lacks =
+            |v: &Var| matches!(v, Var::Tensor(t) if self.st.effects.meta(t).dtype.lacks_kernels());
         matches!(inferred, Inferred::Tensor(t) if t.dtype.lacks_kernels())
-            || args.pos.iter().chain(args.kw.iter().map(|(_, v)| v)).any(lacks)
+            || args
+                .pos
+                .iter()
+                .chain(args.kw.iter().map(|(_, v)| v))
+                .any(lacks)
     }
 
     /// Whether `training` may be on, for an operation that takes it.
