@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import sys
 import threading
 import time
@@ -257,3 +258,104 @@ def test_threads_that_call_change_and_recompile():
     print(f"{made} calls, {after - before} blocks more")
     assert made >= calls
     assert after - before < 5000
+
+
+class Twice:
+    k = 2
+
+
+class Watched(Twice):
+    k = 1
+
+    def run(self, x):
+        return x * self.k
+
+
+class Slotted:
+    __slots__ = ("k",)
+
+
+def scaled(x, k=1, *, m=1):
+    return x * k * m
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+        self.register_buffer("offset", torch.zeros(2))
+        self.act = torch.nn.Sequential(torch.nn.ReLU())
+
+    def forward(self, x):
+        return self.act(x * self.weight + self.offset)
+
+
+def test_threads_that_change_what_is_watched():
+    """Classes, slots, code, dictionaries, cells and modules change while others call."""
+    calls = int(os.environ.get("FERRODYN_STRESS", "0"))
+    end = time.monotonic() + (3600 if calls else 6)
+    watched, slotted, layer = Watched(), Slotted(), Layer()
+    slotted.k = 1
+    table, items, cell = {"k": 1}, [1], 1
+    codes = [scaled.__code__, (lambda x, k=1, *, m=1: x * m * k).__code__]
+
+    def fn(x):
+        first = (watched.run(x), x * slotted.k, scaled(x), x * table["k"], x * items[0], x * cell)
+        return (*first, layer(x))
+
+    def change(which, n):
+        nonlocal cell
+        match which:
+            case 0:
+                watched.k = n
+            case 1:
+                watched.__dict__.pop("k", None)
+            case 2:
+                Watched.k = n
+            case 3:
+                Watched.run = [lambda self, x: x * self.k, lambda self, x: x * 2][n % 2]
+            case 4:
+                slotted.k = n
+            case 5:
+                scaled.__code__ = codes[n % 2]
+            case 6:
+                scaled.__defaults__ = (n,)
+            case 7:
+                scaled.__kwdefaults__ = {"m": 1}
+            case 8:
+                table["k"] = n
+            case 9:
+                items[0] = n
+            case 10:
+                cell = n
+            case 11:
+                layer.weight = torch.nn.Parameter(torch.full((2,), float(n)))
+            case 12:
+                layer.act = torch.nn.Sequential([torch.nn.ReLU, torch.nn.Identity][n % 2]())
+            case 13:
+                watched.__dict__ = {"k": n}
+            case 14:
+                layer.train(n % 2 == 0)
+
+    entry = ferrodyn.compile(fn, backend=backend)
+    allowed = {(float(n),) * 2 for n in (1, 2, 3)}
+    made = [0] * THREADS
+
+    def body(index):
+        draws = random.Random(index)
+        one = torch.ones(2)
+        while made[index] < (calls or 20_000) / THREADS and time.monotonic() < end:
+            results = {tuple(result.tolist()) for result in entry(one)}
+            assert results <= allowed
+            made[index] += 1
+            if draws.random() < 0.01:
+                change(draws.randrange(15), draws.choice((1, 2, 3)))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        with ferrodyn.config.patch(recompile_limit=16, accumulated_recompile_limit=10_000_000):
+            together([lambda i=i: body(i) for i in range(THREADS)])
+    finally:
+        sys.setswitchinterval(interval)
+    assert sum(made) >= calls
