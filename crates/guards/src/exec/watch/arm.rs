@@ -9,7 +9,7 @@
 //! | which dictionary is an instance's `__dict__` | the word is compared |
 //! | an object's class, where it can be assigned | the word is compared |
 //! | what a class or its bases give for a name | a type watcher; the class's version tag (3.11) |
-//! | a function's code and defaults | the function watcher; on 3.11 the code's word is compared |
+//! | a function's code and defaults | the function watcher; on 3.11 their words are compared, a tuple of other than small constants is read on each call |
 //! | an item of a tuple, a frozen set, a constant, a function's closure, what a method binds | nothing: they cannot change |
 //! | a slot or the content of a remembered cell, where it is a constant, or nothing is asked but its identity and class | the word is compared, and that of the class |
 //! | the content of a remembered cell, where it can be held weakly | the word is compared |
@@ -376,7 +376,7 @@ impl Builder<'_, '_> {
                 LinkedOp::Func { field, .. } => match field {
                     FuncField::Closure => true,
                     FuncField::Code => self.code(base, read),
-                    _ => self.function(read),
+                    FuncField::Defaults | FuncField::KwDefaults => self.defaults(*field, read),
                 },
                 _ => false,
             }
@@ -528,6 +528,35 @@ impl Builder<'_, '_> {
             let function = function.cast::<ffi::PyFunctionObject>();
             self.slot((&raw const (*function).func_code).cast(), NONE);
             true
+        }
+    }
+
+    /// What a function has for parameters that are not given: reported, or compared where functions report
+    /// nothing. The address of a tuple stands for it only while it is kept alive; a dictionary has a version.
+    unsafe fn defaults(
+        &mut self,
+        field: FuncField,
+        read: (u32, *mut PyObject, *mut PyObject),
+    ) -> bool {
+        // SAFETY: a live function, whose field was just read.
+        unsafe {
+            if self.watchers.is_some_and(Watchers::has_functions) {
+                return self.function(read);
+            }
+            let (_, function, value) = read;
+            let function = function.cast::<ffi::PyFunctionObject>();
+            let place = match field {
+                FuncField::Defaults => &raw const (*function).func_defaults,
+                FuncField::KwDefaults => &raw const (*function).func_kwdefaults,
+                FuncField::Closure | FuncField::Code => return false,
+            };
+            let compared = (*place).is_null()
+                || ffi::PyDict_CheckExact(value) != 0
+                || self.keeps_tuple(value);
+            if compared {
+                self.slot(place.cast(), NONE);
+            }
+            compared
         }
     }
 

@@ -144,6 +144,31 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// Keeps a short tuple of small constants alive, so that its address stands for it.
+    ///
+    /// # Safety
+    /// The value must be live.
+    pub(super) unsafe fn keeps_tuple(&mut self, value: *mut PyObject) -> bool {
+        const LONGEST: isize = 32;
+        // SAFETY: the caller's promise; the length is that of a tuple.
+        unsafe {
+            let keeps = ffi::PyTuple_CheckExact(value) != 0
+                && ffi::PyTuple_GET_SIZE(value) <= LONGEST
+                && (0..ffi::PyTuple_GET_SIZE(value))
+                    .all(|i| objects::is_small_constant(ffi::PyTuple_GET_ITEM(value, i)));
+            if keeps {
+                self.keep(value);
+            }
+            keeps
+        }
+    }
+
+    unsafe fn keep(&mut self, value: *mut PyObject) {
+        // SAFETY: a live object.
+        unsafe { ffi::Py_INCREF(value) };
+        self.held.push(Owned(value));
+    }
+
     /// Keeps a value alive if it is a small constant, so that its address stands for it.
     ///
     /// # Safety
@@ -153,8 +178,7 @@ impl Builder<'_, '_> {
         unsafe {
             let keeps = objects::is_small_constant(value);
             if keeps {
-                ffi::Py_INCREF(value);
-                self.held.push(Owned(value));
+                self.keep(value);
             }
             keeps
         }
