@@ -289,3 +289,67 @@ def test_parameters_are_swapped_by_a_conversion(monkeypatch):
     net.to(torch.float64)
     assert call(x.double()).dtype == torch.float64
     assert torch.equal(call(x.double()), net(x.double()))
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(2, 2)
+        self.scale = 1.0
+
+    def forward(self, x):
+        return self.lin(x) * self.scale
+
+
+class Doubled(Layer):
+    def forward(self, x):
+        return super().forward(x) * 2
+
+
+def other_attributes(layer):
+    layer.__dict__ = {**layer.__dict__, "scale": 4.0}
+
+
+DEEP_CHANGES = {
+    "a counter": lambda net: setattr(net, "calls", 1),
+    "an attribute": lambda net: setattr(net[17], "scale", 3.0),
+    "an attribute of the last layer": lambda net: setattr(net[-1], "scale", 5.0),
+    "an item of its dictionary": lambda net: net[3].__dict__.update(scale=0.5),
+    "its whole dictionary": lambda net: other_attributes(net[11]),
+    "its class": lambda net: setattr(net[20], "__class__", Doubled),
+    "a hook": lambda net: net[7].register_forward_hook(lambda m, args, out: out + 1),
+    "a hook, by its dictionary": lambda net: net[9].lin._forward_pre_hooks.update(
+        {0: lambda m, args: (args[0] + 1,)}
+    ),
+    "a parameter": lambda net: setattr(
+        net[5].lin, "weight", torch.nn.Parameter(torch.full((2, 2), 0.5))
+    ),
+    "a parameter, by its dictionary": lambda net: net[6].lin._parameters.update(bias=None),
+    "a module": lambda net: net[2]._modules.update(lin=torch.nn.Identity()),
+    "a function's code": lambda net: setattr(Layer.forward, "__code__", Twice.forward.__code__),
+}
+
+
+class Twice(Layer):
+    def forward(self, x):
+        return self.lin(x) * self.scale * 2
+
+
+@pytest.mark.parametrize("name", DEEP_CHANGES)
+@pytest.mark.parametrize("noisy", [False, True], ids=["quiet", "noisy"])
+def test_a_change_in_a_deep_model_is_seen(name, noisy, monkeypatch):
+    """Where no dictionary changes between calls, those of a large model are compared as one."""
+    monkeypatch.setattr(Layer.forward, "__code__", Layer.forward.__code__)
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(*(Layer() for _ in range(24)))
+    compiled = ferrodyn.compile(net, backend="eager")
+    x = torch.randn(1, 2)
+    for calls in 4, 50, 3:
+        with torch.no_grad():
+            for _ in range(calls):
+                if noisy:
+                    _ = {"noise": calls}
+                got = compiled(x)
+            assert torch.equal(got, net(x)), name
+        DEEP_CHANGES[name](net)
+        assert torch.equal(compiled(x), net(x)), name

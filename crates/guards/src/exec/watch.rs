@@ -21,6 +21,7 @@ use crate::program::Op;
 
 mod anchors;
 mod arm;
+mod clock;
 mod events;
 mod hot;
 mod instances;

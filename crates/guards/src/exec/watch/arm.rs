@@ -36,6 +36,7 @@ use crate::exec::link::{FuncField, LinkedOp};
 use crate::exec::objects;
 use crate::exec::step::Run;
 use crate::exec::watch::CHANGES;
+use crate::exec::watch::clock::LastSeen;
 use crate::exec::watch::events::{DictInterest, Gil, Told, Watched, Watchers};
 use crate::exec::watch::hot::{self, rewritten};
 use crate::exec::watch::interest::{key, key_of, structure};
@@ -550,9 +551,8 @@ impl Builder<'_, '_> {
                 FuncField::KwDefaults => &raw const (*function).func_kwdefaults,
                 FuncField::Closure | FuncField::Code => return false,
             };
-            let compared = (*place).is_null()
-                || ffi::PyDict_CheckExact(value) != 0
-                || self.keeps_tuple(value);
+            let compared =
+                (*place).is_null() || ffi::PyDict_CheckExact(value) != 0 || self.keeps_tuple(value);
             if compared {
                 self.slot(place.cast(), NONE);
             }
@@ -678,6 +678,7 @@ impl Builder<'_, '_> {
             hot.push(Hot::Verify);
         }
         hot.append(&mut self.late);
+        let other_slots = self.other_slots();
         let ops = &self.program.program().ops;
         let mut deps = Vec::with_capacity(self.deps.len());
         for (i, draft) in self.deps.into_iter().enumerate() {
@@ -706,6 +707,8 @@ impl Builder<'_, '_> {
             hot: hot.into(),
             slots: self.slots.into(),
             slot_deps: self.slot_deps.into(),
+            other_slots,
+            last_seen: LastSeen::default(),
             tensors: self.tensors.into(),
             deps: deps.into(),
             values: values.into(),

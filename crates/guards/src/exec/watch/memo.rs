@@ -16,6 +16,7 @@ use torch_abi::packed::{PackedSpec, PackedTensor};
 
 use crate::exec::check::{CheckEnv, CheckProgram, STACK_REGISTERS};
 use crate::exec::step::Run;
+use crate::exec::watch::clock::{LastSeen, Since};
 use crate::exec::watch::events::{Gil, Told, Watched, Watchers};
 use crate::exec::watch::hot::{Argument, State};
 use crate::exec::watch::{arm, versions};
@@ -93,6 +94,9 @@ pub(super) struct Memo {
     pub(super) slots: Box<[Slot]>,
     /// The dependency of each slot, or [`NONE`].
     pub(super) slot_deps: Box<[u32]>,
+    /// The slots that are no versions of dictionaries, in order, where those are many.
+    pub(super) other_slots: Option<Box<[u32]>>,
+    pub(super) last_seen: LastSeen,
     pub(super) tensors: Box<[Alike]>,
     pub(super) deps: Box<[Dep]>,
     /// Per op: the value that a load gave, or null where it is loaded on each call.
@@ -246,15 +250,25 @@ impl CheckProgram {
 
     #[inline]
     unsafe fn same_slots(&self, memo: &Memo, env: &CheckEnv<'_>) -> bool {
-        for (i, slot) in memo.slots.iter().enumerate() {
-            // SAFETY: what holds the word is held by what the slots before it describe.
-            unsafe {
-                if *slot.at != slot.word.get() && !self.repair_slot(memo, i, env) {
-                    return false;
-                }
+        // SAFETY: what holds the word is held by what the slots before it describe, compared or known to be as
+        // it was.
+        let is_same = |i: usize| unsafe {
+            let slot = &memo.slots[i];
+            *slot.at == slot.word.get() || self.repair_slot(memo, i, env)
+        };
+        let mut time = None;
+        if let Some(others) = &memo.other_slots {
+            // SAFETY: a check has the GIL.
+            match unsafe { memo.last_seen.ask() } {
+                Since::Unchanged => return others.iter().all(|&i| is_same(i as usize)),
+                Since::Compare(now) => time = now,
             }
         }
-        true
+        let same = (0..memo.slots.len()).all(is_same);
+        if let Some(now) = time.filter(|_| same) {
+            memo.last_seen.set(now);
+        }
+        same
     }
 
     /// A version that is another one: what was read of its object is read again.

@@ -9,6 +9,8 @@ use super::{Builder, is_immutable};
 use crate::exec::fields;
 use crate::exec::link::LinkedOp;
 use crate::exec::objects;
+use crate::exec::watch::clock::MANY;
+use crate::exec::watch::events::Watched;
 use crate::exec::watch::memo::{NONE, Owned, Slot};
 
 /// Which word of a cell is its content.
@@ -98,6 +100,17 @@ impl Builder<'_, '_> {
             self.slot_deps.push(dep);
         }
         index
+    }
+
+    /// The slots that are no versions of dictionaries; `None` where those are few.
+    pub(super) fn other_slots(&self) -> Option<Box<[u32]>> {
+        let is_version_of_dict =
+            |dep: u32| dep != NONE && matches!(self.deps[dep as usize].what, Watched::Dict(_));
+        let slots = 0..self.slots.len() as u32;
+        let others: Box<[u32]> = slots
+            .filter(|&slot| !is_version_of_dict(self.slot_deps[slot as usize]))
+            .collect();
+        (self.slots.len() - others.len() >= MANY).then_some(others)
     }
 
     /// The content of a remembered cell: the word is compared from now on.
