@@ -62,6 +62,9 @@ impl Graph {
             )?;
             part.set_source(made, &node.source);
             part.set_impure(made, node.impure);
+            if node.repeatable {
+                part.set_repeatable(made);
+            }
             placed.insert(id, made);
         }
         let outputs = outputs
