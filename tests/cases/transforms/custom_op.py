@@ -1,4 +1,4 @@
-"""Operators that a program defines are nodes, by their functions and by their names."""
+"""Operators that a program defines are nodes when their functions are called."""
 
 import torch
 
@@ -28,7 +28,7 @@ def grow(x: torch.Tensor) -> None:
 
 
 def fn(x):
-    y = slope(x * 2, by=3.0) + torch.ops.ferrodyn_cases.slope(x, 0.5)
+    y = slope(x * 2, by=3.0) + slope(x, 0.5)
     z = x.detach().clone()
     grow(z)
     return y, z
