@@ -215,6 +215,17 @@ row(
     "m$ = 1",
 )
 row(
+    "forward-mode level under a torch function mode",
+    "import torch.autograd.forward_ad as fw$\nfrom torch.overrides import TorchFunctionMode\n"
+    "class Mode$(TorchFunctionMode):\n    def __torch_function__(self, f, types, args=(), kwargs=None):\n"
+    "        return f(*args, **(kwargs or {}))\n"
+    "def d$(v):\n    with fw$.dual_level():\n"
+    "        return tuple(fw$.unpack_dual(fw$.make_dual(v, v * 5) * n$))\nn$ = 2",
+    "d$(x)",
+    "n$ = 3",
+    inside=["Mode$()"],
+)
+row(
     "flush of denormal numbers",
     "",
     "x * 1e-42 * 1.0",

@@ -58,6 +58,9 @@ const EXCLUDED: [&str; 12] = [
     "gumbel_softmax",
 ];
 
+/// C functions in `torch` whose results have tangents, of which fake tensors know nothing.
+const WITH_TANGENTS: [&str; 2] = ["_make_dual", "_unpack_dual"];
+
 /// C functions in `torch` that answer a question about types or state instead of computing a tensor.
 pub const QUERIES: [&str; 16] = [
     "is_tensor",
@@ -91,7 +94,8 @@ impl FnTable {
         let variable_functions = py.import("torch._C")?.getattr("_VariableFunctionsClass")?;
         for name in variable_functions.dir()?.iter() {
             let name: String = name.extract()?;
-            if name.starts_with("__") || QUERIES.contains(&name.as_str()) {
+            let left_out = |names: &[&str]| names.contains(&name.as_str());
+            if name.starts_with("__") || left_out(&QUERIES) || left_out(&WITH_TANGENTS) {
                 continue;
             }
             let path = format!("torch.{name}");

@@ -1,7 +1,7 @@
 //! `type(x)`, `isinstance` and `issubclass`.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 use variables::{Obj, Var};
 
 use super::special::Special;
@@ -312,17 +312,13 @@ impl Tx<'_> {
             ));
         }
         self.library_subclass_hook(info)?;
-        // Asked by `abc` itself: `typing` looks at who asks.
-        let abc = py.import("abc")?.getattr("ABCMeta")?;
-        let answer = abc.call_method1("__subclasscheck__", (info, class));
-        if self.remembered(answer)? {
+        if self.protocol_says(info, class)? {
             return Ok(true);
         }
-        if let Some(declared) = self.declared_class(v, class)? {
-            let answer = abc.call_method1("__subclasscheck__", (info, &declared));
-            if self.remembered(answer)? {
-                return Ok(true);
-            }
+        if let Some(declared) = self.declared_class(v, class)?
+            && self.protocol_says(info, &declared)?
+        {
+            return Ok(true);
         }
         let names = match b.getattr("__protocol_attrs__") {
             Ok(n) => n,
@@ -337,6 +333,20 @@ impl Tx<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// What a protocol says of a class, as an abstract class. `typing` refuses to answer for some,
+    /// unless it is `abc` that asks: it looks at the names of the modules of its callers.
+    fn protocol_says(&mut self, info: &Obj, class: &Obj) -> R<bool> {
+        let py = self.py;
+        let globals = PyDict::new(py);
+        globals.set_item("__name__", "abc")?;
+        let check = py.import("abc")?.getattr("ABCMeta")?;
+        globals.set_item("check", check.getattr("__subclasscheck__")?)?;
+        globals.set_item("info", info)?;
+        globals.set_item("given", class)?;
+        let answer = py.eval(c"check(info, given)", Some(&globals), None);
+        self.remembered(answer)
     }
 
     /// Whether a value has a member of a protocol. How Python looks for it (by running descriptors
