@@ -29,12 +29,11 @@ struct Template {
     version: u32,
 }
 
-/// The version of a class as it is now; `None` where it has none.
+/// The version of a class as it is now; `None` where it has none. A change takes it away.
 unsafe fn version(class: *mut PyTypeObject) -> Option<u32> {
-    const VALID: std::ffi::c_ulong = 1 << 19;
     // SAFETY: a live class.
-    let class = unsafe { &*class };
-    (class.tp_flags & VALID != 0 && class.tp_version_tag != 0).then_some(class.tp_version_tag)
+    let version = unsafe { (*class).tp_version_tag };
+    (version != 0).then_some(version)
 }
 
 /// Whether a value is the same each time, and holds nothing that could lead back to the code.
