@@ -21,7 +21,7 @@ mod generators;
 mod graph;
 mod iterators;
 mod natives;
-mod raising;
+pub(crate) mod raising;
 mod rebuild;
 mod resume;
 mod sources;

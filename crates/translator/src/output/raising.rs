@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use fx_graph::{Arg, Graph, NodeData, Target};
+use fx_graph::{Arg, Graph, NodeData, NodeId, Target};
 use rustc_hash::FxHashSet;
 
 /// Operations that raise for no values. In-place forms and operators come under the same names.
@@ -33,13 +33,22 @@ static NEVER_RAISE: LazyLock<FxHashSet<&str>> =
 /// Whether an operation of a graph may raise because of values, and could then be repeated.
 /// `autocast`: whether autocast is on where the graph is entered.
 pub(super) fn may_raise(graph: &Graph, autocast: bool) -> bool {
-    let casts = autocast
-        || graph
-            .iter()
-            .any(|(_, node)| name_of(node) == ENTER_AUTOCAST);
+    let casts = casts(graph, autocast);
     graph
         .iter()
         .any(|(_, node)| node.repeatable && node_may_raise(node, casts))
+}
+
+/// Whether one operation of a graph may raise because of values.
+pub(crate) fn may_raise_at(graph: &Graph, node: NodeId, autocast: bool) -> bool {
+    graph
+        .get(node)
+        .is_some_and(|data| node_may_raise(data, casts(graph, autocast)))
+}
+
+fn casts(graph: &Graph, autocast: bool) -> bool {
+    let mut nodes = graph.iter();
+    autocast || nodes.any(|(_, node)| name_of(node) == ENTER_AUTOCAST)
 }
 
 /// The node that enters autocast.

@@ -327,6 +327,7 @@ impl<'py> Tx<'py> {
         if let Some(dtype) = number {
             self.graph.set_number_dtype(node, dtype);
         }
+        self.leads_to_handlers(node)?;
         self.wrap(node, inferred, args, 0)
     }
 

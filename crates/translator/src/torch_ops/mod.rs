@@ -33,6 +33,7 @@ pub mod emit;
 mod entered_device;
 pub mod fake;
 pub(crate) mod flags;
+mod handled;
 mod hooks;
 pub mod input;
 mod known_values;
