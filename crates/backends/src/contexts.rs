@@ -79,6 +79,15 @@ impl Changes {
     }
 }
 
+/// Whether a node changes nothing but the context that others run in.
+pub fn changes_context(node: &NodeData) -> bool {
+    let Target::Function(function) = &node.target else {
+        return false;
+    };
+    let is_named = |(enter, leave): &(&str, &str)| [*enter, *leave].contains(&&*function.path);
+    grad_mode_set(node).is_some() || names::CONTEXTS.iter().any(is_named)
+}
+
 /// The mode that a node sets, where it sets the grad mode.
 fn grad_mode_set(node: &NodeData) -> Option<bool> {
     match (&node.target, node.args.first()) {

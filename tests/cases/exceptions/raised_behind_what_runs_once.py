@@ -1,4 +1,4 @@
-"""An operation that raises for some values reaches the handler behind one that must not run twice."""
+"""What an operation raises for some values reaches the handler behind one that must not run twice."""
 
 import torch
 import torch.nn.functional as F

@@ -5,6 +5,8 @@ import torch.nn.functional as F
 from torch.func import functional_call, grad, jacrev, vmap
 
 GRAPHS = 1
+# torch goes through a set of classes, whose order is that of their addresses.
+SNAPSHOT = False
 
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))

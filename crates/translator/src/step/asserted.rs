@@ -4,9 +4,10 @@
 //! graph raise, and then the function runs from its start as plain Python, which raises where the
 //! program does ([`crate::output`]). So the check is for a graph that can be said not to have run.
 
-use backends::Numbers;
+use backends::{Changes, Numbers};
 use bytecode::Body;
 use bytecode::op::{JumpCond, Label, Op};
+use fx_graph::{NodeData, NodeId, OpKind};
 use variables::Var;
 
 use crate::stop::R;
@@ -65,7 +66,13 @@ impl Tx<'_> {
         if !self.runs_as_is || self.nested != 0 || self.st.vmap.is_active() {
             return Ok(false);
         }
-        Ok(self.leaves_no_trace() && Numbers::now(self.py)? == Numbers::AsTensors)
+        let changes = Changes::of(&self.graph);
+        let is_repeatable = |(id, node): (NodeId, &NodeData)| {
+            node.repeatable
+                || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
+                || changes.at(id).is_some()
+        };
+        Ok(self.graph.iter().all(is_repeatable) && Numbers::now(self.py)? == Numbers::AsTensors)
     }
 }
 

@@ -4,27 +4,16 @@
 //! handler (`output/again.rs`). Behind an operation that must not run twice that is impossible.
 //! Invariant: in a graph that runs as it is, no operation raises past a handler of the program.
 
+use backends::changes_context;
+use bytecode::Body;
+use bytecode::op::Op;
 use fx_graph::{NodeData, NodeId, OpKind};
 
-use backends::Changes;
-
-use crate::builtins::outside::is_handled;
 use crate::output::raising;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
 impl Tx<'_> {
-    /// Whether the graph so far can run twice without anybody being able to tell.
-    pub(crate) fn leaves_no_trace(&self) -> bool {
-        let changes = Changes::of(&self.graph);
-        let is_repeatable = |(id, node): (NodeId, &NodeData)| {
-            node.repeatable
-                || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
-                || changes.at(id).is_some()
-        };
-        self.graph.iter().all(is_repeatable)
-    }
-
     /// Whether what the last operation raises because of values finds the program's handler.
     ///
     /// # Errors
@@ -33,8 +22,8 @@ impl Tx<'_> {
         let autocast = self.ctx.autocast != tensor_meta::Autocast::Off;
         if self.runs_as_is
             && raising::may_raise_at(&self.graph, node, autocast)
-            && is_handled(self)
-            && !self.leaves_no_trace()
+            && self.is_caught()
+            && self.graph.iter().any(|(_, node)| runs_once(node))
         {
             return Err(Stop::brk(
                 "Operation in a `try` statement that may raise",
@@ -44,4 +33,68 @@ impl Tx<'_> {
         }
         Ok(())
     }
+
+    /// Whether the compiled function may catch an exception that is raised here.
+    fn is_caught(&self) -> bool {
+        let mut frame = Some(&self.st.frame);
+        while let Some(f) = frame {
+            if catches(&f.code.body, f.ip) {
+                return true;
+            }
+            frame = f.parent.as_deref();
+        }
+        false
+    }
+}
+
+/// Whether a node must not run twice. What enters a context is left again where the graph raises.
+fn runs_once(node: &NodeData) -> bool {
+    !(node.repeatable
+        || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
+        || changes_context(node))
+}
+
+/// Whether an `except` may take an exception at an instruction, or a `finally` that returns. Other exits of
+/// `finally` and `with` raise it again: who gets it gets it from the graph's call as well.
+fn catches(body: &Body, ip: usize) -> bool {
+    let map = body.handler_map();
+    let mut at = ip;
+    for _ in 0..=body.handlers.len() {
+        let Some(entry) = map.get(at).copied().flatten() else {
+            return false;
+        };
+        at = body.handlers[entry as usize].target.0 as usize;
+        let op = |i: usize| body.instrs.get(i).map(|i| &i.op);
+        let exits = matches!(
+            (op(at), op(at + 1)),
+            (Some(Op::PushExcInfo), Some(Op::WithExceptStart))
+        );
+        if !exits && takes(body, at) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether the code of a handler compares the exception, or comes to its end without raising it again.
+fn takes(body: &Body, handler: usize) -> bool {
+    let mut seen = vec![false; body.instrs.len()];
+    let mut open = vec![handler];
+    while let Some(at) = open.pop() {
+        let Some(instr) = body.instrs.get(at) else {
+            continue;
+        };
+        if std::mem::replace(&mut seen[at], true) {
+            continue;
+        }
+        let next = body.instrs.get(at + 1).map(|i| &i.op);
+        match instr.op {
+            Op::CheckExcMatch | Op::CheckEgMatch => return true,
+            Op::PopExcept if !matches!(next, Some(Op::Reraise(_))) => return true,
+            _ => {}
+        }
+        open.extend(instr.op.target().map(|to| to.0 as usize));
+        open.extend(instr.op.falls_through().then_some(at + 1));
+    }
+    false
 }
