@@ -1,4 +1,4 @@
-"""What an operation raises for some values reaches the handler behind one that must not run twice."""
+"""What an operation raises for some values finds its handler behind one that must not run twice."""
 
 import torch
 import torch.nn.functional as F
