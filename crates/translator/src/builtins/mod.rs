@@ -29,7 +29,7 @@ mod itertools;
 mod numbers;
 mod numpy;
 mod operator;
-pub(crate) mod outside;
+mod outside;
 mod pure;
 mod random;
 mod reduce;

@@ -116,7 +116,7 @@ fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 /// Whether the compiled function handles an exception that is raised here.
-pub(crate) fn is_handled(tx: &Tx<'_>) -> bool {
+pub(super) fn is_handled(tx: &Tx<'_>) -> bool {
     let mut frame = Some(&tx.st.frame);
     while let Some(f) = frame {
         if in_try(&f.code.body, f.ip) {

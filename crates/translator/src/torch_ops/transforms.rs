@@ -340,12 +340,6 @@ impl Tx<'_> {
             .graph
             .iter()
             .all(|(_, n)| n.repeatable || matches!(n.op, OpKind::Placeholder | OpKind::Output));
-        if !repeatable && crate::builtins::outside::is_handled(self) {
-            // What it raises would not lead to the handler.
-            return Err(Stop::unsupported(format!(
-                "{path} with effects in a `try` statement"
-            )));
-        }
         let result = self.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
         if batched {
             self.keep_shadow(&result, fake.bind(py))?;
