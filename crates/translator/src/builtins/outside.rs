@@ -117,14 +117,7 @@ fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 /// Whether the compiled function handles an exception that is raised here.
 pub(super) fn is_handled(tx: &Tx<'_>) -> bool {
-    let mut frame = Some(&tx.st.frame);
-    while let Some(f) = frame {
-        if in_try(&f.code.body, f.ip) {
-            return true;
-        }
-        frame = f.parent.as_deref();
-    }
-    false
+    tx.in_some_frame(in_try)
 }
 
 /// Whether an exception at an instruction would be seen by more than the exits of `with` blocks.

@@ -39,6 +39,13 @@ pub(super) fn may_raise(graph: &Graph, autocast: bool) -> bool {
         .any(|(_, node)| node.repeatable && node_may_raise(node, casts))
 }
 
+/// Whether one operation may raise because of values, if autocast is on.
+pub(crate) fn could_raise(graph: &Graph, node: NodeId) -> bool {
+    graph
+        .get(node)
+        .is_some_and(|data| node_may_raise(data, true))
+}
+
 /// Whether one operation of a graph may raise because of values.
 pub(crate) fn may_raise_at(graph: &Graph, node: NodeId, autocast: bool) -> bool {
     graph

@@ -5,8 +5,8 @@
 //! Invariant: in a graph that runs as it is, no operation raises past a handler of the program.
 
 use backends::changes_context;
-use bytecode::Body;
 use bytecode::op::Op;
+use bytecode::{Body, ExceptEntry};
 use fx_graph::{NodeData, NodeId, OpKind};
 
 use crate::output::raising;
@@ -19,10 +19,13 @@ impl Tx<'_> {
     /// # Errors
     /// A break where it would not.
     pub(super) fn leads_to_handlers(&self, node: NodeId) -> R<()> {
+        if !self.runs_as_is || !raising::could_raise(&self.graph, node) {
+            return Ok(());
+        }
+        // Walks through the graph come last: this is asked for each operation.
         let autocast = self.ctx.autocast != tensor_meta::Autocast::Off;
-        if self.runs_as_is
+        if self.in_some_frame(catches)
             && raising::may_raise_at(&self.graph, node, autocast)
-            && self.is_caught()
             && self.graph.iter().any(|(_, node)| runs_once(node))
         {
             return Err(Stop::brk(
@@ -34,11 +37,11 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Whether the compiled function may catch an exception that is raised here.
-    fn is_caught(&self) -> bool {
+    /// Whether something holds where one of the frames that are being run stands.
+    pub(crate) fn in_some_frame(&self, holds: fn(&Body, usize) -> bool) -> bool {
         let mut frame = Some(&self.st.frame);
         while let Some(f) = frame {
-            if catches(&f.code.body, f.ip) {
+            if holds(&f.code.body, f.ip) {
                 return true;
             }
             frame = f.parent.as_deref();
@@ -57,13 +60,13 @@ fn runs_once(node: &NodeData) -> bool {
 /// Whether an `except` may take an exception at an instruction, or a `finally` that returns. Other exits of
 /// `finally` and `with` raise it again: who gets it gets it from the graph's call as well.
 fn catches(body: &Body, ip: usize) -> bool {
-    let map = body.handler_map();
     let mut at = ip;
     for _ in 0..=body.handlers.len() {
-        let Some(entry) = map.get(at).copied().flatten() else {
+        let covers = |h: &&ExceptEntry| (h.start.0..h.end.0).contains(&(at as u32));
+        let Some(entry) = body.handlers.iter().find(covers) else {
             return false;
         };
-        at = body.handlers[entry as usize].target.0 as usize;
+        at = entry.target.0 as usize;
         let op = |i: usize| body.instrs.get(i).map(|i| &i.op);
         let exits = matches!(
             (op(at), op(at + 1)),
