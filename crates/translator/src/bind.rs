@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use variables::{OrderedMap, TupleVar, Var};
 
 use crate::code::{CodeInfo, flags};
@@ -18,11 +21,15 @@ pub struct Signature<'a> {
     pub kwdefaults: &'a [(Arc<str>, Var)],
 }
 
-/// The locals of a call.
+/// The locals of a call; `None` where the arguments do not fit, which [`refusal`] puts in words.
 ///
 /// # Errors
-/// `TypeError` with CPython's messages.
-pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Option<Var>>> {
+/// Keywords that cannot be keys of a dictionary.
+pub fn bind(
+    tx: &mut Tx<'_>,
+    sig: &Signature<'_>,
+    args: Args,
+) -> R<Option<im::Vector<Option<Var>>>> {
     let code = sig.code;
     let (n_pos, n_posonly, n_kw) = (
         code.fields.argcount as usize,
@@ -37,7 +44,6 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
         *slot = pos.next();
     }
     let extra: Vec<Var> = pos.collect();
-    let name = &code.qualname;
     if code.has(flags::VARARGS) {
         locals[total] = Some(Var::Tuple(std::rc::Rc::new(TupleVar {
             items: extra,
@@ -45,7 +51,7 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
             origin: None,
         })));
     } else if !extra.is_empty() {
-        return Err(too_many(tx, sig, given));
+        return Ok(None);
     }
     let mut rest = OrderedMap::default();
     for (k, v) in args.kw {
@@ -53,32 +59,13 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
             .iter()
             .position(|n| *n == k)
         {
-            Some(i) => {
-                let slot = &mut locals[n_posonly + i];
-                if slot.is_some() {
-                    return Err(tx.raise(
-                        "TypeError",
-                        &format!("{name}() got multiple values for argument '{k}'"),
-                    ));
-                }
-                *slot = Some(v);
-            }
+            Some(i) if locals[n_posonly + i].is_some() => return Ok(None),
+            Some(i) => locals[n_posonly + i] = Some(v),
             None if code.has(flags::VARKEYWORDS) => {
                 let key = tx.str(&k);
                 rest.insert(tx.key(&key)?, key, v);
             }
-            None if code.local_names[..n_posonly].contains(&k) => {
-                return Err(tx.raise(
-                    "TypeError",
-                    &format!("{name}() got some positional-only arguments passed as keyword arguments: '{k}'"),
-                ));
-            }
-            None => {
-                return Err(tx.raise(
-                    "TypeError",
-                    &format!("{name}() got an unexpected keyword argument '{k}'"),
-                ));
-            }
+            None => return Ok(None),
         }
     }
     let first_default = n_pos - sig.defaults.len().min(n_pos);
@@ -86,13 +73,6 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
         if slot.is_none() {
             *slot = Some(default.clone());
         }
-    }
-    let missing: Vec<&str> = (0..n_pos)
-        .filter(|i| locals[*i].is_none())
-        .map(|i| &*code.local_names[i])
-        .collect();
-    if !missing.is_empty() {
-        return Err(missing_error(tx, name, "positional", &missing));
     }
     for (slot, name) in locals[n_pos..total]
         .iter_mut()
@@ -106,53 +86,60 @@ pub fn bind(tx: &mut Tx<'_>, sig: &Signature<'_>, args: Args) -> R<im::Vector<Op
             }
         }
     }
-    let missing: Vec<&str> = (n_pos..total)
-        .filter(|i| locals[*i].is_none())
-        .map(|i| &*code.local_names[i])
-        .collect();
-    if !missing.is_empty() {
-        return Err(missing_error(tx, name, "keyword-only", &missing));
+    if locals[..total].iter().any(Option::is_none) {
+        return Ok(None);
     }
     if code.has(flags::VARKEYWORDS) {
         let i = total + usize::from(code.has(flags::VARARGS));
         locals[i] = Some(tx.new_dict(rest));
     }
-    Ok(locals.into_iter().collect())
+    Ok(Some(locals.into_iter().collect()))
 }
 
-fn too_many(tx: &mut Tx<'_>, sig: &Signature<'_>, given: usize) -> Stop {
-    let n_pos = sig.code.fields.argcount as usize;
-    let least = n_pos - sig.defaults.len().min(n_pos);
-    let plural = |n: usize| if n == 1 { "" } else { "s" };
-    let takes = if least < n_pos {
-        format!("from {least} to {n_pos} positional arguments")
-    } else {
-        format!("{n_pos} positional argument{}", plural(n_pos))
-    };
-    let was = if given == 1 { "was" } else { "were" };
-    tx.raise(
-        "TypeError",
-        &format!(
-            "{}() takes {takes} but {given} {was} given",
-            sig.code.qualname
-        ),
-    )
-}
-
-fn missing_error(tx: &mut Tx<'_>, function: &str, kind: &str, names: &[&str]) -> Stop {
-    let quoted: Vec<String> = names.iter().map(|n| format!("'{n}'")).collect();
-    let list = match quoted.as_slice() {
-        [one] => one.clone(),
-        [a, b] => format!("{a} and {b}"),
-        [init @ .., last] => format!("{}, and {last}", init.join(", ")),
-        [] => String::new(),
-    };
-    let plural = if names.len() == 1 { "" } else { "s" };
-    tx.raise(
-        "TypeError",
-        &format!(
-            "{function}() missing {} required {kind} argument{plural}: {list}",
-            names.len()
-        ),
-    )
+/// The text of the `TypeError` for arguments that do not fit: that of Python itself, which calls a
+/// function of the same parameters and name that does nothing.
+///
+/// # Errors
+/// [`Stop::Internal`] where Python takes the arguments.
+pub fn refusal(
+    py: Python<'_>,
+    sig: &Signature<'_>,
+    qualname: &str,
+    given: usize,
+    keywords: &[Arc<str>],
+) -> R<String> {
+    let empty = py
+        .eval(c"(lambda: None).__code__", None, None)?
+        .getattr("co_code")?;
+    let none = |n: usize| PyTuple::new(py, std::iter::repeat_n(py.None(), n));
+    let parts = PyDict::new(py);
+    parts.set_item("co_code", empty)?;
+    parts.set_item("co_consts", none(1)?)?;
+    parts.set_item("co_exceptiontable", PyBytes::new(py, b""))?;
+    parts.set_item("co_freevars", none(0)?)?;
+    parts.set_item("co_cellvars", none(0)?)?;
+    let code = sig
+        .code
+        .obj
+        .bind(py)
+        .call_method("replace", (), Some(&parts))?;
+    let make = py.import("types")?.getattr("FunctionType")?;
+    let function = make.call1((code, PyDict::new(py)))?;
+    function.setattr("__qualname__", qualname)?;
+    function.setattr("__defaults__", none(sig.defaults.len())?)?;
+    let by_name = PyDict::new(py);
+    for (name, _) in sig.kwdefaults {
+        by_name.set_item(&**name, py.None())?;
+    }
+    function.setattr("__kwdefaults__", by_name)?;
+    let by_name = PyDict::new(py);
+    for name in keywords {
+        by_name.set_item(&**name, py.None())?;
+    }
+    match function.call(none(given)?, Some(&by_name)) {
+        Err(refused) if refused.is_instance_of::<PyTypeError>(py) => {
+            Ok(refused.value(py).str()?.to_string())
+        }
+        _ => Err(Stop::Internal("a call that Python takes".into())),
+    }
 }

@@ -1,8 +1,8 @@
 //! Inlining of Python functions: what a callee needs, and its frame.
 
 use super::{Callee, GeneratorState, MAX_DEPTH, is_library};
-use crate::bind::{Signature, bind};
-use crate::code::flags;
+use crate::bind::{Signature, bind, refusal};
+use crate::code::{CodeInfo, flags};
 use crate::state::{Frame, Globals, OnReturn};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -32,6 +32,7 @@ impl<'py> Tx<'py> {
             kwdefaults,
             closure: f.closure.clone(),
             source: None,
+            function: None,
             names: self.new_names(f),
         })
     }
@@ -146,6 +147,7 @@ impl<'py> Tx<'py> {
             kwdefaults,
             closure,
             source: Some(s),
+            function: Some(b.clone().unbind()),
             names,
         })
     }
@@ -210,15 +212,16 @@ impl<'py> Tx<'py> {
             defaults: &callee.defaults,
             kwdefaults: &callee.kwdefaults,
         };
-        let locals = match bind(self, &sig, args) {
-            Ok(locals) => locals,
-            Err(stop) => {
-                // With other defaults the call might be right.
-                if let (Stop::Raise(_), Some(s)) = (&stop, callee.source) {
-                    self.guard_missing_defaults(s, &callee);
-                }
-                return Err(stop);
+        let given = args.pos.len();
+        let keywords: Vec<Arc<str>> = args.kw.iter().map(|(k, _)| k.clone()).collect();
+        let Some(locals) = bind(self, &sig, args)? else {
+            // With other defaults the call might be right.
+            if let Some(s) = callee.source {
+                self.guard_missing_defaults(s, &callee);
             }
+            let name = self.name_in_errors(&callee, &code)?;
+            let text = refusal(self.py, &sig, &name, given, &keywords)?;
+            return Err(self.raise("TypeError", &text));
         };
         let parent = self.st.frame.clone();
         let depth = parent.depth + 1;
@@ -250,6 +253,27 @@ impl<'py> Tx<'py> {
         }
         self.st.frame = frame;
         Ok(Flow::Pushed)
+    }
+
+    /// The `__qualname__` of a function about to be called, which may not be its code's.
+    fn name_in_errors(&mut self, callee: &Callee, code: &CodeInfo) -> R<Arc<str>> {
+        let given = match (&callee.function, callee.source, &callee.names) {
+            (Some(f), Some(base), _) => {
+                let name = f.bind(self.py).getattr("__qualname__")?;
+                let source = self.source(Source::Attr {
+                    base,
+                    name: "__qualname__".into(),
+                });
+                let name = self.lazy(name.unbind(), source);
+                Some(self.realize(&name)?)
+            }
+            (_, _, Some([_, name])) => Some(self.realize(&name.clone())?),
+            _ => None,
+        };
+        match given {
+            Some(Var::Const(name)) => Ok(Arc::from(name.extract::<String>(self.py)?)),
+            _ => Ok(code.qualname.clone()),
+        }
     }
 
     /// Holds a function to the defaults that it does not have.

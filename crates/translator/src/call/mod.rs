@@ -38,6 +38,8 @@ pub(crate) struct Callee {
     pub(crate) closure: Vec<Var>,
     /// where the function comes from, if it was there before
     pub(crate) source: Option<SourceId>,
+    /// the function itself, if it was there before
+    pub(crate) function: Option<Obj>,
     /// the `__name__` and `__qualname__` that a generator gets, where the code's may not be right
     pub(crate) names: Option<[Var; 2]>,
 }

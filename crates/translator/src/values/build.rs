@@ -380,7 +380,7 @@ impl Tx<'_> {
     /// `TypeError` in CPython's words.
     pub fn dict_merge(&mut self, dict: &Var, mapping: &Var, func: &Var) -> R<()> {
         let Some(pairs) = self.mapping_pairs(mapping)? else {
-            let (f, name) = (self.function_text(func), self.type_name(mapping)?);
+            let (f, name) = (self.function_text(func)?, self.type_name(mapping)?);
             return Err(self.raise(
                 "TypeError",
                 &format!("{f} argument after ** must be a mapping, not {name}"),
@@ -397,7 +397,7 @@ impl Tx<'_> {
                 return Err(Stop::Internal("merge into no dict".into()));
             };
             if d.contains(&key) {
-                let f = self.function_text(func);
+                let f = self.function_text(func)?;
                 let k = match &k {
                     Var::Const(o) => o.bind(self.py).str()?.to_string(),
                     _ => self.describe(&k),
@@ -415,10 +415,14 @@ impl Tx<'_> {
     }
 
     /// `module.qualname()`, as call errors name a callable (`_PyObject_FunctionStr`).
-    fn function_text(&mut self, f: &Var) -> String {
+    fn function_text(&mut self, f: &Var) -> R<String> {
         let obj = match f {
             Var::Func(f) => f.code.clone(),
             Var::Py(p) => p.obj.clone(),
+            Var::Lazy(_) => {
+                let f = self.realize(f)?;
+                return self.function_text(&f);
+            }
             Var::Method(m) => return self.function_text(&m.func.clone()),
             Var::Null => {
                 // 3.13 keeps the callable below the `NULL`.
@@ -426,11 +430,14 @@ impl Tx<'_> {
                 let at = stack.iter().rposition(|v| matches!(v, Var::Null));
                 return match at.and_then(|i| i.checked_sub(1)).map(|i| stack[i].clone()) {
                     Some(f) if !matches!(f, Var::Null) => self.function_text(&f),
-                    _ => "function".into(),
+                    _ => Ok("function".into()),
                 };
             }
-            other => return self.describe(other),
+            other => return Ok(self.describe(other)),
         };
-        format!("{}()", crate::tx::qualified_name(obj.bind(self.py)))
+        Ok(format!(
+            "{}()",
+            crate::tx::qualified_name(obj.bind(self.py))
+        ))
     }
 }
