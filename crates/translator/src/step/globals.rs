@@ -2,6 +2,7 @@
 
 use crate::attr::absent_key;
 use crate::raw::{dict_get, instance_dict};
+use crate::state::Globals;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use guards::{GuardKind, Source};
@@ -11,8 +12,13 @@ use variables::{GlobalKey, Obj, Var};
 impl<'py> Tx<'py> {
     /// A global or builtin.
     pub(crate) fn load_global(&mut self, name: &Arc<str>) -> R<Var> {
-        let py = self.py;
         let globals = self.st.frame.globals.clone();
+        self.global_of(&globals, name)
+    }
+
+    /// A global or builtin, as a function with these globals finds it.
+    pub(crate) fn global_of(&mut self, globals: &Globals, name: &Arc<str>) -> R<Var> {
+        let py = self.py;
         let key = GlobalKey {
             dict: globals.dict.as_ptr() as usize,
             name: name.clone(),

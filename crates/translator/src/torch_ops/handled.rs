@@ -5,9 +5,12 @@
 //! Invariant: in a graph that runs as it is, no operation raises past a handler of the program.
 
 use backends::changes_context;
-use bytecode::op::Op;
+use bytecode::op::{JumpCond, NameIdx, Op};
 use bytecode::{Body, ExceptEntry};
-use fx_graph::{NodeData, NodeId, OpKind};
+use fx_graph::{NodeData, NodeId, OpKind, Target};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use variables::Obj;
 
 use crate::output::raising;
 use crate::stop::{R, Stop};
@@ -18,7 +21,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// A break where it would not.
-    pub(super) fn leads_to_handlers(&self, node: NodeId) -> R<()> {
+    pub(super) fn leads_to_handlers(&mut self, node: NodeId) -> R<()> {
         if !self.runs_as_is || !raising::could_raise(&self.graph, node) {
             return Ok(());
         }
@@ -27,6 +30,7 @@ impl Tx<'_> {
         if self.in_some_frame(catches)
             && raising::may_raise_at(&self.graph, node, autocast)
             && self.graph.iter().any(|(_, node)| runs_once(node))
+            && self.is_handled(node)?
         {
             return Err(Stop::brk(
                 "Operation in a `try` statement that may raise",
@@ -35,6 +39,53 @@ impl Tx<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Whether a handler that is looked at closely takes what an operation raises for values.
+    fn is_handled(&mut self, node: NodeId) -> R<bool> {
+        if !self.graph.get(node).is_some_and(raises_as_torch_does) {
+            return Ok(true);
+        }
+        let mut frames = Vec::new();
+        let mut frame = Some(&self.st.frame);
+        while let Some(f) = frame {
+            frames.push((f.code.clone(), f.ip, f.globals.clone()));
+            frame = f.parent.as_deref();
+        }
+        for (code, ip, globals) in frames {
+            let Handled::Classes(names) = handled(&code.body, ip) else {
+                return Ok(true);
+            };
+            for name in names {
+                let Ok(class) = self.global_of(&globals, &code.names[name.0 as usize]) else {
+                    return Ok(true);
+                };
+                let class = self.realize(&class)?;
+                if !self.real(&class).is_some_and(|c| self.is_never_raised(&c)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether torch raises no exception of a class for the values of tensors.
+    fn is_never_raised(&self, class: &Obj) -> bool {
+        let Ok(class) = class.bind(self.py).cast::<PyType>() else {
+            return false;
+        };
+        let is_of_torch = class
+            .module()
+            .is_ok_and(|m| m.to_string().starts_with("torch"));
+        let builtins = self.known.builtins.bind(self.py);
+        let takes = |name: &&str| {
+            let raised = builtins.getattr(*name);
+            raised.is_ok_and(|r| {
+                r.cast::<PyType>()
+                    .is_ok_and(|r| r.is_subclass(class).unwrap_or(true))
+            })
+        };
+        !is_of_torch && !RAISED.iter().any(takes)
     }
 
     /// Whether something holds where one of the frames that are being run stands.
@@ -57,14 +108,56 @@ fn runs_once(node: &NodeData) -> bool {
         || changes_context(node))
 }
 
-/// Whether an `except` may take an exception at an instruction, or a `finally` that returns. Other exits of
-/// `finally` and `with` raise it again: who gets it gets it from the graph's call as well.
+/// What torch's operations raise because of values, besides classes of its own.
+const RAISED: [&str; 8] = [
+    "RuntimeError",
+    "IndexError",
+    "ValueError",
+    "TypeError",
+    "AssertionError",
+    "OverflowError",
+    "MemoryError",
+    "SystemError",
+];
+
+/// Whether an operation is one of torch's own, for a dtype that has all kernels: it raises nothing but
+/// [`RAISED`] for values. What runs Python code of the program may raise anything.
+fn raises_as_torch_does(node: &NodeData) -> bool {
+    let is_own = match &node.target {
+        Target::Name(_) => node.op == OpKind::CallMethod,
+        Target::Function(function) => ["torch.nn.functional.", "torch.", "operator.", "_operator."]
+            .iter()
+            .any(|start| {
+                function
+                    .path
+                    .strip_prefix(start)
+                    .is_some_and(|name| !name.contains('.'))
+            }),
+    };
+    is_own && !node.may_lack_kernel
+}
+
+/// Whether an `except` may take an exception at an instruction, or a `finally` that returns.
 fn catches(body: &Body, ip: usize) -> bool {
-    let mut at = ip;
+    !matches!(handled(body, ip), Handled::Classes(names) if names.is_empty())
+}
+
+/// Which exceptions find a handler.
+enum Handled {
+    /// those of the classes that have these names among the globals
+    Classes(Vec<NameIdx>),
+    /// any may
+    Any,
+}
+
+/// What is handled at an instruction. Exits of `finally` and `with` that raise the exception again handle
+/// nothing: who gets it gets it from the graph's call as well.
+fn handled(body: &Body, ip: usize) -> Handled {
+    let (mut at, mut names) = (ip, Vec::new());
     for _ in 0..=body.handlers.len() {
         let covers = |h: &&ExceptEntry| (h.start.0..h.end.0).contains(&(at as u32));
         let Some(entry) = body.handlers.iter().find(covers) else {
-            return false;
+            break;
         };
         at = entry.target.0 as usize;
         let op = |i: usize| body.instrs.get(i).map(|i| &i.op);
@@ -72,15 +165,16 @@ fn catches(body: &Body, ip: usize) -> bool {
             (op(at), op(at + 1)),
             (Some(Op::PushExcInfo), Some(Op::WithExceptStart))
         );
-        if !exits && takes(body, at) {
-            return true;
+        if !exits && !take(body, at, &mut names) {
+            return Handled::Any;
         }
     }
-    false
+    Handled::Classes(names)
 }
 
-/// Whether the code of a handler compares the exception, or comes to its end without raising it again.
-fn takes(body: &Body, handler: usize) -> bool {
+/// Finds the names of the classes that a handler compares the exception with; false where it compares in
+/// another way, or comes to its end without raising it again.
+fn take(body: &Body, handler: usize, names: &mut Vec<NameIdx>) -> bool {
     let mut seen = vec![false; body.instrs.len()];
     let mut open = vec![handler];
     while let Some(at) = open.pop() {
@@ -92,12 +186,42 @@ fn takes(body: &Body, handler: usize) -> bool {
         }
         let next = body.instrs.get(at + 1).map(|i| &i.op);
         match instr.op {
-            Op::CheckExcMatch | Op::CheckEgMatch => return true,
-            Op::PopExcept if !matches!(next, Some(Op::Reraise(_))) => return true,
+            Op::CheckExcMatch => {
+                let Some(Op::PopJump {
+                    cond: JumpCond::False,
+                    to,
+                }) = next
+                else {
+                    return false;
+                };
+                if !compared(body, at, names) {
+                    return false;
+                }
+                open.push(to.0 as usize);
+                continue;
+            }
+            Op::CheckEgMatch => return false,
+            Op::PopExcept if !matches!(next, Some(Op::Reraise(_))) => return false,
             _ => {}
         }
         open.extend(instr.op.target().map(|to| to.0 as usize));
         open.extend(instr.op.falls_through().then_some(at + 1));
     }
-    false
+    true
+}
+
+/// Finds the names of the globals that are compared at an instruction: one, or a tuple of them.
+fn compared(body: &Body, at: usize, names: &mut Vec<NameIdx>) -> bool {
+    let op = |back: usize| at.checked_sub(back).map(|i| &body.instrs[i].op);
+    let (first, count) = match op(1) {
+        Some(Op::BuildTuple(n)) => (2, *n as usize),
+        _ => (1, 1),
+    };
+    for back in first..first + count {
+        let Some(Op::LoadGlobal(name)) = op(back) else {
+            return false;
+        };
+        names.push(*name);
+    }
+    true
 }
