@@ -11,11 +11,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyCode;
 
 use std::cell::RefCell;
+use std::ptr::NonNull;
 
 use crate::code_state::CodeState;
 use crate::context::CompileContext;
 use crate::direct::CallMemo;
 use crate::frame::FrameRef;
+use crate::graph_call::GraphCall;
 
 /// What becomes of a frame.
 #[derive(Debug)]
@@ -114,6 +116,9 @@ pub struct Direct {
     /// or other code that the compiler wants to see. Its own code should then be marked with
     /// [`CodeState::skip_always`].
     pub needs_hook: bool,
+    /// Where the function's code does nothing but this call of a graph: the frame may be left out. Good until
+    /// anything runs, which may forget the function.
+    pub graph_call: Option<NonNull<GraphCall>>,
 }
 
 /// Decides about frames and calls inside compiled regions.

@@ -7,7 +7,8 @@
 //!
 //! Invariant: slots are touched with the GIL held.
 
-use std::ptr;
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -19,14 +20,36 @@ use cache::GuardedCode;
 use crate::code_state::{self, CodeState};
 use crate::compiler::Direct;
 use crate::context::ContextId;
+use crate::graph_call::GraphCall;
 
 /// The place of one function: a strong reference, or null once it was released.
-struct Slot(AtomicPtr<PyObject>);
+struct Slot {
+    function: AtomicPtr<PyObject>,
+    /// Where the function's code does nothing but this. The function keeps the graph alive.
+    graph_call: Cell<Option<GraphCall>>,
+}
 
 impl Slot {
     #[inline]
     fn get(&self) -> *mut PyObject {
-        self.0.load(Ordering::Relaxed)
+        self.function.load(Ordering::Relaxed)
+    }
+
+    /// The call of what is in it.
+    ///
+    /// # Safety
+    /// `function` is what the slot holds.
+    #[inline]
+    unsafe fn direct(&self, py: Python<'_>, function: *mut PyObject, form: &GuardedCode) -> Direct {
+        Direct {
+            // SAFETY: required of the caller.
+            function: unsafe { Bound::from_borrowed_ptr(py, function) }.unbind(),
+            needs_hook: form.needs_hook,
+            // SAFETY: with the GIL, nobody writes meanwhile.
+            graph_call: unsafe { &*self.graph_call.as_ptr() }
+                .as_ref()
+                .map(NonNull::from),
+        }
     }
 
     fn release(&self) {
@@ -35,7 +58,7 @@ impl Slot {
 
     /// Takes over a reference, and releases the one before.
     fn replace(&self, function: *mut PyObject) {
-        let function = self.0.swap(function, Ordering::Relaxed);
+        let function = self.function.swap(function, Ordering::Relaxed);
         if !function.is_null() {
             // Without an interpreter to attach to, the object is past releasing.
             let _: Option<()> = Python::try_attach(|py| {
@@ -78,6 +101,10 @@ struct Only {
 
 // SAFETY: the pointers are followed with the GIL held only, the form's while the slot is filled.
 unsafe impl Send for Only {}
+// SAFETY: the graph is used with the GIL held only, while the slot is filled.
+unsafe impl Send for Slot {}
+// SAFETY: as above; so is the cell.
+unsafe impl Sync for Slot {}
 
 impl CallMemo {
     /// The state of `code`; null where memory is short.
@@ -103,18 +130,23 @@ impl CallMemo {
         }
     }
 
-    /// The function for a compiled form, in the place of `func`: a new reference.
+    /// What to call for a compiled form, in the place of `func`.
     ///
     /// # Safety
     /// `func` is a function.
     #[inline]
-    pub unsafe fn function(&self, func: Borrowed<'_, '_, PyAny>, form: usize) -> Option<Py<PyAny>> {
-        let (_, slot) = self.functions.iter().find(|known| known.0 == form)?;
+    pub unsafe fn function(
+        &self,
+        func: Borrowed<'_, '_, PyAny>,
+        form: &GuardedCode,
+    ) -> Option<Direct> {
+        let at = ptr::from_ref(form) as usize;
+        let (_, slot) = self.functions.iter().find(|known| known.0 == at)?;
         let function = slot.get();
         // SAFETY: a slot holds a live function or null.
         unsafe {
             let fits = !function.is_null() && stands_for(function, func.as_ptr());
-            fits.then(|| Bound::from_borrowed_ptr(func.py(), function).unbind())
+            fits.then(|| slot.direct(func.py(), function, form))
         }
     }
 
@@ -138,10 +170,8 @@ impl CallMemo {
         // SAFETY: a filled slot means that the form is alive and its function too.
         unsafe {
             let form = &*only.form;
-            (stands_for(function, func.as_ptr()) && fits(form)).then(|| Direct {
-                function: Bound::from_borrowed_ptr(func.py(), function).unbind(),
-                needs_hook: form.needs_hook,
-            })
+            (stands_for(function, func.as_ptr()) && fits(form))
+                .then(|| only.slot.direct(func.py(), function, form))
         }
     }
 
@@ -164,17 +194,34 @@ impl CallMemo {
         });
     }
 
-    /// Remembers the function for a compiled form, which has to hold the tie, if there is a new one.
+    /// Remembers the function for a compiled form, which has to hold the tie, if there is a new one, and the call
+    /// that is all that the function's code does.
     #[must_use = "the compiled form has to hold it"]
-    pub fn remember(&mut self, form: usize, function: Py<PyAny>) -> Option<Tie> {
+    pub fn remember(
+        &mut self,
+        form: usize,
+        function: Py<PyAny>,
+        graph_call: Option<GraphCall>,
+    ) -> Option<Tie> {
         self.functions.retain(|known| !known.1.get().is_null());
         if let Some((_, slot)) = self.functions.iter().find(|known| known.0 == form) {
             slot.replace(function.into_ptr());
             return None;
         }
-        let slot = Arc::new(Slot(AtomicPtr::new(function.into_ptr())));
+        let slot = Arc::new(Slot {
+            function: AtomicPtr::new(function.into_ptr()),
+            graph_call: Cell::new(graph_call),
+        });
         self.functions.push((form, slot.clone()));
         Some(Tie(slot))
+    }
+
+    /// From now on the frame of a function is there: its graph does not give what the function's code expects.
+    pub(crate) fn keep_frame(&self, function: *mut PyObject) {
+        let mut slots = self.functions.iter().map(|known| &known.1);
+        if let Some(slot) = slots.find(|slot| slot.get() == function) {
+            slot.graph_call.set(None);
+        }
     }
 
     /// The references that the garbage collector has to know of.
@@ -206,5 +253,30 @@ impl Drop for CallMemo {
         for (_, slot) in self.functions.drain(..) {
             slot.release();
         }
+    }
+}
+
+/// A function of `code` in the place of `func`: same globals, closure.
+///
+/// # Errors
+/// `MemoryError`, or what a closure that does not fit raises.
+///
+/// # Safety
+/// `func` is a function.
+pub(crate) unsafe fn function_like<'py>(
+    func: Borrowed<'_, 'py, PyAny>,
+    code: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = func.py();
+    let raw = func.as_ptr().cast::<ffi::PyFunctionObject>();
+    // SAFETY: required of the caller; what is made here is a function that nothing else has seen.
+    unsafe {
+        let made = ffi::PyFunction_New(code.as_ptr(), (*raw).func_globals);
+        let made = Bound::from_owned_ptr_or_err(py, made)?;
+        let closure = (*raw).func_closure;
+        if !closure.is_null() && ffi::PyFunction_SetClosure(made.as_ptr(), closure) != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        Ok(made)
     }
 }

@@ -23,11 +23,13 @@ use crate::context::{CompileContext, Context};
 use crate::continuation;
 use crate::direct::CallMemo;
 use crate::entry_type::{self, EntryType};
+use crate::graph_call::GraphCall;
 use crate::handover;
 use crate::layout::code::RawCode;
 use crate::layout::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
 use crate::module_call;
 use crate::region::{Region, ThreadRegions, with_thread, without_c_recursion};
+use crate::replay::replay;
 use crate::report;
 use torch_abi::TorchAbi;
 use torch_abi::modules::{Forward, ModuleCalls};
@@ -290,7 +292,6 @@ unsafe fn call_with(
         // The interpreter calls with the thread attached. Telling PyO3 so costs more than a
         // check of guards, and a check needs nothing of PyO3.
         let py = Python::assume_attached();
-        let drives = this.kind != EntryKind::Resume;
         let target = this.target();
         if let Some(Target { func, receiver, .. }) = target {
             let code = (*func).func_code;
@@ -310,13 +311,13 @@ unsafe fn call_with(
                 let locals = std::slice::from_raw_parts(args, call.positional);
                 let offered = offer(py, compiler, thread, this, func, locals, true, &*settings);
                 if let Some(direct) = offered {
-                    return call_direct(thread, direct, locals, settings, drives);
+                    return call_direct(thread, this, direct, locals, settings);
                 }
             } else if let Some(locals) = bind::bind(&*func, raw, &call) {
                 let locals = locals.slots();
                 let offered = offer(py, compiler, thread, this, func, locals, false, &*settings);
                 if let Some(direct) = offered {
-                    return call_direct(thread, direct, locals, settings, drives);
+                    return call_direct(thread, this, direct, locals, settings);
                 }
             }
         }
@@ -508,12 +509,22 @@ unsafe fn offer(
 #[inline]
 unsafe fn call_direct(
     thread: &ThreadRegions,
+    this: &Entry,
     direct: Direct,
     locals: &[*mut PyObject],
     settings: *const CompileContext,
-    drives: bool,
 ) -> *mut PyObject {
+    let drives = this.kind != EntryKind::Resume;
     let function = direct.function.into_ptr();
+    if let Some(call) = direct.graph_call
+        && drives
+        && GraphCall::is_unseen()
+    {
+        // SAFETY: nothing has run since the call was offered.
+        let call = unsafe { call.read() };
+        // SAFETY: required of the caller.
+        return unsafe { call_graph_alone(thread, this, call, function, locals, settings) };
+    }
     let residual = thread.residual.replace(settings);
     // SAFETY: the arguments are those of the entry's own call, the function is owned here, and
     // the settings outlive the call.
@@ -538,10 +549,46 @@ unsafe fn call_direct(
     }
 }
 
+/// Runs the graph without the residual frame around it. Takes over `function`, which is that frame's.
+///
+/// # Safety
+/// As for [`call_direct`].
+#[inline]
+unsafe fn call_graph_alone(
+    thread: &ThreadRegions,
+    this: &Entry,
+    call: GraphCall,
+    function: *mut PyObject,
+    locals: &[*mut PyObject],
+    settings: *const CompileContext,
+) -> *mut PyObject {
+    // SAFETY: required of the caller; the function, owned here, keeps the graph alive.
+    unsafe {
+        let region = Region::pause(thread);
+        let result = call.call(locals).unwrap_or_else(|outcome| {
+            if !outcome.is_null()
+                && let Ok(memo) = this.memo().try_borrow()
+            {
+                memo.keep_frame(function);
+            }
+            let residual = thread.residual.replace(settings);
+            let result = replay(function, call.graph(), locals, outcome);
+            thread.residual.set(residual);
+            result
+        });
+        drop(region);
+        ffi::Py_DECREF(function);
+        result
+    }
+}
+
 /// Calls a Python function with positional arguments: what the interpreter does around the call of an
 /// object that it knows nothing of is left out.
 #[inline]
-unsafe fn call_function(function: *mut PyObject, args: &[*mut PyObject]) -> *mut PyObject {
+pub(crate) unsafe fn call_function(
+    function: *mut PyObject,
+    args: &[*mut PyObject],
+) -> *mut PyObject {
     // SAFETY: required of the caller: a live function, whose call is a vectorcall.
     unsafe {
         match (*function.cast::<ffi::PyFunctionObject>()).vectorcall {

@@ -21,11 +21,13 @@ pub mod entry;
 pub mod entry_type;
 mod foreign;
 pub mod frame;
+mod graph_call;
 mod handover;
 mod hook;
 pub mod layout;
 mod module_call;
 mod region;
+mod replay;
 pub mod report;
 pub mod substitute;
 mod testing;
@@ -116,6 +118,7 @@ pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     layout::check::self_check(py)
         .map_err(|error| UnsupportedPythonError::new_err(error.to_string()))?;
+    layout::tools::find(py)?;
     code_state::initialise(py)?;
     continuation::initialise(py);
     region::initialise(py);

@@ -112,6 +112,7 @@ impl FrameCompiler for PythonCompiler {
         Some(Direct {
             function,
             needs_hook,
+            graph_call: None,
         })
     }
 }
@@ -141,6 +142,7 @@ impl FrameCompiler for ConstantCompiler {
         Some(Direct {
             function: self.function.clone_ref(py),
             needs_hook: false,
+            graph_call: None,
         })
     }
 }

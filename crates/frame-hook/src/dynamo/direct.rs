@@ -9,6 +9,8 @@ use pyo3::types::{PyCode, PyDict, PyTuple};
 
 use crate::code_state;
 use crate::compiler::{Direct, EntryCall};
+use crate::direct::function_like;
+use crate::dynamo::graph_only;
 use crate::layout::code::RawCode;
 
 /// What an entry's memo knows a compiled form by.
@@ -35,15 +37,22 @@ pub fn make(
             entry.direct.get_or_init(|| code).clone_ref(py)
         }
     };
-    let function = function(call, code.bind(py)).ok_or(())?;
+    let code = code.bind(py).cast::<PyCode>().map_err(drop)?;
+    let function = function(call, code).ok_or(())?;
+    let graph_call = match entry.needs_hook {
+        true => None,
+        // An entry calls without telling PyO3 that the thread is attached.
+        false => Python::try_attach(|_| graph_only::graph_call(code)).flatten(),
+    };
     if let Ok(mut memo) = call.memo().try_borrow_mut()
-        && let Some(tie) = memo.remember(form(entry), function.clone().unbind())
+        && let Some(tie) = memo.remember(form(entry), function.clone().unbind(), graph_call)
     {
         entry.hold(Box::new(tie));
     }
     Ok(Direct {
         function: function.unbind(),
         needs_hook: entry.needs_hook,
+        graph_call: None,
     })
 }
 
@@ -77,27 +86,16 @@ fn bound_code(py: Python<'_>, entry: &GuardedCode) -> PyResult<Py<PyAny>> {
 }
 
 /// A function of this code in the place of the one that is called: same globals, builtins, closure.
-fn function<'py>(call: &EntryCall<'_, 'py>, code: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+fn function<'py>(
+    call: &EntryCall<'_, 'py>,
+    code: &Bound<'py, PyCode>,
+) -> Option<Bound<'py, PyAny>> {
     let func = call.func();
-    let py = func.py();
-    let raw = func.as_ptr().cast::<ffi::PyFunctionObject>();
-    // SAFETY: entries are asked about exact functions; what is made here is one, that nothing else
-    // has seen.
-    unsafe {
-        let made = ffi::PyFunction_New(code.as_ptr(), (*raw).func_globals);
-        let Some(made) = Bound::from_owned_ptr_or_opt(py, made) else {
-            ffi::PyErr_Clear();
-            return None;
-        };
-        let new = made.as_ptr().cast::<ffi::PyFunctionObject>();
-        if (*new).func_builtins != (*raw).func_builtins {
-            return None;
-        }
-        let closure = (*raw).func_closure;
-        if !closure.is_null() && ffi::PyFunction_SetClosure(made.as_ptr(), closure) != 0 {
-            ffi::PyErr_Clear();
-            return None;
-        }
-        Some(made)
-    }
+    // SAFETY: entries are asked about exact functions.
+    let made = unsafe { function_like(func, code.as_any()) }.ok()?;
+    let builtins = |function: *mut ffi::PyObject| {
+        // SAFETY: both are functions.
+        unsafe { (*function.cast::<ffi::PyFunctionObject>()).func_builtins }
+    };
+    (builtins(made.as_ptr()) == builtins(func.as_ptr())).then_some(made)
 }

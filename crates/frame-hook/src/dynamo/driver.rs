@@ -205,17 +205,9 @@ impl FrameCompiler for Driver {
             let memo = call.memo().try_borrow().ok()?;
             let alone = entries.len(py) == 1;
             // SAFETY: entries are asked about functions.
-            let known = |entry: &Arc<GuardedCode>| unsafe {
-                memo.function(call.func(), direct::form(entry))
-            };
+            let known = |entry: &Arc<GuardedCode>| unsafe { memo.function(call.func(), entry) };
             let take = |entry: &Arc<GuardedCode>| match known(entry) {
-                Some(function) => {
-                    let direct = Direct {
-                        function,
-                        needs_hook: entry.needs_hook,
-                    };
-                    Ok((direct, alone.then(|| entry.clone())))
-                }
+                Some(direct) => Ok((direct, alone.then(|| entry.clone()))),
                 None => Err(entry.clone()),
             };
             // SAFETY: the call keeps the function and the arguments alive.

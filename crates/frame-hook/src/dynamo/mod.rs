@@ -14,6 +14,7 @@ pub mod driver;
 pub mod env;
 pub mod explain;
 mod generation;
+mod graph_only;
 pub mod ignored;
 pub mod log;
 pub mod python;

@@ -11,6 +11,7 @@ pub mod code;
 pub mod frame;
 pub mod symbols;
 pub mod thread;
+pub mod tools;
 
 /// Minor version of the Python that this build is for: the `12` of `3.12`.
 pub const MINOR: u32 = if cfg!(Py_3_13) {
