@@ -51,6 +51,13 @@ pub(super) struct Slot {
     pub(super) word: std::cell::Cell<usize>,
 }
 
+/// A slot once more, beside those that are compared with it: what is spread over a model is memory enough to read.
+pub(super) struct OtherSlot {
+    pub(super) copy: Slot,
+    /// Which slot it is.
+    pub(super) index: u32,
+}
+
 /// No dependency: a slot that says so cannot be repaired.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -95,7 +102,7 @@ pub(super) struct Memo {
     /// The dependency of each slot, or [`NONE`].
     pub(super) slot_deps: Box<[u32]>,
     /// The slots that are no versions of dictionaries, in order, where those are many.
-    pub(super) other_slots: Option<Box<[u32]>>,
+    pub(super) other_slots: Option<Box<[OtherSlot]>>,
     pub(super) last_seen: LastSeen,
     pub(super) tensors: Box<[Alike]>,
     pub(super) deps: Box<[Dep]>,
@@ -260,7 +267,19 @@ impl CheckProgram {
         if let Some(others) = &memo.other_slots {
             // SAFETY: a check has the GIL.
             match unsafe { memo.last_seen.ask() } {
-                Since::Unchanged => return others.iter().all(|&i| is_same(i as usize)),
+                Since::Unchanged => {
+                    return others.iter().all(|other| {
+                        let Slot { at, word } = &other.copy;
+                        // SAFETY: as above.
+                        if unsafe { **at == word.get() } {
+                            return true;
+                        }
+                        // A word that was repaired is in the slot itself.
+                        let same = is_same(other.index as usize);
+                        word.set(memo.slots[other.index as usize].word.get());
+                        same
+                    });
+                }
                 Since::Compare(now) => time = now,
             }
         }

@@ -11,7 +11,7 @@ use crate::exec::link::LinkedOp;
 use crate::exec::objects;
 use crate::exec::watch::clock::MANY;
 use crate::exec::watch::events::Watched;
-use crate::exec::watch::memo::{NONE, Owned, Slot};
+use crate::exec::watch::memo::{NONE, OtherSlot, Owned, Slot};
 
 /// Which word of a cell is its content.
 const CELL_CONTENT: usize = 2;
@@ -103,12 +103,19 @@ impl Builder<'_, '_> {
     }
 
     /// The slots that are no versions of dictionaries; `None` where those are few.
-    pub(super) fn other_slots(&self) -> Option<Box<[u32]>> {
+    pub(super) fn other_slots(&self) -> Option<Box<[OtherSlot]>> {
         let is_version_of_dict =
             |dep: u32| dep != NONE && matches!(self.deps[dep as usize].what, Watched::Dict(_));
-        let slots = 0..self.slots.len() as u32;
-        let others: Box<[u32]> = slots
-            .filter(|&slot| !is_version_of_dict(self.slot_deps[slot as usize]))
+        let others: Box<[OtherSlot]> = (0..)
+            .zip(self.slots.iter().zip(&self.slot_deps))
+            .filter(|(_, (_, dep))| !is_version_of_dict(**dep))
+            .map(|(index, (Slot { at, word }, _))| OtherSlot {
+                copy: Slot {
+                    at: *at,
+                    word: word.clone(),
+                },
+                index,
+            })
             .collect();
         (self.slots.len() - others.len() >= MANY).then_some(others)
     }
