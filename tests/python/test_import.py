@@ -41,6 +41,18 @@ def test_compiling_with_a_callable_does_not_import_the_tracer_of_torch():
     assert result.stdout.strip() == "[]"
 
 
+def test_compiling_imports_nothing_but_parts_of_torch():
+    """Importing a module of another package takes as long as tracing a model."""
+    result = run(
+        "import torch, ferrodyn, sys\n"
+        "f = ferrodyn.compile(torch.nn.Linear(3, 3), backend=lambda gm, inputs: gm.forward)\n"
+        "before = set(sys.modules); f(torch.ones(3)); f(torch.ones(3))\n"
+        "print(sorted(m for m in set(sys.modules) - before if not m.startswith('torch.')))"
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == "[]"
+
+
 def test_import_adds_at_most_30_ms():
     """Cumulative time of `ferrodyn` less that of torch, the best of a few runs."""
     best = float("inf")

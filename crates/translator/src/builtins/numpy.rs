@@ -1,7 +1,7 @@
 //! NumPy's functions of numbers, and of arrays that were made of numbers: NumPy runs them on constants.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyModule, PyTuple, PyType};
 use variables::{EarlyArg, EarlyCall, EarlyKind, Obj, Var};
 
 use super::arrays::{array_of, is_as_made, made_array};
@@ -69,13 +69,15 @@ pub(super) fn add_all(py: Python<'_>, add: &mut dyn FnMut(&str, &'static str, Ru
     for name in FUNCTIONS {
         add("numpy", name, call);
     }
-    let names = numpy.dir().map(|d| d.extract::<Vec<String>>());
-    for name in names.into_iter().flatten().flatten() {
-        let universal = numpy
-            .getattr(&*name)
-            .and_then(|f| f.is_instance(&ufunc))
-            .unwrap_or(false);
-        if universal {
+    // What is there already: `dir` names modules that are imported when they are looked at, and take as long as a
+    // model to trace.
+    let Ok(names) = numpy.cast::<PyModule>().map(|numpy| numpy.dict()) else {
+        return;
+    };
+    for (name, function) in names {
+        if let Ok(name) = name.extract::<String>()
+            && function.is_instance(&ufunc).unwrap_or(false)
+        {
             // Once for the process: the table lives as long.
             add("numpy", Box::leak(name.into_boxed_str()), call);
         }
