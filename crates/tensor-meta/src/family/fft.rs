@@ -192,6 +192,70 @@ fn stft(call: &Call<'_>) -> R {
     one(call.fresh(&shape, &strides, dtype, &inputs))
 }
 
+/// What overlapping frames add up to; whether the windows leave a gap is a matter of values.
+fn istft(call: &Call<'_>) -> R {
+    let [
+        x,
+        n,
+        hop,
+        width,
+        window,
+        center,
+        normalized,
+        onesided,
+        length,
+        complex,
+    ] = call.bind([
+        "input",
+        "n_fft",
+        "hop_length",
+        "win_length",
+        "window",
+        "center",
+        "normalized",
+        "onesided",
+        "length",
+        "return_complex",
+    ])?;
+    let (x, n) = (tensor(x)?, size(n)?);
+    let (hop, width) = (size_or(hop, n / 4)?, size_or(width, n)?);
+    bool_or(normalized, false)?;
+    let real = match x.dtype {
+        DType::Complex64 => DType::Float32,
+        DType::Complex128 => DType::Float64,
+        _ => return unsupported("input of istft"),
+    };
+    if !matches!(x.dim(), 2 | 3) || x.count() == 0 || bool_or(complex, false)? {
+        return unsupported("options of istft");
+    }
+    let (bins, frames) = (x.shape[x.dim() - 2], x.shape[x.dim() - 1]);
+    let halves = bool_or(onesided, bins != n)?;
+    if n < 1 || bins != if halves { n / 2 + 1 } else { n } {
+        return unsupported("frequencies of istft");
+    }
+    if hop < 1 || hop > width || width < 1 || width > n {
+        return unsupported("sizes of istft");
+    }
+    let mut inputs = vec![x.meta];
+    if let Some(w) = opt_tensor(window)? {
+        if w.dtype != real || w.dim() != 1 || w.shape[0] != width {
+            return unsupported("window of istft");
+        }
+        inputs.push(w.meta);
+    }
+    let mut all = n + hop * (frames - 1);
+    if bool_or(center, true)? {
+        all -= n / 2 * 2;
+    }
+    let length = size_or(length, all)?;
+    if all < 1 || length < 1 {
+        return unsupported("length of istft");
+    }
+    let mut shape: Dims = SmallVec::from_slice(&x.shape[..x.dim() - 2]);
+    shape.push(length);
+    one(call.fresh(&shape, &contiguous_strides(&shape), real, &inputs))
+}
+
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("fft_fft", "torch.fft.fft torch._C._fft.fft_fft", "", full),
@@ -226,5 +290,6 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             shift,
         ),
         rule("stft", "*", "*", stft),
+        rule("istft", "*", "*", istft),
     ]);
 }

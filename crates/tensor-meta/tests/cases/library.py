@@ -255,3 +255,27 @@ def stft():
     yield [T(2, 400), 64], {"return_complex": False}
     yield [T(2, 400), 63, 7], {"return_complex": True}
     yield [T(400, 2, l="t"), 63, 7], {"return_complex": True}
+
+
+@rule("istft")
+def istft():
+    for shape in (2, 33, 9), (33, 9), (1, 33, 1), (2, 64, 9), (20, 9), (2, 2, 33, 9), (2, 33, 0):
+        for d in "c4", "c8", "f4":
+            w = {"c4": "f4", "c8": "f8", "f4": "f4"}[d]
+            for options in (
+                {},
+                {"center": False, "window": T(64, d=w, v=[1.0] * 64)},
+                {"length": 100},
+                {"length": 1000},
+                {"length": 0},
+                {"window": T(32, d=w, v=[1.0] * 32), "win_length": 32},
+                {"window": T(32, d=w, v=[1.0] * 32)},
+                {"normalized": True, "onesided": False},
+                {"return_complex": True},
+            ):
+                yield [T(*shape, d=d), 64], options
+                yield [T(*shape, d=d), 64, 10], options
+    yield [T(2, 32, 9, d="c4"), 63, 7], {}
+    yield [T(2, 33, 9, d="c4"), 64, 65], {}
+
+
