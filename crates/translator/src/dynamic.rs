@@ -5,8 +5,9 @@
 //! is an expression. The rules that know expressions are in `values::symbolic`; to any other rule it
 //! looks like a constant, whose value is guarded as soon as the rule asks for it.
 //!
-//! The same goes for floats, whose rules are in `values::floats`, where the graph may have numbers as inputs; and
-//! for the sizes of a tensor's dimensions. Sizes 0 and 1 are constants always.
+//! The same goes for floats, whose rules are in `values::floats`, where the graph may have numbers as inputs; for
+//! a number where a tensor or a number of the other type was before, as with torch; and for the sizes of a
+//! tensor's dimensions. Sizes 0 and 1 are constants always.
 
 use std::collections::BTreeSet;
 
@@ -188,6 +189,8 @@ impl Tx<'_> {
         let name = || self.sources.name(l.source);
         let changed = |ints: &DynamicInts, name: &str| {
             ints.before.get(name).is_some_and(|before| *before != value)
+                || ints.floats.contains_key(name)
+                || ints.shapes.contains_key(name)
         };
         if !self.ints.is_dynamic(l.source, name, changed) {
             return None;

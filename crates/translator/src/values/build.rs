@@ -8,6 +8,7 @@ use variables::{Body, OrderedMap, TextPart, TextVar, Var};
 use super::special::Special;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
+use bytecode::op::CompareOp;
 
 impl Tx<'_> {
     /// `{a, b, ...}`.
@@ -103,6 +104,12 @@ impl Tx<'_> {
         match self.special(&v, "__len__")? {
             Special::User => {
                 let n = self.special_sync(&v, "__len__", vec![])?;
+                let zero = self.int(0);
+                if self.as_dynamic(&n).is_some()
+                    && self.int_compare(CompareOp::Ge, &n, &zero)? == Some(true)
+                {
+                    return self.look(&n);
+                }
                 let n = self.checked_len(&n)?;
                 Ok(self.int(n as i64))
             }

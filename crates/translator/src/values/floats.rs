@@ -44,6 +44,8 @@ impl Tx<'_> {
         let name = || self.sources.name(l.source);
         let changed = |ints: &DynamicInts, name: &str| {
             ints.floats.get(name).is_some_and(|before| *before != bits)
+                || ints.before.contains_key(name)
+                || ints.shapes.contains_key(name)
         };
         if !self.ints.is_dynamic(l.source, name, changed) {
             return None;
