@@ -243,11 +243,11 @@ def _backward(value: Any, seen: set[int] | None = None) -> None:
     if isinstance(value, torch.Tensor):
         if value.grad_fn is not None and value.dtype.is_floating_point:
             value.sum().backward(retain_graph=True)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
+    elif isinstance(value, (list, tuple, dict)):
+        # No list is made for the items of a dict: its id might be that of one before.
+        items = value.values() if isinstance(value, dict) else value
+        for item in items:
             _backward(item, seen)
-    elif isinstance(value, dict):
-        _backward(list(value.values()), seen)
 
 
 def run_calls(

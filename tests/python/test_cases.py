@@ -10,11 +10,14 @@ runs plainly before call `i`. Optional expectations:
     BREAKS            texts, each part of the reason of some graph break
     BACKWARD          False: do not run backward on the results
     SNAPSHOT          False: only compare with eager, pin nothing
+    ALONE             True: eager runs torch.compile, which leaves its traces in the process
 """
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +27,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
 SNAPSHOTS = ROOT / "snapshots" / f"py{sys.version_info[0]}.{sys.version_info[1]}"
+ALONE = "FERRODYN_TEST_ALONE"
 PATHS = sorted(path for path in CASES.glob("*/*.py"))
 
 
@@ -31,10 +35,26 @@ def _name(path: Path) -> str:
     return str(path.relative_to(CASES).with_suffix(""))
 
 
+def _run_alone(path: Path) -> None:
+    test = f"{__file__}::test_case[{_name(path)}]"
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--show-capture=no", test],
+        env={**os.environ, ALONE: "1"},
+        cwd=ROOT.parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
+
+
 @pytest.mark.parametrize("path", PATHS, ids=_name)
 def test_case(path: Path) -> None:
     """The compiled program does what the plain one does, with the expected graphs."""
     case = harness.Case(path)
+    if case.get("ALONE") and not harness.REFERENCE and ALONE not in os.environ:
+        _run_alone(path)
+        return
     if harness.REFERENCE and (reason := case.get("REFERENCE_WRONG")):
         pytest.skip(reason)
     expected = case.run(case.target())

@@ -77,6 +77,7 @@ fn table(py: Python<'_>) -> &'static Table {
             inspection::RULES,
             crate::torch_ops::transforms::RULES,
             crate::torch_ops::vmap::RULES,
+            crate::torch_ops::higher_order::RULES,
             crate::torch_ops::checkpoint::RULES,
             crate::torch_ops::flags::RULES,
             outside::RULES,

@@ -9,6 +9,7 @@ use fx_graph::{Graph, NodeId};
 use guards::SourceId;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rustc_hash::FxHashMap;
 use tensor_meta::{Alias, TensorMeta};
 use variables::{Body, Effects, Obj, ObjId, ObjState, Origin, Var};
 
@@ -241,18 +242,43 @@ impl Tx<'_> {
     /// Reads what only the function reads, for the graph around it; says which values these are.
     pub(super) fn read_again(&mut self, traced: &mut Traced) -> R<Vec<(NodeId, Var)>> {
         let mut read = Vec::new();
+        // A node that was taken back may have left its id to another.
+        let then = traced.inputs.clone();
         for (node, obj, source) in std::mem::take(&mut traced.read) {
             let name = self.placeholder_of(node);
             let v = self.build(&obj, source)?;
             let Var::Tensor(t) = &v else {
                 return Err(Stop::Internal(format!("{name} is no tensor")));
             };
-            for input in traced.inputs.iter_mut().filter(|i| **i == node) {
+            for (input, _) in traced.inputs.iter_mut().zip(&then).filter(|i| *i.1 == node) {
                 *input = t.node;
             }
             read.push((node, v.clone()));
         }
         Ok(read)
+    }
+}
+
+impl Tx<'_> {
+    /// What a function uses besides the first `given` of its inputs, as nodes and values of the graph around it;
+    /// `used`: the tensors that its nodes were given.
+    pub(super) fn taken_along(
+        &mut self,
+        what: &str,
+        traced: &mut Traced,
+        given: usize,
+        used: &FxHashMap<NodeId, Var>,
+    ) -> R<Vec<(NodeId, Var)>> {
+        let read = self.read_again(traced)?;
+        let others = traced.inputs[given..].iter().map(|node| {
+            let is_node = |v: &&Var| matches!(v, Var::Tensor(t) if t.node == *node);
+            let known = read.iter().map(|r| &r.1).find(is_node);
+            match known.or_else(|| used.get(node)) {
+                Some(v) => Ok((*node, v.clone())),
+                None => Err(Stop::unsupported(format!("{what} of a strange value"))),
+            }
+        });
+        others.collect()
     }
 }
 

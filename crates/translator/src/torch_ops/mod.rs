@@ -34,6 +34,7 @@ mod entered_device;
 pub mod fake;
 pub(crate) mod flags;
 mod handled;
+pub(crate) mod higher_order;
 mod hooks;
 pub mod input;
 mod known_values;

@@ -1,7 +1,7 @@
 //! Functions that read or change torch's global state, and functions that torch or Ferrodyn mark.
 
 use fx_graph::{Arg, Kwargs};
-use guards::SourceId;
+use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use variables::{Obj, Var};
@@ -331,6 +331,19 @@ impl<'py> Tx<'py> {
             }
             return Err(disabled(f));
         }
+        // The outer choices hold for what torch.compile has compiled.
+        if marked && is_compiled_by_torch(f) {
+            let base = match source {
+                Some(s) => s,
+                None => self.pinned_source(&f.clone().unbind(), true, "___compiled"),
+            };
+            let inline = self.source(Source::Attr {
+                base,
+                name: "_torchdynamo_inline".into(),
+            });
+            let inner = self.build(&f.getattr("_torchdynamo_inline")?.unbind(), inline)?;
+            return self.call(&inner, args.clone()).map(Some);
+        }
         // A region that is to be compiled once: its calls are in the graph one by one.
         if marked && let Ok(inner) = f.getattr("__marked_compile_region_fn__") {
             return self.call(&Var::py(inner.unbind()), args.clone()).map(Some);
@@ -586,4 +599,20 @@ pub fn disabled(f: &Bound<'_, PyAny>) -> Stop {
         context: name,
         ..BreakReason::default()
     }))
+}
+
+/// Whether a function is torch.compile's own around one that it has compiled; a wrapper of the program's may
+/// have its attributes.
+fn is_compiled_by_torch(f: &Bound<'_, PyAny>) -> bool {
+    let code = |name: &str| -> Option<String> {
+        f.getattr("__code__")
+            .ok()?
+            .getattr(name)
+            .ok()?
+            .extract()
+            .ok()
+    };
+    code("co_name").is_some_and(|n| n == "compile_wrapper")
+        && code("co_filename").is_some_and(|n| n.ends_with("torch/_dynamo/eval_frame.py"))
+        && f.hasattr("_torchdynamo_inline").unwrap_or(false)
 }

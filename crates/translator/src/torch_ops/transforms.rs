@@ -291,18 +291,9 @@ impl Tx<'_> {
         let used = std::mem::replace(&mut self.used, outer).unwrap_or_default();
         self.restore_but_guards(&before);
         let mut traced = traced?;
-        let read = self.read_again(&mut traced)?;
+        let others = self.taken_along(&path, &mut traced, inside.len(), &used)?;
         let mut inputs = handed.tensors.clone();
-        for node in &traced.inputs[inside.len()..] {
-            let known = read
-                .iter()
-                .map(|r| &r.1)
-                .find(|v| matches!(v, Var::Tensor(t) if t.node == *node));
-            match known.cloned().or_else(|| used.get(node).cloned()) {
-                Some(v) => inputs.push(v),
-                None => return Err(Stop::unsupported(format!("{path} of a strange value"))),
-            }
-        }
+        inputs.extend(others.into_iter().map(|o| o.1));
         let given = given.into_pyobject(py)?.into_any().unbind();
         let count = handed.tensors.len();
         self.transform_node(transform, &path, &traced, given, inputs, count)
@@ -428,7 +419,7 @@ impl Tx<'_> {
     }
 
     /// A template of what the program's function gave.
-    fn result_template(&mut self, path: &str, out: &Out) -> R<Obj> {
+    pub(super) fn result_template(&mut self, path: &str, out: &Out) -> R<Obj> {
         let py = self.py;
         let all = |tx: &mut Self, items: &[Out]| -> R<Vec<Obj>> {
             items.iter().map(|i| tx.result_template(path, i)).collect()
@@ -457,7 +448,7 @@ impl Tx<'_> {
     }
 
     /// What a template stands for.
-    fn filled(&mut self, template: &Bound<'_, PyAny>, tensors: &[Var]) -> R<Var> {
+    pub(super) fn filled(&mut self, template: &Bound<'_, PyAny>, tensors: &[Var]) -> R<Var> {
         if let Ok(t) = template.cast_exact::<PyTuple>() {
             let items = t.iter().map(|i| self.filled(&i, tensors));
             return Ok(Var::tuple(items.collect::<R<Vec<_>>>()?));
