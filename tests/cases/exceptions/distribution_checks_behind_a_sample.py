@@ -1,4 +1,4 @@
-"""An argument that a distribution refuses, behind random numbers, where the program handles that."""
+"""A distribution refuses an argument behind random numbers, and the program handles that."""
 
 import torch
 

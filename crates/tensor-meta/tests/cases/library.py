@@ -277,5 +277,3 @@ def istft():
                 yield [T(*shape, d=d), 64, 10], options
     yield [T(2, 32, 9, d="c4"), 63, 7], {}
     yield [T(2, 33, 9, d="c4"), 64, 65], {}
-
-
