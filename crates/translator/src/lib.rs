@@ -29,6 +29,7 @@ pub mod known;
 pub mod methods;
 pub mod module_attr;
 pub mod output;
+mod own_module;
 mod positions;
 pub mod raw;
 mod real;

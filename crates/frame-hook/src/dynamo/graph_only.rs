@@ -92,19 +92,15 @@ fn read<'a>(ops: impl Iterator<Item = &'a Op>, arguments: u32) -> Option<Found> 
                 argc,
                 kw_names: None,
             } if called.is_none() => {
-                let given = stack.split_off_at(*argc as usize)?;
+                let locals = take(&mut stack, *argc, |value| match value {
+                    Value::Local(local) => Some(*local as usize),
+                    _ => None,
+                })?;
                 let callable = match (stack.pop()?, stack.pop()?) {
                     (Value::Constant(at), Value::Null) | (Value::Null, Value::Constant(at)) => at,
                     _ => return None,
                 };
-                let locals: Option<Vec<usize>> = given
-                    .iter()
-                    .map(|value| match value {
-                        Value::Local(local) => Some(*local as usize),
-                        _ => None,
-                    })
-                    .collect();
-                called = Some((callable, Few::of(locals?)?));
+                called = Some((callable, locals));
                 stack.push(Value::Result);
             }
             Op::UnpackSequence(n) if outputs.is_none() => {
@@ -115,15 +111,11 @@ fn read<'a>(ops: impl Iterator<Item = &'a Op>, arguments: u32) -> Option<Found> 
                 stack.extend((0..*n as usize).rev().map(Value::Output));
             }
             Op::BuildTuple(n) => {
-                let items = stack.split_off_at(*n as usize)?;
-                let items: Option<Vec<usize>> = items
-                    .iter()
-                    .map(|value| match value {
-                        Value::Output(i) => Some(*i),
-                        _ => None,
-                    })
-                    .collect();
-                stack.push(Value::Tuple(Few::of(items?)?));
+                let items = take(&mut stack, *n, |value| match value {
+                    Value::Output(i) => Some(*i),
+                    _ => None,
+                })?;
+                stack.push(Value::Tuple(items));
             }
             Op::ReturnValue => {
                 let (constant, picks) = called?;
@@ -145,17 +137,16 @@ fn read<'a>(ops: impl Iterator<Item = &'a Op>, arguments: u32) -> Option<Found> 
     None
 }
 
-/// Taking the topmost items off a stack.
-trait SplitOff {
-    /// The topmost `n`, bottom first; `None` where there are fewer.
-    fn split_off_at(&mut self, n: usize) -> Option<Vec<Value>>;
-}
-
-impl SplitOff for SmallVec<[Value; 16]> {
-    fn split_off_at(&mut self, n: usize) -> Option<Vec<Value>> {
-        let from = self.len().checked_sub(n)?;
-        Some(self.drain(from..).collect())
-    }
+/// Takes the topmost `n` values off a stack, bottom first, as the numbers that they are; `None` where one is no such
+/// value, or there are fewer.
+fn take(
+    stack: &mut SmallVec<[Value; 16]>,
+    n: u32,
+    number: impl Fn(&Value) -> Option<usize>,
+) -> Option<Few> {
+    let from = stack.len().checked_sub(n as usize)?;
+    let numbers: Option<SmallVec<[usize; 16]>> = stack.drain(from..).map(|v| number(&v)).collect();
+    Few::of(numbers?)
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 
 use bytecode::op::Op;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use variables::{Obj, Var};
+use variables::Var;
 
 use super::{Given, Rule, Rules, value};
+use crate::own_module::OwnModule;
 use crate::raw::derives_from;
 use crate::stop::Stop;
 use crate::tx::{Args, Tx};
@@ -169,14 +169,11 @@ def isEnabledFor(self, level):
     return level >= self.getEffectiveLevel()
 ";
 
-static LEVEL_FUNCTIONS: PyOnceLock<Obj> = PyOnceLock::new();
+static LEVEL_FUNCTIONS: OwnModule =
+    OwnModule::new(LEVELS, c"<ferrodyn logging>", c"ferrodyn_logging");
 
 fn level_function(tx: &mut Tx<'_>, name: &str, args: Args) -> Given {
-    let module = LEVEL_FUNCTIONS.get_or_try_init(tx.py, || -> PyResult<Obj> {
-        let m = PyModule::from_code(tx.py, LEVELS, c"<ferrodyn logging>", c"ferrodyn_logging")?;
-        Ok(m.into_any().unbind())
-    })?;
-    let function = module.bind(tx.py).getattr(name)?.unbind();
+    let function = LEVEL_FUNCTIONS.get(tx.py)?.getattr(name)?.unbind();
     tx.call(&Var::py(function), args).map(Some)
 }
 

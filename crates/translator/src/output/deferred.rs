@@ -7,7 +7,6 @@
 use bytecode::Location;
 use bytecode::op::Op;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 use variables::{CallFrame, DeferredCall, Obj};
@@ -15,6 +14,7 @@ use variables::{CallFrame, DeferredCall, Obj};
 use super::asm::Val;
 use super::effects::Step;
 use super::emitter::Emitter;
+use crate::own_module::OwnModule;
 use crate::stop::{R, Stop};
 
 /// A prepared call.
@@ -32,7 +32,7 @@ def outer(chain, i, function, pos, kw): return chain[i](chain, i + 1, function, 
 def inner(chain, i, function, pos, kw): return function(*pos, **kw)
 ";
 
-static TEMPLATES: PyOnceLock<Obj> = PyOnceLock::new();
+static TEMPLATES: OwnModule = OwnModule::new(FRAMES, c"<ferrodyn frames>", c"ferrodyn_frames");
 
 impl Emitter<'_, '_> {
     /// Makes what waiting calls need available.
@@ -128,13 +128,7 @@ impl Emitter<'_, '_> {
     /// Functions that stand in for frames, in a tuple.
     fn frame_functions(&mut self, frames: &[CallFrame]) -> R<Obj> {
         let py = self.tx.py;
-        let templates = TEMPLATES
-            .get_or_try_init(py, || -> PyResult<Obj> {
-                let m = PyModule::from_code(py, FRAMES, c"<ferrodyn frames>", c"ferrodyn_frames")?;
-                Ok(m.into_any().unbind())
-            })?
-            .bind(py)
-            .clone();
+        let templates = TEMPLATES.get(py)?;
         let mut functions = Vec::with_capacity(frames.len());
         for (i, frame) in frames.iter().enumerate() {
             let kind = if i + 1 == frames.len() {

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use fx_graph::NodeId;
 use guards::GuardKind;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use tensor_meta::{Alias, Inferred, TensorMeta};
 use variables::{Body, Obj, Origin, TensorVar, Var};
 
 use super::emit::Callee;
+use crate::own_module::OwnModule;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -51,15 +51,8 @@ def function(cls, objects):
     return apply
 ";
 
-static CONTEXT_MODULE: PyOnceLock<Obj> = PyOnceLock::new();
-
-fn context_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let module = CONTEXT_MODULE.get_or_try_init(py, || -> PyResult<Obj> {
-        let m = PyModule::from_code(py, CONTEXT, c"<ferrodyn context>", c"ferrodyn_context")?;
-        Ok(m.into_any().unbind())
-    })?;
-    Ok(module.bind(py).clone())
-}
+static CONTEXT_MODULE: OwnModule =
+    OwnModule::new(CONTEXT, c"<ferrodyn context>", c"ferrodyn_context");
 
 /// A result of `forward`.
 enum Out {
@@ -132,7 +125,8 @@ impl Tx<'_> {
             self.guard(source, GuardKind::IdMatch { obj });
         }
         // A Python function has a name by which generated code can call it.
-        let apply = context_module(py)?
+        let apply = CONTEXT_MODULE
+            .get(py)?
             .call_method1("function", (&class, &objects))?
             .unbind();
         let node_args = self.node_args(&passed)?;
@@ -211,7 +205,7 @@ impl Tx<'_> {
         differentiable: bool,
     ) -> R<Out> {
         let py = self.py;
-        let context_class = context_module(py)?.getattr("FunctionCtx")?.unbind();
+        let context_class = CONTEXT_MODULE.get(py)?.getattr("FunctionCtx")?.unbind();
         let ctx = self.new_object(context_class, Body::Plain);
         let flags = needs.iter().map(|n| self.bool(*n)).collect();
         self.st

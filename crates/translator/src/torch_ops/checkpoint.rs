@@ -6,7 +6,6 @@
 
 use fx_graph::NodeId;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyCFunction, PyDict};
 use tensor_meta::Inferred;
 use variables::{Obj, OrderedMap, TupleVar, Var};
@@ -15,6 +14,7 @@ use super::args::NodeArgs;
 use super::bodies::Out;
 use super::emit::Callee;
 use crate::builtins::{Given, Rule, Rules};
+use crate::own_module::OwnModule;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -37,16 +37,8 @@ def function(body, module, given, options):
 /// What breaks where the function is not captured.
 const WHAT: &str = "torch.utils.checkpoint";
 
-static MODULE: PyOnceLock<Obj> = PyOnceLock::new();
-
-fn module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let module = MODULE.get_or_try_init(py, || -> PyResult<Obj> {
-        let name = c"ferrodyn_checkpoint";
-        let m = PyModule::from_code(py, FUNCTION, c"<ferrodyn checkpoint>", name)?;
-        Ok(m.into_any().unbind())
-    })?;
-    Ok(module.bind(py).clone())
-}
+static MODULE: OwnModule =
+    OwnModule::new(FUNCTION, c"<ferrodyn checkpoint>", c"ferrodyn_checkpoint");
 
 pub(crate) const RULES: Rules = &[(
     "torch.utils.checkpoint",
@@ -158,7 +150,8 @@ impl Tx<'_> {
         let make_module = PyCFunction::new_closure(py, None, None, move |args, _| {
             backends::to_torch(args.py(), &graph, &objects, &[])
         })?;
-        let node = module(py)?
+        let node = MODULE
+            .get(py)?
             .call_method1("function", (body, make_module, given.len(), options))?
             .unbind();
         let path = "torch.utils.checkpoint.checkpoint";

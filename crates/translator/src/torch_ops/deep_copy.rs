@@ -5,10 +5,10 @@
 
 use guards::{GuardKind, Key, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use tensor_meta::Alias;
-use variables::{Obj, TensorVar, Var};
+use variables::{TensorVar, Var};
 
+use crate::own_module::OwnModule;
 use crate::raw::instance_dict;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -28,7 +28,7 @@ def __deepcopy__(self, memo):
     return made
 ";
 
-static MODULE: PyOnceLock<Obj> = PyOnceLock::new();
+static MODULE: OwnModule = OwnModule::new(PLAIN, c"<ferrodyn deepcopy>", c"ferrodyn_deepcopy");
 
 impl Tx<'_> {
     /// `tensor.__deepcopy__(memo)`; the tensor comes first among the arguments.
@@ -48,11 +48,7 @@ impl Tx<'_> {
                 "Use `.clone()`, or make the copy outside of the compiled function.",
             ));
         }
-        let module = MODULE.get_or_try_init(py, || -> PyResult<Obj> {
-            let m = PyModule::from_code(py, PLAIN, c"<ferrodyn deepcopy>", c"ferrodyn_deepcopy")?;
-            Ok(m.into_any().unbind())
-        })?;
-        let function = module.bind(py).getattr("__deepcopy__")?;
+        let function = MODULE.get(py)?.getattr("__deepcopy__")?;
         self.call(&Var::py(function.unbind()), args)
     }
 

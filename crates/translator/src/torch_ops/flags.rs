@@ -5,10 +5,10 @@
 
 use fx_graph::Arg;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use variables::{Obj, Var};
+use variables::Var;
 
 use crate::builtins::{Given, Rule, Rules};
+use crate::own_module::OwnModule;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
 
@@ -35,7 +35,7 @@ def sdpa_kernel(backends):
         attention._sdpa_kernel(chosen)
 ";
 
-static MODULE: PyOnceLock<Obj> = PyOnceLock::new();
+static MODULE: OwnModule = OwnModule::new(CONTEXT, c"<ferrodyn attention>", c"ferrodyn_attention");
 
 fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let given = tx.by_name(name, args, &["backends", "set_priority"], 1, 2)?;
@@ -52,12 +52,7 @@ fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     {
         return Err(tx.skipped(&attention.getattr(name)?));
     }
-    let module = MODULE.get_or_try_init(tx.py, || -> PyResult<Obj> {
-        let file = c"<ferrodyn attention>";
-        let m = PyModule::from_code(tx.py, CONTEXT, file, c"ferrodyn_attention")?;
-        Ok(m.into_any().unbind())
-    })?;
-    let function = module.bind(tx.py).getattr(name)?.unbind();
+    let function = MODULE.get(tx.py)?.getattr(name)?.unbind();
     tx.call(&Var::py(function), Args::pos(vec![backends.clone()]))
         .map(Some)
 }

@@ -10,7 +10,6 @@
 
 use fx_graph::{NodeData, NodeId, OpKind, Target};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensor_meta::{Alias, DType, Inferred, SymInt, TensorMeta};
@@ -19,6 +18,7 @@ use variables::{Body, Obj, Var};
 use super::bodies::{Out, Traced};
 use super::emit::Callee;
 use crate::builtins::{Given, Rule, Rules};
+use crate::own_module::OwnModule;
 use crate::state::OnReturn;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Snapshot, Tx};
@@ -108,16 +108,11 @@ def function(kind, op, bodies, counts):
     return higher_order
 ";
 
-static MODULE: PyOnceLock<Obj> = PyOnceLock::new();
-
-fn module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let module = MODULE.get_or_try_init(py, || -> PyResult<Obj> {
-        let name = c"ferrodyn_higher_order";
-        let m = PyModule::from_code(py, FUNCTION, c"<ferrodyn higher order>", name)?;
-        Ok(m.into_any().unbind())
-    })?;
-    Ok(module.bind(py).clone())
-}
+static MODULE: OwnModule = OwnModule::new(
+    FUNCTION,
+    c"<ferrodyn higher order>",
+    c"ferrodyn_higher_order",
+);
 
 pub(crate) const RULES: Rules = &[
     (
@@ -517,7 +512,7 @@ impl Tx<'_> {
         let mut functions = Vec::new();
         let mut repeatable = true;
         let objects: Vec<Obj> = self.objects.clone();
-        let make = module(py)?;
+        let make = MODULE.get(py)?;
         let mut all = Vec::new();
         for (mut body, used) in traced {
             if !body.graph.iter().all(|(_, n)| computes(n)) {

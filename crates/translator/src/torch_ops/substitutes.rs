@@ -2,8 +2,9 @@
 //! backend, gets wrong.
 
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use variables::Obj;
+
+use crate::own_module::OwnModule;
 
 /// By path. The oneDNN kernel of an LSTM in training saves `None` where AOTAutograd expects a tensor:
 /// while a dispatch mode traces it, the plain kernel is used.
@@ -23,22 +24,17 @@ def lstm(*args):
 substitutes = {'torch.lstm': lstm}
 ";
 
-static MODULE: PyOnceLock<Obj> = PyOnceLock::new();
+static MODULE: OwnModule = OwnModule::new(
+    FUNCTIONS,
+    c"<ferrodyn substitutes>",
+    c"ferrodyn_substitutes",
+);
 
 /// The function that stands for the operation of this path, if it needs one.
 pub(super) fn substitute(py: Python<'_>, path: &str) -> PyResult<Option<Obj>> {
     if path != "torch.lstm" {
         return Ok(None);
     }
-    let module = MODULE.get_or_try_init(py, || -> PyResult<Obj> {
-        let m = PyModule::from_code(
-            py,
-            FUNCTIONS,
-            c"<ferrodyn substitutes>",
-            c"ferrodyn_substitutes",
-        )?;
-        Ok(m.into_any().unbind())
-    })?;
-    let table = module.bind(py).getattr("substitutes")?;
+    let table = MODULE.get(py)?.getattr("substitutes")?;
     Ok(table.get_item(path).ok().map(Bound::unbind))
 }

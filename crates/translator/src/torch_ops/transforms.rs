@@ -18,6 +18,7 @@ use super::bodies::{Out, Traced};
 use super::emit::Callee;
 use crate::builtins::{Given, Rule, Rules};
 use crate::call::Callee as Function;
+use crate::own_module::OwnModule;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -93,19 +94,11 @@ def function(name, run, body, given, count, results):
     return transformed, found
 ";
 
-static MODULE: PyOnceLock<Obj> = PyOnceLock::new();
+static MODULE: OwnModule =
+    OwnModule::new(FUNCTION, c"<ferrodyn transforms>", c"ferrodyn_transforms");
 static JACOBIANS: PyOnceLock<[(Obj, &'static str); 2]> = PyOnceLock::new();
 
 const TRANSFORMS: &str = "torch._functorch.eager_transforms";
-
-fn module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let module = MODULE.get_or_try_init(py, || -> PyResult<Obj> {
-        let name = c"ferrodyn_transforms";
-        let m = PyModule::from_code(py, FUNCTION, c"<ferrodyn transforms>", name)?;
-        Ok(m.into_any().unbind())
-    })?;
-    Ok(module.bind(py).clone())
-}
 
 pub(crate) const RULES: Rules = &[(
     TRANSFORMS,
@@ -136,7 +129,7 @@ fn grad(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         pos: tx.iterate(pos)?,
         kw: tx.keyword_items(kw)?,
     };
-    let run = module(tx.py)?.call_method1(
+    let run = MODULE.get(tx.py)?.call_method1(
         "grad",
         (tx.py.import(TRANSFORMS)?.getattr(name)?, argnums, has_aux),
     )?;
@@ -165,7 +158,9 @@ fn jvp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         return Ok(None);
     };
     let implementation = tx.py.import(TRANSFORMS)?.getattr(name)?;
-    let run = module(tx.py)?.call_method1(name, (implementation, options))?;
+    let run = MODULE
+        .get(tx.py)?
+        .call_method1(name, (implementation, options))?;
     let transform = Transform {
         name,
         run: run.unbind(),
@@ -236,7 +231,9 @@ impl Tx<'_> {
             return Ok(None);
         };
         let implementation = py.import(TRANSFORMS)?.getattr(*name)?;
-        let run = module(py)?.call_method1("jacobian", (implementation, options))?;
+        let run = MODULE
+            .get(py)?
+            .call_method1("jacobian", (implementation, options))?;
         let transform = Transform {
             name,
             run: run.unbind(),
@@ -317,7 +314,7 @@ impl Tx<'_> {
             return Err(Stop::Internal("a transform without a function".into()));
         };
         let results = self.result_template(path, &traced.out)?;
-        let made = module(py)?.call_method1(
+        let made = MODULE.get(py)?.call_method1(
             "function",
             (transform.name, &transform.run, body, given, count, results),
         )?;
@@ -370,7 +367,9 @@ impl Tx<'_> {
                 };
                 handed.inside.push(t.node);
                 handed.tensors.push(v);
-                let slot = module(py)?.call_method1("Slot", (handed.tensors.len() - 1,))?;
+                let slot = MODULE
+                    .get(py)?
+                    .call_method1("Slot", (handed.tensors.len() - 1,))?;
                 Ok((slot.unbind(), inside))
             }
             Var::Tuple(t) if t.class.is_none() => {
@@ -404,7 +403,7 @@ impl Tx<'_> {
             }
             _ => {
                 // torch looks for tensors in what is registered as a container.
-                let containers = module(py)?.getattr("containers")?;
+                let containers = MODULE.get(py)?.getattr("containers")?;
                 match containers.contains(&class)? {
                     true => Err(not_handed()),
                     false => Ok((py.None(), v)),
@@ -425,7 +424,7 @@ impl Tx<'_> {
             items.iter().map(|i| tx.result_template(path, i)).collect()
         };
         Ok(match out {
-            Out::New(at) => module(py)?.call_method1("Slot", (*at,))?.unbind(),
+            Out::New(at) => MODULE.get(py)?.call_method1("Slot", (*at,))?.unbind(),
             Out::Constant(Var::Const(o)) => o.clone(),
             Out::Tuple(items, None) => PyTuple::new(py, all(self, items)?)?.into_any().unbind(),
             Out::List(items) => PyList::new(py, all(self, items)?)?.into_any().unbind(),

@@ -1,0 +1,45 @@
+//! Python code of our own that graphs and residual code call: a module made at its first use.
+//!
+//! Not here: the code itself, which stands beside what uses it.
+
+use std::ffi::CStr;
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use variables::Obj;
+
+/// A module that is no file, once for the process.
+pub(crate) struct OwnModule {
+    module: PyOnceLock<Obj>,
+    code: &'static CStr,
+    file: &'static CStr,
+    name: &'static CStr,
+}
+
+impl OwnModule {
+    /// `file` is what tracebacks name.
+    pub(crate) const fn new(
+        code: &'static CStr,
+        file: &'static CStr,
+        name: &'static CStr,
+    ) -> OwnModule {
+        OwnModule {
+            module: PyOnceLock::new(),
+            code,
+            file,
+            name,
+        }
+    }
+
+    /// The module.
+    ///
+    /// # Errors
+    /// What running the code raises the first time.
+    pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let module = self.module.get_or_try_init(py, || -> PyResult<Obj> {
+            let module = PyModule::from_code(py, self.code, self.file, self.name)?;
+            Ok(module.into_any().unbind())
+        })?;
+        Ok(module.bind(py).clone())
+    }
+}
