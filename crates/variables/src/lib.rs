@@ -23,7 +23,7 @@ pub use dict::OrderedMap;
 pub use effects::{CallFrame, DeferredCall, EarlyArg, EarlyCall, EarlyKind, Effects, GlobalKey};
 pub use float::{FloatBinary, FloatExpr, FloatVar};
 pub use key::Key;
-pub use object::{Body, DictView, GroupState, IterBody, ObjId, ObjState, Origin};
+pub use object::{Body, CallResult, DictView, GroupState, IterBody, ObjId, ObjState, Origin};
 pub use var::{
     FuncVar, IntVar, LazyVar, MethodVar, Obj, PyVar, SuperVar, TensorInput, TensorVar, TextPart,
     TextVar, TupleVar, Var,

@@ -54,8 +54,21 @@ pub enum Body {
     Address(Var),
     /// `data_ptr()` of a tensor: an `int` that is good for comparisons with others only
     DataPointer(Var),
+    /// what a call gives of which nothing is known but its class; made where it is needed
+    Result(Rc<CallResult>),
     /// a generator: the translator's suspended frame
     Generator(Rc<dyn std::any::Any>),
+}
+
+/// A call without effects, which may be made later than the program makes it.
+#[derive(Debug)]
+pub struct CallResult {
+    /// what is called
+    pub function: Obj,
+    /// positional arguments
+    pub pos: Vec<Var>,
+    /// keywords
+    pub kw: Vec<(Arc<str>, Var)>,
 }
 
 /// A builtin iterator at its present position.

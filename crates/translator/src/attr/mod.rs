@@ -63,6 +63,7 @@ impl<'py> Tx<'py> {
             Var::Tensor(t) => self.tensor_attr(t, &obj, name),
             Var::Const(o) => self.const_attr(&obj, o, name),
             Var::Obj(id) => {
+                self.no_call_result(*id, name)?;
                 let class = self.obj(*id).class.clone();
                 self.instance_attr(&obj, &class, name)
             }

@@ -20,6 +20,7 @@ impl<'py> Tx<'py> {
         match &obj {
             Var::Obj(id) => {
                 let id = *id;
+                self.no_call_result(id, name)?;
                 let class = self.obj(id).class.clone();
                 if !self.st.effects.calls.is_empty() && self.is_outlet(&class)? {
                     return Err(crate::deferred::redirected());

@@ -19,6 +19,7 @@
 
 mod arrays;
 mod collections;
+mod compilers;
 mod containers;
 mod copying;
 mod core;
@@ -73,6 +74,7 @@ fn table(py: Python<'_>) -> &'static Table {
             functools::RULES,
             operator::RULES,
             collections::RULES,
+            compilers::RULES,
             copying::RULES,
             inspection::RULES,
             crate::torch_ops::transforms::RULES,

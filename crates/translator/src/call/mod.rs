@@ -16,7 +16,7 @@ use std::sync::Arc;
 use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{Obj, PyVar, Var};
+use variables::{Body, Obj, PyVar, Var};
 
 use crate::raw::{printed_name, type_lookup};
 use crate::state::{Frame, Globals, OnReturn};
@@ -63,6 +63,10 @@ impl<'py> Tx<'py> {
                 self.call(&m.func.clone(), args)
             }
             Var::BuiltinMethod(m) => self.call_method_of(&m.0.clone(), &m.1.clone(), args),
+            Var::Obj(id) if let Body::Result(made) = &self.obj(*id).body => {
+                let made = made.clone();
+                self.call_result(&made, args)
+            }
             Var::Obj(id) => {
                 let class = self.obj(*id).class.clone();
                 if class.is(&self.known.script_function)

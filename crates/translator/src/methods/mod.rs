@@ -84,7 +84,10 @@ impl Tx<'_> {
                     Body::DictView(..) => self.view_method(id, name, args.clone())?,
                     Body::Iter(_) => self.iterator_method(id, name, args.clone())?,
                     Body::Generator(_) => self.generator_method(id, name, args.clone())?,
-                    Body::Address(_) | Body::DataPointer(_) | Body::MappingProxy(_) => None,
+                    Body::Result(_)
+                    | Body::Address(_)
+                    | Body::DataPointer(_)
+                    | Body::MappingProxy(_) => None,
                     Body::Plain | Body::Cell(_) => self.plain_method(id, name, args.clone())?,
                 }
             }

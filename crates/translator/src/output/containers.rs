@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytecode::op::{LocalIdx, Op};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Var};
+use variables::{Body, CallResult, Obj, ObjId, ObjState, OrderedMap, Var};
 
 use super::emitter::{Emitter, Ident};
 use super::natives::{Natives, writes_plainly};
@@ -96,6 +96,7 @@ impl Emitter<'_, '_> {
             Body::Generator(_) => self.generator(id),
             Body::Address(of) => self.address(of),
             Body::DataPointer(of) => self.data_pointer(of),
+            Body::Result(made) => self.call_result(made),
             _ => self.via_fill(id),
         }
     }
@@ -126,6 +127,21 @@ impl Emitter<'_, '_> {
         self.asm.callee(&method);
         self.value(of)?;
         self.asm.call(1);
+        Ok(())
+    }
+
+    fn call_result(&mut self, made: &CallResult) -> R<()> {
+        self.asm.callee(&made.function);
+        for v in &made.pos {
+            self.value(v)?;
+        }
+        self.asm.op(Op::BuildTuple(made.pos.len() as u32));
+        for (name, v) in &made.kw {
+            self.load_str(name);
+            self.value(v)?;
+        }
+        self.asm.op(Op::BuildMap(made.kw.len() as u32));
+        self.asm.op(Op::CallEx { kwargs: true });
         Ok(())
     }
 

@@ -239,6 +239,13 @@ impl<'py> Tx<'py> {
             ("torch._dynamo.decorators", "mark_static") => {
                 return Ok(Some(Flow::Value(self.none())));
             }
+            // Tells torch's tracer that a compiled module runs.
+            ("torch._dynamo.eval_frame", "_set_in_optimized_module") => {
+                let nothing = py.import("contextlib")?.getattr("nullcontext")?;
+                return self
+                    .call(&Var::py(nothing.unbind()), Args::default())
+                    .map(Some);
+            }
             // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
             ("torch._dynamo.mutation_guard", "tag") => return Ok(Some(Flow::Value(self.none()))),
             ("torch.compiler", "is_exporting")
@@ -369,6 +376,17 @@ impl<'py> Tx<'py> {
             || module == "torch.autograd.profiler" && name == "__init__"
             || module == "torch._dynamo.external_utils"
                 && qualname().starts_with("wrap_dunder_call_ctx_manager")
+            || module == "torch._dynamo.eval_frame"
+                && matches!(
+                    &*name,
+                    "__call__"
+                        | "__getattr__"
+                        | "__setattr__"
+                        | "__delattr__"
+                        | "__len__"
+                        | "training"
+                )
+                && qualname().starts_with("OptimizedModule.")
             || module == "torch.fx.graph_module" && matches!(&*name, "call_wrapped" | "__call__");
         if !graph
             && !inlined_anyway

@@ -222,6 +222,7 @@ impl Tx<'_> {
                     }
                     (
                         Body::Plain
+                        | Body::Result(_)
                         | Body::Address(_)
                         | Body::Cell(_)
                         | Body::Iter(_)

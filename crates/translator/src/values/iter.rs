@@ -31,7 +31,11 @@ impl Tx<'_> {
                 let state = self.obj(*id);
                 match &state.body {
                     Body::Iter(_) | Body::Generator(_) => return Ok(v),
-                    Body::Plain | Body::Address(_) | Body::DataPointer(_) | Body::Cell(_) => {}
+                    Body::Plain
+                    | Body::Result(_)
+                    | Body::Address(_)
+                    | Body::DataPointer(_)
+                    | Body::Cell(_) => {}
                     _ if self.is_builtin_container(&state.class) => return self.iter_body(*id),
                     Body::DictView(..) => return self.iter_body(*id),
                     _ => {}
@@ -113,6 +117,7 @@ impl Tx<'_> {
             Body::DictView(d, view) => return self.iter_dict(*d, *view),
             Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
             Body::Plain
+            | Body::Result(_)
             | Body::Address(_)
             | Body::DataPointer(_)
             | Body::Cell(_)
