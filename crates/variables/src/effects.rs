@@ -107,6 +107,7 @@ pub struct Effects {
     /// each behind a pointer of its own: a change then copies pointers, not its neighbours
     objs: im::Vector<Rc<ObjState>>,
     by_addr: im::HashMap<usize, Var>,
+    holders: im::HashMap<usize, ObjId>,
     /// objects in the order in which they were first changed
     pub dirty: im::Vector<ObjId>,
     globals: im::HashMap<GlobalKey, u32>,
@@ -311,6 +312,23 @@ impl Effects {
     /// Registers the value that stands for a real object.
     pub fn know(&mut self, addr: usize, var: Var) {
         self.by_addr.insert(addr, var);
+    }
+
+    /// What keeps the attributes that were written on an existing class or function, by its address.
+    pub fn holder(&self, addr: usize) -> Option<ObjId> {
+        self.holders.get(&addr).copied()
+    }
+
+    /// Adds what keeps the attributes that are written on an existing class or function.
+    pub fn hold(&mut self, addr: usize, state: ObjState) -> ObjId {
+        let id = self.add(state);
+        self.holders.insert(addr, id);
+        id
+    }
+
+    /// Whether there is any such object.
+    pub fn any_held(&self) -> bool {
+        !self.holders.is_empty()
     }
 
     /// A global that was written here: `Some(None)` where it was deleted.

@@ -23,6 +23,9 @@ impl<'py> Tx<'py> {
             return self.python_module_attr(&b, p, name);
         }
         if b.get_type().is(self.known.function.bind(py)) {
+            if let Some(written) = self.written_on_function(p, name)? {
+                return Ok(Flow::Value(written));
+            }
             return match b.getattr(&**name) {
                 // A slot of the function type, bound anew by each look-up.
                 Ok(v) if v.get_type().is(self.known.method_wrapper.bind(py)) => Ok(Flow::Value(
@@ -38,7 +41,12 @@ impl<'py> Tx<'py> {
                         name: name.clone(),
                     });
                     self.touch(s);
-                    Ok(Flow::Value(self.lazy(v.unbind(), s)))
+                    let value = self.lazy(v.unbind(), s);
+                    // From here on it is known that the program has it.
+                    Ok(Flow::Value(match &**name {
+                        "__dict__" => self.realize(&value)?,
+                        _ => value,
+                    }))
                 }
                 Err(e) => {
                     let base = match p.source {
@@ -106,7 +114,10 @@ impl<'py> Tx<'py> {
                 _ => {}
             }
         }
-        if let Some(d) = self.class_lookup(&class, name)? {
+        if let Some(written) = self.written_on_class(&class, name)? {
+            return Ok(Flow::Value(written));
+        }
+        if let Some(d) = self.class_lookup_of_value(&class, name)? {
             return match self.guarded_descriptor(&class, name, &d)? {
                 Descriptor::Static => Ok(Flow::Value(Var::py(
                     d.bind(py).getattr("__func__")?.unbind(),
@@ -184,6 +195,9 @@ impl<'py> Tx<'py> {
             Err(e) => return Err(self.raise_pyerr(&e)),
         };
         match &**name {
+            "__dict__" if self.is_class_written(&class) => {
+                return Err(Stop::unsupported("`__dict__` of a class that has changed"));
+            }
             "__dict__" => {
                 let name = name.clone();
                 let source = Some(self.source(Source::Attr { base, name }));

@@ -5,6 +5,7 @@
 //! Does not live here: attributes of tensors (`torch_ops`) and of `nn.Module`s (`module_attr`).
 
 mod existing;
+mod held;
 mod instance_dict;
 mod native;
 mod special;
@@ -135,6 +136,7 @@ impl<'py> Tx<'py> {
             .cast::<PyType>()
             .map_err(PyErr::from)?
             .clone();
+        self.not_written_on_class(class, name)?;
         let found = type_lookup(&ty, name);
         if is_heap_type(&ty) {
             let source = self.class_source(class);
@@ -280,7 +282,11 @@ impl<'py> Tx<'py> {
             .cast::<PyType>()
             .map_err(PyErr::from)?
             .clone();
-        let found = self.class_lookup(class, name)?;
+        let written = self.written_on_class(class, name)?;
+        let found = match written {
+            Some(_) => None,
+            None => self.class_lookup_of_value(class, name)?,
+        };
         let kind = match &found {
             Some(d) => Some(self.guarded_descriptor(class, name, d)?),
             None => None,
@@ -309,6 +315,9 @@ impl<'py> Tx<'py> {
             }
         }
         if let Some(v) = self.instance_dict_attr(obj, name)? {
+            return Ok(Flow::Value(v));
+        }
+        if let Some(v) = written {
             return Ok(Flow::Value(v));
         }
         if let (Some(d), Some(kind)) = (found, kind) {
@@ -372,11 +381,7 @@ impl<'py> Tx<'py> {
         {
             return Var::py(value.clone());
         }
-        let base = self.class_source(class);
-        let source = self.source(Source::MroAttr {
-            base,
-            name: name.clone(),
-        });
+        let source = self.class_value_source(class, name, value);
         self.lazy(value.clone(), source)
     }
 

@@ -42,6 +42,9 @@ impl<'py> Tx<'py> {
         // the name.
         self.guard_bases(&s.start);
         for c in start.mro().iter() {
+            self.not_written_on_class(&c.unbind(), name)?;
+        }
+        for c in start.mro().iter() {
             if c.cast::<PyType>().is_ok_and(|t| is_heap_type(t)) {
                 let class = c.unbind();
                 let source = self.class_source(&class);

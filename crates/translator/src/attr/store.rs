@@ -65,6 +65,17 @@ impl<'py> Tx<'py> {
                 }
                 Ok(done)
             }
+            Var::Py(p) if let Ok(class) = p.obj.bind(self.py).cast::<PyType>() => {
+                self.set_class_attr(&class.clone(), name, value)
+            }
+            Var::Py(p)
+                if p.obj
+                    .bind(self.py)
+                    .get_type()
+                    .is(self.known.function.bind(self.py)) =>
+            {
+                self.set_function_attr(&p.clone(), name, value)
+            }
             Var::Py(p)
                 if p.obj
                     .bind(self.py)
@@ -138,7 +149,10 @@ impl<'py> Tx<'py> {
         let py = self.py;
         let done = Flow::Value(self.none());
         self.no_key_changes(id)?;
-        if let Some(d) = self.class_lookup(class, name)? {
+        let written = self.written_on_class(class, name)?;
+        if written.is_none()
+            && let Some(d) = self.class_lookup_of_value(class, name)?
+        {
             let kind = match self.descriptor(&d) {
                 // Without `__get__` it says nothing when it is read.
                 Descriptor::Value if is_data_descriptor(d.bind(py)) => Descriptor::User(true),

@@ -267,7 +267,9 @@ impl Emitter<'_, '_> {
             return Ok(false);
         };
         let constant = value.bind(py);
+        let held = self.tx.st.effects.holder(real.as_ptr() as usize);
         let is_own = state.rewritten.contains(name)
+            && held.is_none()
             && !state.seen.contains_key(name)
             && self.tx.st.effects.calls.is_empty()
             && (constant.is_none() || constant.is_exact_instance_of::<PyBool>())
