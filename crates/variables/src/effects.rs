@@ -230,10 +230,14 @@ impl Effects {
 
     /// Whether the residual code has anything to replay.
     pub fn any(&self) -> bool {
+        self.any_outside() || !self.calls.is_empty()
+    }
+
+    /// Whether anything that existed before was changed, which code that is run later may read.
+    pub fn any_outside(&self) -> bool {
         !self.dirty.is_empty()
             || !self.global_writes.is_empty()
             || !self.tensor_writes.is_empty()
-            || !self.calls.is_empty()
             || !self.tails.is_empty()
     }
 

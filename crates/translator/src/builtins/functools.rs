@@ -365,6 +365,10 @@ fn call_through(
     library: bool,
     args: &Args,
 ) -> R<Through> {
+    // What was changed here has no guard where it is read.
+    if !library && tx.st.effects.any_outside() {
+        return Err(reads_what_changes());
+    }
     // What is said once for each argument is left to the cache itself.
     let before = tx.st.effects.clone();
     let snapshot = tx.snapshot();
