@@ -186,13 +186,16 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::class_lookup`].
     pub(super) fn class_lookup_of_value(&mut self, class: &Obj, name: &str) -> R<Option<Obj>> {
+        let ty = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?;
+        let found = type_lookup(ty, name);
+        if !found.is_some_and(|found| self.may_change(name, found.bind(self.py))) {
+            return self.class_lookup(class, name);
+        }
         let Some((owner, Found::Real)) = self.find_in_class(class, name)? else {
             return self.class_lookup(class, name);
         };
         let held = owner.bind(self.py).getattr("__dict__")?.get_item(name)?;
-        if !self.may_change(name, &held)
-            || !is_heap_type(owner.bind(self.py).cast().map_err(PyErr::from)?)
-        {
+        if !is_heap_type(owner.bind(self.py).cast().map_err(PyErr::from)?) {
             return self.class_lookup(class, name);
         }
         let held = held.unbind();
@@ -219,11 +222,13 @@ impl<'py> Tx<'py> {
     /// The source of what a class gives for a name. What may change from call to call is that of the class that
     /// has it.
     pub(super) fn class_value_source(&mut self, class: &Obj, name: &str, value: &Obj) -> SourceId {
-        let base = match self.find_in_class(class, name) {
-            Ok(Some((owner, _))) if self.may_change(name, value.bind(self.py)) => {
-                self.class_source(&owner)
-            }
-            _ => self.class_source(class),
+        let owner = match self.may_change(name, value.bind(self.py)) {
+            true => self.find_in_class(class, name).ok().flatten(),
+            false => None,
+        };
+        let base = match owner {
+            Some((owner, _)) => self.class_source(&owner),
+            None => self.class_source(class),
         };
         self.source(Source::MroAttr {
             base,
