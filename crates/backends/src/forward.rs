@@ -208,7 +208,8 @@ impl<'py> Writer<'py, '_> {
                     break;
                 }
                 _ => {
-                    if !(node.repeatable || changes.at(id).is_some()) {
+                    let runs_once = !(node.repeatable || changes.at(id).is_some());
+                    if runs_once && !node.may_refuse_write {
                         self.body.set_loc(Location::line(NOT_REPEATABLE));
                     }
                     match changes.at(id) {
@@ -223,6 +224,9 @@ impl<'py> Writer<'py, '_> {
                         _ => {}
                     }
                     self.node(node)?;
+                    if runs_once {
+                        self.body.set_loc(Location::line(NOT_REPEATABLE));
+                    }
                 }
             }
             let place = self.local(id, &node.name);

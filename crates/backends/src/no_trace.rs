@@ -11,10 +11,11 @@ use crate::forward::Numbers;
 /// How the file names of the functions begin.
 pub(crate) const FILE: &str = "<ferrodyn graph ";
 
-/// The line of the nodes up to the first that is not repeatable.
+/// The line of the nodes up to the first that is not repeatable, and of that one if it writes nothing where it
+/// raises.
 pub(crate) const REPEATABLE: u32 = 1;
 
-/// The line of that one and all behind it.
+/// The line of all behind it, and of that one otherwise.
 pub(crate) const NOT_REPEATABLE: u32 = 2;
 
 /// Whether a callable is a function that [`crate::forward_function`] made.

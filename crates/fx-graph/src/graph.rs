@@ -220,6 +220,7 @@ impl Graph {
             impure: false,
             number_dtype: None,
             may_lack_kernel: false,
+            may_refuse_write: false,
             repeatable: false,
         };
         let inputs = distinct_inputs(&data);
@@ -384,6 +385,13 @@ impl Graph {
     pub fn set_may_lack_kernel(&mut self, id: NodeId) {
         if let Some(node) = self.get_mut(id) {
             node.may_lack_kernel = true;
+        }
+    }
+
+    /// Says that the write of the node may be refused before it begins.
+    pub fn set_may_refuse_write(&mut self, id: NodeId) {
+        if let Some(node) = self.get_mut(id) {
+            node.may_refuse_write = true;
         }
     }
 

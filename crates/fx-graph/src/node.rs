@@ -297,6 +297,9 @@ pub struct NodeData {
     pub repeatable: bool,
     /// Whether a tensor is of a dtype that many kernels lack, so that it may raise. Not in the text form.
     pub may_lack_kernel: bool,
+    /// Whether autograd or the memory of its tensors may refuse the write that it does, which it has not begun
+    /// where it raises. Not in the text form.
+    pub may_refuse_write: bool,
 }
 
 impl NodeData {

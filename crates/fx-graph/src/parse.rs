@@ -152,6 +152,7 @@ impl Graph {
             impure,
             number_dtype: None,
             may_lack_kernel: false,
+            may_refuse_write: false,
             repeatable: false,
         });
         match op {

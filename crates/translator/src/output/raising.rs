@@ -36,7 +36,7 @@ pub(super) fn may_raise(graph: &Graph, autocast: bool) -> bool {
     let casts = casts(graph, autocast);
     graph
         .iter()
-        .any(|(_, node)| node.repeatable && node_may_raise(node, casts))
+        .any(|(_, node)| node.may_refuse_write || node.repeatable && node_may_raise(node, casts))
 }
 
 /// Whether one operation may raise because of values, if autocast is on.
@@ -51,6 +51,13 @@ pub(crate) fn may_raise_at(graph: &Graph, node: NodeId, autocast: bool) -> bool 
     graph
         .get(node)
         .is_some_and(|data| node_may_raise(data, casts(graph, autocast)))
+}
+
+/// Whether an operation that raises does so before its kernel runs.
+pub(crate) fn raises_early(graph: &Graph, node: NodeId) -> bool {
+    graph
+        .get(node)
+        .is_some_and(|data| !raises_for_values(data, false))
 }
 
 fn casts(graph: &Graph, autocast: bool) -> bool {
@@ -69,9 +76,11 @@ fn name_of(node: &NodeData) -> &str {
 }
 
 fn node_may_raise(node: &NodeData, casts: bool) -> bool {
-    if node.may_lack_kernel {
-        return true;
-    }
+    node.may_lack_kernel || node.may_refuse_write || raises_for_values(node, casts)
+}
+
+/// Whether the operation by itself may raise because of values.
+fn raises_for_values(node: &NodeData, casts: bool) -> bool {
     let name = name_of(node);
     let dunder = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
     let name = dunder.unwrap_or(name);

@@ -1,9 +1,10 @@
 //! What an operation does beside giving its result: tensors that it writes to, random numbers that it
 //! draws, Python code that it runs.
 
+use fx_graph::{Arg, NodeId, OpKind, Target};
 use pyo3::prelude::*;
-use tensor_meta::{Alias, Inferred};
-use variables::Var;
+use tensor_meta::{Alias, Inferred, SymInt};
+use variables::{TensorVar, Var};
 
 use super::emit::Callee;
 use crate::tx::{Args, Tx};
@@ -96,6 +97,90 @@ const RANDOM: [&str; 21] = [
     "lobpcg",
 ];
 
+/// Functions that write to their first argument, besides those whose names end in `_`.
+const IN_PLACE: [&str; 13] = [
+    "iadd",
+    "isub",
+    "imul",
+    "itruediv",
+    "ifloordiv",
+    "imod",
+    "ipow",
+    "iand",
+    "ior",
+    "ixor",
+    "ilshift",
+    "irshift",
+    "setitem",
+];
+
+/// Operations that give a view of their first argument; of `getattr`, the names of attributes.
+const VIEWS: [&str; 37] = [
+    "getitem",
+    "view",
+    "view_as",
+    "reshape",
+    "flatten",
+    "unflatten",
+    "squeeze",
+    "unsqueeze",
+    "select",
+    "narrow",
+    "t",
+    "T",
+    "mT",
+    "H",
+    "mH",
+    "adjoint",
+    "transpose",
+    "permute",
+    "movedim",
+    "moveaxis",
+    "swapaxes",
+    "swapdims",
+    "expand",
+    "expand_as",
+    "broadcast_to",
+    "diagonal",
+    "unfold",
+    "as_strided",
+    "contiguous",
+    "ravel",
+    "real",
+    "imag",
+    "view_as_real",
+    "view_as_complex",
+    "to",
+    "type_as",
+    "__get__",
+];
+
+/// Operations that give several views of one tensor: autograd lets none of them be written to.
+const MANY_VIEWS: [&str; 8] = [
+    "split",
+    "split_with_sizes",
+    "chunk",
+    "tensor_split",
+    "unbind",
+    "hsplit",
+    "vsplit",
+    "dsplit",
+];
+
+/// What a tensor is a view of.
+enum Viewed {
+    /// of a tensor from outside, or that tensor
+    Input,
+    /// of a tensor that the graph makes, or that tensor
+    Own,
+    /// one of several views that one operation gave
+    OneOfMany,
+}
+
+fn writes_first(name: &str) -> bool {
+    IN_PLACE.contains(&name) || name.ends_with('_') && !name.ends_with("__")
+}
+
 impl Tx<'_> {
     /// Whether nobody could tell that an operation ran twice, and the second time with what the first
     /// had written to tensors of the graph.
@@ -139,25 +224,110 @@ impl Tx<'_> {
 
     /// Whether an in-place operation writes to a tensor that the graph has made, which goes with it.
     fn writes_to_own(&self, name: &str, args: &Args) -> bool {
-        const IN_PLACE: [&str; 13] = [
-            "iadd",
-            "isub",
-            "imul",
-            "itruediv",
-            "ifloordiv",
-            "imod",
-            "ipow",
-            "iand",
-            "ior",
-            "ixor",
-            "ilshift",
-            "irshift",
-            "setitem",
-        ];
-        let writes_first = IN_PLACE.contains(&name) || name.ends_with('_') && !name.ends_with("__");
-        writes_first
+        writes_first(name)
             && args.kw.iter().all(|(name, _)| &**name != "out")
             && matches!(args.pos.first(), Some(Var::Tensor(t))
                 if t.input.is_none() && self.st.effects.meta(t).alias == Alias::Fresh)
+    }
+
+    /// Whether an operation writes to a tensor that autograd or the layout may keep from being written to: a view
+    /// (of a leaf, or one of several) whose gradients are recorded, an expanded tensor, memory that
+    /// another argument shares.
+    pub(super) fn may_refuse_write(
+        &self,
+        node: NodeId,
+        callee: &Callee<'_>,
+        args: &Args,
+        inferred: &Inferred,
+    ) -> bool {
+        let name = match callee {
+            Callee::Function(_, path, _) => path.rsplit('.').next().unwrap_or(path),
+            Callee::Method(name) => name,
+        };
+        let dunder = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
+        let name = dunder.unwrap_or(name);
+        let asks = args.kw.iter().any(|(name, _)| &**name == "inplace");
+        let (Some(Var::Tensor(target)), true) = (args.pos.first(), writes_first(name) || asks)
+        else {
+            return false;
+        };
+        if RANDOM.iter().any(|part| name.contains(part)) {
+            return false;
+        }
+        let meta = self.st.effects.meta(target);
+        if name == "detach_" && meta.alias == Alias::View {
+            return true;
+        }
+        let records = meta.requires_grad
+            || matches!(inferred, Inferred::Tensor(t) if t.requires_grad)
+            || args.pos.iter().skip(1).any(|v| self.records_gradients(v));
+        if self.st.grad_enabled && records {
+            match self.viewed(target.node) {
+                Viewed::OneOfMany => return true,
+                Viewed::Input if meta.requires_grad => return true,
+                Viewed::Input | Viewed::Own => {}
+            }
+        }
+        !(name == "setitem" && self.is_put_back(node))
+            && self.memory_is_shared(target, &args.pos[1..])
+    }
+
+    /// Whether a node stores what was at the very place: `x[i] += 1` ends so.
+    fn is_put_back(&self, node: NodeId) -> bool {
+        let [target, index, Arg::Node(value)] = &self.graph[node].args[..] else {
+            return false;
+        };
+        let value = &self.graph[*value];
+        let is_item = matches!(&value.target, Target::Function(f) if f.path.ends_with(".getitem"));
+        is_item && matches!(&value.args[..], [from, at] if from == target && at == index)
+    }
+
+    /// Whether elements of a tensor lie at one place, or a view may lie in what another tensor lies in.
+    pub(super) fn memory_is_shared(&self, target: &TensorVar, others: &[Var]) -> bool {
+        let meta = self.st.effects.meta(target);
+        let is_view = meta.alias == Alias::View;
+        let is_expanded = |(size, stride): (&SymInt, &SymInt)| {
+            stride.as_const() == Some(0) && !matches!(size.as_const(), Some(0 | 1))
+        };
+        meta.shape.iter().zip(&meta.strides).any(is_expanded)
+            || others.iter().any(|v| {
+                matches!(v, Var::Tensor(t) if t.node != target.node
+                && (is_view || self.st.effects.meta(t).alias == Alias::View)
+                && self.origin(t.node) == self.origin(target.node))
+            })
+    }
+
+    fn records_gradients(&self, v: &Var) -> bool {
+        matches!(v, Var::Tensor(t) if self.st.effects.meta(t).requires_grad)
+    }
+
+    /// What a tensor is a view of.
+    fn viewed(&self, mut node: NodeId) -> Viewed {
+        loop {
+            let data = &self.graph[node];
+            if matches!(data.op, OpKind::Placeholder | OpKind::GetAttr) {
+                return Viewed::Input;
+            }
+            let name = match &data.target {
+                Target::Function(f) => f.path.rsplit('.').next().unwrap_or_default(),
+                Target::Name(name) => name,
+            };
+            if MANY_VIEWS.contains(&name) {
+                return Viewed::OneOfMany;
+            }
+            let first = self.graph.inputs(node).first().copied();
+            match first {
+                Some(first) if VIEWS.contains(&name) => node = first,
+                _ => return Viewed::Own,
+            }
+        }
+    }
+
+    /// The tensor that a node's first arguments lead to.
+    fn origin(&self, mut node: NodeId) -> NodeId {
+        while let Some(&first) = self.graph.inputs(node).first() {
+            node = first;
+        }
+        node
     }
 }

@@ -11,6 +11,7 @@ use variables::{Obj, TensorVar, TupleVar, Var};
 use super::args::{MetaArg, NodeArgs};
 use super::beside::may_write;
 use super::table::fn_target;
+use crate::output::raising;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -130,8 +131,13 @@ impl<'py> Tx<'py> {
             return Err(unfit());
         }
         node_args.kw.push((name, self.node_arg(&out)?.0));
+        let shared = self.memory_is_shared(t, &args.pos);
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.graph.set_impure(node, true);
+        if shared && raising::raises_early(&self.graph, node) {
+            self.graph.set_may_refuse_write(node);
+        }
+        self.leads_to_handlers(node)?;
         Ok(out)
     }
 
@@ -323,6 +329,12 @@ impl<'py> Tx<'py> {
         }
         if self.may_lack_kernel(args, &inferred) {
             self.graph.set_may_lack_kernel(node);
+        }
+        if !repeatable
+            && self.may_refuse_write(node, callee, args, &inferred)
+            && raising::raises_early(&self.graph, node)
+        {
+            self.graph.set_may_refuse_write(node);
         }
         if let Some(dtype) = number {
             self.graph.set_number_dtype(node, dtype);

@@ -29,7 +29,10 @@ impl Tx<'_> {
         let autocast = self.ctx.autocast != tensor_meta::Autocast::Off;
         if self.in_some_frame(catches)
             && raising::may_raise_at(&self.graph, node, autocast)
-            && self.graph.iter().any(|(_, node)| runs_once(node))
+            && self
+                .graph
+                .iter()
+                .any(|(id, other)| runs_once(other) && !(id == node && other.may_refuse_write))
             && self.is_handled(node)?
         {
             return Err(Stop::brk(
