@@ -1,4 +1,4 @@
-"""What is set on classes and functions is there when plain Python runs, and when an exception leaves."""
+"""What is set on classes and functions is there at graph breaks, and when an exception leaves."""
 
 import torch
 

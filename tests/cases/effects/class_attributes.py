@@ -1,4 +1,4 @@
-"""Attributes that are set on classes are set after the graph, and seen through subclasses and instances at once."""
+"""Attributes set on classes are set after the graph, and seen through subclasses and instances."""
 
 import torch
 

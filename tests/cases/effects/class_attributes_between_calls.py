@@ -1,4 +1,4 @@
-"""What a class gives for a name may come from another class, or be a descriptor, in the next call."""
+"""What a class gives for a name may come from elsewhere, or be a descriptor, in the next call."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Metaclasses, descriptors, functions, deletions and the class's dictionary are left to plain Python."""
+"""Metaclasses, descriptors, functions, deletions and class dictionaries are left to Python."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A cached function that reads what the compiled function has changed answers with what it gave before."""
+"""A cached function that reads what was just changed answers with what it gave before."""
 
 import functools
 

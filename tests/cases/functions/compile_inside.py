@@ -1,4 +1,4 @@
-"""What is compiled in a compiled function is inlined where it is called, and made where Python gets it."""
+"""What is compiled inside is inlined where it is called, and made where Python gets it."""
 
 import ferrodyn
 import torch

@@ -1,4 +1,4 @@
-"""A module that `torch.compile` has compiled is inlined where it is called, with its hooks and attributes."""
+"""A module that `torch.compile` has compiled is inlined, with its hooks and attributes."""
 
 import torch
 
