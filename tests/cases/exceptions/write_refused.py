@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 13
+GRAPHS = 14
 
 
 def expanded(x):
@@ -39,6 +39,16 @@ def view_of_a_leaf(x):
     except RuntimeError as error:
         return str(error)
     return x
+
+
+def leaf_made_here():
+    weights = torch.ones(4, requires_grad=True)
+    try:
+        weights[:2].mul_(2)
+        weights.add_(1)
+    except RuntimeError as error:
+        return str(error)
+    return weights
 
 
 def one_of_many(x):
@@ -111,6 +121,7 @@ def fn(x, table, raises):
         expanded_from_outside(x),
         overlaps(x),
         view_of_a_leaf(x),
+        leaf_made_here(),
         one_of_many(x),
         behind_a_write(x, table),
         view_is_written(x),

@@ -169,9 +169,9 @@ const MANY_VIEWS: [&str; 8] = [
 
 /// What a tensor is a view of.
 enum Viewed {
-    /// of a tensor from outside, or that tensor
-    Input,
-    /// of a tensor that the graph makes, or that tensor
+    /// of a tensor that may be a leaf, or that tensor: from outside, or made with `requires_grad`
+    Leaf,
+    /// of another tensor that the graph makes, or that tensor
     Own,
     /// one of several views that one operation gave
     OneOfMany,
@@ -264,8 +264,8 @@ impl Tx<'_> {
         if self.st.grad_enabled && records {
             match self.viewed(target.node) {
                 Viewed::OneOfMany => return true,
-                Viewed::Input if meta.requires_grad => return true,
-                Viewed::Input | Viewed::Own => {}
+                Viewed::Leaf if meta.requires_grad => return true,
+                Viewed::Leaf | Viewed::Own => {}
             }
         }
         !(name == "setitem" && self.is_put_back(node))
@@ -305,8 +305,10 @@ impl Tx<'_> {
     fn viewed(&self, mut node: NodeId) -> Viewed {
         loop {
             let data = &self.graph[node];
-            if matches!(data.op, OpKind::Placeholder | OpKind::GetAttr) {
-                return Viewed::Input;
+            let is_made_leaf = (data.kwargs.iter())
+                .any(|(name, asks)| &**name == "requires_grad" && *asks == Arg::Bool(true));
+            if is_made_leaf || matches!(data.op, OpKind::Placeholder | OpKind::GetAttr) {
+                return Viewed::Leaf;
             }
             let name = match &data.target {
                 Target::Function(f) => f.path.rsplit('.').next().unwrap_or_default(),
