@@ -132,17 +132,7 @@ impl Emitter<'_, '_> {
 
     fn call_result(&mut self, made: &CallResult) -> R<()> {
         self.asm.callee(&made.function);
-        for v in &made.pos {
-            self.value(v)?;
-        }
-        self.asm.op(Op::BuildTuple(made.pos.len() as u32));
-        for (name, v) in &made.kw {
-            self.load_str(name);
-            self.value(v)?;
-        }
-        self.asm.op(Op::BuildMap(made.kw.len() as u32));
-        self.asm.op(Op::CallEx { kwargs: true });
-        Ok(())
+        self.call_passing(&made.pos, &made.kw, Self::value)
     }
 
     fn via_fill(&mut self, id: ObjId) -> R<()> {

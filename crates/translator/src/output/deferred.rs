@@ -73,6 +73,10 @@ impl Emitter<'_, '_> {
     /// Makes a call and drops its result.
     pub(super) fn deferred_call(&mut self, call: &Call) -> R<()> {
         let py = self.tx.py;
+        let load = |g: &mut Self, v: &Val| {
+            g.asm.load(v);
+            Ok(())
+        };
         let loc = self.asm.body.loc();
         if let Some(root) = call.frames.first() {
             self.asm.body.set_loc(Location::line(root.line));
@@ -88,40 +92,17 @@ impl Emitter<'_, '_> {
                     .map_err(|e| Stop::Internal(e.to_string()))?;
                 self.asm.load_const(&one.into_any().unbind());
                 self.asm.load(&call.function);
-                self.arguments(call)?;
+                self.arguments(&call.pos, &call.kw, load)?;
                 self.asm.call(5);
-            }
-            _ if call.kw.is_empty() => {
-                self.asm.load(&call.function);
-                self.asm.body.make_callable();
-                for v in &call.pos {
-                    self.asm.load(v);
-                }
-                self.asm.call(call.pos.len() as u32);
             }
             _ => {
                 self.asm.load(&call.function);
                 self.asm.body.make_callable();
-                self.arguments(call)?;
-                self.asm.op(Op::CallEx { kwargs: true });
+                self.call_passing(&call.pos, &call.kw, load)?;
             }
         }
         self.asm.op(Op::PopTop);
         self.asm.body.set_loc(loc);
-        Ok(())
-    }
-
-    /// `-- tuple dict`
-    fn arguments(&mut self, call: &Call) -> R<()> {
-        for v in &call.pos {
-            self.asm.load(v);
-        }
-        self.asm.op(Op::BuildTuple(call.pos.len() as u32));
-        for (name, v) in &call.kw {
-            self.load_str(name);
-            self.asm.load(v);
-        }
-        self.asm.op(Op::BuildMap(call.kw.len() as u32));
         Ok(())
     }
 

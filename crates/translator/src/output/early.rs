@@ -35,20 +35,7 @@ impl Emitter<'_, '_> {
         }
         for (call, local) in calls.iter().zip(self.early_values.clone()) {
             self.asm.callee(&call.function);
-            for arg in &call.pos {
-                self.early_arg(arg)?;
-            }
-            if call.kw.is_empty() {
-                self.asm.call(call.pos.len() as u32);
-            } else {
-                self.asm.op(Op::BuildTuple(call.pos.len() as u32));
-                for (name, arg) in &call.kw {
-                    self.load_str(name);
-                    self.early_arg(arg)?;
-                }
-                self.asm.op(Op::BuildMap(call.kw.len() as u32));
-                self.asm.op(Op::CallEx { kwargs: true });
-            }
+            self.call_passing(&call.pos, &call.kw, Self::early_arg)?;
             self.asm.store_fast(local);
         }
         Ok(())

@@ -5,8 +5,9 @@
 //! value that cannot be rebuilt leaves everything as it was.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use bytecode::op::LocalIdx;
+use bytecode::op::{LocalIdx, Op};
 use fx_graph::NodeId;
 use guards::{IntExpr, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -398,6 +399,44 @@ impl<'a, 'py> Emitter<'a, 'py> {
             },
             _ => None,
         }
+    }
+
+    /// `callable with its NULL -- result`: a call with arguments that `load` puts there.
+    pub fn call_passing<A>(
+        &mut self,
+        pos: &[A],
+        kw: &[(Arc<str>, A)],
+        load: impl Fn(&mut Self, &A) -> R<()>,
+    ) -> R<()> {
+        if kw.is_empty() {
+            for arg in pos {
+                load(self, arg)?;
+            }
+            self.asm.call(pos.len() as u32);
+            return Ok(());
+        }
+        self.arguments(pos, kw, load)?;
+        self.asm.op(Op::CallEx { kwargs: true });
+        Ok(())
+    }
+
+    /// `-- tuple dict`
+    pub fn arguments<A>(
+        &mut self,
+        pos: &[A],
+        kw: &[(Arc<str>, A)],
+        load: impl Fn(&mut Self, &A) -> R<()>,
+    ) -> R<()> {
+        for arg in pos {
+            load(self, arg)?;
+        }
+        self.asm.op(Op::BuildTuple(pos.len() as u32));
+        for (name, arg) in kw {
+            self.load_str(name);
+            load(self, arg)?;
+        }
+        self.asm.op(Op::BuildMap(kw.len() as u32));
+        Ok(())
     }
 
     /// A break for a value that has no code.
