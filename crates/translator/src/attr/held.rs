@@ -188,27 +188,28 @@ impl<'py> Tx<'py> {
     pub(super) fn class_lookup_of_value(&mut self, class: &Obj, name: &str) -> R<Option<Obj>> {
         let ty = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?;
         let found = type_lookup(ty, name);
-        if !found.is_some_and(|found| self.may_change(name, found.bind(self.py))) {
+        let Some(held) = found.filter(|found| self.may_change(name, found.bind(self.py))) else {
             return self.class_lookup(class, name);
-        }
+        };
         let Some((owner, Found::Real)) = self.find_in_class(class, name)? else {
             return self.class_lookup(class, name);
         };
-        let held = owner.bind(self.py).getattr("__dict__")?.get_item(name)?;
         if !is_heap_type(owner.bind(self.py).cast().map_err(PyErr::from)?) {
             return self.class_lookup(class, name);
         }
-        let held = held.unbind();
-        let source = self.class_value_source(class, name, &held);
-        let found = self.lazy(held.clone(), source);
+        let base = self.class_source(&owner);
+        let name: Arc<str> = name.into();
+        let source = self.source(Source::MroAttr {
+            base,
+            name: name.clone(),
+        });
+        let value = self.lazy(held.clone(), source);
         if !is_number(held.bind(self.py)) {
             self.guard_type(held.bind(self.py), source);
-        } else if self.as_dynamic(&found).is_none() && self.as_dynamic_float(&found).is_none() {
-            return self.class_lookup(class, name);
+        } else if self.as_dynamic(&value).is_none() && self.as_dynamic_float(&value).is_none() {
+            return self.class_lookup(class, &name);
         }
-        self.guard_owner(class, &owner, name);
-        let base = self.class_source(&owner);
-        let name = name.into();
+        self.guard_owner(class, &owner, &name);
         self.guard(
             base,
             GuardKind::GenericDictContains {

@@ -21,17 +21,17 @@ pub(super) const RULES: Rules = &[
 
 fn by_torch(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let function = tx.py.import("torch")?.getattr(name)?.unbind();
-    compile(tx, function, args)
+    compile(tx, function, args, true)
 }
 
 fn by_ferrodyn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let function = tx.py.import("ferrodyn._api")?.getattr(name)?.unbind();
-    compile(tx, function, args)
+    compile(tx, function, args, false)
 }
 
 /// What is made of a function, a method or a module; without one, a decorator. Nothing else, and only
 /// choices that are known to be taken.
-fn compile(tx: &mut Tx<'_>, function: Obj, args: Args) -> Given {
+fn compile(tx: &mut Tx<'_>, function: Obj, args: Args, is_torch: bool) -> Given {
     let Args { pos, kw } = args;
     let mut model = None;
     let choices = match &pos[..] {
@@ -47,7 +47,7 @@ fn compile(tx: &mut Tx<'_>, function: Obj, args: Args) -> Given {
             return Ok(None);
         }
     }
-    let Some(class) = class_of_result(tx, &function, model.as_ref())? else {
+    let Some(class) = class_of_result(tx, is_torch, model.as_ref())? else {
         return Ok(None);
     };
     let made = CallResult {
@@ -97,9 +97,8 @@ fn is_function(tx: &Tx<'_>, v: &Var) -> bool {
 
 /// The class of what is made of a function, a method, a module, or without one; `None` for anything
 /// else.
-fn class_of_result(tx: &mut Tx<'_>, function: &Obj, model: Option<&Var>) -> R<Option<Obj>> {
+fn class_of_result(tx: &mut Tx<'_>, is_torch: bool, model: Option<&Var>) -> R<Option<Obj>> {
     let py = tx.py;
-    let is_torch = function.bind(py).getattr("__module__")?.eq("torch")?;
     let named = |module: &str, name: &str| -> R<Option<Obj>> {
         Ok(Some(py.import(module)?.getattr(name)?.unbind()))
     };
