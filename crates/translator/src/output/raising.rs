@@ -68,11 +68,18 @@ fn casts(graph: &Graph, autocast: bool) -> bool {
 /// The node that enters autocast.
 const ENTER_AUTOCAST: &str = "_enter_autocast";
 
-fn name_of(node: &NodeData) -> &str {
+/// The name of what a node calls: `add` of `torch.add`.
+pub(crate) fn name_of(node: &NodeData) -> &str {
     match &node.target {
         Target::Function(function) => function.path.rsplit('.').next().unwrap_or_default(),
         Target::Name(name) => name,
     }
+}
+
+/// `add` of `__add__`; any other name as it is.
+pub(crate) fn without_dunder(name: &str) -> &str {
+    let core = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
+    core.unwrap_or(name)
 }
 
 fn node_may_raise(node: &NodeData, casts: bool) -> bool {
@@ -81,9 +88,7 @@ fn node_may_raise(node: &NodeData, casts: bool) -> bool {
 
 /// Whether the operation by itself may raise because of values.
 fn raises_for_values(node: &NodeData, casts: bool) -> bool {
-    let name = name_of(node);
-    let dunder = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
-    let name = dunder.unwrap_or(name);
+    let name = without_dunder(name_of(node));
     if matches!(name, "getitem" | "setitem") {
         return node.args.get(1).is_none_or(has_node);
     }

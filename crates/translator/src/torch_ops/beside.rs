@@ -7,6 +7,7 @@ use tensor_meta::{Alias, Inferred, SymInt};
 use variables::{TensorVar, Var};
 
 use super::emit::Callee;
+use crate::output::raising;
 use crate::tx::{Args, Tx};
 
 /// Methods that may give their receiver back without writing to it.
@@ -31,10 +32,7 @@ const READING: [&str; 16] = [
 
 /// Whether an operation may write to a tensor that existed before it.
 pub(super) fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool {
-    let (name, is_method) = match callee {
-        Callee::Function(_, path, _) => (path.rsplit('.').next().unwrap_or(path), false),
-        Callee::Method(name) => (*name, true),
-    };
+    let (name, is_method) = (callee.name(), matches!(callee, Callee::Method(_)));
     if name.ends_with('_') && !name.ends_with("__") || name == "setitem" {
         return true;
     }
@@ -190,13 +188,13 @@ impl Tx<'_> {
         args: &Args,
         inferred: &Inferred,
     ) -> bool {
-        let (name, is_own) = match callee {
+        let name = callee.name();
+        let is_own = match callee {
             Callee::Function(_, path, _) => {
                 let others = ["torch.ops.", "torch.utils."];
-                let name = path.rsplit('.').next().unwrap_or(path);
-                (name, !others.iter().any(|start| path.starts_with(start)))
+                !others.iter().any(|start| path.starts_with(start))
             }
-            Callee::Method(name) => (*name, true),
+            Callee::Method(_) => true,
         };
         let draws = RANDOM.iter().any(|part| name.contains(part));
         is_own
@@ -240,12 +238,7 @@ impl Tx<'_> {
         args: &Args,
         inferred: &Inferred,
     ) -> bool {
-        let name = match callee {
-            Callee::Function(_, path, _) => path.rsplit('.').next().unwrap_or(path),
-            Callee::Method(name) => name,
-        };
-        let dunder = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
-        let name = dunder.unwrap_or(name);
+        let name = raising::without_dunder(callee.name());
         let asks = args.kw.iter().any(|(name, _)| &**name == "inplace");
         let (Some(Var::Tensor(target)), true) = (args.pos.first(), writes_first(name) || asks)
         else {
@@ -310,10 +303,7 @@ impl Tx<'_> {
             if is_made_leaf || matches!(data.op, OpKind::Placeholder | OpKind::GetAttr) {
                 return Viewed::Leaf;
             }
-            let name = match &data.target {
-                Target::Function(f) => f.path.rsplit('.').next().unwrap_or_default(),
-                Target::Name(name) => name,
-            };
+            let name = raising::name_of(data);
             if MANY_VIEWS.contains(&name) {
                 return Viewed::OneOfMany;
             }

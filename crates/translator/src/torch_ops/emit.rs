@@ -23,6 +23,16 @@ pub enum Callee<'a> {
     Method(&'a str),
 }
 
+impl<'a> Callee<'a> {
+    /// The name alone: `add` of `torch.add`.
+    pub(super) fn name(&self) -> &'a str {
+        match self {
+            Callee::Function(_, path, _) => path.rsplit('.').next().unwrap_or(path),
+            Callee::Method(name) => name,
+        }
+    }
+}
+
 /// Operations that go over a sequence.
 const UNROLLED: [&str; 4] = [
     "torch.lstm",
@@ -247,10 +257,7 @@ impl<'py> Tx<'py> {
     /// The operation with dynamic numbers as inputs of the graph; `None` where its rule has to know their
     /// values.
     fn emit_with_numbers(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
-        let name = match callee {
-            Callee::Function(_, path, _) => path.rsplit('.').next().unwrap_or(path),
-            Callee::Method(name) => name,
-        };
+        let name = callee.name();
         if !(takes_any_number(name) || takes_sizes(name)) || self.st.vmap.is_active() {
             return Ok(None);
         }
@@ -647,8 +654,7 @@ const NUMERIC: [&str; 46] = [
 /// Whether an operation of this name takes any number. The operators are named `add`, `iadd`,
 /// `__add__`, `__iadd__`, `__radd__`; other operations `add`, `add_`.
 fn takes_any_number(name: &str) -> bool {
-    let dunder = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
-    let name = dunder.unwrap_or(name);
+    let name = raising::without_dunder(name);
     let name = name.strip_suffix('_').unwrap_or(name);
     let known = |n: &str| NUMERIC.contains(&n);
     known(name) || name.strip_prefix(['i', 'r']).is_some_and(known)

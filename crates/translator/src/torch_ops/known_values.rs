@@ -181,13 +181,8 @@ impl Tx<'_> {
             return None;
         }
         let mut found = false;
-        let (name, factory) = match callee {
-            Callee::Function(_, path, _) => {
-                let name = path.rsplit('.').next().unwrap_or(path);
-                (name, FACTORIES.contains(&name))
-            }
-            Callee::Method(name) => (*name, false),
-        };
+        let name = callee.name();
+        let factory = matches!(callee, Callee::Function(..)) && FACTORIES.contains(&name);
         let indexes = matches!(name, "getitem" | "setitem" | "__getitem__" | "__setitem__");
         let sized = factory || indexes || SIZED.contains(&name);
         let mut as_size = |m: &MetaArg, a: &Arg, operand: bool| match m {
