@@ -27,13 +27,15 @@ pub enum SetUp {
     UnderLock,
     /// parameters of a module that gets their sizes from what it is called with
     Parameters,
+    /// what a `functools.lru_cache` holds from then on
+    Cached,
 }
 
 impl SetUp {
     /// How many calls through the same code are not captured for it.
     pub fn calls(self) -> u32 {
         match self {
-            SetUp::UnderLock => 1,
+            SetUp::UnderLock | SetUp::Cached => 1,
             // Each call is one of another module.
             SetUp::Parameters => 16,
         }
@@ -119,6 +121,17 @@ impl Stop {
             explanation: "The module gives it a size and values in its first call, which runs as plain Python; later calls are captured.".into(),
             hints: vec!["Call the module once in front of compiling it.".into()],
             sets_up: Some(SetUp::Parameters),
+            ..BreakReason::default()
+        }))
+    }
+
+    /// A break in front of the call of a cached function that makes what the cache holds from then on.
+    pub fn fills_cache(what: impl std::fmt::Display) -> Stop {
+        Stop::Break(Box::new(BreakReason {
+            reason: format!("Cached function {what}, which has not been called with these arguments"),
+            explanation: "What it makes, everybody gets who calls it with these arguments, so plain Python makes it; later calls find it in the cache and are captured.".into(),
+            hints: vec!["Call it once in front of the compiled function, or call the function under the cache (`__wrapped__`).".into()],
+            sets_up: Some(SetUp::Cached),
             ..BreakReason::default()
         }))
     }

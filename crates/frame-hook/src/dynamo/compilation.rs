@@ -172,6 +172,13 @@ impl<'py> Compilation<'_, 'py> {
             }
             End::Break(reason) => {
                 let stack = self.report_break(&tx, &reason);
+                // A cache is filled by plain Python where the graph may not break, too: the next call is one graph.
+                if self.ctx.fullgraph()
+                    && reason.sets_up == Some(SetUp::Cached)
+                    && self.entries.meets_set_up(py) < SetUp::Cached.calls()
+                {
+                    return Ok(Compiled::RunAll);
+                }
                 if self.ctx.fullgraph() {
                     return Err(self.unsupported(&reason, &stack));
                 }

@@ -407,8 +407,12 @@ fn call_through(
             return Ok(Through::Result(result));
         }
         let draws = tx.graph.iter().skip(nodes).any(|(_, n)| !n.repeatable);
-        let Some(held) = held_by_cache(tx, cached, args)?.filter(|_| !draws) else {
-            return Err(reads_what_changes());
+        let held = match held_by_cache(tx, cached, args)? {
+            Holds::Result(held) if !draws => held,
+            Holds::Nothing if !draws => {
+                return Err(Stop::fills_cache(f.getattr("__qualname__")?));
+            }
+            _ => return Err(reads_what_changes()),
         };
         tx.restore_but_guards(&snapshot);
         let source = tx.pinned_source(&held, false, "___cached");
@@ -426,22 +430,41 @@ fn call_through(
         .map(Through::Deferred)
 }
 
-/// What a cache holds for arguments by position that are constants. Only the garbage collector is
-/// told of it: one after the other keys, results and, where their number has a limit, the class of
-/// the links between them.
-fn held_by_cache(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: &Args) -> R<Option<Obj>> {
+/// What a cache holds for arguments.
+enum Holds {
+    /// this result
+    Result(Obj),
+    /// none
+    Nothing,
+    /// arguments by which it is not looked for
+    Unknown,
+}
+
+/// What a cache holds for arguments that are constants. Only the garbage collector is told of it: one
+/// after the other keys, results and, where their number has a limit, the class of the links between
+/// them.
+fn held_by_cache(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: &Args) -> R<Holds> {
     let typed = cached.call_method0("cache_parameters")?.get_item("typed")?;
-    if !args.kw.is_empty() || typed.is_truthy()? {
-        return Ok(None);
-    }
-    let Some((args, _)) = tx.real_args(args)? else {
-        return Ok(None);
+    let typed = typed.is_truthy()?;
+    let Some((args, kw)) = tx.real_args(args)? else {
+        return Ok(Holds::Unknown);
     };
+    // Values, a mark in front of names with theirs, the classes of all values.
+    let mark = kw.is_some() as usize;
+    let mut parts = args.clone();
+    for (name, v) in kw.iter().flatten() {
+        parts.extend([name, v]);
+    }
+    if typed {
+        let named = kw.iter().flatten().map(|(_, v)| v);
+        let all = args.iter().cloned().chain(named);
+        parts.extend(all.map(|v| v.get_type().into_any()).collect::<Vec<_>>());
+    }
     let is_key = |key: &Bound<'_, PyAny>| -> PyResult<bool> {
         let same = |a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>| {
             Ok(a.get_type().is(b.get_type()) && a.eq(b)?)
         };
-        if let [only] = &args[..]
+        if let [only] = &parts[..]
             && (only.is_exact_instance_of::<PyInt>() || only.is_exact_instance_of::<PyString>())
         {
             return same(key, only);
@@ -449,11 +472,12 @@ fn held_by_cache(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: &Args) -> R<O
         let Ok(key) = key.cast_exact::<PyTuple>() else {
             return Ok(false);
         };
-        if key.len() != args.len() {
+        if key.len() != parts.len() + mark {
             return Ok(false);
         }
-        for (a, b) in key.iter().zip(&args) {
-            if !same(&a, b)? {
+        for (i, b) in parts.iter().enumerate() {
+            let behind_mark = if i < args.len() { 0 } else { mark };
+            if !same(&key.get_item(i + behind_mark)?, b)? {
                 return Ok(false);
             }
         }
@@ -467,7 +491,7 @@ fn held_by_cache(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: &Args) -> R<O
     if let Some(Ok(all)) = held.get(1).map(|d| d.cast_exact::<PyDict>()) {
         for (key, result) in all.iter() {
             if is_key(&key)? {
-                return Ok(Some(result.unbind()));
+                return Ok(Holds::Result(result.unbind()));
             }
         }
     }
@@ -478,10 +502,10 @@ fn held_by_cache(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: &Args) -> R<O
             break;
         }
         if is_key(key)? {
-            return Ok(Some(result.clone().unbind()));
+            return Ok(Holds::Result(result.clone().unbind()));
         }
     }
-    Ok(None)
+    Ok(Holds::Nothing)
 }
 
 /// Marks what a library's function has made as held by its cache. `false` where it gives something

@@ -10,7 +10,7 @@ use super::special::Special;
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
 
-fn method(op: CompareOp) -> &'static str {
+pub(super) fn method(op: CompareOp) -> &'static str {
     match op {
         CompareOp::Lt => "__lt__",
         CompareOp::Le => "__le__",
@@ -21,7 +21,7 @@ fn method(op: CompareOp) -> &'static str {
     }
 }
 
-fn swapped(op: CompareOp) -> CompareOp {
+pub(super) fn swapped(op: CompareOp) -> CompareOp {
     match op {
         CompareOp::Lt => CompareOp::Gt,
         CompareOp::Le => CompareOp::Ge,
@@ -77,6 +77,9 @@ impl Tx<'_> {
             }
             if matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_)) {
                 return self.tensor_compare(op, &a, &b);
+            }
+            if let Some(holds) = self.float_compare(op, &a, &b)? {
+                return Ok(Flow::Value(self.bool(holds)));
             }
             let (a, b) = (self.realize(&a)?, self.realize(&b)?);
             return self.compare(op, &a, &b);

@@ -8,16 +8,28 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytecode::op::BinaryOp;
+use bytecode::op::{BinaryOp, CompareOp};
 use fx_graph::NodeId;
 use guards::{ConstVal, GuardKind, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt};
-use variables::{FloatBinary, FloatExpr, FloatVar, LazyVar, Var};
+use pyo3::types::{PyFloat, PyInt, PyTuple};
+use variables::{FloatBinary, FloatExpr, FloatVar, LazyVar, Obj, Var};
 
 use crate::dynamic::DynamicInts;
 use crate::stop::{R, Stop};
 use crate::tx::{FloatInput, Tx};
+use crate::values::compare::{method, swapped};
+
+/// A dynamic float that a source yields, and its value.
+fn float_source(v: &Var) -> Option<(SourceId, f64)> {
+    match v {
+        Var::Float(f) => match f.expr {
+            FloatExpr::Source(source) => Some((source, f.value)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
 
 /// Ints up to here are floats as well.
 const EXACT: i64 = 1 << 53;
@@ -123,6 +135,57 @@ impl Tx<'_> {
         let f = self.as_dynamic_float(a)?;
         let expr = FloatExpr::Negative(Arc::new(f.expr.clone()));
         Some(Var::Float(Rc::new(FloatVar::computed(expr, -f.value))))
+    }
+
+    /// `a op b` of a dynamic float and a constant number; the answer is guarded. `None`: it takes the values.
+    ///
+    /// # Errors
+    /// Those of looking at the operands.
+    pub(crate) fn float_compare(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Option<bool>> {
+        let (op, source, float, other) = match (float_source(a), float_source(b)) {
+            (Some((source, f)), None) => (op, source, f, b),
+            (None, Some((source, f))) => (swapped(op), source, f, a),
+            _ => return Ok(None),
+        };
+        let Var::Const(other) = other else {
+            return Ok(None);
+        };
+        let number = other.bind(self.py);
+        if !number.is_exact_instance_of::<PyFloat>() && !number.is_instance_of::<PyInt>() {
+            return Ok(None);
+        }
+        let name = method(op).trim_matches('_');
+        self.ask_float(name, source, float, std::slice::from_ref(other))
+    }
+
+    /// The truth of a dynamic float, guarded. `None`: it takes the values.
+    ///
+    /// # Errors
+    /// None are expected.
+    pub(crate) fn float_truth(&mut self, v: &Var) -> R<Option<bool>> {
+        let Some(float) = self.as_dynamic_float(v) else {
+            return Ok(None);
+        };
+        match float.expr {
+            FloatExpr::Source(source) => self.ask_float("truth", source, float.value, &[]),
+            _ => Ok(None),
+        }
+    }
+
+    /// What a function of `operator` says of a float, which is guarded.
+    fn ask_float(
+        &mut self,
+        name: &str,
+        source: SourceId,
+        value: f64,
+        others: &[Obj],
+    ) -> R<Option<bool>> {
+        let function = self.py.import("_operator")?.getattr(name)?;
+        let value = PyFloat::new(self.py, value).into_any().unbind();
+        let args: Vec<&Obj> = std::iter::once(&value).chain(others).collect();
+        let answer = function.call1(PyTuple::new(self.py, args)?)?;
+        self.guard_call(&function.unbind(), Some(source), others, &answer)?;
+        Ok(Some(answer.is_truthy()?))
     }
 
     /// A dynamic float as an input of the graph.

@@ -17,6 +17,9 @@ impl Tx<'_> {
         if let Some(truth) = self.int_truth(v) {
             return Ok(truth);
         }
+        if let Some(truth) = self.float_truth(v)? {
+            return Ok(truth);
+        }
         let v = self.realize(v)?;
         match &v {
             // Python warns, on each call.
