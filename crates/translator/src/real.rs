@@ -162,7 +162,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether C code that reads an object runs none of the program's.
-    fn stays_in_c(&self, o: &Bound<'py, PyAny>) -> R<bool> {
+    pub(crate) fn stays_in_c(&self, o: &Bound<'py, PyAny>) -> R<bool> {
         let class = o.get_type();
         if self.known.is_const_type(class.as_any()) {
             return Ok(true);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fx_graph::NodeId;
 use guards::SourceId;
-use tensor_meta::TensorMeta;
+use tensor_meta::{SymInt, TensorMeta};
 
 use crate::object::{Body, ObjId, ObjState};
 use crate::var::{LazyVar, Obj, TensorVar, Var};
@@ -101,6 +101,15 @@ pub struct Tail {
     pub items: im::Vector<Var>,
 }
 
+/// Values of a small integer tensor.
+#[derive(Clone, Debug)]
+pub struct KnownValues {
+    /// its items, one after the other
+    pub items: Rc<[i64]>,
+    /// ints that they follow from, which are constants once somebody asks
+    pub of: Rc<[SymInt]>,
+}
+
 /// Persistent: a clone is O(1) and independent.
 #[derive(Clone, Default)]
 pub struct Effects {
@@ -115,7 +124,7 @@ pub struct Effects {
     pub global_writes: im::Vector<GlobalWrite>,
     metas: im::HashMap<u32, Rc<TensorMeta>>,
     /// values of small integer tensors, by node, as long as nothing may have written to one
-    pub known_values: im::HashMap<u32, Rc<[i64]>>,
+    pub known_values: im::HashMap<u32, KnownValues>,
     /// lists that were appended to without a look at what they hold
     pub tails: im::Vector<Tail>,
     /// objects below this number were not changed since somebody began to watch

@@ -20,7 +20,9 @@ pub mod var;
 
 pub use attr_map::AttrMap;
 pub use dict::OrderedMap;
-pub use effects::{CallFrame, DeferredCall, EarlyArg, EarlyCall, EarlyKind, Effects, GlobalKey};
+pub use effects::{
+    CallFrame, DeferredCall, EarlyArg, EarlyCall, EarlyKind, Effects, GlobalKey, KnownValues,
+};
 pub use float::{FloatBinary, FloatExpr, FloatVar};
 pub use key::Key;
 pub use object::{Body, CallResult, DictView, GroupState, IterBody, ObjId, ObjState, Origin};

@@ -1,4 +1,4 @@
-"""Comparisons of floats that are no usual numbers: zeros of both signs, nan, infinity, the bound itself."""
+"""Comparisons of floats that are no usual numbers: zeros of both signs, nan, the bound itself."""
 
 import torch
 

@@ -497,6 +497,7 @@ fn nested(call: &Call<'_>, value: &Value<'_>, to: Option<DType>) -> R<(Dims, Opt
     let Some(items) = value.items() else {
         let dtype = match value {
             Value::Tensor(_) => element_type(&tensor(value)?, to)?,
+            Value::SymInt(_) | Value::SymFloat => any_number_type(call, value, to)?,
             _ => number_type(call, value)?,
         };
         return Ok((Dims::new(), Some(dtype)));
@@ -517,6 +518,21 @@ fn nested(call: &Call<'_>, value: &Value<'_>, to: Option<DType>) -> R<(Dims, Opt
     }
     shape.extend(inner.unwrap_or_default());
     Ok((shape, dtype))
+}
+
+/// Dtype of a number whose value is not known, where each fits the dtype that it is asked to have.
+fn any_number_type(call: &Call<'_>, value: &Value<'_>, to: Option<DType>) -> R<DType> {
+    let is_int = matches!(value, Value::SymInt(_));
+    match to {
+        None | Some(DType::Bool) => {}
+        Some(DType::Int64) if is_int => {}
+        Some(to) if to.is_floating() || to.is_complex() => {}
+        Some(_) => return unsupported("a number that may not fit"),
+    }
+    Ok(match is_int {
+        true => DType::Int64,
+        false => call.ctx.default_dtype,
+    })
 }
 
 /// Dtype of a tensor that stands for a number: its value is read.

@@ -196,7 +196,9 @@ fn of_array(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Gi
     let Some(first) = args.pos.first().filter(|_| here) else {
         return Ok(None);
     };
-    if matches!(first, Var::Const(_) | Var::Tensor(_) | Var::Tuple(_)) {
+    let first = &tx.look(first)?;
+    if first.is_dynamic_number() || matches!(first, Var::Const(_) | Var::Tensor(_) | Var::Tuple(_))
+    {
         return Ok(None);
     }
     let Some(array) = array_of(tx, first)? else {

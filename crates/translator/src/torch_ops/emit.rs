@@ -92,8 +92,11 @@ impl<'py> Tx<'py> {
                 "{path} of tensors for a compiler"
             )));
         }
-        self.emit(&Callee::Function(f, &path, rule), &args)
-            .map(Flow::Value)
+        match self.emit(&Callee::Function(f, &path, rule), &args) {
+            // What no graph holds may answer for itself.
+            Err(stop @ Stop::Break(_)) => self.overridden_call(f, &args)?.ok_or(stop),
+            made => made.map(Flow::Value),
+        }
     }
 
     /// Whether there is a tensor in the nested sequences that a tensor is made of.
@@ -602,7 +605,7 @@ fn rule_of(callee: &Callee<'_>) -> Option<RuleId> {
 }
 
 /// Operations that take any int as a number to compute with.
-const NUMERIC: [&str; 46] = [
+const NUMERIC: [&str; 49] = [
     "add",
     "sub",
     "subtract",
@@ -649,6 +652,9 @@ const NUMERIC: [&str; 46] = [
     "bitwise_or",
     "bitwise_xor",
     "float_power",
+    "tensor",
+    "as_tensor",
+    "new_tensor",
 ];
 
 /// Whether an operation of this name takes any number. The operators are named `add`, `iadd`,

@@ -2,14 +2,14 @@
 //!
 //! Programs compute sizes with such tensors and hand them to operations that take integers. The
 //! graph computes them as any other tensor; what is known here is for metadata, and for `item()`.
+//! Dynamic ints among them stay dynamic until somebody asks for a value that follows from them.
 //!
-//! Invariant: nothing is known of a tensor that an operation may have written to.
-
-use std::rc::Rc;
+//! Invariants: nothing is known of a tensor that an operation may have written to; ints that a value follows
+//! from are guarded where it is used.
 
 use fx_graph::{Arg, NodeId};
-use tensor_meta::{DType, Inferred};
-use variables::Var;
+use tensor_meta::{DType, Inferred, SymInt};
+use variables::{KnownValues, Var};
 
 use super::args::{MetaArg, MetaKwargs, NodeArgs};
 use super::emit::Callee;
@@ -48,7 +48,7 @@ impl Tx<'_> {
         callee: &Callee<'_>,
         args: &NodeArgs,
         result: &Inferred,
-    ) -> Option<Rc<[i64]>> {
+    ) -> Option<KnownValues> {
         let Callee::Function(_, path, _) = callee else {
             return None;
         };
@@ -62,13 +62,15 @@ impl Tx<'_> {
             *path,
             "torch.tensor" | "torch.as_tensor" | "torch.LongTensor"
         ) {
-            let mut out = Vec::new();
+            let (mut out, mut of) = (Vec::new(), Vec::new());
             let data = args.meta_pos.first()?;
             // `torch.LongTensor(3)` is given a size.
-            if *path == "torch.LongTensor" && matches!(data, MetaArg::Int(_)) {
+            if *path == "torch.LongTensor" && matches!(data, MetaArg::Int(_) | MetaArg::SymInt(_)) {
                 return None;
             }
-            return collect(data, &mut out).then(|| out.into());
+            return self
+                .collect(data, &mut out, &mut of)
+                .then(|| known(out, of));
         }
         if *path == "torch.arange" {
             let ints = args.meta_pos.iter().map(|m| match m {
@@ -87,13 +89,16 @@ impl Tx<'_> {
             let named = ["start", "end", "step"];
             let plain = !args.kw.iter().any(|(k, _)| named.contains(&&**k));
             let fits = plain && n <= MAX_ITEMS as i64 && (end - last).signum() * step.signum() <= 0;
-            return fits.then(|| (0..n).map(|i| start + step * i).collect());
+            return fits.then(|| known((0..n).map(|i| start + step * i).collect(), Vec::new()));
         }
         if *path == "torch._shape_as_tensor" {
             let MetaArg::Tensor(x) = args.meta_pos.first()? else {
                 return None;
             };
-            return x.shape.iter().map(|size| size.as_const()).collect();
+            let of = x.shape.iter().copied();
+            let of = of.filter(|size| size.as_const().is_none()).collect();
+            let sizes = x.shape.iter().map(|size| self.size_hint(*size));
+            return Some(known(sizes.collect(), of));
         }
         if let Some(whole) = self.known_division(path, args) {
             return Some(whole);
@@ -112,10 +117,13 @@ impl Tx<'_> {
                 return None;
             };
             // An index into the only dimension.
-            let n = x.len() as i64;
+            let n = x.items.len() as i64;
             let at = if *i < 0 { i + n } else { *i };
             let scalar = meta.shape.is_empty() && (0..n).contains(&at);
-            return scalar.then(|| [x[at as usize]].into());
+            return scalar.then(|| KnownValues {
+                items: [x.items[at as usize]].into(),
+                of: x.of,
+            });
         }
         self.known_pairs(args, |x, y| match operator {
             "add" => x.checked_add(y),
@@ -129,7 +137,7 @@ impl Tx<'_> {
     }
 
     /// `torch.div(a, b, rounding_mode=...)`, `torch.floor_divide(a, b)`.
-    fn known_division(&self, path: &str, args: &NodeArgs) -> Option<Rc<[i64]>> {
+    fn known_division(&self, path: &str, args: &NodeArgs) -> Option<KnownValues> {
         let mode = args.kw.iter().map(|(n, a)| match (&**n, a) {
             ("rounding_mode", Arg::Str(mode)) => Some(&**mode),
             _ => None,
@@ -151,19 +159,25 @@ impl Tx<'_> {
         &self,
         args: &NodeArgs,
         of: impl Fn(i64, i64) -> Option<i64>,
-    ) -> Option<Rc<[i64]>> {
-        let (a, b) = (self.values_at(args, 0)?, self.values_at(args, 1)?);
+    ) -> Option<KnownValues> {
+        let (x, y) = (self.values_at(args, 0)?, self.values_at(args, 1)?);
+        let (a, b) = (&x.items, &y.items);
         let n = a.len().max(b.len());
-        if [&a, &b].iter().any(|v| v.len() != n && v.len() != 1) {
+        if [a, b].iter().any(|v| v.len() != n && v.len() != 1) {
             return None;
         }
-        (0..n).map(|i| of(a[i % a.len()], b[i % b.len()])).collect()
+        let items = (0..n).map(|i| of(a[i % a.len()], b[i % b.len()]));
+        Some(KnownValues {
+            items: items.collect::<Option<_>>()?,
+            of: x.of.iter().chain(y.of.iter()).copied().collect(),
+        })
     }
 
     /// The values of an operand: a tensor's, or a number.
-    fn values_at(&self, args: &NodeArgs, i: usize) -> Option<Rc<[i64]>> {
+    fn values_at(&self, args: &NodeArgs, i: usize) -> Option<KnownValues> {
         match (args.meta_pos.get(i)?, args.pos.get(i)?) {
-            (MetaArg::Int(n), _) => Some([*n].into()),
+            (MetaArg::Int(n), _) => Some(known(vec![*n], Vec::new())),
+            (MetaArg::SymInt(n), _) => Some(known(vec![self.size_hint(*n)], vec![*n])),
             (_, Arg::Node(n)) => self.st.effects.known_values.get(&n.0).cloned(),
             _ => None,
         }
@@ -173,14 +187,14 @@ impl Tx<'_> {
     /// stand for sizes: in lists and slices, and where an operation takes nothing else. `None` where
     /// there are none.
     pub(super) fn with_known_sizes(
-        &self,
+        &mut self,
         callee: &Callee<'_>,
         args: &NodeArgs,
     ) -> Option<(Vec<MetaArg>, MetaKwargs)> {
         if self.st.effects.known_values.is_empty() {
             return None;
         }
-        let mut found = false;
+        let mut found = None;
         let name = callee.name();
         let factory = matches!(callee, Callee::Function(..)) && FACTORIES.contains(&name);
         let indexes = matches!(name, "getitem" | "setitem" | "__getitem__" | "__setitem__");
@@ -198,12 +212,21 @@ impl Tx<'_> {
         let kw = args.meta_kw.iter().zip(&args.kw);
         let kw = kw.map(|((n, m), (_, a))| (n.clone(), as_size(m, a, false)));
         let kw = kw.collect();
-        found.then_some((pos, kw))
+        for size in found? {
+            self.fix_size(size);
+        }
+        Some((pos, kw))
     }
 
     /// An argument with the known tensors in it as numbers. A tensor that is an index stays one
     /// unless it has no dimensions: only the bounds of a slice are sizes then.
-    fn as_size(&self, meta: &MetaArg, arg: &Arg, index: bool, found: &mut bool) -> MetaArg {
+    fn as_size(
+        &self,
+        meta: &MetaArg,
+        arg: &Arg,
+        index: bool,
+        found: &mut Option<Vec<SymInt>>,
+    ) -> MetaArg {
         let mut all = |metas: &[MetaArg], args: &[Arg], index| -> Vec<MetaArg> {
             let pairs = metas.iter().zip(args);
             pairs
@@ -221,8 +244,8 @@ impl Tx<'_> {
             }
             (MetaArg::Tensor(t), Arg::Node(n)) if !index || t.shape.is_empty() => {
                 match self.known_number(*n) {
-                    Some(number) => {
-                        *found = true;
+                    Some((number, of)) => {
+                        found.get_or_insert_default().extend(of.iter().copied());
                         MetaArg::Int(number)
                     }
                     None => meta.clone(),
@@ -232,9 +255,10 @@ impl Tx<'_> {
         }
     }
 
-    fn known_number(&self, node: NodeId) -> Option<i64> {
-        match self.st.effects.known_values.get(&node.0).map(|v| &v[..]) {
-            Some([n]) => Some(*n),
+    fn known_number(&self, node: NodeId) -> Option<(i64, &[SymInt])> {
+        let values = self.st.effects.known_values.get(&node.0)?;
+        match values.items[..] {
+            [n] => Some((n, &values.of)),
             _ => None,
         }
     }
@@ -249,7 +273,7 @@ impl Tx<'_> {
             return Ok(None);
         };
         let rank = self.st.effects.meta(t).shape.len();
-        Ok(match (name, &values[..], rank) {
+        let found = match (name, &values.items[..], rank) {
             ("item" | "__int__" | "__index__", [n], _) | ("tolist", [n], 0) => Some(self.int(*n)),
             ("tolist", items, 1) => {
                 let items = items
@@ -259,7 +283,39 @@ impl Tx<'_> {
                 Some(self.new_list(items))
             }
             _ => None,
-        })
+        };
+        if found.is_some() {
+            for size in values.of.iter() {
+                self.fix_size(*size);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Numbers of nested lists, in order, and the sizes among them. `false` where there is anything else.
+    fn collect(&self, data: &MetaArg, out: &mut Vec<i64>, of: &mut Vec<SymInt>) -> bool {
+        match data {
+            MetaArg::Int(n) if out.len() < MAX_ITEMS => {
+                out.push(*n);
+                true
+            }
+            MetaArg::SymInt(n) if out.len() < MAX_ITEMS => {
+                out.push(self.size_hint(*n));
+                of.push(*n);
+                true
+            }
+            MetaArg::List(items) | MetaArg::Tuple(items) => {
+                items.iter().all(|i| self.collect(i, out, of))
+            }
+            _ => false,
+        }
+    }
+}
+
+fn known(items: Vec<i64>, of: Vec<SymInt>) -> KnownValues {
+    KnownValues {
+        items: items.into(),
+        of: of.into(),
     }
 }
 
@@ -267,16 +323,4 @@ impl Tx<'_> {
 fn floor_div(x: i64, y: i64) -> Option<i64> {
     let (q, r) = (x.checked_div(y)?, x.checked_rem(y)?);
     Some(q - i64::from(r != 0 && (r < 0) != (y < 0)))
-}
-
-/// Numbers of nested lists, in order. `false` where there is anything else.
-fn collect(data: &MetaArg, out: &mut Vec<i64>) -> bool {
-    match data {
-        MetaArg::Int(n) if out.len() < MAX_ITEMS => {
-            out.push(*n);
-            true
-        }
-        MetaArg::List(items) | MetaArg::Tuple(items) => items.iter().all(|i| collect(i, out)),
-        _ => false,
-    }
 }

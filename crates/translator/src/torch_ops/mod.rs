@@ -40,6 +40,7 @@ pub mod input;
 mod known_values;
 mod numbers;
 pub mod ops;
+mod overrides;
 mod parameters;
 pub(crate) mod sizes;
 pub mod state_calls;

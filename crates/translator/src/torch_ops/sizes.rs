@@ -226,6 +226,11 @@ impl Tx<'_> {
         out
     }
 
+    /// The value of a size for this call, of which nothing is guarded.
+    pub(super) fn size_hint(&self, n: SymInt) -> i64 {
+        self.sizes.hint(n)
+    }
+
     /// A dynamic int as a size.
     pub(super) fn size_of_int(&mut self, int: &IntVar) -> SymInt {
         // Values of sources that no size is are symbols from now on.

@@ -246,7 +246,13 @@ impl Tx<'_> {
                 .getattr(name)?
                 .getattr("__str__")
         };
-        if !text.is(&builtin("BaseException")?) && !text.is(&builtin("KeyError")?) {
+        // The text of these is that of the base class, whose function they have under a name of their own.
+        const SAME_TEXT: [&str; 4] = ["BaseException", "KeyError", "AttributeError", "NameError"];
+        let mut known = false;
+        for name in SAME_TEXT {
+            known |= text.is(&builtin(name)?);
+        }
+        if !known {
             return Err(self.no_text(v));
         }
         Ok(Some(match &args[..] {

@@ -1,0 +1,276 @@
+//! Objects with a `__torch_function__` as arguments of torch's functions.
+//!
+//! Which arguments torch asks, in what order, and what it hands them is torch's to say: the function is called
+//! with stand-ins for the program's objects, the first of which only takes down what it is given.
+//!
+//! Invariant: no object of the program is seen by torch while translating, and no operation is run.
+
+use std::collections::HashMap;
+
+use backends::Numbers;
+use bytecode::op::Op;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyModule, PyTuple, PyType};
+use variables::{Body, Obj, OrderedMap, Var};
+
+use crate::raw::type_lookup;
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+/// Classes of stand-ins, and the call that is taken down.
+const STAND_INS: &std::ffi::CStr = c"
+class Told(BaseException):
+    pass
+
+def stand_in(base):
+    class StandIn(base or object):
+        @classmethod
+        def __torch_function__(cls, *received):
+            raise Told(received)
+    return StandIn
+
+def told(function, args, kwargs):
+    try:
+        if kwargs is None:
+            function(*args)
+        else:
+            function(*args, **kwargs)
+    except Told as e:
+        return e.args[0]
+    except Exception:
+        return None
+";
+
+static ASKED: PyOnceLock<Obj> = PyOnceLock::new();
+
+/// A class of the program, and what stands for it.
+struct StandIn<'py> {
+    class: Bound<'py, PyType>,
+    made: Bound<'py, PyAny>,
+    /// the first object of the class among the arguments
+    first: Option<Var>,
+}
+
+/// What stands for the values of a call, by address.
+#[derive(Default)]
+struct StandIns<'py> {
+    /// the values
+    values: HashMap<usize, Var>,
+    /// classes of the program
+    classes: Vec<StandIn<'py>>,
+    /// keeps addresses
+    held: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> Tx<'py> {
+    /// What the `__torch_function__` of an argument gives for a call. `None`: no argument has one, or torch does
+    /// not ask it.
+    ///
+    /// # Errors
+    /// What it raises; the breaks that it comes to.
+    pub(super) fn overridden_call(&mut self, f: &Obj, args: &Args) -> R<Option<Flow>> {
+        let mut stand = StandIns::default();
+        let given = self.args_as(args, |tx, v| tx.in_place_of(v, &mut stand))?;
+        let Some((pos, kw)) = given else {
+            return Ok(None);
+        };
+        // A mode of the program would see the call.
+        if stand.classes.is_empty() || Numbers::now(self.py)? != Numbers::AsTensors {
+            return Ok(None);
+        }
+        let kw = match (kw, self.passes_keywords()) {
+            (Some(kw), _) => Some(kw),
+            (None, Some(true)) => Some(PyDict::new(self.py)),
+            (None, Some(false)) => None,
+            (None, None) => return Ok(None),
+        };
+        let told = self.stand_ins()?.getattr("told")?;
+        let told = told.call1((f, PyTuple::new(self.py, pos)?, kw))?;
+        let Ok(received) = told.cast::<PyTuple>() else {
+            return Ok(None);
+        };
+        let mut handed = Vec::new();
+        for part in received.iter() {
+            match self.handed(&part, f, &stand)? {
+                Some(v) => handed.push(v),
+                None => return Ok(None),
+            }
+        }
+        let asked = received.get_item(1)?;
+        for class in asked.cast::<PyTuple>().map_err(PyErr::from)?.iter() {
+            // `torch.Tensor` itself leaves the call to the others.
+            let known = stand.classes.iter().find(|c| c.made.is(&class));
+            let Some(first) = known.and_then(|c| c.first.as_ref()) else {
+                continue;
+            };
+            let ask = self.getattr_sync(first, &"__torch_function__".into())?;
+            let given = self.call_sync(&ask, Args::pos(handed.clone()))?;
+            let given = self.realize(&given)?;
+            if !self.is_not_implemented(&given) {
+                return Ok(Some(Flow::Value(given)));
+            }
+        }
+        Err(Stop::unsupported(
+            "a call that every `__torch_function__` leaves to others",
+        ))
+    }
+
+    /// Whether the call passes a dictionary of keywords, which torch hands on even if it is empty. `None`: it is
+    /// no call of the program's code.
+    fn passes_keywords(&self) -> Option<bool> {
+        let frame = &self.st.frame;
+        match frame.code.body.instrs.get(frame.ip)?.op {
+            Op::Call { .. } | Op::CallKw { .. } => Some(false),
+            Op::CallEx { kwargs } => Some(kwargs),
+            _ => None,
+        }
+    }
+
+    fn stand_ins(&self) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        let module = ASKED.get_or_try_init(py, || -> PyResult<Obj> {
+            let file = c"<ferrodyn stand-ins>";
+            let module = PyModule::from_code(py, STAND_INS, file, c"ferrodyn_stand_ins")?;
+            Ok(module.into_any().unbind())
+        })?;
+        Ok(module.bind(py).clone())
+    }
+
+    /// What stands for a value in a call that only asks who answers it; `None` where nothing does.
+    fn in_place_of(&mut self, v: &Var, stand: &mut StandIns<'py>) -> R<Option<Bound<'py, PyAny>>> {
+        let v = self.realize(v)?;
+        let made = match &v {
+            Var::Tensor(_) => self.known.torch.bind(self.py).call_method1("empty", (0,))?,
+            Var::Const(o) => {
+                let o = o.bind(self.py).clone();
+                if !self.stays_in_c(&o)? {
+                    return Ok(None);
+                }
+                o
+            }
+            Var::Tuple(t) if t.class.is_none() => {
+                let items = self.all_in_place_of(t.items.iter(), stand)?;
+                let Some(items) = items else { return Ok(None) };
+                PyTuple::new(self.py, items)?.into_any()
+            }
+            Var::Obj(id) if self.obj(*id).class.is(&self.known.list) => {
+                let Body::List(items) = self.obj(*id).body.clone() else {
+                    return Ok(None);
+                };
+                let items = self.all_in_place_of(items.iter(), stand)?;
+                let Some(items) = items else { return Ok(None) };
+                PyList::new(self.py, items)?.into_any()
+            }
+            Var::Obj(_) => {
+                let class = self.type_of(&v)?;
+                let class = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?;
+                let Some(i) = self.class_in_place_of(class, stand)? else {
+                    return Ok(None);
+                };
+                let class = &mut stand.classes[i];
+                class.first.get_or_insert_with(|| v.clone());
+                class.made.call0()?
+            }
+            _ => return Ok(None),
+        };
+        stand.values.entry(made.as_ptr() as usize).or_insert(v);
+        stand.held.push(made.clone());
+        Ok(Some(made))
+    }
+
+    fn all_in_place_of<'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a Var>,
+        stand: &mut StandIns<'py>,
+    ) -> R<Option<Vec<Bound<'py, PyAny>>>> {
+        let mut out = Vec::new();
+        for item in items {
+            match self.in_place_of(item, stand)? {
+                Some(o) => out.push(o),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(out))
+    }
+
+    /// What stands for a class whose objects answer for torch; `None` where they do not, or torch warns. Those of a
+    /// class that derives from another one are asked first, so its stand-in does as well.
+    fn class_in_place_of(
+        &self,
+        class: &Bound<'py, PyType>,
+        stand: &mut StandIns<'py>,
+    ) -> R<Option<usize>> {
+        if let Some(known) = stand.classes.iter().position(|c| c.class.is(class)) {
+            return Ok(Some(known));
+        }
+        let Some(raw) = type_lookup(class, "__torch_function__") else {
+            return Ok(None);
+        };
+        let kind = raw.bind(self.py).get_type();
+        if kind.name()? != "classmethod" && kind.name()? != "staticmethod" {
+            return Ok(None);
+        }
+        let mut base = self.py.None().into_bound(self.py);
+        for parent in class.bases().iter() {
+            let parent = parent.cast_into::<PyType>().map_err(PyErr::from)?;
+            if type_lookup(&parent, "__torch_function__").is_none() {
+                continue;
+            }
+            match self.class_in_place_of(&parent, stand)? {
+                Some(i) if base.is_none() => base = stand.classes[i].made.clone(),
+                _ => return Ok(None),
+            }
+        }
+        stand.classes.push(StandIn {
+            class: class.clone(),
+            made: self.stand_ins()?.call_method1("stand_in", (base,))?,
+            first: None,
+        });
+        Ok(Some(stand.classes.len() - 1))
+    }
+
+    /// What the program gets for what a stand-in was handed.
+    fn handed(
+        &mut self,
+        part: &Bound<'py, PyAny>,
+        f: &Obj,
+        stand: &StandIns<'py>,
+    ) -> R<Option<Var>> {
+        if let Some(v) = stand.values.get(&(part.as_ptr() as usize)) {
+            return Ok(Some(v.clone()));
+        }
+        if let Some(known) = stand.classes.iter().find(|c| c.made.is(part)) {
+            return Ok(Some(Var::py(known.class.clone().into_any().unbind())));
+        }
+        if part.is(f) || part.is(&self.known.tensor) {
+            return Ok(Some(Var::py(part.clone().unbind())));
+        }
+        if let Ok(items) = part.cast_exact::<PyTuple>() {
+            let mut out = Vec::new();
+            for item in items.iter() {
+                match self.handed(&item, f, stand)? {
+                    Some(v) => out.push(v),
+                    None => return Ok(None),
+                }
+            }
+            return Ok(Some(Var::tuple(out)));
+        }
+        if let Ok(named) = part.cast_exact::<PyDict>() {
+            let mut map = OrderedMap::default();
+            for (name, v) in named.iter() {
+                let name = self.from_const(name)?;
+                let Some(v) = self.handed(&v, f, stand)? else {
+                    return Ok(None);
+                };
+                map.insert(self.key(&name)?, name, v);
+            }
+            return Ok(Some(self.new_dict(map)));
+        }
+        let plain = self.known.is_const_type(part.get_type().as_any());
+        match plain {
+            true => self.from_const(part.clone()).map(Some),
+            false => Ok(None),
+        }
+    }
+}
