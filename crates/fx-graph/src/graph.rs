@@ -381,7 +381,7 @@ impl Graph {
         }
     }
 
-    /// Says that a tensor is of a dtype that many kernels lack.
+    /// Says that a tensor is of a dtype that many kernels lack, or that a number may not fit its dtype.
     pub fn set_may_lack_kernel(&mut self, id: NodeId) {
         if let Some(node) = self.get_mut(id) {
             node.may_lack_kernel = true;

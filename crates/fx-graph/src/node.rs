@@ -295,7 +295,8 @@ pub struct NodeData {
     /// Whether nobody can tell that it ran twice: it writes to no tensor from outside the graph, draws no random
     /// number, and runs nobody's Python code. Not in the text form.
     pub repeatable: bool,
-    /// Whether a tensor is of a dtype that many kernels lack, so that it may raise. Not in the text form.
+    /// Whether a tensor is of a dtype that many kernels lack, or a number may not fit its dtype, so that it may
+    /// raise. Not in the text form.
     pub may_lack_kernel: bool,
     /// Whether autograd or the memory of its tensors may refuse the write that it does, which it has not begun
     /// where it raises. Not in the text form.

@@ -160,7 +160,7 @@ fn number_type(call: &Call<'_>, value: &Value<'_>) -> R<DType> {
     Ok(match value {
         Value::Int(_) | Value::SymInt(_) => DType::Int64,
         Value::Bool(_) => DType::Bool,
-        Value::Float(_) => call.ctx.default_dtype,
+        Value::Float(_) | Value::SymFloat => call.ctx.default_dtype,
         Value::Complex(..) => match call.ctx.default_dtype.to_complex() {
             Some(c) => c,
             None => return unsupported("complex of this default dtype"),

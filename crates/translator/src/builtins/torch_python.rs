@@ -113,6 +113,7 @@ pub(super) const RULES: Rules = &[
         "torch.functional",
         &[("broadcast_shapes", broadcast_shapes as Rule)],
     ),
+    ("torch._C", &[("_infer_size", broadcast_shapes as Rule)]),
     (
         "torch._library.custom_ops",
         &[("CustomOpDef.__call__", inlined as Rule)],
@@ -187,13 +188,71 @@ fn mode_left(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     }
 }
 
-/// A question about numbers, which torch answers with its own configuration at hand.
+/// A question about numbers, which torch answers with its own configuration at hand, where they are constants.
 fn broadcast_shapes(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if args.kw.is_empty()
+        && let Some(sizes) = broadcast_sizes(tx, &args.pos)?
+    {
+        return value(sizes);
+    }
     let Some((shapes, None)) = tx.real_args(&args)? else {
         return Ok(None);
     };
-    let f = tx.py.import("torch.functional")?.getattr(name)?;
+    let module = match name {
+        "_infer_size" => "torch._C",
+        _ => "torch.functional",
+    };
+    let f = tx.py.import(module)?.getattr(name)?;
     value(tx.fold(move |py| f.call1(pyo3::types::PyTuple::new(py, shapes)?))?)
+}
+
+/// The sizes that shapes with dynamic ones are broadcast to; `None` where all are constants, or do not fit.
+fn broadcast_sizes(tx: &mut Tx<'_>, shapes: &[Var]) -> R<Option<Var>> {
+    let (mut all, mut dynamic) = (Vec::new(), false);
+    for shape in shapes {
+        let shape = tx.look(shape)?;
+        let mut sizes = match &shape {
+            Var::Int(_) | Var::Const(_) => vec![shape],
+            Var::Tuple(sizes) => sizes.items.clone(),
+            _ => return Ok(None),
+        };
+        for size in &mut sizes {
+            *size = tx.look(size)?;
+            dynamic |= size.is_dynamic_number();
+            let is_size = match &*size {
+                Var::Int(n) => n.value >= 0,
+                Var::Const(n) => n.bind(tx.py).extract::<u32>().is_ok(),
+                _ => false,
+            };
+            if !is_size {
+                return Ok(None);
+            }
+        }
+        all.push(sizes);
+    }
+    if !dynamic {
+        return Ok(None);
+    }
+    let one = tx.int(1);
+    let rank = all.iter().map(Vec::len).max().unwrap_or(0);
+    let mut out = vec![one.clone(); rank];
+    for sizes in &all {
+        let places = out.iter_mut().skip(rank - sizes.len());
+        for (place, size) in places.zip(sizes) {
+            if tx.equals(size, &one)? || tx.equals(size, place)? {
+                continue;
+            }
+            if !tx.equals(place, &one)? {
+                return Ok(None);
+            }
+            *place = size.clone();
+        }
+    }
+    Ok(Some(Var::Tuple(std::rc::Rc::new(variables::TupleVar {
+        items: out,
+        class: Some(tx.known.size.clone()),
+        origin: None,
+    }))))
 }
 
 fn left(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {

@@ -3,9 +3,10 @@
 
 use fx_graph::{Arg, NodeId, OpKind, Target};
 use pyo3::prelude::*;
-use tensor_meta::{Alias, Inferred, SymInt};
+use tensor_meta::{Alias, DType, Inferred, SymInt};
 use variables::{TensorVar, Var};
 
+use super::args::{MetaArg, NodeArgs};
 use super::emit::Callee;
 use crate::output::raising;
 use crate::tx::{Args, Tx};
@@ -214,6 +215,40 @@ impl Tx<'_> {
                 .any(lacks)
     }
 
+    /// Whether the kernel refuses some values of a dynamic number among the arguments: those that do not fit the
+    /// dtype which it makes of it.
+    pub(super) fn may_refuse_number(
+        &self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+        inferred: &Inferred,
+    ) -> bool {
+        if !self.has_dynamic_numbers() {
+            return false;
+        }
+        let name = raising::without_dunder(callee.name());
+        let name = name.strip_suffix('_').unwrap_or(name);
+        let first = match name {
+            // The index does not become an element.
+            "setitem" => 2,
+            _ if CONVERTING.contains(&name) => 0,
+            _ => usize::MAX,
+        };
+        let dtype = match (inferred, args.meta_pos.first()) {
+            (Inferred::Tensor(made), _) => made.dtype,
+            (_, Some(MetaArg::Tensor(written))) => written.dtype,
+            _ => return false,
+        };
+        let by_name = args.meta_kw.iter();
+        let by_name = by_name.filter(|(n, _)| first != usize::MAX || &**n == "alpha");
+        let by_place = args.meta_pos.iter().skip(first);
+        by_place.chain(by_name.map(|(_, m)| m)).any(|m| match m {
+            MetaArg::SymInt(_) => !holds_any_int(dtype),
+            MetaArg::SymFloat => dtype != DType::Float64 && dtype != DType::Complex128,
+            _ => false,
+        })
+    }
+
     /// Whether `training` may be on, for an operation that takes it.
     fn trains(&self, args: &Args) -> bool {
         let training = args.kw.iter().find(|(name, _)| &**name == "training");
@@ -322,4 +357,30 @@ impl Tx<'_> {
         }
         node
     }
+}
+
+/// Operations that make a number one of the dtype of their result, or of their operand, before they compute.
+const CONVERTING: [&str; 13] = [
+    "fill",
+    "full",
+    "full_like",
+    "new_full",
+    "masked_fill",
+    "where",
+    "clamp",
+    "clamp_min",
+    "clamp_max",
+    "clip",
+    "addcmul",
+    "addcdiv",
+    "pad",
+];
+
+/// Whether each int of 64 bits is an element of this dtype, perhaps rounded.
+fn holds_any_int(dtype: DType) -> bool {
+    dtype.is_complex()
+        || matches!(
+            dtype,
+            DType::Int64 | DType::Bool | DType::BFloat16 | DType::Float32 | DType::Float64
+        )
 }

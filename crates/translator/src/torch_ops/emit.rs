@@ -239,10 +239,14 @@ impl<'py> Tx<'py> {
         Ok(())
     }
 
+    /// Whether numbers may be dynamic at all.
+    pub(super) fn has_dynamic_numbers(&self) -> bool {
+        self.ints.any() || !self.st.effects.early.is_empty()
+    }
+
     fn has_dynamic_number(&mut self, args: &Args) -> bool {
         let mut all = args.pos.iter().chain(args.kw.iter().map(|k| &k.1));
-        (self.ints.any() || !self.st.effects.early.is_empty())
-            && all.any(|v| self.holds_dynamic_number(v))
+        self.has_dynamic_numbers() && all.any(|v| self.holds_dynamic_number(v))
     }
 
     fn holds_dynamic_number(&mut self, v: &Var) -> bool {
@@ -332,12 +336,13 @@ impl<'py> Tx<'py> {
         repeatable: bool,
     ) -> R<Var> {
         let number = self.number_dtype(callee, args, &inferred)?;
+        let may_refuse_number = self.may_refuse_number(callee, &node_args, &inferred);
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.graph.set_impure(node, true);
         if repeatable {
             self.graph.set_repeatable(node);
         }
-        if self.may_lack_kernel(args, &inferred) {
+        if may_refuse_number || self.may_lack_kernel(args, &inferred) {
             self.graph.set_may_lack_kernel(node);
         }
         if !repeatable
