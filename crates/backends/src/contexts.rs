@@ -14,6 +14,13 @@ pub struct Exit {
     pub entered: Option<NodeId>,
 }
 
+/// How what a node sets is put back: the handle of the function that sets it, and the name of the one that reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    pub set: u32,
+    pub ask: &'static str,
+}
+
 /// What a node does to the contexts that are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -21,8 +28,8 @@ pub enum Change {
     Enters(Exit),
     /// It leaves the one that this node entered.
     Leaves(NodeId),
-    /// It sets the grad mode, by the function of this handle.
-    SetsGradMode(u32),
+    /// It sets the grad mode or a flag.
+    Sets(Setting),
 }
 
 /// The nodes that change which contexts are open. Those that a graph leaves open, or a grad mode that
@@ -39,8 +46,13 @@ impl Changes {
             let Target::Function(function) = &node.target else {
                 continue;
             };
+            let set = function.handle;
             if let Some(mode) = grad_mode_set(node) {
-                modes.push((id, function.handle, mode));
+                modes.push((id, set, mode));
+            }
+            // Whatever raises, the program sets it once more: as plain Python.
+            if let Some(ask) = flag_set(node) {
+                changes.insert(id, Change::Sets(Setting { set, ask }));
             }
             let named = |name: &str| *function.path == *name;
             if let Some(kind) = names::CONTEXTS.iter().position(|(enter, _)| named(enter)) {
@@ -67,8 +79,9 @@ impl Changes {
         }
         let mode = |at: Option<&(NodeId, u32, bool)>| at.map(|(_, _, mode)| *mode);
         if mode(modes.first()) != mode(modes.last()) {
+            let ask = names::GRAD_MODE;
             let sets = modes.into_iter();
-            changes.extend(sets.map(|(id, set, _)| (id, Change::SetsGradMode(set))));
+            changes.extend(sets.map(|(id, set, _)| (id, Change::Sets(Setting { set, ask }))));
         }
         Changes(changes)
     }
@@ -85,7 +98,9 @@ pub fn changes_context(node: &NodeData) -> bool {
         return false;
     };
     let is_named = |(enter, leave): &(&str, &str)| [*enter, *leave].contains(&&*function.path);
-    grad_mode_set(node).is_some() || names::CONTEXTS.iter().any(is_named)
+    grad_mode_set(node).is_some()
+        || flag_set(node).is_some()
+        || names::CONTEXTS.iter().any(is_named)
 }
 
 /// The mode that a node sets, where it sets the grad mode.
@@ -96,4 +111,19 @@ fn grad_mode_set(node: &NodeData) -> Option<bool> {
         }
         _ => None,
     }
+}
+
+/// The function of `torch._C` that reads the flag which another one sets.
+pub fn flag_getter(setter: &str) -> Option<&'static str> {
+    let flag = names::FLAGS.iter().find(|(set, _)| *set == setter);
+    flag.map(|(_, get)| *get)
+}
+
+/// What reads the flag that a node sets, where it sets one.
+fn flag_set(node: &NodeData) -> Option<&'static str> {
+    let Target::Function(function) = &node.target else {
+        return None;
+    };
+    let name = function.path.strip_prefix(names::TORCH_C)?;
+    flag_getter(name.strip_prefix('.')?)
 }

@@ -19,7 +19,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyEllipsis, PyFloat, PyInt, PyString, PyTuple};
 use rustc_hash::FxHashMap;
 
-use crate::contexts::{Change, Changes, Exit};
+use crate::contexts::{Change, Changes, Exit, Setting};
 use crate::names;
 use crate::no_trace::{FILE, NOT_REPEATABLE, REPEATABLE};
 use crate::to_torch::Attrs;
@@ -99,7 +99,7 @@ impl Numbers {
 /// A context to leave where something raises: a function, and what it takes.
 #[derive(Clone, Copy)]
 struct Open {
-    /// what entered it; `None` for the grad mode, which is put back from where it is first set
+    /// what entered it; `None` for the grad mode and flags, which are put back from where they are first set
     node: Option<NodeId>,
     leave: ConstIdx,
     argument: Option<LocalIdx>,
@@ -118,8 +118,8 @@ struct Regions {
     done: Vec<Region>,
     start: Option<Label>,
     open: Vec<Open>,
-    /// whether the grad mode is among what is open
-    grad_mode: bool,
+    /// functions that set what is open
+    set: Vec<u32>,
 }
 
 impl Regions {
@@ -213,10 +213,10 @@ impl<'py> Writer<'py, '_> {
                         self.body.set_loc(Location::line(NOT_REPEATABLE));
                     }
                     match changes.at(id) {
-                        Some(Change::SetsGradMode(set)) if !regions.grad_mode => {
-                            let mode = self.keep_grad_mode(set)?;
-                            regions.grad_mode = true;
-                            regions.enter(self.body.here(), mode);
+                        Some(Change::Sets(setting)) if !regions.set.contains(&setting.set) => {
+                            let kept = self.keep(setting)?;
+                            regions.set.push(setting.set);
+                            regions.enter(self.body.here(), kept);
                         }
                         Some(Change::Leaves(entered)) => {
                             regions.leave(self.body.here(), entered);
@@ -264,14 +264,14 @@ impl<'py> Writer<'py, '_> {
         Ok(())
     }
 
-    /// Keeps the grad mode in a local, and the function that sets it, given by its handle.
-    fn keep_grad_mode(&mut self, set: u32) -> PyResult<Open> {
-        let set = self.object(set)?;
+    /// Keeps in a local what a node is about to set for the first time, and the function that sets it.
+    fn keep(&mut self, setting: Setting) -> PyResult<Open> {
+        let set = self.object(setting.set)?;
         let set = self.constant(set);
-        let torch = self.py.import(intern!(self.py, "torch"))?;
-        let ask = self.constant(torch.getattr(intern!(self.py, "is_grad_enabled"))?);
+        let torch_c = self.py.import(names::TORCH_C)?;
+        let ask = self.constant(torch_c.getattr(setting.ask)?);
         let mode = LocalIdx(self.locals.len() as u32);
-        self.locals.push(PyString::new(self.py, "grad_mode"));
+        self.locals.push(PyString::new(self.py, setting.ask));
         self.body.emit_callable(Op::LoadConst(ask));
         self.body.call(0);
         self.body.emit(Op::StoreFast(mode));

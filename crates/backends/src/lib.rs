@@ -26,7 +26,7 @@ mod to_torch;
 
 pub use aot::{AotContext, AotInput};
 pub use call::{BackendCall, Compiled, call_backend};
-pub use contexts::{Changes, changes_context};
+pub use contexts::{Changes, changes_context, flag_getter};
 pub use error::BackendError;
 pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};

@@ -35,6 +35,20 @@ pub const CONTEXTS: [(&str, &str); 3] = [
         "torch._functorch.predispatch._vmap_decrement_nesting",
     ),
 ];
+/// Function of [`TORCH_C`] that reads the grad mode.
+pub const GRAD_MODE: &str = "is_grad_enabled";
+/// Functions of [`TORCH_C`] that set a flag, and those that read it.
+pub const FLAGS: [(&str, &str); 6] = [
+    ("_set_sdp_use_flash", "_get_flash_sdp_enabled"),
+    (
+        "_set_sdp_use_mem_efficient",
+        "_get_mem_efficient_sdp_enabled",
+    ),
+    ("_set_sdp_use_math", "_get_math_sdp_enabled"),
+    ("_set_sdp_use_overrideable", "_get_overrideable_sdp_enabled"),
+    ("_set_sdp_use_cudnn", "_get_cudnn_sdp_enabled"),
+    ("_set_sdp_priority_order", "_get_sdp_priority_order"),
+];
 /// Holder of torch's functions in [`TORCH_C`].
 pub const FUNCTIONS: &str = "_VariableFunctions";
 /// Functions of [`TORCH_C`] that give how many modes look at operations.

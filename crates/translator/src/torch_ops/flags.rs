@@ -57,24 +57,6 @@ fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         .map(Some)
 }
 
-/// Functions of `torch._C` that set a flag, and those that read it.
-const FLAGS: [(&str, &str); 6] = [
-    ("_set_sdp_use_flash", "_get_flash_sdp_enabled"),
-    (
-        "_set_sdp_use_mem_efficient",
-        "_get_mem_efficient_sdp_enabled",
-    ),
-    ("_set_sdp_use_math", "_get_math_sdp_enabled"),
-    ("_set_sdp_use_overrideable", "_get_overrideable_sdp_enabled"),
-    ("_set_sdp_use_cudnn", "_get_cudnn_sdp_enabled"),
-    ("_set_sdp_priority_order", "_get_sdp_priority_order"),
-];
-
-/// The function that reads what `setter` sets.
-pub(super) fn getter_of(setter: &str) -> Option<&'static str> {
-    FLAGS.iter().find(|f| f.0 == setter).map(|f| f.1)
-}
-
 impl Tx<'_> {
     /// Sets a flag, here and in the graph; `None` for a value that is not known.
     ///
@@ -82,7 +64,7 @@ impl Tx<'_> {
     /// As [`Tx::realize`].
     pub(super) fn set_flag(&mut self, f: &Bound<'_, PyAny>, args: &Args) -> R<Option<Var>> {
         let name: String = f.getattr("__name__")?.extract()?;
-        let (Some(getter), [value]) = (getter_of(&name), args.pos.as_slice()) else {
+        let (Some(getter), [value]) = (backends::flag_getter(&name), args.pos.as_slice()) else {
             return Ok(None);
         };
         let Some(real) = self.real_copy(value)? else {

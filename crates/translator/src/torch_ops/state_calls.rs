@@ -434,7 +434,7 @@ impl<'py> Tx<'py> {
         let value = match name.as_str() {
             "is_grad_enabled" => self.bool(self.st.grad_enabled),
             "is_inference_mode_enabled" => self.bool(self.inference_now()),
-            setter if super::flags::getter_of(setter).is_some() => {
+            setter if backends::flag_getter(setter).is_some() => {
                 return self.set_flag(f, args).map(|v| v.map(Flow::Value));
             }
             getter if self.st.flags.contains_key(getter) => self.st.flags[getter].clone(),
