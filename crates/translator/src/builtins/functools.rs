@@ -449,6 +449,7 @@ fn held_by_cache(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: &Args) -> R<H
     let Some((args, kw)) = tx.real_args(args)? else {
         return Ok(Holds::Unknown);
     };
+    let object = tx.known.object.clone();
     // Values, a mark in front of names with theirs, the classes of all values.
     let mark = kw.is_some() as usize;
     let mut parts = args.clone();
@@ -473,6 +474,9 @@ fn held_by_cache(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: &Args) -> R<H
             return Ok(false);
         };
         if key.len() != parts.len() + mark {
+            return Ok(false);
+        }
+        if mark == 1 && !key.get_item(args.len())?.get_type().is(&object) {
             return Ok(false);
         }
         for (i, b) in parts.iter().enumerate() {

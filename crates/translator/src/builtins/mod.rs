@@ -24,6 +24,7 @@ mod containers;
 mod copying;
 mod core;
 mod functools;
+mod heapq;
 mod inspection;
 mod iterators;
 mod itertools;
@@ -72,6 +73,7 @@ fn table(py: Python<'_>) -> &'static Table {
             iterators::RULES,
             itertools::RULES,
             functools::RULES,
+            heapq::RULES,
             operator::RULES,
             collections::RULES,
             compilers::RULES,
