@@ -167,10 +167,9 @@ impl Tx<'_> {
             return None;
         }
         let items = (0..n).map(|i| of(a[i % a.len()], b[i % b.len()]));
-        Some(KnownValues {
-            items: items.collect::<Option<_>>()?,
-            of: x.of.iter().chain(y.of.iter()).copied().collect(),
-        })
+        let mut sizes = x.of.to_vec();
+        sizes.extend(y.of.iter().filter(|size| !x.of.contains(size)));
+        Some(known(items.collect::<Option<_>>()?, sizes))
     }
 
     /// The values of an operand: a tensor's, or a number.
