@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 
 use crate::contexts::{Change, Changes, Exit, Setting};
 use crate::names;
-use crate::no_trace::{FILE, NOT_REPEATABLE, REPEATABLE};
+use crate::no_trace::{FILE, NOT_REPEATABLE, RANDOM_STATE, REPEATABLE, random_generator};
 use crate::to_torch::Attrs;
 
 /// `co_flags`: the locals are in fast slots.
@@ -198,6 +198,7 @@ impl<'py> Writer<'py, '_> {
         let last = last_users(graph);
         let mut dead: Vec<NodeId> = Vec::new();
         let mut returned = false;
+        let mut keeps = false;
         for (id, node) in graph.iter() {
             match node.op {
                 OpKind::Placeholder => continue,
@@ -208,7 +209,12 @@ impl<'py> Writer<'py, '_> {
                     break;
                 }
                 _ => {
-                    let runs_once = !(node.repeatable || changes.at(id).is_some());
+                    if node.keeps_random_state {
+                        self.keep_random_state()?;
+                        keeps = true;
+                    }
+                    let repeatable = node.repeatable || node.draws && keeps;
+                    let runs_once = !(repeatable || changes.at(id).is_some());
                     if runs_once && !node.may_refuse_write {
                         self.body.set_loc(Location::line(NOT_REPEATABLE));
                     }
@@ -261,6 +267,18 @@ impl<'py> Writer<'py, '_> {
         for region in regions.finish(self.body.here()) {
             self.leave(&region);
         }
+        Ok(())
+    }
+
+    /// Keeps the state of the CPU's random generator in a local.
+    fn keep_random_state(&mut self) -> PyResult<()> {
+        let ask = random_generator(self.py)?.getattr(intern!(self.py, "get_state"))?;
+        let ask = self.constant(ask);
+        let state = LocalIdx(self.locals.len() as u32);
+        self.locals.push(PyString::new(self.py, RANDOM_STATE));
+        self.body.emit_callable(Op::LoadConst(ask));
+        self.body.call(0);
+        self.body.emit(Op::StoreFast(state));
         Ok(())
     }
 

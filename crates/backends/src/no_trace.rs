@@ -18,6 +18,18 @@ pub(crate) const REPEATABLE: u32 = 1;
 /// The line of all behind it, and of that one otherwise.
 pub(crate) const NOT_REPEATABLE: u32 = 2;
 
+/// The local that holds the state of the CPU's random generator. No node has a name like this.
+pub(crate) const RANDOM_STATE: &str = "random state";
+
+/// The CPU's random generator.
+///
+/// # Errors
+/// Where torch lacks it.
+pub(crate) fn random_generator(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import(intern!(py, "torch"))?
+        .getattr(intern!(py, "default_generator"))
+}
+
 /// Whether a callable is a function that [`crate::forward_function`] made.
 ///
 /// # Errors
@@ -37,7 +49,7 @@ fn is_forward_code(code: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// The builtin that says of an exception, in the frame that called such a function, whether nobody can
 /// tell that the function ran: all nodes up to the one that raised are repeatable, and no mode has
-/// seen them.
+/// seen them. Random numbers that they drew are put back.
 ///
 /// # Errors
 /// `MemoryError`.
@@ -67,5 +79,13 @@ fn raised_without_a_trace(raised: &Bound<'_, PyAny>) -> PyResult<bool> {
         return Ok(false);
     };
     let line: Option<u32> = graph.getattr(intern!(py, "tb_lineno"))?.extract()?;
-    Ok(line == Some(REPEATABLE) && is_forward_code(&frame.getattr(intern!(py, "f_code"))?)?)
+    if line != Some(REPEATABLE) || !is_forward_code(&frame.getattr(intern!(py, "f_code"))?)? {
+        return Ok(false);
+    }
+    let locals = frame.getattr(intern!(py, "f_locals"))?;
+    if locals.contains(RANDOM_STATE)? {
+        let state = locals.get_item(RANDOM_STATE)?;
+        random_generator(py)?.call_method1(intern!(py, "set_state"), (state,))?;
+    }
+    Ok(true)
 }

@@ -219,7 +219,9 @@ impl Graph {
             source: SourceStack::empty(),
             impure: false,
             number_dtype: None,
-            may_lack_kernel: false,
+            may_refuse_arguments: false,
+            draws: false,
+            keeps_random_state: false,
             may_refuse_write: false,
             repeatable: false,
         };
@@ -381,10 +383,24 @@ impl Graph {
         }
     }
 
-    /// Says that a tensor is of a dtype that many kernels lack, or that a number may not fit its dtype.
-    pub fn set_may_lack_kernel(&mut self, id: NodeId) {
+    /// Says that nobody could tell whether the node ran twice, but for the random numbers that it draws.
+    pub fn set_draws(&mut self, id: NodeId) {
         if let Some(node) = self.get_mut(id) {
-            node.may_lack_kernel = true;
+            node.draws = true;
+        }
+    }
+
+    /// Says that the state of the random generator is kept from before the node.
+    pub fn set_keeps_random_state(&mut self, id: NodeId) {
+        if let Some(node) = self.get_mut(id) {
+            node.keeps_random_state = true;
+        }
+    }
+
+    /// Says that the node may raise for what its arguments are.
+    pub fn set_may_refuse_arguments(&mut self, id: NodeId) {
+        if let Some(node) = self.get_mut(id) {
+            node.may_refuse_arguments = true;
         }
     }
 

@@ -295,9 +295,15 @@ pub struct NodeData {
     /// Whether nobody can tell that it ran twice: it writes to no tensor from outside the graph, draws no random
     /// number, and runs nobody's Python code. Not in the text form.
     pub repeatable: bool,
-    /// Whether a tensor is of a dtype that many kernels lack, or a number may not fit its dtype, so that it may
-    /// raise. Not in the text form.
-    pub may_lack_kernel: bool,
+    /// Whether it would be repeatable but for the numbers that it draws from the CPU's generator. Not in the text
+    /// form.
+    pub draws: bool,
+    /// Whether the state of that generator is kept from before the node, for who repeats it. Not in the text form.
+    pub keeps_random_state: bool,
+    /// Whether it may raise for what its arguments are, although operations of its name raise for no values: a
+    /// tensor is of a dtype that many kernels lack, or of an inference mode, or a number may not fit its dtype. Not
+    /// in the text form.
+    pub may_refuse_arguments: bool,
     /// Whether autograd or the memory of its tensors may refuse the write that it does, which it has not begun
     /// where it raises. Not in the text form.
     pub may_refuse_write: bool,

@@ -151,7 +151,9 @@ impl Graph {
             source,
             impure,
             number_dtype: None,
-            may_lack_kernel: false,
+            may_refuse_arguments: false,
+            draws: false,
+            keeps_random_state: false,
             may_refuse_write: false,
             repeatable: false,
         });

@@ -65,6 +65,9 @@ impl Graph {
             if node.repeatable {
                 part.set_repeatable(made);
             }
+            if node.draws {
+                part.set_draws(made);
+            }
             placed.insert(id, made);
         }
         let outputs = outputs

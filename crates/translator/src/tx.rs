@@ -195,6 +195,8 @@ pub struct Tx<'py> {
     pub targets: FxHashMap<usize, Arc<FnTarget>>,
     /// the state of torch when translation began
     pub ctx: Ctx,
+    /// whether a tensor may be one of an inference mode; once true, it stays so
+    pub(crate) met_inference: bool,
     /// torch's FakeTensorMode, once it was needed
     pub fake_mode: Option<Obj>,
     /// the ways back from here
@@ -281,6 +283,7 @@ impl<'py> Tx<'py> {
             nested_result: None,
             functions,
             targets: FxHashMap::default(),
+            met_inference: ctx.inference_mode,
             ctx,
             fake_mode: None,
             ways: WaysBack::default(),

@@ -280,13 +280,14 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     }
     g.tx.close_contexts()?;
     let outputs = g.outputs.clone();
+    let autocast = g.tx.ctx.autocast != tensor_meta::Autocast::Off;
+    raising::keep_random_state(&mut g.tx.graph, autocast);
     let compiled = graph::compile(g.tx, outputs, env)?;
 
     g.asm.body.set_loc(loc);
     for instr in &code.body.instrs[..prologue_len(&code.body)] {
         g.asm.body.emit_at(instr.op.clone(), instr.loc);
     }
-    let autocast = g.tx.ctx.autocast != tensor_meta::Autocast::Off;
     let may_raise = compiled.is_some() && raising::may_raise(&g.tx.graph, autocast);
     g.make_early_calls(may_raise)?;
     let inputs = compiled.iter().flat_map(|c| &c.inputs);

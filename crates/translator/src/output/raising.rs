@@ -34,9 +34,23 @@ static NEVER_RAISE: LazyLock<FxHashSet<&str>> =
 /// `autocast`: whether autocast is on where the graph is entered.
 pub(super) fn may_raise(graph: &Graph, autocast: bool) -> bool {
     let casts = casts(graph, autocast);
-    graph
-        .iter()
-        .any(|(_, node)| node.may_refuse_write || node.repeatable && node_may_raise(node, casts))
+    graph.iter().any(|(_, node)| {
+        node.may_refuse_write || (node.repeatable || node.draws) && node_may_raise(node, casts)
+    })
+}
+
+/// Has the state of the random generator kept where it is drawn from first, if an operation from there on may
+/// raise because of values: the function may then run again with the same numbers.
+pub(super) fn keep_random_state(graph: &mut Graph, autocast: bool) {
+    let Some(first) = graph.iter().find(|(_, node)| node.draws).map(|(id, _)| id) else {
+        return;
+    };
+    let casts = casts(graph, autocast);
+    let from_there = || graph.iter().skip_while(|(id, _)| *id != first);
+    let may_raise = from_there().any(|(_, node)| node_may_raise(node, casts));
+    if may_raise {
+        graph.set_keeps_random_state(first);
+    }
 }
 
 /// Whether one operation may raise because of values, if autocast is on.
@@ -83,7 +97,7 @@ pub(crate) fn without_dunder(name: &str) -> &str {
 }
 
 fn node_may_raise(node: &NodeData, casts: bool) -> bool {
-    node.may_lack_kernel || node.may_refuse_write || raises_for_values(node, casts)
+    node.may_refuse_arguments || node.may_refuse_write || raises_for_values(node, casts)
 }
 
 /// Whether the operation by itself may raise because of values.

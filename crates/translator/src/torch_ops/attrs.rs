@@ -281,7 +281,9 @@ impl<'py> Tx<'py> {
     fn set_data(&mut self, t: &Rc<TensorVar>, from: &Rc<TensorVar>) -> R<Flow> {
         let (old, new) = (self.st.effects.meta(t), self.st.effects.meta(from));
         let known = t.input.is_some() || t.fresh;
-        if !known || old.dtype != new.dtype || old.device != new.device {
+        // It has no count of writes.
+        let counts = !self.is_of_inference(t)? && !self.is_of_inference(from)?;
+        if !known || !counts || old.dtype != new.dtype || old.device != new.device {
             return Err(Stop::unsupported(
                 "setting attribute `data` of a tensor to another kind of tensor",
             ));

@@ -3,12 +3,14 @@
 
 use fx_graph::{Arg, NodeId, OpKind, Target};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use tensor_meta::{Alias, DType, Inferred, SymInt};
 use variables::{TensorVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
 use super::emit::Callee;
 use crate::output::raising;
+use crate::stop::R;
 use crate::tx::{Args, Tx};
 
 /// Methods that may give their receiver back without writing to it.
@@ -114,7 +116,7 @@ const IN_PLACE: [&str; 13] = [
 ];
 
 /// Operations that give a view of their first argument; of `getattr`, the names of attributes.
-const VIEWS: [&str; 37] = [
+pub(super) const VIEWS: [&str; 37] = [
     "getitem",
     "view",
     "view_as",
@@ -176,7 +178,8 @@ enum Viewed {
     OneOfMany,
 }
 
-fn writes_first(name: &str) -> bool {
+/// Whether a function or a method writes to its first argument, by its name.
+pub(super) fn writes_first(name: &str) -> bool {
     IN_PLACE.contains(&name) || name.ends_with('_') && !name.ends_with("__")
 }
 
@@ -189,7 +192,33 @@ impl Tx<'_> {
         args: &Args,
         inferred: &Inferred,
     ) -> bool {
-        let name = callee.name();
+        !(Self::draws(callee) && self.trains(callee, args))
+            && self.leaves_no_trace(callee, args, inferred)
+    }
+
+    /// Whether that is so where the generator of the CPU is as it was before.
+    pub(super) fn would_be_repeatable(
+        &self,
+        callee: &Callee<'_>,
+        args: &Args,
+        inferred: &Inferred,
+    ) -> bool {
+        let is_elsewhere =
+            |v: &Var| matches!(v, Var::Tensor(t) if !self.st.effects.meta(t).is_cpu());
+        Self::draws(callee)
+            && !self.st.vmap.is_active()
+            && self.leaves_no_trace(callee, args, inferred)
+            && args.kw.iter().all(|(name, _)| &**name != "generator")
+            && matches!(inferred, Inferred::Tensor(t) if t.is_cpu())
+            && !args
+                .pos
+                .iter()
+                .chain(args.kw.iter().map(|(_, v)| v))
+                .any(is_elsewhere)
+    }
+
+    /// Whether an operation runs nobody's code, and writes to no tensor but those that the graph has made.
+    fn leaves_no_trace(&self, callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool {
         let is_own = match callee {
             Callee::Function(_, path, _) => {
                 let others = ["torch.ops.", "torch.utils."];
@@ -197,14 +226,11 @@ impl Tx<'_> {
             }
             Callee::Method(_) => true,
         };
-        let draws = RANDOM.iter().any(|part| name.contains(part));
-        is_own
-            && !(draws && self.trains(args))
-            && (!may_write(callee, args, inferred) || self.writes_to_own(name, args))
+        is_own && (!may_write(callee, args, inferred) || self.writes_to_own(callee.name(), args))
     }
 
     /// Whether a tensor of an operation is of a dtype that many kernels lack.
-    pub(super) fn may_lack_kernel(&self, args: &Args, inferred: &Inferred) -> bool {
+    fn may_lack_kernel(&self, args: &Args, inferred: &Inferred) -> bool {
         let lacks =
             |v: &Var| matches!(v, Var::Tensor(t) if self.st.effects.meta(t).dtype.lacks_kernels());
         matches!(inferred, Inferred::Tensor(t) if t.dtype.lacks_kernels())
@@ -249,10 +275,31 @@ impl Tx<'_> {
         })
     }
 
-    /// Whether `training` may be on, for an operation that takes it.
-    fn trains(&self, args: &Args) -> bool {
-        let training = args.kw.iter().find(|(name, _)| &**name == "training");
-        !matches!(training, Some((_, Var::Const(flag))) if flag.bind(self.py).is_truthy().is_ok_and(|t| !t))
+    /// Whether an operation may raise for what its tensors are.
+    ///
+    /// # Errors
+    /// Whatever asking a tensor raises.
+    pub(super) fn may_refuse_tensors(&self, args: &Args, inferred: &Inferred) -> R<bool> {
+        Ok(self.may_lack_kernel(args, inferred) || self.may_refuse_to_save(args, inferred)?)
+    }
+
+    /// Whether an operation may draw random numbers.
+    pub(super) fn draws(callee: &Callee<'_>) -> bool {
+        RANDOM.iter().any(|part| callee.name().contains(part))
+    }
+
+    /// Whether an operation that can draw random numbers may do so with these arguments.
+    fn trains(&self, callee: &Callee<'_>, args: &Args) -> bool {
+        let named = |wanted: &str| args.kw.iter().find(|(name, _)| &**name == wanted);
+        let is_off =
+            |v: &Var| matches!(v, Var::Const(o) if o.bind(self.py).is_truthy().is_ok_and(|t| !t));
+        match callee.name() {
+            "scaled_dot_product_attention" => {
+                let dropout = named("dropout_p").map(|(_, v)| v).or(args.pos.get(4));
+                dropout.is_some_and(|v| !is_off(v))
+            }
+            _ => !named("training").is_some_and(|(_, v)| is_off(v)),
+        }
     }
 
     /// Whether an in-place operation writes to a tensor that the graph has made, which goes with it.
@@ -261,6 +308,24 @@ impl Tx<'_> {
             && args.kw.iter().all(|(name, _)| &**name != "out")
             && matches!(args.pos.first(), Some(Var::Tensor(t))
                 if t.input.is_none() && self.st.effects.meta(t).alias == Alias::Fresh)
+    }
+
+    /// Whether an operation writes to its first argument.
+    pub(super) fn writes_in_place(
+        &self,
+        callee: &Callee<'_>,
+        args: &Args,
+        inferred: &Inferred,
+    ) -> bool {
+        let name = raising::without_dunder(callee.name());
+        let is_on = |v: &Var| matches!(v, Var::Const(on) if on.bind(self.py).cast_exact::<PyBool>().is_ok_and(|on| on.is_true()));
+        // `inplace` is the last one where functions have it, and they give their argument back.
+        let last = args.pos.iter().skip(1).last().filter(|_| {
+            matches!(inferred, Inferred::Tensor(t) if t.alias == Alias::Identity)
+                && !READING.contains(&name)
+        });
+        let named = args.kw.iter().find(|(name, _)| &**name == "inplace");
+        writes_first(name) || named.map(|(_, v)| v).or(last).is_some_and(is_on)
     }
 
     /// Whether an operation writes to a tensor that autograd or the layout may keep from being written to: a view
@@ -274,14 +339,10 @@ impl Tx<'_> {
         inferred: &Inferred,
     ) -> bool {
         let name = raising::without_dunder(callee.name());
-        let asks = args.kw.iter().any(|(name, _)| &**name == "inplace");
-        let (Some(Var::Tensor(target)), true) = (args.pos.first(), writes_first(name) || asks)
-        else {
+        let writes = self.writes_in_place(callee, args, inferred);
+        let (Some(Var::Tensor(target)), true) = (args.pos.first(), writes) else {
             return false;
         };
-        if RANDOM.iter().any(|part| name.contains(part)) {
-            return false;
-        }
         let meta = self.st.effects.meta(target);
         if name == "detach_" && meta.alias == Alias::View {
             return true;

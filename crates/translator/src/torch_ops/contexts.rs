@@ -262,6 +262,7 @@ impl Tx<'_> {
             .import(GRAD_MODE)?
             .getattr("_enter_inference_mode")?;
         let node = self.state_node(&f, GRAD_MODE, vec![Arg::Bool(enabled)])?;
+        self.met_inference |= enabled;
         self.st.contexts.push_back(OpenContext {
             context: Var::Obj(id),
             effect: Effect::Inference(Inference {

@@ -144,6 +144,7 @@ impl<'py> Tx<'py> {
             return Err(unfit());
         }
         node_args.kw.push((name, self.node_arg(&out)?.0));
+        self.lets_write(t)?;
         let shared = self.memory_is_shared(t, &args.pos);
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.graph.set_impure(node, true);
@@ -337,19 +338,29 @@ impl<'py> Tx<'py> {
     ) -> R<Var> {
         let number = self.number_dtype(callee, args, &inferred)?;
         let may_refuse_number = self.may_refuse_number(callee, &node_args, &inferred);
+        self.writes_to_no_inference_tensor(callee, args, &inferred)?;
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.graph.set_impure(node, true);
         if repeatable {
             self.graph.set_repeatable(node);
+        } else if self.would_be_repeatable(callee, args, &inferred) {
+            self.graph.set_draws(node);
         }
-        if may_refuse_number || self.may_lack_kernel(args, &inferred) {
-            self.graph.set_may_lack_kernel(node);
+        if may_refuse_number || self.may_refuse_tensors(args, &inferred)? {
+            self.graph.set_may_refuse_arguments(node);
         }
-        if !repeatable
-            && self.may_refuse_write(node, callee, args, &inferred)
-            && raising::raises_early(&self.graph, node)
-        {
-            self.graph.set_may_refuse_write(node);
+        if !repeatable && self.may_refuse_write(node, callee, args, &inferred) {
+            // Its random numbers are drawn by then.
+            if Self::draws(callee) {
+                return Err(Stop::raises(
+                    "Random numbers written to a tensor that may not be written to",
+                    "Autograd, or the memory of the tensor, refuses the write; the operation runs as plain Python so that it does.",
+                    "Write to a clone of the tensor.",
+                ));
+            }
+            if raising::raises_early(&self.graph, node) {
+                self.graph.set_may_refuse_write(node);
+            }
         }
         if let Some(dtype) = number {
             self.graph.set_number_dtype(node, dtype);

@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::Obj;
 
+use crate::call::is_library_file;
 use crate::output::raising;
+use crate::state::Frame;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
@@ -27,7 +29,7 @@ impl Tx<'_> {
         }
         // Walks through the graph come last: this is asked for each operation.
         let autocast = self.ctx.autocast != tensor_meta::Autocast::Off;
-        if self.in_some_frame(catches)
+        if (self.in_some_frame(catches) || self.in_own_frame(cleans_up))
             && raising::may_raise_at(&self.graph, node, autocast)
             && self
                 .graph
@@ -37,7 +39,7 @@ impl Tx<'_> {
         {
             return Err(Stop::brk(
                 "Operation in a `try` statement that may raise",
-                "Its exception has to reach the handler, and the graph in front of it must not run twice: it draws random numbers or writes to tensors.",
+                "Its exception has to reach the handler, and the graph in front of it must not run twice: it writes to tensors, or draws numbers that can't be drawn again.",
                 "Move the operation, or the `try` statement, out of the compiled function.",
             ));
         }
@@ -46,15 +48,11 @@ impl Tx<'_> {
 
     /// Whether a handler that is looked at closely takes what an operation raises for values.
     fn is_handled(&mut self, node: NodeId) -> R<bool> {
-        if !self.graph.get(node).is_some_and(raises_as_torch_does) {
+        if !self.graph.get(node).is_some_and(raises_as_torch_does) || self.in_own_frame(cleans_up) {
             return Ok(true);
         }
-        let mut frames = Vec::new();
-        let mut frame = Some(&self.st.frame);
-        while let Some(f) = frame {
-            frames.push((f.code.clone(), f.ip, f.globals.clone()));
-            frame = f.parent.as_deref();
-        }
+        let state = |f: &Frame| (f.code.clone(), f.ip, f.globals.clone());
+        let frames: Vec<_> = self.frames().map(state).collect();
         for (code, ip, globals) in frames {
             let Handled::Classes(names) = handled(&code.body, ip) else {
                 return Ok(true);
@@ -93,20 +91,25 @@ impl Tx<'_> {
 
     /// Whether something holds where one of the frames that are being run stands.
     pub(crate) fn in_some_frame(&self, holds: fn(&Body, usize) -> bool) -> bool {
-        let mut frame = Some(&self.st.frame);
-        while let Some(f) = frame {
-            if holds(&f.code.body, f.ip) {
-                return true;
-            }
-            frame = f.parent.as_deref();
-        }
-        false
+        self.frames().any(|f| holds(&f.code.body, f.ip))
+    }
+
+    /// The same of frames of the program's own files.
+    fn in_own_frame(&self, holds: fn(&Body, usize) -> bool) -> bool {
+        self.frames()
+            .any(|f| holds(&f.code.body, f.ip) && !is_library_file(&f.code.filename))
+    }
+
+    /// The frames that are being run, from the inside out.
+    fn frames(&self) -> impl Iterator<Item = &Frame> {
+        std::iter::successors(Some(&self.st.frame), |f| f.parent.as_deref())
     }
 }
 
 /// Whether a node must not run twice. What enters a context is left again where the graph raises.
 fn runs_once(node: &NodeData) -> bool {
     !(node.repeatable
+        || node.draws
         || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
         || changes_context(node))
 }
@@ -123,7 +126,7 @@ const RAISED: [&str; 8] = [
     "SystemError",
 ];
 
-/// Whether an operation is one of torch's own, for a dtype that has all kernels: it raises nothing but
+/// Whether an operation is one of torch's own, for arguments that it does not refuse: it raises nothing but
 /// [`RAISED`] for values. What runs Python code of the program may raise anything.
 fn raises_as_torch_does(node: &NodeData) -> bool {
     let is_own = match &node.target {
@@ -137,12 +140,43 @@ fn raises_as_torch_does(node: &NodeData) -> bool {
                     .is_some_and(|name| !name.contains('.'))
             }),
     };
-    is_own && !node.may_lack_kernel
+    is_own && !node.may_refuse_arguments
 }
 
 /// Whether an `except` may take an exception at an instruction, or a `finally` that returns.
 fn catches(body: &Body, ip: usize) -> bool {
     !matches!(handled(body, ip), Handled::Classes(names) if names.is_empty())
+}
+
+/// Whether a `finally` that covers an instruction does something that the program can see. Those of libraries put
+/// back what they have changed, which is not done yet where the graph raises.
+fn cleans_up(body: &Body, ip: usize) -> bool {
+    let (mut at, mut acts) = (ip, false);
+    for _ in 0..=body.handlers.len() {
+        let Some(entry) = covering(body, at) else {
+            break;
+        };
+        at = entry.target.0 as usize;
+        if !is_exit_of_with(body, at) {
+            each_that_takes_nothing(body, at, &mut |_, op| {
+                acts |= matches!(
+                    op,
+                    Op::Call { .. }
+                        | Op::CallKw { .. }
+                        | Op::CallEx { .. }
+                        | Op::StoreAttr(_)
+                        | Op::StoreSubscr
+                        | Op::StoreSlice
+                        | Op::StoreGlobal(_)
+                        | Op::StoreDeref(_)
+                        | Op::DeleteAttr(_)
+                        | Op::DeleteSubscr
+                );
+                true
+            });
+        }
+    }
+    acts
 }
 
 /// Which exceptions find a handler.
@@ -158,26 +192,50 @@ enum Handled {
 fn handled(body: &Body, ip: usize) -> Handled {
     let (mut at, mut names) = (ip, Vec::new());
     for _ in 0..=body.handlers.len() {
-        let covers = |h: &&ExceptEntry| (h.start.0..h.end.0).contains(&(at as u32));
-        let Some(entry) = body.handlers.iter().find(covers) else {
+        let Some(entry) = covering(body, at) else {
             break;
         };
         at = entry.target.0 as usize;
-        let op = |i: usize| body.instrs.get(i).map(|i| &i.op);
-        let exits = matches!(
-            (op(at), op(at + 1)),
-            (Some(Op::PushExcInfo), Some(Op::WithExceptStart))
-        );
-        if !exits && !take(body, at, &mut names) {
+        if !is_exit_of_with(body, at) && !take(body, at, &mut names) {
             return Handled::Any;
         }
     }
     Handled::Classes(names)
 }
 
+/// The handler that an exception at an instruction leads to.
+fn covering(body: &Body, at: usize) -> Option<&ExceptEntry> {
+    let covers = |h: &&ExceptEntry| (h.start.0..h.end.0).contains(&(at as u32));
+    body.handlers.iter().find(covers)
+}
+
+/// Whether a handler calls the exit of a `with` statement.
+fn is_exit_of_with(body: &Body, at: usize) -> bool {
+    let op = |i: usize| body.instrs.get(i).map(|i| &i.op);
+    matches!(
+        (op(at), op(at + 1)),
+        (Some(Op::PushExcInfo), Some(Op::WithExceptStart))
+    )
+}
+
 /// Finds the names of the classes that a handler compares the exception with; false where it compares in
 /// another way, or comes to its end without raising it again.
 fn take(body: &Body, handler: usize, names: &mut Vec<NameIdx>) -> bool {
+    each_that_takes_nothing(body, handler, &mut |at, op| match op {
+        Op::CheckExcMatch => compared(body, at, names),
+        Op::CheckEgMatch => false,
+        Op::PopExcept => matches!(body.instrs.get(at + 1).map(|i| &i.op), Some(Op::Reraise(_))),
+        _ => true,
+    })
+}
+
+/// Visits the instructions of a handler for an exception that is of none of the classes that it is compared with.
+/// False where one of them is not visited to its end, or compares in another way.
+fn each_that_takes_nothing(
+    body: &Body,
+    handler: usize,
+    visit: &mut dyn FnMut(usize, &Op) -> bool,
+) -> bool {
     let mut seen = vec![false; body.instrs.len()];
     let mut open = vec![handler];
     while let Some(at) = open.pop() {
@@ -187,25 +245,19 @@ fn take(body: &Body, handler: usize, names: &mut Vec<NameIdx>) -> bool {
         if std::mem::replace(&mut seen[at], true) {
             continue;
         }
-        let next = body.instrs.get(at + 1).map(|i| &i.op);
-        match instr.op {
-            Op::CheckExcMatch => {
-                let Some(Op::PopJump {
-                    cond: JumpCond::False,
-                    to,
-                }) = next
-                else {
-                    return false;
-                };
-                if !compared(body, at, names) {
-                    return false;
-                }
-                open.push(to.0 as usize);
-                continue;
-            }
-            Op::CheckEgMatch => return false,
-            Op::PopExcept if !matches!(next, Some(Op::Reraise(_))) => return false,
-            _ => {}
+        if !visit(at, &instr.op) {
+            return false;
+        }
+        if matches!(instr.op, Op::CheckExcMatch) {
+            let Some(Op::PopJump {
+                cond: JumpCond::False,
+                to,
+            }) = body.instrs.get(at + 1).map(|i| &i.op)
+            else {
+                return false;
+            };
+            open.push(to.0 as usize);
+            continue;
         }
         open.extend(instr.op.target().map(|to| to.0 as usize));
         open.extend(instr.op.falls_through().then_some(at + 1));

@@ -65,6 +65,8 @@ impl Tx<'_> {
         }
         let mut spec = TensorSpec::of(self.py, abi, &mut self.pins, &b)
             .map_err(|e| Stop::Internal(e.to_string()))?;
+        // All others have it outside of inference modes.
+        self.met_inference |= !spec.keys_text.contains("Autograd");
         let is_marked = !bound && self.make_dynamic(&b, source, &mut meta, &mut spec);
         self.guard(
             source,

@@ -36,6 +36,7 @@ pub(crate) mod flags;
 mod handled;
 pub(crate) mod higher_order;
 mod hooks;
+mod inference;
 pub mod input;
 mod known_values;
 mod numbers;
