@@ -298,6 +298,8 @@ impl Tx<'_> {
                 let dropout = named("dropout_p").map(|(_, v)| v).or(args.pos.get(4));
                 dropout.is_some_and(|v| !is_off(v))
             }
+            // A single step of a recurrent layer has no dropout.
+            name if name.ends_with("_cell") => false,
             _ => !named("training").is_some_and(|(_, v)| is_off(v)),
         }
     }
