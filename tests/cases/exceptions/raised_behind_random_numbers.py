@@ -31,8 +31,9 @@ def swallowed(x):
 
 
 def distribution(x):
-    sample = torch.distributions.Normal(x, 1.0).sample()
-    return torch.distributions.Normal(sample, 1.5 - x).sample()
+    # torch.compile turns the checks off for the whole process where they are not asked for.
+    sample = torch.distributions.Normal(x, 1.0, validate_args=True).sample()
+    return torch.distributions.Normal(sample, 1.5 - x, validate_args=True).sample()
 
 
 def asserted(x):
