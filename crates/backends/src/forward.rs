@@ -273,13 +273,19 @@ impl<'py> Writer<'py, '_> {
     /// Keeps the state of the CPU's random generator in a local.
     fn keep_random_state(&mut self) -> PyResult<()> {
         let ask = random_generator(self.py)?.getattr(intern!(self.py, "get_state"))?;
+        self.keep_answer(ask, RANDOM_STATE);
+        Ok(())
+    }
+
+    /// Keeps in a local of this name what a function without arguments gives.
+    fn keep_answer(&mut self, ask: Bound<'py, PyAny>, name: &str) -> LocalIdx {
         let ask = self.constant(ask);
-        let state = LocalIdx(self.locals.len() as u32);
-        self.locals.push(PyString::new(self.py, RANDOM_STATE));
+        let answer = LocalIdx(self.locals.len() as u32);
+        self.locals.push(PyString::new(self.py, name));
         self.body.emit_callable(Op::LoadConst(ask));
         self.body.call(0);
-        self.body.emit(Op::StoreFast(state));
-        Ok(())
+        self.body.emit(Op::StoreFast(answer));
+        answer
     }
 
     /// Keeps in a local what a node is about to set for the first time, and the function that sets it.
@@ -287,16 +293,11 @@ impl<'py> Writer<'py, '_> {
         let set = self.object(setting.set)?;
         let set = self.constant(set);
         let torch_c = self.py.import(names::TORCH_C)?;
-        let ask = self.constant(torch_c.getattr(setting.ask)?);
-        let mode = LocalIdx(self.locals.len() as u32);
-        self.locals.push(PyString::new(self.py, setting.ask));
-        self.body.emit_callable(Op::LoadConst(ask));
-        self.body.call(0);
-        self.body.emit(Op::StoreFast(mode));
+        let before = self.keep_answer(torch_c.getattr(setting.ask)?, setting.ask);
         Ok(Open {
             node: None,
             leave: set,
-            argument: Some(mode),
+            argument: Some(before),
         })
     }
 

@@ -310,6 +310,11 @@ pub struct NodeData {
 }
 
 impl NodeData {
+    /// Whether nobody can tell that it ran twice, where its random numbers are put back.
+    pub fn can_repeat(&self) -> bool {
+        self.repeatable || self.draws
+    }
+
     /// Calls `visit` for each node among the arguments, repeats included.
     pub fn for_each_input(&self, mut visit: impl FnMut(NodeId)) {
         for arg in &self.args {

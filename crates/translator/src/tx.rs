@@ -44,6 +44,17 @@ impl Args {
         }
     }
 
+    /// All values: those by position, and those of keywords.
+    pub fn values(&self) -> impl Iterator<Item = &Var> {
+        self.pos.iter().chain(self.kw.iter().map(|(_, v)| v))
+    }
+
+    /// The value of a keyword.
+    pub fn named(&self, name: &str) -> Option<&Var> {
+        let found = self.kw.iter().find(|(n, _)| &**n == name);
+        found.map(|(_, v)| v)
+    }
+
     /// Removes a keyword.
     pub fn take_kw(&mut self, name: &str) -> Option<Var> {
         let i = self.kw.iter().position(|(n, _)| &**n == name)?;

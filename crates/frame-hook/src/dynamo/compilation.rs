@@ -172,15 +172,14 @@ impl<'py> Compilation<'_, 'py> {
             }
             End::Break(reason) => {
                 let stack = self.report_break(&tx, &reason);
-                // A cache is filled by plain Python where the graph may not break, too: the next call is one graph.
-                if self.ctx.fullgraph()
-                    && reason.sets_up == Some(SetUp::Cached)
-                    && self.entries.meets_set_up(py) < SetUp::Cached.calls()
-                {
-                    return Ok(Compiled::RunAll);
-                }
                 if self.ctx.fullgraph() {
-                    return Err(self.unsupported(&reason, &stack));
+                    // A cache is filled by plain Python here, too: the next call is one graph.
+                    let fills_cache = reason.sets_up == Some(SetUp::Cached)
+                        && self.entries.meets_set_up(py) < SetUp::Cached.calls();
+                    return match fills_cache {
+                        true => Ok(Compiled::RunAll),
+                        false => Err(self.unsupported(&reason, &stack)),
+                    };
                 }
                 // Nothing was captured, and a loop that breaks goes on as plain Python.
                 if tx.too_long && tx.graph.is_empty() && tx.st.frame.depth == 0 {

@@ -522,17 +522,13 @@ fn nested(call: &Call<'_>, value: &Value<'_>, to: Option<DType>) -> R<(Dims, Opt
 
 /// Dtype of a number whose value is not known, where each fits the dtype that it is asked to have.
 fn any_number_type(call: &Call<'_>, value: &Value<'_>, to: Option<DType>) -> R<DType> {
-    let is_int = matches!(value, Value::SymInt(_));
     match to {
         None | Some(DType::Bool) => {}
-        Some(DType::Int64) if is_int => {}
+        Some(DType::Int64) if matches!(value, Value::SymInt(_)) => {}
         Some(to) if to.is_floating() || to.is_complex() => {}
         Some(_) => return unsupported("a number that may not fit"),
     }
-    Ok(match is_int {
-        true => DType::Int64,
-        false => call.ctx.default_dtype,
-    })
+    number_type(call, value)
 }
 
 /// Dtype of a tensor that stands for a number: its value is read.

@@ -255,8 +255,7 @@ fn cache_key(
     let typed = cached.call_method0("cache_parameters")?.get_item("typed")?;
     let typed = typed.is_truthy()?;
     let names = args.kw.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>();
-    let values = args.pos.iter().chain(args.kw.iter().map(|(_, v)| v));
-    for (i, v) in values.enumerate() {
+    for (i, v) in args.values().enumerate() {
         let v = tx.realize(v)?;
         if matches!(v, Var::Tensor(_)) {
             return Err(Stop::brk(

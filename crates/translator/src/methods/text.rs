@@ -95,7 +95,7 @@ impl<'py> Tx<'py> {
     }
 
     fn are_pure(&mut self, args: &Args) -> R<bool> {
-        for v in args.pos.iter().chain(args.kw.iter().map(|(_, v)| v)) {
+        for v in args.values() {
             if self.pure_const(v)?.is_none() {
                 return Ok(false);
             }

@@ -34,21 +34,24 @@ static NEVER_RAISE: LazyLock<FxHashSet<&str>> =
 /// `autocast`: whether autocast is on where the graph is entered.
 pub(super) fn may_raise(graph: &Graph, autocast: bool) -> bool {
     let casts = casts(graph, autocast);
-    graph.iter().any(|(_, node)| {
-        node.may_refuse_write || (node.repeatable || node.draws) && node_may_raise(node, casts)
-    })
+    graph.iter().any(|(_, node)| leads_back(node, casts))
 }
 
-/// Has the state of the random generator kept where it is drawn from first, if an operation from there on may
-/// raise because of values: the function may then run again with the same numbers.
+/// Whether a node may raise so that the function runs again.
+fn leads_back(node: &NodeData, casts: bool) -> bool {
+    node.may_refuse_write || node.can_repeat() && node_may_raise(node, casts)
+}
+
+/// Has the state of the random generator kept where it is drawn from first, if the function may run again for what
+/// an operation from there on raises: with the same numbers then.
 pub(super) fn keep_random_state(graph: &mut Graph, autocast: bool) {
     let Some(first) = graph.iter().find(|(_, node)| node.draws).map(|(id, _)| id) else {
         return;
     };
     let casts = casts(graph, autocast);
-    let from_there = || graph.iter().skip_while(|(id, _)| *id != first);
-    let may_raise = from_there().any(|(_, node)| node_may_raise(node, casts));
-    if may_raise {
+    let before = |(id, _): &(NodeId, &NodeData)| *id != first;
+    let may_run_again = (graph.iter().skip_while(before)).any(|(_, node)| leads_back(node, casts));
+    if may_run_again {
         graph.set_keeps_random_state(first);
     }
 }

@@ -68,8 +68,7 @@ impl Tx<'_> {
         }
         let changes = Changes::of(&self.graph);
         let is_repeatable = |(id, node): (NodeId, &NodeData)| {
-            node.repeatable
-                || node.draws
+            node.can_repeat()
                 || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
                 || changes.at(id).is_some()
         };

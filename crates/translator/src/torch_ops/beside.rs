@@ -208,13 +208,9 @@ impl Tx<'_> {
         Self::draws(callee)
             && !self.st.vmap.is_active()
             && self.leaves_no_trace(callee, args, inferred)
-            && args.kw.iter().all(|(name, _)| &**name != "generator")
+            && args.named("generator").is_none()
             && matches!(inferred, Inferred::Tensor(t) if t.is_cpu())
-            && !args
-                .pos
-                .iter()
-                .chain(args.kw.iter().map(|(_, v)| v))
-                .any(is_elsewhere)
+            && !args.values().any(is_elsewhere)
     }
 
     /// Whether an operation runs nobody's code, and writes to no tensor but those that the graph has made.
@@ -234,11 +230,7 @@ impl Tx<'_> {
         let lacks =
             |v: &Var| matches!(v, Var::Tensor(t) if self.st.effects.meta(t).dtype.lacks_kernels());
         matches!(inferred, Inferred::Tensor(t) if t.dtype.lacks_kernels())
-            || args
-                .pos
-                .iter()
-                .chain(args.kw.iter().map(|(_, v)| v))
-                .any(lacks)
+            || args.values().any(lacks)
     }
 
     /// Whether the kernel refuses some values of a dynamic number among the arguments: those that do not fit the
@@ -290,17 +282,16 @@ impl Tx<'_> {
 
     /// Whether an operation that can draw random numbers may do so with these arguments.
     fn trains(&self, callee: &Callee<'_>, args: &Args) -> bool {
-        let named = |wanted: &str| args.kw.iter().find(|(name, _)| &**name == wanted);
         let is_off =
             |v: &Var| matches!(v, Var::Const(o) if o.bind(self.py).is_truthy().is_ok_and(|t| !t));
         match callee.name() {
             "scaled_dot_product_attention" => {
-                let dropout = named("dropout_p").map(|(_, v)| v).or(args.pos.get(4));
+                let dropout = args.named("dropout_p").or(args.pos.get(4));
                 dropout.is_some_and(|v| !is_off(v))
             }
             // A single step of a recurrent layer has no dropout.
             name if name.ends_with("_cell") => false,
-            _ => !named("training").is_some_and(|(_, v)| is_off(v)),
+            _ => !args.named("training").is_some_and(is_off),
         }
     }
 
@@ -326,8 +317,7 @@ impl Tx<'_> {
             matches!(inferred, Inferred::Tensor(t) if t.alias == Alias::Identity)
                 && !READING.contains(&name)
         });
-        let named = args.kw.iter().find(|(name, _)| &**name == "inplace");
-        writes_first(name) || named.map(|(_, v)| v).or(last).is_some_and(is_on)
+        writes_first(name) || args.named("inplace").or(last).is_some_and(is_on)
     }
 
     /// Whether an operation writes to a tensor that autograd or the layout may keep from being written to: a view

@@ -107,7 +107,7 @@ impl Tx<'_> {
         }
         let mut given = Vec::new();
         let mut differentiable = false;
-        for v in args.pos.iter().chain(args.kw.iter().map(|k| &k.1)) {
+        for v in args.values() {
             if let Var::Tensor(t) = self.realize(v)? {
                 differentiable |= self.st.effects.meta(&t).requires_grad;
                 if !given.contains(&t.node) {

@@ -246,8 +246,7 @@ impl<'py> Tx<'py> {
     }
 
     fn has_dynamic_number(&mut self, args: &Args) -> bool {
-        let mut all = args.pos.iter().chain(args.kw.iter().map(|k| &k.1));
-        self.has_dynamic_numbers() && all.any(|v| self.holds_dynamic_number(v))
+        self.has_dynamic_numbers() && args.values().any(|v| self.holds_dynamic_number(v))
     }
 
     fn holds_dynamic_number(&mut self, v: &Var) -> bool {
@@ -300,7 +299,7 @@ impl<'py> Tx<'py> {
         }
         // These three give what they make the number's own dtype.
         let floats = path.ends_with("tensor") || path == "torch.asarray";
-        for v in args.pos.iter().chain(args.kw.iter().map(|k| &k.1)) {
+        for v in args.values() {
             if self.holds_numpy(v, floats)? {
                 return Err(Stop::brk(
                     format!("NumPy's number in {path}"),

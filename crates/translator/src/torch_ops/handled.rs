@@ -108,8 +108,7 @@ impl Tx<'_> {
 
 /// Whether a node must not run twice. What enters a context is left again where the graph raises.
 fn runs_once(node: &NodeData) -> bool {
-    !(node.repeatable
-        || node.draws
+    !(node.can_repeat()
         || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
         || changes_context(node))
 }

@@ -53,7 +53,7 @@ impl Tx<'_> {
         if !self.met_inference || !matches!(inferred, Inferred::Tensor(t) if t.requires_grad) {
             return Ok(false);
         }
-        for given in args.pos.iter().chain(args.kw.iter().map(|(_, v)| v)) {
+        for given in args.values() {
             if matches!(given, Var::Tensor(t) if self.is_of_inference(t)?) {
                 return Ok(true);
             }

@@ -256,8 +256,7 @@ impl Tx<'_> {
         let path = format!("torch.func.{}", transform.name);
         let py = self.py;
         // What the function is given belongs to the graph around it.
-        let all = args.pos.iter().chain(args.kw.iter().map(|k| &k.1));
-        for v in all.chain(beside) {
+        for v in args.values().chain(beside) {
             self.realize_all(v)?;
         }
         let before = self.snapshot();

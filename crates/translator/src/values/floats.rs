@@ -155,7 +155,8 @@ impl Tx<'_> {
             return Ok(None);
         }
         let name = method(op).trim_matches('_');
-        self.ask_float(name, source, float, std::slice::from_ref(other))
+        let others = std::slice::from_ref(other);
+        self.ask_float(name, source, float, others).map(Some)
     }
 
     /// The truth of a dynamic float, guarded. `None`: it takes the values.
@@ -167,25 +168,22 @@ impl Tx<'_> {
             return Ok(None);
         };
         match float.expr {
-            FloatExpr::Source(source) => self.ask_float("truth", source, float.value, &[]),
+            FloatExpr::Source(source) => {
+                let answer = self.ask_float("truth", source, float.value, &[])?;
+                Ok(Some(answer))
+            }
             _ => Ok(None),
         }
     }
 
     /// What a function of `operator` says of a float, which is guarded.
-    fn ask_float(
-        &mut self,
-        name: &str,
-        source: SourceId,
-        value: f64,
-        others: &[Obj],
-    ) -> R<Option<bool>> {
+    fn ask_float(&mut self, name: &str, source: SourceId, value: f64, others: &[Obj]) -> R<bool> {
         let function = self.py.import("_operator")?.getattr(name)?;
         let value = PyFloat::new(self.py, value).into_any().unbind();
         let args: Vec<&Obj> = std::iter::once(&value).chain(others).collect();
         let answer = function.call1(PyTuple::new(self.py, args)?)?;
         self.guard_call(&function.unbind(), Some(source), others, &answer)?;
-        Ok(Some(answer.is_truthy()?))
+        Ok(answer.is_truthy()?)
     }
 
     /// A dynamic float as an input of the graph.
