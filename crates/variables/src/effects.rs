@@ -101,11 +101,13 @@ pub struct Tail {
     pub items: im::Vector<Var>,
 }
 
-/// Values of a small integer tensor.
+/// Values of a small tensor.
 #[derive(Clone, Debug)]
 pub struct KnownValues {
-    /// its items, one after the other
+    /// the items of one of integers, one after the other
     pub items: Rc<[i64]>,
+    /// the only item of one of floats, rounded to its dtype
+    pub float: Option<f64>,
     /// ints that they follow from, which are constants once somebody asks
     pub of: Rc<[SymInt]>,
 }

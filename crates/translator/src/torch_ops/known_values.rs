@@ -1,13 +1,15 @@
-//! Small integer tensors whose values are known while translating: `torch.tensor(x.size())`.
+//! Small tensors whose values are known while translating: `torch.tensor(x.size())`.
 //!
-//! Programs compute sizes with such tensors and hand them to operations that take integers. The
-//! graph computes them as any other tensor; what is known here is for metadata, and for `item()`.
+//! Programs compute sizes with tensors of integers and hand them to operations that take integers,
+//! and round a number to the dtype of a tensor: `x.new_tensor(0.1).item()`. The graph computes them
+//! as any other tensor; what is known here is for metadata, and for `item()`.
 //! Dynamic ints among them stay dynamic until somebody asks for a value that follows from them.
 //!
 //! Invariants: nothing is known of a tensor that an operation may have written to; ints that a value follows
 //! from are guarded where it is used.
 
 use fx_graph::{Arg, NodeId};
+use pyo3::types::PyFloat;
 use tensor_meta::{DType, Inferred, SymInt};
 use variables::{KnownValues, Var};
 
@@ -49,13 +51,28 @@ impl Tx<'_> {
         args: &NodeArgs,
         result: &Inferred,
     ) -> Option<KnownValues> {
-        let Callee::Function(_, path, _) = callee else {
-            return None;
-        };
         let Inferred::Tensor(meta) = result else {
             return None;
         };
-        if meta.dtype != DType::Int64 || !meta.is_cpu() || meta.requires_grad {
+        if !meta.is_cpu() || meta.requires_grad {
+            return None;
+        }
+        let data = match callee {
+            Callee::Function(_, "torch.tensor" | "torch.as_tensor", _) => args.meta_pos.first(),
+            Callee::Method("new_tensor") => args.meta_pos.get(1),
+            _ => None,
+        };
+        if let Some(float) = data.and_then(|data| rounded(data, meta.dtype)) {
+            return Some(KnownValues {
+                items: [].into(),
+                float: Some(float),
+                of: [].into(),
+            });
+        }
+        let Callee::Function(_, path, _) = callee else {
+            return None;
+        };
+        if meta.dtype != DType::Int64 {
             return None;
         }
         if matches!(
@@ -122,6 +139,7 @@ impl Tx<'_> {
             let scalar = meta.shape.is_empty() && (0..n).contains(&at);
             return scalar.then(|| KnownValues {
                 items: [x.items[at as usize]].into(),
+                float: None,
                 of: x.of,
             });
         }
@@ -177,7 +195,10 @@ impl Tx<'_> {
         match (args.meta_pos.get(i)?, args.pos.get(i)?) {
             (MetaArg::Int(n), _) => Some(known(vec![*n], Vec::new())),
             (MetaArg::SymInt(n), _) => Some(known(vec![self.size_hint(*n)], vec![*n])),
-            (_, Arg::Node(n)) => self.st.effects.known_values.get(&n.0).cloned(),
+            (_, Arg::Node(n)) => {
+                let values = self.st.effects.known_values.get(&n.0).cloned();
+                values.filter(|v| v.float.is_none())
+            }
             _ => None,
         }
     }
@@ -272,6 +293,10 @@ impl Tx<'_> {
             return Ok(None);
         };
         let rank = self.st.effects.meta(t).shape.len();
+        if let Some(float) = values.float {
+            let asked = matches!(name, "item" | "tolist" | "__float__");
+            return Ok(asked.then(|| Var::Const(PyFloat::new(self.py, float).into_any().unbind())));
+        }
         let found = match (name, &values.items[..], rank) {
             ("item" | "__int__" | "__index__", [n], _) | ("tolist", [n], 0) => Some(self.int(*n)),
             ("tolist", items, 1) => {
@@ -314,7 +339,27 @@ impl Tx<'_> {
 fn known(items: Vec<i64>, of: Vec<SymInt>) -> KnownValues {
     KnownValues {
         items: items.into(),
+        float: None,
         of: of.into(),
+    }
+}
+
+/// A number as a tensor of a float dtype holds it.
+fn rounded(data: &MetaArg, dtype: DType) -> Option<f64> {
+    /// Up to here every int is a float of both dtypes.
+    const EXACT: u64 = 1 << 24;
+    let number = match data {
+        MetaArg::Float(x) => *x,
+        MetaArg::Int(n) if n.unsigned_abs() <= EXACT => *n as f64,
+        _ => return None,
+    };
+    match dtype {
+        DType::Float64 => Some(number),
+        // Whether the least numbers are flushed to zero is up to a mode of the processor.
+        DType::Float32 => Some(number as f32)
+            .filter(|x| !x.is_subnormal())
+            .map(f64::from),
+        _ => None,
     }
 }
 
