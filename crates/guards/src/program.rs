@@ -353,6 +353,7 @@ pub(crate) fn accessor(source: &Source) -> String {
         Source::FuncCode { .. } => "CodeGuardAccessor".into(),
         Source::Pinned { name, .. } => format!("PinnedGuardAccessor({})", str_repr(name)),
         Source::WeakPinned { name, .. } => format!("WeakRefCallGuardAccessor({})", str_repr(name)),
+        Source::FunctionMode { index } => format!("FunctionModeGuardAccessor({index})"),
         Source::Early { index } => format!("EarlyGuardAccessor({index})"),
     }
 }

@@ -166,6 +166,11 @@ pub enum Source {
         /// Its name in text.
         name: Arc<str>,
     },
+    /// A torch function mode that was in force when the frame began.
+    FunctionMode {
+        /// Place in the stack of modes, the outermost first.
+        index: u32,
+    },
     /// What a call gives that the compiled code makes before its graph runs. No guard can be about it: it does not
     /// exist when guards are checked.
     Early {
@@ -186,6 +191,7 @@ impl Source {
             | Self::Builtin { .. }
             | Self::Pinned { .. }
             | Self::WeakPinned { .. }
+            | Self::FunctionMode { .. }
             | Self::Early { .. } => None,
             Self::Attr { base, .. }
             | Self::InstanceDict { base }
@@ -398,6 +404,7 @@ impl SourceTable {
             Source::FuncKwDefaults { .. } => write!(out, ".__kwdefaults__"),
             Source::FuncClosure { .. } => write!(out, ".__closure__"),
             Source::FuncCode { .. } => write!(out, ".__code__"),
+            Source::FunctionMode { index } => write!(out, "___function_mode_at({index})"),
             Source::Early { index } => write!(out, "___early[{index}]"),
             Source::TypeOf { .. }
             | Source::Under { .. }

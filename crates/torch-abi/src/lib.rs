@@ -13,6 +13,7 @@
 pub mod dicts;
 pub mod layout;
 pub mod meta;
+pub mod modes;
 pub mod modules;
 pub mod names;
 pub mod overlap;
@@ -125,6 +126,8 @@ impl TorchAbi {
         let torch = py.import(names::TORCH)?;
         let version: String = torch.getattr("__version__")?.str()?.extract()?;
         check_version(&version)?;
+        // The operations of the checks are none of the program's.
+        let _aside = modes::ModesAside::new(py)?;
         let class = |module: &str, name: &str| -> Result<Py<PyType>, AbiError> {
             let object = py.import(module)?.getattr(name)?;
             Ok(object.cast_into::<PyType>().map_err(PyErr::from)?.unbind())

@@ -51,6 +51,8 @@ pub const TLS_INCLUDE_SET: &str = "_dispatch_tls_local_include_set";
 pub const TLS_EXCLUDE_SET: &str = "_dispatch_tls_local_exclude_set";
 /// Mode at a position of the torch function mode stack, in [`TORCH_C`].
 pub const FUNCTION_STACK_AT: &str = "_get_function_stack_at";
+/// How many function modes are on it, in [`TORCH_C`].
+pub const FUNCTION_STACK_LEN: &str = "_len_torch_function_stack";
 /// Puts a torch function mode on the stack, in [`TORCH_C`].
 pub const PUSH_FUNCTION_MODE: &str = "_push_on_torch_function_stack";
 /// Takes the innermost one off, in [`TORCH_C`].

@@ -38,6 +38,9 @@ impl<'py> Tx<'py> {
             .collect::<R<Vec<_>>>()?;
         let shown = pos.iter().chain(kw.iter().map(|k| &k.1));
         if shown.into_iter().any(holds_tensor) {
+            if self.has_modes() {
+                return Err(Stop::unsupported("showing a tensor within a function mode"));
+            }
             self.st.effects.shows_tensors = true;
         }
         let frames = self.call_frames(frames);

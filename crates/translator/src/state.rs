@@ -77,6 +77,11 @@ pub struct State {
     pub caught: im::Vector<variables::ObjId>,
     /// contexts of torch that the program has entered, innermost last
     pub contexts: im::Vector<crate::torch_ops::contexts::OpenContext>,
+    /// function modes in force, innermost last: those that the program has entered, and those that were in force
+    /// when the frame began, if one of them is the program's
+    pub modes: im::Vector<crate::torch_ops::function_modes::FunctionMode>,
+    /// how many of the latter the program has left
+    pub left_modes: usize,
     /// levels of `vmap` that the program is in
     pub vmap: crate::torch_ops::vmap::Vmap,
     /// flags of torch that the program has set, by the function that reads them
@@ -112,6 +117,8 @@ impl State {
             cached: im::Vector::new(),
             caught: im::Vector::new(),
             contexts: im::Vector::new(),
+            modes: im::Vector::new(),
+            left_modes: 0,
             vmap: Default::default(),
             flags: im::HashMap::new(),
             grad_enabled,

@@ -206,6 +206,8 @@ pub struct Tx<'py> {
     pub targets: FxHashMap<usize, Arc<FnTarget>>,
     /// the state of torch when translation began
     pub ctx: Ctx,
+    /// how many function modes were in force when the frame began, where one of them is the program's
+    pub outer_modes: usize,
     /// whether a tensor may be one of an inference mode; once true, it stays so
     pub(crate) met_inference: bool,
     /// torch's FakeTensorMode, once it was needed
@@ -296,6 +298,7 @@ impl<'py> Tx<'py> {
             targets: FxHashMap::default(),
             met_inference: ctx.inference_mode,
             ctx,
+            outer_modes: 0,
             fake_mode: None,
             ways: WaysBack::default(),
             before_step: None,

@@ -18,6 +18,7 @@ use guards::{ConstTypes, GuardSet, NameStyle, Program, UserFrame};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict};
 use rustc_hash::FxHashMap;
+use torch_abi::modes::ModesAside;
 use translator::code::CodeInfo;
 use translator::output::{self, Finish, ResumeCache};
 use translator::step::End;
@@ -27,7 +28,7 @@ use super::generation::Env;
 use super::relevant::{holds_tensors, is_of_module};
 use super::slot::CodeSlot;
 use super::translate::{
-    Request, Tables, begin, closing_guards, saved_tensors_hooks_guard, stop_text,
+    Request, Tables, begin, closing_guards, program_modes, saved_tensors_hooks_guard, stop_text,
 };
 use super::{config, env, explain, ferrodyn_error, log, reasons};
 use crate::code_state;
@@ -98,6 +99,8 @@ impl<'py> Compilation<'_, 'py> {
                 return Ok(Compiled::Run);
             };
             if session.get().is_none() {
+                // What is looked at is none of the program's calls.
+                let _aside = ModesAside::new(self.py)?;
                 let made = Session {
                     tables: Tables::new(self.py)?,
                     resumes: ResumeCache::default(),
@@ -118,9 +121,15 @@ impl<'py> Compilation<'_, 'py> {
     fn run_in(&self, session: &mut Session, request: &Request<'_, 'py>) -> PyResult<Compiled> {
         let py = self.py;
         let started = Instant::now();
-        let mut tx = match begin(py, &session.tables, request) {
+        let modes = program_modes(py, session.tables.abi)?;
+        let mut tx = match begin(py, &session.tables, request, &modes) {
             Ok(tx) => tx,
             Err(stop) => return self.undecodable(&stop_text(&stop)),
+        };
+        // They are to see nothing of what is done from here on.
+        let aside = match modes.is_empty() {
+            true => None,
+            false => Some(ModesAside::new(py)?),
         };
         tx.bind_tensors = !self.slot().fetch_tensors.get();
         let code = request.code.clone().into_any().unbind();
@@ -132,8 +141,12 @@ impl<'py> Compilation<'_, 'py> {
         tx.max_plain_instructions = self.config.max_plain_instructions as u64;
         tx.stack_floor = with_thread(ThreadRegions::floor);
         tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
-        tx.ints = self.dynamic_ints()?;
-        tx.runs_as_is = self.runs_as_is()?;
+        // A mode in force would see residual code ask for sizes, and the function run once more as plain Python.
+        tx.ints = match modes.is_empty() {
+            true => self.dynamic_ints()?,
+            false => DynamicInts::default(),
+        };
+        tx.runs_as_is = modes.is_empty() && self.runs_as_is()?;
         let end = tx.run();
         self.entries.set_changing(py, tx.ints.names.clone());
         for line in tx.trace.take().unwrap_or_default() {
@@ -218,6 +231,7 @@ impl<'py> Compilation<'_, 'py> {
             resumes: &mut session.resumes,
             error: None,
             is_opaque: false,
+            without_modes: !modes.is_empty(),
             seconds: 0.0,
         };
         let mut result = output::finish(&mut tx, finish, &mut env);
@@ -264,6 +278,7 @@ impl<'py> Compilation<'_, 'py> {
             let backend = self.ctx.state(BackendSlot::default);
             backend.is_opaque.store(true, Ordering::Relaxed);
             if tx.needs_as_is || result.is_ok() && tx.is_dynamic() {
+                drop(aside);
                 return self.run_in(session, request);
             }
         }
@@ -278,6 +293,7 @@ impl<'py> Compilation<'_, 'py> {
             (Err(_), Some(e)) => return Err(e),
             (Err(stop), None) => return self.give_up(&stop_text(&stop)),
         };
+        drop(aside);
         let backend_seconds = env.seconds;
         let guards_started = Instant::now();
         let program = match self.link(&mut tx) {

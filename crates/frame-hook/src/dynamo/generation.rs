@@ -12,7 +12,7 @@ use translator::output::{OutputEnv, ResumeCache, ResumeInfo};
 use variables::Obj;
 
 use super::compilation::Compilation;
-use super::log;
+use super::{log, without_modes};
 use crate::code_state;
 
 static NEXT_COMPILED: AtomicU32 = AtomicU32::new(0);
@@ -57,6 +57,8 @@ pub struct Env<'a, 'b, 'py> {
     pub error: Option<PyErr>,
     /// whether the backend gave something else than the graph itself
     pub is_opaque: bool,
+    /// whether function modes are in force where the graph is called, which are not to see it
+    pub without_modes: bool,
     pub seconds: f64,
 }
 
@@ -83,6 +85,10 @@ impl OutputEnv for Env<'_, '_, '_> {
             // What the graph runs is never captured again.
             Ok((callable, is_graph)) => {
                 self.is_opaque |= !is_graph;
+                let callable = match self.without_modes {
+                    true => without_modes::wrap(py, callable)?,
+                    false => callable,
+                };
                 Ok(crate::entry::make_disabled(callable.bind(py))?.unbind())
             }
             Err(e) => {

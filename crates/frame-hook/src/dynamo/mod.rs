@@ -23,6 +23,7 @@ pub mod relevant;
 pub mod slot;
 pub mod translate;
 mod turns;
+mod without_modes;
 
 use pyo3::prelude::*;
 

@@ -16,9 +16,13 @@ use torch_abi::view::TensorView;
 use translator::code::CodeCache;
 use translator::known::Known;
 use translator::state::State;
+use translator::torch_ops::function_modes::has_program_mode;
 use translator::torch_ops::table::FnTable;
 use translator::{R, Stop, Tx};
 use variables::{Body, ObjState, Origin, Var};
+
+/// The state in which `__torch_function__` of modes is not asked either.
+const ALL_DISABLED: u8 = 2;
 
 /// What is translated: a function's code with its arguments bound.
 pub struct Request<'a, 'py> {
@@ -86,11 +90,33 @@ fn autocast(global: &GlobalState) -> Autocast {
     }
 }
 
+/// The function modes of this thread, outermost first, if one of them is the program's and sees what is called.
+///
+/// # Errors
+/// Whatever torch raises.
+pub fn program_modes<'py>(py: Python<'py>, abi: &TorchAbi) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let depth = abi.torch_function_stack_len();
+    if depth == 0 || abi.torch_function_state() == ALL_DISABLED {
+        return Ok(Vec::new());
+    }
+    let modes = (0..depth).map(|i| abi.torch_function_mode(py, i));
+    let modes = modes.collect::<PyResult<Vec<_>>>()?;
+    Ok(match has_program_mode(&modes)? {
+        true => modes,
+        false => Vec::new(),
+    })
+}
+
 /// A translator at the first instruction of a frame.
 ///
 /// # Errors
 /// Where the code does not decode.
-pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) -> R<Tx<'py>> {
+pub fn begin<'py>(
+    py: Python<'py>,
+    tables: &Tables,
+    request: &Request<'_, 'py>,
+    modes: &[Bound<'py, PyAny>],
+) -> R<Tx<'py>> {
     let code = tables.codes.borrow_mut().get(request.code.as_any())?;
     let mut pins = Pins::new();
     let ambient = exec::read::ambient_guards(py, tables.abi, &mut pins)?;
@@ -100,7 +126,10 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
         inference_mode: global.inference_mode,
         default_dtype: DType::from_scalar_type(u16::from(global.default_dtype))
             .unwrap_or(DType::Float32),
-        default_device: default_device(py, tables.abi),
+        default_device: match modes.is_empty() {
+            true => default_device(py, tables.abi),
+            false => Device::CPU,
+        },
         autocast: autocast(&global),
     };
     let state = State::root(
@@ -122,6 +151,7 @@ pub fn begin<'py>(py: Python<'py>, tables: &Tables, request: &Request<'_, 'py>) 
     }
     bind_arguments(&mut tx, request);
     bind_closure(&mut tx, request);
+    tx.begin_in_modes(modes)?;
     Ok(tx)
 }
 

@@ -114,6 +114,10 @@ pub(crate) enum LinkedOp {
         d: u16,
         weak: *mut PyObject,
     },
+    FunctionMode {
+        d: u16,
+        index: u32,
+    },
     Attr {
         d: u16,
         b: u16,
@@ -605,6 +609,7 @@ impl Linker<'_, '_> {
                 (obj, false) => LinkedOp::Pinned { d, obj },
                 (weak, true) => LinkedOp::WeakPinned { d, weak },
             },
+            Source::FunctionMode { index } => LinkedOp::FunctionMode { d, index: *index },
             Source::Early { .. } => return Err(LinkError::Early),
         })
     }

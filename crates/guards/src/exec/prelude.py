@@ -222,6 +222,10 @@ def ___mode_device(mode):
     return repr(device) if type(device) is torch.device else "None"
 
 
+def ___function_mode_at(index):
+    return torch._C._get_function_stack_at(index)
+
+
 def ___check_torch_function_mode_stack():
     stack = [
         torch._C._get_function_stack_at(i) for i in range(torch._C._len_torch_function_stack())

@@ -194,6 +194,23 @@ impl CheckProgram {
                     *d,
                     objects::weakref_target(*weak).unwrap_or(std::ptr::null_mut()),
                 ),
+                LinkedOp::FunctionMode { d, index } => {
+                    let (abi, index) = (self.abi(), *index as usize);
+                    let mode = match index < abi.torch_function_stack_len() {
+                        true => Python::attach(|py| {
+                            let mode = abi.torch_function_mode(py, index);
+                            mode.ok().map(|mode| mode.into_ptr())
+                        }),
+                        false => None,
+                    };
+                    match mode {
+                        Some(mode) => {
+                            run.owned.push(mode);
+                            run.put(*d, mode)
+                        }
+                        None => false,
+                    }
+                }
                 LinkedOp::Attr { d, b, name } => {
                     match objects::attribute(self.abi(), run.reg(*b), *name) {
                         Found::None => false,

@@ -45,6 +45,10 @@ fn sum(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             return Err(tx.raise("TypeError", &format!("sum() can't sum {what}")));
         }
     }
+    if !matches!(tx.realize(iterable)?, Var::Tuple(_)) {
+        // The items of others may be computed between the additions.
+        tx.not_seen("sum()")?;
+    }
     let items = tx.iterate(iterable)?;
     // Python's own summation of floats is compensated (3.12): it adds constants itself.
     let mut real = Vec::with_capacity(items.len());

@@ -130,6 +130,7 @@ pub(super) const RULES: Rules = &[
         &[
             ("TorchFunctionMode.__enter__", mode_entered as Rule),
             ("TorchFunctionMode.__exit__", mode_left),
+            ("handle_torch_function", handled_by_mode),
         ],
     ),
 ];
@@ -186,6 +187,10 @@ fn mode_left(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
         Some(mode) => tx.leave_function_mode(mode),
         None => Ok(None),
     }
+}
+
+fn handled_by_mode(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    tx.handled_by_mode(&args)
 }
 
 /// A question about numbers, which torch answers with its own configuration at hand, where they are constants.
@@ -265,6 +270,7 @@ fn left(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
 /// Arguments of a distribution are checked by the graph itself, as in an exported one: what it raises is another
 /// exception, unless the function can run again as plain Python. A handler is not to miss it.
 fn assert_all(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    tx.not_seen("a check")?;
     let given = tx.by_name(name, args, &["valid", "error_message"], 2, 2)?;
     let [Some(valid), Some(message)] = &given[..] else {
         return Ok(None);
@@ -278,6 +284,7 @@ fn assert_all(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 /// The graph raises the error where the condition does not hold, unless the program handles it.
 fn check_all(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    tx.not_seen("a check")?;
     let given = tx.by_name(name, args, &["cond", "message"], 1, 2)?;
     let Some(Some(cond)) = given.first() else {
         return Ok(None);
@@ -447,7 +454,7 @@ fn no_amp(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
 
 /// What `with torch.device(...)` and `torch.set_default_device` have said; the modes are guarded.
 fn default_device(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
-    if !args.pos.is_empty() || !args.kw.is_empty() {
+    if !args.pos.is_empty() || !args.kw.is_empty() || tx.is_seen() {
         return Ok(None);
     }
     Ok(tx.default_device()?.map(Flow::Value))
@@ -522,6 +529,7 @@ fn is_data(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
 
 /// `Variable(t)`: `t` without its history, as of the time when variables and tensors were two things.
 fn variable(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    tx.not_seen("Variable()")?;
     let names = ["data", "requires_grad", "volatile"];
     let a = tx.by_name(name, args, &names, 0, 3)?;
     let Some(data) = &a[0] else {

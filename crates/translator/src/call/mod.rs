@@ -21,6 +21,7 @@ use variables::{Body, Obj, PyVar, Var};
 use crate::raw::{printed_name, type_lookup};
 use crate::state::{Frame, Globals, OnReturn};
 use crate::stop::{BreakReason, R, Stop};
+use crate::torch_ops::function_modes::Asked;
 use crate::tx::{Args, Flow, Tx};
 
 /// Deepest inlining; beyond it the call is left to Python, which raises `RecursionError` in time.
@@ -217,12 +218,28 @@ impl<'py> Tx<'py> {
     // ---- existing callables -----------------------------------------------------------------
 
     pub(crate) fn call_existing(&mut self, f: &Var, p: &Rc<PyVar>, mut args: Args) -> R<Flow> {
+        let b = p.obj.bind(self.py).clone();
+        self.make_on_entered_device(&b, &mut args)?;
+        if !self.is_asked_about(&b)? {
+            return self.call_unasked(f, p, args);
+        }
+        match self.ask_mode(&b, &args)? {
+            Asked::Answer(v) => Ok(Flow::Value(v)),
+            Asked::Unseen => self.without_modes(|tx| tx.call_unasked(f, p, args)),
+            Asked::Within => {
+                let callee = self.existing_callee(&b, p.source)?;
+                self.inline(callee, args, OnReturn::Push)
+            }
+        }
+    }
+
+    /// Calls what no function mode of the program is asked about.
+    fn call_unasked(&mut self, f: &Var, p: &Rc<PyVar>, mut args: Args) -> R<Flow> {
         let py = self.py;
         let k = self.known.clone();
         let b = p.obj.bind(py).clone();
         let ty = b.get_type();
         let is = |o: &Obj| ty.is(o.bind(py));
-        self.make_on_entered_device(&b, &mut args)?;
         if is(&k.function) {
             if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
                 return Ok(flow);
@@ -250,6 +267,11 @@ impl<'py> Tx<'py> {
                 return Ok(flow);
             }
             if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
+                return Ok(flow);
+            }
+            if is(&k.method_wrapper)
+                && let Some(flow) = self.tensor_accessor(&b, &args)?
+            {
                 return Ok(flow);
             }
             if self.is_graph_function(&b)? {

@@ -144,13 +144,26 @@ impl Emitter<'_, '_> {
             }
         }
         self.deferred_calls(&mut steps)?;
+        let torch_c = self.tx.known.torch_c.clone();
+        for _ in 0..self.tx.st.left_modes {
+            let leave = torch_c.getattr(self.tx.py, "_pop_torch_function_stack")?;
+            steps.push(Step::Call(leave, Vec::new()));
+        }
         for open in self.tx.st.contexts.clone() {
             let context = self.prepare(&open.context)?;
+            if open.is_function_mode() {
+                let enter = torch_c.getattr(self.tx.py, "_push_on_torch_function_stack")?;
+                steps.push(Step::Call(enter, vec![context]));
+                continue;
+            }
             let class = self.tx.type_of(&open.context)?;
             let enter = class.bind(self.tx.py).getattr("__enter__")?.unbind();
             steps.push(Step::Call(enter, vec![context]));
         }
         if let Some(enabled) = self.tx.grad_mode_within() {
+            if self.tx.has_modes() {
+                return Err(self.cannot("the grad mode within a function mode"));
+            }
             let set = self
                 .tx
                 .known

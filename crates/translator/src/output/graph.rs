@@ -87,7 +87,8 @@ pub fn compile(
         outputs.iter().map(|(n, _)| Arg::Node(*n)).collect(),
     ));
     tx.graph.eliminate_dead_code();
-    if tx.graph.op_count() == 0 || only_state(tx) {
+    // A mode that is in force would see the residual code set the state.
+    if tx.graph.op_count() == 0 || tx.outer_modes == 0 && only_state(tx) {
         return Ok(None);
     }
     tx.graph.erase_unused_placeholders();

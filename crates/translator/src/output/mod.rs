@@ -256,7 +256,8 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
             g.analyse(&value);
             g.analyse_effects();
             g.check_abandoned()?;
-            if g.tx.st.effects.any() || !g.tx.st.contexts.is_empty() {
+            let st = &g.tx.st;
+            if st.effects.any() || !st.contexts.is_empty() || st.left_modes > 0 {
                 let value = g.prepare_late(&value)?;
                 let steps = g.effects()?;
                 g.replay(steps)?;

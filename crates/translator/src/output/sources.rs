@@ -325,6 +325,16 @@ impl Emitter<'_, '_> {
                 let obj = self.pinned(pin)?;
                 self.load_obj(&obj)?;
             }
+            Source::FunctionMode { index } => {
+                let at = self
+                    .tx
+                    .known
+                    .torch_c
+                    .getattr(py, "_get_function_stack_at")?;
+                self.asm.callee(&at);
+                self.load_int(index.into())?;
+                self.asm.call(1);
+            }
             #[allow(unreachable_patterns)]
             other => return Err(self.cannot(format!("a value reached by {other:?}"))),
         }

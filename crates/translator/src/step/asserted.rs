@@ -40,7 +40,7 @@ impl Tx<'_> {
         let meta = self.st.effects.meta(t);
         let is_number = meta.shape.is_empty() && meta.device == tensor_meta::Device::CPU;
         let is_plain = t.class.is(&self.known.tensor);
-        if !(is_number && is_plain) {
+        if !(is_number && is_plain) || self.has_modes() {
             return Ok(None);
         }
         let (body, next) = (&self.st.frame.code.body, self.st.frame.ip + 1);

@@ -24,6 +24,12 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// `AttributeError`; a break for what only exists at run time.
     pub fn tensor_attr(&mut self, t: &Rc<TensorVar>, var: &Var, name: &Arc<str>) -> R<Flow> {
+        if self.is_seen() {
+            if let Some(flow) = self.attribute_in_modes(var, name, None)? {
+                return Ok(flow);
+            }
+            return self.without_modes(|tx| tx.tensor_attr(t, var, name));
+        }
         if let Some(written) = self.st.effects.tensor_attr(t, name).cloned() {
             return match written {
                 Some(v) => Ok(Flow::Value(v)),
@@ -61,7 +67,9 @@ impl<'py> Tx<'py> {
                 "is_leaf" => self.bool(true),
                 _ => self.none(),
             },
-            "is_leaf" | "grad_fn" if t.input.is_some() && Rc::ptr_eq(&meta, &t.meta) => {
+            "is_leaf" | "grad_fn"
+                if t.input.is_some() && Rc::ptr_eq(&meta, &t.meta) && self.outer_modes == 0 =>
+            {
                 let Some(input) = t.input.clone() else {
                     return Err(Stop::Internal("no input".into()));
                 };
@@ -132,7 +140,7 @@ impl<'py> Tx<'py> {
     }
 
     fn tensor_grad(&mut self, t: &Rc<TensorVar>, name: &Arc<str>) -> R<Flow> {
-        let Some(input) = t.input.clone() else {
+        let Some(input) = t.input.clone().filter(|_| self.outer_modes == 0) else {
             return Err(Stop::unsupported(
                 "`.grad` of a tensor computed in the compiled function",
             ));
@@ -216,6 +224,17 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for what changes the tensor itself, and where torch would refuse.
     pub fn tensor_setattr(&mut self, t: &Var, name: &Arc<str>, value: Option<Var>) -> R<Flow> {
+        if self.is_seen() {
+            let Some(value) = value else {
+                return Err(Stop::unsupported(
+                    "deleting an attribute within a function mode",
+                ));
+            };
+            if let Some(flow) = self.attribute_in_modes(t, name, Some(&value))? {
+                return Ok(flow);
+            }
+            return self.without_modes(|tx| tx.tensor_setattr(t, name, Some(value)));
+        }
         let unsupported = || Stop::unsupported(format!("setting attribute `{name}` of a tensor"));
         let Var::Tensor(t) = t else {
             return Err(unsupported());
@@ -249,7 +268,8 @@ impl<'py> Tx<'py> {
                     && t.input.is_none()
             }
         };
-        if !fits || &**name == "grad" && t.input.is_none() {
+        // With a mode in force, the residual code's write would be seen by it.
+        if !fits || &**name == "grad" && (t.input.is_none() || self.outer_modes > 0) {
             return Err(unsupported());
         }
         self.st.effects.write_tensor_attr(t, name, value);

@@ -68,6 +68,7 @@ impl Tx<'_> {
     /// A break where `forward` or `backward` does more than compute with its arguments.
     pub(crate) fn apply_function(&mut self, class: Obj, args: Args) -> R<Flow> {
         let py = self.py;
+        self.not_seen("torch.autograd.Function")?;
         if !args.kw.is_empty() {
             return Err(Stop::unsupported(
                 "torch.autograd.Function.apply with keywords",

@@ -50,6 +50,7 @@ impl Tx<'_> {
         args: &Args,
         given: &[NodeId],
     ) -> R<Traced> {
+        self.not_seen(what)?;
         let before = self.snapshot();
         let from = self.graph.checkpoint();
         let bound = self.graph.id_bound() as u32;

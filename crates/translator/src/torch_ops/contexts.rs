@@ -28,6 +28,11 @@ pub struct OpenContext {
 }
 
 impl OpenContext {
+    /// Whether it is a function mode of the program: its own `__enter__` was followed, and is not run again.
+    pub(crate) fn is_function_mode(&self) -> bool {
+        matches!(self.effect, Effect::Functions)
+    }
+
     fn is(&self, context: &Var) -> bool {
         match (&self.context, context) {
             (Var::Obj(a), Var::Obj(b)) => a == b,
@@ -51,6 +56,8 @@ pub(super) enum Effect {
     Subscripts,
     /// factories make tensors on the device that the context is
     Device,
+    /// torch asks a mode of the program before it runs a function
+    Functions,
 }
 
 /// An inference mode.
@@ -148,7 +155,7 @@ impl Tx<'_> {
         Ok(Flow::Value(Var::Obj(id)))
     }
 
-    /// `__enter__` of a function mode; `None` for a mode of which torch does not say what it does.
+    /// `__enter__` of a function mode; `None` for one that is no object.
     ///
     /// # Errors
     /// As [`Tx::realize`].
@@ -163,8 +170,9 @@ impl Tx<'_> {
                 .getattr("__qualname__")?
                 .eq("TransformGetItemToIndex")?;
         if !known {
-            return Ok(None);
+            return self.enter_mode(&mode).map(Some);
         }
+        self.not_seen("a mode that looks at subscripts")?;
         self.st.contexts.push_back(OpenContext {
             context: Var::Obj(id),
             effect: Effect::Subscripts,
@@ -182,7 +190,7 @@ impl Tx<'_> {
             Var::Obj(_) if self.st.contexts.iter().any(|o| o.is(&mode)) => {
                 self.leave_context(&mode).map(Some)
             }
-            _ => Ok(None),
+            _ => self.leave_outer_mode(&mode),
         }
     }
 
@@ -306,9 +314,14 @@ impl Tx<'_> {
             Some(open) if open.is(&context) => {
                 self.st.contexts.pop_back();
                 self.leave_in_graph(&open.effect)?;
+                if matches!(open.effect, Effect::Functions | Effect::Device) {
+                    self.st.modes.pop_back();
+                }
                 Ok(Flow::Value(match open.effect {
                     Effect::Cast(_) => self.bool(false),
-                    Effect::Label | Effect::Subscripts | Effect::Device => self.none(),
+                    Effect::Label | Effect::Subscripts | Effect::Device | Effect::Functions => {
+                        self.none()
+                    }
                     Effect::Inference(mode) => {
                         self.st.grad_enabled = mode.grad_enabled;
                         self.none()
@@ -340,7 +353,7 @@ impl Tx<'_> {
     /// Makes the node that leaves a context.
     fn leave_in_graph(&mut self, effect: &Effect) -> R<()> {
         match effect {
-            Effect::Label | Effect::Subscripts | Effect::Device => {}
+            Effect::Label | Effect::Subscripts | Effect::Device | Effect::Functions => {}
             Effect::Cast(cast) => {
                 self.autocast_node("_exit_autocast", vec![Arg::Node(cast.node)])?;
             }

@@ -114,6 +114,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break where the tensor would be resized or its autograd history matters.
     fn emit_into(&mut self, callee: &Callee<'_>, mut args: Args) -> R<Var> {
+        self.not_seen("an operation that stands for another")?;
         let Callee::Function(_, path, _) = callee else {
             return Err(Stop::Internal("a method with out=".into()));
         };
@@ -160,6 +161,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
+        self.not_seen("an operation that stands for another")?;
         self.no_dtype_lost(callee, args)?;
         if self.ints.as_inputs
             && self.has_dynamic_number(args)

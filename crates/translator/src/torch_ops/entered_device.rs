@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use variables::{Obj, Var};
 
 use super::contexts::{Effect, OpenContext};
+use super::function_modes::FunctionMode;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -24,10 +25,20 @@ impl<'py> Tx<'py> {
         if name == "__exit__" {
             return self.leave_context(&context);
         }
+        if self.is_seen() {
+            // The context that torch makes of it makes a device of it, which the modes see.
+            let class = Var::py(self.known.device.clone());
+            let made = self.call_sync(&class, Args::pos(vec![context.clone()]))?;
+            if !matches!(self.realize(&made)?, Var::Const(made) if made.bind(self.py).eq(device)?) {
+                return Err(Stop::unsupported("a mode that makes another device"));
+            }
+        }
         self.st.contexts.push_back(OpenContext {
             context: context.clone(),
             effect: Effect::Device,
         });
+        let entered = FunctionMode::Device(device.clone());
+        self.st.modes.push_back(entered);
         Ok(Flow::Value(context))
     }
 
@@ -40,7 +51,10 @@ impl<'py> Tx<'py> {
         f: &Bound<'py, PyAny>,
         args: &mut Args,
     ) -> R<()> {
-        let Some(device) = self.entered_device() else {
+        // A mode of the program that was entered since sees the call first.
+        let seen = |m: &&FunctionMode| matches!(m, FunctionMode::Program(_));
+        let inner = self.st.modes.iter().rev().take_while(|m| !seen(m));
+        let Some(device) = inner.filter_map(FunctionMode::device).next().cloned() else {
             return Ok(());
         };
         let factories = self.py.import(MODULE)?.getattr("_device_constructors")?;
@@ -93,13 +107,7 @@ impl<'py> Tx<'py> {
 
     /// The device that was entered last and not left.
     fn entered_device(&self) -> Option<Obj> {
-        self.st
-            .contexts
-            .iter()
-            .rev()
-            .find_map(|o| match (&o.effect, &o.context) {
-                (Effect::Device, Var::Const(device)) => Some(device.clone()),
-                _ => None,
-            })
+        let modes = self.st.modes.iter().rev();
+        modes.filter_map(FunctionMode::device).next().cloned()
     }
 }

@@ -28,7 +28,8 @@ impl Tx<'_> {
         let fits = TELLING
             .iter()
             .any(|(n, count)| *n == &**name && args.pos.len() == *count && args.kw.is_empty());
-        if !fits || !self.runs_as_is || !self.drops_result() || self.st.vmap.is_active() {
+        let waits = self.runs_as_is && !self.has_modes();
+        if !fits || !waits || !self.drops_result() || self.st.vmap.is_active() {
             return Ok(None);
         }
         let receiver = self.realize(receiver)?;

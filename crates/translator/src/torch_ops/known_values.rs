@@ -289,6 +289,9 @@ impl Tx<'_> {
     /// None of its own.
     pub fn known_data(&mut self, t: &Var, name: &str) -> R<Option<Var>> {
         let Var::Tensor(t) = t else { return Ok(None) };
+        if self.is_seen() {
+            return Ok(None);
+        }
         let Some(values) = self.st.effects.known_values.get(&t.node.0).cloned() else {
             return Ok(None);
         };

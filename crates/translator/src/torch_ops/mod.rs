@@ -16,6 +16,7 @@
 //! - [`bodies`]: functions that a node runs
 //! - [`checkpoint`]: functions that are computed again in the backward pass
 //! - [`transforms`]: gradients of functions, as functions
+//! - [`function_modes`]: function modes of the program, which see torch's functions first
 //! - [`state_calls`]: functions that read or change torch's global state
 //!
 //! Invariant: every node that may have an effect or raise is kept, in program order.
@@ -33,6 +34,7 @@ pub mod emit;
 mod entered_device;
 pub mod fake;
 pub(crate) mod flags;
+pub mod function_modes;
 mod handled;
 pub(crate) mod higher_order;
 mod hooks;

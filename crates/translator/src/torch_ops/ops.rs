@@ -44,6 +44,12 @@ impl<'py> Tx<'py> {
     }
 
     fn call_operator(&mut self, name: &str, args: Vec<Var>) -> R<Flow> {
+        if self.is_seen() {
+            if let Some(flow) = self.operator_in_modes(name, &args)? {
+                return Ok(flow);
+            }
+            return self.without_modes(|tx| tx.call_operator(name, args));
+        }
         let f = self.operator(name)?;
         let path = format!("operator.{name}");
         let rule = tensor_meta::lookup_function(&path);
@@ -118,6 +124,9 @@ impl<'py> Tx<'py> {
             CompareOp::Ge => "ge",
         };
         let (a, b) = (self.look(a)?, self.look(b)?);
+        if self.is_seen() {
+            return self.call_operator(name, vec![a, b]);
+        }
         if let (CompareOp::Eq | CompareOp::Ne, Some(other)) = (
             op,
             [&a, &b].into_iter().find(|v| !matches!(v, Var::Tensor(_))),
@@ -175,6 +184,21 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`]; breaks where the method looks at data.
     pub fn tensor_method(&mut self, t: &Var, name: &str, args: Args) -> R<Flow> {
+        if self.is_seen() {
+            if let Some(flow) = self.method_in_modes(t, name, &args)? {
+                return Ok(flow);
+            }
+            return self.without_modes(|tx| tx.tensor_method(t, name, args));
+        }
+        // Handed to a mode for a subscript.
+        match (name, &args.pos[..]) {
+            ("__getitem__", [key]) if args.kw.is_empty() => return self.tensor_getitem(t, key),
+            ("__setitem__", [key, value]) if args.kw.is_empty() => {
+                self.tensor_setitem(t, key, value)?;
+                return Ok(Flow::Value(self.none()));
+            }
+            _ => {}
+        }
         if BREAKING_METHODS.contains(&name) {
             if args.pos.is_empty()
                 && args.kw.is_empty()

@@ -40,9 +40,32 @@ def told(function, args, kwargs):
         return e.args[0]
     except Exception:
         return None
+    return False
+
+from torch.overrides import TorchFunctionMode
+
+class Mode(TorchFunctionMode):
+    def __torch_function__(self, *received):
+        raise Told(received)
+
+def told_to_mode(function, args, kwargs):
+    with Mode():
+        return told(function, args, kwargs)
 ";
 
 static ASKED: PyOnceLock<Obj> = PyOnceLock::new();
+
+/// What a call tells a mode that is in force.
+pub(super) enum Told {
+    /// function, types, arguments, and keywords where torch has a dictionary for them
+    Handed(Vec<Var>),
+    /// nothing, but torch's Python code has called something that does
+    Within,
+    /// nothing: it ran
+    Ran,
+    /// it is not known
+    Unknown,
+}
 
 /// A class of the program, and what stands for it.
 struct StandIn<'py> {
@@ -116,6 +139,41 @@ impl<'py> Tx<'py> {
         ))
     }
 
+    /// What torch hands to a mode for a call.
+    ///
+    /// # Errors
+    /// Those of looking at the arguments.
+    pub(super) fn told_to_mode(&mut self, f: &Bound<'py, PyAny>, args: &Args) -> R<Told> {
+        let mut stand = StandIns::default();
+        let given = self.args_as(args, |tx, v| tx.in_place_of(v, &mut stand))?;
+        let Some((pos, kw)) = given else {
+            return Ok(Told::Unknown);
+        };
+        // A device hands on what it was handed with a dictionary.
+        let named = self.is_under_device() || self.passes_keywords() == Some(true);
+        let kw = kw.or_else(|| named.then(|| PyDict::new(self.py)));
+        let told = self.stand_ins()?.getattr("told_to_mode")?;
+        let told = told.call1((f, PyTuple::new(self.py, pos)?, kw))?;
+        let Ok(received) = told.cast::<PyTuple>() else {
+            return Ok(match told.is_none() {
+                true => Told::Unknown,
+                false => Told::Ran,
+            });
+        };
+        let asked = received.get_item(0)?;
+        if !asked.is(f) && f.get_type().is(&self.known.function) {
+            return Ok(Told::Within);
+        }
+        let mut handed = vec![Var::py(asked.unbind())];
+        for part in received.iter().skip(1) {
+            match self.handed(&part, f.as_unbound(), &stand)? {
+                Some(v) => handed.push(v),
+                None => return Ok(Told::Unknown),
+            }
+        }
+        Ok(Told::Handed(handed))
+    }
+
     /// Whether the call passes a dictionary of keywords, which torch hands on even if it is empty. `None`: it is
     /// no call of the program's code.
     fn passes_keywords(&self) -> Option<bool> {
@@ -141,7 +199,13 @@ impl<'py> Tx<'py> {
     fn in_place_of(&mut self, v: &Var, stand: &mut StandIns<'py>) -> R<Option<Bound<'py, PyAny>>> {
         let v = self.realize(v)?;
         let made = match &v {
-            Var::Tensor(_) => self.known.torch.bind(self.py).call_method1("empty", (0,))?,
+            Var::Tensor(t) => {
+                let made = self.known.torch.bind(self.py).call_method1("empty", (0,))?;
+                match t.class.is(&self.known.tensor) {
+                    true => made,
+                    false => t.class.bind(self.py).call1((made, false))?,
+                }
+            }
             Var::Const(o) => {
                 let o = o.bind(self.py).clone();
                 if !self.stays_in_c(&o)? {
@@ -149,10 +213,26 @@ impl<'py> Tx<'py> {
                 }
                 o
             }
-            Var::Tuple(t) if t.class.is_none() => {
+            Var::Tuple(t)
+                if t.class.is_none()
+                    || t.class.as_ref().is_some_and(|c| c.is(&self.known.size)) =>
+            {
                 let items = self.all_in_place_of(t.items.iter(), stand)?;
                 let Some(items) = items else { return Ok(None) };
-                PyTuple::new(self.py, items)?.into_any()
+                let made = PyTuple::new(self.py, items)?.into_any();
+                match &t.class {
+                    Some(class) => class.bind(self.py).call1((made,))?,
+                    None => made,
+                }
+            }
+            Var::Slice(parts) => {
+                let parts = self.all_in_place_of(parts.iter(), stand)?;
+                let Some(parts) = parts else { return Ok(None) };
+                let slice = self.known.slice.bind(self.py);
+                slice.call1(PyTuple::new(self.py, parts)?)?
+            }
+            Var::Py(p) if self.stays_in_c(&p.obj.bind(self.py).clone())? => {
+                p.obj.bind(self.py).clone()
             }
             Var::Obj(id) if self.obj(*id).class.is(&self.known.list) => {
                 let Body::List(items) = self.obj(*id).body.clone() else {
@@ -243,7 +323,9 @@ impl<'py> Tx<'py> {
         if let Some(known) = stand.classes.iter().find(|c| c.made.is(part)) {
             return Ok(Some(Var::py(known.class.clone().into_any().unbind())));
         }
-        if part.is(f) || part.is(&self.known.tensor) {
+        let is_tensor_class =
+            |p: &Bound<'py, PyAny>| self.known.tensor_types.contains(&(p.as_ptr() as usize));
+        if part.is(f) || is_tensor_class(part) {
             return Ok(Some(Var::py(part.clone().unbind())));
         }
         if let Ok(items) = part.cast_exact::<PyTuple>() {

@@ -431,6 +431,9 @@ impl<'py> Tx<'py> {
         {
             return Err(Stop::unsupported(format!("{name} in a transform")));
         }
+        if let Some(answer) = self.modes_question(&name, args)? {
+            return Ok(Some(Flow::Value(answer)));
+        }
         let value = match name.as_str() {
             "is_grad_enabled" => self.bool(self.st.grad_enabled),
             "is_inference_mode_enabled" => self.bool(self.inference_now()),
@@ -535,6 +538,9 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break where another object has one.
     fn overrides_torch(&mut self, args: &Args) -> R<Var> {
+        if self.is_seen() {
+            return Ok(self.bool(true));
+        }
         for arg in &args.pos {
             let arg = self.look(arg)?;
             let one = std::slice::from_ref(&arg);

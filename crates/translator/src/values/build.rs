@@ -94,6 +94,10 @@ impl Tx<'_> {
     pub fn length(&mut self, v: &Var) -> R<Var> {
         let v = self.realize(v)?;
         if let Var::Tensor(t) = &v {
+            if self.is_seen() {
+                let len = Var::py(self.known.tensor.getattr(self.py, "__len__")?);
+                return self.call_sync(&len, crate::tx::Args::pos(vec![v]));
+            }
             let meta = self.st.effects.meta(t).clone();
             if meta.shape.is_empty() {
                 return Err(self.raise("TypeError", "len() of a 0-d tensor"));

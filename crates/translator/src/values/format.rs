@@ -100,7 +100,7 @@ impl Tx<'_> {
         if let (Var::Text(_), None | Some(Conversion::Str), true) = (v, conv, plain) {
             return Ok(Some(v.clone()));
         }
-        if matches!(v, Var::Text(_)) || self.st.vmap.is_active() {
+        if matches!(v, Var::Text(_)) || self.st.vmap.is_active() || self.has_modes() {
             return Ok(None);
         }
         let tensor = self.realize(v)?;

@@ -88,6 +88,10 @@ impl Tx<'_> {
     }
 
     fn iter_tensor(&mut self, v: &Var) -> R<Var> {
+        if self.is_seen() {
+            let iter = Var::py(self.known.tensor.getattr(self.py, "__iter__")?);
+            return self.call_sync(&iter, Args::pos(vec![v.clone()]));
+        }
         if let Var::Tensor(t) = v
             && self.st.effects.meta(t).shape.is_empty()
         {
