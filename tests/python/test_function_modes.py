@@ -1,10 +1,9 @@
 """Functions that are called while torch function modes are in force."""
 
+import ferrodyn
 import pytest
 import torch
 from torch.overrides import TorchFunctionMode
-
-import ferrodyn
 
 
 class Scaled(TorchFunctionMode):

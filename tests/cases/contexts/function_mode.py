@@ -1,4 +1,4 @@
-"""A mode with a `__torch_function__` sees each function of torch's, operators, methods and attributes included."""
+"""A mode with a `__torch_function__` sees functions of torch, operators, methods and attributes."""
 
 import torch
 from torch.overrides import TorchFunctionMode

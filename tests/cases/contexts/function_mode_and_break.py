@@ -1,9 +1,8 @@
-"""A graph ends within a mode: the mode is in force for what runs as plain Python, and for the graph behind it."""
-
-import torch
-from torch.overrides import TorchFunctionMode
+"""A graph ends within a mode, which is in force for plain Python and for the graph behind it."""
 
 import ferrodyn
+import torch
+from torch.overrides import TorchFunctionMode
 
 GRAPHS = 3
 

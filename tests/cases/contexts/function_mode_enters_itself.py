@@ -1,4 +1,4 @@
-"""A mode that calls torch under itself, one that hands on to those below it, and one that raises."""
+"""A mode that calls torch under itself, one that hands on to others, and one that raises."""
 
 import torch
 from torch.overrides import BaseTorchFunctionMode, TorchFunctionMode

@@ -1,4 +1,4 @@
-"""A mode that needs the values of tensors, or knows no answer: the call runs as plain Python, with the mode."""
+"""A mode that needs the values of tensors: the call runs as plain Python, with the mode."""
 
 import torch
 from torch.overrides import TorchFunctionMode
