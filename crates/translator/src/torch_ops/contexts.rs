@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use fx_graph::{Arg, Kwargs, NodeId};
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
+use pyo3::types::{PyInt, PyType};
 use tensor_meta::{Autocast, DType, DeviceKind};
 use variables::{Body, Obj, Var};
 
@@ -84,6 +84,12 @@ pub(super) struct Cast {
 const MODULE: &str = "torch.amp.autocast_mode";
 const GRAD_MODE: &str = "torch.autograd.grad_mode";
 const SUBSCRIPTS: &str = "torch._dynamo._trace_wrapped_higher_order_op";
+
+/// Whether a class is that of the mode that makes subscripts look-ups by tensors.
+pub(super) fn is_subscript_mode(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    Ok(class.getattr("__module__")?.eq(SUBSCRIPTS)?
+        && class.getattr("__name__")?.eq("TransformGetItemToIndex")?)
+}
 
 impl Tx<'_> {
     /// `autocast.__enter__(context)`.
@@ -164,11 +170,8 @@ impl Tx<'_> {
         let Var::Obj(id) = mode else {
             return Ok(None);
         };
-        let class = self.obj(id).class.bind(self.py);
-        let known = class.getattr("__module__")?.eq(SUBSCRIPTS)?
-            && class
-                .getattr("__qualname__")?
-                .eq("TransformGetItemToIndex")?;
+        let class = self.obj(id).class.clone();
+        let known = is_subscript_mode(class.bind(self.py).cast().map_err(PyErr::from)?)?;
         if !known {
             return self.enter_mode(&mode).map(Some);
         }

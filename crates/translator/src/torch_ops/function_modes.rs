@@ -397,13 +397,14 @@ fn is_device_mode(mode: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(mode.get_type().is(&class))
 }
 
-/// Whether there are modes that have Python code of the program's.
+/// Whether there are modes to follow. Those of torch that only move tensors or turn subscripts into look-ups are
+/// none: a graph runs within them.
 ///
 /// # Errors
 /// Where torch lacks the class of devices that are entered.
 pub fn has_program_mode(modes: &[Bound<'_, PyAny>]) -> PyResult<bool> {
     for mode in modes {
-        if !is_device_mode(mode)? {
+        if !is_device_mode(mode)? && !super::contexts::is_subscript_mode(&mode.get_type())? {
             return Ok(true);
         }
     }
