@@ -31,6 +31,7 @@ pub mod module_attr;
 pub mod output;
 mod own_module;
 mod positions;
+pub mod private;
 pub mod raw;
 mod real;
 pub mod state;

@@ -97,6 +97,8 @@ pub struct WaysBack {
     pub last_catch: Option<Snapshot>,
     /// the checkpoint before the instruction that made the first text of a tensor
     pub first_text: Option<Snapshot>,
+    /// the checkpoint before the instruction that made the first private object
+    pub first_private: Option<Snapshot>,
 }
 
 impl Snapshot {
@@ -252,6 +254,8 @@ pub struct Tx<'py> {
     pub(crate) bases_guarded: FxHashSet<usize>,
     /// functions by address that were found to have no meaning of their own for a tracer
     pub(crate) unmarked: FxHashMap<usize, Obj>,
+    /// addresses of what is private (see [`crate::private`]), which nothing but the program's end lets go
+    pub(crate) private: FxHashSet<usize>,
 }
 
 impl<'py> Tx<'py> {
@@ -320,6 +324,7 @@ impl<'py> Tx<'py> {
             fake_ops: BTreeMap::new(),
             bases_guarded: FxHashSet::default(),
             unmarked: FxHashMap::default(),
+            private: FxHashSet::default(),
         }
     }
 

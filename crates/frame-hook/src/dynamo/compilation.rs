@@ -21,6 +21,7 @@ use rustc_hash::FxHashMap;
 use torch_abi::modes::ModesAside;
 use translator::code::CodeInfo;
 use translator::output::{self, Finish, ResumeCache};
+use translator::private;
 use translator::step::End;
 use translator::{BreakReason, DynamicInts, SetUp, Stop, Tx};
 
@@ -259,6 +260,20 @@ impl<'py> Compilation<'_, 'py> {
                 return self.give_up(&reason.reason);
             }
             self.report_break(&tx, &reason);
+            close(&mut tx)?;
+            result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+        }
+        if let Err(stop @ Stop::Break(reason)) = &result
+            && private::must_break_at_private(stop)
+        {
+            let reason = reason.clone();
+            if !tx.restore_private() {
+                return self.give_up(&reason.reason);
+            }
+            let stack = self.report_break(&tx, &reason);
+            if self.ctx.fullgraph() {
+                return Err(self.unsupported(&reason, &stack));
+            }
             close(&mut tx)?;
             result = output::finish(&mut tx, Finish::Break(reason), &mut env);
         }

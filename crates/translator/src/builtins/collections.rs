@@ -2,6 +2,8 @@
 
 use bytecode::op::BinaryOp;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple, PyType};
 use variables::{Body, OrderedMap, Var};
 
 use super::{Given, Rule, Rules, value};
@@ -75,12 +77,71 @@ fn deque(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     value(d)
 }
 
-fn namedtuple(_: &mut Tx<'_>, _: &'static str, _: Args) -> Given {
-    Err(Stop::brk(
-        "Class made in the compiled function",
-        "`collections.namedtuple` makes a class, which is not captured.",
-        "Make the class outside of the compiled function.",
-    ))
+/// Classes that translations have made, by their arguments: what they are asked with the same ones for is
+/// the same, and they are never handed out.
+static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+fn namedtuple(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    let refused = || {
+        Stop::brk(
+            "Class made in the compiled function",
+            "`collections.namedtuple` is given something else than names and plain values.",
+            "Make the class outside of the compiled function.",
+        )
+    };
+    let (py, module) = (tx.py, tx.load_global(&"__name__".into())?);
+    let module = tx.as_const(&module)?.ok_or_else(refused)?;
+    let (pos, kw) = tx.real_args(&args)?.ok_or_else(refused)?;
+    let pos = PyTuple::new(py, pos)?;
+    let kw = kw.unwrap_or_else(|| PyDict::new(py));
+    if kw.get_item("module")?.is_none_or(|m| m.is_none()) {
+        kw.set_item("module", module)?;
+    }
+    if !is_plain(pos.as_any())? || !is_plain(kw.as_any())? {
+        return Err(refused());
+    }
+    let classes = CLASSES
+        .get_or_init(py, || PyDict::new(py).unbind())
+        .bind(py);
+    let key = (&pos, &kw).into_pyobject(py)?.repr()?;
+    let class = match classes.get_item(&key)? {
+        Some(class) => class,
+        // What it refuses, it refuses in plain Python.
+        None => match py
+            .import("collections")?
+            .getattr("namedtuple")?
+            .call(pos, Some(&kw))
+        {
+            Ok(class) => class,
+            Err(_) => return Err(refused()),
+        },
+    };
+    classes.set_item(key, &class)?;
+    tx.keep_private(class.cast::<PyType>().map_err(PyErr::from)?)?;
+    value(Var::py(class.unbind()))
+}
+
+/// Whether a value's text tells it from all others.
+fn is_plain(o: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if o.is_none()
+        || o.is_exact_instance_of::<PyString>()
+        || o.is_exact_instance_of::<PyInt>()
+        || o.is_exact_instance_of::<PyBool>()
+    {
+        return Ok(true);
+    }
+    if let Ok(dict) = o.cast_exact::<PyDict>() {
+        return is_plain(dict.items().as_any());
+    }
+    if !o.is_exact_instance_of::<PyTuple>() && !o.is_exact_instance_of::<PyList>() {
+        return Ok(false);
+    }
+    for item in o.try_iter()? {
+        if !is_plain(&item?)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The C loop of `Counter.update`.

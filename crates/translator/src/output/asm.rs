@@ -107,6 +107,11 @@ impl Asm {
         self.body.emit(op);
     }
 
+    /// The constants so far.
+    pub fn constants(&self) -> &[Obj] {
+        &self.consts
+    }
+
     /// `-- obj`
     pub fn load_const(&mut self, obj: &Obj) {
         let c = self.const_idx(obj);

@@ -522,7 +522,7 @@ impl Emitter<'_, '_> {
         let py = self.tx.py;
         for (_, value) in &mut attributes {
             if let Var::Lazy(lazy) = value
-                && let Some(constant) = self.constant_default(&lazy.clone())?
+                && let Some(constant) = self.constant_read(&lazy.clone())?
             {
                 *value = Var::Const(constant);
             }

@@ -276,6 +276,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         .finish()
         .map_err(internal)?;
 
+    g.tx.check_constants(g.asm.constants())?;
     for code in std::mem::take(&mut g.left_alone) {
         env.leave_alone(py, &code).map_err(Stop::from)?;
     }

@@ -92,7 +92,7 @@ impl Emitter<'_, '_> {
                 Some(source) => self.load_source(source)?,
                 None => self.load_obj(&p.obj)?,
             },
-            Var::Lazy(l) => match self.constant_default(l)? {
+            Var::Lazy(l) => match self.constant_read(l)? {
                 Some(constant) => self.asm.load_const(&constant),
                 None => self.load_source(l.source)?,
             },
@@ -103,23 +103,23 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// The value of a default argument that nothing has looked at, where that is a constant: it is guarded. To read
-    /// `__defaults__` on each call would tell audit hooks of it, which costs more than all the rest.
-    pub(super) fn constant_default(&mut self, lazy: &Rc<LazyVar>) -> R<Option<Obj>> {
+    /// The value of a default argument, or of something private, that nothing has looked at, where that is a
+    /// constant: it is guarded. To read `__defaults__` on each call would tell audit hooks of it, which costs
+    /// more than all the rest.
+    pub(super) fn constant_read(&mut self, lazy: &Rc<LazyVar>) -> R<Option<Obj>> {
         let sources = &self.tx.sources;
-        let (Source::TupleItem { base, .. } | Source::DictItem { base, .. }) =
-            sources.get(lazy.source)
-        else {
-            return Ok(None);
+        let of_function = match sources.get(lazy.source) {
+            Source::TupleItem { base, .. } | Source::DictItem { base, .. } => matches!(
+                sources.get(*base),
+                Source::FuncDefaults { .. } | Source::FuncKwDefaults { .. }
+            ),
+            _ => false,
         };
-        let of_function = matches!(
-            sources.get(*base),
-            Source::FuncDefaults { .. } | Source::FuncKwDefaults { .. }
-        );
+        let wanted = of_function || self.tx.is_of_private(lazy.source);
         let class = lazy.obj.bind(self.tx.py).get_type();
         // An int may become a variable of the graph, whose inputs are settled by now.
         let is_int = class.is(self.tx.py.get_type::<pyo3::types::PyInt>());
-        if !of_function || is_int || !self.tx.known.is_const_type(class.as_any()) {
+        if !wanted || is_int || !self.tx.known.is_const_type(class.as_any()) {
             return Ok(None);
         }
         let value = Var::Lazy(lazy.clone());

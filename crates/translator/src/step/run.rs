@@ -50,7 +50,7 @@ impl<'py> Tx<'py> {
 
     /// Goes back from where the translation stopped. Where the program raises, the code is for the
     /// values that make it raise: a later call with others is not to end its graph here.
-    fn go_back(&mut self, snapshot: &Snapshot) {
+    pub(crate) fn go_back(&mut self, snapshot: &Snapshot) {
         match self.raises {
             true => self.restore_but_guards(snapshot),
             false => self.restore(snapshot),
