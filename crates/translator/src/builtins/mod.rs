@@ -28,6 +28,7 @@ mod heapq;
 mod inspection;
 mod iterators;
 mod itertools;
+mod lru_cache;
 mod numbers;
 mod numpy;
 mod operator;
@@ -73,6 +74,7 @@ fn table(py: Python<'_>) -> &'static Table {
             iterators::RULES,
             itertools::RULES,
             functools::RULES,
+            lru_cache::RULES,
             heapq::RULES,
             operator::RULES,
             collections::RULES,
