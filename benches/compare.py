@@ -88,17 +88,28 @@ def times(value: float) -> str:
     return f"{value:.3g}x"
 
 
+def _calls_in(call: Call, seconds: float) -> int:
+    """Return how often `call` can be made in `seconds`, at least once.
+
+    It doubles until a run is long enough: the first calls may compile again or note what they watch, and a slice
+    with as few calls as those would allow measures what the other calls left in the processor's caches.
+    """
+    count = 1
+    while True:
+        start = _clock()
+        for _ in range(count):
+            call()
+        took = _clock() - start
+        if took >= seconds and count >= 8:
+            return max(1, int(count * seconds / took))
+        count *= 2
+
+
 def slices(
     calls: dict[str, Call], rounds: int = 40, seconds: float = 0.004
 ) -> dict[str, list[float]]:
     """Return the seconds of one call in each slice; the calls take turns."""
-    counts = {}
-    for name, call in calls.items():
-        call()
-        start = _clock()
-        for _ in range(5):
-            call()
-        counts[name] = max(1, int(seconds * 5 / max(_clock() - start, 1e-9)))
+    counts = {name: _calls_in(call, seconds) for name, call in calls.items()}
     measured: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
