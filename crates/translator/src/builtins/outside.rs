@@ -2,7 +2,6 @@
 //!
 //! They wait until the graph has run (see `deferred`), or break it.
 
-use bytecode::op::Op;
 use pyo3::prelude::*;
 use variables::Var;
 
@@ -56,7 +55,7 @@ pub(super) const RULES: Rules = &[
 fn print(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
     let py = tx.py;
     // The stream may raise: for what it can't encode, or because it is closed.
-    if is_handled(tx) {
+    if tx.may_be_handled() {
         return talk(tx, name, args);
     }
     let mut pos = Vec::with_capacity(args.pos.len());
@@ -104,7 +103,7 @@ fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     for filter in filters.try_iter()? {
         raises |= filter?.get_item(0)?.eq("error")?;
     }
-    if raises || is_handled(tx) {
+    if raises || tx.may_be_handled() {
         return Err(Stop::brk(
             "Warning that may be raised as an exception",
             "A filter of `warnings` may turn the warning into an exception, so it runs as plain Python between two graphs.",
@@ -113,34 +112,6 @@ fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     }
     let function = tx.py.import("warnings")?.getattr(name)?.unbind();
     tx.defer(Var::py(function), args, true).map(Some)
-}
-
-/// Whether the compiled function handles an exception that is raised here.
-pub(super) fn is_handled(tx: &Tx<'_>) -> bool {
-    tx.in_some_frame(in_try)
-}
-
-/// Whether an exception at an instruction would be seen by more than the exits of `with` blocks.
-fn in_try(body: &bytecode::Body, ip: usize) -> bool {
-    let map = body.handler_map();
-    let mut at = ip;
-    for _ in 0..=body.handlers.len() {
-        let Some(entry) = map.get(at).copied().flatten() else {
-            return false;
-        };
-        let target = body.handlers[entry as usize].target.0 as usize;
-        let op = |i: usize| body.instrs.get(i).map(|i| &i.op);
-        match (op(target), op(target + 1)) {
-            (Some(Op::PushExcInfo), Some(Op::WithExceptStart)) => at = target,
-            _ => return crate::code::handler_of(body, at, |_| false).is_some(),
-        }
-        // Within the exit, the next handler only puts the exception state back.
-        at = match map.get(at).copied().flatten() {
-            Some(entry) => body.handlers[entry as usize].target.0 as usize,
-            None => return false,
-        };
-    }
-    true
 }
 
 fn talk(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {

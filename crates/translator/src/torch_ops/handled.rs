@@ -29,7 +29,7 @@ impl Tx<'_> {
         }
         // Walks through the graph come last: this is asked for each operation.
         let autocast = self.ctx.autocast != tensor_meta::Autocast::Off;
-        if (self.in_some_frame(catches) || self.in_own_frame(cleans_up))
+        if self.may_be_handled()
             && raising::may_raise_at(&self.graph, node, autocast)
             && self
                 .graph
@@ -89,8 +89,13 @@ impl Tx<'_> {
         !is_of_torch && !RAISED.iter().any(takes)
     }
 
+    /// Whether the program does something about an exception that is raised here.
+    pub(crate) fn may_be_handled(&self) -> bool {
+        self.in_some_frame(catches) || self.in_own_frame(cleans_up)
+    }
+
     /// Whether something holds where one of the frames that are being run stands.
-    pub(crate) fn in_some_frame(&self, holds: fn(&Body, usize) -> bool) -> bool {
+    fn in_some_frame(&self, holds: fn(&Body, usize) -> bool) -> bool {
         self.frames().any(|f| holds(&f.code.body, f.ip))
     }
 
