@@ -194,6 +194,9 @@ impl Tx<'_> {
             self.guard(source, GuardKind::IdMatch { obj: obj_ref });
             return Ok(Var::py(obj.clone()));
         }
+        if derives_from(b, known.tensor.bind(py)) && self.is_tensor_like(&ty)? {
+            return self.build_tensor(obj, source);
+        }
         self.guard_type(b, source);
         if is(&known.mappingproxy)
             && let Some(mapping) = self.plain_mapping_under(b)?

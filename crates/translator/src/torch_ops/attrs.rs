@@ -39,6 +39,9 @@ impl<'py> Tx<'py> {
                 }
             };
         }
+        if let Some(flow) = self.own_class_attr(t, var, name)? {
+            return Ok(flow);
+        }
         let meta = self.st.effects.meta(t).clone();
         let value = match &**name {
             "shape" => {

@@ -41,6 +41,15 @@ impl Tx<'_> {
             let function = self.known.parameter.bind(py).getattr("__deepcopy__")?;
             return self.call(&Var::py(function.unbind()), args);
         }
+        if !self
+            .known
+            .tensor_types
+            .contains(&(tensor.class.as_ptr() as usize))
+        {
+            return Err(Stop::unsupported(
+                "a copy of a tensor of the program's class",
+            ));
+        }
         if !self.has_own_storage(tensor, &args.pos[0])? {
             return Err(Stop::brk(
                 "Deep copy of a tensor",

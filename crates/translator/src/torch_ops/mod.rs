@@ -9,6 +9,7 @@
 //! - [`attrs`]: attributes of tensors
 //! - [`contexts`], [`flags`]: autocast and the like, flags that a program sets for a while
 //! - [`parameters`]: tensors of other classes, made by the program
+//! - [`tensor_classes`]: classes that the program derives from torch's
 //! - [`deep_copy`]: `copy.deepcopy` of tensors
 //! - [`hooks`]: hooks of tensors
 //! - [`numbers`]: operands that are numbers
@@ -49,5 +50,6 @@ pub(crate) mod sizes;
 pub mod state_calls;
 mod substitutes;
 pub mod table;
+mod tensor_classes;
 pub mod transforms;
 pub mod vmap;

@@ -201,9 +201,16 @@ impl<'py> Tx<'py> {
         let made = match &v {
             Var::Tensor(t) => {
                 let made = self.known.torch.bind(self.py).call_method1("empty", (0,))?;
-                match t.class.is(&self.known.tensor) {
-                    true => made,
-                    false => t.class.bind(self.py).call1((made, false))?,
+                if t.class.is(&self.known.tensor) {
+                    made
+                } else if self
+                    .known
+                    .tensor_types
+                    .contains(&(t.class.as_ptr() as usize))
+                {
+                    t.class.bind(self.py).call1((made, false))?
+                } else {
+                    return Ok(None);
                 }
             }
             Var::Const(o) => {

@@ -1,0 +1,207 @@
+//! Classes of tensors that the program derives from torch's, where torch treats them as its own: those of parameters,
+//! whose `__torch_function__` is off.
+//!
+//! Invariant: what such a class has of its own is reached by attributes only. One that changes what torch's
+//! classes do is left to plain Python.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use guards::GuardKind;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use variables::{MethodVar, Obj, TensorVar, Var};
+
+use crate::attr::Descriptor;
+use crate::raw::type_lookup;
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
+
+/// Special names that a class may have without a change to its objects once they are made.
+const HARMLESS: [&str; 16] = [
+    "__module__",
+    "__qualname__",
+    "__doc__",
+    "__new__",
+    "__init__",
+    "__init_subclass__",
+    "__class_getitem__",
+    "__dict__",
+    "__weakref__",
+    "__annotations__",
+    "__annotate__",
+    "__annotate_func__",
+    "__annotations_cache__",
+    "__firstlineno__",
+    "__static_attributes__",
+    "__orig_bases__",
+];
+
+/// Operators and protocols of which Python asks the class alone.
+const ASKED_OF_CLASS: [&str; 24] = [
+    "__neg__",
+    "__pos__",
+    "__invert__",
+    "__abs__",
+    "__lt__",
+    "__le__",
+    "__eq__",
+    "__ne__",
+    "__gt__",
+    "__ge__",
+    "__getitem__",
+    "__setitem__",
+    "__delitem__",
+    "__len__",
+    "__iter__",
+    "__contains__",
+    "__bool__",
+    "__float__",
+    "__int__",
+    "__index__",
+    "__hash__",
+    "__getattr__",
+    "__getattribute__",
+    "__setattr__",
+];
+
+/// Binary operators: each has a reflected form and one in place.
+const BINARY: [&str; 13] = [
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
+    "lshift", "rshift",
+];
+
+impl<'py> Tx<'py> {
+    /// Whether torch treats the tensors of a class as its own, as this does; guarded where it is so.
+    ///
+    /// # Errors
+    /// Whatever looking at the class raises.
+    pub(crate) fn is_tensor_like(&mut self, class: &Bound<'py, PyType>) -> R<bool> {
+        if !self.adds_only(class)? {
+            return Ok(false);
+        }
+        let class = class.clone().into_any().unbind();
+        self.guard_bases(&class);
+        for name in ["__torch_function__", "__torch_dispatch__"] {
+            self.class_lookup(&class, name)?;
+        }
+        for name in ASKED_OF_CLASS {
+            self.class_lookup(&class, name)?;
+        }
+        for name in BINARY {
+            for form in ["", "r", "i"] {
+                self.class_lookup(&class, &format!("__{form}{name}__"))?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether all that the program's classes have are names that torch's have not.
+    fn adds_only(&self, class: &Bound<'py, PyType>) -> R<bool> {
+        let py = self.py;
+        let off = self
+            .known
+            .torch_c
+            .bind(py)
+            .getattr("_disabled_torch_function_impl")?;
+        let is_off = type_lookup(class, "__torch_function__").is_some_and(|f| f.is(&off));
+        let tensor = self
+            .known
+            .tensor
+            .bind(py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?;
+        let dispatch = |c: &Bound<'_, PyType>| {
+            type_lookup(c, "__torch_dispatch__").map(|f| f.as_ptr() as usize)
+        };
+        let parameter = self.known.parameter.bind(py);
+        if !is_off
+            || dispatch(class) != dispatch(tensor)
+            || !class.is_subclass(parameter)?
+            || !class.get_type().is(&parameter.get_type())
+        {
+            return Ok(false);
+        }
+        for base in class.mro().iter() {
+            if self.known.tensor_types.contains(&(base.as_ptr() as usize)) {
+                break;
+            }
+            let names = base.getattr("__dict__")?.call_method0("copy")?;
+            let names = names.cast_into::<PyDict>().map_err(PyErr::from)?;
+            for name in names.keys().iter() {
+                let Ok(name) = name.extract::<String>() else {
+                    return Ok(false);
+                };
+                let special = name.starts_with("__") && name.ends_with("__");
+                let fine = match special {
+                    true => HARMLESS.contains(&&*name),
+                    false => !parameter.hasattr(&*name)?,
+                };
+                if !fine {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// An attribute that the program's class of a tensor has; `None` where torch's have it, or none.
+    ///
+    /// # Errors
+    /// What a property raises; a break for another descriptor.
+    pub(super) fn own_class_attr(
+        &mut self,
+        t: &Rc<TensorVar>,
+        var: &Var,
+        name: &Arc<str>,
+    ) -> R<Option<Flow>> {
+        if self
+            .known
+            .tensor_types
+            .contains(&(t.class.as_ptr() as usize))
+        {
+            return Ok(None);
+        }
+        let found: Option<Obj> = self.class_lookup(&t.class.clone(), name)?;
+        let parameter = self.known.parameter.bind(self.py);
+        let Some(found) = found.filter(|_| !parameter.hasattr(&**name).unwrap_or(true)) else {
+            return Ok(None);
+        };
+        let class = t.class.clone();
+        let kind = self.guarded_descriptor(&class, name, &found)?;
+        if let Descriptor::Property = kind {
+            let get = found.bind(self.py).getattr("fget")?.unbind();
+            let args = Args::pos(vec![var.clone()]);
+            return self.call(&Var::py(get), args).map(Some);
+        }
+        if self.has_in_dict(t, name) {
+            return Ok(None);
+        }
+        if let Some(input) = &t.input {
+            let absent = GuardKind::GenericDictContains {
+                name: name.clone(),
+                present: false,
+            };
+            self.guard(input.source, absent);
+        }
+        match kind {
+            Descriptor::Function => {
+                let method = MethodVar {
+                    func: Var::py(found),
+                    receiver: var.clone(),
+                };
+                Ok(Some(Flow::Value(Var::Method(Rc::new(method)))))
+            }
+            Descriptor::Value => self.getattr(&Var::py(class), name).map(Some),
+            _ => Err(Stop::unsupported(format!(
+                "attribute `{name}` of a class of tensors"
+            ))),
+        }
+    }
+
+    fn has_in_dict(&self, t: &TensorVar, name: &str) -> bool {
+        let input = t.input.as_ref();
+        let dict = input.and_then(|i| crate::raw::instance_dict(i.obj.bind(self.py)));
+        dict.is_some_and(|d| crate::raw::dict_get(&d, name).is_some())
+    }
+}
