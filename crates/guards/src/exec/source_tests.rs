@@ -388,6 +388,20 @@ fn globals_builtins_and_pins() {
                 })
             })
         };
+        w.run("class Mode(torch.overrides.TorchFunctionMode):\n  def __torch_function__(self, f, t, a=(), k=None):\n    return f(*a, **(k or {}))\nm = Mode()\nm.k = 7\nm.__enter__()");
+        let of_mode = seven(&w, |sources, _| {
+            let base = sources.intern(Source::FunctionMode { index: 0 });
+            sources.intern(Source::InstanceDictItem {
+                base,
+                name: "k".into(),
+            })
+        });
+        assert!(w.verdict(&of_mode, &[]));
+        w.run("m.k = 8");
+        assert!(!w.verdict(&of_mode, &[]));
+        w.run("m.__exit__(None, None, None)");
+        assert!(!w.verdict(&of_mode, &[]));
+
         let (strong, weak) = (pinned(true), pinned(false));
         assert!(w.verdict(&strong, &[]) && w.verdict(&weak, &[]));
         w.run("a.k = 8");

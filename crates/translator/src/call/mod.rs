@@ -70,10 +70,12 @@ impl<'py> Tx<'py> {
             }
             Var::Obj(id) => {
                 let class = self.obj(*id).class.clone();
-                if class.is(&self.known.script_function)
-                    && let Some(function) = self.scripted(&f, &args)?
-                {
-                    return self.call(&function, args);
+                if class.is(&self.known.script_function) {
+                    // A mode does not see what it runs.
+                    self.not_seen("a scripted function")?;
+                    if let Some(function) = self.scripted(&f, &args)? {
+                        return self.call(&function, args);
+                    }
                 }
                 match self.class_lookup(&class, "__call__")? {
                     Some(call) => {
