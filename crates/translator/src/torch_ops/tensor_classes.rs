@@ -118,7 +118,7 @@ impl<'py> Tx<'py> {
         if !is_off
             || dispatch(class) != dispatch(tensor)
             || !class.is_subclass(parameter)?
-            || !class.get_type().is(&parameter.get_type())
+            || !class.get_type().is(parameter.get_type())
         {
             return Ok(false);
         }
