@@ -82,6 +82,11 @@ impl<'py> Tx<'py> {
         Ok(())
     }
 
+    /// Whether an object is one that this translation keeps inside.
+    pub(crate) fn is_private(&self, o: &Bound<'py, PyAny>) -> bool {
+        self.private.contains(&(o.as_ptr() as usize))
+    }
+
     /// Whether a source leads through something private.
     pub(crate) fn is_of_private(&self, source: SourceId) -> bool {
         if self.private.is_empty() {
@@ -93,11 +98,11 @@ impl<'py> Tx<'py> {
             return false;
         };
         let root = self.pins.get(self.py, *pin);
-        root.is_some_and(|root| self.private.contains(&(root.as_ptr() as usize)))
+        root.is_some_and(|root| self.is_private(&root))
     }
 
     fn holds_private(&self, o: &Bound<'py, PyAny>, seen: &mut FxHashSet<usize>) -> R<bool> {
-        if self.private.contains(&(o.as_ptr() as usize)) {
+        if self.is_private(o) {
             return Ok(true);
         }
         if !seen.insert(o.as_ptr() as usize) {
@@ -116,8 +121,9 @@ impl<'py> Tx<'py> {
         } else {
             // A bound method, a view of a class's names: what it holds is one step away.
             let held = self.py.import("gc")?.call_method1("get_referents", (o,))?;
-            let private = |o: &Bound<'py, PyAny>| self.private.contains(&(o.as_ptr() as usize));
-            return Ok(held.try_iter()?.any(|o| o.is_ok_and(|o| private(&o))));
+            return Ok(held
+                .try_iter()?
+                .any(|o| o.is_ok_and(|o| self.is_private(&o))));
         };
         for part in &parts {
             if self.holds_private(part, seen)? {

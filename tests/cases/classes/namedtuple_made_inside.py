@@ -19,8 +19,10 @@ def fn(x):
     s = stats(x)
     mean, _ = s
     both = sorted(q._asdict())
+    other = stats(x)
+    equal = [type(s) is type(other), Point is collections.namedtuple("Point", "a b", defaults=(2,))]
     kinds = [type(p) is Point, isinstance(p, tuple), isinstance(s, Point), p.__class__ is Point]
-    return q.a * p.b + mean, s.spread, Point._fields[1], both, kinds, len(q), Point.__name__
+    return q.a * p.b + mean, s.spread, Point._fields[1], both, kinds, equal, len(q), Point.__name__
 
 
 def inputs():

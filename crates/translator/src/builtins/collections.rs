@@ -77,8 +77,8 @@ fn deque(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     value(d)
 }
 
-/// Classes that translations have made, by their arguments: what they are asked with the same ones for is
-/// the same, and they are never handed out.
+/// Classes that translations have made, by their arguments. They are never handed out, so that others use them
+/// again; one translation has each for one call.
 static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
 fn namedtuple(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
@@ -104,19 +104,25 @@ fn namedtuple(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
         .get_or_init(py, || PyDict::new(py).unbind())
         .bind(py);
     let key = (&pos, &kw).into_pyobject(py)?.repr()?;
-    let class = match classes.get_item(&key)? {
-        Some(class) => class,
-        // What it refuses, it refuses in plain Python.
-        None => match py
-            .import("collections")?
-            .getattr("namedtuple")?
-            .call(pos, Some(&kw))
-        {
-            Ok(class) => class,
-            Err(_) => return Err(refused()),
-        },
+    let made = match classes.get_item(&key)? {
+        Some(made) => made,
+        None => {
+            let made = PyList::empty(py).into_any();
+            classes.set_item(key, &made)?;
+            made
+        }
     };
-    classes.set_item(key, &class)?;
+    let made = made.cast::<PyList>().map_err(PyErr::from)?;
+    let class = match made.iter().find(|class| !tx.is_private(class)) {
+        Some(class) => class,
+        None => {
+            let make = py.import("collections")?.getattr("namedtuple")?;
+            // What it refuses, it refuses in plain Python.
+            let class = make.call(pos, Some(&kw)).map_err(|_| refused())?;
+            made.append(&class)?;
+            class
+        }
+    };
     tx.keep_private(class.cast::<PyType>().map_err(PyErr::from)?)?;
     value(Var::py(class.unbind()))
 }
