@@ -17,71 +17,76 @@ pub(super) const RULES: Rules = &[("functools", &[("_lru_cache_wrapper", make as
 /// What such an object does, in Python: its methods are inlined like any other. The results are in the order
 /// of their last use. A key is what C code tells arguments apart by.
 const CACHED: &std::ffi::CStr = c"
-import functools
+import functools, types
 
 KIND = functools._lru_cache_wrapper
 MARK = (object(),)
 
 class Cached:
-    __slots__ = ('of', 'size', 'typed', 'statistics', 'kept', 'hits', 'misses', '__dict__')
+    __slots__ = ('__of', '__size', '__typed', '__statistics', '__kept', '__hits', '__misses', '__dict__')
 
     @property
     def __class__(self):
         return KIND
 
     def __init__(self, of, size, typed, statistics):
-        self.of = of
-        self.size = size
-        self.typed = typed
-        self.statistics = statistics
-        self.kept = {}
-        self.hits = 0
-        self.misses = 0
+        self.__of = of
+        self.__size = size
+        self.__typed = typed
+        self.__statistics = statistics
+        self.__kept = {}
+        self.__hits = 0
+        self.__misses = 0
 
     def __call__(self, /, *args, **named):
-        if self.size == 0:
-            self.misses += 1
-            return self.of(*args, **named)
+        if self.__size == 0:
+            self.__misses += 1
+            return self.__of(*args, **named)
         key = args
         if named:
             key += MARK
             for item in named.items():
                 key += item
-        if self.typed:
+        if self.__typed:
             key += tuple([type(value) for value in args])
             key += tuple([type(value) for value in named.values()])
         elif len(key) == 1 and type(args[0]) in (int, str):
             key = args[0]
-        kept = self.kept
+        kept = self.__kept
         if key in kept:
-            self.hits += 1
+            self.__hits += 1
             result = kept[key]
-            if self.size is not None:
+            if self.__size is not None:
                 del kept[key]
                 kept[key] = result
             return result
-        self.misses += 1
-        result = self.of(*args, **named)
-        if self.size is None:
+        self.__misses += 1
+        result = self.__of(*args, **named)
+        if self.__size is None:
             kept[key] = result
         elif key not in kept:
-            if len(kept) >= self.size:
+            if len(kept) >= self.__size:
                 del kept[next(iter(kept))]
             kept[key] = result
         return result
 
     def cache_info(self):
-        return self.statistics(self.hits, self.misses, self.size, len(self.kept))
+        return self.__statistics(self.__hits, self.__misses, self.__size, len(self.__kept))
 
     def cache_clear(self):
-        self.hits = self.misses = 0
-        self.kept.clear()
+        self.__hits = self.__misses = 0
+        self.__kept.clear()
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else types.MethodType(self, instance)
 
     def __copy__(self):
         return self
 
     def __deepcopy__(self, memo):
         return self
+
+Cached.__name__ = 'functools._lru_cache_wrapper'
 ";
 
 static CLASS: PyOnceLock<Obj> = PyOnceLock::new();
