@@ -91,8 +91,9 @@ def times(value: float) -> str:
 def _calls_in(call: Call, seconds: float) -> int:
     """Return how often `call` can be made in `seconds`, at least once.
 
-    It doubles until a run is long enough: the first calls may compile again or note what they watch, and a slice
-    with as few calls as those would allow measures what the other calls left in the processor's caches.
+    It doubles until a run is long enough. The first calls may compile again or note what they
+    watch: counted by those, a slice is too short, and measures what the other calls have left in
+    the processor's caches.
     """
     count = 1
     while True:

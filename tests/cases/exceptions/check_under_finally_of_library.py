@@ -1,4 +1,4 @@
-"""A check of all elements runs in the graph where only a library's `finally` is around it, which puts something back."""
+"""A check of all elements runs in the graph where only a library's `finally` is around it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`torch._check_tensor_all` is checked by the graph, and a handler of the program takes its error."""
+"""`torch._check_tensor_all` is checked by the graph, and a handler takes its error."""
 
 import torch
 
