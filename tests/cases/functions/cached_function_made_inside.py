@@ -42,7 +42,8 @@ def fn(x):
         square([1])
     except TypeError as e:
         asked.append(str(e))
-    asked += [hasattr(kind, name) for name in ("hits", "size", "typed", "__get__", "__wrapped__")]
+    for name in ("hits", "size", "typed", "__get__", "__wrapped__"):
+        asked.append(hasattr(kind, name))
     return scaled(2) + square(20) + square(20), same, calls, infos, names, kinds, asked
 
 
