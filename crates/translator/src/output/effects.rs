@@ -146,13 +146,13 @@ impl Emitter<'_, '_> {
         self.deferred_calls(&mut steps)?;
         let torch_c = self.tx.known.torch_c.clone();
         for _ in 0..self.tx.st.left_modes {
-            let leave = torch_c.getattr(self.tx.py, "_pop_torch_function_stack")?;
+            let leave = torch_c.getattr(self.tx.py, torch_abi::names::POP_FUNCTION_MODE)?;
             steps.push(Step::Call(leave, Vec::new()));
         }
         for open in self.tx.st.contexts.clone() {
             let context = self.prepare(&open.context)?;
             if open.is_function_mode() {
-                let enter = torch_c.getattr(self.tx.py, "_push_on_torch_function_stack")?;
+                let enter = torch_c.getattr(self.tx.py, torch_abi::names::PUSH_FUNCTION_MODE)?;
                 steps.push(Step::Call(enter, vec![context]));
                 continue;
             }

@@ -330,7 +330,7 @@ impl Emitter<'_, '_> {
                     .tx
                     .known
                     .torch_c
-                    .getattr(py, "_get_function_stack_at")?;
+                    .getattr(py, torch_abi::names::FUNCTION_STACK_AT)?;
                 self.asm.callee(&at);
                 self.load_int(index.into())?;
                 self.asm.call(1);

@@ -326,8 +326,8 @@ impl<'py> Tx<'py> {
         }
         match name {
             "_is_torch_function_mode_enabled" => Ok(Some(self.bool(true))),
-            "_len_torch_function_stack" => Ok(Some(self.int(self.st.modes.len() as i64))),
-            "_get_function_stack_at" => {
+            torch_abi::names::FUNCTION_STACK_LEN => Ok(Some(self.int(self.st.modes.len() as i64))),
+            torch_abi::names::FUNCTION_STACK_AT => {
                 let at = match args.pos.first() {
                     Some(at) => self.as_const(at)?,
                     None => None,
