@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import harness
 import pytest
 import torch
@@ -20,6 +22,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than a few seconds")
     config.addinivalue_line("markers", "own: about Ferrodyn's own interface, not for --reference")
+    # A shell starts what runs in the background with the signal ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     harness.REFERENCE = config.getoption("--reference")
     if device := config.getoption("--device"):
         harness.DEVICE = torch.device(device)

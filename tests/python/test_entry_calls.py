@@ -438,7 +438,7 @@ for _ in range(3):
 print(len(graphs))
 """
     found = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
     )
     assert found.stdout == "1\n"
 

@@ -5,9 +5,12 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+/// How long a step may run. The longest take a fifth of it; what runs longer hangs.
+const LIMIT: Duration = Duration::from_secs(35 * 60);
 
 /// How a step ended.
 pub struct Outcome {
@@ -22,8 +25,12 @@ pub struct Outcome {
 }
 
 /// Runs `command` with a spinner that shows its latest line (on a terminal), or with a line
-/// at its start and end; keeps the output in `logs`.
+/// at its start and end; keeps the output in `logs`. A command that hangs is killed and has failed.
 pub fn run(title: &str, command: &mut Command, logs: &Path) -> Result<Outcome> {
+    run_within(LIMIT, title, command, logs)
+}
+
+fn run_within(limit: Duration, title: &str, command: &mut Command, logs: &Path) -> Result<Outcome> {
     let start = Instant::now();
     let bar = spinner(title);
     let mut child = command
@@ -50,8 +57,9 @@ pub fn run(title: &str, command: &mut Command, logs: &Path) -> Result<Outcome> {
         std::thread::spawn(move || collect(pipe, &collected, bar.as_ref()))
     })
     .collect();
-    let status = child.wait()?;
-    for reader in readers {
+    let (status, killed) = wait(&mut child, start + limit)?;
+    // What a killed command has started may keep its pipes open: what was read until now is the output.
+    for reader in readers.into_iter().filter(|_| !killed) {
         // A reader ends with its pipe; it has nothing to report.
         let _ = reader.join();
     }
@@ -78,8 +86,23 @@ pub fn run(title: &str, command: &mut Command, logs: &Path) -> Result<Outcome> {
         success: status.success(),
         output,
         time,
-        status: status.to_string(),
+        status: match killed {
+            false => status.to_string(),
+            true => format!("killed after {} s", limit.as_secs()),
+        },
     })
+}
+
+/// Waits for `child` to end, until `end` at the latest; whether it had to be killed.
+fn wait(child: &mut Child, end: Instant) -> Result<(ExitStatus, bool)> {
+    while Instant::now() < end {
+        if let Some(status) = child.try_wait()? {
+            return Ok((status, false));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill()?;
+    Ok((child.wait()?, true))
 }
 
 /// Runs `command` on the terminal itself, for programs with progress of their own.
@@ -149,6 +172,20 @@ mod tests {
         assert!(outcome.status.contains('3'));
         let log = std::fs::read_to_string(logs.join("a-step.log")).unwrap();
         assert_eq!(log, outcome.output);
+        std::fs::remove_dir_all(logs).unwrap();
+    }
+
+    #[test]
+    fn a_step_that_hangs_fails_with_what_it_said() {
+        let logs = std::env::temp_dir().join(format!("xtask-hang-{}", std::process::id()));
+        let mut command = Command::new("sh");
+        // The inner `sleep` outlives the killed shell, and holds its pipes.
+        command.args(["-c", "echo begun; sleep 20; echo ended"]);
+        let limit = Duration::from_secs(1);
+        let outcome = run_within(limit, "a step", &mut command, &logs).unwrap();
+        assert!(!outcome.success && outcome.time < Duration::from_secs(15));
+        assert_eq!(outcome.output, "begun\n");
+        assert!(outcome.status.contains("killed"), "{}", outcome.status);
         std::fs::remove_dir_all(logs).unwrap();
     }
 
