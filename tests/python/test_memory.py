@@ -84,9 +84,9 @@ def main(rounds):
 """
 
 
-def run(tail: str, **env: str) -> None:
+def run(tail: str, head: str = PROGRAM, **env: str) -> None:
     result = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", PROGRAM + tail],
+        [sys.executable, "-X", "faulthandler", "-c", head + tail],
         env={**os.environ, **env},
         capture_output=True,
         text=True,
@@ -94,6 +94,76 @@ def run(tail: str, **env: str) -> None:
     )
     assert result.returncode == 0, result.stderr[-4000:]
     assert result.stdout.endswith("done\n")
+
+
+REPLACED_METHOD = """
+import gc
+import torch, ferrodyn
+
+class Graph:
+    def __init__(self, graph):
+        self.forward = graph.forward
+    def __call__(self, *args):
+        return self.forward(*args)
+    def __del__(self):
+        # As other threads may, while a tensor is freed.
+        seen.append(float(lookup()))
+
+seen = []
+# Nothing but the class holds the code of its method.
+exec("def helper(self, x): return x + 1")
+exec("class Model: run = helper")
+
+def lookup():
+    return Model().run(torch.ones(()))
+
+def replace(fn):
+    global Model
+    for _ in range(20):
+        lookup()
+    Model.run = lambda self, x: x + 2
+    lookup()
+    assert seen == [3.0], seen
+    print("done")
+"""
+
+#: Compiled code goes with the function: its own (others call it as plain Python), or its caller's.
+OWN_CODE = """
+def make():
+    class State:
+        k = 1
+    return State()
+
+state = make()
+
+def calls(model, x):
+    return model.run(x) * state.k
+
+del helper
+fn = ferrodyn.compile(calls, backend=lambda graph, inputs: Graph(graph))
+with ferrodyn.config.patch(recompile_limit=1):
+    for x in (torch.ones(()), torch.ones(2), torch.ones(2)):
+        fn(Model(), x)
+del state
+gc.collect()
+seen.clear()
+replace(fn)
+"""
+CODE_OF_THE_CALLER = """
+def calls(x):
+    return helper(None, x)
+
+fn = ferrodyn.compile(calls, backend=lambda graph, inputs: Graph(graph))
+fn(torch.ones(()))
+del helper
+replace(fn)
+"""
+
+
+@pytest.mark.parametrize("program", [OWN_CODE, CODE_OF_THE_CALLER], ids=["own", "caller"])
+def test_compiled_code_that_goes_with_a_replaced_method(program):
+    """While a class lets go of a method, the interpreter's caches lead to it still."""
+    run(program, REPLACED_METHOD)
 
 
 def test_debug_malloc():

@@ -9,13 +9,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use guards::exec::CheckEnv;
 use guards::exec::explain::Failure;
+use guards::exec::{CheckEnv, Moment};
 use pyo3::prelude::*;
 use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
 use crate::entry::{CompileId, GuardedCode};
 use crate::hook::{self, GuardFailure};
+use crate::later::later;
 use crate::message::{CodeName, recompile_limit_warning};
 use crate::selector::Selector;
 
@@ -416,9 +417,15 @@ impl Entries {
             list.insert(0, entry.clone());
         }
         let inner = Arc::downgrade(&self.0);
-        entry.program.validity().on_clear(move || {
-            if let Some(inner) = inner.upgrade() {
-                Python::attach(|py| Entries(inner).purge(py));
+        entry.program.validity().on_clear(move |moment| {
+            let purge = move |py: Python<'_>| {
+                if let Some(inner) = inner.upgrade() {
+                    Entries(inner).purge(py);
+                }
+            };
+            match moment {
+                Moment::Open => Python::attach(purge),
+                Moment::FunctionEnds => later(purge),
             }
         });
         if !entry.is_valid() {

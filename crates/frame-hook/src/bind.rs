@@ -20,14 +20,15 @@ pub(crate) struct Arguments {
     pub kwnames: *mut PyObject,
 }
 
-/// Fast locals, each bound, with the `*args` tuple and the `**kwargs` dict that were made for them.
+/// Fast locals, each bound, with the `*args` tuple and the `**kwargs` dict that were made for them, and
+/// references to what the caller does not keep alive: the receiver and defaults may be replaced during the call.
 pub(crate) struct Locals {
     slots: SmallVec<[*mut PyObject; 12]>,
-    owned: SmallVec<[*mut PyObject; 2]>,
+    owned: SmallVec<[*mut PyObject; 4]>,
 }
 
 impl Locals {
-    /// Borrowed objects, none of them null.
+    /// Objects that live for as long as this and the call's arguments, none of them null.
     #[inline]
     pub fn slots(&self) -> &[*mut PyObject] {
         &self.slots
@@ -47,7 +48,7 @@ impl Locals {
 impl Drop for Locals {
     fn drop(&mut self) {
         for object in self.owned.drain(..) {
-            // SAFETY: made by `bind`, released once, with the GIL held.
+            // SAFETY: owned since `bind`, released once, with the GIL held.
             unsafe { ffi::Py_DECREF(object) };
         }
     }
@@ -90,6 +91,9 @@ pub(crate) unsafe fn bind(
             n => std::slice::from_raw_parts(call.args, n),
         };
         let receiver = (!call.receiver.is_null()).then_some(&call.receiver);
+        locals
+            .owned
+            .extend(receiver.map(|receiver| ffi::Py_NewRef(*receiver)));
         let mut given = receiver.into_iter().chain(given).copied();
         locals.slots.extend(given.by_ref().take(positional));
         let bound = locals.slots.len();
@@ -129,7 +133,7 @@ pub(crate) unsafe fn bind(
                 }
             }
         }
-        fill_defaults(func, code, bound, &mut locals.slots)?;
+        fill_defaults(func, code, bound, &mut locals)?;
     }
     Some(locals)
 }
@@ -178,7 +182,7 @@ unsafe fn fill_defaults(
     func: &ffi::PyFunctionObject,
     code: &RawCode,
     bound: usize,
-    slots: &mut [*mut PyObject],
+    locals: &mut Locals,
 ) -> Option<()> {
     let positional = code.argcount as usize;
     let total = positional + code.kwonly as usize;
@@ -190,10 +194,19 @@ unsafe fn fill_defaults(
             false => ffi::PyTuple_GET_SIZE(defaults) as usize,
         };
         let unbound = |slot: &(usize, &mut *mut PyObject)| slot.1.is_null();
+        let Locals { slots, owned } = locals;
+        let mut own = |default: *mut PyObject| {
+            // The commonest ones live as long as the interpreter.
+            if default != ffi::Py_None() && default != ffi::Py_True() && default != ffi::Py_False()
+            {
+                owned.push(ffi::Py_NewRef(default));
+            }
+            default
+        };
         let (given, named) = slots[..total].split_at_mut(positional);
         for (i, slot) in given.iter_mut().enumerate().skip(bound).filter(unbound) {
             let index = (i + count).checked_sub(positional)?;
-            *slot = ffi::PyTuple_GET_ITEM(defaults, index as Py_ssize_t);
+            *slot = own(ffi::PyTuple_GET_ITEM(defaults, index as Py_ssize_t));
         }
         for (i, slot) in named.iter_mut().enumerate().filter(unbound) {
             let i = positional + i;
@@ -206,7 +219,7 @@ unsafe fn fill_defaults(
                 ffi::PyErr_Clear();
                 return None;
             }
-            *slot = value;
+            *slot = own(value);
         }
     }
     Some(())

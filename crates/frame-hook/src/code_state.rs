@@ -1,10 +1,10 @@
 //! What is remembered about a code object, in its `co_extra`.
 //!
 //! Not here: what is remembered (the compiler's slot is opaque). The state is
-//! made at the first question, lives exactly as long as its code object, and is
-//! only touched with the GIL held. Code objects are not seen by the garbage
-//! collector: a strong reference from a slot back to something that holds the
-//! code keeps both for ever.
+//! made at the first question, lives exactly as long as its code object (the slot
+//! a little longer, see [`cache::later`]), and is only touched with the GIL held.
+//! Code objects are not seen by the garbage collector: a strong reference from a
+//! slot back to something that holds the code keeps both for ever.
 
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -145,16 +145,16 @@ unsafe extern "C" fn free_state(state: *mut c_void) {
     if state.is_null() {
         return;
     }
-    // A code object that outlives the interpreter leaves its state behind: objects in the slot
-    // could not be released any more.
-    let freed = Python::try_attach(|_| {
-        let freed = std::panic::catch_unwind(|| {
-            // SAFETY: `make_state` gave this box to the code object, which dies now.
-            drop(unsafe { Box::from_raw(state.cast::<CodeState>()) });
-        });
-        if freed.is_err() {
-            crate::report::panic_caught("freeing the state of a code object");
-        }
-    });
-    let _: Option<()> = freed;
+    // SAFETY: `make_state` gave this box to the code object, which dies now.
+    let state = unsafe { Box::from_raw(state.cast::<CodeState>()) };
+    if let Some(slot) = state.slot.into_inner() {
+        let slot = Ended(slot);
+        cache::later(move |_| drop(slot));
+    }
 }
+
+/// The slot of a code object that is gone.
+struct Ended(#[expect(dead_code, reason = "dropped")] Box<dyn Any>);
+
+// SAFETY: slots are touched with the GIL held only, and so are jobs that wait.
+unsafe impl Send for Ended {}

@@ -93,6 +93,7 @@ pub struct CallMemo {
 /// The only compiled form of a code object in a context. It lives for as long as the slot is filled:
 /// the form holds the tie.
 struct Only {
+    /// The one that the memo owns.
     code: *mut PyObject,
     context: ContextId,
     form: *const GuardedCode,
@@ -124,6 +125,7 @@ impl CallMemo {
             if state.is_null() {
                 ffi::PyErr_Clear();
             } else {
+                self.only = None;
                 self.code = Some((Bound::from_borrowed_ptr(py, code).unbind(), state));
             }
             state

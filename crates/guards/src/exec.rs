@@ -29,4 +29,4 @@ mod tests;
 
 pub use check::{CheckEnv, CheckProgram};
 pub use link::LinkError;
-pub use pins::{Pins, Validity};
+pub use pins::{Moment, Pins, Validity};

@@ -6,6 +6,7 @@
 //! Invariant: nothing here keeps a code object alive.
 
 use std::cell::{Cell, RefCell};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cache::{CodeName, Entries};
 use pyo3::prelude::*;
@@ -74,13 +75,7 @@ impl CodeSlot {
     }
 }
 
-static SKIPPED: std::sync::Mutex<Vec<Py<PyAny>>> = std::sync::Mutex::new(Vec::new());
-
-fn skipped_codes(f: impl FnOnce(&mut Vec<Py<PyAny>>)) {
-    if let Ok(mut s) = SKIPPED.lock() {
-        f(&mut s);
-    }
-}
+static SKIPPED: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
 
 /// Remembers (weakly) that a code object was marked, so that `reset` can take the mark back.
 pub fn remember_skip(py: Python<'_>, code: &Bound<'_, PyCode>) {
@@ -88,22 +83,26 @@ pub fn remember_skip(py: Python<'_>, code: &Bound<'_, PyCode>) {
         .import("weakref")
         .and_then(|w| w.getattr("ref")?.call1((code,)))
     {
-        skipped_codes(|codes| codes.push(weak.unbind()));
+        skipped_codes().push(weak.unbind());
     }
+}
+
+fn skipped_codes() -> MutexGuard<'static, Vec<Py<PyAny>>> {
+    SKIPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes back every mark that was remembered.
 pub fn forget_skips(py: Python<'_>) {
-    skipped_codes(|codes| {
-        for weak in codes.drain(..) {
-            if let Some(code) = weak.bind(py).call0().ok().filter(|c| !c.is_none())
-                && let Ok(code) = code.cast::<PyCode>()
-                && let Ok(state) = code_state::of(code)
-            {
-                state.forget_skips();
-            }
+    // Taken out first: a code object may die here, and with it whatever comes back for the list.
+    let codes = std::mem::take(&mut *skipped_codes());
+    for weak in codes {
+        if let Some(code) = weak.bind(py).call0().ok().filter(|c| !c.is_none())
+            && let Ok(code) = code.cast::<PyCode>()
+            && let Ok(state) = code_state::of(code)
+        {
+            state.forget_skips();
         }
-    });
+    }
 }
 
 /// Marks the function that the user compiled in a context: it is captured there even where its file is

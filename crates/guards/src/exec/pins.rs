@@ -10,13 +10,22 @@ use std::sync::{Arc, Mutex};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyModule, PyType};
+use pyo3::types::{PyCode, PyFunction, PyModule, PyType};
 use rustc_hash::FxHashMap;
 
 use crate::exec::objects;
 use crate::value::ObjRef;
 
-type Hook = Box<dyn FnOnce() + Send>;
+type Hook = Box<dyn FnOnce(Moment) + Send>;
+
+/// Where a flag is cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Where any code may run.
+    Open,
+    /// At the end of a function or its code: CPython's caches may still lead to it, so no other code may run.
+    FunctionEnds,
+}
 
 /// Whether an entry may still be used; shared by its pins, its watchers and the cache.
 #[derive(Clone, Default)]
@@ -50,6 +59,10 @@ impl Validity {
 
     /// Clears the flag for good and runs the hooks, once.
     pub fn clear(&self) {
+        self.clear_at(Moment::Open);
+    }
+
+    fn clear_at(&self, moment: Moment) {
         if self.0.valid.swap(false, Ordering::Relaxed) {
             let hooks = self
                 .0
@@ -58,16 +71,16 @@ impl Validity {
                 .map(|mut hooks| std::mem::take(&mut *hooks))
                 .unwrap_or_default();
             for hook in hooks {
-                hook();
+                hook(moment);
             }
         }
     }
 
     /// Calls `hook` when the flag is cleared (at once if it is). The hook may run inside the garbage collector:
     /// it must not call user code that expects otherwise.
-    pub fn on_clear(&self, hook: impl FnOnce() + Send + 'static) {
+    pub fn on_clear(&self, hook: impl FnOnce(Moment) + Send + 'static) {
         if !self.is_valid() {
-            hook();
+            hook(Moment::Open);
         } else if let Ok(mut hooks) = self.0.hooks.lock() {
             hooks.push(Box::new(hook));
         }
@@ -78,12 +91,13 @@ impl Validity {
 #[pyclass(frozen, module = "ferrodyn")]
 struct Invalidate {
     validity: Validity,
+    moment: Moment,
 }
 
 #[pymethods]
 impl Invalidate {
     fn __call__(&self, _weakref: &Bound<'_, PyAny>) {
-        self.validity.clear();
+        self.validity.clear_at(self.moment);
     }
 }
 
@@ -98,7 +112,8 @@ pub struct Pins {
     pins: Vec<Pin>,
     by_address: FxHashMap<usize, ObjRef>,
     validity: Validity,
-    callback: Option<Py<Invalidate>>,
+    /// For functions and code, and for everything else.
+    callbacks: [Option<Py<Invalidate>>; 2],
 }
 
 impl Pins {
@@ -157,16 +172,16 @@ impl Pins {
 
     fn weak_reference(&mut self, obj: &Bound<'_, PyAny>) -> Option<Py<PyAny>> {
         let py = obj.py();
-        if self.callback.is_none() {
-            self.callback = Py::new(
-                py,
-                Invalidate {
-                    validity: self.validity.clone(),
-                },
-            )
-            .ok();
+        let moment = match obj.is_instance_of::<PyFunction>() || obj.is_instance_of::<PyCode>() {
+            true => Moment::FunctionEnds,
+            false => Moment::Open,
+        };
+        let callback = &mut self.callbacks[usize::from(moment == Moment::Open)];
+        if callback.is_none() {
+            let validity = self.validity.clone();
+            *callback = Py::new(py, Invalidate { validity, moment }).ok();
         }
-        let callback = self.callback.as_ref()?;
+        let callback = callback.as_ref()?;
         // SAFETY: live objects; a failure (no weak references for this type) is cleared.
         unsafe {
             let weak = ffi::PyWeakref_NewRef(obj.as_ptr(), callback.as_ptr());
