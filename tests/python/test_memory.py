@@ -166,6 +166,44 @@ def test_compiled_code_that_goes_with_a_replaced_method(program):
     run(program, REPLACED_METHOD)
 
 
+REPLACED_DEFAULT = """
+import torch, ferrodyn
+
+def make():
+    y = torch.ones(2)
+    def f(x, y=y):
+        return x + y
+    return f
+
+f, fails = make(), False
+
+def backend(graph, inputs):
+    def run(x, y):
+        if fails:
+            f.__defaults__ = (torch.zeros(2),)
+            del y
+            raise ValueError("no")
+        return graph.forward(x, y)
+    return run
+
+fn = ferrodyn.compile(f, backend=backend)
+for _ in range(3):
+    fn(torch.ones(2))
+fails = True
+for _ in range(3):
+    try:
+        fn(torch.ones(2))
+    except ValueError:
+        f.__defaults__ = (torch.ones(2),)
+print("done")
+"""
+
+
+def test_a_default_that_is_replaced_while_the_graph_raises():
+    """The frame that the exception passes through has it as a local variable."""
+    run(REPLACED_DEFAULT, "", PYTHONMALLOC="debug")
+
+
 def test_debug_malloc():
     run("main(6)", PYTHONMALLOC="debug")
 
