@@ -491,6 +491,8 @@ unsafe fn offer(
     if let Ok(Some(direct)) = catch_unwind(AssertUnwindSafe(repeated)) {
         return Some(direct);
     }
+    // What is made below may run finalizers, which may give the callable another function.
+    let _held = func.to_owned();
     let on = thread.context.replace(ptr::null());
     thread.compiling.set(true);
     let offered = catch_unwind(AssertUnwindSafe(|| compiler.on_call(py, &call, settings)));
