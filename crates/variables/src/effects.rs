@@ -398,6 +398,11 @@ impl Effects {
         self.metas.get(&t.node.0).unwrap_or(&t.meta)
     }
 
+    /// The metadata of a node's tensor, where operations of the graph have changed it.
+    pub fn changed_meta(&self, node: NodeId) -> Option<&TensorMeta> {
+        self.metas.get(&node.0).map(|meta| &**meta)
+    }
+
     /// Records that an in-place operation changed a tensor's metadata.
     pub fn set_meta(&mut self, node: NodeId, meta: Rc<TensorMeta>) {
         self.unchanged = 0;

@@ -246,8 +246,7 @@ impl<'py> Tx<'py> {
         let value = value.map(|v| self.realize(&v)).transpose()?;
         if let ("requires_grad", Some(Var::Const(o))) = (&**name, &value)
             && let Ok(wanted) = o.bind(py).cast_exact::<PyBool>()
-            && wanted.is_true() == self.st.effects.meta(t).requires_grad
-            && !self.st.vmap.in_gradients()
+            && self.set_requires_grad(t, wanted.is_true())?
         {
             return Ok(Flow::Value(self.none()));
         }

@@ -388,7 +388,12 @@ impl Tx<'_> {
             let data = &self.graph[node];
             let is_made_leaf = (data.kwargs.iter())
                 .any(|(name, asks)| &**name == "requires_grad" && *asks == Arg::Bool(true));
-            if is_made_leaf || matches!(data.op, OpKind::Placeholder | OpKind::GetAttr) {
+            let has_become_leaf =
+                (self.st.effects.changed_meta(node)).is_some_and(|m| m.requires_grad && m.is_leaf);
+            if is_made_leaf
+                || has_become_leaf
+                || matches!(data.op, OpKind::Placeholder | OpKind::GetAttr)
+            {
                 return Viewed::Leaf;
             }
             let name = raising::name_of(data);

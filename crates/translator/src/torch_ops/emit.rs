@@ -208,7 +208,12 @@ impl<'py> Tx<'py> {
         Ok(result)
     }
 
-    fn check_shown(&self, callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> R<()> {
+    pub(super) fn check_shown(
+        &self,
+        callee: &Callee<'_>,
+        args: &Args,
+        inferred: &Inferred,
+    ) -> R<()> {
         self.check_moved(callee)?;
         if self.st.effects.shows_tensors && may_write(callee, args, inferred) {
             return Err(Stop::brk(

@@ -42,6 +42,7 @@ mod hooks;
 mod inference;
 pub mod input;
 mod known_values;
+mod leaves;
 mod numbers;
 pub mod ops;
 mod overrides;

@@ -240,8 +240,7 @@ impl<'py> Tx<'py> {
                     None => true,
                 };
                 if let Var::Tensor(tv) = t
-                    && self.st.effects.meta(tv).requires_grad == wanted
-                    && !self.st.vmap.in_gradients()
+                    && self.set_requires_grad(tv, wanted)?
                 {
                     return Ok(Flow::Value(t.clone()));
                 }
