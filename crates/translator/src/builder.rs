@@ -194,7 +194,9 @@ impl Tx<'_> {
             self.guard(source, GuardKind::IdMatch { obj: obj_ref });
             return Ok(Var::py(obj.clone()));
         }
-        if derives_from(b, known.tensor.bind(py)) && self.is_tensor_like(&ty)? {
+        if derives_from(b, known.tensor.bind(py))
+            && (self.is_tensor_like(&ty)? || self.is_followed(&ty)?)
+        {
             return self.build_tensor(obj, source);
         }
         self.guard_type(b, source);
@@ -227,7 +229,7 @@ impl Tx<'_> {
             }
             return Err(Stop::brk(
                 format!("Tensor subclass {name}"),
-                "Ferrodyn captures plain tensors and parameters; a tensor subclass runs its own __torch_function__.",
+                "Ferrodyn follows the __torch_function__ of a tensor subclass where the backend gives the graph back as it is, unless the class changes operators or __torch_dispatch__.",
                 "Pass a plain torch.Tensor, or move the code that uses the subclass out of the compiled function.",
             ));
         }

@@ -38,8 +38,10 @@ impl<'py> Tx<'py> {
             .collect::<R<Vec<_>>>()?;
         let shown = pos.iter().chain(kw.iter().map(|k| &k.1));
         if shown.into_iter().any(holds_tensor) {
-            if self.has_modes() {
-                return Err(Stop::unsupported("showing a tensor within a function mode"));
+            if self.has_modes() || self.met_subclass {
+                return Err(Stop::unsupported(
+                    "showing a tensor within a function mode, or where there are tensor subclasses",
+                ));
             }
             self.st.effects.shows_tensors = true;
         }

@@ -98,6 +98,7 @@ known! {
     variable_functions = "torch._C"."_VariableFunctionsClass",
     tensor = "torch"."Tensor",
     tensor_base = "torch._C"."TensorBase",
+    asks_no_class = "torch._C"."DisableTorchFunctionSubclass",
     parameter = "torch.nn"."Parameter",
     buffer = "torch.nn"."Buffer",
     size = "torch"."Size",

@@ -82,6 +82,8 @@ pub struct State {
     pub modes: im::Vector<crate::torch_ops::function_modes::FunctionMode>,
     /// how many of the latter the program has left
     pub left_modes: usize,
+    /// whether torch asks no class of tensors about what is done with them
+    pub asks_no_class: bool,
     /// levels of `vmap` that the program is in
     pub vmap: crate::torch_ops::vmap::Vmap,
     /// flags of torch that the program has set, by the function that reads them
@@ -119,6 +121,7 @@ impl State {
             contexts: im::Vector::new(),
             modes: im::Vector::new(),
             left_modes: 0,
+            asks_no_class: false,
             vmap: Default::default(),
             flags: im::HashMap::new(),
             grad_enabled,

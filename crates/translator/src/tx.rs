@@ -212,6 +212,8 @@ pub struct Tx<'py> {
     pub outer_modes: usize,
     /// whether a tensor may be one of an inference mode; once true, it stays so
     pub(crate) met_inference: bool,
+    /// whether a tensor may be one whose class torch asks; once true, it stays so
+    pub met_subclass: bool,
     /// torch's FakeTensorMode, once it was needed
     pub fake_mode: Option<Obj>,
     /// the ways back from here
@@ -303,6 +305,7 @@ impl<'py> Tx<'py> {
             met_inference: ctx.inference_mode,
             ctx,
             outer_modes: 0,
+            met_subclass: false,
             fake_mode: None,
             ways: WaysBack::default(),
             before_step: None,

@@ -31,6 +31,7 @@ use super::slot::CodeSlot;
 use super::translate::{
     Request, Tables, begin, closing_guards, program_modes, saved_tensors_hooks_guard, stop_text,
 };
+use super::without_modes::Seeing;
 use super::{config, env, explain, ferrodyn_error, log, reasons};
 use crate::code_state;
 use crate::context::CompileContext;
@@ -232,7 +233,11 @@ impl<'py> Compilation<'_, 'py> {
             resumes: &mut session.resumes,
             error: None,
             is_opaque: false,
-            without_modes: !modes.is_empty(),
+            unseen_by: match (modes.is_empty(), tx.met_subclass) {
+                (false, _) => Some(Seeing::Modes),
+                (true, true) => Some(Seeing::Classes),
+                (true, false) => None,
+            },
             seconds: 0.0,
         };
         let mut result = output::finish(&mut tx, finish, &mut env);

@@ -57,8 +57,8 @@ pub struct Env<'a, 'b, 'py> {
     pub error: Option<PyErr>,
     /// whether the backend gave something else than the graph itself
     pub is_opaque: bool,
-    /// whether function modes are in force where the graph is called, which are not to see it
-    pub without_modes: bool,
+    /// whom torch would ask where the graph is called, who are not to see it
+    pub unseen_by: Option<without_modes::Seeing>,
     pub seconds: f64,
 }
 
@@ -85,9 +85,9 @@ impl OutputEnv for Env<'_, '_, '_> {
             // What the graph runs is never captured again.
             Ok((callable, is_graph)) => {
                 self.is_opaque |= !is_graph;
-                let callable = match self.without_modes {
-                    true => without_modes::wrap(py, callable)?,
-                    false => callable,
+                let callable = match self.unseen_by {
+                    Some(by) => without_modes::wrap(py, callable, by)?,
+                    None => callable,
                 };
                 Ok(crate::entry::make_disabled(callable.bind(py))?.unbind())
             }

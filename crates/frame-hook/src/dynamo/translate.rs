@@ -22,6 +22,7 @@ use translator::{R, Stop, Tx};
 use variables::{Body, ObjState, Origin, Var};
 
 /// The state in which `__torch_function__` of modes is not asked either.
+const ALL_ENABLED: u8 = 0;
 const ALL_DISABLED: u8 = 2;
 
 /// What is translated: a function's code with its arguments bound.
@@ -132,11 +133,12 @@ pub fn begin<'py>(
         },
         autocast: autocast(&global),
     };
-    let state = State::root(
+    let mut state = State::root(
         code,
         request.globals.clone().into_any().unbind(),
         global.grad_mode,
     );
+    state.asks_no_class = global.torch_function != ALL_ENABLED;
     let mut tx = Tx::new(
         py,
         state,

@@ -1,5 +1,5 @@
-//! Calls of graphs that no torch function mode sees: what the modes in force make of the operations is in the
-//! graph already.
+//! Calls of graphs that no torch function mode and no class of tensors sees: what they make of the operations is
+//! in the graph already.
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -36,15 +36,27 @@ impl WithoutModes {
     }
 }
 
+/// Who would see what a graph does.
+#[derive(Clone, Copy, Debug)]
+pub enum Seeing {
+    /// function modes, and classes of tensors
+    Modes,
+    /// classes of tensors; the default device is a mode as well, and stays
+    Classes,
+}
+
 /// What calls a graph so.
 ///
 /// # Errors
 /// `MemoryError`; where torch lacks the context.
-pub fn wrap(py: Python<'_>, graph: Obj) -> PyResult<Obj> {
+pub fn wrap(py: Python<'_>, graph: Obj, by: Seeing) -> PyResult<Obj> {
     let off = py
         .import("torch")?
         .getattr("_C")?
-        .getattr("DisableTorchFunction")?
+        .getattr(match by {
+            Seeing::Modes => "DisableTorchFunction",
+            Seeing::Classes => "DisableTorchFunctionSubclass",
+        })?
         .unbind();
     Ok(Py::new(py, WithoutModes { graph, off })?.into_any())
 }

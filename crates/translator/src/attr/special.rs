@@ -67,6 +67,11 @@ impl<'py> Tx<'py> {
             ));
         };
         let receiver = s.receiver.clone();
+        if let Var::Tensor(t) = &receiver
+            && d.bind(py).get_type().is(&self.known.getset_descriptor)
+        {
+            return self.tensor_attr_of_torch(&t.clone(), &receiver, name);
+        }
         let descriptor = self.descriptor(&d);
         if matches!(&receiver, Var::Py(p) if p.obj.is(&s.start)) {
             // A class that stands for itself: what would be bound to an instance is not bound.

@@ -86,6 +86,7 @@ fn table(py: Python<'_>) -> &'static Table {
             crate::torch_ops::higher_order::RULES,
             crate::torch_ops::checkpoint::RULES,
             crate::torch_ops::flags::RULES,
+            crate::torch_ops::subclasses::RULES,
             outside::RULES,
             random::RULES,
             arrays::RULES,

@@ -529,7 +529,7 @@ fn is_data(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
 
 /// `Variable(t)`: `t` without its history, as of the time when variables and tensors were two things.
 fn variable(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    tx.not_seen("Variable()")?;
+    tx.not_seen_with("Variable()", &args)?;
     let names = ["data", "requires_grad", "volatile"];
     let a = tx.by_name(name, args, &names, 0, 3)?;
     let Some(data) = &a[0] else {

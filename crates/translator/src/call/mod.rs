@@ -72,7 +72,7 @@ impl<'py> Tx<'py> {
                 let class = self.obj(*id).class.clone();
                 if class.is(&self.known.script_function) {
                     // A mode does not see what it runs.
-                    self.not_seen("a scripted function")?;
+                    self.not_seen_with("a scripted function", &args)?;
                     if let Some(function) = self.scripted(&f, &args)? {
                         return self.call(&function, args);
                     }
@@ -222,10 +222,10 @@ impl<'py> Tx<'py> {
     pub(crate) fn call_existing(&mut self, f: &Var, p: &Rc<PyVar>, mut args: Args) -> R<Flow> {
         let b = p.obj.bind(self.py).clone();
         self.make_on_entered_device(&b, &mut args)?;
-        if !self.is_asked_about(&b)? {
+        if !self.is_asked_about(&b, &args)? {
             return self.call_unasked(f, p, args);
         }
-        match self.ask_mode(&b, &args)? {
+        match self.ask(&b, &args)? {
             Asked::Answer(v) => Ok(Flow::Value(v)),
             Asked::Unseen => self.without_modes(|tx| tx.call_unasked(f, p, args)),
             Asked::Within => {

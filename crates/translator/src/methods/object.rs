@@ -18,6 +18,9 @@ impl Tx<'_> {
     pub(super) fn plain_method(&mut self, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
         let recv = Var::Obj(id);
         let class = self.obj(id).class.clone();
+        if class.is(&self.known.asks_no_class) {
+            return self.ask_no_class(&recv, name);
+        }
         if self.is_subtype(&class, &self.known.base_exception.clone()) {
             match name {
                 "__init__" => {

@@ -311,7 +311,9 @@ impl Emitter<'_, '_> {
                     self.static_base(&class)?
                 };
                 let fits = match &body {
-                    Body::Plain => base.is(&known.object) || base.is(&known.namespace),
+                    Body::Plain => [&known.object, &known.namespace, &known.asks_no_class]
+                        .iter()
+                        .any(|made| base.is(*made)),
                     Body::List(_) => base.is(&known.list),
                     Body::Set(_) => base.is(&known.set),
                     _ => true,

@@ -24,11 +24,30 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// `AttributeError`; a break for what only exists at run time.
     pub fn tensor_attr(&mut self, t: &Rc<TensorVar>, var: &Var, name: &Arc<str>) -> R<Flow> {
-        if self.is_seen() {
+        // Python finds it in the program's class first, and torch is not there to ask anybody.
+        if self.is_subclass(t)
+            && let Some(flow) = self.own_class_attr(t, var, name)?
+        {
+            return Ok(flow);
+        }
+        self.tensor_attr_of_torch(t, var, name)
+    }
+
+    /// `Class.name.__get__(t)` for torch's class of tensors.
+    ///
+    /// # Errors
+    /// As [`Tx::tensor_attr`].
+    pub(crate) fn tensor_attr_of_torch(
+        &mut self,
+        t: &Rc<TensorVar>,
+        var: &Var,
+        name: &Arc<str>,
+    ) -> R<Flow> {
+        if self.is_seen() || self.asks_class(var) {
             if let Some(flow) = self.attribute_in_modes(var, name, None)? {
                 return Ok(flow);
             }
-            return self.without_modes(|tx| tx.tensor_attr(t, var, name));
+            return self.without_modes(|tx| tx.tensor_attr_of_torch(t, var, name));
         }
         if let Some(written) = self.st.effects.tensor_attr(t, name).cloned() {
             return match written {
@@ -39,7 +58,9 @@ impl<'py> Tx<'py> {
                 }
             };
         }
-        if let Some(flow) = self.own_class_attr(t, var, name)? {
+        if !self.is_subclass(t)
+            && let Some(flow) = self.own_class_attr(t, var, name)?
+        {
             return Ok(flow);
         }
         let meta = self.st.effects.meta(t).clone();
@@ -71,7 +92,10 @@ impl<'py> Tx<'py> {
                 _ => self.none(),
             },
             "is_leaf" | "grad_fn"
-                if t.input.is_some() && Rc::ptr_eq(&meta, &t.meta) && self.outer_modes == 0 =>
+                if t.input.is_some()
+                    && Rc::ptr_eq(&meta, &t.meta)
+                    && self.outer_modes == 0
+                    && !self.is_subclass(t) =>
             {
                 let Some(input) = t.input.clone() else {
                     return Err(Stop::Internal("no input".into()));
@@ -143,7 +167,9 @@ impl<'py> Tx<'py> {
     }
 
     fn tensor_grad(&mut self, t: &Rc<TensorVar>, name: &Arc<str>) -> R<Flow> {
-        let Some(input) = t.input.clone().filter(|_| self.outer_modes == 0) else {
+        // To read it for a guard would ask them.
+        let asked = self.outer_modes > 0 || self.is_subclass(t);
+        let Some(input) = t.input.clone().filter(|_| !asked) else {
             return Err(Stop::unsupported(
                 "`.grad` of a tensor computed in the compiled function",
             ));
@@ -227,7 +253,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for what changes the tensor itself, and where torch would refuse.
     pub fn tensor_setattr(&mut self, t: &Var, name: &Arc<str>, value: Option<Var>) -> R<Flow> {
-        if self.is_seen() {
+        if self.is_seen() || self.asks_class(t) {
             let Some(value) = value else {
                 return Err(Stop::unsupported(
                     "deleting an attribute within a function mode",
@@ -270,8 +296,9 @@ impl<'py> Tx<'py> {
                     && t.input.is_none()
             }
         };
-        // With a mode in force, the residual code's write would be seen by it.
-        if !fits || &**name == "grad" && (t.input.is_none() || self.outer_modes > 0) {
+        // A mode that is in force, or the tensor's class, would see the residual code's write.
+        let is_seen = self.outer_modes > 0 || self.is_subclass(t);
+        if !fits || &**name == "grad" && (t.input.is_none() || is_seen) {
             return Err(unsupported());
         }
         self.st.effects.write_tensor_attr(t, name, value);

@@ -68,7 +68,8 @@ impl Tx<'_> {
     /// A break where `forward` or `backward` does more than compute with its arguments.
     pub(crate) fn apply_function(&mut self, class: Obj, args: Args) -> R<Flow> {
         let py = self.py;
-        self.not_seen("torch.autograd.Function")?;
+        const WHAT: &str = "torch.autograd.Function";
+        self.not_seen_with(WHAT, &args)?;
         if !args.kw.is_empty() {
             return Err(Stop::unsupported(
                 "torch.autograd.Function.apply with keywords",
@@ -102,6 +103,8 @@ impl Tx<'_> {
         let result = self
             .interpret_function(&class, &args, &needs, differentiable)
             .map_err(|stop| self.not_plain(&name, stop));
+        // What it does later, in the backward pass, is not behind the graph.
+        self.not_seen(WHAT)?;
         let changed = self.st.effects.any_since(&effects);
         let (new_inputs, reads) = self.reads_since(nodes);
         let read: Vec<_> = self.inputs[inputs.min(self.inputs.len())..]

@@ -116,7 +116,7 @@ const IN_PLACE: [&str; 13] = [
 ];
 
 /// Operations that give a view of their first argument; of `getattr`, the names of attributes.
-pub(super) const VIEWS: [&str; 37] = [
+pub(super) const VIEWS: [&str; 38] = [
     "getitem",
     "view",
     "view_as",
@@ -154,6 +154,7 @@ pub(super) const VIEWS: [&str; 37] = [
     "to",
     "type_as",
     "__get__",
+    "as_subclass",
 ];
 
 /// Operations that give several views of one tensor: autograd lets none of them be written to.

@@ -50,7 +50,7 @@ impl Tx<'_> {
         args: &Args,
         given: &[NodeId],
     ) -> R<Traced> {
-        self.not_seen(what)?;
+        self.not_seen_with(what, args)?;
         let before = self.snapshot();
         let from = self.graph.checkpoint();
         let bound = self.graph.id_bound() as u32;
@@ -61,6 +61,8 @@ impl Tx<'_> {
         let grad_enabled = self.st.grad_enabled;
         let listed = self.st.effects.list_changes();
         let result = self.call_sync(function, args.clone());
+        // A function that runs once more in the backward pass is not behind the graph then.
+        let result = result.and_then(|made| self.not_seen(what).map(|()| made));
         let changed = self.st.effects.stop_listing(listed);
         let plain = changed.iter().all(|id| self.is_as_before(*id, &effects))
             && !self.st.effects.others_since(&effects)

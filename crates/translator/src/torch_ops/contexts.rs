@@ -58,6 +58,8 @@ pub(super) enum Effect {
     Device,
     /// torch asks a mode of the program before it runs a function
     Functions,
+    /// torch asks no class of tensors; whether that was so before
+    Classes(bool),
 }
 
 /// An inference mode.
@@ -329,6 +331,10 @@ impl Tx<'_> {
                         self.st.grad_enabled = mode.grad_enabled;
                         self.none()
                     }
+                    Effect::Classes(before) => {
+                        self.st.asks_no_class = before;
+                        self.none()
+                    }
                 }))
             }
             _ => Err(Stop::brk(
@@ -356,7 +362,11 @@ impl Tx<'_> {
     /// Makes the node that leaves a context.
     fn leave_in_graph(&mut self, effect: &Effect) -> R<()> {
         match effect {
-            Effect::Label | Effect::Subscripts | Effect::Device | Effect::Functions => {}
+            Effect::Label
+            | Effect::Subscripts
+            | Effect::Device
+            | Effect::Functions
+            | Effect::Classes(_) => {}
             Effect::Cast(cast) => {
                 self.autocast_node("_exit_autocast", vec![Arg::Node(cast.node)])?;
             }

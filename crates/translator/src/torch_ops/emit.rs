@@ -44,6 +44,9 @@ const UNROLLED: [&str; 4] = [
 /// Functions that read the tensors among the numbers that they are given.
 const READING_ELEMENTS: [&str; 2] = ["torch.tensor", "torch.as_tensor"];
 
+/// What reaches a node without a call that could be asked about.
+const STANDING_IN: &str = "an operation that stands for another";
+
 impl<'py> Tx<'py> {
     /// A `call_function` node for a Python callable.
     ///
@@ -114,7 +117,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break where the tensor would be resized or its autograd history matters.
     fn emit_into(&mut self, callee: &Callee<'_>, mut args: Args) -> R<Var> {
-        self.not_seen("an operation that stands for another")?;
+        self.not_seen_with(STANDING_IN, &args)?;
         let Callee::Function(_, path, _) = callee else {
             return Err(Stop::Internal("a method with out=".into()));
         };
@@ -161,7 +164,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
-        self.not_seen("an operation that stands for another")?;
+        self.not_seen_with(STANDING_IN, args)?;
         self.no_dtype_lost(callee, args)?;
         if self.ints.as_inputs
             && self.has_dynamic_number(args)

@@ -83,18 +83,32 @@ impl<'py> Tx<'py> {
     }
 
     /// # Errors
-    /// A break where a mode of the program would see what is no single call of torch's.
+    /// A break where a mode of the program, or a class of tensors, would see what is no single call of torch's.
     pub(crate) fn not_seen(&self, what: &str) -> R<()> {
-        match self.is_seen() {
+        match self.is_seen() || self.met_subclass && !self.st.asks_no_class {
             true => Err(unseen(what)),
             false => Ok(()),
         }
     }
 
-    /// Runs a rule as torch runs a function that it asks no mode about.
+    /// Whether a mode of the program, or the class of one of these values, sees what is done with them.
+    pub(crate) fn is_seen_with<'a>(&self, values: impl Iterator<Item = &'a Var>) -> bool {
+        self.is_seen() || self.asks_classes(values)
+    }
+
+    /// # Errors
+    /// A break where one of them would see what is no single call of torch's.
+    pub(crate) fn not_seen_with(&self, what: &str, args: &Args) -> R<()> {
+        match self.is_seen_with(args.values()) {
+            true => Err(unseen(what)),
+            false => Ok(()),
+        }
+    }
+
+    /// Runs a rule as torch runs a function that it asks nobody about.
     pub(crate) fn without_modes<T>(&mut self, rule: impl FnOnce(&mut Self) -> R<T>) -> R<T> {
         let modes = std::mem::take(&mut self.st.modes);
-        let result = rule(self);
+        let result = self.without_classes(rule);
         self.st.modes = modes;
         result
     }
@@ -131,13 +145,13 @@ impl<'py> Tx<'py> {
         Ok(Some(Flow::Value(self.none())))
     }
 
-    /// Whether torch may ask a mode about a call of a function: it has arguments of torch's kind, and C code or
+    /// Whether torch may ask somebody about a call of a function: it has arguments of torch's kind, and C code or
     /// code of torch's.
     ///
     /// # Errors
     /// A break for a function of the program that is to be a node: what it calls would be seen.
-    pub(crate) fn is_asked_about(&self, f: &Bound<'py, PyAny>) -> R<bool> {
-        if !self.is_seen() {
+    pub(crate) fn is_asked_about(&self, f: &Bound<'py, PyAny>, args: &Args) -> R<bool> {
+        if !self.is_seen_with(args.values()) {
             return Ok(false);
         }
         if self.functions.get(f).is_some() || f.is(&self.known.device) {
@@ -162,13 +176,16 @@ impl<'py> Tx<'py> {
         Ok(torch && (name == SET_GRAD || super::table::QUERIES.contains(&&*name)))
     }
 
-    /// Asks the innermost mode about a call.
+    /// Asks the innermost mode about a call, or else the classes of the arguments.
     ///
     /// # Errors
-    /// What the mode raises; the breaks that it comes to; a break where torch does not say what it would be handed.
-    pub(crate) fn ask_mode(&mut self, f: &Bound<'py, PyAny>, args: &Args) -> R<Asked> {
+    /// What they raise; the breaks that they come to; a break where torch does not say what they would be handed.
+    pub(crate) fn ask(&mut self, f: &Bound<'py, PyAny>, args: &Args) -> R<Asked> {
         if self.st.vmap.is_active() {
             return Err(unseen("an operation in a transform"));
+        }
+        if !self.is_seen() {
+            return self.ask_classes(f, args)?.ok_or_else(|| unseen("a call"));
         }
         let handed = match self.told_to_mode(f, args)? {
             Told::Handed(handed) => handed,
@@ -221,17 +238,21 @@ impl<'py> Tx<'py> {
     /// `torch.overrides.handle_torch_function(function, relevant, *args, **kwargs)` where a mode is in force.
     ///
     /// # Errors
-    /// As [`Tx::ask_mode`].
+    /// As [`Tx::ask`].
     pub(crate) fn handled_by_mode(&mut self, args: &Args) -> R<Option<Flow>> {
-        let (true, [function, relevant, pos @ ..]) = (self.is_seen(), &args.pos[..]) else {
+        let [function, relevant, pos @ ..] = &args.pos[..] else {
             return Ok(None);
         };
+        if !self.is_seen_with(args.pos[1..2].iter()) {
+            return Ok(None);
+        }
         let overrides = self.py.import("torch.overrides")?;
         let asked = Var::py(overrides.getattr("_get_overloaded_args")?.unbind());
         let asked = self.call_sync(&asked, Args::pos(vec![relevant.clone()]))?;
+        let asked = self.iterate(&asked)?;
         let mut types = Vec::new();
-        for v in self.iterate(&asked)? {
-            let v = self.look(&v)?;
+        for v in &asked {
+            let v = self.look(v)?;
             types.push(Var::py(self.type_of(&v)?));
         }
         let mut kwargs = OrderedMap::default();
@@ -246,20 +267,30 @@ impl<'py> Tx<'py> {
             Var::tuple(pos.to_vec()),
             kwargs,
         ];
-        self.hand_to_mode(handed).map(|v| Some(Flow::Value(v)))
+        if self.is_seen() {
+            return self.hand_to_mode(handed).map(|v| Some(Flow::Value(v)));
+        }
+        for v in asked {
+            if let Some(given) = self.hand_to_class(&v, &handed)? {
+                return Ok(Some(Flow::Value(given)));
+            }
+        }
+        Err(unseen(
+            "a call that every `__torch_function__` leaves to others",
+        ))
     }
 
     /// A method of a tensor that the modes are asked about; `None` where torch does not ask.
     ///
     /// # Errors
-    /// As [`Tx::ask_mode`].
+    /// As [`Tx::ask`].
     pub(super) fn method_in_modes(&mut self, t: &Var, name: &str, args: &Args) -> R<Option<Flow>> {
         let Ok(f) = self.known.tensor.bind(self.py).getattr(name) else {
             return Ok(None);
         };
         let mut all = args.clone();
         all.pos.insert(0, t.clone());
-        match self.ask_mode(&f, &all)? {
+        match self.ask(&f, &all)? {
             Asked::Answer(v) => Ok(Some(Flow::Value(v))),
             Asked::Unseen => Ok(None),
             Asked::Within => {
@@ -273,10 +304,10 @@ impl<'py> Tx<'py> {
     /// An operator that the modes are asked about; `None` where torch does not ask.
     ///
     /// # Errors
-    /// As [`Tx::ask_mode`].
+    /// As [`Tx::ask`].
     pub(super) fn operator_in_modes(&mut self, name: &str, args: &[Var]) -> R<Option<Flow>> {
         let f = self.known.operator.bind(self.py).getattr(name)?;
-        match self.ask_mode(&f, &Args::pos(args.to_vec()))? {
+        match self.ask(&f, &Args::pos(args.to_vec()))? {
             Asked::Answer(v) => Ok(Some(Flow::Value(v))),
             Asked::Unseen => Ok(None),
             Asked::Within => Err(unseen("an operator that is Python code")),
@@ -286,7 +317,7 @@ impl<'py> Tx<'py> {
     /// Reads or writes an attribute of a tensor that the modes are asked about; `None` where torch does not ask.
     ///
     /// # Errors
-    /// As [`Tx::ask_mode`].
+    /// As [`Tx::ask`].
     pub(super) fn attribute_in_modes(
         &mut self,
         t: &Var,
@@ -309,7 +340,7 @@ impl<'py> Tx<'py> {
         let f = self.known.builtins.bind(self.py).getattr(function)?;
         let mut pos = vec![t.clone(), self.str(name)];
         pos.extend(value.cloned());
-        match self.ask_mode(&f, &Args::pos(pos))? {
+        match self.ask(&f, &Args::pos(pos))? {
             Asked::Answer(v) => Ok(Some(Flow::Value(v))),
             Asked::Unseen => Ok(None),
             Asked::Within => Err(unseen("an attribute that is Python code")),
@@ -369,8 +400,8 @@ impl<'py> Tx<'py> {
         match (&*method.to_string_lossy(), &args.pos[..]) {
             ("__get__", [t, ..]) => {
                 let t = self.realize(t)?;
-                match t {
-                    Var::Tensor(_) => self.getattr(&t, &name).map(Some),
+                match &t {
+                    Var::Tensor(tv) => self.tensor_attr_of_torch(&tv.clone(), &t, &name).map(Some),
                     _ => Ok(None),
                 }
             }
@@ -411,11 +442,11 @@ pub fn has_program_mode(modes: &[Bound<'_, PyAny>]) -> PyResult<bool> {
     Ok(false)
 }
 
-/// The break where a mode would see something else than what is captured.
+/// The break where a mode, or a class of tensors, would see something else than what is captured.
 fn unseen(what: &str) -> Stop {
     Stop::brk(
-        format!("Function mode: {what}"),
-        "A torch function mode of the program is in force, and what it would be asked here is not followed.",
-        "Leave the mode before, or move the code out of the compiled function.",
+        format!("__torch_function__: {what}"),
+        "A torch function mode or a tensor subclass of the program would be asked here, which is not followed.",
+        "Leave the mode before, use plain tensors, or move the code out of the compiled function.",
     )
 }

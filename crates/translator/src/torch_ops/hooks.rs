@@ -36,6 +36,9 @@ impl Tx<'_> {
         let Var::Tensor(t) = &receiver else {
             return Ok(None);
         };
+        if self.is_subclass(t) {
+            return Ok(None);
+        }
         let meta = self.st.effects.meta(t);
         let for_leaves = &**name == "register_post_accumulate_grad_hook";
         if !meta.requires_grad || for_leaves && !meta.is_leaf {

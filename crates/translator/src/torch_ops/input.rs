@@ -148,7 +148,8 @@ impl Tx<'_> {
         let (Some(sizes), Some(strides)) = (meta.sizes(), meta.stride()) else {
             return is_marked;
         };
-        // Parameters and what else is no plain tensor keep their sizes.
+        // Parameters and what else is no plain tensor keep their sizes: residual code asks tensors for theirs, which
+        // the class of a tensor would see.
         if !spec.strided || !tensor.get_type().is(self.known.tensor.bind(self.py)) {
             return is_marked;
         }

@@ -288,10 +288,10 @@ impl Tx<'_> {
     /// # Errors
     /// None of its own.
     pub fn known_data(&mut self, t: &Var, name: &str) -> R<Option<Var>> {
-        let Var::Tensor(t) = t else { return Ok(None) };
-        if self.is_seen() {
+        if self.is_seen() || self.asks_class(t) {
             return Ok(None);
         }
+        let Var::Tensor(t) = t else { return Ok(None) };
         let Some(values) = self.st.effects.known_values.get(&t.node.0).cloned() else {
             return Ok(None);
         };

@@ -49,6 +49,7 @@ mod overrides;
 mod parameters;
 pub(crate) mod sizes;
 pub mod state_calls;
+pub mod subclasses;
 mod substitutes;
 pub mod table;
 mod tensor_classes;

@@ -2,6 +2,7 @@
 
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use tensor_meta::Alias;
 use variables::{Obj, Var};
 
@@ -44,7 +45,7 @@ impl<'py> Tx<'py> {
     }
 
     fn call_operator(&mut self, name: &str, args: Vec<Var>) -> R<Flow> {
-        if self.is_seen() {
+        if self.is_seen_with(args.iter()) {
             if let Some(flow) = self.operator_in_modes(name, &args)? {
                 return Ok(flow);
             }
@@ -124,7 +125,7 @@ impl<'py> Tx<'py> {
             CompareOp::Ge => "ge",
         };
         let (a, b) = (self.look(a)?, self.look(b)?);
-        if self.is_seen() {
+        if self.is_seen_with([&a, &b].into_iter()) {
             return self.call_operator(name, vec![a, b]);
         }
         if let (CompareOp::Eq | CompareOp::Ne, Some(other)) = (
@@ -184,7 +185,8 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`]; breaks where the method looks at data.
     pub fn tensor_method(&mut self, t: &Var, name: &str, args: Args) -> R<Flow> {
-        if self.is_seen() {
+        // Torch asks nobody about the class of an object.
+        if name != "as_subclass" && self.is_seen_with(args.values().chain([t])) {
             if let Some(flow) = self.method_in_modes(t, name, &args)? {
                 return Ok(flow);
             }
@@ -224,6 +226,12 @@ impl<'py> Tx<'py> {
         }
         let mut all = args;
         all.pos.insert(0, t.clone());
+        if let ("as_subclass", [Var::Tensor(t), class], []) = (name, &all.pos[..], &all.kw[..])
+            && let Var::Py(class) = self.realize(class)?
+            && let Ok(class) = class.obj.bind(self.py).cast::<PyType>()
+        {
+            return self.as_subclass(t, class).map(Flow::Value);
+        }
         match name {
             // A size, not data, though a graph can't tell a `torch.Size` from a tuple.
             "new"

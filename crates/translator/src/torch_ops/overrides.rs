@@ -11,9 +11,10 @@ use backends::Numbers;
 use bytecode::op::Op;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyModule, PyTuple, PyType};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyModule, PyTuple, PyType};
 use variables::{Body, Obj, OrderedMap, Var};
 
+use super::function_modes::Asked;
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -120,6 +121,20 @@ impl<'py> Tx<'py> {
                 None => return Ok(None),
             }
         }
+        self.answer(received, &stand, &handed)
+            .map(|v| Some(Flow::Value(v)))
+    }
+
+    /// What the first of the classes that torch asks answers.
+    ///
+    /// # Errors
+    /// What they raise; a break where none answers, which torch refuses.
+    fn answer(
+        &mut self,
+        received: &Bound<'py, PyTuple>,
+        stand: &StandIns<'py>,
+        handed: &[Var],
+    ) -> R<Var> {
         let asked = received.get_item(1)?;
         for class in asked.cast::<PyTuple>().map_err(PyErr::from)?.iter() {
             // `torch.Tensor` itself leaves the call to the others.
@@ -127,16 +142,84 @@ impl<'py> Tx<'py> {
             let Some(first) = known.and_then(|c| c.first.as_ref()) else {
                 continue;
             };
-            let ask = self.getattr_sync(first, &"__torch_function__".into())?;
-            let given = self.call_sync(&ask, Args::pos(handed.clone()))?;
-            let given = self.realize(&given)?;
-            if !self.is_not_implemented(&given) {
-                return Ok(Some(Flow::Value(given)));
+            if let Some(given) = self.hand_to_class(first, handed)? {
+                return Ok(given);
             }
         }
         Err(Stop::unsupported(
             "a call that every `__torch_function__` leaves to others",
         ))
+    }
+
+    /// What the `__torch_function__` of a value answers to a call; `None` where it leaves it to others.
+    ///
+    /// # Errors
+    /// What it raises; the breaks that it comes to.
+    pub(super) fn hand_to_class(&mut self, v: &Var, handed: &[Var]) -> R<Option<Var>> {
+        let v = self.realize(v)?;
+        let of = match &v {
+            Var::Tensor(t) => Var::py(t.class.clone()),
+            _ => v,
+        };
+        let ask = self.getattr_sync(&of, &"__torch_function__".into())?;
+        let given = self.call_sync(&ask, Args::pos(handed.to_vec()))?;
+        if given.is_dynamic_number() {
+            return Ok(Some(given));
+        }
+        let given = self.realize(&given)?;
+        Ok((!self.is_not_implemented(&given)).then_some(given))
+    }
+
+    /// Asks the classes of tensors among the arguments about a call. `None` where torch does not say what it hands
+    /// them.
+    ///
+    /// # Errors
+    /// What they raise; the breaks that they come to.
+    pub(super) fn ask_classes(&mut self, f: &Bound<'py, PyAny>, args: &Args) -> R<Option<Asked>> {
+        let mut stand = StandIns::default();
+        let given = self.args_as(args, |tx, v| tx.in_place_of(v, &mut stand))?;
+        // A mode that is in force would see the call.
+        let (Some((pos, kw)), Numbers::AsTensors) = (given, Numbers::now(self.py)?) else {
+            return Ok(None);
+        };
+        let named = self.passes_keywords() == Some(true);
+        let kw = kw.or_else(|| named.then(|| PyDict::new(self.py)));
+        let told = self.stand_ins()?.getattr("told")?;
+        let told = told.call1((f, PyTuple::new(self.py, pos)?, kw))?;
+        let Ok(received) = told.cast::<PyTuple>() else {
+            return Ok((!told.is_none()).then_some(Asked::Unseen));
+        };
+        let Some(handed) = self.handed_call(received, f, &stand)? else {
+            return Ok(None);
+        };
+        match handed {
+            Told::Handed(handed) => {
+                let given = self.answer(received, &stand, &handed)?;
+                Ok(Some(Asked::Answer(given)))
+            }
+            _ => Ok(Some(Asked::Within)),
+        }
+    }
+
+    /// What a call hands on, where torch asks about the very function; `None` where it is not known.
+    fn handed_call(
+        &mut self,
+        received: &Bound<'py, PyTuple>,
+        f: &Bound<'py, PyAny>,
+        stand: &StandIns<'py>,
+    ) -> R<Option<Told>> {
+        let asked = received.get_item(0)?;
+        if !asked.is(f) && f.get_type().is(&self.known.function) {
+            return Ok(Some(Told::Within));
+        }
+        let mut handed = vec![Var::py(asked.unbind())];
+        for part in received.iter().skip(1) {
+            match self.handed(&part, f.as_unbound(), stand)? {
+                Some(v) => handed.push(v),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Told::Handed(handed)))
     }
 
     /// What torch hands to a mode for a call.
@@ -160,18 +243,8 @@ impl<'py> Tx<'py> {
                 false => Told::Ran,
             });
         };
-        let asked = received.get_item(0)?;
-        if !asked.is(f) && f.get_type().is(&self.known.function) {
-            return Ok(Told::Within);
-        }
-        let mut handed = vec![Var::py(asked.unbind())];
-        for part in received.iter().skip(1) {
-            match self.handed(&part, f.as_unbound(), &stand)? {
-                Some(v) => handed.push(v),
-                None => return Ok(Told::Unknown),
-            }
-        }
-        Ok(Told::Handed(handed))
+        let handed = self.handed_call(received, f, &stand)?;
+        Ok(handed.unwrap_or(Told::Unknown))
     }
 
     /// Whether the call passes a dictionary of keywords, which torch hands on even if it is empty. `None`: it is
@@ -197,8 +270,11 @@ impl<'py> Tx<'py> {
 
     /// What stands for a value in a call that only asks who answers it; `None` where nothing does.
     fn in_place_of(&mut self, v: &Var, stand: &mut StandIns<'py>) -> R<Option<Bound<'py, PyAny>>> {
-        let v = self.realize(v)?;
+        let v = self.look(v)?;
         let made = match &v {
+            // A number of its own, which no other is taken for.
+            Var::Int(n) => PyInt::new(self.py, i64::MAX - n.value.abs()).into_any(),
+            Var::Float(n) => PyFloat::new(self.py, n.value).into_any(),
             Var::Tensor(t) => {
                 let made = self.known.torch.bind(self.py).call_method1("empty", (0,))?;
                 if t.class.is(&self.known.tensor) {
@@ -209,6 +285,15 @@ impl<'py> Tx<'py> {
                     .contains(&(t.class.as_ptr() as usize))
                 {
                     t.class.bind(self.py).call1((made, false))?
+                } else if self.is_subclass(t) {
+                    let class = t.class.bind(self.py).cast::<PyType>();
+                    let class = class.map_err(PyErr::from)?.clone();
+                    let Some(i) = self.class_in_place_of(&class, stand)? else {
+                        return Ok(None);
+                    };
+                    let class = &mut stand.classes[i];
+                    class.first.get_or_insert_with(|| v.clone());
+                    made.call_method1("as_subclass", (&class.made,))?
                 } else {
                     return Ok(None);
                 }
@@ -302,6 +387,11 @@ impl<'py> Tx<'py> {
         for parent in class.bases().iter() {
             let parent = parent.cast_into::<PyType>().map_err(PyErr::from)?;
             if type_lookup(&parent, "__torch_function__").is_none() {
+                continue;
+            }
+            let is_torchs = (self.known.tensor_types).contains(&(parent.as_ptr() as usize));
+            if is_torchs && base.is_none() {
+                base = parent.into_any();
                 continue;
             }
             match self.class_in_place_of(&parent, stand)? {

@@ -20,7 +20,7 @@ impl<'py> Tx<'py> {
     pub fn construct_tensor(&mut self, class: &Bound<'py, PyType>, args: Args) -> R<Flow> {
         let made = match class.is(self.known.parameter.bind(self.py)) {
             true => self.make_parameter(args)?,
-            false => None,
+            false => self.construct_subclass(class, &args)?,
         };
         made.map(Flow::Value).ok_or(Stop::brk(
             format!("Constructing a {} in the compiled function", class.name()?),

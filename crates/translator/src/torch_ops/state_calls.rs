@@ -550,6 +550,9 @@ impl<'py> Tx<'py> {
             };
             for v in asked {
                 let v = self.look(v)?;
+                if self.asks_class(&v) {
+                    return Ok(self.bool(true));
+                }
                 if matches!(v, Var::Tensor(_) | Var::Const(_)) {
                     continue;
                 }

@@ -18,7 +18,7 @@ use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
 /// Special names that a class may have without a change to its objects once they are made.
-const HARMLESS: [&str; 16] = [
+const HARMLESS: [&str; 17] = [
     "__module__",
     "__qualname__",
     "__doc__",
@@ -28,6 +28,7 @@ const HARMLESS: [&str; 16] = [
     "__class_getitem__",
     "__dict__",
     "__weakref__",
+    "__slotnames__",
     "__annotations__",
     "__annotate__",
     "__annotate_func__",
@@ -77,9 +78,30 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// Whatever looking at the class raises.
     pub(crate) fn is_tensor_like(&mut self, class: &Bound<'py, PyType>) -> R<bool> {
-        if !self.adds_only(class)? {
-            return Ok(false);
+        let off = self
+            .known
+            .torch_c
+            .bind(self.py)
+            .getattr("_disabled_torch_function_impl")?;
+        let is_off = type_lookup(class, "__torch_function__").is_some_and(|f| f.is(&off));
+        let parameter = self.known.parameter.clone();
+        let parameter = parameter.bind(self.py);
+        let fits = is_off
+            && class.is_subclass(parameter)?
+            && self.is_tensors_own(class, |name, special| {
+                Ok(!special && !parameter.hasattr(name)?)
+            })?;
+        if fits {
+            self.hold_tensor_class(class)?;
         }
+        Ok(fits)
+    }
+
+    /// Holds a class to the operators that torch's classes of tensors have.
+    ///
+    /// # Errors
+    /// Whatever looking at the class raises.
+    pub(super) fn hold_tensor_class(&mut self, class: &Bound<'py, PyType>) -> R<()> {
         let class = class.clone().into_any().unbind();
         self.guard_bases(&class);
         for name in ["__torch_function__", "__torch_dispatch__"] {
@@ -93,18 +115,17 @@ impl<'py> Tx<'py> {
                 self.class_lookup(&class, &format!("__{form}{name}__"))?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
-    /// Whether all that the program's classes have are names that torch's have not.
-    fn adds_only(&self, class: &Bound<'py, PyType>) -> R<bool> {
+    /// Whether a class dispatches as torch's tensors do, and has no special names but harmless ones and those that
+    /// are `fine`, and other names that are. `fine` gets a name, and whether it is special.
+    pub(super) fn is_tensors_own(
+        &self,
+        class: &Bound<'py, PyType>,
+        mut fine: impl FnMut(&str, bool) -> PyResult<bool>,
+    ) -> R<bool> {
         let py = self.py;
-        let off = self
-            .known
-            .torch_c
-            .bind(py)
-            .getattr("_disabled_torch_function_impl")?;
-        let is_off = type_lookup(class, "__torch_function__").is_some_and(|f| f.is(&off));
         let tensor = self
             .known
             .tensor
@@ -114,12 +135,9 @@ impl<'py> Tx<'py> {
         let dispatch = |c: &Bound<'_, PyType>| {
             type_lookup(c, "__torch_dispatch__").map(|f| f.as_ptr() as usize)
         };
-        let parameter = self.known.parameter.bind(py);
-        if !is_off
-            || dispatch(class) != dispatch(tensor)
-            || !class.is_subclass(parameter)?
-            || !class.get_type().is(parameter.get_type())
-        {
+        let meta = class.get_type();
+        let metas = [tensor.get_type(), self.known.parameter.bind(py).get_type()];
+        if dispatch(class) != dispatch(tensor) || !metas.iter().any(|m| meta.is(m)) {
             return Ok(false);
         }
         for base in class.mro().iter() {
@@ -133,11 +151,7 @@ impl<'py> Tx<'py> {
                     return Ok(false);
                 };
                 let special = name.starts_with("__") && name.ends_with("__");
-                let fine = match special {
-                    true => HARMLESS.contains(&&*name),
-                    false => !parameter.hasattr(&*name)?,
-                };
-                if !fine {
+                if !(special && HARMLESS.contains(&&*name) || fine(&name, special)?) {
                     return Ok(false);
                 }
             }
@@ -163,8 +177,7 @@ impl<'py> Tx<'py> {
             return Ok(None);
         }
         let found: Option<Obj> = self.class_lookup(&t.class.clone(), name)?;
-        let parameter = self.known.parameter.bind(self.py);
-        let Some(found) = found.filter(|_| !parameter.hasattr(&**name).unwrap_or(true)) else {
+        let Some(found) = found.filter(|found| !self.is_torchs(t, name, found)) else {
             return Ok(None);
         };
         let class = t.class.clone();
@@ -192,11 +205,26 @@ impl<'py> Tx<'py> {
                 };
                 Ok(Some(Flow::Value(Var::Method(Rc::new(method)))))
             }
-            Descriptor::Value => self.getattr(&Var::py(class), name).map(Some),
+            Descriptor::Value | Descriptor::Class | Descriptor::Static => {
+                self.getattr(&Var::py(class), name).map(Some)
+            }
             _ => Err(Stop::unsupported(format!(
                 "attribute `{name}` of a class of tensors"
             ))),
         }
+    }
+
+    /// Whether what the class of a tensor has for a name is what torch's class has.
+    fn is_torchs(&self, t: &TensorVar, name: &str, found: &Obj) -> bool {
+        let class = t.class.bind(self.py).cast::<PyType>();
+        let parameter = self.known.parameter.bind(self.py);
+        let is_parameter = class.is_ok_and(|c| c.is_subclass(parameter).unwrap_or(true));
+        let torchs = match is_parameter {
+            true => parameter,
+            false => self.known.tensor.bind(self.py),
+        };
+        let torchs = torchs.cast::<PyType>();
+        torchs.is_ok_and(|c| type_lookup(c, name).is_some_and(|own| own.is(found)))
     }
 
     fn has_in_dict(&self, t: &TensorVar, name: &str) -> bool {

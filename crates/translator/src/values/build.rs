@@ -94,7 +94,7 @@ impl Tx<'_> {
     pub fn length(&mut self, v: &Var) -> R<Var> {
         let v = self.realize(v)?;
         if let Var::Tensor(t) = &v {
-            if self.is_seen() {
+            if self.is_seen() || self.asks_class(&v) {
                 let len = Var::py(self.known.tensor.getattr(self.py, "__len__")?);
                 return self.call_sync(&len, crate::tx::Args::pos(vec![v]));
             }

@@ -88,7 +88,7 @@ impl Tx<'_> {
     }
 
     fn iter_tensor(&mut self, v: &Var) -> R<Var> {
-        if self.is_seen() {
+        if self.is_seen() || self.asks_class(v) {
             let iter = Var::py(self.known.tensor.getattr(self.py, "__iter__")?);
             return self.call_sync(&iter, Args::pos(vec![v.clone()]));
         }
