@@ -1,4 +1,4 @@
-"""What torch refuses to do with a leaf that the compiled function has made is refused at its line."""
+"""What torch refuses to do with a leaf that was made inside is refused at its line."""
 
 import torch
 

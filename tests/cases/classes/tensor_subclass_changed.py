@@ -2,6 +2,8 @@
 
 import torch
 
+SNAPSHOT = False
+
 
 class Changing(torch.Tensor):
     pass

@@ -1,4 +1,4 @@
-"""Tensors are given another class in the compiled function; they are aliases, and record gradients, as in plain Python."""
+"""Tensors that get another class inside are aliases, and record gradients, as in plain Python."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The `__torch_function__` of a tensor subclass is followed: what it logs, replaces and refuses is plain Python's."""
+"""The `__torch_function__` of a tensor subclass is followed: what it logs, replaces and refuses."""
 
 import torch
 import torch.nn.functional as F
