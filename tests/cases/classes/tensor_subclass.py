@@ -29,7 +29,7 @@ def fn(x, y, plain):
     first, *rest = d
     values, indices = d.sort(dim=1)
     made = Named.wrap(plain)
-    sizes = (d.shape, len(d), d.dtype, d.dim(), d.size(0), d.requires_grad)
+    sizes = (d.shape, len(d), d.dtype, d.dim(), d.size(0), d.requires_grad, d.is_leaf)
     x.mul_(2)
     kinds = [type(v) for v in (a, b, c, d, first, values, made, plain * 2, x, x[0])]
     return a, b, c, d, first, values, indices, made, sizes, kinds, isinstance(d, Named)

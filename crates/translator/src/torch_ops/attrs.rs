@@ -87,10 +87,8 @@ impl<'py> Tx<'py> {
             "requires_grad" => self.bool(meta.requires_grad),
             "is_leaf" if !meta.requires_grad => self.bool(true),
             "grad_fn" if !meta.requires_grad => self.none(),
-            "is_leaf" | "grad_fn" if self.is_made_parameter(t) && meta.is_leaf => match &**name {
-                "is_leaf" => self.bool(true),
-                _ => self.none(),
-            },
+            "is_leaf" if t.input.is_none() => self.bool(meta.is_leaf),
+            "grad_fn" if t.input.is_none() && meta.is_leaf => self.none(),
             "is_leaf" | "grad_fn"
                 if t.input.is_some()
                     && Rc::ptr_eq(&meta, &t.meta)

@@ -29,11 +29,6 @@ impl<'py> Tx<'py> {
         ))
     }
 
-    /// Whether a tensor is a parameter that the compiled function made.
-    pub(super) fn is_made_parameter(&self, t: &TensorVar) -> bool {
-        t.input.is_none() && t.class.is(&self.known.parameter)
-    }
-
     /// A leaf on the memory of a tensor.
     fn make_parameter(&mut self, args: Args) -> R<Option<Var>> {
         if !self.runs_as_is || self.st.vmap.is_active() || self.inference_now() {
