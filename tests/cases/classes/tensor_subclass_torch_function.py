@@ -47,6 +47,14 @@ class Unwrapping(torch.Tensor):
         with torch._C.DisableTorchFunctionSubclass():
             return ("shape", *super().shape)
 
+    @property
+    def label(self):
+        return self.tag
+
+    @label.setter
+    def label(self, label):
+        self.tag = f"label {label}"
+
 
 def fn(x, y, z, plain):
     global log
@@ -59,9 +67,11 @@ def fn(x, y, z, plain):
     f = z * 2
     g = z.clone()
     h = Unwrapping(plain, tag="new")
+    h.label = "written"
+    rows = [*x.view(3, 1)], list(x), tuple(x), [v * 2 for v in x]
     sizes = x.shape, x.ndim, z.shape, g.shape, f.shape
     kinds = [type(v).__name__ for v in (a, b, c, d, e, f, g, h)]
-    return a, b, c, d, e, f, g, g.tag, h, h.tag, sizes, kinds, list(log)
+    return a, b, c, d, e, f, g, g.tag, h, h.label, rows, sizes, kinds, list(log)
 
 
 def inputs():

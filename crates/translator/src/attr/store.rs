@@ -135,6 +135,32 @@ impl<'py> Tx<'py> {
         }
     }
 
+    /// Sets or deletes an attribute by a property.
+    ///
+    /// # Errors
+    /// `AttributeError` where the property does not allow it; what its function raises.
+    pub(crate) fn set_property(
+        &mut self,
+        of: Var,
+        class: &Obj,
+        name: &str,
+        property: &Obj,
+        value: Option<Var>,
+    ) -> R<Flow> {
+        let (accessor, what) = match value {
+            Some(_) => ("fset", "setter"),
+            None => ("fdel", "deleter"),
+        };
+        let accessor = property.bind(self.py).getattr(accessor)?.unbind();
+        if accessor.is_none(self.py) {
+            let class = self.class_name(class);
+            let message = format!("property '{name}' of '{class}' object has no {what}");
+            return Err(self.raise("AttributeError", &message));
+        }
+        let args = std::iter::once(of).chain(value).collect();
+        self.call(&Var::py(accessor), Args::pos(args))
+    }
+
     /// `object.__setattr__(obj, name, value)`.
     ///
     /// # Errors
@@ -160,20 +186,7 @@ impl<'py> Tx<'py> {
             };
             match kind {
                 Descriptor::Property => {
-                    let accessor = d
-                        .bind(py)
-                        .getattr(if value.is_some() { "fset" } else { "fdel" })?
-                        .unbind();
-                    if accessor.is_none(py) {
-                        let what = if value.is_some() { "setter" } else { "deleter" };
-                        let message = format!(
-                            "property '{name}' of '{}' object has no {what}",
-                            self.class_name(class)
-                        );
-                        return Err(self.raise("AttributeError", &message));
-                    }
-                    let args = std::iter::once(Var::Obj(id)).chain(value).collect();
-                    return self.call(&Var::py(accessor), Args::pos(args));
+                    return self.set_property(Var::Obj(id), class, name, &d, value);
                 }
                 Descriptor::User(true) => {
                     let d = self.class_value(class, name, &d);

@@ -23,7 +23,7 @@ pub(super) const RULES: Rules = &[(
 fn list(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 0, 1)?;
     let items = match a.first() {
-        Some(v) => tx.iterate(v)?,
+        Some(v) => tx.listed(v)?,
         None => Vec::new(),
     };
     value(tx.new_list(items))
@@ -38,7 +38,7 @@ fn tuple(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if matches!(&v, Var::Tuple(t) if t.class.is_none()) {
         return value(v);
     }
-    let items = tx.iterate(&v)?;
+    let items = tx.listed(&v)?;
     value(Var::tuple(items))
 }
 

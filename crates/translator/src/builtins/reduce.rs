@@ -150,7 +150,7 @@ fn sorted(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let Some(iterable) = &a[0] else {
         return Ok(None);
     };
-    let items = tx.iterate(iterable)?;
+    let items = tx.listed(iterable)?;
     let out = tx.sorted_items(items, a[1].clone(), a[2].clone())?;
     value(tx.new_list(out))
 }

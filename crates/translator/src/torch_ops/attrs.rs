@@ -251,6 +251,12 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for what changes the tensor itself, and where torch would refuse.
     pub fn tensor_setattr(&mut self, t: &Var, name: &Arc<str>, value: Option<Var>) -> R<Flow> {
+        if let Var::Tensor(tensor) = t
+            && let Some(property) = self.own_property(tensor, name)?
+        {
+            let class = tensor.class.clone();
+            return self.set_property(t.clone(), &class, name, &property, value);
+        }
         if self.is_seen() || self.asks_class(t) {
             let Some(value) = value else {
                 return Err(Stop::unsupported(

@@ -60,13 +60,15 @@ pub(crate) const RULES: Rules = &[
 
 /// Special names that a class may have besides those that are harmless on any: torch asks for the first, and
 /// the others are asked by nothing that is captured.
-const OWN: [&str; 6] = [
+const OWN: [&str; 8] = [
     "__torch_function__",
     "__repr__",
     "__str__",
     "__format__",
     "__deepcopy__",
     "__reduce_ex__",
+    "__array_function__",
+    "__array_ufunc__",
 ];
 
 impl<'py> Tx<'py> {

@@ -214,6 +214,22 @@ impl<'py> Tx<'py> {
         }
     }
 
+    /// A property that the program's class of a tensor has.
+    ///
+    /// # Errors
+    /// As [`Tx::class_lookup`].
+    pub(super) fn own_property(&mut self, t: &TensorVar, name: &str) -> R<Option<Obj>> {
+        let address = t.class.as_ptr() as usize;
+        if self.known.tensor_types.contains(&address) {
+            return Ok(None);
+        }
+        let found = self.class_lookup(&t.class.clone(), name)?;
+        Ok(found.filter(|found| {
+            matches!(self.descriptor(found), Descriptor::Property)
+                && !self.is_torchs(t, name, found)
+        }))
+    }
+
     /// Whether what the class of a tensor has for a name is what torch's class has.
     fn is_torchs(&self, t: &TensorVar, name: &str, found: &Obj) -> bool {
         let class = t.class.bind(self.py).cast::<PyType>();

@@ -199,7 +199,7 @@ impl Tx<'_> {
             }
             return Ok(());
         }
-        let items = self.iterate(iterable)?;
+        let items = self.listed(iterable)?;
         let Some(id) = self.id_of(&list) else {
             return Err(Stop::Internal("list_extend of no list".into()));
         };

@@ -11,7 +11,21 @@ use crate::tx::Tx;
 const MAX_ITEMS: usize = 1 << 16;
 
 impl Tx<'_> {
-    /// All items of an iterable (`list(v)`).
+    /// All items of an iterable for a list or a tuple, which asks how many there are: whoever sees what is done with
+    /// a tensor sees that.
+    ///
+    /// # Errors
+    /// As [`Tx::iterate`] and [`Tx::length`].
+    pub fn listed(&mut self, v: &Var) -> R<Vec<Var>> {
+        let v = self.realize(v)?;
+        let items = self.iterate(&v)?;
+        if matches!(v, Var::Tensor(_)) && self.is_seen_with([&v].into_iter()) {
+            self.length(&v)?;
+        }
+        Ok(items)
+    }
+
+    /// All items of an iterable.
     ///
     /// # Errors
     /// Whatever iterating raises; a break for iterators that do not end.
