@@ -31,6 +31,8 @@ pub struct GlobalWrite {
     pub name: Arc<str>,
     /// `None`: deleted
     pub value: Option<Var>,
+    /// whether it was set before anything else happened to it: nobody has asked whether it was there
+    pub set_first: bool,
 }
 
 /// A call with an effect that only the outside sees (`print`, a log record, a warning): the residual
@@ -361,13 +363,18 @@ impl Effects {
             dict: dict.as_ptr() as usize,
             name: name.clone(),
         };
-        match self.globals.get(&key) {
-            Some(i) => self.global_writes[*i as usize].value = value,
-            None => {
+        let known = self.globals.get(&key).map(|i| *i as usize);
+        match known {
+            // What was deleted and is set again comes last in its dict.
+            Some(i) if value.is_none() || self.global_writes[i].value.is_some() => {
+                self.global_writes[i].value = value;
+            }
+            _ => {
                 self.globals.insert(key, self.global_writes.len() as u32);
                 self.global_writes.push_back(GlobalWrite {
                     dict: dict.clone(),
                     name: name.clone(),
+                    set_first: value.is_some(),
                     value,
                 });
             }

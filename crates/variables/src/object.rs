@@ -228,6 +228,8 @@ pub struct ObjState {
     pub attr_order: im::Vector<Arc<str>>,
     /// the keys of `attrs` that were written more than once
     pub rewritten: im::Vector<Arc<str>>,
+    /// the keys of `attrs` that were deleted and set again, which puts them behind all others
+    pub moved: im::Vector<Arc<str>>,
     /// attributes read so far from the real object's instance dict (`None`: absent)
     pub seen: AttrMap,
     /// its instance dict, once the program has it as a value: attributes are in there from then on,
@@ -252,6 +254,7 @@ impl ObjState {
             attrs: AttrMap::new(),
             attr_order: im::Vector::new(),
             rewritten: im::Vector::new(),
+            moved: im::Vector::new(),
             seen: AttrMap::new(),
             dict: None,
             dict_of: None,
@@ -283,6 +286,13 @@ impl ObjState {
             self.attr_order.push_back(name.clone());
         } else if !self.rewritten.contains(name) {
             self.rewritten.push_back(name.clone());
+        }
+        if value.is_some() && matches!(self.attrs.get(name), Some(None)) {
+            self.attr_order.retain(|other| other != name);
+            self.attr_order.push_back(name.clone());
+            if !self.moved.contains(name) {
+                self.moved.push_back(name.clone());
+            }
         }
         self.attrs.insert(name.clone(), value);
     }

@@ -180,12 +180,16 @@ impl Tx<'_> {
             if self.is_c_level(&state.class, name) {
                 kept.write_attr(name, value);
             } else {
+                if state.moved.contains(name) {
+                    self.write_dict_attr(id, name, None)?;
+                }
                 self.write_dict_attr(id, name, value)?;
             }
         }
         let now = self.st.effects.get_mut(id);
         now.attrs = kept.attrs;
         now.attr_order = kept.attr_order;
+        now.moved = kept.moved;
         Ok(())
     }
 

@@ -113,25 +113,22 @@ impl Emitter<'_, '_> {
             steps.push(Step::Call(extend, vec![target, items]));
         }
         for w in self.tx.st.effects.global_writes.clone() {
-            let own = w.dict.is(&self.globals);
-            match (own, &w.value) {
-                (true, Some(v)) => {
-                    let v = self.prepare(v)?;
-                    steps.push(Step::SetGlobal(w.name.clone(), v));
-                }
-                (true, None) if self.has_global(&w.dict, &w.name) => {
-                    steps.push(Step::DelGlobal(w.name.clone()))
-                }
-                (false, Some(v)) => {
-                    let v = self.prepare(v)?;
-                    let key = self.name_val(&w.name);
-                    steps.push(Step::SetItem(Val::Const(w.dict.clone()), key, v));
-                }
-                (false, None) if self.has_global(&w.dict, &w.name) => {
-                    let key = self.name_val(&w.name);
-                    steps.push(Step::DelItem(Val::Const(w.dict.clone()), key));
-                }
-                _ => {}
+            if w.value.is_none() && !w.set_first && !self.has_global(&w.dict, &w.name) {
+                continue;
+            }
+            let value = match &w.value {
+                Some(v) => Some(self.prepare(v)?),
+                None if w.set_first => Some(Val::Const(self.tx.py.None())),
+                None => None,
+            };
+            let delete = w.value.is_none();
+            if w.dict.is(&self.globals) {
+                steps.extend(value.map(|v| Step::SetGlobal(w.name.clone(), v)));
+                steps.extend(delete.then(|| Step::DelGlobal(w.name.clone())));
+            } else {
+                let (dict, key) = (Val::Const(w.dict.clone()), self.name_val(&w.name));
+                steps.extend(value.map(|v| Step::SetItem(dict.clone(), key.clone(), v)));
+                steps.extend(delete.then_some(Step::DelItem(dict, key)));
             }
         }
         for (var, name) in self.tx.st.effects.tensor_writes.clone() {
@@ -212,11 +209,12 @@ impl Emitter<'_, '_> {
                 continue;
             };
             let remains = match value {
+                Some(_) if state.moved.contains(name) => false,
                 Some(v) => {
                     self.is_as_found(&state, name, v)
                         || self.is_given_back(&state, &real, name, v)?
                 }
-                None => !self.had_attr(&state, &real, name),
+                None => matches!(state.seen.get(name), Some(None)),
             };
             if !remains {
                 written.push((name.clone(), value.clone()));
@@ -230,11 +228,26 @@ impl Emitter<'_, '_> {
             self.body_effects(&state, &real, &target, steps)?;
         }
         for (name, value) in written {
-            let (class, target) = (state.class.clone(), target.clone());
-            steps.push(match value {
-                Some(v) => Step::SetAttr(class, target, name, self.prepare(&v)?),
-                None => Step::DelAttr(class, target, name),
-            });
+            let set =
+                |value| Step::SetAttr(state.class.clone(), target.clone(), name.clone(), value);
+            let delete = || Step::DelAttr(state.class.clone(), target.clone(), name.clone());
+            let value = match &value {
+                Some(v) => Some(self.prepare(v)?),
+                None => None,
+            };
+            if value.is_none() || state.moved.contains(&name) {
+                match state.seen.get(&name) {
+                    // A slot has no place among others, and was there when it was deleted.
+                    _ if self.tx.is_c_level(&state.class, &name) => {
+                        steps.extend(value.is_none().then(delete));
+                    }
+                    Some(None) => {}
+                    Some(Some(_)) => steps.push(delete()),
+                    // It was set here before it was deleted: nobody has asked whether it was there.
+                    None => steps.extend([set(Val::Const(self.tx.py.None())), delete()]),
+                }
+            }
+            steps.extend(value.map(set));
         }
         Ok(())
     }
@@ -302,15 +315,6 @@ impl Emitter<'_, '_> {
         let found = self.tx.lazy(value.clone_ref(py), source);
         self.tx.realize(&found)?;
         Ok(true)
-    }
-
-    /// Whether the real object has an attribute that was deleted, so that deleting it does something.
-    fn had_attr(&self, state: &ObjState, real: &Obj, name: &str) -> bool {
-        match state.seen.get(name) {
-            Some(seen) => seen.is_some(),
-            None => instance_dict(real.bind(self.tx.py))
-                .is_none_or(|d| d.contains(name).unwrap_or(true)),
-        }
     }
 
     /// The slot of a cell that the frame itself has.
