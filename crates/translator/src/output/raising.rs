@@ -106,8 +106,10 @@ fn node_may_raise(node: &NodeData, casts: bool) -> bool {
 /// Whether the operation by itself may raise because of values.
 fn raises_for_values(node: &NodeData, casts: bool) -> bool {
     let name = without_dunder(name_of(node));
-    if matches!(name, "getitem" | "setitem") {
-        return node.args.get(1).is_none_or(has_node);
+    match name {
+        "getitem" => return node.args.get(1).is_none_or(may_be_out_of_range),
+        "setitem" => return node.args.get(1).is_none_or(has_node),
+        _ => {}
     }
     let known =
         |name: &str| NEVER_RAISE.contains(name) && !(casts && tensor_meta::takes_kept_casts(name));
@@ -121,6 +123,15 @@ fn raises_for_values(node: &NodeData, casts: bool) -> bool {
 }
 
 /// Whether a tensor is among the parts of an index.
+/// Whether values decide if an index fits. The ends of a slice always do.
+fn may_be_out_of_range(index: &Arg) -> bool {
+    match index {
+        Arg::Slice(parts) => has_node(&parts[2]),
+        Arg::Tuple(parts) => parts.iter().any(may_be_out_of_range),
+        other => has_node(other),
+    }
+}
+
 fn has_node(index: &Arg) -> bool {
     let mut found = false;
     index.for_each_node(&mut |_| found = true);
