@@ -122,7 +122,6 @@ fn raises_for_values(node: &NodeData, casts: bool) -> bool {
     rounds || !(known(name) || known(name.trim_end_matches('_')) || in_place.is_some_and(known))
 }
 
-/// Whether a tensor is among the parts of an index.
 /// Whether values decide if an index fits. The ends of a slice always do.
 fn may_be_out_of_range(index: &Arg) -> bool {
     match index {
@@ -132,6 +131,7 @@ fn may_be_out_of_range(index: &Arg) -> bool {
     }
 }
 
+/// Whether a tensor is among the parts of an index.
 fn has_node(index: &Arg) -> bool {
     let mut found = false;
     index.for_each_node(&mut |_| found = true);

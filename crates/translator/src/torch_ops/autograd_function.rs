@@ -99,13 +99,18 @@ impl Tx<'_> {
         let inputs = self.inputs.len();
         let nodes = self.graph.id_bound() as u32;
         let effects = self.st.effects.clone();
+        let listed = self.st.effects.list_changes();
         // An exception is an object of the state that is about to be left.
         let result = self
             .interpret_function(&class, &args, &needs, differentiable)
             .map_err(|stop| self.not_plain(&name, stop));
+        let listed = self.st.effects.stop_listing(listed);
         // What it does later, in the backward pass, is not behind the graph.
         self.not_seen(WHAT)?;
-        let changed = self.st.effects.any_since(&effects);
+        // What this frame made is no effect yet, but the graph's function gets a copy of it.
+        let changed = self.st.effects.any_since(&effects)
+            || self.st.effects.advanced_since(&effects)
+            || !listed.iter().all(|id| self.is_as_before(*id, &effects));
         let (new_inputs, reads) = self.reads_since(nodes);
         let read: Vec<_> = self.inputs[inputs.min(self.inputs.len())..]
             .iter()

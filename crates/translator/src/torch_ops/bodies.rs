@@ -189,7 +189,7 @@ impl Tx<'_> {
     }
 
     /// Whether an object that was changed is what it was: a program may put things back.
-    fn is_as_before(&self, id: ObjId, before: &Effects) -> bool {
+    pub(super) fn is_as_before(&self, id: ObjId, before: &Effects) -> bool {
         let now = self.obj(id);
         let existed = (id.0 as usize) < before.len();
         if now.is_new() && !existed {
