@@ -1,4 +1,4 @@
-"""`apply` with a list, a dictionary and an iterator that the caller made, which `forward` or `backward` changes."""
+"""`apply` with objects that the caller made, which `forward` or `backward` changes."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""An attribute that is deleted and set again comes last in its dict; one that is set and deleted is gone."""
+"""An attribute that is deleted and set again comes last; one set and deleted is gone."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A slice whose ends are dynamic raises for no value: a `try` statement around it does not break the graph."""
+"""A slice whose ends are dynamic raises for no value, also in a `try` statement."""
 
 import torch
 
