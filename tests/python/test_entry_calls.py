@@ -518,3 +518,112 @@ def test_a_graph_is_called_while_it_runs(x):
     with pytest.raises(ValueError, match="between"):
         call(x)
     assert same(call(x), net(x)) and len(graphs) == 1
+
+
+class Summed(torch.nn.Module):
+    def forward(self, x, *rest, **more):
+        return x * 2 + sum(rest) + sum(more.values())
+
+
+class Read(torch.nn.Module):
+    """Reads items of its keywords, and hands them on in what it returns."""
+
+    def forward(self, *rest, **more):
+        y = more["x"] * 2 + more["n"]
+        return {"y": y, "x": more["x"], "rest": rest}
+
+
+def test_keywords_of_a_held_dictionary(x):
+    # `functools.partial` calls with one dictionary each time, which the program can reach.
+    plain, made = Read(), compiled(Read())
+    held = functools.partial(made, x=x, n=1)
+    eager = functools.partial(plain, x=x, n=1)
+    for n in (1, 1, 1, 2, 2, 2, 1.5):
+        held.keywords["n"] = eager.keywords["n"] = n
+        given, expected = held(), eager()
+        assert same(given["y"], expected["y"]) and given["x"] is x and given["rest"] == ()
+        assert dict(held.keywords) == {"x": x, "n": n}
+    for _ in range(3):
+        assert held(5, n=2)["rest"] == (5,)
+    del held.keywords["n"]
+    with pytest.raises(KeyError, match="'n'"):
+        held()
+
+
+def test_keywords_that_change_while_the_graph_runs(x):
+    held, seen = None, []
+
+    def changing(graph, inputs):
+        def call(*args):
+            if held is not None:
+                held.keywords.update(x=None, n=7, other=1)
+            return graph.forward(*args)
+
+        return call
+
+    class Late(torch.nn.Module):
+        def forward(self, **more):
+            y = more["x"] + 1
+            seen.append(more["n"])
+            return y, more["x"], more["n"], dict(more)
+
+    for module in Read(), Late():
+        made = ferrodyn.compile(module, backend=changing)
+        for _ in range(4):
+            held = functools.partial(made, x=x, n=1)
+            given, expected = held(), module(x=x, n=1)
+            if isinstance(given, dict):
+                assert given["x"] is x and same(given["y"], expected["y"])
+            else:
+                assert same(given[0], expected[0]) and given[1:] == expected[1:]
+    assert seen == [1] * 8
+
+
+def test_keywords_that_are_handed_on_are_the_callees_own(x):
+    class Kept(torch.nn.Module):
+        def forward(self, **more):
+            more["y"] = more["x"] + 1
+            return more
+
+    made = compiled(Kept())
+    given = {"x": x}
+    for _ in range(4):
+        held = functools.partial(made, **given)
+        kept = held()
+        assert kept is not held.keywords and list(held.keywords) == ["x"]
+        assert list(kept) == ["x", "y"] and kept["x"] is x
+
+
+def test_keywords_of_a_module_that_are_arguments_or_none(x):
+    plain, made = Summed(), compiled(Summed())
+    calls = [
+        ((x,), {"a": 1}),
+        ((x,), {"a": 1, "b": x}),
+        ((x, 1), {"a": 1}),
+        ((x,), {"a": 2}),
+        ((), {"x": x, "a": 1}),
+        ((x,), {"x": x}),
+        ((), {"a": 1}),
+    ]
+    for args, kwargs in calls * 3:
+        try:
+            expected = plain(*args, **kwargs)
+        except TypeError as refused:
+            with pytest.raises(TypeError) as error:
+                made(*args, **kwargs)
+            assert str(error.value) == str(refused)
+        else:
+            assert same(made(*args, **kwargs), expected), (args, kwargs)
+    with pytest.raises(TypeError, match="keywords must be strings"):
+        made(x, **{1: x})
+
+
+def test_keywords_of_a_module_live_as_long_as_in_plain_python():
+    made = compiled(Read())
+    for _ in range(5):
+        x = torch.randn(3)
+        alive = weakref.ref(x)
+        given = made(x=x, n=1)
+        assert sys.getrefcount(given) == 2
+        del x, given
+        assert alive() is None

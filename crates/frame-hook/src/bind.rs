@@ -18,6 +18,9 @@ pub(crate) struct Arguments {
     pub positional: usize,
     /// A tuple of strings, or null.
     pub kwnames: *mut PyObject,
+    /// A dictionary of the caller's with all keywords, in place of `kwnames` and their values, or null. It becomes
+    /// the function's `**kwargs` as it is.
+    pub keywords: *mut PyObject,
 }
 
 /// Fast locals, each bound, with the `*args` tuple and the `**kwargs` dict that were made for them, and
@@ -108,11 +111,19 @@ pub(crate) unsafe fn bind(
         let keywords = match code.flags & ffi::CO_VARKEYWORDS {
             0 => std::ptr::null_mut(),
             _ => {
-                let dict = locals.own(ffi::PyDict_New())?;
+                let dict = match call.keywords.is_null() {
+                    true => locals.own(ffi::PyDict_New())?,
+                    false => call.keywords,
+                };
                 locals.slots.push(dict);
                 dict
             }
         };
+        if !call.keywords.is_null()
+            && (keywords.is_null() || !names_no_argument(code, total, call.keywords))
+        {
+            return None;
+        }
         if !call.kwnames.is_null() {
             let values = match call.positional {
                 0 => call.args,
@@ -169,11 +180,25 @@ unsafe fn argument_named(
         if ffi::PyUnicode_CheckExact(name) == 0 {
             return None;
         }
-        Some(
-            range
-                .into_iter()
-                .find(|i| ffi::PyUnicode_Compare(at(*i), name) == 0),
-        )
+        let length = ffi::PyUnicode_GET_LENGTH(name);
+        let is_named = |i: &usize| {
+            ffi::PyUnicode_GET_LENGTH(at(*i)) == length && ffi::PyUnicode_Compare(at(*i), name) == 0
+        };
+        Some(range.into_iter().find(is_named))
+    }
+}
+
+/// Whether no key of a dictionary is the name of an argument.
+unsafe fn names_no_argument(code: &RawCode, total: usize, keywords: *mut PyObject) -> bool {
+    // SAFETY: a live dictionary, which comparing strings does not change.
+    unsafe {
+        let (mut at, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
+        while ffi::PyDict_Next(keywords, &mut at, &mut key, &mut value) != 0 {
+            if argument_named(code, total, key) != Some(None) {
+                return false;
+            }
+        }
+        true
     }
 }
 

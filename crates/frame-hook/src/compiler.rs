@@ -40,6 +40,7 @@ pub struct EntryCall<'a, 'py> {
     code: *mut pyo3::ffi::PyObject,
     locals: &'a [*mut pyo3::ffi::PyObject],
     plain: bool,
+    shares_keywords: bool,
     memo: &'a RefCell<CallMemo>,
 }
 
@@ -56,7 +57,16 @@ impl<'a, 'py> EntryCall<'a, 'py> {
             code,
             locals,
             plain,
+            shares_keywords: false,
             memo,
+        }
+    }
+
+    /// The same where the `**kwargs` among the locals is a dictionary of the caller's.
+    pub(crate) fn sharing_keywords(self) -> Self {
+        EntryCall {
+            shares_keywords: true,
+            ..self
         }
     }
 
@@ -89,6 +99,12 @@ impl<'a, 'py> EntryCall<'a, 'py> {
     /// Whether the locals are the positional arguments of the call, as they came.
     pub fn is_plain(&self) -> bool {
         self.plain
+    }
+
+    /// Whether the last of the locals, `**kwargs`, is the caller's dictionary and no copy: what runs may read it
+    /// before anything else runs, and no more.
+    pub fn shares_keywords(&self) -> bool {
+        self.shares_keywords
     }
 
     /// What the entry remembers between calls.

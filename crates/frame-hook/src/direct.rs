@@ -25,8 +25,18 @@ use crate::graph_call::GraphCall;
 /// The place of one function: a strong reference, or null once it was released.
 struct Slot {
     function: AtomicPtr<PyObject>,
-    /// Where the function's code does nothing but this. The function keeps the graph alive.
-    graph_call: Cell<Option<GraphCall>>,
+    /// What is known of the function's code. The function keeps the graph alive.
+    known: Cell<Known>,
+}
+
+/// What is known of the code of a function.
+#[derive(Clone, Copy, Default)]
+pub struct Known {
+    /// Where the code does nothing but this call.
+    pub graph_call: Option<GraphCall>,
+    /// Whether the code does no more with its `**kwargs`, the last argument, than to read items of it before
+    /// anything runs.
+    pub only_reads_keywords: bool,
 }
 
 impl Slot {
@@ -46,7 +56,8 @@ impl Slot {
             function: unsafe { Bound::from_borrowed_ptr(py, function) }.unbind(),
             needs_hook: form.needs_hook,
             // SAFETY: with the GIL, nobody writes meanwhile.
-            graph_call: unsafe { &*self.graph_call.as_ptr() }
+            graph_call: unsafe { &*self.known.as_ptr() }
+                .graph_call
                 .as_ref()
                 .map(NonNull::from),
         }
@@ -162,17 +173,19 @@ impl CallMemo {
         func: Borrowed<'_, '_, PyAny>,
         code: *mut PyObject,
         context: ContextId,
-        fits: impl FnOnce(&GuardedCode) -> bool,
+        fits: impl FnOnce(&GuardedCode, &Known) -> bool,
     ) -> Option<Direct> {
         let only = self.only.as_ref()?;
         let function = only.slot.get();
         if function.is_null() || only.code != code || only.context != context {
             return None;
         }
-        // SAFETY: a filled slot means that the form is alive and its function too.
+        let known = only.slot.known.as_ptr();
+        // SAFETY: a filled slot means that the form is alive and its function too; with the GIL, nobody writes
+        // meanwhile what is known of its code.
         unsafe {
             let form = &*only.form;
-            (stands_for(function, func.as_ptr()) && fits(form))
+            (stands_for(function, func.as_ptr()) && fits(form, &*known))
                 .then(|| only.slot.direct(func.py(), function, form))
         }
     }
@@ -196,23 +209,18 @@ impl CallMemo {
         });
     }
 
-    /// Remembers the function for a compiled form, which has to hold the tie, if there is a new one, and the call
-    /// that is all that the function's code does.
+    /// Remembers the function for a compiled form, which has to hold the tie, if there is a new one, and what is
+    /// known of its code.
     #[must_use = "the compiled form has to hold it"]
-    pub fn remember(
-        &mut self,
-        form: usize,
-        function: Py<PyAny>,
-        graph_call: Option<GraphCall>,
-    ) -> Option<Tie> {
+    pub fn remember(&mut self, form: usize, function: Py<PyAny>, known: Known) -> Option<Tie> {
         self.functions.retain(|known| !known.1.get().is_null());
-        if let Some((_, slot)) = self.functions.iter().find(|known| known.0 == form) {
+        if let Some((_, slot)) = self.functions.iter().find(|other| other.0 == form) {
             slot.replace(function.into_ptr());
             return None;
         }
         let slot = Arc::new(Slot {
             function: AtomicPtr::new(function.into_ptr()),
-            graph_call: Cell::new(graph_call),
+            known: Cell::new(known),
         });
         self.functions.push((form, slot.clone()));
         Some(Tie(slot))
@@ -222,7 +230,10 @@ impl CallMemo {
     pub(crate) fn keep_frame(&self, function: *mut PyObject) {
         let mut slots = self.functions.iter().map(|known| &known.1);
         if let Some(slot) = slots.find(|slot| slot.get() == function) {
-            slot.graph_call.set(None);
+            slot.known.set(Known {
+                graph_call: None,
+                ..slot.known.get()
+            });
         }
     }
 

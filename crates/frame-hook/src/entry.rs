@@ -301,6 +301,7 @@ unsafe fn call_with(
                 args,
                 positional: ffi::PyVectorcall_NARGS(nargsf) as usize,
                 kwnames,
+                keywords: ptr::null_mut(),
             };
             if bind::binds_plainly(raw, &call) {
                 let args = if call.positional == 0 {
@@ -330,6 +331,47 @@ unsafe fn call_with(
         // While the interpreter shuts down there is no attaching, and nothing to compile.
         Python::try_attach(|_| run_hooked(thread, callable, args, nargsf, kwnames, settings))
             .unwrap_or_else(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames))
+    }
+}
+
+/// A call whose keywords are in a dictionary of the caller's, where what was compiled for the last call does no more
+/// than to read it: the function needs no `**kwargs` of its own. `None` where nothing was done, and the call is to be
+/// made with names.
+///
+/// # Safety
+/// As for a vectorcall of `this`, a compiled entry; `keywords` is a live dictionary.
+pub(crate) unsafe fn call_sharing(
+    this: &Entry,
+    args: *const *mut PyObject,
+    positional: usize,
+    keywords: *mut PyObject,
+) -> Option<*mut PyObject> {
+    // SAFETY: required of the caller.
+    unsafe {
+        with_thread(|thread| {
+            let settings = this.settings;
+            let able = !this.callable.is_null()
+                && !settings.is_null()
+                && !thread.compiling.get()
+                && !thread.is_exhausted();
+            let compiler = compiler::current().filter(|_| able)?;
+            let Target { func, receiver, .. } = this.target()?;
+            let code = (*func).func_code;
+            let call = Arguments {
+                receiver,
+                args,
+                positional,
+                kwnames: ptr::null_mut(),
+                keywords,
+            };
+            let locals = bind::bind(&*func, &*code.cast::<RawCode>(), &call)?;
+            let locals = locals.slots();
+            let func = Borrowed::from_ptr(Python::assume_attached(), func.cast());
+            let call = EntryCall::new(func, code, locals, false, this.memo()).sharing_keywords();
+            let repeated = || compiler.on_repeated_call(&call, &*settings);
+            let direct = catch_unwind(AssertUnwindSafe(repeated)).ok()??;
+            Some(call_direct(thread, this, direct, locals, settings))
+        })
     }
 }
 

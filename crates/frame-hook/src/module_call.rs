@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use torch_abi::TorchAbi;
 use torch_abi::modules::{Forward, ModuleCalls};
 
-use crate::entry::{Entry, EntryKind, raise_cleared};
+use crate::entry::{Entry, EntryKind, call_sharing, raise_cleared};
 use crate::entry_type;
 
 /// What the type that [`call_directly`] was told of had in its place.
@@ -58,6 +58,12 @@ unsafe extern "C" fn call_instance(
         };
         if named == 0 {
             return call_forward(forward, positional, count, ptr::null_mut());
+        }
+        let shared = held(forward, || {
+            call_sharing(&*forward, positional, count, kwargs)
+        });
+        if let Some(result) = shared {
+            return result;
         }
         let mut stack = SmallVec::<[*mut PyObject; 12]>::new();
         stack.extend_from_slice(std::slice::from_raw_parts(positional, count));
@@ -154,9 +160,18 @@ unsafe fn call_forward(
     // SAFETY: required of the caller: a live entry and the arguments of a vectorcall.
     unsafe {
         let call = (*forward).vectorcall.unwrap_unchecked();
-        // The module keeps its `forward` only until something else is set.
+        held(forward, || call(forward.cast(), args, count, kwnames))
+    }
+}
+
+/// Runs a call of an entry that is kept alive meanwhile: a module keeps its `forward` only until something else is
+/// set.
+#[inline]
+unsafe fn held<R>(forward: *mut Entry, call: impl FnOnce() -> R) -> R {
+    // SAFETY: required of the caller: a live entry, with the GIL held.
+    unsafe {
         let forward = ffi::Py_NewRef(forward.cast());
-        let result = call(forward, args, count, kwnames);
+        let result = call();
         ffi::Py_DECREF(forward);
         result
     }

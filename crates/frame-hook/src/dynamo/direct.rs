@@ -9,8 +9,8 @@ use pyo3::types::{PyCode, PyDict, PyTuple};
 
 use crate::code_state;
 use crate::compiler::{Direct, EntryCall};
-use crate::direct::function_like;
-use crate::dynamo::graph_only;
+use crate::direct::{Known, function_like};
+use crate::dynamo::{graph_only, only_reads};
 use crate::layout::code::RawCode;
 
 /// What an entry's memo knows a compiled form by.
@@ -39,13 +39,19 @@ pub fn make(
     };
     let code = code.bind(py).cast::<PyCode>().map_err(drop)?;
     let function = function(call, code).ok_or(())?;
-    let graph_call = match entry.needs_hook {
-        true => None,
-        // An entry calls without telling PyO3 that the thread is attached.
-        false => Python::try_attach(|_| graph_only::graph_call(code)).flatten(),
-    };
+    // An entry calls without telling PyO3 that the thread is attached.
+    let known = Python::try_attach(|_| Known {
+        graph_call: (!entry.needs_hook)
+            .then(|| graph_only::graph_call(code))
+            .flatten(),
+        only_reads_keywords: only_reads::keywords(entry.code.bind(py)),
+    });
     if let Ok(mut memo) = call.memo().try_borrow_mut()
-        && let Some(tie) = memo.remember(form(entry), function.clone().unbind(), graph_call)
+        && let Some(tie) = memo.remember(
+            form(entry),
+            function.clone().unbind(),
+            known.unwrap_or_default(),
+        )
     {
         entry.hold(Box::new(tie));
     }

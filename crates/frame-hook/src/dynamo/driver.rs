@@ -181,8 +181,9 @@ impl FrameCompiler for Driver {
         let check = env::of_call(call);
         // SAFETY: the call keeps the function and the arguments alive; a check runs no code.
         unsafe {
-            memo.only(call.func(), call.code_ptr(), ctx.id(), |form| {
-                let fits = form.program.check(&check);
+            memo.only(call.func(), call.code_ptr(), ctx.id(), |form, code| {
+                let fits = (!call.shares_keywords() || code.only_reads_keywords)
+                    && form.program.check(&check);
                 if fits {
                     form.count_hit();
                 }

@@ -17,6 +17,7 @@ mod generation;
 mod graph_only;
 pub mod ignored;
 pub mod log;
+mod only_reads;
 pub mod python;
 pub mod reasons;
 pub mod relevant;
