@@ -157,23 +157,36 @@ impl PackedReader {
         }
     }
 
-    /// Whether every one of `tensors` is as `spec` says. `keys` are the thread's (included, excluded) key sets.
+    /// Begins to load the first of `tensors`, as [`PackedReader::all_match`] does with those that follow.
+    #[inline]
+    pub fn load_first(&self, tensors: &[PackedTensor]) {
+        for tensor in tensors.iter().take(AHEAD) {
+            prefetch(tensor, &self.offsets);
+        }
+    }
+
+    /// Whether each of the first `count` of `tensors` is as `spec` says. `keys` are the thread's (included, excluded)
+    /// key sets. The tensors behind those are what will be compared next.
     ///
     /// # Safety
     /// The objects are alive and the GIL is held.
+    ///
+    /// # Panics
+    /// Where there are fewer.
     #[inline]
     pub unsafe fn all_match(
         &self,
         tensors: &[PackedTensor],
+        count: usize,
         spec: &PackedSpec,
         keys: (u64, u64),
     ) -> bool {
         // SAFETY: the caller's promise.
         unsafe {
             if self.is_usual {
-                self.all_match_at(Usual, tensors, spec, keys)
+                self.all_match_at(Usual, tensors, count, spec, keys)
             } else {
-                self.all_match_at(self.offsets, tensors, spec, keys)
+                self.all_match_at(self.offsets, tensors, count, spec, keys)
             }
         }
     }
@@ -195,7 +208,7 @@ impl PackedReader {
             autograd_meta: std::ptr::null(),
         };
         // SAFETY: the caller's promise.
-        unsafe { self.all_match(&[tensor], spec, keys) }
+        unsafe { self.all_match(&[tensor], 1, spec, keys) }
     }
 
     #[inline(always)]
@@ -203,18 +216,19 @@ impl PackedReader {
         &self,
         places: P,
         tensors: &[PackedTensor],
+        count: usize,
         spec: &PackedSpec,
         keys: (u64, u64),
     ) -> bool {
         // SAFETY: the caller's promise.
         unsafe {
             match spec.rank {
-                0 => self.all_of_rank::<P, 0>(places, tensors, spec, keys),
-                1 => self.all_of_rank::<P, 1>(places, tensors, spec, keys),
-                2 => self.all_of_rank::<P, 2>(places, tensors, spec, keys),
-                3 => self.all_of_rank::<P, 3>(places, tensors, spec, keys),
-                4 => self.all_of_rank::<P, 4>(places, tensors, spec, keys),
-                _ => self.all_of_rank::<P, 5>(places, tensors, spec, keys),
+                0 => self.all_of_rank::<P, 0>(places, tensors, count, spec, keys),
+                1 => self.all_of_rank::<P, 1>(places, tensors, count, spec, keys),
+                2 => self.all_of_rank::<P, 2>(places, tensors, count, spec, keys),
+                3 => self.all_of_rank::<P, 3>(places, tensors, count, spec, keys),
+                4 => self.all_of_rank::<P, 4>(places, tensors, count, spec, keys),
+                _ => self.all_of_rank::<P, 5>(places, tensors, count, spec, keys),
             }
         }
     }
@@ -223,6 +237,7 @@ impl PackedReader {
         &self,
         places: P,
         tensors: &[PackedTensor],
+        count: usize,
         spec: &PackedSpec,
         (included, excluded): (u64, u64),
     ) -> bool {
@@ -233,7 +248,7 @@ impl PackedReader {
         let kind = u32::from_ne_bytes([d0, d1, d2, d3]);
         let sizes: [i64; RANK] = std::array::from_fn(|i| spec.geometry[i]);
         let strides: [i64; RANK] = std::array::from_fn(|i| spec.geometry[INLINE_DIMS + i]);
-        for (i, tensor) in tensors.iter().enumerate() {
+        for (i, tensor) in tensors[..count].iter().enumerate() {
             if let Some(ahead) = tensors.get(i + AHEAD) {
                 prefetch(ahead, &at);
             }

@@ -22,6 +22,7 @@ use crate::program::Op;
 mod anchors;
 mod arm;
 mod clock;
+mod codes;
 mod events;
 mod hot;
 mod instances;

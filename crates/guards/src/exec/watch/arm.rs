@@ -9,7 +9,7 @@
 //! | which dictionary is an instance's `__dict__` | the word is compared |
 //! | an object's class, where it can be assigned | the word is compared |
 //! | what a class or its bases give for a name | a type watcher; the class's version tag (3.11) |
-//! | a function's code and defaults | the function watcher; on 3.11 their words are compared, a tuple of other than small constants is read on each call |
+//! | a function's code and defaults | the function watcher; on 3.11 assignments of codes are counted and words of defaults compared, a tuple of other than small constants is read on each call |
 //! | an item of a tuple, a frozen set, a constant, a function's closure, what a method binds | nothing: they cannot change |
 //! | a slot or the content of a remembered cell, where it is a constant, or nothing is asked but its identity and class | the word is compared, and that of the class |
 //! | the content of a remembered cell, where it can be held weakly | the word is compared |
@@ -21,13 +21,14 @@
 //!
 //! Invariant: a memo is made only from a check that passes.
 
+use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use rustc_hash::{FxHashMap, FxHashSet};
-use torch_abi::packed::PackedSpec;
+use torch_abi::packed::{PackedSpec, PackedTensor};
 use torch_abi::thread::ThreadModes;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
@@ -37,10 +38,11 @@ use crate::exec::objects;
 use crate::exec::step::Run;
 use crate::exec::watch::CHANGES;
 use crate::exec::watch::clock::LastSeen;
+use crate::exec::watch::codes::{self, Codes};
 use crate::exec::watch::events::{DictInterest, Gil, Told, Watched, Watchers};
 use crate::exec::watch::hot::{self, rewritten};
 use crate::exec::watch::interest::{key, key_of, structure};
-use crate::exec::watch::memo::{Alike, Dep, Hot, Memo, NONE, Owned, Read, Slot, subtree_ends};
+use crate::exec::watch::memo::{Dep, Hot, Memo, NONE, Owned, Read, Slot, Tensors, subtree_ends};
 use crate::exec::watch::versions::{version_of, version_slot};
 use crate::exec::watch::{anchors, instances};
 use crate::program::Op;
@@ -99,9 +101,11 @@ struct Builder<'a, 'p> {
     slots: Vec<Slot>,
     slot_deps: Vec<u32>,
     slot_index: FxHashSet<usize>,
+    /// Codes of functions, where their changes are counted.
+    codes: Vec<Slot>,
     deps: Vec<DepDraft>,
     dep_index: FxHashMap<Watched, u32>,
-    tensors: Vec<Alike>,
+    tensors: Vec<(PackedSpec, Vec<PackedTensor>)>,
     spec_index: FxHashMap<PackedSpec, usize>,
     /// Values whose end or change is reported.
     reported: FxHashSet<usize>,
@@ -142,6 +146,7 @@ pub(super) unsafe fn arm(
             slots: Vec::new(),
             slot_deps: Vec::new(),
             slot_index: FxHashSet::default(),
+            codes: Vec::new(),
             deps: Vec::new(),
             dep_index: FxHashMap::default(),
             tensors: Vec::new(),
@@ -515,7 +520,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The code of a function: reported, or compared where functions report nothing.
+    /// The code of a function: reported, or counted or compared where functions report nothing.
     unsafe fn code(
         &mut self,
         function: *mut PyObject,
@@ -527,7 +532,13 @@ impl Builder<'_, '_> {
                 return self.function(read);
             }
             let function = function.cast::<ffi::PyFunctionObject>();
-            self.slot((&raw const (*function).func_code).cast(), NONE);
+            let place: *const usize = (&raw const (*function).func_code).cast();
+            if !codes::is_counted() {
+                self.slot(place, NONE);
+            } else if self.slot_index.insert(place as usize) {
+                let word = Cell::new(*place);
+                self.codes.push(Slot { at: place, word });
+            }
             true
         }
     }
@@ -625,13 +636,10 @@ impl Builder<'_, '_> {
         // SAFETY: the object just passed a check of its class and metadata.
         let tensor = unsafe { reader.tensor(object) };
         match self.spec_index.get(&spec) {
-            Some(&at) => self.tensors[at].tensors.push(tensor),
+            Some(&at) => self.tensors[at].1.push(tensor),
             None => {
                 self.spec_index.insert(spec.clone(), self.tensors.len());
-                self.tensors.push(Alike {
-                    spec,
-                    tensors: vec![tensor],
-                });
+                self.tensors.push((spec, vec![tensor]));
             }
         }
         true
@@ -674,7 +682,11 @@ impl Builder<'_, '_> {
         // SAFETY: anchors are live objects; the GIL is held.
         let weak = unsafe { anchors::hold(&mut self.anchors, &told)? };
         let mut hot = hot::fuse(self.program, modes, std::mem::take(&mut self.early));
-        if !(self.deps.is_empty() && self.slots.is_empty() && self.anchors.is_empty()) {
+        let codes = (!self.codes.is_empty())
+            .then(|| Codes::new(std::mem::take(&mut self.codes)))
+            .flatten();
+        let is_empty = self.deps.is_empty() && self.slots.is_empty() && self.anchors.is_empty();
+        if !(is_empty && codes.is_none()) {
             hot.push(Hot::Verify);
         }
         hot.append(&mut self.late);
@@ -709,7 +721,8 @@ impl Builder<'_, '_> {
             slot_deps: self.slot_deps.into(),
             other_slots,
             last_seen: LastSeen::default(),
-            tensors: self.tensors.into(),
+            codes,
+            tensors: Tensors::new(self.tensors),
             deps: deps.into(),
             values: values.into(),
             ends,

@@ -17,6 +17,7 @@ use torch_abi::packed::{PackedSpec, PackedTensor};
 use crate::exec::check::{CheckEnv, CheckProgram, STACK_REGISTERS};
 use crate::exec::step::Run;
 use crate::exec::watch::clock::{LastSeen, Since};
+use crate::exec::watch::codes::Codes;
 use crate::exec::watch::events::{Gil, Told, Watched, Watchers};
 use crate::exec::watch::hot::{Argument, State};
 use crate::exec::watch::{arm, versions};
@@ -61,10 +62,28 @@ pub(super) struct OtherSlot {
 /// No dependency: a slot that says so cannot be repaired.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Remembered tensors that look the same.
-pub(super) struct Alike {
-    pub(super) spec: PackedSpec,
-    pub(super) tensors: Vec<PackedTensor>,
+/// Remembered tensors, those that look the same one behind the other.
+#[derive(Default)]
+pub(super) struct Tensors {
+    all: Box<[PackedTensor]>,
+    /// What they look like, and how many do.
+    kinds: Box<[(PackedSpec, usize)]>,
+}
+
+impl Tensors {
+    pub(super) fn new(alike: Vec<(PackedSpec, Vec<PackedTensor>)>) -> Self {
+        Self {
+            all: alike.iter().flat_map(|(_, same)| same).copied().collect(),
+            kinds: alike
+                .into_iter()
+                .map(|(spec, same)| (spec, same.len()))
+                .collect(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
 }
 
 /// A read of something that reports changes.
@@ -104,7 +123,9 @@ pub(super) struct Memo {
     /// The slots that are no versions of dictionaries, in order, where those are many.
     pub(super) other_slots: Option<Box<[OtherSlot]>>,
     pub(super) last_seen: LastSeen,
-    pub(super) tensors: Box<[Alike]>,
+    /// Codes of functions, where their changes are counted.
+    pub(super) codes: Option<Codes>,
+    pub(super) tensors: Tensors,
     pub(super) deps: Box<[Dep]>,
     /// Per op: the value that a load gave, or null where it is loaded on each call.
     pub(super) values: Box<[*mut PyObject]>,
@@ -245,6 +266,7 @@ impl CheckProgram {
                     Hot::Verify => {
                         (memo.told.get().is_clean() || self.revalidate(memo, &run.env))
                             && self.same_slots(memo, &run.env)
+                            && memo.codes.as_ref().is_none_or(|codes| codes.are_same())
                     }
                 };
                 if !holds {
@@ -418,9 +440,15 @@ impl CheckProgram {
         let Some(reader) = self.packed_reader() else {
             return false;
         };
-        // SAFETY: the slots and events said that every remembered object is alive.
-        memo.tensors
-            .iter()
-            .all(|alike| unsafe { reader.all_match(&alike.tensors, &alike.spec, keys) })
+        let mut rest = &*memo.tensors.all;
+        reader.load_first(rest);
+        for (spec, count) in &memo.tensors.kinds {
+            // SAFETY: the slots and events said that every remembered object is alive.
+            if !unsafe { reader.all_match(rest, *count, spec, keys) } {
+                return false;
+            }
+            rest = &rest[*count..];
+        }
+        true
     }
 }
