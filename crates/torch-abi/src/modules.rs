@@ -75,9 +75,13 @@ impl Seen {
     /// The dictionary is as it was seen, which keeps those of the hooks alive.
     #[inline]
     unsafe fn has_no_hook(&self) -> bool {
-        // SAFETY: the caller's promise.
-        let none = |hooks: &*mut PyObject| unsafe { ffi::PyDict_Size(*hooks) == 0 };
-        self.hooks.iter().all(none)
+        // SAFETY: the caller's promise; what is remembered are dictionaries.
+        let items = |hooks: &*mut PyObject| unsafe { (*hooks.cast::<ffi::PyDictObject>()).ma_used };
+        self.hooks
+            .iter()
+            .map(items)
+            .fold(0, |all, items| all | items)
+            == 0
     }
 }
 

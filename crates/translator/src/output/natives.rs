@@ -5,6 +5,7 @@
 
 use std::ffi::{CStr, c_int};
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
 use pyo3::prelude::*;
@@ -121,6 +122,20 @@ unsafe fn target(reference: *mut PyObject) -> *mut PyObject {
     unsafe { ffi::PyWeakref_GetObject(reference) }
 }
 
+/// The empty tuple, borrowed: there is one, and it lives as long as the interpreter.
+#[inline]
+unsafe fn no_arguments() -> *mut PyObject {
+    static EMPTY: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
+    let known = EMPTY.load(Ordering::Relaxed);
+    if !known.is_null() {
+        return known;
+    }
+    // SAFETY: the GIL is held. What is kept is one reference to an object that exists already.
+    let empty = unsafe { ffi::PyTuple_New(0) };
+    EMPTY.store(empty, Ordering::Relaxed);
+    empty
+}
+
 unsafe fn make(
     base: *mut PyTypeObject,
     args: *mut *mut PyObject,
@@ -133,19 +148,16 @@ unsafe fn make(
             1 => *args,
             _ => return refuse(),
         };
-        if ffi::PyType_Check(class) == 0 || ffi::PyType_IsSubtype(class.cast(), base) == 0 {
+        if ffi::PyType_Check(class) == 0 {
             return refuse();
         }
-        let Some(new) = (*base).tp_new else {
-            return refuse();
-        };
-        let none = ffi::PyTuple_New(0);
-        if none.is_null() {
-            return none;
+        // Every class is one of `object`'s.
+        let fits = base == &raw mut ffi::PyBaseObject_Type
+            || ffi::PyType_IsSubtype(class.cast(), base) != 0;
+        match (*base).tp_new {
+            Some(new) if fits => new(class.cast(), no_arguments(), ptr::null_mut()),
+            _ => refuse(),
         }
-        let made = new(class.cast(), none, ptr::null_mut());
-        ffi::Py_DECREF(none);
-        made
     }
 }
 
