@@ -19,6 +19,7 @@ mod attribute;
 mod container;
 mod identity;
 mod state;
+mod symbolic;
 mod tensor;
 mod value;
 
