@@ -2,7 +2,7 @@
 
 Read and set them as attributes (``ferrodyn.config.recompile_limit = 2``), or for a
 while with :func:`patch`, which is a context manager and a decorator. An option that
-torch has too goes by torch's name. The native module owns the values, so every thread
+torch has too goes by torch's name, or by any of them where torch has several. The native module owns the values, so every thread
 sees the same ones: patches of two threads that overlap in time see each other.
 """
 
@@ -19,6 +19,13 @@ from .exc import ConfigError
 
 _NAMES: frozenset[str] = frozenset(_core.get_config())
 
+#: Names that torch keeps for options which go by others now.
+_ALIASES: dict[str, str] = {
+    "cache_size_limit": "recompile_limit",
+    "accumulated_cache_size_limit": "accumulated_recompile_limit",
+    "fail_on_cache_limit_hit": "fail_on_recompile_limit_hit",
+}
+
 
 def _unknown(name: str) -> AttributeError:
     import difflib
@@ -29,8 +36,9 @@ def _unknown(name: str) -> AttributeError:
 
 
 def _checked(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``changes``; raise where a name or a type is wrong."""
+    """Return ``changes`` by the options' own names; raise where a name or a type is wrong."""
     current = _core.get_config()
+    changes = {_ALIASES.get(name, name): value for name, value in changes.items()}
     for name, value in changes.items():
         if name not in current:
             raise _unknown(name)
@@ -42,7 +50,7 @@ def _checked(changes: Mapping[str, Any]) -> dict[str, Any]:
                 f"ferrodyn.config.{name} takes a {kind.__name__}, got {value!r} "
                 f"of type {type(value).__name__}"
             )
-    return dict(changes)
+    return changes
 
 
 class _Patch(ContextDecorator):
@@ -95,6 +103,7 @@ class _ConfigModule(types.ModuleType):
     patch: Callable[..., _Patch]
 
     def __getattr__(self, name: str) -> Any:
+        name = _ALIASES.get(name, name)
         if name in _NAMES:
             return _core.get_config()[name]
         if name.startswith("__"):

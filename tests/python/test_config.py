@@ -45,6 +45,17 @@ def test_unknown_names_suggest():
     assert not hasattr(config, "zzzzzz")
 
 
+def test_the_names_that_torch_keeps_for_an_option():
+    config.cache_size_limit = 3
+    assert config.recompile_limit == 3 and config.cache_size_limit == 3
+    with config.patch(accumulated_cache_size_limit=7, fail_on_cache_limit_hit=True):
+        assert config.accumulated_recompile_limit == 7 and config.fail_on_recompile_limit_hit
+    assert config.accumulated_recompile_limit == 256 and not config.fail_on_cache_limit_hit
+    with pytest.raises(exc.ConfigError, match="recompile_limit"):
+        config.patch(cache_size_limit=-1)
+    assert "cache_size_limit" not in config.to_dict()
+
+
 @pytest.mark.parametrize("value", [True, "8", 8.0, None, -1])
 def test_wrong_types_change_nothing(value):
     with pytest.raises(exc.ConfigError, match="recompile_limit"):
