@@ -59,6 +59,22 @@ def test_options_by_torchs_names():
         assert len(graphs) == 1
 
 
+@pytest.mark.parametrize(
+    ("option", "numbers"), [("specialize_int", (2, 3, 4, 5)), ("specialize_float", (0.5, 1.5, 2.5))]
+)
+def test_numbers_of_a_kind_are_constants_where_torchs_option_says_so(option, numbers):
+    for dynamic in (None, True):
+        with ferrodyn.config.patch({option: True}):
+            entry, graphs = counted(lambda x, n: x * n + x.shape[0], dynamic=dynamic)
+            for n in numbers:
+                assert torch.equal(entry(torch.ones(2), n), torch.ones(2) * n + 2)
+            assert len(graphs) == len(numbers)
+            # Sizes are not meant.
+            for size in (3, 4, 5):
+                entry(torch.ones(size), numbers[0])
+            assert len(graphs) <= len(numbers) + 1
+
+
 def test_reset_makes_ints_constants_again():
     entry, graphs = counted(product)
     for n in range(3):

@@ -38,6 +38,10 @@ pub struct DynamicInts {
     pub names: BTreeSet<String>,
     /// whether the graph may have ints as inputs
     pub as_inputs: bool,
+    /// ints are constants, whatever is known of them; sizes are not meant
+    pub specialize_int: bool,
+    /// floats are
+    pub specialize_float: bool,
     /// decisions of this translation
     known: FxHashMap<SourceId, bool>,
 }
@@ -181,7 +185,7 @@ impl Tx<'_> {
 
     /// What a value from outside is as a dynamic int; `None` where it is none.
     pub(crate) fn dynamic_int(&mut self, l: &LazyVar) -> Option<IntVar> {
-        if !self.ints.any() {
+        if !self.ints.any() || self.ints.specialize_int {
             return None;
         }
         let b = l.obj.bind(self.py);

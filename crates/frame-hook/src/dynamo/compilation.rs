@@ -349,6 +349,8 @@ impl<'py> Compilation<'_, 'py> {
         let always = self.ctx.dynamic();
         let always = always.unwrap_or(!self.config.assume_static_by_default);
         let mut ints = DynamicInts::new(always);
+        ints.specialize_int = self.config.specialize_int;
+        ints.specialize_float = self.config.specialize_float;
         if self.ctx.dynamic() != Some(false) && self.config.automatic_dynamic_shapes {
             ints.names = self.entries.changing(self.py);
             for entry in self.entries.entries(self.py) {

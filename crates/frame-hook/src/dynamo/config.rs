@@ -12,6 +12,10 @@ pub struct Config {
     pub assume_static_by_default: bool,
     /// an int that had another value when the code was compiled before is no constant any more
     pub automatic_dynamic_shapes: bool,
+    /// an int is a constant, also where it is seen to change; sizes are not meant
+    pub specialize_int: bool,
+    /// a float is
+    pub specialize_float: bool,
     /// how many times one code object is compiled before it runs plainly
     pub recompile_limit: usize,
     /// the same over all resume functions and contexts of a code object
@@ -38,6 +42,8 @@ impl Config {
     const DEFAULT: Config = Config {
         assume_static_by_default: true,
         automatic_dynamic_shapes: true,
+        specialize_int: false,
+        specialize_float: false,
         recompile_limit: 8,
         accumulated_recompile_limit: 256,
         error_on_recompile: false,
@@ -93,6 +99,8 @@ macro_rules! options {
 options!(
     assume_static_by_default,
     automatic_dynamic_shapes,
+    specialize_int,
+    specialize_float,
     recompile_limit,
     accumulated_recompile_limit,
     error_on_recompile,
