@@ -11,6 +11,8 @@ import inspect
 import os
 import pickle
 import signal
+import threading
+import time
 import traceback
 import weakref
 
@@ -436,6 +438,29 @@ def test_interrupt_by_a_signal():
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             c(f)(X)
+
+
+def test_an_interrupt_in_the_backend_is_raised_once():
+    raised = []
+
+    def backend(graph, inputs):
+        raise KeyboardInterrupt
+
+    def call():
+        try:
+            ferrodyn.compile(lambda x: x + 1, backend=backend)(X)
+        except KeyboardInterrupt as error:
+            raised.append(error)
+
+    # One more would come to the main thread.
+    thread = threading.Thread(target=call)
+    try:
+        thread.start()
+        thread.join()
+        time.sleep(0.01)
+    except KeyboardInterrupt as error:
+        raised.append(error)
+    assert len(raised) == 1
 
 
 def test_signal_handlers_run():

@@ -154,7 +154,10 @@ pub fn compile(
             CallInput::Float(f) => Ok(PyFloat::new(py, f.float.value).into_any().unbind()),
         })
         .collect::<R<_>>()?;
-    let function = env.compile_graph(py, &tx.graph, &tx.objects, examples, &name)?;
+    // What the backend raises is kept by `env` and reaches the program from there, an interrupt too.
+    let function = env
+        .compile_graph(py, &tx.graph, &tx.objects, examples, &name)
+        .map_err(|e| Stop::Internal(format!("the backend raised: {e}")))?;
     let bound: Vec<_> = inputs.iter().map(|input| input.bound().cloned()).collect();
     let binding = match bound.iter().any(Option::is_some) {
         true => env.bind_inputs(py, &function, bound)?,
