@@ -435,6 +435,14 @@ row(
     arguments=["N$(1, 2)", "N$(2, 1)", "M$(1, 2)"],
 )
 row(
+    "namedtuple: what its fields give",
+    "from collections import namedtuple\nN$ = namedtuple('N$', 'a b')\nn$ = N$(2, 3)",
+    "[x * n$.a * N$(5, 7).b, n$.b]",
+    "N$.a, N$.b = N$.b, N$.a",
+    "N$.a = N$.b",
+    "N$.b = property(lambda self: 9)",
+)
+row(
     "object that compares and hashes by user code",
     """class H$:
     def __init__(self, v):

@@ -7,7 +7,7 @@
 mod existing;
 mod held;
 mod instance_dict;
-mod native;
+pub(crate) mod native;
 mod special;
 mod store;
 

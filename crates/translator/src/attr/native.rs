@@ -1,6 +1,7 @@
 //! Attributes that C code gives: slots, getters, fields of tuples, constants, `super`, functions.
 
 use crate::call::GeneratorState;
+use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
 use guards::{GuardKind, Source, SourceId};
@@ -210,13 +211,11 @@ impl<'py> Tx<'py> {
         class: &Obj,
         name: &Arc<str>,
     ) -> R<Flow> {
-        let py = self.py;
-        // A struct sequence's member descriptors are numbered by offset; its repr order is its item order.
-        let fields: Vec<String> = match class.bind(py).getattr("__match_args__") {
-            Ok(f) => f.extract().unwrap_or_default(),
-            Err(_) => Vec::new(),
+        let index = match type_lookup(class.bind(self.py).cast().map_err(PyErr::from)?, name) {
+            Some(d) => self.field_index(&d, class)?,
+            None => None,
         };
-        match fields.iter().position(|f| **f == **name) {
+        match index {
             Some(i) if i < t.items.len() => Ok(Flow::Value(t.items[i].clone())),
             _ => Err(Stop::unsupported(format!(
                 "attribute {name} of {}",
@@ -224,4 +223,30 @@ impl<'py> Tx<'py> {
             ))),
         }
     }
+
+    /// Which item a descriptor of a named tuple or of a struct sequence gives. Its name does not say so: a class may
+    /// have it under another one.
+    fn field_index(&self, descriptor: &Obj, class: &Obj) -> R<Option<usize>> {
+        let d = descriptor.bind(self.py);
+        if let Some(index) = named_tuple_field(d)? {
+            return Ok(Some(index));
+        }
+        // A struct sequence's member descriptors are numbered by offset; its repr order is its item order.
+        let fields: Vec<String> = match class.bind(self.py).getattr("__match_args__") {
+            Ok(f) => f.extract().unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
+        let name: String = d.getattr("__name__")?.extract()?;
+        Ok(fields.iter().position(|f| *f == name))
+    }
+}
+
+/// The index of the item that a descriptor of a named tuple gives; `None` for other objects.
+pub(crate) fn named_tuple_field(d: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    if d.get_type().name()? != "_tuplegetter" {
+        return Ok(None);
+    }
+    // What it is pickled as holds the index.
+    let arguments = d.call_method0("__reduce__")?.get_item(1)?;
+    arguments.get_item(0)?.extract().map(Some)
 }

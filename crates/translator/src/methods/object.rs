@@ -9,6 +9,7 @@ use pyo3::types::{PyTuple, PyType};
 use variables::{MethodVar, Obj, ObjId, Origin, Var};
 
 use super::regex::is_regex_method;
+use crate::attr::native::named_tuple_field;
 use crate::raw::{derives_from, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -253,14 +254,10 @@ impl Tx<'_> {
                 })),
             })));
         }
-        if name == "__get__" && ty.name()? == "_tuplegetter" {
-            // A field of a named tuple: its pickled form holds the index.
+        if name == "__get__"
+            && let Some(index) = named_tuple_field(&b)?
+        {
             let a = self.positional("__get__", args, 1, 2)?;
-            let index: usize = b
-                .call_method0("__reduce__")?
-                .get_item(1)?
-                .get_item(0)?
-                .extract()?;
             return match self.realize(&a[0])? {
                 Var::Tuple(t) if index < t.items.len() => {
                     Ok(Some(Flow::Value(t.items[index].clone())))
