@@ -153,6 +153,15 @@ row(
     undo="sys.modules.pop('pk$', None); sys.modules.pop('pk$.sub', None)",
 )
 row(
+    "__import__ replaced",
+    "import builtins, types\nreal$ = builtins.__import__\ndef get$():\n    import math\n    return math.tau\n"
+    "def other$(name, *more):\n    return types.SimpleNamespace(tau=5) if name == 'math' else real$(name, *more)",
+    "x * get$()",
+    "builtins.__import__ = other$",
+    "builtins.__import__ = real$",
+    undo="builtins.__import__ = real$",
+)
+row(
     "alias of a module replaced",
     "import math as math$",
     "x * math$.floor(2.5)",

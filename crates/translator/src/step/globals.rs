@@ -7,6 +7,7 @@ use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use guards::{GuardKind, Source};
 use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
 use std::sync::Arc;
 use variables::{GlobalKey, Obj, Var};
 impl<'py> Tx<'py> {
@@ -153,8 +154,22 @@ impl<'py> Tx<'py> {
         import().unwrap_or(false)
     }
 
+    /// The statement calls `__import__`, which programs replace.
+    fn guard_import_function(&mut self) -> R<()> {
+        let name = "__import__";
+        let function = match self.known.builtins.bind(self.py).getattr(name) {
+            Ok(f) if f.is_instance_of::<PyCFunction>() && f.getattr("__name__")?.eq(name)? => f,
+            _ => return Err(Stop::unsupported("an import by a replaced __import__")),
+        };
+        let source = self.source(Source::Builtin { name: name.into() });
+        let obj = self.pin(&function.unbind(), false);
+        self.guard(source, GuardKind::IdMatch { obj });
+        Ok(())
+    }
+
     pub(crate) fn import_name(&mut self, name: &Arc<str>, level: &Var, fromlist: &Var) -> R<Var> {
         let py = self.py;
+        self.guard_import_function()?;
         let level: i64 = match level {
             Var::Const(o) => o.extract(py)?,
             _ => return Err(Stop::unsupported("import with a computed level")),
