@@ -169,6 +169,11 @@ impl Known {
         Ok(())
     }
 
+    /// Whether NumPy is there.
+    pub fn has_numpy(&self) -> bool {
+        self.ndarray.is_some()
+    }
+
     /// Whether a class is one of NumPy's numbers or truth values: constants like Python's own.
     pub fn is_numpy_scalar(&self, class: &Bound<'_, PyAny>) -> bool {
         self.numpy_scalars.contains(&(class.as_ptr() as usize))

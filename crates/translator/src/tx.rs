@@ -10,6 +10,7 @@ use std::sync::Arc;
 use fx_graph::{Checkpoint, FnTarget, Graph};
 use guards::exec::Pins;
 use guards::{Guard, GuardKind, SourceId, SourceTable};
+use pyo3::exceptions::PyFloatingPointError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -616,6 +617,12 @@ impl<'py> Tx<'py> {
 
     /// The program raises what a constant operation raised.
     pub fn raise_pyerr(&mut self, e: &PyErr) -> Stop {
+        // It raises only while this translates: `StrictErrors`.
+        if self.known.has_numpy() && e.is_instance_of::<PyFloatingPointError>(self.py) {
+            return Stop::unsupported(
+                "a number of NumPy that is divided by zero, overflows or has no result",
+            );
+        }
         let args = match e.value(self.py).getattr("args") {
             Ok(args) => self.from_const(args),
             Err(e) => return e.into(),

@@ -323,6 +323,15 @@ row(
     inside=["decimal.localcontext(decimal.Context(prec=2))"],
 )
 row(
+    "what NumPy does where a number overflows",
+    "import numpy as np\na$, b$ = np.float32(3e38), np.float32(0)",
+    "[x * 2, a$ + a$, -np.int8(-128), divmod(a$, b$), a$.astype(np.float16)]",
+    "np.seterr(all='raise')",
+    "np.seterr(all='ignore')",
+    undo="np.seterr(all='warn', under='ignore')",
+    inside=["np.errstate(all='raise')"],
+)
+row(
     "locale",
     "import locale\nr$ = locale.setlocale(locale.LC_ALL)",
     "(locale.localeconv()['decimal_point'], f'{3.5:n}', x)",

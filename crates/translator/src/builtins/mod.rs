@@ -30,7 +30,7 @@ mod iterators;
 mod itertools;
 mod lru_cache;
 mod numbers;
-mod numpy;
+pub(crate) mod numpy;
 mod operator;
 mod outside;
 mod pure;

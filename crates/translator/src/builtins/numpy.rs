@@ -6,6 +6,7 @@ use variables::{EarlyArg, EarlyCall, EarlyKind, Obj, Var};
 
 use super::arrays::{array_of, is_as_made, made_array};
 use super::{Given, Rule, value};
+use crate::known::Known;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx, qualified_name};
 
@@ -84,6 +85,40 @@ pub(super) fn add_all(py: Python<'_>, add: &mut dyn FnMut(&str, &'static str, Ru
     }
 }
 
+/// While this is there, NumPy raises where what it does is up to `numpy.seterr` otherwise (a warning, an exception,
+/// nothing): [`Tx::raise_pyerr`] makes a break of it.
+pub(crate) struct StrictErrors<'py>(Option<Bound<'py, PyAny>>);
+
+impl<'py> StrictErrors<'py> {
+    /// Does nothing where NumPy is not there.
+    ///
+    /// # Errors
+    /// What NumPy raises.
+    pub(crate) fn enter(py: Python<'py>, known: &Known) -> PyResult<Self> {
+        if !known.has_numpy() {
+            return Ok(Self(None));
+        }
+        let strict = PyDict::new(py);
+        strict.set_item("all", "raise")?;
+        let state = py
+            .import("numpy")?
+            .getattr("errstate")?
+            .call((), Some(&strict))?;
+        state.call_method0("__enter__")?;
+        Ok(Self(Some(state)))
+    }
+}
+
+impl Drop for StrictErrors<'_> {
+    fn drop(&mut self) {
+        if let Some(state) = &self.0 {
+            // It puts back what it found; there is nobody to tell where that fails.
+            let none = state.py().None();
+            let _ = state.call_method1("__exit__", (&none, &none, &none));
+        }
+    }
+}
+
 fn call(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let function = tx.py.import("numpy")?.getattr(name)?.unbind();
     match call_early(tx, &function, &args)? {
@@ -114,15 +149,8 @@ pub(super) fn call_early(tx: &mut Tx<'_>, function: &Obj, args: &Args) -> Given 
     for (name, o, _) in &kw {
         named.set_item(&**name, o)?;
     }
-    let numpy = py.import("numpy")?;
-    // What a division by zero does is up to `numpy.seterr`: a warning, an exception, nothing.
-    let strict = PyDict::new(py);
-    strict.set_item("all", "raise")?;
-    let state = numpy.getattr("errstate")?.call((), Some(&strict))?;
-    state.call_method0("__enter__")?;
     let objects = PyTuple::new(py, pos.iter().map(|p| &p.0))?;
     let result = function.bind(py).call(objects, Some(&named));
-    state.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
     match result {
         Err(e) if e.is_instance_of::<pyo3::exceptions::PyFloatingPointError>(py) => {
             Err(Stop::unsupported(format!(

@@ -1,6 +1,7 @@
 //! The loop: checkpoints, nested runs, unwinding, and why it stopped.
 
 use super::{End, Next, may_break};
+use crate::builtins::numpy::StrictErrors;
 use crate::state::OnReturn;
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Snapshot, Tx};
@@ -12,6 +13,7 @@ impl<'py> Tx<'py> {
     /// Interprets from the present state until the root frame returns or the graph breaks.
     pub fn run(&mut self) -> End {
         Key::take_undecided();
+        let _strict = StrictErrors::enter(self.py, &self.known);
         loop {
             if self.nested == 0 && self.may_break() {
                 let snapshot = self.snapshot();
