@@ -2,8 +2,9 @@
 
 Read and set them as attributes (``ferrodyn.config.recompile_limit = 2``), or for a
 while with :func:`patch`, which is a context manager and a decorator. An option that
-torch has too goes by torch's name, or by any of them where torch has several. The native module owns the values, so every thread
-sees the same ones: patches of two threads that overlap in time see each other.
+torch has too goes by torch's name, or by any of them where torch has several. The
+native module owns the values, so every thread sees the same ones: patches of two threads
+that overlap in time see each other.
 """
 
 from __future__ import annotations
