@@ -16,10 +16,10 @@ import functools
 import io
 import logging
 import random
+import re
 import sys
 import traceback
 import types
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -305,25 +305,39 @@ def _cuda_random() -> list[Any]:
 def _told(into: io.StringIO, file: str) -> Iterator[None]:
     """Write log records and the warnings that name `file` into the printed text, in order."""
 
-    class Tell(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if record.name.split(".")[0] not in ("ferrodyn", "torch"):
-                place = (Path(record.pathname).name, record.lineno, record.funcName)
-                into.write(f"[{record.levelname} {record.name} {place}: {record.getMessage()}]\n")
-
-    def show(message: Any, category: Any, filename: str, line: int, *_: Any) -> None:
-        if filename == file and "Triggered internally" not in str(message):
-            into.write(f"[{category.__name__} {line}: {message}]\n")
-
-    handler = Tell()
-    shown = warnings.showwarning
+    # A library's handler: what code of the program gets breaks the graph.
+    handler = logging.StreamHandler(into)
+    handler.setFormatter(
+        logging.Formatter(
+            "\0%(name)s\0[%(levelname)s %(name)s ('%(filename)s', %(lineno)d, '%(funcName)s'): "
+            "%(message)s]"
+        )
+    )
+    handler.terminator = "\n\0"
     logging.getLogger().addHandler(handler)
-    warnings.showwarning = show
+    logging.captureWarnings(True)
     try:
         yield
     finally:
+        logging.captureWarnings(False)
         logging.getLogger().removeHandler(handler)
-        warnings.showwarning = shown
+        told = re.sub(
+            "\0([^\0]*)\0([^\0]*)\0", lambda m: _shown(*m.groups(), file), into.getvalue()
+        )
+        into.seek(0)
+        into.truncate()
+        into.write(told)
+
+
+def _shown(logger: str, text: str, file: str) -> str:
+    """What is kept of a record."""
+    if logger == "py.warnings":
+        place = re.escape(file) + r":(?P<line>\d+): (?P<category>\w+): (?P<message>.*)"
+        found = re.search(place, text)
+        if not found or "Triggered internally" in text:
+            return ""
+        return "[{category} {line}: {message}]\n".format(**found.groupdict())
+    return "" if logger.split(".")[0] in ("ferrodyn", "torch") else text
 
 
 def split_call(call: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:

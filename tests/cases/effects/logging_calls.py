@@ -5,6 +5,8 @@ import logging
 
 import torch
 
+SNAPSHOT = False
+
 GRAPHS = 1
 REFERENCE_GRAPHS = None
 

@@ -4,6 +4,8 @@ import logging
 
 import torch
 
+SNAPSHOT = False
+
 logger = logging.getLogger("case_levels")
 parent = logging.getLogger("case_levels_parent")
 child = logging.getLogger("case_levels_parent.child")

@@ -365,6 +365,50 @@ row(
     undo="sys.stderr = r$",
 )
 row(
+    "who gets log records: handlers, filters, levels",
+    """import logging
+L$ = logging.getLogger('row$')
+L$.propagate, seen$ = False, []
+L$.setLevel(10)
+L$.handlers[:] = [logging.NullHandler()]
+L$.filters.clear()
+class H$(logging.Handler):
+    def emit(self, record):
+        seen$.append(record.getMessage())
+class N$(logging.NullHandler):
+    handle = logging.Handler.handle
+    def emit(self, record):
+        seen$.append(0)
+n$ = logging.NullHandler()
+""",
+    "(L$.info('some'), x * len(seen$))",
+    "L$.addHandler(H$())",
+    "L$.setLevel(50)",
+    "L$.setLevel(10)",
+    "L$.handlers[:] = [n$]",
+    "n$.handle = lambda record: seen$.append(1)",
+    "L$.handlers[:] = [N$()]",
+    "L$.filters.append(lambda record: seen$.append(2) or True)",
+)
+row(
+    "who gets printed text",
+    """import io, sys
+seen$ = []
+class W$(io.StringIO):
+    def write(self, text):
+        seen$.append(text)
+out$, s$ = sys.stdout, io.StringIO()
+sys.stdout = io.StringIO()
+""",
+    "(print('some'), x * len(seen$))",
+    "sys.stdout = s$",
+    "s$.write = seen$.append",
+    "sys.stdout = W$()",
+    "sys.stdout = io.StringIO()",
+    undo="sys.stdout = out$",
+    combine=False,
+)
+row(
     "warning filters",
     "import warnings\ndef use$(v):\n    with warnings.catch_warnings():\n        warnings.simplefilter('error')\n"
     "        try:\n            warnings.warn('a')\n        except UserWarning:\n            return v * 2\n    return v",

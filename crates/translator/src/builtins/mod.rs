@@ -35,6 +35,7 @@ mod operator;
 mod outside;
 mod pure;
 mod random;
+mod receivers;
 mod reduce;
 mod regex;
 mod torch_python;

@@ -5,6 +5,7 @@
 use pyo3::prelude::*;
 use variables::Var;
 
+use super::receivers::{self, keyword};
 use super::{Given, Rule, Rules, value};
 use crate::own_module::OwnModule;
 use crate::raw::derives_from;
@@ -72,6 +73,11 @@ fn print(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         });
     }
     args.pos = pos;
+    let file = match keyword(&args, "file") {
+        Some(file) => Some(tx.realize(&file)?).filter(|f| !f.is_none(py)),
+        None => None,
+    };
+    receivers::of_stream(tx, file)?;
     let printer = py.import("builtins")?.getattr(name)?.unbind();
     tx.defer(Var::py(printer), args, false).map(Some)
 }
@@ -89,6 +95,12 @@ fn log(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             ));
         }
     }
+    let level = receivers::level_of(tx, name, &args)?;
+    let logger = match name.contains('.') {
+        true => args.pos.first().cloned(),
+        false => None,
+    };
+    receivers::of_logger(tx, logger, level)?;
     let function = tx.py.import("logging")?.into_any();
     let function = name
         .split('.')
@@ -110,6 +122,7 @@ fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             "Warn outside of `try` blocks, or outside of the compiled function.",
         ));
     }
+    receivers::of_warnings(tx)?;
     let function = tx.py.import("warnings")?.getattr(name)?.unbind();
     tx.defer(Var::py(function), args, true).map(Some)
 }
