@@ -34,7 +34,9 @@ impl Tx<'_> {
                 }
                 "with_traceback" => {
                     let traceback = self.one("with_traceback", args)?;
-                    if !self.realize(&traceback)?.is_none(self.py) {
+                    // One that was never raised has none to lose.
+                    let raised = !self.obj(id).is_new() || self.st.caught.contains(&id);
+                    if raised || !self.realize(&traceback)?.is_none(self.py) {
                         return Err(Stop::unsupported("giving a traceback to an exception"));
                     }
                     return Ok(Some(Flow::Value(recv)));
