@@ -37,22 +37,18 @@ impl<'py> Tx<'py> {
                     .clone();
                 if is_heap_type(&ty)
                     && let Some(custom) = self.class_lookup(&class, hook)?
-                    && custom
-                        .bind(self.py)
-                        .get_type()
-                        .is(self.known.function.bind(self.py))
+                    && !self.is_c_slot(&custom, hook)?
                 {
                     if let Some(flow) =
                         self.module_setattr(&obj, &class, &custom, name, value.as_ref())?
                     {
                         return Ok(flow);
                     }
-                    let name = self.str(name);
-                    let args = [Some(obj.clone()), Some(name), value]
-                        .into_iter()
-                        .flatten()
-                        .collect();
-                    return self.call(&Var::py(custom), Args::pos(args));
+                    let args = [Some(self.str(name)), value].into_iter().flatten();
+                    return match self.call_special(&obj, hook, args.collect())? {
+                        Some(flow) => Ok(flow),
+                        None => Err(Stop::unsupported(format!("{hook} that is None"))),
+                    };
                 }
                 self.object_setattr(id, &class, name, value)
             }
@@ -105,6 +101,13 @@ impl<'py> Tx<'py> {
                 self.describe(&obj)
             ))),
         }
+    }
+
+    /// Whether what a class has under the name of a special method is a C class's own.
+    pub(crate) fn is_c_slot(&self, found: &Obj, name: &str) -> R<bool> {
+        let wrapper = &self.known.wrapper_descriptor;
+        let found_type = found.bind(self.py).get_type();
+        Ok(found_type.is(wrapper.bind(self.py)) && !self.is_renamed(found, name)?)
     }
 
     /// Makes sure that a function takes a value for what it keeps in C.

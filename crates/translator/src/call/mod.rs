@@ -169,6 +169,10 @@ impl<'py> Tx<'py> {
             return self.call(&Var::py(d), Args::pos(all)).map(Some);
         }
         if ty.is(k.method_descriptor.bind(self.py)) || ty.is(k.wrapper_descriptor.bind(self.py)) {
+            // A class may give a C method another name: `__call__ = dict.get`.
+            if self.is_renamed(&d, name)? {
+                return self.call(&Var::py(d), Args::pos(all)).map(Some);
+            }
             all.remove(0);
             return self
                 .call_method_of(&receiver, &Arc::from(name), Args::pos(all))

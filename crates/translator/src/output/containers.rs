@@ -581,8 +581,7 @@ impl Emitter<'_, '_> {
             }
         }
         let generic = |slot: &str| {
-            type_lookup(class, slot)
-                .is_some_and(|s| s.bind(py).get_type().is(known.wrapper_descriptor.bind(py)))
+            type_lookup(class, slot).is_some_and(|s| self.tx.is_c_slot(&s, slot).unwrap_or(false))
         };
         if generic("__setattr__") && generic("__delattr__") {
             AttrStore::Plain

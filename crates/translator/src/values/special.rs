@@ -134,8 +134,28 @@ impl Tx<'_> {
                     self.class_name(class)
                 )));
             }
-            Some(o) => self.special_kind(&o),
+            Some(o) => match self.special_kind(&o) {
+                // `__getitem__ = dict.get`: not what C code asks for under this name.
+                Special::Builtin if self.is_renamed(&o, name)? => Special::User,
+                kind => kind,
+            },
         })
+    }
+
+    /// Whether a C function has another name than the one a class gives it.
+    ///
+    /// # Errors
+    /// Those of reading its name.
+    pub(crate) fn is_renamed(&self, c_function: &Obj, name: &str) -> R<bool> {
+        let f = c_function.bind(self.py);
+        let ty = f.get_type();
+        let k = &self.known;
+        let named = [
+            &k.wrapper_descriptor,
+            &k.method_descriptor,
+            &k.builtin_function,
+        ];
+        Ok(named.iter().any(|t| ty.is(t.bind(self.py))) && f.getattr("__name__")?.ne(name)?)
     }
 
     /// Tells C slots from user code.
