@@ -55,7 +55,7 @@ fn set(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     } else {
         tx.known.frozenset.clone()
     };
-    let items = match a.first() {
+    let map = match a.first() {
         Some(v) => {
             let v = tx.realize(v)?;
             if name == "frozenset"
@@ -63,11 +63,10 @@ fn set(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             {
                 return value(v);
             }
-            tx.iterate(&v)?
+            tx.other_set(&v)?
         }
-        None => Vec::new(),
+        None => OrderedMap::default(),
     };
-    let map = tx.set_map(items)?;
     if name == "set" {
         return value(Var::Obj(
             tx.st.effects.add(ObjState::new(class, Body::Set(map))),

@@ -87,12 +87,18 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             };
         }
         if !matches!(v, Var::Const(_)) {
-            for method in [special, "__index__"] {
+            let asked: &[&str] = match name {
+                "int" => &["__int__", "__index__"],
+                "float" => &["__float__", "__index__"],
+                _ => &["__complex__", "__float__", "__index__"],
+            };
+            for &method in asked {
                 match tx.special(&v, method)? {
                     Special::User => {
                         let r = tx.special_sync(&v, method, vec![])?;
                         let r = tx.realize(&r)?;
-                        let wanted = if method == special { name } else { "int" };
+                        let wanted = method.trim_matches('_');
+                        let wanted = if wanted == "index" { "int" } else { wanted };
                         // Python refuses others, or takes them with a warning.
                         if !tx.type_of(&r)?.is(&builtin(tx, wanted)?) {
                             return Err(Stop::unsupported(format!(

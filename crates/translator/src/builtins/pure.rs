@@ -137,6 +137,8 @@ pub(super) fn call(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Giv
                 plain.push(tx.new_list(items));
                 changed = true;
             }
+            // A float of any class is what it holds: its `__float__` is not asked.
+            Var::Obj(_) | Var::Py(_) if tx.is_float(&v)? => plain.push(v),
             Var::Obj(_) | Var::Py(_) if tx.special(&v, "__float__")?.is_user() => {
                 plain.push(tx.special_sync(&v, "__float__", vec![])?);
                 changed = true;

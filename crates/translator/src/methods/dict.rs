@@ -50,8 +50,18 @@ impl Tx<'_> {
                 };
                 let k = self.realize(&a[0])?;
                 let key = self.key(&k)?;
+                let class = self.obj(id).class.clone();
                 match self.map_of(id).get(&key) {
+                    Some(_) if ordered && self.is_read_by_methods(&class)? => {
+                        self.getitem_sync(&recv, &k)?
+                    }
                     Some(v) => v.clone(),
+                    None if self.asks_for_items(&recv)? => {
+                        let v = a.get(1).cloned().unwrap_or(none);
+                        let flow = self.setitem(&recv, &k, &v)?;
+                        self.finish_flow(flow)?;
+                        v
+                    }
                     None => {
                         let v = a.get(1).cloned().unwrap_or(none);
                         if let Body::Dict(d) = self.st.effects.body_mut(id) {
@@ -266,7 +276,7 @@ impl Tx<'_> {
         }
         for (k, v) in args.kw {
             let k = self.str(&k);
-            self.map_add(recv, k, v)?;
+            self.put_all(recv, vec![(k, v)])?;
         }
         Ok(())
     }

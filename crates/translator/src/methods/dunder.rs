@@ -192,6 +192,14 @@ impl Tx<'_> {
                 if sequence && matches!(op, BinaryOp::Add | BinaryOp::Multiply) {
                     return Err(self.unsupported_operands(op, false, a, b)?);
                 }
+                // What an object of a class of its own holds, C reads.
+                if self.is_opaque_number(recv)? || self.is_opaque_number(other)? {
+                    return Err(Stop::unsupported(format!(
+                        "an operator of {} and {}",
+                        self.describe(recv),
+                        self.describe(other)
+                    )));
+                }
                 Ok(self.not_implemented())
             }
         }

@@ -21,6 +21,7 @@ mod weakref;
 use std::sync::Arc;
 
 pub(crate) use regex::is_regex_method;
+pub(crate) use set::opaque_set;
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;

@@ -3,7 +3,7 @@
 use bytecode::op::BinaryOp;
 use variables::{Body, Key, OrderedMap, Var};
 
-use crate::stop::R;
+use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 use crate::values::combine;
 
@@ -108,7 +108,7 @@ impl Tx<'_> {
                 let args = self.positional(name, args, 0, usize::MAX)?;
                 let mut out = mine;
                 for a in &args {
-                    if name == "update" && self.runs_code(a)? {
+                    if name == "update" && self.runs_code(a)? && !self.is_opaque_set(a)? {
                         self.put_set(recv, out);
                         self.set_update(recv, a)?;
                         out = self.other_set(recv)?;
@@ -127,11 +127,10 @@ impl Tx<'_> {
             }
             "__init__" => {
                 let a = self.positional("set", args, 0, 1)?;
-                let items = match a.first() {
-                    Some(v) => self.iterate(v)?,
-                    None => Vec::new(),
+                let map = match a.first() {
+                    Some(v) => self.other_set(v)?,
+                    None => OrderedMap::default(),
                 };
-                let map = self.set_map(items)?;
                 self.put_set(recv, map);
                 none
             }
@@ -149,15 +148,34 @@ impl Tx<'_> {
         }
     }
 
-    fn other_set(&mut self, v: &Var) -> R<OrderedMap> {
+    /// What a set is made of or compared with: a set's own items, whatever its class says of iterating
+    /// over it, and those of any other iterable.
+    ///
+    /// # Errors
+    /// Whatever iterating or hashing raises.
+    pub(crate) fn other_set(&mut self, v: &Var) -> R<OrderedMap> {
         let v = self.realize(v)?;
         match self.set_items(&v)? {
             Some(s) => Ok(s),
+            None if self.is_opaque_set(&v)? => Err(opaque_set()),
             None => {
                 let items = self.iterate(&v)?;
                 self.set_map(items)
             }
         }
+    }
+
+    /// Whether a value is a set whose items only C reads: one of a class of its own, which may iterate
+    /// over it in its own way.
+    ///
+    /// # Errors
+    /// Those of looking at the class.
+    pub(crate) fn is_opaque_set(&mut self, v: &Var) -> R<bool> {
+        let class = self.type_of(v)?;
+        let known = self.known.clone();
+        Ok([&known.set, &known.frozenset]
+            .iter()
+            .any(|base| !class.is(base) && self.is_subtype(&class, base)))
     }
 
     /// A set is looked up as a frozenset of its items.
@@ -171,6 +189,11 @@ impl Tx<'_> {
         }
         self.key(v)
     }
+}
+
+/// The break for [`Tx::is_opaque_set`].
+pub(crate) fn opaque_set() -> Stop {
+    Stop::unsupported("the items of a set of a class of its own")
 }
 
 fn operator(name: &str) -> BinaryOp {

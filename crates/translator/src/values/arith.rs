@@ -105,19 +105,22 @@ impl Tx<'_> {
             return self.tensor_binary(op, inplace, &a, &b);
         }
         let left_user = self.special(&a, names.direct)?.is_user();
+        let (class_a, class_b) = (self.type_of(&a)?, self.type_of(&b)?);
+        let same = class_a.is(&class_b);
+        let right_user = !same && self.special(&b, names.reflected)?.is_user();
+        // C asks both operands as numbers first, and those in Python are numbers to it.
+        let last = (left_user || right_user) && self.is_of_sequences(op, &a, &b);
+        let inplace_user = inplace && self.special(&a, names.inplace)?.is_user();
         if inplace {
-            if self.special(&a, names.inplace)?.is_user() {
+            if inplace_user {
                 let r = self.special_sync(&a, names.inplace, vec![b.clone()])?;
                 if !self.is_not_implemented(&r) {
                     return Ok(Flow::Value(r));
                 }
-            } else if let Some(v) = self.builtin_inplace(op, &a, &b)? {
+            } else if !last && let Some(v) = self.builtin_inplace(op, &a, &b)? {
                 return Ok(Flow::Value(v));
             }
         }
-        let (class_a, class_b) = (self.type_of(&a)?, self.type_of(&b)?);
-        let same = class_a.is(&class_b);
-        let right_user = !same && self.special(&b, names.reflected)?.is_user();
         if !left_user && !right_user {
             if tensor && !self.is_text(&a) {
                 return self.tensor_binary(op, inplace, &a, &b);
@@ -142,7 +145,9 @@ impl Tx<'_> {
             if !self.is_not_implemented(&r) {
                 return Ok(Flow::Value(r));
             }
-        } else if tensor {
+        } else if tensor && self.is_opaque_number(&b)? {
+            return self.tensor_binary(op, inplace, &a, &b);
+        } else if tensor || last {
             // A tensor's operator gives `NotImplemented` for an operand that is no tensor-like.
         } else if let Some(v) = self.builtin_binary(op, &a, &b)? {
             return Ok(Flow::Value(v));
@@ -152,10 +157,32 @@ impl Tx<'_> {
             if !self.is_not_implemented(&r) {
                 return Ok(Flow::Value(r));
             }
-        } else if let Some(v) = self.builtin_binary(op, &a, &b)? {
+        } else if !last && let Some(v) = self.builtin_binary(op, &a, &b)? {
             return Ok(Flow::Value(v));
         }
+        if last {
+            if inplace
+                && !inplace_user
+                && let Some(v) = self.builtin_inplace(op, &a, &b)?
+            {
+                return Ok(Flow::Value(v));
+            }
+            // An operator in Python takes the place of the sequence's own.
+            let replaced = left_user && self.is_sequence(&a);
+            if !replaced && let Some(v) = self.builtin_binary(op, &a, &b)? {
+                return Ok(Flow::Value(v));
+            }
+        }
         Err(self.unsupported_operands(op, inplace, &a, &b)?)
+    }
+
+    /// Whether an operator joins or repeats a sequence.
+    fn is_of_sequences(&self, op: BinaryOp, a: &Var, b: &Var) -> bool {
+        match op {
+            BinaryOp::Add => self.is_sequence(a),
+            BinaryOp::Multiply => self.is_sequence(a) || self.is_sequence(b),
+            _ => false,
+        }
     }
 
     /// The same, run to its end.

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use std::rc::Rc;
 
-use variables::{Body, OrderedMap, TextPart, TextVar, Var};
+use variables::{Body, Obj, OrderedMap, TextPart, TextVar, Var};
 
 use super::special::Special;
 use crate::stop::{R, Stop};
@@ -253,6 +253,9 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever iterating or hashing raises.
     pub fn set_update(&mut self, set: &Var, iterable: &Var) -> R<()> {
+        if self.is_opaque_set(iterable)? {
+            return Err(crate::methods::opaque_set());
+        }
         if self.runs_code(iterable)? {
             let it = self.get_iter(iterable)?;
             while let Some(item) = self.iter_next(&it)? {
@@ -285,10 +288,7 @@ impl Tx<'_> {
             && let Body::Dict(d) = &self.obj(id).body
         {
             let (d, class) = (d.clone(), self.obj(id).class.clone());
-            // CPython takes the fast way unless a subclass overrides `__iter__`.
-            if self.is_builtin_container(&class)
-                || !self.class_special(&class, "__iter__")?.is_user()
-            {
+            if !self.is_read_by_methods(&class)? {
                 return Ok(Some(
                     d.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
                 ));
@@ -310,6 +310,24 @@ impl Tx<'_> {
         Ok(Some(out))
     }
 
+    /// Whether C reads a dict of this class by its methods: where a subclass overrides `__iter__`, or
+    /// any of them in an `OrderedDict`, which has an iterator of its own.
+    ///
+    /// # Errors
+    /// Those of looking at the class.
+    pub(crate) fn is_read_by_methods(&mut self, class: &Obj) -> R<bool> {
+        if self.is_builtin_container(class) {
+            return Ok(false);
+        }
+        let ordered = self.is_subtype(class, &self.known.ordered_dict);
+        for name in ["__iter__", "__getitem__", "keys"] {
+            if (ordered || name == "__iter__") && self.class_special(class, name)?.is_user() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// `{**mapping}` and `dict |= mapping` and the first half of `dict.update`: a mapping, else
     /// pairs.
     ///
@@ -320,7 +338,35 @@ impl Tx<'_> {
             Some(p) => p,
             None => self.pairs_of(mapping)?,
         };
-        self.insert_all(dict, pairs)
+        self.put_all(dict, pairs)
+    }
+
+    /// Whether the C code of a dict's class sets items by the `__setitem__` that a subclass has:
+    /// `OrderedDict` does.
+    ///
+    /// # Errors
+    /// Those of looking at the class.
+    pub(crate) fn asks_for_items(&mut self, dict: &Var) -> R<bool> {
+        let class = self.type_of(dict)?;
+        Ok(!class.is(&self.known.ordered_dict)
+            && self.is_subtype(&class, &self.known.ordered_dict)
+            && self.class_special(&class, "__setitem__")?.is_user())
+    }
+
+    /// Sets items as a dict's method does that is given several.
+    ///
+    /// # Errors
+    /// Whatever hashing raises, or a subclass's `__setitem__`.
+    pub(crate) fn put_all(&mut self, dict: &Var, pairs: Vec<(Var, Var)>) -> R<()> {
+        let dict = self.realize(dict)?;
+        if !self.asks_for_items(&dict)? {
+            return self.insert_all(&dict, pairs);
+        }
+        for (k, v) in pairs {
+            let flow = self.setitem(&dict, &k, &v)?;
+            self.finish_flow(flow)?;
+        }
+        Ok(())
     }
 
     /// `DICT_UPDATE` of a display `{**x}`: only mappings.

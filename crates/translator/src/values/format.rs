@@ -364,6 +364,12 @@ impl Tx<'_> {
                     (false, false) => format!("{name}({{{parts}}})"),
                 }
             }
+            Body::Dict(_)
+                if self.is_subtype(class, &self.known.ordered_dict)
+                    && self.is_read_by_methods(class)? =>
+            {
+                return Err(self.no_text(v));
+            }
             Body::Dict(d) => {
                 let mut parts = Vec::with_capacity(d.len());
                 for (k, value) in d.iter() {

@@ -119,7 +119,7 @@ impl Tx<'_> {
         Ok(None)
     }
 
-    fn is_sequence(&self, v: &Var) -> bool {
+    pub(super) fn is_sequence(&self, v: &Var) -> bool {
         match v {
             Var::Tuple(_) => true,
             Var::Obj(id) => matches!(self.obj(*id).body, Body::List(_) | Body::Deque(..)),
@@ -281,11 +281,6 @@ impl Tx<'_> {
         Ok(self.new_like(class, Body::Set(map)))
     }
 
-    fn iterated_set(&mut self, v: &Var) -> R<OrderedMap> {
-        let items = self.iterate(v)?;
-        self.set_map(items)
-    }
-
     fn set_operator(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
         let view = |tx: &Self, v: &Var| matches!(tx.body_of(v), Some(Body::DictView(_, w)) if w != variables::DictView::Values);
         if op == BinaryOp::And && view(self, a) {
@@ -302,8 +297,8 @@ impl Tx<'_> {
         let (x, y) = match (self.set_items(a)?, self.set_items(b)?) {
             (Some(x), Some(y)) => (x, y),
             // A view takes any iterable.
-            (Some(x), None) if view(self, a) => (x, self.iterated_set(b)?),
-            (None, Some(y)) if view(self, b) => (self.iterated_set(a)?, y),
+            (Some(x), None) if view(self, a) => (x, self.other_set(b)?),
+            (None, Some(y)) if view(self, b) => (self.other_set(a)?, y),
             _ => return Ok(None),
         };
         let frozen = self.known.frozenset.clone();
@@ -338,6 +333,11 @@ impl Tx<'_> {
             out.insert(k.clone(), kv.clone(), v.clone());
         }
         let (left, right) = (self.obj(*i).class.clone(), self.obj(*j).class.clone());
+        if self.is_read_by_methods(&left)? || self.is_read_by_methods(&right)? {
+            return Err(Stop::unsupported(
+                "`|` of a subclass, whose methods it asks",
+            ));
+        }
         if self.copies_its_class(&left) || self.copies_its_class(&right) {
             return Err(Stop::unsupported("`|` of a subclass, which calls it"));
         }

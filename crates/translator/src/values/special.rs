@@ -1,7 +1,7 @@
 //! Where a class gets a special method from: nowhere, from C, or from user code.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyType};
+use pyo3::types::{PyBytes, PyComplex, PyFloat, PyInt, PyString, PyType};
 use variables::{Body, Obj, PyVar, Var};
 
 use crate::raw::type_lookup;
@@ -72,6 +72,31 @@ impl Tx<'_> {
         }
         let bytes = b.cast::<PyBytes>().ok()?;
         Some(PyBytes::new(self.py, bytes.as_bytes()).into_any().unbind())
+    }
+
+    /// Whether a value is a float, of whatever class.
+    ///
+    /// # Errors
+    /// Those of looking at the class.
+    pub(crate) fn is_float(&mut self, v: &Var) -> R<bool> {
+        let class = self.type_of(v)?;
+        let class = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?;
+        Ok(class.is_subclass_of::<PyFloat>()?)
+    }
+
+    /// Whether a value is a number of a class of its own, which holds more than the class says.
+    ///
+    /// # Errors
+    /// Those of looking at the class.
+    pub(crate) fn is_opaque_number(&mut self, v: &Var) -> R<bool> {
+        if !matches!(v, Var::Obj(_) | Var::Py(_)) {
+            return Ok(false);
+        }
+        let class = self.type_of(v)?;
+        let class = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?;
+        Ok(class.is_subclass_of::<PyInt>()?
+            || class.is_subclass_of::<PyFloat>()?
+            || class.is_subclass_of::<PyComplex>()?)
     }
 
     /// The same for a class of C code. Its metaclass does not count: `type` has a `__call__` too.
