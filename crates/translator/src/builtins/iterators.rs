@@ -99,7 +99,8 @@ fn reversed(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
                         ));
                     }
                     Body::Deque(..) => return value(tx.iter_deque(id, true)?),
-                    _ => {}
+                    // Not by `__len__` and `__getitem__`, which its class may have in Python.
+                    _ => return Err(Stop::unsupported("reversed() of an object that C reads")),
                 }
             }
         }
