@@ -33,6 +33,16 @@ pub struct Globals {
     pub source: Option<SourceId>,
 }
 
+/// The look-up of an attribute by a descriptor in Python.
+pub struct LookUp {
+    /// the object
+    pub obj: Var,
+    /// the attribute
+    pub name: std::sync::Arc<str>,
+    /// where a break goes back to once the descriptor's frame is left: before the look-up
+    pub before: Option<crate::tx::Snapshot>,
+}
+
 /// One interpreted frame. A clone is O(1).
 #[derive(Clone)]
 pub struct Frame {
@@ -56,6 +66,9 @@ pub struct Frame {
     pub locals_dict: Option<variables::ObjId>,
     /// the generator object whose frame this is
     pub generator: Option<variables::ObjId>,
+    /// the attribute that it looks up, of an object whose class has a `__getattr__`: that answers
+    /// where the frame ends with an `AttributeError`
+    pub looks_up: Option<Rc<LookUp>>,
     /// the caller, positioned at its call instruction
     pub parent: Option<Rc<Frame>>,
     /// 0 for the root
@@ -107,6 +120,7 @@ impl State {
             on_return: OnReturn::Root,
             handling: im::Vector::new(),
             locals_dict: None,
+            looks_up: None,
             generator: None,
             parent: None,
             depth: 0,

@@ -22,6 +22,7 @@ use pyo3::types::PyType;
 use variables::{MethodVar, Obj, Var};
 
 use crate::raw::{derives_from, type_lookup};
+use crate::state::LookUp;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -296,20 +297,26 @@ impl<'py> Tx<'py> {
                 Descriptor::Property => {
                     let fget = d.bind(py).getattr("fget")?.unbind();
                     if fget.is_none(py) {
-                        return Err(self.raise(
+                        let refused = self.raise(
                             "AttributeError",
                             &format!(
                                 "property '{name}' of '{}' object has no getter",
                                 self.class_name(class)
                             ),
-                        ));
+                        );
+                        return self.else_getattr(Err(refused), obj, class, name, hooks);
                     }
-                    return self.call(&Var::py(fget), Args::pos(vec![obj.clone()]));
+                    let flow = self.call(&Var::py(fget), Args::pos(vec![obj.clone()]));
+                    return self.else_getattr(flow, obj, class, name, hooks);
                 }
-                Descriptor::Member | Descriptor::GetSet => return self.c_attr(obj, class, name),
+                Descriptor::Member | Descriptor::GetSet => {
+                    let flow = self.c_attr(obj, class, name);
+                    return self.else_getattr(flow, obj, class, name, hooks);
+                }
                 Descriptor::User(true) => {
                     let d = self.class_value(class, name, d);
-                    return self.user_descriptor(&d, obj, class);
+                    let flow = self.user_descriptor(&d, obj, class);
+                    return self.else_getattr(flow, obj, class, name, hooks);
                 }
                 _ => {}
             }
@@ -339,7 +346,8 @@ impl<'py> Tx<'py> {
                 ))))),
                 Descriptor::User(_) => {
                     let d = self.class_value(class, name, &d);
-                    self.user_descriptor(&d, obj, class)
+                    let flow = self.user_descriptor(&d, obj, class);
+                    self.else_getattr(flow, obj, class, name, hooks)
                 }
                 _ => Ok(Flow::Value(self.class_value(class, name, &d))),
             };
@@ -358,6 +366,51 @@ impl<'py> Tx<'py> {
             return self.call(&hook, Args::pos(vec![obj.clone(), name]));
         }
         Err(self.no_attribute(class, name))
+    }
+
+    /// What a descriptor gives, or where it raises `AttributeError` the class's `__getattr__`.
+    fn else_getattr(
+        &mut self,
+        flow: R<Flow>,
+        obj: &Var,
+        class: &Obj,
+        name: &Arc<str>,
+        hooks: bool,
+    ) -> R<Flow> {
+        let ty = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?;
+        if !hooks || !is_heap_type(ty) || type_lookup(ty, "__getattr__").is_none() {
+            return flow;
+        }
+        match flow {
+            Ok(Flow::Pushed) => {
+                self.st.frame.looks_up = Some(Rc::new(LookUp {
+                    obj: obj.clone(),
+                    name: name.clone(),
+                    before: self.ways.here.clone(),
+                }));
+                Ok(Flow::Pushed)
+            }
+            Err(stop) if self.is_raise_of(&stop, "AttributeError") => self.ask_getattr(obj, name),
+            other => other,
+        }
+    }
+
+    /// `type(obj).__getattr__(obj, name)`.
+    ///
+    /// # Errors
+    /// Whatever it raises; `AttributeError` where the class has none.
+    pub(crate) fn ask_getattr(&mut self, obj: &Var, name: &Arc<str>) -> R<Flow> {
+        let class = self.type_of(obj)?;
+        if let Some(flow) = self.module_getattr(obj, &class, name)? {
+            return Ok(flow);
+        }
+        match self.class_lookup(&class, "__getattr__")? {
+            Some(hook) => {
+                let name = self.str(name);
+                self.call(&Var::py(hook), Args::pos(vec![obj.clone(), name]))
+            }
+            None => Err(self.no_attribute(&class, name)),
+        }
     }
 
     /// `AttributeError` for a missing attribute.

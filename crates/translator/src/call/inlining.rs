@@ -235,6 +235,7 @@ impl<'py> Tx<'py> {
             on_return,
             handling: parent.handling.clone(),
             locals_dict: None,
+            looks_up: None,
             generator: None,
             parent: Some(Rc::new(parent)),
             depth,

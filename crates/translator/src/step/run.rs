@@ -4,7 +4,7 @@ use super::{End, Next, may_break};
 use crate::builtins::numpy::StrictErrors;
 use crate::state::OnReturn;
 use crate::stop::{BreakReason, R, Stop};
-use crate::tx::{Snapshot, Tx};
+use crate::tx::{Flow, Snapshot, Tx};
 use bytecode::op::Op;
 use pyo3::prelude::*;
 use variables::{Key, Var};
@@ -343,7 +343,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Finds the handler of an exception; leaves frames that have none.
-    pub(crate) fn unwind(&mut self, exc: Var) -> R<()> {
+    pub(crate) fn unwind(&mut self, mut exc: Var) -> R<()> {
         loop {
             let f = &self.st.frame;
             let ip = f.ip as u32;
@@ -377,9 +377,36 @@ impl<'py> Tx<'py> {
                 return Err(Stop::Raise(exc));
             };
             let nested = matches!(f.on_return, OnReturn::Nested);
+            let looked_up = f.looks_up.clone();
             self.st.frame = (*parent).clone();
+            if let Some(attr) = looked_up
+                && self.is_raise_of(&Stop::Raise(exc.clone()), "AttributeError")
+            {
+                self.ways.here.clone_from(&attr.before);
+                match self.ask_getattr(&attr.obj, &attr.name) {
+                    Ok(flow) => {
+                        self.put_in_place(flow, nested);
+                        return Ok(());
+                    }
+                    Err(Stop::Raise(other)) => exc = other,
+                    Err(stop) => return Err(stop),
+                }
+            }
             if nested {
                 return Err(Stop::Raise(exc));
+            }
+        }
+    }
+
+    /// Goes on with what a call gives, in the place of a frame that was left.
+    fn put_in_place(&mut self, flow: Flow, nested: bool) {
+        match flow {
+            Flow::Pushed if nested => self.st.frame.on_return = OnReturn::Nested,
+            Flow::Pushed => {}
+            Flow::Value(v) if nested => self.nested_result = Some(v),
+            Flow::Value(v) => {
+                self.st.frame.ip += 1;
+                self.push(v);
             }
         }
     }
