@@ -1,4 +1,4 @@
-"""`+` and `*` of sequences ask the operators that classes have in Python first, `+=` and `*=` too."""
+"""`+` and `*` of sequences ask the operators that classes have in Python first."""
 
 import torch
 

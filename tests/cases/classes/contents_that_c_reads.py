@@ -1,4 +1,4 @@
-"""C reads what sets, numbers and dicts of the program's own classes hold, whatever their methods say."""
+"""C reads what sets, numbers and dicts of the program's own classes hold, not their methods."""
 
 import math
 
