@@ -118,11 +118,12 @@ row(
 )
 row(
     "matrix product precision",
-    "r$ = torch.get_float32_matmul_precision()",
+    "r$ = torch.get_float32_matmul_precision(), torch.backends.mkldnn.matmul.fp32_precision",
     "(torch.get_float32_matmul_precision(), x)",
     "torch.set_float32_matmul_precision('medium')",
     "torch.set_float32_matmul_precision('high')",
-    undo="torch.set_float32_matmul_precision(r$)",
+    # It leaves another setting than it found, which another row reads.
+    undo="torch.set_float32_matmul_precision(r$[0]); torch.backends.mkldnn.matmul.fp32_precision = r$[1]",
 )
 row(
     "backend flags",
