@@ -78,7 +78,8 @@ pub(crate) unsafe fn bind(
     code: &RawCode,
     call: &Arguments,
 ) -> Option<Locals> {
-    if !is_plain_function(code.flags) {
+    let takes_keywords = code.flags & ffi::CO_VARKEYWORDS != 0;
+    if !is_plain_function(code.flags) || (!call.keywords.is_null() && !takes_keywords) {
         return None;
     }
     let (positional, named) = (code.argcount as usize, code.kwonly as usize);
@@ -108,9 +109,9 @@ pub(crate) unsafe fn bind(
         } else if !rest.is_empty() {
             return None;
         }
-        let keywords = match code.flags & ffi::CO_VARKEYWORDS {
-            0 => std::ptr::null_mut(),
-            _ => {
+        let keywords = match takes_keywords {
+            false => std::ptr::null_mut(),
+            true => {
                 let dict = match call.keywords.is_null() {
                     true => locals.own(ffi::PyDict_New())?,
                     false => call.keywords,
@@ -119,9 +120,7 @@ pub(crate) unsafe fn bind(
                 dict
             }
         };
-        if !call.keywords.is_null()
-            && (keywords.is_null() || !names_no_argument(code, total, call.keywords))
-        {
+        if !call.keywords.is_null() && !names_no_argument(code, total, call.keywords) {
             return None;
         }
         if !call.kwnames.is_null() {
