@@ -17,7 +17,7 @@ use super::memo::Slot;
 
 type Setter = unsafe extern "C" fn(*mut PyObject, *mut PyObject, *mut c_void) -> c_int;
 
-/// Assignments so far.
+/// What assignments have counted so far: each is counted as it begins and as it ends.
 static ASSIGNED: AtomicUsize = AtomicUsize::new(0);
 /// What assigns; `None` where it was not found, and nothing is counted.
 static SETTER: OnceLock<Option<Setter>> = OnceLock::new();
@@ -27,13 +27,17 @@ unsafe extern "C" fn count_and_set(
     code: *mut PyObject,
     closure: *mut c_void,
 ) -> c_int {
+    // An audit hook runs before the code is replaced, and callbacks of the old code's weak references behind that:
+    // neither may find, or remember, a number that stays.
     ASSIGNED.fetch_add(1, Ordering::Relaxed);
-    match SETTER.get() {
+    let status = match SETTER.get() {
         // SAFETY: called by the interpreter in the place of this setter, with what is meant for it.
         Some(Some(set)) => unsafe { set(function, code, closure) },
         // Nothing was put in place then.
         _ => -1,
-    }
+    };
+    ASSIGNED.fetch_add(1, Ordering::Relaxed);
+    status
 }
 
 /// Begins to count, and finds out whether that works.
@@ -124,21 +128,54 @@ mod tests {
         });
     }
 
+    fn codes_of(f: &Bound<'_, PyAny>) -> Codes {
+        // SAFETY: a live function.
+        let at: *const usize =
+            unsafe { &raw const (*f.as_ptr().cast::<ffi::PyFunctionObject>()).func_code }.cast();
+        // SAFETY: a word of it.
+        let word = Cell::new(unsafe { *at });
+        Codes::new(vec![Slot { at, word }]).expect("counted")
+    }
+
+    #[test]
+    fn what_is_remembered_while_a_code_is_assigned_does_not_last() {
+        thread_local! {
+            static SEEN: std::cell::RefCell<Option<Codes>> = const { std::cell::RefCell::new(None) };
+        }
+        Python::initialize();
+        Python::attach(|py| {
+            let function = || py.eval(c"lambda: 1", None, None).expect("a function");
+            let (f, code) = (function(), function().getattr("__code__").expect("a code"));
+            let hook = pyo3::types::PyCFunction::new_closure(py, None, None, |args, _| {
+                let event: String = args.get_item(0)?.extract()?;
+                if event != "object.__setattr__" {
+                    return PyResult::Ok(());
+                }
+                let assigned = args.get_item(1)?;
+                if assigned.get_item(1)?.eq("__code__")? {
+                    let codes = codes_of(&assigned.get_item(0)?);
+                    SEEN.with(|seen| seen.borrow_mut().replace(codes));
+                }
+                PyResult::Ok(())
+            });
+            let sys = py.import("sys").expect("sys");
+            sys.call_method1("addaudithook", (hook.expect("a hook"),))
+                .expect("it is taken");
+            assert!(is_counted());
+            f.setattr("__code__", code).expect("an assignment");
+            let seen = SEEN.with(|seen| seen.borrow_mut().take());
+            // SAFETY: the function is alive.
+            assert!(!unsafe { seen.expect("the hook has run").are_same() });
+        });
+    }
+
     #[test]
     fn the_codes_of_others_may_change() {
         Python::initialize();
         Python::attach(|py| {
             let function = || py.eval(c"lambda: 1", None, None).expect("a function");
             let (f, g) = (function(), function());
-            let place = |f: &Bound<'_, PyAny>| {
-                // SAFETY: a live function.
-                unsafe { &raw const (*f.as_ptr().cast::<ffi::PyFunctionObject>()).func_code }
-                    .cast::<usize>()
-            };
-            // SAFETY: a word of a live function.
-            let word = Cell::new(unsafe { *place(&f) });
-            let at = place(&f);
-            let codes = Codes::new(vec![Slot { at, word }]).expect("counted");
+            let codes = codes_of(&f);
             // SAFETY: both functions are alive.
             let are_same = || unsafe { codes.are_same() };
             assert!(are_same());
