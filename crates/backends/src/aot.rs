@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use rustc_hash::FxHashMap;
 
 use crate::names;
+use crate::shape_guards::{self, ShapeGuard};
 
 /// What a placeholder stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,11 @@ pub enum AotInput {
         /// The dimension.
         dim: usize,
     },
+    /// An int that may differ from call to call.
+    Int {
+        /// As for a tensor.
+        source: String,
+    },
     /// Anything else.
     Other {
         /// As for a tensor.
@@ -48,6 +54,8 @@ pub struct AotContext {
     fakes: Py<PyList>,
     sources: Py<PyList>,
     contexts: Py<PyList>,
+    /// what each input is called in guards
+    names: Vec<Option<String>>,
     is_dynamic: bool,
 }
 
@@ -111,16 +119,16 @@ impl AotContext {
         Ok(result)
     }
 
-    /// Conditions on sizes that were relied on, as Python expressions.
-    pub(crate) fn shape_guards(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+    /// What the backend relies on about sizes and ints. `None` where it relies on what no input says.
+    pub(crate) fn shape_guards(&self, py: Python<'_>) -> PyResult<Option<Vec<ShapeGuard>>> {
         if !self.is_dynamic {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
         let shape_env = self.shape_env.bind(py);
         let kwargs = PyDict::new(py);
         kwargs.set_item("input_contexts", &self.contexts)?;
         kwargs.set_item("langs", ("python",))?;
-        let guards = shape_env
+        let guards: Vec<String> = shape_env
             .call_method(
                 "produce_guards_verbose",
                 (&self.fakes, &self.sources),
@@ -130,7 +138,7 @@ impl AotContext {
             .getattr("exprs")?
             .extract()?;
         shape_env.call_method0("freeze")?;
-        Ok(guards)
+        shape_guards::read(py, &guards, &self.names)
     }
 
     /// The guards that AOTAutograd asked for.
@@ -218,6 +226,20 @@ fn prepare(
     }
     let handed = PyList::empty(py);
     for (at, example) in example_inputs.iter().enumerate() {
+        if let Some(AotInput::Int { source }) = inputs.get(at) {
+            is_dynamic = true;
+            let source = torch.unique_local(source, &mut taken)?;
+            let value: i64 = example.extract()?;
+            let kind = torch.shapes.getattr("DimDynamic")?.getattr("DYNAMIC")?;
+            let int = shape_env.call_method1(
+                "create_unspecified_symint_and_symbol",
+                (value, &source, kind),
+            )?;
+            handed.append(&int)?;
+            fakes[at] = Some(int);
+            sources[at] = Some(source);
+            continue;
+        }
         if let Some(AotInput::Size { of, dim }) = inputs.get(at) {
             is_dynamic = true;
             let tensor = fakes.get(*of).and_then(Option::as_ref);
@@ -283,7 +305,15 @@ fn prepare(
         let items = known.iter().filter_map(|&at| list[at].clone());
         Ok(PyList::new(py, items.collect::<Vec<_>>())?.unbind())
     };
+    let input_names = (0..count)
+        .map(|at| match (inputs.get(at), &sources[at]) {
+            // Its tensor says it.
+            (Some(AotInput::Size { .. }), _) | (_, None) => Ok(None),
+            (_, Some(source)) => Ok(Some(source.getattr("local_name")?.extract()?)),
+        })
+        .collect::<PyResult<_>>()?;
     Ok(AotContext {
+        names: input_names,
         fakes: of(&fakes)?,
         sources: of(&sources)?,
         contexts: PyList::new(py, known.iter().map(|&at| contexts[at].clone()))?.unbind(),

@@ -11,6 +11,7 @@ use crate::forward::{Numbers, forward_function};
 use crate::pristine::Pristine;
 use crate::registry::Backend;
 use crate::session;
+use crate::shape_guards::ShapeGuard;
 
 /// What a backend made of a graph.
 pub struct Compiled {
@@ -19,9 +20,9 @@ pub struct Compiled {
     /// Whether the callable is the graph module, or its `forward`, as the backend was given it: it
     /// runs the graph for any inputs. Another one may hold what it found in the example inputs.
     pub is_graph: bool,
-    /// Conditions on sizes that the backend relies on, as Python expressions over the sources of
-    /// the inputs. Empty unless an input has dynamic dimensions.
-    pub shape_guards: Vec<String>,
+    /// What the backend relies on about the sizes and ints of the inputs. Empty unless one of them may
+    /// differ from call to call; `None` where it relies on what no input says.
+    pub shape_guards: Option<Vec<ShapeGuard>>,
     /// What `torch` calls AOTAutograd guards (storage overlap, duplicate inputs): a Python list of
     /// its own guard objects, to be held by the caller. `None` where there are none.
     pub aot_guards: Option<Py<PyAny>>,
@@ -77,7 +78,7 @@ impl BackendCall<'_> {
             return Ok(Compiled {
                 callable: real_forward(gm)?.unbind(),
                 is_graph: true,
-                shape_guards: Vec::new(),
+                shape_guards: Some(Vec::new()),
                 aot_guards: None,
             });
         };
@@ -107,7 +108,7 @@ impl BackendCall<'_> {
             Some(_) => Pristine::of(gm)?,
             None => None,
         };
-        let mut shape_guards = Vec::new();
+        let mut shape_guards = Some(Vec::new());
         let mut aot_guards = None;
         let result = match &context {
             None => callable

@@ -22,6 +22,7 @@ mod no_trace;
 mod pristine;
 mod registry;
 mod session;
+mod shape_guards;
 mod to_torch;
 
 pub use aot::{AotContext, AotInput};
@@ -35,4 +36,5 @@ pub use no_trace::{is_forward_function, left_no_trace};
 pub use registry::{
     Backend, CompileOptions, list, list_backends, register, register_backend, unregister,
 };
+pub use shape_guards::{ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
 pub use to_torch::{Attrs, Converted, ExampleValue, ToTorch, to_torch};

@@ -91,6 +91,15 @@ pub enum IntExpr {
 }
 
 impl IntUnary {
+    /// The function of Python's `operator` module.
+    pub fn function(self) -> &'static str {
+        match self {
+            Self::Negative => "neg",
+            Self::Invert => "invert",
+            Self::Abs => "abs",
+        }
+    }
+
     /// The value, where it fits.
     pub fn eval(self, x: i64) -> Option<i64> {
         match self {
@@ -141,6 +150,23 @@ impl IntBinary {
             Self::And => Some(a & b),
             Self::Or => Some(a | b),
             Self::Xor => Some(a ^ b),
+        }
+    }
+
+    /// The function of Python's `operator` module.
+    pub fn function(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Subtract => "sub",
+            Self::Multiply => "mul",
+            Self::FloorDivide => "floordiv",
+            Self::Remainder => "mod",
+            Self::Power => "pow",
+            Self::Lshift => "lshift",
+            Self::Rshift => "rshift",
+            Self::And => "and_",
+            Self::Or => "or_",
+            Self::Xor => "xor",
         }
     }
 

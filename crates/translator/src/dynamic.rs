@@ -38,6 +38,8 @@ pub struct DynamicInts {
     pub names: BTreeSet<String>,
     /// whether the graph may have ints as inputs
     pub as_inputs: bool,
+    /// whether it may have floats as inputs, and what is made in front of it
+    pub floats_as_inputs: bool,
     /// ints are constants, whatever is known of them; sizes are not meant
     pub specialize_int: bool,
     /// floats are

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::{Checkpoint, FnTarget, Graph};
+use fx_graph::{Checkpoint, FnTarget, Graph, NodeId};
 use guards::exec::Pins;
-use guards::{Guard, GuardKind, SourceId, SourceTable};
+use guards::{Guard, GuardKind, IntExpr, SourceId, SourceTable};
 use pyo3::exceptions::PyFloatingPointError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
@@ -80,6 +80,7 @@ pub struct Snapshot {
     touched: usize,
     inputs: usize,
     int_inputs: usize,
+    int_nodes: usize,
     float_inputs: usize,
     known_equal: usize,
     graph: Checkpoint,
@@ -157,6 +158,8 @@ pub struct Tx<'py> {
     pub inputs: Vec<GraphInput>,
     /// ints that are inputs of the graph, in the order of their first use
     pub int_inputs: Vec<IntInput>,
+    /// ints that the graph computes, in the order of their first use
+    pub(crate) int_nodes: Vec<(IntExpr, NodeId)>,
     /// floats that are inputs of the graph, in the order of their first use
     pub float_inputs: Vec<FloatInput>,
     /// whether arguments of the operation that is looked at may be dynamic ints
@@ -277,6 +280,7 @@ impl<'py> Tx<'py> {
             graph: Graph::new(),
             inputs: Vec::new(),
             int_inputs: Vec::new(),
+            int_nodes: Vec::new(),
             float_inputs: Vec::new(),
             keeps_ints: false,
             ints: DynamicInts::default(),
@@ -350,6 +354,7 @@ impl<'py> Tx<'py> {
             touched: self.touched.len(),
             inputs: self.inputs.len(),
             int_inputs: self.int_inputs.len(),
+            int_nodes: self.int_nodes.len(),
             float_inputs: self.float_inputs.len(),
             known_equal: self.sizes.known_equal(),
             graph: self.graph.checkpoint(),
@@ -372,6 +377,7 @@ impl<'py> Tx<'py> {
         self.st = snap.state.clone();
         self.inputs.truncate(snap.inputs);
         self.int_inputs.truncate(snap.int_inputs);
+        self.int_nodes.truncate(snap.int_nodes);
         self.float_inputs.truncate(snap.float_inputs);
         // Nodes are only added while translating, so a checkpoint never goes stale.
         let restored = self.graph.restore(snap.graph);

@@ -111,7 +111,7 @@ impl<'py> Compilation<'_, 'py> {
             }
             match session.get_mut() {
                 Some(session) => {
-                    let compiled = self.run_in(session, request);
+                    let compiled = self.run_in(session, request, false);
                     session.tables.codes.borrow_mut().forget_user_code();
                     compiled
                 }
@@ -120,7 +120,13 @@ impl<'py> Compilation<'_, 'py> {
         })
     }
 
-    fn run_in(&self, session: &mut Session, request: &Request<'_, 'py>) -> PyResult<Compiled> {
+    /// `constants`: a backend that traces the graph again gets no sizes and ints that are not constants.
+    fn run_in(
+        &self,
+        session: &mut Session,
+        request: &Request<'_, 'py>,
+        constants: bool,
+    ) -> PyResult<Compiled> {
         let py = self.py;
         let started = Instant::now();
         let modes = program_modes(py, session.tables.abi)?;
@@ -148,6 +154,7 @@ impl<'py> Compilation<'_, 'py> {
             true => self.dynamic_ints()?,
             false => DynamicInts::default(),
         };
+        tx.ints.as_inputs &= !constants;
         tx.runs_as_is = modes.is_empty() && self.runs_as_is()?;
         let end = tx.run();
         self.entries.set_changing(py, tx.ints.names.clone());
@@ -233,6 +240,7 @@ impl<'py> Compilation<'_, 'py> {
             resumes: &mut session.resumes,
             error: None,
             is_opaque: false,
+            wants_constants: false,
             unseen_by: match (modes.is_empty(), tx.met_subclass) {
                 (false, _) => Some(Seeing::Modes),
                 (true, true) => Some(Seeing::Classes),
@@ -295,12 +303,17 @@ impl<'py> Compilation<'_, 'py> {
         // A backend that traces the graph once more may have failed for what only this one can run.
         env.is_opaque |= env.error.is_some() && tx.needs_as_is && self.runs_as_is()?;
         if env.is_opaque {
-            let backend = self.ctx.state(BackendSlot::default);
-            backend.is_opaque.store(true, Ordering::Relaxed);
-            if tx.needs_as_is || result.is_ok() && tx.is_dynamic() {
+            let slot = self.ctx.state(BackendSlot::default);
+            slot.is_opaque.store(true, Ordering::Relaxed);
+            let was_told = backend.wants_tracing_context();
+            if tx.needs_as_is || result.is_ok() && tx.is_dynamic() && !was_told {
                 drop(aside);
-                return self.run_in(session, request);
+                return self.run_in(session, request, constants);
             }
+        }
+        if env.wants_constants && !constants {
+            drop(aside);
+            return self.run_in(session, request, true);
         }
         let residual = match (result, env.error.take()) {
             (Ok(r), _) => r,
@@ -357,8 +370,9 @@ impl<'py> Compilation<'_, 'py> {
                 ints.learn(entry.guards());
             }
         }
-        // What looks into example inputs may take their ints and sizes for constants.
-        ints.as_inputs = self.runs_as_is()?;
+        // What looks into example inputs may take their ints and sizes for constants, unless it is told of them.
+        ints.floats_as_inputs = self.runs_as_is()?;
+        ints.as_inputs = ints.floats_as_inputs || self.backend()?.wants_tracing_context();
         Ok(ints)
     }
 

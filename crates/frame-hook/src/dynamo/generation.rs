@@ -5,10 +5,11 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use backends::{Backend, Numbers};
+use backends::{AotInput, Backend, Compiled, Numbers};
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};
-use translator::output::{OutputEnv, ResumeCache, ResumeInfo};
+use translator::output::{CompiledGraph, OutputEnv, ResumeCache, ResumeInfo};
 use variables::Obj;
 
 use super::compilation::Compilation;
@@ -24,28 +25,33 @@ pub fn restart_names() {
     NEXT_RESUME.store(1, Ordering::Relaxed);
 }
 
-/// What a backend makes of a graph, and whether that is the graph itself. That of no backend at all is a plain function.
+/// What a backend makes of a graph. That of no backend at all is a plain function.
 fn compile_with(
     py: Python<'_>,
     backend: &Backend,
     graph: &fx_graph::Graph,
     objects: &[Obj],
     examples: Vec<Obj>,
-) -> PyResult<(Obj, bool)> {
+    inputs: &[AotInput],
+) -> PyResult<Compiled> {
     if backend.callable().is_none()
         && let Some(function) =
             backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?
     {
-        return Ok((function, true));
+        return Ok(Compiled {
+            callable: function,
+            is_graph: true,
+            shape_guards: Some(Vec::new()),
+            aot_guards: None,
+        });
     }
     let module = backends::to_torch(py, graph, objects, &[])?;
     let call = backends::BackendCall {
         graph: Some((graph, objects)),
+        inputs,
         ..backends::BackendCall::default()
     };
-    let compiled = call.run(backend, module.bind(py), &PyList::new(py, examples)?);
-    compiled
-        .map(|compiled| (compiled.callable, compiled.is_graph))
+    call.run(backend, module.bind(py), &PyList::new(py, examples)?)
         .map_err(|e| e.into_py_err(py))
 }
 
@@ -57,6 +63,8 @@ pub struct Env<'a, 'b, 'py> {
     pub error: Option<PyErr>,
     /// whether the backend gave something else than the graph itself
     pub is_opaque: bool,
+    /// whether the graph is to be compiled with its sizes and ints as constants
+    pub wants_constants: bool,
     /// whom torch would ask where the graph is called, who are not to see it
     pub unseen_by: Option<without_modes::Seeing>,
     pub seconds: f64,
@@ -69,8 +77,9 @@ impl OutputEnv for Env<'_, '_, '_> {
         graph: &fx_graph::Graph,
         objects: &[Obj],
         examples: Vec<Obj>,
+        inputs: &[AotInput],
         name: &str,
-    ) -> PyResult<Obj> {
+    ) -> PyResult<CompiledGraph> {
         let id = self.compilation.id.to_string();
         log::debug(py, "graph", &id, || {
             format!("TRACED GRAPH\n {name}\n{}", graph.tabular())
@@ -79,17 +88,32 @@ impl OutputEnv for Env<'_, '_, '_> {
             format!("TRACED GRAPH\n {name}\n{}", graph.python_code())
         });
         let started = Instant::now();
-        let result = compile_with(py, self.backend, graph, objects, examples);
+        let result = compile_with(py, self.backend, graph, objects, examples, inputs);
         self.seconds += started.elapsed().as_secs_f64();
         match result {
             // What the graph runs is never captured again.
-            Ok((callable, is_graph)) => {
-                self.is_opaque |= !is_graph;
+            Ok(compiled) => {
+                self.is_opaque |= !compiled.is_graph;
+                let Some(shape_guards) = compiled.shape_guards else {
+                    self.wants_constants = true;
+                    return Err(PyRuntimeError::new_err(
+                        "the backend relies on sizes that are not those of its inputs",
+                    ));
+                };
+                let callable = compiled.callable;
                 let callable = match self.unseen_by {
                     Some(by) => without_modes::wrap(py, callable, by)?,
                     None => callable,
                 };
-                Ok(crate::entry::make_disabled(callable.bind(py))?.unbind())
+                Ok(CompiledGraph {
+                    callable: crate::entry::make_disabled(callable.bind(py))?.unbind(),
+                    shape_guards,
+                })
+            }
+            // With constants in their place it may do.
+            Err(e) if !inputs.is_empty() && e.is_instance_of::<PyException>(py) => {
+                self.wants_constants = true;
+                Err(e)
             }
             Err(e) => {
                 self.error = Some(e.clone_ref(py));

@@ -8,7 +8,7 @@ use pyo3::types::PyFloat;
 use rustc_hash::FxHashMap;
 use variables::{FloatExpr, Obj};
 
-use super::OutputEnv;
+use super::{OutputEnv, shapes};
 use crate::stop::{R, Stop};
 use crate::tx::{FloatInput, GraphInput, IntInput, Tx};
 
@@ -155,9 +155,12 @@ pub fn compile(
         })
         .collect::<R<_>>()?;
     // What the backend raises is kept by `env` and reaches the program from there, an interrupt too.
-    let function = env
-        .compile_graph(py, &tx.graph, &tx.objects, examples, &name)
+    let described = shapes::describe(tx, &inputs);
+    let compiled = env
+        .compile_graph(py, &tx.graph, &tx.objects, examples, &described, &name)
         .map_err(|e| Stop::Internal(format!("the backend raised: {e}")))?;
+    shapes::guard(tx, &inputs, &compiled.shape_guards)?;
+    let function = compiled.callable;
     let bound: Vec<_> = inputs.iter().map(|input| input.bound().cloned()).collect();
     let binding = match bound.iter().any(Option::is_some) {
         true => env.bind_inputs(py, &function, bound)?,

@@ -24,6 +24,7 @@ mod natives;
 pub(crate) mod raising;
 mod rebuild;
 mod resume;
+mod shapes;
 mod sources;
 mod steps;
 mod template;
@@ -34,6 +35,7 @@ mod tests;
 
 use std::ops::Range;
 
+use backends::{AotInput, ShapeGuard};
 use bytecode::op::{Label, LocalIdx, Op};
 use bytecode::{Body, ExceptEntry, Instr};
 use pyo3::prelude::*;
@@ -63,7 +65,8 @@ pub enum Finish {
 
 /// What code generation needs from its caller.
 pub trait OutputEnv {
-    /// Has the backend compile a graph module; gives the callable.
+    /// Has the backend compile a graph module. `inputs` says of each input which of its sizes may differ from call
+    /// to call; it is empty where none may.
     ///
     /// # Errors
     /// Whatever the backend raises.
@@ -73,8 +76,9 @@ pub trait OutputEnv {
         graph: &fx_graph::Graph,
         objects: &[Obj],
         examples: Vec<Obj>,
+        inputs: &[AotInput],
         name: &str,
-    ) -> PyResult<Obj>;
+    ) -> PyResult<CompiledGraph>;
     /// `__compiled_fn_N`
     fn next_compiled_name(&mut self) -> String;
     /// The number at the end of a resume function's name.
@@ -122,6 +126,14 @@ pub trait OutputEnv {
     fn leave_alone(&mut self, _py: Python<'_>, _code: &Obj) -> PyResult<()> {
         Ok(())
     }
+}
+
+/// What a backend made of a graph.
+pub struct CompiledGraph {
+    /// what takes the graph's inputs and gives its outputs
+    pub callable: Obj,
+    /// what must hold of the inputs' sizes and ints
+    pub shape_guards: Vec<ShapeGuard>,
 }
 
 /// The compiled form of a frame.

@@ -14,7 +14,7 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use tensor_meta::{Ctx, DType, Device};
 use variables::{Body, ObjState, Origin, Var};
 
-use super::{Finish, OutputEnv, ResumeCache, ResumeInfo, finish};
+use super::{CompiledGraph, Finish, OutputEnv, ResumeCache, ResumeInfo, finish};
 use crate::code::CodeCache;
 use crate::known::Known;
 use crate::state::State;
@@ -50,9 +50,13 @@ impl OutputEnv for Env<'_> {
         graph: &fx_graph::Graph,
         objects: &[Py<PyAny>],
         _examples: Vec<Py<PyAny>>,
+        _inputs: &[backends::AotInput],
         _name: &str,
-    ) -> PyResult<Py<PyAny>> {
-        backends::to_torch(py, graph, objects, &[])
+    ) -> PyResult<CompiledGraph> {
+        Ok(CompiledGraph {
+            callable: backends::to_torch(py, graph, objects, &[])?,
+            shape_guards: Vec::new(),
+        })
     }
 
     fn next_compiled_name(&mut self) -> String {

@@ -124,7 +124,7 @@ impl<'py> Tx<'py> {
         Ok(match &var {
             Var::Int(i) => {
                 let size = self.size_of_int(i);
-                (Arg::Node(self.int_input(i)), MetaArg::SymInt(size))
+                (Arg::Node(self.int_node(i)?), MetaArg::SymInt(size))
             }
             Var::Float(f) => (Arg::Node(self.float_input(f)), MetaArg::SymFloat),
             Var::Tensor(t) => {

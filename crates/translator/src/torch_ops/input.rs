@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::NodeId;
-use guards::{GuardKind, IntRelation, Source, SourceId, TensorSpec};
+use fx_graph::{Arg, NodeId};
+use guards::{GuardKind, IntExpr, IntLeaf, IntRelation, Source, SourceId, TensorSpec};
 use pyo3::prelude::*;
 use tensor_meta::TensorMeta;
 use torch_abi::TorchAbi;
@@ -187,8 +187,63 @@ impl Tx<'_> {
         name
     }
 
+    /// A dynamic int as a node. It is an input of the graph, but a backend that traces the graph again gets the sizes
+    /// and ints that it is computed from, and the computation: it would not know that two inputs belong together.
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] for an operation without a function.
+    pub(super) fn int_node(&mut self, int: &Rc<IntVar>) -> R<NodeId> {
+        let inner: Vec<&IntExpr> = match &int.expr {
+            IntExpr::Unary(_, x) => vec![x],
+            IntExpr::Binary(_, ab) => vec![&ab.0, &ab.1],
+            IntExpr::Source(_) | IntExpr::Dim(..) | IntExpr::Const(_) => Vec::new(),
+        };
+        if self.runs_as_is || inner.is_empty() {
+            return Ok(self.int_input(int));
+        }
+        if let Some((_, node)) = self.int_nodes.iter().find(|n| n.0 == int.expr) {
+            return Ok(*node);
+        }
+        let mut args = Vec::with_capacity(inner.len());
+        for expr in inner {
+            args.push(match expr {
+                IntExpr::Const(n) => Arg::Int(*n),
+                expr => {
+                    let Some(value) = self.value_of(expr) else {
+                        return Ok(self.int_input(int));
+                    };
+                    let expr = expr.clone();
+                    Arg::Node(self.int_node(&Rc::new(IntVar { expr, value }))?)
+                }
+            });
+        }
+        let name = match &int.expr {
+            IntExpr::Binary(op, _) => op.function(),
+            IntExpr::Unary(op, _) => op.function(),
+            _ => return Err(Stop::Internal("an int that is no operation".into())),
+        };
+        let function = self.known.operator.bind(self.py).getattr(name)?.unbind();
+        let target = self.target(&function, &format!("operator.{name}"))?;
+        let node = self.graph.call_function(target, args, Vec::new());
+        if !self.drawn_fits(&int.expr) {
+            self.guard_relation(IntRelation::fits(&int.expr));
+        }
+        self.int_nodes.push((int.expr.clone(), node));
+        Ok(node)
+    }
+
+    /// What an expression is in this call, where all that it is computed from is known.
+    fn value_of(&self, expr: &IntExpr) -> Option<i64> {
+        expr.eval(&|leaf| match leaf {
+            IntLeaf::Value(source) => self.int_values.get(&source).copied(),
+            IntLeaf::Dim(source, extent, dim) => {
+                self.known_size(&IntExpr::Dim(source, extent, dim))
+            }
+        })
+    }
+
     /// A dynamic int as an input of the graph. It fits 64 bits, as torch's own numbers do.
-    pub(super) fn int_input(&mut self, int: &Rc<IntVar>) -> NodeId {
+    fn int_input(&mut self, int: &Rc<IntVar>) -> NodeId {
         if let Some(input) = self.int_inputs.iter().find(|i| i.int.expr == int.expr) {
             return input.node;
         }

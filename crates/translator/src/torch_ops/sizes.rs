@@ -8,7 +8,7 @@
 
 use std::rc::Rc;
 
-use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, SourceId};
+use guards::{Extent, GuardKind, IntBinary, IntCompare, IntExpr, IntRelation, SourceId};
 use tensor_meta::{Atom, Compare, Fact, SizeTable, SymInt, TensorMeta, Term};
 use variables::{IntVar, Var};
 
@@ -183,6 +183,35 @@ impl Sizes {
 }
 
 impl Tx<'_> {
+    /// The dimensions of a tensor from outside whose sizes are no constants, in ascending order.
+    pub(crate) fn dynamic_sizes(&self, tensor: SourceId) -> Vec<usize> {
+        let symbols = self.sizes.symbols.iter();
+        let mut dims: Vec<usize> = symbols
+            .filter_map(|(expr, _)| match expr {
+                IntExpr::Dim(source, Extent::Size, dim) if *source == tensor => {
+                    Some(usize::from(*dim))
+                }
+                _ => None,
+            })
+            .filter(|dim| !self.is_fixed_size(tensor, *dim))
+            .collect();
+        dims.sort_unstable();
+        dims
+    }
+
+    /// Whether a size that was no constant was found to have to be one.
+    fn is_fixed_size(&self, tensor: SourceId, dim: usize) -> bool {
+        let size = IntExpr::Dim(tensor, Extent::Size, dim as u8);
+        self.guards.iter().any(|g| match &g.kind {
+            GuardKind::ShapeEnv { relation } => {
+                relation.op == IntCompare::Eq
+                    && relation.left == size
+                    && matches!(relation.right, IntExpr::Const(_))
+            }
+            _ => false,
+        })
+    }
+
     /// The size of a dimension of an input, which is not a constant: guarded to be at least
     /// [`LEAST_SIZE`].
     pub(super) fn size_symbol(&mut self, source: SourceId, dim: u8, hint: i64) -> SymInt {
@@ -224,6 +253,13 @@ impl Tx<'_> {
             steps.push(self.sizes.table.multiply(out[d], shape[d]));
         }
         out
+    }
+
+    /// The value of a dimension of an input for this call, where it is no constant.
+    pub(super) fn known_size(&self, leaf: &IntExpr) -> Option<i64> {
+        let symbols = &self.sizes.symbols;
+        let (_, size) = symbols.iter().find(|s| s.0 == *leaf)?;
+        Some(self.sizes.hint(*size))
     }
 
     /// The value of a size for this call, of which nothing is guarded.

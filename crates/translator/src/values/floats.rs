@@ -47,7 +47,7 @@ impl Tx<'_> {
     /// What a value from outside is as a dynamic float; `None` where it is none. The graph gets it as a number, so it
     /// is one only where the graph may have numbers as inputs.
     fn dynamic_float(&mut self, l: &LazyVar) -> Option<FloatVar> {
-        if !self.ints.as_inputs || !self.ints.any() || self.ints.specialize_float {
+        if !self.ints.floats_as_inputs || !self.ints.any() || self.ints.specialize_float {
             return None;
         }
         let b = l.obj.bind(self.py).clone();

@@ -1,0 +1,323 @@
+//! What a backend relies on about symbolic sizes, read from the Python expressions that `ShapeEnv` produces.
+//!
+//! Lives here: the expressions as data, and how they are read with Python's own parser. Does not live here: how they
+//! are checked.
+//!
+//! Invariant: what is not understood is never dropped: its symbols are held to the values that they have.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+/// An int of the inputs of a graph. Inputs are positions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShapeLeaf {
+    /// An input that is an int.
+    Int(usize),
+    /// `input.size()[dim]`
+    Size(usize, u8),
+    /// `input.stride()[dim]`
+    Stride(usize, u8),
+    /// `input._base.size()[dim]`, of an input that is a view
+    BaseSize(usize, u8),
+    /// `input._base.stride()[dim]`
+    BaseStride(usize, u8),
+}
+
+/// An int computed from inputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShapeExpr {
+    /// A number.
+    Const(i64),
+    /// What an input says.
+    Leaf(ShapeLeaf),
+    /// `-x`
+    Negative(Box<ShapeExpr>),
+    /// An operation of two.
+    Binary(ShapeOperator, Box<(ShapeExpr, ShapeExpr)>),
+}
+
+/// Python's operators of two ints that shape expressions use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShapeOperator {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `//`
+    FloorDivide,
+    /// `%`
+    Remainder,
+    /// `**`
+    Power,
+}
+
+/// Python's comparisons of two ints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShapeCompare {
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `==`
+    Equal,
+    /// `!=`
+    Differ,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+/// What must hold for the compiled graph to be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShapeGuard {
+    /// A comparison.
+    Compare(ShapeCompare, ShapeExpr, ShapeExpr),
+    /// What an input says is what it says now: the backend's condition has no other form here.
+    Unchanged(ShapeLeaf),
+}
+
+impl ShapeCompare {
+    fn of(operator: &str) -> Option<ShapeCompare> {
+        Some(match operator {
+            "Lt" => Self::Less,
+            "LtE" => Self::LessOrEqual,
+            "Eq" => Self::Equal,
+            "NotEq" => Self::Differ,
+            "Gt" => Self::Greater,
+            "GtE" => Self::GreaterOrEqual,
+            _ => return None,
+        })
+    }
+
+    fn negated(self) -> ShapeCompare {
+        match self {
+            Self::Less => Self::GreaterOrEqual,
+            Self::LessOrEqual => Self::Greater,
+            Self::Equal => Self::Differ,
+            Self::Differ => Self::Equal,
+            Self::Greater => Self::LessOrEqual,
+            Self::GreaterOrEqual => Self::Less,
+        }
+    }
+}
+
+impl ShapeOperator {
+    fn of(operator: &str) -> Option<ShapeOperator> {
+        Some(match operator {
+            "Add" => Self::Add,
+            "Sub" => Self::Subtract,
+            "Mult" => Self::Multiply,
+            "FloorDiv" => Self::FloorDivide,
+            "Mod" => Self::Remainder,
+            "Pow" => Self::Power,
+            _ => return None,
+        })
+    }
+}
+
+/// Reads Python expressions over `L['name']`; `names` are those of the inputs. `None` where one of them is about
+/// something that is no input.
+///
+/// # Errors
+/// What Python's parser raises.
+pub(crate) fn read(
+    py: Python<'_>,
+    texts: &[String],
+    names: &[Option<String>],
+) -> PyResult<Option<Vec<ShapeGuard>>> {
+    let parse = py.import(intern!(py, "ast"))?.getattr("parse")?;
+    let reader = Reader { names };
+    let mut out = Vec::new();
+    for text in texts {
+        let tree = parse
+            .call1((text.trim(), "<shape guard>", "eval"))?
+            .getattr(intern!(py, "body"))?;
+        let mut found = Vec::new();
+        if reader.condition(&tree, true, &mut found)?.is_some() {
+            out.append(&mut found);
+            continue;
+        }
+        let mut leaves = Vec::new();
+        if !reader.leaves(&tree, &mut leaves)? {
+            return Ok(None);
+        }
+        out.extend(leaves.into_iter().map(ShapeGuard::Unchanged));
+    }
+    Ok(Some(out))
+}
+
+struct Reader<'a> {
+    names: &'a [Option<String>],
+}
+
+/// The class of a node of the tree.
+fn kind(node: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(node.get_type().name()?.to_string())
+}
+
+impl Reader<'_> {
+    /// A condition, or (`holds` is false) that it does not hold, as comparisons that must all hold.
+    fn condition(
+        &self,
+        node: &Bound<'_, PyAny>,
+        holds: bool,
+        out: &mut Vec<ShapeGuard>,
+    ) -> PyResult<Option<()>> {
+        match &*kind(node)? {
+            "BoolOp" => {
+                // `not (a or b)` is `not a and not b`.
+                let operator = kind(&node.getattr("op")?)?;
+                if operator != if holds { "And" } else { "Or" } {
+                    return Ok(None);
+                }
+                for part in node.getattr("values")?.try_iter()? {
+                    if self.condition(&part?, holds, out)?.is_none() {
+                        return Ok(None);
+                    }
+                }
+                Ok(Some(()))
+            }
+            "UnaryOp" if kind(&node.getattr("op")?)? == "Not" => {
+                self.condition(&node.getattr("operand")?, !holds, out)
+            }
+            "Compare" => {
+                let operators = node.getattr("ops")?.cast_into::<PyList>()?;
+                let others = node.getattr("comparators")?.cast_into::<PyList>()?;
+                // Only one comparison has an opposite that is one.
+                if !holds && operators.len() != 1 {
+                    return Ok(None);
+                }
+                let mut left = match self.expr(&node.getattr("left")?)? {
+                    Some(left) => left,
+                    None => return Ok(None),
+                };
+                for (operator, other) in operators.iter().zip(others.iter()) {
+                    let Some(right) = self.expr(&other)? else {
+                        return Ok(None);
+                    };
+                    let Some(compare) = ShapeCompare::of(&kind(&operator)?) else {
+                        return Ok(None);
+                    };
+                    let compare = match holds {
+                        true => compare,
+                        false => compare.negated(),
+                    };
+                    out.push(ShapeGuard::Compare(compare, left, right.clone()));
+                    left = right;
+                }
+                Ok(Some(()))
+            }
+            "Constant" => {
+                let says = node.getattr("value")?.is_truthy()?;
+                Ok((says == holds).then_some(()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn expr(&self, node: &Bound<'_, PyAny>) -> PyResult<Option<ShapeExpr>> {
+        Ok(match &*kind(node)? {
+            "Constant" => node.getattr("value")?.extract().ok().map(ShapeExpr::Const),
+            "UnaryOp" if kind(&node.getattr("op")?)? == "USub" => self
+                .expr(&node.getattr("operand")?)?
+                .map(|x| ShapeExpr::Negative(Box::new(x))),
+            "BinOp" => {
+                let operator = ShapeOperator::of(&kind(&node.getattr("op")?)?);
+                let left = self.expr(&node.getattr("left")?)?;
+                let right = self.expr(&node.getattr("right")?)?;
+                match (operator, left, right) {
+                    (Some(operator), Some(left), Some(right)) => {
+                        Some(ShapeExpr::Binary(operator, Box::new((left, right))))
+                    }
+                    _ => None,
+                }
+            }
+            _ => self.leaf(node)?.map(ShapeExpr::Leaf),
+        })
+    }
+
+    /// `L['x']`, `L['x'].size()[0]`, `L['x']._base.stride()[1]`.
+    fn leaf(&self, node: &Bound<'_, PyAny>) -> PyResult<Option<ShapeLeaf>> {
+        if let Some(input) = self.input(node)? {
+            return Ok(Some(ShapeLeaf::Int(input)));
+        }
+        if kind(node)? != "Subscript" {
+            return Ok(None);
+        }
+        let (call, dim) = (node.getattr("value")?, node.getattr("slice")?);
+        if kind(&call)? != "Call" || kind(&dim)? != "Constant" {
+            return Ok(None);
+        }
+        let method = call.getattr("func")?;
+        let Ok(dim) = dim.getattr("value")?.extract::<u8>() else {
+            return Ok(None);
+        };
+        if kind(&method)? != "Attribute" {
+            return Ok(None);
+        }
+        let name: String = method.getattr("attr")?.extract()?;
+        let owner = method.getattr("value")?;
+        if let Some(input) = self.input(&owner)? {
+            return Ok(match &*name {
+                "size" => Some(ShapeLeaf::Size(input, dim)),
+                "stride" => Some(ShapeLeaf::Stride(input, dim)),
+                _ => None,
+            });
+        }
+        let is_base = kind(&owner)? == "Attribute" && owner.getattr("attr")?.eq("_base")?;
+        if !is_base {
+            return Ok(None);
+        }
+        let input = self.input(&owner.getattr("value")?)?;
+        Ok(input.and_then(|input| match &*name {
+            "size" => Some(ShapeLeaf::BaseSize(input, dim)),
+            "stride" => Some(ShapeLeaf::BaseStride(input, dim)),
+            _ => None,
+        }))
+    }
+
+    /// `L['x']`
+    fn input(&self, node: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        if kind(node)? != "Subscript" {
+            return Ok(None);
+        }
+        let (of, key) = (node.getattr("value")?, node.getattr("slice")?);
+        if kind(&of)? != "Name" || !of.getattr("id")?.eq("L")? || kind(&key)? != "Constant" {
+            return Ok(None);
+        }
+        let Ok(name) = key.getattr("value")?.extract::<String>() else {
+            return Ok(None);
+        };
+        Ok(self
+            .names
+            .iter()
+            .position(|known| known.as_ref() == Some(&name)))
+    }
+
+    /// The leaves of a tree, each once; false where there is something of `L` that is none.
+    fn leaves(&self, node: &Bound<'_, PyAny>, out: &mut Vec<ShapeLeaf>) -> PyResult<bool> {
+        if let Some(leaf) = self.leaf(node)? {
+            if !out.contains(&leaf) {
+                out.push(leaf);
+            }
+            return Ok(true);
+        }
+        if kind(node)? == "Name" && node.getattr("id")?.eq("L")? {
+            return Ok(false);
+        }
+        let children = node
+            .py()
+            .import(intern!(node.py(), "ast"))?
+            .call_method1("iter_child_nodes", (node,))?;
+        for child in children.try_iter()? {
+            if !self.leaves(&child?, out)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
