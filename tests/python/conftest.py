@@ -16,6 +16,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the programs under torch.compile instead, to test the tests themselves",
     )
+    parser.addoption(
+        "--backend",
+        help="compile the cases with this backend, and compare with eager what they do: aot_eager",
+    )
     parser.addoption("--device", help="make the programs and their arguments there: cuda")
 
 
@@ -25,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts what runs in the background with the signal ignored, and children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     harness.REFERENCE = config.getoption("--reference")
+    harness.BACKEND = config.getoption("--backend")
     if device := config.getoption("--device"):
         harness.DEVICE = torch.device(device)
 

@@ -30,6 +30,9 @@ import torch
 #: True under ``--reference``: programs run under torch.compile, to test the tests.
 REFERENCE = False
 
+#: The name of a backend that compiles the cases in place of a recorder, under ``--backend``.
+BACKEND: str | None = None
+
 #: Programs and their arguments are made in this context: under ``--device``, tensors are there.
 DEVICE: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 

@@ -33,6 +33,10 @@ pub enum ShapeExpr {
     Leaf(ShapeLeaf),
     /// `-x`
     Negative(Box<ShapeExpr>),
+    /// The larger of two.
+    Max(Box<(ShapeExpr, ShapeExpr)>),
+    /// The smaller of two.
+    Min(Box<(ShapeExpr, ShapeExpr)>),
     /// An operation of two.
     Binary(ShapeOperator, Box<(ShapeExpr, ShapeExpr)>),
 }
@@ -236,7 +240,35 @@ impl Reader<'_> {
                     _ => None,
                 }
             }
+            "Call" => self.extreme(node)?,
             _ => self.leaf(node)?.map(ShapeExpr::Leaf),
+        })
+    }
+
+    /// `max(a, b)` and `min(a, b)`, by Python's names or torch's.
+    fn extreme(&self, call: &Bound<'_, PyAny>) -> PyResult<Option<ShapeExpr>> {
+        let function = call.getattr("func")?;
+        let name: String = match &*kind(&function)? {
+            "Name" => function.getattr("id")?.extract()?,
+            "Attribute" => function.getattr("attr")?.extract()?,
+            _ => return Ok(None),
+        };
+        let (Ok((a, b)), make) = (
+            call.getattr("args")?
+                .cast_into::<PyList>()?
+                .to_tuple()
+                .extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>(),
+            match &*name {
+                "max" | "Max" | "sym_max" => ShapeExpr::Max,
+                "min" | "Min" | "sym_min" => ShapeExpr::Min,
+                _ => return Ok(None),
+            },
+        ) else {
+            return Ok(None);
+        };
+        Ok(match (self.expr(&a)?, self.expr(&b)?) {
+            (Some(a), Some(b)) => Some(make(Box::new((a, b)))),
+            _ => None,
         })
     }
 

@@ -96,7 +96,7 @@ fn leaves(guard: &ShapeGuard) -> Vec<ShapeLeaf> {
             ShapeExpr::Const(_) => {}
             ShapeExpr::Leaf(leaf) => out.push(leaf.clone()),
             ShapeExpr::Negative(x) => add(x, out),
-            ShapeExpr::Binary(_, ab) => {
+            ShapeExpr::Binary(_, ab) | ShapeExpr::Max(ab) | ShapeExpr::Min(ab) => {
                 add(&ab.0, out);
                 add(&ab.1, out);
             }
@@ -132,21 +132,56 @@ fn expr(tx: &mut Tx<'_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Option<IntEx
         ShapeExpr::Negative(x) => {
             expr(tx, inputs, x)?.and_then(|x| IntExpr::unary(IntUnary::Negative, &x))
         }
-        ShapeExpr::Binary(op, ab) => {
-            let op = match op {
-                ShapeOperator::Add => IntBinary::Add,
-                ShapeOperator::Subtract => IntBinary::Subtract,
-                ShapeOperator::Multiply => IntBinary::Multiply,
-                ShapeOperator::FloorDivide => IntBinary::FloorDivide,
-                ShapeOperator::Remainder => IntBinary::Remainder,
-                ShapeOperator::Power => IntBinary::Power,
+        // Which of two it is in this call is guarded, so it is that one.
+        ShapeExpr::Max(ab) | ShapeExpr::Min(ab) => {
+            let (left, right) = (expr(tx, inputs, &ab.0)?, expr(tx, inputs, &ab.1)?);
+            let (a, b) = (value_of(tx, inputs, &ab.0)?, value_of(tx, inputs, &ab.1)?);
+            let (Some(left), Some(right), Some(a), Some(b)) = (left, right, a, b) else {
+                return Ok(None);
             };
+            let is_max = matches!(of, ShapeExpr::Max(_));
+            let (op, chosen) = match a >= b {
+                true => (IntCompare::Ge, [&right, &left][usize::from(is_max)].clone()),
+                false => (IntCompare::Lt, [&left, &right][usize::from(is_max)].clone()),
+            };
+            tx.guard_relation(IntRelation { op, left, right });
+            Some(chosen)
+        }
+        ShapeExpr::Binary(op, ab) => {
+            let op = operator(*op);
             let (a, b) = (expr(tx, inputs, &ab.0)?, expr(tx, inputs, &ab.1)?);
             match (a, b) {
                 (Some(a), Some(b)) => IntExpr::binary(op, &a, &b),
                 _ => None,
             }
         }
+    })
+}
+
+fn operator(op: ShapeOperator) -> IntBinary {
+    match op {
+        ShapeOperator::Add => IntBinary::Add,
+        ShapeOperator::Subtract => IntBinary::Subtract,
+        ShapeOperator::Multiply => IntBinary::Multiply,
+        ShapeOperator::FloorDivide => IntBinary::FloorDivide,
+        ShapeOperator::Remainder => IntBinary::Remainder,
+        ShapeOperator::Power => IntBinary::Power,
+    }
+}
+
+/// What an expression is in this call; `None` where it does not fit 64 bits.
+fn value_of(tx: &Tx<'_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Option<i64>> {
+    let both = |ab: &(ShapeExpr, ShapeExpr)| -> R<Option<(i64, i64)>> {
+        let (a, b) = (value_of(tx, inputs, &ab.0)?, value_of(tx, inputs, &ab.1)?);
+        Ok(a.zip(b))
+    };
+    Ok(match of {
+        ShapeExpr::Const(n) => Some(*n),
+        ShapeExpr::Leaf(leaf) => Some(value(tx, inputs, leaf)?),
+        ShapeExpr::Negative(x) => value_of(tx, inputs, x)?.and_then(i64::checked_neg),
+        ShapeExpr::Max(ab) => both(ab)?.map(|(a, b)| a.max(b)),
+        ShapeExpr::Min(ab) => both(ab)?.map(|(a, b)| a.min(b)),
+        ShapeExpr::Binary(op, ab) => both(ab)?.and_then(|(a, b)| operator(*op).eval(a, b)),
     })
 }
 

@@ -1,0 +1,122 @@
+"""Sizes and ints that change, below backends that trace the graph again: eager's results, few graphs."""
+
+from __future__ import annotations
+
+import harness
+import pytest
+import torch
+
+if not harness.REFERENCE:
+    import ferrodyn
+pytestmark = pytest.mark.own
+
+BACKEND = "aot_eager"
+
+
+def graphs_of(fn, calls, backend=BACKEND, **choices):
+    """Compare each call with eager's, and say how many graphs were compiled for them."""
+    compiled = ferrodyn.compile(fn, backend=backend, **choices)
+    with harness.captured_logs("graph") as records:
+        for args in calls:
+            expected, found = fn(*args), compiled(*args)
+            torch.testing.assert_close(found, expected)
+    return len(records)
+
+
+def rows(x):
+    return x.view(x.shape[0], -1)[:, : x.shape[1] // 2] * x.shape[0]
+
+
+SIZES = [5, 7, 3, 9, 2, 12, 4]
+
+
+@pytest.mark.parametrize(("dynamic", "expected"), [(None, 2), (True, 1), (False, len(SIZES))])
+def test_sizes(dynamic, expected):
+    calls = [(torch.randn(n, n + 4),) for n in SIZES]
+    assert graphs_of(rows, calls, dynamic=dynamic) == expected
+
+
+def test_marked_sizes():
+    calls = [(torch.randn(n, 3),) for n in SIZES]
+    for (x,) in calls:
+        torch._dynamo.mark_dynamic(x, 0)
+    assert graphs_of(lambda x: x.sum(0) / x.shape[0], calls) == 1
+
+
+def test_sizes_zero_and_one_have_graphs_of_their_own():
+    calls = [(torch.randn(n, 3),) for n in [4, 5, 6, 1, 1, 0, 7]]
+    assert graphs_of(lambda x: x * 2, calls) == 4
+
+
+def test_ints():
+    x = torch.randn(3, 8)
+    calls = [(x, n) for n in [2, 3, 4, 5, 0, 1]]
+    assert graphs_of(lambda x, n: x * n + x[:, : 2 * n // 3].sum(), calls) <= 4
+
+
+def test_what_the_backend_relies_on_is_guarded():
+    """The graph adds tensors whose sizes nobody compares while tracing."""
+
+    def fn(x, y):
+        return torch.nn.functional.pad(x, (0, 1)) + y
+
+    sizes = [(3, 4), (5, 6), (7, 8), (9, 10), (4, 1), (11, 12)]
+    calls = [(torch.randn(2, a), torch.randn(2, b)) for a, b in sizes]
+    assert graphs_of(fn, calls) == 3
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_training(backend):
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    compiled = ferrodyn.compile(model, backend=backend)
+    with harness.captured_logs("graph") as records:
+        for n in [3, 5, 6, 8]:
+            x = torch.randn(n, 4)
+            found = compiled(x)
+            found.square().sum().backward()
+            gradients = [p.grad.clone() for p in model.parameters()]
+            model.zero_grad()
+            expected = model(x)
+            expected.square().sum().backward()
+            torch.testing.assert_close(found, expected)
+            torch.testing.assert_close(gradients, [p.grad for p in model.parameters()])
+            model.zero_grad()
+    assert len(records) == 2
+
+
+def test_views_of_other_sizes():
+    """An input that is a view: what it is a view of has sizes of its own."""
+
+    def fn(x):
+        x.mul_(2)
+        return x.sum(0)
+
+    compiled = ferrodyn.compile(fn, backend=BACKEND)
+    for n, more in [(3, 1), (4, 2), (5, 3), (6, 1), (7, 0)]:
+        base = torch.arange(float((n + more) * 2)).view(n + more, 2)
+        other = base.clone()
+        torch.testing.assert_close(compiled(base[:n]), fn(other[:n]))
+        torch.testing.assert_close(base, other)
+
+
+def test_strides_that_follow_from_sizes():
+    calls = [(torch.randn(n, n + 1).t(),) for n in SIZES]
+    assert graphs_of(lambda x: x.contiguous() + x, calls) == 2
+
+
+def test_a_compiler_that_fails_for_sizes_that_are_not_constants():
+    """It gets constants then."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    handed = []
+
+    def compiler(graph, inputs):
+        if any(isinstance(size, torch.SymInt) for i in inputs for size in getattr(i, "shape", ())):
+            handed.append("symbols")
+            raise NotImplementedError("sizes")
+        return graph.forward
+
+    compiled = ferrodyn.compile(lambda x: x * x.shape[0], backend=aot_autograd(fw_compiler=compiler))
+    for n in [2, 3, 4, 3]:
+        torch.testing.assert_close(compiled(torch.ones(n)), torch.ones(n) * n)
+    assert handed.count("symbols") == 2
