@@ -44,6 +44,9 @@ const UNROLLED: [&str; 4] = [
 /// Functions that read the tensors among the numbers that they are given.
 const READING_ELEMENTS: [&str; 2] = ["torch.tensor", "torch.as_tensor"];
 
+/// Operations that make a tensor of numbers in sequences, by their names.
+const FROM_DATA: [&str; 3] = ["tensor", "as_tensor", "new_tensor"];
+
 /// What reaches a node without a call that could be asked about.
 const STANDING_IN: &str = "an operation that stands for another";
 
@@ -278,6 +281,23 @@ impl<'py> Tx<'py> {
         if !(takes_any_number(name) || takes_sizes(name)) || self.st.vmap.is_active() {
             return Ok(None);
         }
+        if self.runs_as_is || !FROM_DATA.contains(&name) {
+            return self.emit_numbers(callee, args);
+        }
+        // A compiler takes the numbers among the data for constants, but for this form, which does not check whether
+        // they fit a dtype.
+        match callee {
+            Callee::Function(_, "torch.tensor", rule) if args.kw.is_empty() => {
+                let refs = self.py.import("torch._refs")?.getattr("tensor")?.unbind();
+                let traceable = Callee::Function(&refs, "torch._refs.tensor", *rule);
+                self.emit_numbers(&traceable, args)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// As [`Tx::emit_with_numbers`], for an operation that takes them.
+    fn emit_numbers(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
         let before = self.snapshot();
         self.keeps_ints = true;
         let node_args = self.node_args(args);
