@@ -1,8 +1,8 @@
 """Operators of functions get the operands that eager gets, wherever those come from.
 
-Each program uses tensors that nothing has used before: a global, an attribute, an item of a list or
-a dictionary, a parameter, a buffer, the closure of a function, a default. All hold different values,
-so that one in the place of another shows.
+Each program uses tensors that nothing has used before: a global, an attribute, an item of a list
+or a dictionary, a parameter, a buffer, the closure of a function, a default. All hold different
+values, so that one in the place of another shows.
 """
 
 from __future__ import annotations
