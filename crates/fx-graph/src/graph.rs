@@ -2,8 +2,8 @@
 //! `passes`; checks in `verify`.
 //!
 //! Invariant: an edge of the petgraph graph runs from a value to a user for each distinct
-//! (value, user) pair; petgraph's node indices are creation indices, because a node in the middle
-//! is never removed from it but emptied.
+//! (value, user) pair; petgraph's node indices are creation indices, because a node is never removed
+//! from it but emptied. So no id is ever given to two nodes.
 
 use std::sync::Arc;
 
@@ -239,7 +239,7 @@ impl Graph {
     /// Adds the edges to `user`. An input that does not exist gets none; the verifier reports it.
     pub(crate) fn link(&mut self, inputs: &[NodeId], user: NodeId) {
         for &input in inputs {
-            if input.index() < self.nodes.node_count() {
+            if self.get(input).is_some() {
                 self.nodes.add_edge(index(input), index(user), ());
             }
         }
@@ -437,26 +437,33 @@ impl Graph {
     }
 
     /// Drops the nodes and names made since the checkpoint, in time proportional to their number.
-    /// What was set on older nodes ([`Graph::set_source`] and the like) stays.
+    /// What was set on older nodes ([`Graph::set_source`] and the like) stays. Names are given out
+    /// again, ids are not: whoever still holds the id of a dropped node finds no node by it, instead
+    /// of another one.
     ///
     /// # Errors
     /// [`GraphError::StaleCheckpoint`] where nodes were erased, sorted or rewritten since, or the
     /// graph is already back before that point; the graph is then unchanged.
     pub fn restore(&mut self, to: Checkpoint) -> Result<(), GraphError> {
+        let (placeholders, body) = (to.placeholders as usize, to.body as usize);
+        // All nodes of the checkpoint are older than the checkpoint. A list that went back and grew
+        // again has a younger node at the checkpoint's last place.
+        let holds = |list: &[NodeId], len: usize| {
+            len <= list.len() && list[..len].last().is_none_or(|id| id.0 < to.nodes)
+        };
         if to.rewrites != self.rewrites
-            || to.nodes as usize > self.nodes.node_count()
+            || !holds(&self.placeholders, placeholders)
+            || !holds(&self.body, body)
             || to.names as usize > self.names.mark()
         {
             return Err(GraphError::StaleCheckpoint);
         }
-        while self.nodes.node_count() > to.nodes as usize {
-            // The last index: petgraph moves no other node, and each edge is at the head of both
-            // of its lists.
-            self.nodes
-                .remove_node(NodeIndex::new(self.nodes.node_count() - 1));
+        // Users before what they use: each edge is at the head of its lists.
+        let mut dropped = self.placeholders.split_off(placeholders);
+        dropped.extend(self.body.split_off(body));
+        for id in dropped.into_iter().rev() {
+            self.clear(id);
         }
-        self.placeholders.truncate(to.placeholders as usize);
-        self.body.truncate(to.body as usize);
         self.names.rewind(to.names as usize);
         Ok(())
     }

@@ -13,6 +13,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError::StaleCheckpoint`] where nodes were erased, sorted or rewritten since;
+    /// [`GraphError::NoSuchNode`] for an input that was dropped;
     /// [`GraphError::NameTaken`] where two inputs are the same.
     pub fn part_since(
         &self,
@@ -34,7 +35,8 @@ impl Graph {
             if placed.contains_key(&id) {
                 continue;
             }
-            let name = self.name(id).clone();
+            let node = self.get(id).ok_or(GraphError::NoSuchNode { id })?;
+            let name = node.name.clone();
             let made = part.create_exactly_named(
                 crate::OpKind::Placeholder,
                 crate::Target::Name(name.clone()),

@@ -137,7 +137,7 @@ impl Graph {
     }
 
     /// Empties a node and frees its edges; the caller takes it off the order.
-    fn clear(&mut self, id: NodeId) {
+    pub(crate) fn clear(&mut self, id: NodeId) {
         self.unlink(id);
         if let Some(slot) = self
             .nodes

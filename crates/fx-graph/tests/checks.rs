@@ -52,8 +52,27 @@ fn use_of_a_dropped_node_is_found() {
     let x = graph.placeholder("x");
     let start = graph.checkpoint();
     let dropped = graph.call_function(add(), vec![x.into(), x.into()], Kwargs::new());
+    let inner = graph.checkpoint();
     graph.restore(start).unwrap();
     assert!(graph.get(dropped).is_none());
+    let other = graph.call_function(add(), vec![x.into(), 1i64.into()], Kwargs::new());
+    assert_ne!(other, dropped, "ids are not reused");
+    assert!(graph.get(dropped).is_none());
+    assert_eq!(graph.restore(inner), Err(GraphError::StaleCheckpoint));
+    graph.output(Arg::Tuple(vec![Arg::Node(dropped)]));
+    let value = dropped.0;
+    assert_eq!(
+        graph.verify(),
+        Err(VerifyError::UseBeforeDef {
+            user: "output".into(),
+            value
+        })
+    );
+}
+
+#[test]
+fn use_of_a_node_that_never_was_is_found() {
+    let mut graph = Graph::new();
     graph.output(Arg::Tuple(vec![Arg::Node(NodeId(7))]));
     assert!(matches!(
         graph.verify(),

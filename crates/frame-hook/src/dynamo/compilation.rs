@@ -324,6 +324,7 @@ impl<'py> Compilation<'_, 'py> {
                 return Ok(Compiled::Skip);
             }
             (Err(_), Some(e)) => return Err(e),
+            (Err(stop @ Stop::Internal(_)), None) => return self.internal_error(&mut tx, stop),
             (Err(stop), None) => return self.give_up(&stop_text(&stop)),
         };
         drop(aside);
@@ -412,6 +413,16 @@ impl<'py> Compilation<'_, 'py> {
                 )],
             });
         });
+        Ok(Compiled::Skip)
+    }
+
+    /// As [`Self::give_up`], for a defect of ours: `explain` and the log show it as a graph break of that kind.
+    fn internal_error(&self, tx: &mut Tx<'_>, stop: Stop) -> PyResult<Compiled> {
+        if self.ctx.fullgraph() {
+            return self.give_up(&stop_text(&stop));
+        }
+        let reason = tx.reason_of(stop);
+        self.report_break(tx, &reason);
         Ok(Compiled::Skip)
     }
 

@@ -223,6 +223,7 @@ impl<'py> Tx<'py> {
             let text = refusal(self.py, &sig, &name, given, &keywords)?;
             return Err(self.raise("TypeError", &text));
         };
+        let whole = self.is_whole_for_compiler(&callee, &code.name, &on_return)?;
         let parent = self.st.frame.clone();
         let depth = parent.depth + 1;
         let mut frame = Frame {
@@ -253,7 +254,10 @@ impl<'py> Tx<'py> {
             return Ok(Flow::Value(Var::Obj(id)));
         }
         self.st.frame = frame;
-        Ok(Flow::Pushed)
+        match whole {
+            true => self.run_nested().map(Flow::Value),
+            false => Ok(Flow::Pushed),
+        }
     }
 
     /// The `__qualname__` of a function about to be called, which may not be its code's.

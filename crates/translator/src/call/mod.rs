@@ -6,6 +6,7 @@
 
 mod enums;
 mod generators;
+mod initialising;
 mod inlining;
 mod instances;
 pub(crate) mod modules;

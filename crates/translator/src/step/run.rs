@@ -72,7 +72,8 @@ impl<'py> Tx<'py> {
         true
     }
 
-    pub(crate) fn reason_of(&mut self, stop: Stop) -> Box<BreakReason> {
+    /// What stopped the translation, as the reason of a graph break.
+    pub fn reason_of(&mut self, stop: Stop) -> Box<BreakReason> {
         match stop {
             Stop::Break(b) => b,
             Stop::Internal(message) => Box::new(BreakReason {

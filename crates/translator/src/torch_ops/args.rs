@@ -128,6 +128,9 @@ impl<'py> Tx<'py> {
             }
             Var::Float(f) => (Arg::Node(self.float_input(f)), MetaArg::SymFloat),
             Var::Tensor(t) => {
+                if self.graph.get(t.node).is_none() {
+                    return Err(Stop::Internal("a tensor whose node was dropped".into()));
+                }
                 if let Some(used) = &mut self.used {
                     used.insert(t.node, var.clone());
                 }

@@ -95,7 +95,7 @@ impl Tx<'_> {
         let differentiable = self.st.grad_enabled && needs.iter().any(|n| *n);
         let (objects, passed) = self.split_objects(&args)?;
 
-        let before = self.snapshot();
+        let around = self.graph_around(args.values())?;
         let inputs = self.inputs.len();
         let nodes = self.graph.id_bound() as u32;
         let effects = self.st.effects.clone();
@@ -116,7 +116,7 @@ impl Tx<'_> {
             .iter()
             .map(|i| (i.source, i.obj.clone()))
             .collect();
-        self.restore_but_guards(&before);
+        self.return_to(&around);
         let out = match result {
             Ok(out) if !changed => out,
             Ok(_) => {

@@ -14,7 +14,7 @@ use tensor_meta::{Alias, TensorMeta};
 use variables::{Body, Effects, Obj, ObjId, ObjState, Origin, Var};
 
 use crate::stop::{R, Stop};
-use crate::tx::{Args, Tx};
+use crate::tx::{Args, Snapshot, Tx};
 
 /// The function's graph, and what it gives.
 pub(super) struct Traced {
@@ -41,7 +41,46 @@ pub(super) enum Out {
     Dict(Vec<(Var, Out)>),
 }
 
+/// The graph around functions that are traced beside it, in which their operands are inputs or nodes.
+pub(super) struct GraphAround(Snapshot);
+
 impl Tx<'_> {
+    /// The state to which an operator returns when it has traced its functions.
+    ///
+    /// The operands are arguments of the operator's node too. One that nobody has used so far becomes an
+    /// input of the graph here: made an input later, it would be dropped with what the functions did.
+    ///
+    /// # Errors
+    /// A break for an operand that is not supported.
+    pub(super) fn graph_around<'v>(
+        &mut self,
+        operands: impl IntoIterator<Item = &'v Var>,
+    ) -> R<GraphAround> {
+        for v in operands {
+            self.make_inputs(v)?;
+        }
+        Ok(GraphAround(self.snapshot()))
+    }
+
+    /// Drops what was traced beside the graph, guards aside.
+    pub(super) fn return_to(&mut self, around: &GraphAround) {
+        self.restore_but_guards(&around.0);
+    }
+
+    /// Makes the tensors in a value's containers inputs of the graph.
+    fn make_inputs(&mut self, v: &Var) -> R<()> {
+        let items: Vec<Var> = match self.look(v)? {
+            Var::Tuple(t) => t.items.clone(),
+            Var::Obj(id) => match &self.obj(id).body {
+                Body::List(items) => items.iter().cloned().collect(),
+                Body::Dict(map) => map.iter().map(|(_, v)| v.clone()).collect(),
+                _ => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        self.inside(|tx| items.iter().try_for_each(|v| tx.make_inputs(v)))
+    }
+
     /// Runs the function beside the graph; leaves nothing but guards.
     pub(super) fn trace_body(
         &mut self,
@@ -245,15 +284,12 @@ impl Tx<'_> {
     /// Reads what only the function reads, for the graph around it; says which values these are.
     pub(super) fn read_again(&mut self, traced: &mut Traced) -> R<Vec<(NodeId, Var)>> {
         let mut read = Vec::new();
-        // A node that was taken back may have left its id to another.
-        let then = traced.inputs.clone();
         for (node, obj, source) in std::mem::take(&mut traced.read) {
-            let name = self.placeholder_of(node);
             let v = self.build(&obj, source)?;
             let Var::Tensor(t) = &v else {
-                return Err(Stop::Internal(format!("{name} is no tensor")));
+                return Err(Stop::Internal("an input that is no tensor any more".into()));
             };
-            for (input, _) in traced.inputs.iter_mut().zip(&then).filter(|i| *i.1 == node) {
+            for input in traced.inputs.iter_mut().filter(|i| **i == node) {
                 *input = t.node;
             }
             read.push((node, v.clone()));

@@ -121,12 +121,16 @@ impl Tx<'_> {
             ));
         }
         let mut traced = self.trace_body(WHAT, function, &args, &given)?;
+        let mut read = Vec::new();
         if reentrant {
             // What runs now runs without gradients, and with them in the backward pass.
             self.st.grad_enabled = false;
             let now = self.trace_body(WHAT, function, &args, &given);
             self.st.grad_enabled = true;
-            let now = now?;
+            let mut now = now?;
+            // Inputs that only the function reads are other nodes each time, until the graph has them.
+            read = self.read_again(&mut traced)?;
+            self.read_again(&mut now)?;
             if now.graph.to_text() != traced.graph.to_text() || now.inputs != traced.inputs {
                 return Err(Stop::unsupported(
                     "a reentrant checkpoint of a function that asks for the grad mode",
@@ -138,7 +142,7 @@ impl Tx<'_> {
                 meta.is_leaf = !requires;
             }
         }
-        let read = self.read_again(&mut traced)?;
+        read.extend(self.read_again(&mut traced)?);
         let inputs = traced.inputs;
         let objects: Vec<Obj> = self.objects.clone();
         let numbers = backends::Numbers::AsGiven;

@@ -231,7 +231,9 @@ impl<'py> Tx<'py> {
         Ok(())
     }
 
-    /// A tensor that a function makes to record gradients for: a compiler makes it record none.
+    /// A tensor that a function makes to record gradients for: a compiler makes it record none. The only
+    /// other result that is a leaf and requires gradients is a tensor that was there before. Whether a
+    /// result shares memory says nothing here: of fake tensors that is not known.
     ///
     /// # Errors
     /// A break for a graph that does not run as it is.
@@ -239,7 +241,7 @@ impl<'py> Tx<'py> {
         let Inferred::Tensor(made) = inferred else {
             return Ok(());
         };
-        if !(made.requires_grad && made.is_leaf && made.alias == Alias::Fresh) {
+        if !(made.requires_grad && made.is_leaf) || made.alias == Alias::Identity {
             return Ok(());
         }
         if !self.runs_as_is {

@@ -15,13 +15,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tensor_meta::{Alias, DType, Inferred, SymInt, TensorMeta};
 use variables::{Body, Obj, Var};
 
-use super::bodies::{Out, Traced};
+use super::bodies::{GraphAround, Out, Traced};
 use super::emit::Callee;
 use crate::builtins::{Given, Rule, Rules};
 use crate::own_module::OwnModule;
 use crate::state::OnReturn;
 use crate::stop::{R, Stop};
-use crate::tx::{Args, Flow, Snapshot, Tx};
+use crate::tx::{Args, Flow, Tx};
 
 /// What a node calls. When it is first run, on fake tensors, it looks at what each function does.
 const FUNCTION: &std::ffi::CStr = c"
@@ -175,7 +175,7 @@ fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             "a predicate of more than one element",
         ));
     }
-    let before = tx.snapshot();
+    let around = tx.graph_around(&operands)?;
     let mut op = HigherOrder::new("torch.cond", "cond", "cond_op");
     op.before.push(pred);
     let mut tensors = Vec::new();
@@ -186,7 +186,7 @@ fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         op.pass(&t);
     }
     let args = Args::pos(operands);
-    tx.higher_order(op, &[(yes, args.clone()), (no, args)], &before, |bodies| {
+    tx.higher_order(op, &[(yes, args.clone()), (no, args)], &around, |bodies| {
         let [yes, no] = bodies else { return false };
         same_form(&yes.out, &no.out)
     })
@@ -200,7 +200,7 @@ fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     let (carried, others) = (tx.iterate(carried)?, tx.iterate(others)?);
     let path = "torch.while_loop";
-    let before = tx.snapshot();
+    let around = tx.graph_around(carried.iter().chain(&others))?;
     let mut op = HigherOrder::new(path, "while_loop", "while_loop_op");
     op.counts.push(carried.len());
     let mut all = Vec::new();
@@ -215,7 +215,7 @@ fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     tx.higher_order(
         op,
         &[(goes_on, args.clone()), (body, args)],
-        &before,
+        &around,
         |bodies| {
             let [goes_on, body] = bodies else {
                 return false;
@@ -235,7 +235,7 @@ fn map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     let (xs, others) = (tx.iterate(xs)?, tx.iterate(others)?);
     let path = "torch._higher_order_ops.map";
-    let before = tx.snapshot();
+    let around = tx.graph_around(xs.iter().chain(&others))?;
     let mut op = HigherOrder::new(path, "map", "map_impl");
     op.counts.push(xs.len());
     let mut all = Vec::new();
@@ -245,7 +245,7 @@ fn map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     for v in others {
         all.push(tx.passed(&mut op, &v)?);
     }
-    tx.higher_order(op, &[(f, Args::pos(all))], &before, |_| true)
+    tx.higher_order(op, &[(f, Args::pos(all))], &around, |_| true)
 }
 
 fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -257,7 +257,7 @@ fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let (init, xs) = (tx.iterate(init)?, tx.iterate(xs)?);
     let others = tx.iterate(others)?;
     let path = "torch._higher_order_ops.scan";
-    let before = tx.snapshot();
+    let around = tx.graph_around(init.iter().chain(&xs).chain(&others))?;
     let mut op = HigherOrder::new(path, "scan", "scan_op");
     op.counts = vec![init.len(), init.len() + xs.len()];
     let mut all = Vec::new();
@@ -271,7 +271,7 @@ fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         all.push(tx.passed(&mut op, &v)?);
     }
     let count = init.len();
-    tx.higher_order(op, &[(f, Args::pos(all))], &before, |bodies| {
+    tx.higher_order(op, &[(f, Args::pos(all))], &around, |bodies| {
         let [
             Traced {
                 out: Out::Tuple(parts, None),
@@ -488,7 +488,7 @@ impl Tx<'_> {
         &mut self,
         op: HigherOrder,
         bodies: &[(&Var, Args)],
-        before: &Snapshot,
+        around: &GraphAround,
         fits: impl Fn(&[Traced]) -> bool,
     ) -> Given {
         let py = self.py;
@@ -506,7 +506,7 @@ impl Tx<'_> {
             traced.push((body?, used));
         }
         // What stood for arguments is no part of the graph.
-        self.restore_but_guards(before);
+        self.return_to(around);
         let mut inputs = op.inputs.clone();
         let mut known = op.inside.clone();
         let mut functions = Vec::new();

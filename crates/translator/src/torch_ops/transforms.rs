@@ -255,11 +255,7 @@ impl Tx<'_> {
         }
         let path = format!("torch.func.{}", transform.name);
         let py = self.py;
-        // What the function is given belongs to the graph around it.
-        for v in args.values().chain(beside) {
-            self.realize_all(v)?;
-        }
-        let before = self.snapshot();
+        let around = self.graph_around(args.values().chain(beside))?;
         let mut handed = Handed::default();
         let mut program = Args::default();
         let (mut pos, kw) = (Vec::new(), PyDict::new(py));
@@ -285,7 +281,7 @@ impl Tx<'_> {
         let outer = self.used.replace(FxHashMap::default());
         let traced = self.trace_body(&path, func, &program, &inside);
         let used = std::mem::replace(&mut self.used, outer).unwrap_or_default();
-        self.restore_but_guards(&before);
+        self.return_to(&around);
         let mut traced = traced?;
         let others = self.taken_along(&path, &mut traced, inside.len(), &used)?;
         let mut inputs = handed.tensors.clone();
@@ -336,19 +332,6 @@ impl Tx<'_> {
             return Err(Stop::Internal("what a transform gives".into()));
         };
         self.filled(&found.get_item(0)?, &tensors.items)
-    }
-
-    fn realize_all(&mut self, v: &Var) -> R<()> {
-        let items: Vec<Var> = match self.realize(v)? {
-            Var::Tuple(t) => t.items.clone(),
-            Var::Obj(id) => match &self.obj(id).body {
-                Body::List(items) => items.iter().cloned().collect(),
-                Body::Dict(map) => map.iter().map(|(_, v)| v.clone()).collect(),
-                _ => return Ok(()),
-            },
-            _ => return Ok(()),
-        };
-        items.iter().try_for_each(|v| self.realize_all(v))
     }
 
     /// A template of an argument, and what the program's function gets for it: new tensors in
