@@ -23,7 +23,7 @@ use translator::code::CodeInfo;
 use translator::output::{self, Finish, ResumeCache};
 use translator::private;
 use translator::step::End;
-use translator::{BreakReason, DynamicInts, SetUp, Stop, Tx};
+use translator::{BreakReason, DynamicInts, Refusal, SetUp, Stop, Tx};
 
 use super::generation::Env;
 use super::relevant::{holds_tensors, is_of_module};
@@ -39,7 +39,7 @@ use crate::frame::FrameRef;
 use crate::region::{ThreadRegions, with_thread};
 
 /// What compilations of one thread share.
-struct Session {
+pub struct Session {
     tables: Tables,
     resumes: ResumeCache,
 }
@@ -111,7 +111,7 @@ impl<'py> Compilation<'_, 'py> {
             }
             match session.get_mut() {
                 Some(session) => {
-                    let compiled = self.run_in(session, request);
+                    let compiled = self.run_in(session, request, None);
                     session.tables.codes.borrow_mut().forget_user_code();
                     compiled
                 }
@@ -120,7 +120,16 @@ impl<'py> Compilation<'_, 'py> {
         })
     }
 
-    fn run_in(&self, session: &mut Session, request: &Request<'_, 'py>) -> PyResult<Compiled> {
+    /// Compiles; the graph breaks in front of an operation that the backend refused before.
+    ///
+    /// # Errors
+    /// As [`Compilation::run`].
+    pub fn run_in(
+        &self,
+        session: &mut Session,
+        request: &Request<'_, 'py>,
+        refusal: Option<&Refusal>,
+    ) -> PyResult<Compiled> {
         let py = self.py;
         let started = Instant::now();
         let modes = program_modes(py, session.tables.abi)?;
@@ -149,6 +158,8 @@ impl<'py> Compilation<'_, 'py> {
             false => DynamicInts::default(),
         };
         tx.runs_as_is = modes.is_empty() && self.runs_as_is()?;
+        tx.refusal = refusal.cloned();
+        let breaks = explain::count_breaks();
         let end = tx.run();
         self.entries.set_changing(py, tx.ints.names.clone());
         for line in tx.trace.take().unwrap_or_default() {
@@ -232,6 +243,7 @@ impl<'py> Compilation<'_, 'py> {
             backend: &backend,
             resumes: &mut session.resumes,
             error: None,
+            declined: None,
             is_opaque: false,
             unseen_by: match (modes.is_empty(), tx.met_subclass) {
                 (false, _) => Some(Seeing::Modes),
@@ -299,8 +311,15 @@ impl<'py> Compilation<'_, 'py> {
             backend.is_opaque.store(true, Ordering::Relaxed);
             if tx.needs_as_is || result.is_ok() && tx.is_dynamic() {
                 drop(aside);
-                return self.run_in(session, request);
+                return self.run_in(session, request, refusal);
             }
+        }
+        if let Some(declined) = env.declined.take()
+            && let Some(error) = env.error.take()
+        {
+            drop(aside);
+            explain::forget_breaks(&breaks);
+            return self.without(&declined, error, refusal, session, request);
         }
         let residual = match (result, env.error.take()) {
             (Ok(r), _) => r,
@@ -377,7 +396,7 @@ impl<'py> Compilation<'_, 'py> {
     }
 
     /// Plain Python from now on, with the reason in the log.
-    fn give_up(&self, why: &str) -> PyResult<Compiled> {
+    pub fn give_up(&self, why: &str) -> PyResult<Compiled> {
         if self.ctx.fullgraph() {
             return Err(ferrodyn_error(self.py, "InternalError", why));
         }

@@ -5,13 +5,14 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use backends::{Backend, Numbers};
+use backends::{Backend, BackendError, Numbers};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};
 use translator::output::{OutputEnv, ResumeCache, ResumeInfo};
 use variables::Obj;
 
 use super::compilation::Compilation;
+use super::declined::Declined;
 use super::{log, without_modes};
 use crate::code_state;
 
@@ -24,6 +25,9 @@ pub fn restart_names() {
     NEXT_RESUME.store(1, Ordering::Relaxed);
 }
 
+/// How often a backend may ask for a restart with one graph.
+const MAX_RESTARTS: usize = 100;
+
 /// What a backend makes of a graph, and whether that is the graph itself. That of no backend at all is a plain function.
 fn compile_with(
     py: Python<'_>,
@@ -31,22 +35,30 @@ fn compile_with(
     graph: &fx_graph::Graph,
     objects: &[Obj],
     examples: Vec<Obj>,
-) -> PyResult<(Obj, bool)> {
+) -> Result<(Obj, bool), BackendError> {
     if backend.callable().is_none()
         && let Some(function) =
             backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?
     {
         return Ok((function, true));
     }
-    let module = backends::to_torch(py, graph, objects, &[])?;
-    let call = backends::BackendCall {
-        graph: Some((graph, objects)),
-        ..backends::BackendCall::default()
+    let examples = PyList::new(py, examples)?;
+    let mut restarts = 0;
+    let compiled = loop {
+        let module = backends::to_torch(py, graph, objects, &[])?;
+        let call = backends::BackendCall {
+            graph: Some((graph, objects)),
+            ..backends::BackendCall::default()
+        };
+        match call.run(backend, module.bind(py), &examples) {
+            Err(BackendError::Restart { .. }) if restarts < MAX_RESTARTS => restarts += 1,
+            compiled => break compiled,
+        }
     };
-    let compiled = call.run(backend, module.bind(py), &PyList::new(py, examples)?);
-    compiled
-        .map(|compiled| (compiled.callable, compiled.is_graph))
-        .map_err(|e| e.into_py_err(py))
+    if restarts > 0 {
+        backends::forget_restarts(py)?;
+    }
+    compiled.map(|compiled| (compiled.callable, compiled.is_graph))
 }
 
 /// What the code generator asks for.
@@ -55,6 +67,8 @@ pub struct Env<'a, 'b, 'py> {
     pub backend: &'a Backend,
     pub resumes: &'a mut ResumeCache,
     pub error: Option<PyErr>,
+    /// what the backend can't compile, where it did not fail
+    pub declined: Option<Declined>,
     /// whether the backend gave something else than the graph itself
     pub is_opaque: bool,
     /// whom torch would ask where the graph is called, who are not to see it
@@ -92,6 +106,8 @@ impl OutputEnv for Env<'_, '_, '_> {
                 Ok(crate::entry::make_disabled(callable.bind(py))?.unbind())
             }
             Err(e) => {
+                self.declined = Declined::of(py, graph, &e);
+                let e = e.into_py_err(py);
                 self.error = Some(e.clone_ref(py));
                 Err(e)
             }

@@ -9,6 +9,7 @@
 
 mod compilation;
 pub mod config;
+mod declined;
 mod direct;
 pub mod driver;
 pub mod env;
