@@ -1,11 +1,10 @@
 """What a backend does not compile, though it did not fail, fails no program."""
 
+import ferrodyn
 import pytest
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
-
-import ferrodyn
 from ferrodyn import exc
+from torch.fx.experimental.proxy_tensor import make_fx
 
 
 def counting(backend):
@@ -81,7 +80,9 @@ def test_says_which_operation_is_refused():
 
 def test_runs_in_eager_mode_where_the_operation_is_not_known(caplog):
     def refuses(gm, example_inputs):
-        raise torch._subclasses.fake_tensor.DataDependentOutputException(torch.ops.aten.item.default)
+        raise torch._subclasses.fake_tensor.DataDependentOutputException(
+            torch.ops.aten.item.default
+        )
 
     compiled = ferrodyn.compile(ctc, backend=refuses)
     torch.testing.assert_close(compiled(*losses()), ctc(*losses()), rtol=0, atol=0)

@@ -23,9 +23,10 @@ use translator::code::CodeInfo;
 use translator::output::{self, Finish, ResumeCache};
 use translator::private;
 use translator::step::End;
-use translator::{BreakReason, DynamicInts, Refusal, SetUp, Stop, Tx};
+use translator::{BreakReason, DynamicInts, SetUp, Stop, Tx};
 
 use super::generation::Env;
+use super::redone::{Before, Made, renew_program};
 use super::relevant::{holds_tensors, is_of_module};
 use super::slot::CodeSlot;
 use super::translate::{
@@ -111,7 +112,7 @@ impl<'py> Compilation<'_, 'py> {
             }
             match session.get_mut() {
                 Some(session) => {
-                    let compiled = self.run_in(session, request, None);
+                    let compiled = self.run_in(session, request, Before::default());
                     session.tables.codes.borrow_mut().forget_user_code();
                     compiled
                 }
@@ -120,7 +121,7 @@ impl<'py> Compilation<'_, 'py> {
         })
     }
 
-    /// Compiles; the graph breaks in front of an operation that the backend refused before.
+    /// Compiles, with what is known from attempts before.
     ///
     /// # Errors
     /// As [`Compilation::run`].
@@ -128,7 +129,7 @@ impl<'py> Compilation<'_, 'py> {
         &self,
         session: &mut Session,
         request: &Request<'_, 'py>,
-        refusal: Option<&Refusal>,
+        before: Before,
     ) -> PyResult<Compiled> {
         let py = self.py;
         let started = Instant::now();
@@ -158,7 +159,7 @@ impl<'py> Compilation<'_, 'py> {
             false => DynamicInts::default(),
         };
         tx.runs_as_is = modes.is_empty() && self.runs_as_is()?;
-        tx.refusal = refusal.cloned();
+        tx.refusal = before.refusal.clone();
         let breaks = explain::count_breaks();
         let end = tx.run();
         self.entries.set_changing(py, tx.ints.names.clone());
@@ -244,6 +245,8 @@ impl<'py> Compilation<'_, 'py> {
             resumes: &mut session.resumes,
             error: None,
             declined: None,
+            before: before.made,
+            result: None,
             is_opaque: false,
             unseen_by: match (modes.is_empty(), tx.met_subclass) {
                 (false, _) => Some(Seeing::Modes),
@@ -311,7 +314,11 @@ impl<'py> Compilation<'_, 'py> {
             backend.is_opaque.store(true, Ordering::Relaxed);
             if tx.needs_as_is || result.is_ok() && tx.is_dynamic() {
                 drop(aside);
-                return self.run_in(session, request, refusal);
+                let before = Before {
+                    refusal: before.refusal,
+                    ..Before::default()
+                };
+                return self.run_in(session, request, before);
             }
         }
         if let Some(declined) = env.declined.take()
@@ -319,7 +326,7 @@ impl<'py> Compilation<'_, 'py> {
         {
             drop(aside);
             explain::forget_breaks(&breaks);
-            return self.without(&declined, error, refusal, session, request);
+            return self.without(&declined, error, before.refusal.as_ref(), session, request);
         }
         let residual = match (result, env.error.take()) {
             (Ok(r), _) => r,
@@ -334,6 +341,7 @@ impl<'py> Compilation<'_, 'py> {
         };
         drop(aside);
         let backend_seconds = env.seconds;
+        let backend_result = env.result.take();
         let guards_started = Instant::now();
         let program = match self.link(&mut tx) {
             Ok(p) => p,
@@ -344,10 +352,28 @@ impl<'py> Compilation<'_, 'py> {
             *r.seconds.entry("backend").or_default() += backend_seconds;
             *r.seconds.entry("total").or_default() += started.elapsed().as_secs_f64();
         });
+        renew_program(py, &program)?;
         let check = env::of_frame(py, self.frame);
         // SAFETY: the frame is alive and keeps what the environment names.
         let failure = unsafe { program.explain_failure(py, &check) };
         if let Some(failure) = failure {
+            // The backend changed it. What it does once is done by now.
+            if let (Some(result), false) = (backend_result, before.is_redone) {
+                log::debug(py, "recompiles", &self.id.to_string(), || {
+                    format!(
+                        "{} is translated again, the backend changed what a guard looks at: {}",
+                        self.entries.name(),
+                        failure.reason
+                    )
+                });
+                explain::forget_breaks(&breaks);
+                let before = Before {
+                    refusal: before.refusal,
+                    made: Some(Made::of(&mut tx, result)),
+                    is_redone: true,
+                };
+                return self.run_in(session, request, before);
+            }
             return self.give_up(&format!(
                 "a guard fails for the very call that it was made for: {}",
                 failure.reason

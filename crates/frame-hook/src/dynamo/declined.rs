@@ -10,6 +10,7 @@ use translator::{BreakReason, Refusal};
 
 use super::compilation::{Compilation, Compiled, Session};
 use super::log;
+use super::redone::Before;
 use super::translate::Request;
 
 /// Why a backend does not compile a graph.
@@ -118,7 +119,11 @@ impl<'py> Compilation<'_, 'py> {
             target: target.clone(),
             reason: declined.reason(py, target),
         };
-        let compiled = self.run_in(session, request, Some(&refusal));
+        let attempt = Before {
+            refusal: Some(refusal),
+            ..Before::default()
+        };
+        let compiled = self.run_in(session, request, attempt);
         if let Err(unsupported) = &compiled
             && unsupported.cause(py).is_none()
         {

@@ -13,6 +13,7 @@ use variables::Obj;
 
 use super::compilation::Compilation;
 use super::declined::Declined;
+use super::redone::{BackendResult, Made};
 use super::{log, without_modes};
 use crate::code_state;
 
@@ -34,7 +35,7 @@ fn compile_with(
     backend: &Backend,
     graph: &fx_graph::Graph,
     objects: &[Obj],
-    examples: Vec<Obj>,
+    examples: &[Obj],
 ) -> Result<(Obj, bool), BackendError> {
     if backend.callable().is_none()
         && let Some(function) =
@@ -69,6 +70,10 @@ pub struct Env<'a, 'b, 'py> {
     pub error: Option<PyErr>,
     /// what the backend can't compile, where it did not fail
     pub declined: Option<Declined>,
+    /// what the backend made in the attempt before
+    pub before: Option<Made>,
+    /// what the backend made
+    pub result: Option<BackendResult>,
     /// whether the backend gave something else than the graph itself
     pub is_opaque: bool,
     /// whom torch would ask where the graph is called, who are not to see it
@@ -93,12 +98,22 @@ impl OutputEnv for Env<'_, '_, '_> {
             format!("TRACED GRAPH\n {name}\n{}", graph.python_code())
         });
         let started = Instant::now();
-        let result = compile_with(py, self.backend, graph, objects, examples);
+        let known = self.before.take();
+        let known = known.and_then(|made| made.find(graph, objects, &examples));
+        let result = match known {
+            Some(known) => Ok(known),
+            None => compile_with(py, self.backend, graph, objects, &examples),
+        };
         self.seconds += started.elapsed().as_secs_f64();
         match result {
             // What the graph runs is never captured again.
             Ok((callable, is_graph)) => {
                 self.is_opaque |= !is_graph;
+                self.result = Some(BackendResult {
+                    examples,
+                    callable: callable.clone(),
+                    is_graph,
+                });
                 let callable = match self.unseen_by {
                     Some(by) => without_modes::wrap(py, callable, by)?,
                     None => callable,
