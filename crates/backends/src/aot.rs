@@ -57,6 +57,10 @@ pub struct AotContext {
     /// what each input is called in guards
     names: Vec<Option<String>>,
     is_dynamic: bool,
+    /// keeps the backend's fakes of scalars alive, which its mode finds by their tensors
+    _scalars: Py<PyList>,
+    /// name of the node at which the run on fake tensors stopped, if it did
+    stopped_at: Option<String>,
 }
 
 /// The classes that preparing needs.
@@ -95,6 +99,11 @@ impl AotContext {
     /// The inputs to hand to the backend: symbolic sizes in place of ints.
     pub(crate) fn example_inputs<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
         self.example_inputs.bind(py).clone()
+    }
+
+    /// Name of the node at which the run on fake tensors stopped, if it did.
+    pub(crate) fn stopped_at(&self) -> Option<&str> {
+        self.stopped_at.as_deref()
     }
 
     /// Runs `body` inside the contexts.
@@ -172,6 +181,9 @@ fn prepare(
     let mode_class = py.import(names::FAKE_TENSOR)?.getattr("FakeTensorMode")?;
     let new_mode = || mode_class.call((), Some(&dict(py, "shape_env", &shape_env)?));
     let mode = new_mode()?;
+    // The run on fakes may change them; the backend makes its own in a new mode.
+    let backend_mode = new_mode()?;
+    let scalars = PyList::empty(py);
     let guards = py.import(names::GUARDS)?;
     let tracing = guards.call_method1("TracingContext", (&mode,))?;
     let tensor_contexts = tracing.getattr("tensor_to_context")?;
@@ -213,7 +225,13 @@ fn prepare(
                 let source = torch.unique_local(source, &mut taken)?;
                 is_dynamic |= !dynamic_dims.is_empty();
                 context = torch.symbolic_context(&example, &source, dynamic_dims)?;
-                fakes[at] = Some(from_tensor(&mode, &example, &source, &context)?);
+                fakes[at] = Some(match torch.is_scalar(&example)? {
+                    true => {
+                        scalars.append(from_scalar(&backend_mode, &example)?)?;
+                        from_scalar(&mode, &example)?
+                    }
+                    false => from_tensor(&mode, &example, &source, &context)?,
+                });
                 tensor_contexts.set_item(&example, &context)?;
                 sources[at] = Some(source);
             }
@@ -270,7 +288,7 @@ fn prepare(
             params.set_item(name, source)?;
         }
     }
-    let values = propagate(gm, &mode, &tracing, &torch, &fakes, &handed)?;
+    let (values, stopped_at) = propagate(gm, &mode, &tracing, &torch, &fakes, &handed)?;
 
     // Nothing above changed the module; nothing below fails for a reason of its inputs.
     for (at, node) in placeholders.iter().enumerate() {
@@ -298,8 +316,7 @@ fn prepare(
         }),
     )?;
     gm.getattr("meta")?.set_item(names::COMPILE_ID, &id)?;
-    // The fakes above may have been changed by the run; the backend makes its own in a new mode.
-    tracing.setattr("fake_mode", new_mode()?)?;
+    tracing.setattr("fake_mode", backend_mode)?;
     let known: Vec<usize> = (0..count).filter(|&at| fakes[at].is_some()).collect();
     let of = |list: &[Option<Bound<'_, PyAny>>]| -> PyResult<Py<PyList>> {
         let items = known.iter().filter_map(|&at| list[at].clone());
@@ -322,8 +339,13 @@ fn prepare(
         shape_env: shape_env.unbind(),
         example_inputs: handed.unbind(),
         is_dynamic,
+        _scalars: scalars.unbind(),
+        stopped_at,
     })
 }
+
+/// Nodes with their fake values, and the name of the node that has none, if the run stopped there.
+type Propagated<'py> = (Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>, Option<String>);
 
 /// Runs the graph on fake values; gives the value of each node. Stops at a node whose value cannot
 /// be known (it depends on data).
@@ -334,9 +356,10 @@ fn propagate<'py>(
     torch: &Torch<'py>,
     fakes: &[Option<Bound<'py, PyAny>>],
     inputs: &Bound<'py, PyList>,
-) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+) -> PyResult<Propagated<'py>> {
     let py = gm.py();
     let mut values = Vec::new();
+    let mut running = None;
     let env = PyDict::new(py);
     let lookup = env.getattr("__getitem__")?;
     let map_arg = py.import(names::FX_NODE)?.getattr("map_arg")?;
@@ -344,6 +367,7 @@ fn propagate<'py>(
     let mut run_all = || -> PyResult<()> {
         for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
             let node = node?;
+            running = Some(node.clone());
             let op: String = node.getattr(intern!(py, "op"))?.extract()?;
             let target = node.getattr(intern!(py, "target"))?;
             let value = match &*op {
@@ -405,11 +429,21 @@ fn propagate<'py>(
         .call_method1("_set_grad_enabled", (grad_mode,))?;
     match result {
         Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
-        _ => Ok(values),
+        Err(_) => {
+            let name = running.map(|node| node.getattr("name")?.extract());
+            Ok((values, name.transpose()?))
+        }
+        Ok(()) => Ok((values, None)),
     }
 }
 
 impl<'py> Torch<'py> {
+    /// Whether it is a plain tensor without dimensions.
+    fn is_scalar(&self, tensor: &Bound<'py, PyAny>) -> PyResult<bool> {
+        Ok(tensor.get_type().is(&self.tensor)
+            && tensor.call_method0("dim")?.extract::<usize>()? == 0)
+    }
+
     fn local(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let py = self.source.py();
         let kwargs = dict(py, "is_input", true)?;
@@ -471,6 +505,17 @@ fn from_tensor<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let kwargs = dict(mode.py(), "source", source)?;
     kwargs.set_item("symbolic_context", context)?;
+    mode.call_method("from_tensor", (tensor,), Some(&kwargs))
+}
+
+/// The fake of a tensor without dimensions, which knows nothing of its value. One that has a source
+/// is given a symbol for its value: an operation that reads it would then be compiled for the
+/// value of this call, and nothing would guard it.
+fn from_scalar<'py>(
+    mode: &Bound<'py, PyAny>,
+    tensor: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let kwargs = dict(mode.py(), "static_shapes", true)?;
     mode.call_method("from_tensor", (tensor,), Some(&kwargs))
 }
 

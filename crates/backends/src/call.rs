@@ -65,8 +65,10 @@ impl BackendCall<'_> {
     /// inference mode, default dtype and determinism are afterwards what they were.
     ///
     /// # Errors
-    /// [`BackendError::Raised`] where the backend raised, [`BackendError::NotCallable`] where what
-    /// it returned cannot be called; [`BackendError::Python`] for an interrupt.
+    /// [`BackendError::Raised`] where the backend failed, [`BackendError::Refused`] where it can't
+    /// trace an operation, [`BackendError::Skipped`] and [`BackendError::Restart`] where it asks for
+    /// that, [`BackendError::NotCallable`] where what it returned cannot be called;
+    /// [`BackendError::Python`] for an interrupt.
     pub fn run(
         &self,
         backend: &Backend,
@@ -99,10 +101,13 @@ impl BackendCall<'_> {
     ) -> Result<Compiled, BackendError> {
         let py = gm.py();
         let kwargs = backend.kwargs(py);
-        let raised = |error| BackendError::raised(py, backend.name(), error);
         let context = match backend.wants_tracing_context() {
             true => AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id)?,
             false => None,
+        };
+        let raised = |error| {
+            let stopped_at = context.as_ref().and_then(AotContext::stopped_at);
+            BackendError::raised(backend.name(), error, gm, stopped_at)
         };
         let pristine = match self.graph {
             Some(_) => Pristine::of(gm)?,

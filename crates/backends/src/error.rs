@@ -4,6 +4,8 @@ use fx_graph::str_repr;
 use pyo3::exceptions::{PyException, PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 
+use crate::refused::{self, Meaning};
+
 /// An error of a backend, or of the search for one.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
@@ -26,6 +28,33 @@ pub enum BackendError {
     /// The backend raised.
     #[error("backend={} raised:\n{cause}", str_repr(.name))]
     Raised {
+        /// Name of the backend.
+        name: String,
+        /// What it raised.
+        cause: PyErr,
+    },
+    /// The backend refused an operation of the graph, whose result depends on data or which fake
+    /// tensors do not know.
+    #[error("backend={} refused an operation:\n{cause}", str_repr(.name))]
+    Refused {
+        /// Name of the backend.
+        name: String,
+        /// Name of the node of the graph, where it is known.
+        node: Option<String>,
+        /// What it raised.
+        cause: PyErr,
+    },
+    /// The backend asked that the function runs in eager mode.
+    #[error("backend={} skipped the function:\n{cause}", str_repr(.name))]
+    Skipped {
+        /// Name of the backend.
+        name: String,
+        /// What it raised.
+        cause: PyErr,
+    },
+    /// The backend asked to be called again with the same graph.
+    #[error("backend={} asked for a restart:\n{cause}", str_repr(.name))]
+    Restart {
         /// Name of the backend.
         name: String,
         /// What it raised.
@@ -55,16 +84,33 @@ fn did_you_mean(suggestions: &[String]) -> String {
 }
 
 impl BackendError {
-    /// What an exception out of a backend is: an interrupt and an `IndexError` (of a tensor
-    /// operation on the user's values) pass as they are, as torch lets them; anything else is the
-    /// backend's failure.
-    pub(crate) fn raised(py: Python<'_>, name: &str, cause: PyErr) -> BackendError {
+    /// What an exception out of a backend is, which was called with the module `gm`. An interrupt,
+    /// an `IndexError` (of a tensor operation on the user's values) and torch's exceptions with a
+    /// short traceback pass as they are, as torch lets them. `stopped_at` is the node at which fake
+    /// tensors were refused before the backend was called, if they were.
+    pub(crate) fn raised(
+        name: &str,
+        cause: PyErr,
+        gm: &Bound<'_, PyAny>,
+        stopped_at: Option<&str>,
+    ) -> BackendError {
+        let py = gm.py();
         if !cause.is_instance_of::<PyException>(py) || cause.is_instance_of::<PyIndexError>(py) {
             return BackendError::Python(cause);
         }
-        BackendError::Raised {
-            name: name.to_owned(),
-            cause,
+        let name = name.to_owned();
+        match refused::meaning(&cause, gm) {
+            Ok(Meaning::Passes) => BackendError::Python(cause),
+            Ok(Meaning::Restart) => BackendError::Restart { name, cause },
+            Ok(Meaning::Skip) => BackendError::Skipped { name, cause },
+            Ok(Meaning::Refused(node)) => BackendError::Refused {
+                name,
+                node: node.or_else(|| stopped_at.map(str::to_owned)),
+                cause,
+            },
+            Ok(Meaning::Failed) => BackendError::Raised { name, cause },
+            Err(error) if !error.is_instance_of::<PyException>(py) => BackendError::Python(error),
+            Err(_) => BackendError::Raised { name, cause },
         }
     }
 
@@ -73,7 +119,10 @@ impl BackendError {
     /// importable. The classes are looked up here and only here.
     pub fn into_py_err(self, py: Python<'_>) -> PyErr {
         let message = match &self {
-            BackendError::Raised { name, cause } => {
+            BackendError::Raised { name, cause }
+            | BackendError::Refused { name, cause, .. }
+            | BackendError::Skipped { name, cause }
+            | BackendError::Restart { name, cause } => {
                 let type_name = cause
                     .get_type(py)
                     .name()
@@ -93,7 +142,10 @@ impl BackendError {
         };
         match self {
             BackendError::Python(error) => error,
-            BackendError::Raised { name, cause } => {
+            BackendError::Raised { name, cause }
+            | BackendError::Refused { name, cause, .. }
+            | BackendError::Skipped { name, cause }
+            | BackendError::Restart { name, cause } => {
                 let made = class("BackendCompilerFailed")
                     .and_then(|class| class.call1((&message, cause.value(py), &name)));
                 let error = build(made);

@@ -20,6 +20,7 @@ mod fx;
 pub mod names;
 mod no_trace;
 mod pristine;
+mod refused;
 mod registry;
 mod session;
 mod shape_guards;
@@ -33,6 +34,7 @@ pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
 pub use no_trace::{is_forward_function, left_no_trace};
+pub use refused::forget_restarts;
 pub use registry::{
     Backend, CompileOptions, list, list_backends, register, register_backend, unregister,
 };

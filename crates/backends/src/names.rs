@@ -92,3 +92,25 @@ pub const PARAM_SOURCES: &str = "_param_name_to_source";
 pub const COMPILE_ID: &str = "dynamo_compile_id";
 /// Key of a placeholder's `tensor_dict`: the tensor's storage stays where it is.
 pub const STATIC_INPUT: &str = "_dynamo_static_input_type";
+/// Module of `Interpreter`.
+pub const FX_INTERPRETER: &str = "torch.fx.interpreter";
+/// Attribute of a graph module: positions of nodes by lines of `forward`, counted from its first.
+pub const LINES_OF_NODES: &str = "_lineno_map";
+/// Class of the exception by which a backend asks to be called again.
+pub const RESTART: (&str, &str) = ("torch._dynamo.exc", "TensorifyScalarRestartAnalysis");
+/// What keeps in between which floats are to be constants.
+pub const TENSORIFY_STATE: (&str, &str) = ("torch._dynamo.symbolic_convert", "TensorifyState");
+/// Class of the exception by which a backend asks that the function runs in eager mode.
+pub const SKIP_FRAME: (&str, &str) = ("torch._dynamo.exc", "SkipFrame");
+/// Class of exceptions that torch lets through as they are, with less of a traceback.
+pub const SHORTEN_TRACEBACK: (&str, &str) = ("torch._dynamo.exc", "ShortenTraceback");
+/// Classes of exceptions by which fake tensors refuse an operation: it needs data, or it has no
+/// implementation for them.
+pub const REFUSALS: [(&str, &str); 6] = [
+    (FAKE_TENSOR, "DataDependentOutputException"),
+    (FAKE_TENSOR, "DynamicOutputShapeException"),
+    (FAKE_TENSOR, "UnsupportedOperatorException"),
+    (FAKE_TENSOR, "UnsupportedFakeTensorException"),
+    (FAKE_TENSOR, "UnsupportedMutationAliasingException"),
+    (SYMBOLIC_SHAPES, "GuardOnDataDependentSymNode"),
+];

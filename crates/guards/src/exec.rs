@@ -7,6 +7,7 @@
 //! Invariants: the GIL is held; a check runs no user code, raises nothing and leaves no Python object behind;
 //! every pointer in a linked program is kept valid by the program's pins or is a constant that it owns.
 
+mod abc;
 pub mod check;
 pub mod explain;
 mod fields;

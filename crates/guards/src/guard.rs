@@ -269,6 +269,18 @@ pub enum GuardKind {
         /// What it must give.
         value: ConstVal,
     },
+    /// A class that an abstract class does not count as a subclass, though its bases say nothing.
+    ///
+    /// Holds as long as nothing is registered with any abstract class. After that the answer is asked for
+    /// again, outside of the check (`CheckProgram::renew`): asking runs Python code.
+    NotSubclass {
+        /// The class.
+        class: ObjRef,
+        /// The abstract class.
+        base: ObjRef,
+        /// `abc.get_cache_token()` when it was asked.
+        token: i64,
+    },
     /// Whether the instance's `__dict__` or its class's MRO has a name. A slot that holds nothing counts
     /// as absent.
     HasAttr {

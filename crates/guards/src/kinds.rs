@@ -66,6 +66,7 @@ impl GuardKind {
             Self::SetContains { .. } => "SET_CONTAINS",
             Self::SetItems { .. } => "SET_ITEMS",
             Self::CallMatch { .. } => "CALL_MATCH",
+            Self::NotSubclass { .. } => "NOT_SUBCLASS",
             Self::HasAttr { present: true, .. } => "HASATTR",
             Self::HasAttr { present: false, .. } => "NO_HASATTR",
             Self::GenericDictContains { present: true, .. } => "PRESENT_IN_GENERIC_DICT",
@@ -121,7 +122,7 @@ impl GuardKind {
             Self::DeterministicAlgorithms { .. } => 17,
             Self::TorchFunctionState { .. } => 18,
             Self::ObjectAliasing { .. } | Self::NotAliasing { .. } | Self::CallMatch { .. } => 19,
-            Self::ShapeEnv { .. } => 19,
+            Self::ShapeEnv { .. } | Self::NotSubclass { .. } => 19,
             Self::NoTensorAliasing { .. } => 20,
             Self::StorageOverlap { .. } => 21,
         }
@@ -203,6 +204,10 @@ impl GuardKind {
             | Self::TorchFunctionState { .. }
             | Self::TorchFunctionModeStack { .. } => state::code_parts(self),
             Self::CallMatch { .. } => value::call_parts(self, &name),
+            Self::NotSubclass { class, base, .. } => vec![format!(
+                "not issubclass(___obj({}), ___obj({}))",
+                class.addr, base.addr
+            )],
         }
     }
 

@@ -34,6 +34,7 @@ mod positions;
 pub mod private;
 pub mod raw;
 mod real;
+pub mod refusal;
 pub mod state;
 pub mod step;
 pub mod stop;
@@ -42,5 +43,6 @@ pub mod tx;
 pub mod values;
 
 pub use dynamic::DynamicInts;
+pub use refusal::Refusal;
 pub use stop::{BreakReason, R, SetUp, Stop};
 pub use tx::{Args, Flow, Tx};

@@ -22,6 +22,7 @@ use variables::{
 use crate::code::{CodeCache, CodeInfo};
 use crate::dynamic::DynamicInts;
 use crate::known::Known;
+use crate::refusal::Refusal;
 use crate::state::State;
 use crate::stop::{MAX_NESTING, R, Stop};
 use crate::torch_ops::sizes::Sizes;
@@ -240,6 +241,8 @@ pub struct Tx<'py> {
     pub runs_as_is: bool,
     /// whether the graph is right only where it runs as it is
     pub needs_as_is: bool,
+    /// the operation that the backend refused, where this frame was translated before
+    pub refusal: Option<Refusal>,
     /// instructions interpreted
     pub instructions: u64,
     /// how many may be
@@ -322,6 +325,7 @@ impl<'py> Tx<'py> {
             disallowed: None,
             runs_as_is: false,
             needs_as_is: false,
+            refusal: None,
             instructions: 0,
             max_instructions: u64::MAX,
             max_plain_instructions: u64::MAX,

@@ -26,6 +26,7 @@ use translator::step::End;
 use translator::{BreakReason, DynamicInts, SetUp, Stop, Tx};
 
 use super::generation::Env;
+use super::redone::{Before, Made, renew_program};
 use super::relevant::{holds_tensors, is_of_module};
 use super::slot::CodeSlot;
 use super::translate::{
@@ -39,7 +40,7 @@ use crate::frame::FrameRef;
 use crate::region::{ThreadRegions, with_thread};
 
 /// What compilations of one thread share.
-struct Session {
+pub struct Session {
     tables: Tables,
     resumes: ResumeCache,
 }
@@ -111,7 +112,7 @@ impl<'py> Compilation<'_, 'py> {
             }
             match session.get_mut() {
                 Some(session) => {
-                    let compiled = self.run_in(session, request, false);
+                    let compiled = self.run_in(session, request, Before::default());
                     session.tables.codes.borrow_mut().forget_user_code();
                     compiled
                 }
@@ -120,12 +121,15 @@ impl<'py> Compilation<'_, 'py> {
         })
     }
 
-    /// `constants`: a backend that traces the graph again gets no sizes and ints that are not constants.
-    fn run_in(
+    /// Compiles, with what is known from attempts before.
+    ///
+    /// # Errors
+    /// As [`Compilation::run`].
+    pub fn run_in(
         &self,
         session: &mut Session,
         request: &Request<'_, 'py>,
-        constants: bool,
+        before: Before,
     ) -> PyResult<Compiled> {
         let py = self.py;
         let started = Instant::now();
@@ -154,8 +158,10 @@ impl<'py> Compilation<'_, 'py> {
             true => self.dynamic_ints()?,
             false => DynamicInts::default(),
         };
-        tx.ints.as_inputs &= !constants;
+        tx.ints.as_inputs &= !before.constants;
         tx.runs_as_is = modes.is_empty() && self.runs_as_is()?;
+        tx.refusal = before.refusal.clone();
+        let breaks = explain::count_breaks();
         let end = tx.run();
         self.entries.set_changing(py, tx.ints.names.clone());
         for line in tx.trace.take().unwrap_or_default() {
@@ -239,6 +245,9 @@ impl<'py> Compilation<'_, 'py> {
             backend: &backend,
             resumes: &mut session.resumes,
             error: None,
+            declined: None,
+            before: before.made,
+            result: None,
             is_opaque: false,
             wants_constants: false,
             unseen_by: match (modes.is_empty(), tx.met_subclass) {
@@ -308,12 +317,30 @@ impl<'py> Compilation<'_, 'py> {
             let was_told = backend.wants_tracing_context();
             if tx.needs_as_is || result.is_ok() && tx.is_dynamic() && !was_told {
                 drop(aside);
-                return self.run_in(session, request, constants);
+                let before = Before {
+                    refusal: before.refusal,
+                    constants: before.constants,
+                    ..Before::default()
+                };
+                return self.run_in(session, request, before);
             }
         }
-        if env.wants_constants && !constants {
+        if env.wants_constants && !before.constants {
             drop(aside);
-            return self.run_in(session, request, true);
+            explain::forget_breaks(&breaks);
+            let before = Before {
+                refusal: before.refusal,
+                constants: true,
+                ..Before::default()
+            };
+            return self.run_in(session, request, before);
+        }
+        if let Some(declined) = env.declined.take()
+            && let Some(error) = env.error.take()
+        {
+            drop(aside);
+            explain::forget_breaks(&breaks);
+            return self.without(&declined, error, before.refusal.as_ref(), session, request);
         }
         let residual = match (result, env.error.take()) {
             (Ok(r), _) => r,
@@ -329,6 +356,7 @@ impl<'py> Compilation<'_, 'py> {
         };
         drop(aside);
         let backend_seconds = env.seconds;
+        let backend_result = env.result.take();
         let guards_started = Instant::now();
         let program = match self.link(&mut tx) {
             Ok(p) => p,
@@ -339,10 +367,29 @@ impl<'py> Compilation<'_, 'py> {
             *r.seconds.entry("backend").or_default() += backend_seconds;
             *r.seconds.entry("total").or_default() += started.elapsed().as_secs_f64();
         });
+        renew_program(py, &program)?;
         let check = env::of_frame(py, self.frame);
         // SAFETY: the frame is alive and keeps what the environment names.
         let failure = unsafe { program.explain_failure(py, &check) };
         if let Some(failure) = failure {
+            // The backend changed it. What it does once is done by now.
+            if let (Some(result), false) = (backend_result, before.is_redone) {
+                log::debug(py, "recompiles", &self.id.to_string(), || {
+                    format!(
+                        "{} is translated again, the backend changed what a guard looks at: {}",
+                        self.entries.name(),
+                        failure.reason
+                    )
+                });
+                explain::forget_breaks(&breaks);
+                let before = Before {
+                    refusal: before.refusal,
+                    made: Some(Made::of(&mut tx, result)),
+                    is_redone: true,
+                    constants: before.constants,
+                };
+                return self.run_in(session, request, before);
+            }
             return self.give_up(&format!(
                 "a guard fails for the very call that it was made for: {}",
                 failure.reason
@@ -392,7 +439,7 @@ impl<'py> Compilation<'_, 'py> {
     }
 
     /// Plain Python from now on, with the reason in the log.
-    fn give_up(&self, why: &str) -> PyResult<Compiled> {
+    pub fn give_up(&self, why: &str) -> PyResult<Compiled> {
         if self.ctx.fullgraph() {
             return Err(ferrodyn_error(self.py, "InternalError", why));
         }

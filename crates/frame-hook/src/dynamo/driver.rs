@@ -14,6 +14,7 @@ use translator::raw::instance_dict;
 
 use super::compilation::{Compilation, Compiled, forget_session};
 use super::generation::restart_names;
+use super::redone::renew_program;
 use super::slot::{CodeSlot, forget_skips, remember_skip};
 use super::translate::Request;
 use super::{config, direct, env, explain, ferrodyn_error, ignored, log};
@@ -75,6 +76,16 @@ impl FrameCompiler for Driver {
         // SAFETY: the frame is alive and keeps what the environment names.
         if let Some(entry) = unsafe { entries.find(py, &check) } {
             return replace(py, &entry);
+        }
+        match renew(py, &entries) {
+            // SAFETY: as above.
+            Ok(true) => {
+                if let Some(entry) = unsafe { entries.find(py, &check) } {
+                    return replace(py, &entry);
+                }
+            }
+            Ok(false) => {}
+            Err(e) => return Outcome::Raise(e),
         }
         if let Some(why) = runs_plainly(py) {
             log::debug(py, "graph_breaks", "", || {
@@ -258,6 +269,15 @@ fn while_elsewhere(
         }
         waited = true;
     }
+}
+
+/// Has guards look again at answers that may have changed since; whether some hold again.
+fn renew(py: Python<'_>, entries: &Entries) -> PyResult<bool> {
+    let mut renewed = false;
+    for entry in entries.entries(py) {
+        renewed |= renew_program(py, &entry.program)?;
+    }
+    Ok(renewed)
 }
 
 fn replace(py: Python<'_>, entry: &GuardedCode) -> Outcome {

@@ -41,6 +41,21 @@ pub fn record(add: impl Fn(&mut Record)) {
     RECORDS.with(|r| r.borrow_mut().iter_mut().for_each(&add));
 }
 
+/// How many graph breaks each record has.
+pub fn count_breaks() -> Vec<usize> {
+    RECORDS.with(|r| r.borrow().iter().map(|r| r.breaks.len()).collect())
+}
+
+/// Removes the graph breaks of an attempt that was given up, which began at `counts`.
+pub fn forget_breaks(counts: &[usize]) {
+    RECORDS.with(|r| {
+        let mut records = r.borrow_mut();
+        for (record, count) in records.iter_mut().zip(counts) {
+            record.breaks.truncate(*count);
+        }
+    });
+}
+
 /// Whether a record is being taken.
 pub fn active() -> bool {
     RECORDS.with(|r| !r.borrow().is_empty())

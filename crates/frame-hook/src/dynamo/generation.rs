@@ -5,14 +5,16 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use backends::{AotInput, Backend, Compiled, Numbers};
-use pyo3::exceptions::{PyException, PyRuntimeError};
+use backends::{AotInput, Backend, BackendError, Compiled, Numbers};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};
 use translator::output::{CompiledGraph, OutputEnv, ResumeCache, ResumeInfo};
 use variables::Obj;
 
 use super::compilation::Compilation;
+use super::declined::Declined;
+use super::redone::{BackendResult, Made};
 use super::{log, without_modes};
 use crate::code_state;
 
@@ -25,15 +27,18 @@ pub fn restart_names() {
     NEXT_RESUME.store(1, Ordering::Relaxed);
 }
 
+/// How often a backend may ask for a restart with one graph.
+const MAX_RESTARTS: usize = 100;
+
 /// What a backend makes of a graph. That of no backend at all is a plain function.
 fn compile_with(
     py: Python<'_>,
     backend: &Backend,
     graph: &fx_graph::Graph,
     objects: &[Obj],
-    examples: Vec<Obj>,
+    examples: &[Obj],
     inputs: &[AotInput],
-) -> PyResult<Compiled> {
+) -> Result<Compiled, BackendError> {
     if backend.callable().is_none()
         && let Some(function) =
             backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?
@@ -45,14 +50,24 @@ fn compile_with(
             aot_guards: None,
         });
     }
-    let module = backends::to_torch(py, graph, objects, &[])?;
-    let call = backends::BackendCall {
-        graph: Some((graph, objects)),
-        inputs,
-        ..backends::BackendCall::default()
+    let examples = PyList::new(py, examples)?;
+    let mut restarts = 0;
+    let compiled = loop {
+        let module = backends::to_torch(py, graph, objects, &[])?;
+        let call = backends::BackendCall {
+            graph: Some((graph, objects)),
+            inputs,
+            ..backends::BackendCall::default()
+        };
+        match call.run(backend, module.bind(py), &examples) {
+            Err(BackendError::Restart { .. }) if restarts < MAX_RESTARTS => restarts += 1,
+            compiled => break compiled,
+        }
     };
-    call.run(backend, module.bind(py), &PyList::new(py, examples)?)
-        .map_err(|e| e.into_py_err(py))
+    if restarts > 0 {
+        backends::forget_restarts(py)?;
+    }
+    compiled
 }
 
 /// What the code generator asks for.
@@ -61,6 +76,12 @@ pub struct Env<'a, 'b, 'py> {
     pub backend: &'a Backend,
     pub resumes: &'a mut ResumeCache,
     pub error: Option<PyErr>,
+    /// what the backend can't compile, where it did not fail
+    pub declined: Option<Declined>,
+    /// what the backend made in the attempt before
+    pub before: Option<Made>,
+    /// what the backend made
+    pub result: Option<BackendResult>,
     /// whether the backend gave something else than the graph itself
     pub is_opaque: bool,
     /// whether the graph is to be compiled with its sizes and ints as constants
@@ -88,19 +109,27 @@ impl OutputEnv for Env<'_, '_, '_> {
             format!("TRACED GRAPH\n {name}\n{}", graph.python_code())
         });
         let started = Instant::now();
-        let result = compile_with(py, self.backend, graph, objects, examples, inputs);
+        let known = self.before.take();
+        let known = known.and_then(|made| made.find(graph, objects, &examples));
+        let result = match known {
+            Some(known) => Ok(known),
+            None => compile_with(py, self.backend, graph, objects, &examples, inputs)
+                .map(|compiled| BackendResult::of(compiled, examples)),
+        };
         self.seconds += started.elapsed().as_secs_f64();
         match result {
             // What the graph runs is never captured again.
-            Ok(compiled) => {
-                self.is_opaque |= !compiled.is_graph;
-                let Some(shape_guards) = compiled.shape_guards else {
+            Ok(result) => {
+                self.is_opaque |= !result.is_graph;
+                let (callable, shape_guards) =
+                    (result.callable.clone(), result.shape_guards.clone());
+                self.result = Some(result);
+                let Some(shape_guards) = shape_guards else {
                     self.wants_constants = true;
                     return Err(PyRuntimeError::new_err(
                         "the backend relies on sizes that are not those of its inputs",
                     ));
                 };
-                let callable = compiled.callable;
                 let callable = match self.unseen_by {
                     Some(by) => without_modes::wrap(py, callable, by)?,
                     None => callable,
@@ -110,12 +139,12 @@ impl OutputEnv for Env<'_, '_, '_> {
                     shape_guards,
                 })
             }
-            // With constants in their place it may do.
-            Err(e) if !inputs.is_empty() && e.is_instance_of::<PyException>(py) => {
-                self.wants_constants = true;
-                Err(e)
-            }
             Err(e) => {
+                self.declined = Declined::of(py, graph, &e);
+                // With constants in their place it may do.
+                self.wants_constants =
+                    !inputs.is_empty() && matches!(e, BackendError::Raised { .. });
+                let e = e.into_py_err(py);
                 self.error = Some(e.clone_ref(py));
                 Err(e)
             }

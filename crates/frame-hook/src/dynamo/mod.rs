@@ -9,6 +9,7 @@
 
 mod compilation;
 pub mod config;
+mod declined;
 mod direct;
 pub mod driver;
 pub mod env;
@@ -20,7 +21,8 @@ pub mod log;
 mod only_reads;
 pub mod python;
 pub mod reasons;
-pub mod relevant;
+pub mod redone;
+mod relevant;
 pub mod slot;
 pub mod translate;
 mod turns;

@@ -127,6 +127,10 @@ impl CheckProgram {
         self.validity().is_valid() && unsafe { self.failing_op(env, |_, _| ()) }.is_none()
     }
 
+    pub(in crate::exec) fn ops(&self) -> &[LinkedOp] {
+        &self.ops
+    }
+
     #[inline]
     pub(in crate::exec) fn op(&self, index: u32) -> &LinkedOp {
         &self.ops[index as usize]

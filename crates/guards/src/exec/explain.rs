@@ -352,6 +352,10 @@ impl CheckProgram {
             GuardKind::CallMatch { func, args, value } => {
                 self.call_reason(py, op, (func, args, value), None)
             }
+            GuardKind::NotSubclass { class, base, .. } => format!(
+                "not issubclass({}, {}) may not hold any more: a class was registered with an abstract class",
+                class.repr, base.repr
+            ),
             GuardKind::GlobalState { state } => {
                 let now = crate::guard::GlobalState::read(py, abi);
                 format!("GLOBAL_STATE changed: {}", state.difference(&now).join(" "))

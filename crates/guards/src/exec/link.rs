@@ -3,7 +3,7 @@
 //! Invariant: every pointer in a linked op is owned by the program (`owned`), pinned by its pins, or immortal.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicIsize, AtomicU32};
+use std::sync::atomic::{AtomicI64, AtomicIsize, AtomicU32, Ordering};
 
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyFloat, PyString, PyTuple};
 use torch_abi::TorchAbi;
 
+use crate::exec::abc::AbcAnswer;
 use crate::exec::check::CheckProgram;
 use crate::exec::pins::Pins;
 use crate::guard::{GlobalState, GuardKind};
@@ -20,6 +21,7 @@ use crate::program::{Op, Program};
 use crate::set::GuardSet;
 use crate::source::Source;
 use crate::value::ConstVal;
+use crate::value::ObjRef;
 
 /// Why a program could not be linked.
 #[derive(Debug, thiserror::Error)]
@@ -242,6 +244,9 @@ pub(crate) enum LinkedOp {
         on_value: bool,
         call: Box<LinkedCall>,
     },
+    NotSubclass {
+        answer: AbcAnswer,
+    },
     HasAttr {
         r: u16,
         name: *mut PyObject,
@@ -331,6 +336,8 @@ struct Linker<'a, 'py> {
     py: Python<'py>,
     pins: &'a Pins,
     owned: Vec<Py<PyAny>>,
+    /// The token of all answers of abstract classes, once there is one.
+    token: Option<Arc<AtomicI64>>,
 }
 
 impl CheckProgram {
@@ -349,6 +356,7 @@ impl CheckProgram {
             py,
             pins: &pins,
             owned: Vec::new(),
+            token: None,
         };
         let ops = program
             .ops
@@ -361,6 +369,30 @@ impl CheckProgram {
 }
 
 impl Linker<'_, '_> {
+    fn answer(
+        &mut self,
+        class: &ObjRef,
+        base: &ObjRef,
+        token: i64,
+    ) -> Result<AbcAnswer, LinkError> {
+        let ask = self.py.import("_abc")?.getattr("get_cache_token")?.unbind();
+        let is_first = self.token.is_none();
+        let shared = self
+            .token
+            .get_or_insert_with(|| Arc::new(AtomicI64::new(token)));
+        // Of answers with different tokens, the oldest has to be asked for again.
+        shared.fetch_min(token, Ordering::Relaxed);
+        Ok(AbcAnswer {
+            class: class.addr as *mut PyObject,
+            base: base.addr as *mut PyObject,
+            token: shared.clone(),
+            ask: match is_first {
+                true => self.keep(ask),
+                false => std::ptr::null_mut(),
+            },
+        })
+    }
+
     fn keep(&mut self, obj: Py<PyAny>) -> *mut PyObject {
         let ptr = obj.as_ptr();
         self.owned.push(obj);
@@ -709,6 +741,9 @@ impl Linker<'_, '_> {
                     }),
                 }
             }
+            GuardKind::NotSubclass { class, base, token } => LinkedOp::NotSubclass {
+                answer: self.answer(class, base, *token)?,
+            },
             GuardKind::HasAttr { name, present } => LinkedOp::HasAttr {
                 r,
                 name: self.name(name),

@@ -98,7 +98,9 @@ impl CheckProgram {
                 (read, guard.source.map(|source| (*reg, source)))
             }
             Op::Ambient { guard } => match &set.guard(*guard).kind {
-                GuardKind::CallMatch { .. } => (Read::Verdict(failed as u32), None),
+                GuardKind::CallMatch { .. } | GuardKind::NotSubclass { .. } => {
+                    (Read::Verdict(failed as u32), None)
+                }
                 _ => (Read::State, None),
             },
             Op::Relation { .. } => return None,

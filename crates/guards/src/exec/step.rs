@@ -303,6 +303,7 @@ impl CheckProgram {
                     };
                     call.matches(self.abi(), first)
                 }
+                LinkedOp::NotSubclass { answer } => answer.is_recent(),
                 LinkedOp::HasAttr {
                     r,
                     name,

@@ -251,6 +251,9 @@ impl<'py> Tx<'py> {
                 "an object with a hash of its own beside a constant with the same hash",
             ));
         }
+        if let Some(stop) = self.refused() {
+            return Err(stop);
+        }
         if self.takes_early_value() {
             return Err(crate::early::value_needed());
         }

@@ -125,6 +125,15 @@ impl<'py> Tx<'py> {
         Ok(ids.is_some_and(|ids| ids.contains(f.as_ptr() as usize).unwrap_or(false)))
     }
 
+    /// `torch.compiler.nonstrict_trace`.
+    pub(super) fn is_nonstrict(&self, f: &Bound<'py, PyAny>) -> R<bool> {
+        if self.functions.get(f).is_some() {
+            return Ok(false);
+        }
+        let ids = self.marked_ids("_nonstrict_trace_callable_ids")?;
+        Ok(ids.is_some_and(|ids| ids.contains(f.as_ptr() as usize).unwrap_or(false)))
+    }
+
     /// `torch.compiler.disallow_in_graph`.
     pub(super) fn is_disallowed_in_graph(&mut self, f: &Bound<'py, PyAny>) -> R<bool> {
         if self.disallowed.is_none() {

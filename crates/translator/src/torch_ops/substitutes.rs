@@ -22,6 +22,17 @@ def lstm(*args):
     return torch.lstm(*args)
 
 substitutes = {'torch.lstm': lstm}
+
+def nonstrict(function):
+    from torch._subclasses.fake_tensor import fake_tensor_tls
+    def nonstrict_trace(*args, **kwargs):
+        before = fake_tensor_tls.allow_non_fake_inputs_override
+        fake_tensor_tls.allow_non_fake_inputs_override = True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            fake_tensor_tls.allow_non_fake_inputs_override = before
+    return nonstrict_trace
 ";
 
 static MODULE: OwnModule = OwnModule::new(
@@ -29,6 +40,13 @@ static MODULE: OwnModule = OwnModule::new(
     c"<ferrodyn substitutes>",
     c"ferrodyn_substitutes",
 );
+
+/// What stands for a function under `torch.compiler.nonstrict_trace`: tensors that it reads from
+/// outside are constants for a backend that traces it with fake tensors.
+pub(super) fn nonstrict(function: &Bound<'_, PyAny>) -> PyResult<Obj> {
+    let make = MODULE.get(function.py())?.getattr("nonstrict")?;
+    Ok(make.call1((function,))?.unbind())
+}
 
 /// The function that stands for the operation of this path, if it needs one.
 pub(super) fn substitute(py: Python<'_>, path: &str) -> PyResult<Option<Obj>> {

@@ -1,5 +1,6 @@
 //! `type(x)`, `isinstance` and `issubclass`.
 
+use guards::GuardKind;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use variables::{Obj, Var};
@@ -440,7 +441,22 @@ impl Tx<'_> {
             .py
             .import("builtins")?
             .call_method1("issubclass", (class, info));
-        self.remembered(result)
+        match result {
+            Ok(answer) if !answer.is_truthy()? => {
+                self.guard_not_subclass(class, info)?;
+                Ok(false)
+            }
+            result => self.remembered(result),
+        }
+    }
+
+    /// Holds an abstract class to a no, which changes at most when something is registered.
+    fn guard_not_subclass(&mut self, class: &Obj, base: &Obj) -> R<()> {
+        let ask = self.py.import("_abc")?.getattr("get_cache_token")?;
+        let token = ask.call0()?.extract()?;
+        let (class, base) = (self.pin(class, true), self.pin(base, true));
+        self.guard_ambient(GuardKind::NotSubclass { class, base, token });
+        Ok(())
     }
 
     /// A yes of an abstract class holds; a no is held to the registry.

@@ -1,5 +1,7 @@
 //! torch's state.
 
+use pyo3::prelude::*;
+
 use super::World;
 use crate::exec::{CheckProgram, Pins};
 use crate::guard::{Guard, GuardKind};
@@ -151,5 +153,35 @@ fn state() {
         assert!(!w.verdict(&inside, &[]));
         w.run("m.__exit__(None, None, None)");
         assert!(!w.verdict(&inside, &[]));
+    });
+}
+
+#[test]
+fn abstract_classes() {
+    World::with(|w| {
+        w.run("import abc\nclass Abstract(abc.ABC): pass\nclass Plain: pass\nclass Other: pass");
+        let token = w
+            .eval("__import__('abc').get_cache_token()")
+            .extract()
+            .expect("a token");
+        let mut pins = Pins::new();
+        let kinds = ["Plain", "Other"].map(|class| GuardKind::NotSubclass {
+            class: pins.pin(&w.eval(class)),
+            base: pins.pin(&w.eval("Abstract")),
+            token,
+        });
+        let guards = kinds.map(Guard::ambient).into();
+        let program = w.link(SourceTable::new(), guards, pins);
+        assert!(w.verdict(&program, &[]));
+        assert!(!program.renew(w.py).expect("nothing to renew"));
+        // The answers are the same, but only asking again tells.
+        w.run("abc.ABC.register(int)");
+        assert!(w.reason(&program, &[]).contains("a class was registered"));
+        assert!(program.renew(w.py).expect("renewed"));
+        assert!(w.verdict(&program, &[]));
+        w.run("Abstract.register(Other)");
+        assert!(!w.verdict(&program, &[]));
+        assert!(!program.renew(w.py).expect("asked"));
+        assert!(!w.verdict(&program, &[]));
     });
 }

@@ -1,0 +1,89 @@
+//! A compilation that is done again, because the backend changed what the translation had looked at.
+//!
+//! A backend imports modules when it first runs, and whatever else it does to the process. Where a guard
+//! fails for the call that it was made for, the frame is translated once more, with all that in place.
+//! What the backend made is used where the graph is the same.
+
+use backends::{Compiled, ShapeGuard};
+use fx_graph::Graph;
+use guards::exec::CheckProgram;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use translator::{Refusal, Tx};
+use variables::Obj;
+
+/// What an attempt to compile a frame knows of the one before.
+#[derive(Default)]
+pub struct Before {
+    /// the operation that the backend refused
+    pub refusal: Option<Refusal>,
+    /// what the backend made
+    pub made: Option<Made>,
+    /// whether this attempt is the one that is made because a guard failed
+    pub is_redone: bool,
+    /// whether a backend that traces the graph again gets sizes and ints as constants alone
+    pub constants: bool,
+}
+
+/// What a backend made of a graph.
+pub struct Made {
+    graph: Graph,
+    objects: Vec<Obj>,
+    result: BackendResult,
+}
+
+/// What a backend gave for example inputs.
+pub struct BackendResult {
+    /// the example inputs
+    pub examples: Vec<Obj>,
+    /// takes the graph's inputs
+    pub callable: Obj,
+    /// whether it is the graph itself
+    pub is_graph: bool,
+    /// what it relies on about sizes and ints; `None` where that is nothing that an input says
+    pub shape_guards: Option<Vec<ShapeGuard>>,
+}
+
+impl BackendResult {
+    /// What was compiled for these inputs.
+    pub fn of(compiled: Compiled, examples: Vec<Obj>) -> BackendResult {
+        BackendResult {
+            examples,
+            callable: compiled.callable,
+            is_graph: compiled.is_graph,
+            shape_guards: compiled.shape_guards,
+        }
+    }
+}
+
+impl Made {
+    /// What was made of the graph of a translation that is given up.
+    pub fn of(tx: &mut Tx<'_>, result: BackendResult) -> Made {
+        Made {
+            graph: std::mem::take(&mut tx.graph),
+            objects: std::mem::take(&mut tx.objects),
+            result,
+        }
+    }
+
+    /// The result for this graph, if it is the same with the same example inputs.
+    pub fn find(self, graph: &Graph, objects: &[Obj], examples: &[Obj]) -> Option<BackendResult> {
+        let same =
+            |a: &[Obj], b: &[Obj]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b));
+        let found = same(&self.objects, objects)
+            && same(&self.result.examples, examples)
+            && self.graph.iter().eq(graph.iter());
+        found.then_some(self.result)
+    }
+}
+
+/// Has a program look again at answers that may have changed; whether its guards on them hold again.
+///
+/// # Errors
+/// Interrupts only.
+pub fn renew_program(py: Python<'_>, program: &CheckProgram) -> PyResult<bool> {
+    match program.renew(py) {
+        Err(e) if e.is_instance_of::<PyException>(py) => Ok(false),
+        renewed => renewed,
+    }
+}
