@@ -102,7 +102,9 @@ pub fn make_disabled<'py>(callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     marks.setattr("_torchdynamo_disable", true)?;
     marks.setattr("_torchdynamo_disable_msg", py.None())?;
     marks.setattr("_torchdynamo_disable_recursive", true)?;
-    marks.setattr("_torchdynamo_orig_callable", entry_type::wrapped(&marks))?;
+    // Not by `setattr`: of compiled entries the type has it.
+    let own = marks.getattr("__dict__")?;
+    own.set_item("_torchdynamo_orig_callable", entry_type::wrapped(&marks))?;
     Ok(entry)
 }
 

@@ -24,13 +24,16 @@ static NAMES: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 
 /// Calls of instances of `class`, whose `__call__` is an entry, find `forward` at once: no look-up of
 /// `__call__`, and no copy of the arguments with the instance in front. Subclasses, and the class itself once
-/// something else is its `__call__`, get CPython's `slot_tp_call` back.
+/// something else is its `__call__`, get CPython's `slot_tp_call` back; so does the class when its bases change,
+/// after which this may be called again.
 pub(crate) fn call_directly(class: &Bound<'_, PyType>) {
     // SAFETY: a live class, made by a `class` statement; the GIL is held, and one function takes the place
     // of another of the same type.
     unsafe {
         let class = &mut *class.as_type_ptr();
-        if let Some(generic) = class.tp_call {
+        if let Some(generic) = class.tp_call
+            && generic as usize != call_instance as *const () as usize
+        {
             GENERIC.store(generic as usize, Ordering::Relaxed);
             class.tp_call = Some(call_instance);
         }
