@@ -106,7 +106,7 @@ class OptimizedModule(torch.nn.Module):
 
     @property
     def _torchdynamo_orig_callable(self) -> Callable[..., Any]:
-        """What the compiled call stands for: `forward`, as for torch, or `__call__` with its hooks."""
+        """What a call comes to: `forward`, as for torch, or `__call__` where that runs hooks."""
         module = self._orig_mod
         return module.__call__ if _has_hooks(module) else module.forward
 
