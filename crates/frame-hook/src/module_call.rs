@@ -180,18 +180,25 @@ unsafe fn held<R>(forward: *mut Entry, call: impl FnOnce() -> R) -> R {
     }
 }
 
+/// What is known of torch's insides. Before the first translation nothing has looked at them: that is done now.
+#[inline]
+pub(crate) fn loaded_abi() -> Option<&'static TorchAbi> {
+    #[cold]
+    fn load() -> Option<&'static TorchAbi> {
+        // A torch that is not supported is told of by the first translation.
+        Python::try_attach(|py| TorchAbi::get(py).is_ok());
+        TorchAbi::loaded()
+    }
+    TorchAbi::loaded().or_else(load)
+}
+
 /// The compiled entry that a call of `module` runs and nothing else, borrowed.
 #[inline]
 unsafe fn entry_forward(module: *mut PyObject) -> Option<*mut Entry> {
-    if TorchAbi::loaded().is_none() {
-        // Before the first translation nothing has looked at torch. A torch that is not supported is
-        // told of there.
-        Python::try_attach(|py| TorchAbi::get(py).is_ok());
-    }
     // SAFETY: the caller of a method keeps its instance alive; the type is checked before the entry
     // is looked into.
     unsafe {
-        let (calls, abi) = (ModuleCalls::loaded()?, TorchAbi::loaded()?);
+        let (calls, abi) = (ModuleCalls::loaded()?, loaded_abi()?);
         let Forward::Own(own) = calls.forward(abi, module)? else {
             return None;
         };
