@@ -54,8 +54,13 @@ def _original(module: torch.nn.Module) -> torch.nn.Module:
     return module
 
 
-def _compiler(options: CompileOptions) -> Callable[[T], T]:
-    """Return the decorator for `options`; an unknown backend is an error here, not at the call."""
+def decorator(options: CompileOptions | None) -> Callable[[T], T]:
+    """Return what compiles with `options`, or what disables where they are None.
+
+    An unknown backend is an error here, not at the call.
+    """
+    if options is None:
+        return disable()
     context = options.context()
 
     def decorate(target: T) -> T:
@@ -120,7 +125,7 @@ def compile(
     """
     if disable:
         return (lambda target: target) if model is None else model
-    decorate: Callable[[Any], Any] = _compiler(
+    decorate: Callable[[Any], Any] = decorator(
         CompileOptions(
             backend=backend, fullgraph=fullgraph, dynamic=dynamic, mode=mode, options=options
         )
@@ -152,7 +157,7 @@ def optimize(
     """
     if disable:
         return lambda target: target
-    return _compiler(
+    return decorator(
         CompileOptions(
             backend=backend,
             fullgraph=nopython,

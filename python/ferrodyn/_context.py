@@ -84,6 +84,16 @@ class CompileOptions:
             context = _CONTEXTS[key] = self._new_context()
         return context
 
+    def keywords(self) -> dict[str, Any]:
+        """Return the choices that `torch.compile` has too, by the names of its arguments."""
+        return {
+            "backend": self.backend,
+            "fullgraph": self.fullgraph,
+            "dynamic": self.dynamic,
+            "mode": self.mode,
+            "options": self.options,
+        }
+
     def _new_context(self) -> _core.Context:
         further: dict[str, Any] = {}
         if self.mode is not None:

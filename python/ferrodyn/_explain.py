@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from . import _core
-from ._api import _compiler
+from ._api import decorator
 from ._context import CompileOptions
 
 
@@ -109,7 +109,7 @@ def explain(fn: Callable[..., Any]) -> Callable[..., ExplainOutput]:
         target: Any = fn
         while _core.is_entry(target):
             target = target.__wrapped__
-        compiled = _compiler(CompileOptions(backend=collect))(target)
+        compiled = decorator(CompileOptions(backend=collect))(target)
         _core.explain_begin()
         try:
             compiled(*args, **kwargs)

@@ -3,28 +3,41 @@
 It stands for the module it wraps: attributes, parameters, buffers, mode and length are
 those of the wrapped module, in both directions. Hooks registered through it run around
 the compiled call, hooks of the wrapped module inside it.
+
+Libraries ask for torch's class of the same name before they save, unwrap or train a
+compiled module. That class is in ``torch._dynamo``, whose import costs about a second:
+once somebody imports it, it becomes the base class of this one.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
 import torch
 
 from . import _core
 from ._context import CompileOptions
+from ._when_imported import when_imported
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def _has_hooks(module: torch.nn.Module) -> bool:
+    """Whether a call of the module runs hooks of its own around its `forward`."""
+    return bool(
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+    )
 
 
 def _call(self, *args, **kwargs):  # type: ignore[no-untyped-def] # as torch's is
     # Hooks of all modules run around the wrapped one, as they do in plain Python: once.
-    own = (
-        self._forward_hooks
-        or self._forward_pre_hooks
-        or self._backward_hooks
-        or self._backward_pre_hooks
-    )
-    if not own and torch.nn.modules.module._has_any_global_hook():
+    if not _has_hooks(self) and torch.nn.modules.module._has_any_global_hook():
         return self.forward(*args, **kwargs)
     return torch.nn.Module.__call__(self, *args, **kwargs)
 
@@ -44,7 +57,8 @@ class OptimizedModule(torch.nn.Module):
     def __init__(self, module: torch.nn.Module, options: CompileOptions | None) -> None:
         # `Module.__init__` sets attributes, which `__setattr__` would hand on to the
         # wrapped module: until the submodule is registered they are set on `self`.
-        super().__init__()
+        # Not `super()`: that of torch's class would do its own set-up.
+        torch.nn.Module.__init__(self)
         self._modules["_orig_mod"] = module
         self._connect(options)
 
@@ -70,6 +84,35 @@ class OptimizedModule(torch.nn.Module):
     def training(self, value: bool) -> None:
         if "_orig_mod" in self.__dict__.get("_modules", ()):
             self._modules["_orig_mod"].training = value
+
+    def dynamo_ctx(self, target: T) -> T:
+        """Compile a function, a method or a module as this module is compiled.
+
+        torch's class has a decorator of this name, with which Lightning compiles the steps
+        of a module.
+        """
+        from ._api import decorator
+
+        return decorator(self._options)(target)
+
+    @property
+    def _compile_kwargs(self) -> dict[str, Any]:
+        """The keywords with which `torch.compile` would compile the wrapped module alike.
+
+        Lightning's Fabric takes a compiled module out of its wrapper, sets it up, and compiles
+        it again, with `torch.compile` and these.
+        """
+        return {"disable": True} if self._options is None else self._options.keywords()
+
+    @property
+    def _torchdynamo_orig_callable(self) -> Callable[..., Any]:
+        """What a call comes to: `forward`, as for torch, or `__call__` where that runs hooks."""
+        module = self._orig_mod
+        return module.__call__ if _has_hooks(module) else module.forward
+
+    @property
+    def _torchdynamo_wrapper_id(self) -> int:
+        return id(self)
 
     def __getattr__(self, name: str) -> Any:
         modules = self.__dict__.get("_modules")
@@ -129,6 +172,37 @@ class OptimizedModule(torch.nn.Module):
 
 
 _core.call_modules_directly(OptimizedModule)
+
+
+class _OfWrapped:
+    """Hides what a base class has under a name: the attribute is that of the wrapped module."""
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        raise AttributeError("the attribute is looked up in the wrapped module")
+
+
+def _become_torchs(eval_frame: ModuleType) -> None:
+    """Make torch's `OptimizedModule` the base class of ours."""
+    torchs = getattr(eval_frame, "OptimizedModule", None)
+    if torchs is None:
+        return
+    try:
+        OptimizedModule.__bases__ = (torchs,)
+    except TypeError as error:
+        logging.getLogger("ferrodyn").warning(
+            "compiled modules do not pass for torch's OptimizedModule, so libraries do not "
+            "unwrap them: %s",
+            error,
+        )
+        return
+    for name in vars(torchs):
+        if not name.startswith("__") and name not in vars(OptimizedModule):
+            setattr(OptimizedModule, name, _OfWrapped())
+    # CPython has made the slots of the class anew.
+    _core.call_modules_directly(OptimizedModule)
+
+
+when_imported("torch._dynamo.eval_frame", _become_torchs)
 
 
 class _LazyCall:

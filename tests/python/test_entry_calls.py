@@ -627,3 +627,26 @@ def test_keywords_of_a_module_live_as_long_as_in_plain_python():
         assert sys.getrefcount(given) == 2
         del x, given
         assert alive() is None
+
+
+FIRST_CALL_OF_A_PROCESS = """
+import torch, ferrodyn
+made = []
+def backend(graph, inputs):
+    made.append(graph)
+    return graph.forward
+net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+x = torch.ones(2, 3)
+compiled = ferrodyn.compile(net.__call__, backend=backend)
+for _ in range(3):
+    assert torch.equal(compiled(x), net(x))
+print(len(made))
+"""
+
+
+def test_the_call_of_a_module_is_compiled_once_in_a_new_process():
+    """Nothing has looked at torch's internals before the first call."""
+    result = subprocess.run(
+        [sys.executable, "-c", FIRST_CALL_OF_A_PROCESS], capture_output=True, text=True, timeout=300
+    )
+    assert result.stdout == "1\n", result.stderr

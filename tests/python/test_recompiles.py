@@ -179,3 +179,84 @@ def test_a_call_that_raises_does_not_split_the_graphs_of_others(fn, nested, dyna
 
     with ferrodyn.config.patch(automatic_dynamic_shapes=True):
         assert graphs_of_good(2) == graphs_of_good(0)
+
+
+def callee(x, word):
+    return x * len(word)
+
+
+def caller(x, word):
+    return callee(x, word) + len(word)
+
+
+def breaking(x, word):
+    x = callee(x, word)
+    torch._dynamo.graph_break()
+    return caller(x, word)
+
+
+class Inner(torch.nn.Module):
+    def forward(self, x, word):
+        return x + len(word)
+
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([Inner(), Inner()])
+
+    def forward(self, x, word):
+        for layer in self.layers:
+            x = layer(x, word)
+        return x
+
+
+@pytest.mark.parametrize("make, graphs", [(lambda: caller, 3), (Outer, 3), (lambda: breaking, 6)])
+def test_beyond_the_limit_callees_are_not_compiled_up_to_theirs(make, graphs):
+    import torch._dynamo  # for its `graph_break`
+
+    made = []
+
+    def counting(graph, inputs):
+        made.append(graph)
+        return graph.forward
+
+    plain = make()
+    entry = ferrodyn.compile(plain, backend=counting)
+    x = torch.ones(2)
+    with ferrodyn.config.patch(recompile_limit=3):
+        for n in range(9):
+            word = "a" * n
+            assert torch.equal(entry(x, word), plain(x, word))
+    assert len(made) == graphs
+
+
+def test_beyond_the_limit_compiled_callees_are_used_and_compiled_functions_compiled():
+    made = []
+
+    def counting(graph, inputs):
+        made.append(graph)
+        return graph.forward
+
+    inner = ferrodyn.compile(lambda x, word: x * len(word), backend=counting)
+
+    @torch._dynamo.disable(recursive=False)
+    def not_inlined(x, word):
+        return inner(x, word)
+
+    def fn(x, word):
+        return not_inlined(x + len(word), word)
+
+    entry = ferrodyn.compile(fn, backend=counting)
+    x = torch.ones(2)
+    with ferrodyn.config.patch(recompile_limit=2):
+        for n in range(2):
+            entry(x, "a" * n)
+        before = len(made)
+        ferrodyn.config.recompile_limit = 4
+        inner(x, "cold")
+        ferrodyn.config.recompile_limit = 2
+        # `fn` is over its limit; what it calls is a region of its own, which is not.
+        assert len(made) == before + 1
+        assert torch.equal(entry(x, "cold"), (x + 4) * 4)
+    assert len(made) == before + 1

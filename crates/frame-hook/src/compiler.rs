@@ -24,6 +24,9 @@ use crate::graph_call::GraphCall;
 pub enum Outcome {
     /// Run it as plain Python, and ask again the next time.
     Run,
+    /// Run it as plain Python, and ask again the next time. What it calls uses compiled code where there is some,
+    /// and has none made.
+    RunCached,
     /// Run it as plain Python with all that it calls, and ask again the next time.
     RunAll,
     /// Run it as plain Python, and never ask again for this code in this context.

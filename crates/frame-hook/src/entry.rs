@@ -31,7 +31,6 @@ use crate::module_call;
 use crate::region::{Region, ThreadRegions, with_thread, without_c_recursion};
 use crate::replay::replay;
 use crate::report;
-use torch_abi::TorchAbi;
 use torch_abi::modules::{Forward, ModuleCalls};
 
 /// What calling an entry does.
@@ -102,7 +101,9 @@ pub fn make_disabled<'py>(callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     marks.setattr("_torchdynamo_disable", true)?;
     marks.setattr("_torchdynamo_disable_msg", py.None())?;
     marks.setattr("_torchdynamo_disable_recursive", true)?;
-    marks.setattr("_torchdynamo_orig_callable", entry_type::wrapped(&marks))?;
+    // Not by `setattr`: of compiled entries the type has it.
+    let own = marks.getattr("__dict__")?;
+    own.set_item("_torchdynamo_orig_callable", entry_type::wrapped(&marks))?;
     Ok(entry)
 }
 
@@ -245,7 +246,13 @@ unsafe extern "C" fn call_compiled(
     // arguments as the vectorcall protocol has them. The settings live in the entry's context.
     unsafe {
         let this = &*entry.cast::<Entry>();
-        with_thread(|thread| call_with(thread, this, this.settings, args, nargsf, kwnames))
+        with_thread(|thread| {
+            // A region of its own: the limit that its caller has reached is not its.
+            let above = thread.only_cached.replace(false);
+            let result = call_with(thread, this, this.settings, args, nargsf, kwnames);
+            thread.only_cached.set(above);
+            result
+        })
     }
 }
 
@@ -407,7 +414,7 @@ impl Entry {
                 match ModuleCalls::loaded() {
                     Some(calls) if calls.call() == function => {
                         skips_callable = true;
-                        match calls.forward(TorchAbi::loaded()?, receiver)? {
+                        match calls.forward(module_call::loaded_abi()?, receiver)? {
                             Forward::OfClass(forward) => (forward, receiver),
                             Forward::Own(own) if ffi::Py_TYPE(own) == class => {
                                 (PyMethod_Function(own), PyMethod_Self(own))

@@ -12,7 +12,7 @@ use std::mem::offset_of;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::ffi::{self, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -118,7 +118,23 @@ const fn offset_member(name: &'static CStr, offset: usize) -> ffi::PyMemberDef {
     }
 }
 
-static GETSETS: Table<[ffi::PyGetSetDef; 2]> = Table([
+// The attributes with `_torchdynamo` in front are those by which torch, and libraries, find what a compiled function
+// was made of.
+static GETSETS: Table<[ffi::PyGetSetDef; 4]> = Table([
+    ffi::PyGetSetDef {
+        name: c"_torchdynamo_orig_callable".as_ptr(),
+        get: Some(get_original),
+        set: None,
+        doc: ptr::null(),
+        closure: ptr::null_mut(),
+    },
+    ffi::PyGetSetDef {
+        name: c"_torchdynamo_wrapper_id".as_ptr(),
+        get: Some(get_wrapper_id),
+        set: None,
+        doc: ptr::null(),
+        closure: ptr::null_mut(),
+    },
     ffi::PyGetSetDef {
         name: c"__dict__".as_ptr(),
         get: Some(ffi::PyObject_GenericGetDict),
@@ -481,6 +497,32 @@ unsafe extern "C" fn set_attribute(
         }
         ffi::PyObject_GenericSetAttr(object, name, value)
     }
+}
+
+/// What a compiled entry wraps, or `AttributeError`. A disabled one has it in its `__dict__`, for nobody to unwrap and
+/// compile.
+unsafe extern "C" fn get_original(object: *mut PyObject, _: *mut c_void) -> *mut PyObject {
+    in_slot(|py| {
+        // SAFETY: called with the GIL held on an entry.
+        let this = unsafe { Bound::from_borrowed_ptr(py, object) };
+        match compiled_target(&this) {
+            Some(callable) => Ok(callable.into_ptr()),
+            None => Err(PyAttributeError::new_err("_torchdynamo_orig_callable")),
+        }
+    })
+}
+
+/// The identity of a compiled entry: an attribute of this name that was copied to a wrapper is not the wrapper's.
+unsafe extern "C" fn get_wrapper_id(object: *mut PyObject, _: *mut c_void) -> *mut PyObject {
+    in_slot(|py| {
+        // SAFETY: called with the GIL held on an entry.
+        let this = unsafe { Bound::from_borrowed_ptr(py, object) };
+        match compiled_target(&this) {
+            // SAFETY: as above.
+            Some(_) => Ok(unsafe { ffi::PyLong_FromVoidPtr(object.cast()) }),
+            None => Err(PyAttributeError::new_err("_torchdynamo_wrapper_id")),
+        }
+    })
 }
 
 /// Pickles and copies by reference, as functions do: the name under which it is found.

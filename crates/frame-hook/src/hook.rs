@@ -141,6 +141,12 @@ unsafe fn decide(
         match ask(thread, frame, state, context) {
             Decision::Plain => pass(thread, tstate, frame, 0),
             Decision::PlainAll => pass_all(thread, tstate, frame),
+            Decision::PlainCached => {
+                let before = thread.only_cached.replace(true);
+                let result = pass(thread, tstate, frame, 0);
+                thread.only_cached.set(before);
+                result
+            }
             Decision::Raise => evaluate(DEFAULT_EVAL, tstate, frame, 1),
             Decision::Replace(code) => {
                 // The state goes with its code object, which may die while the frame runs.
@@ -168,6 +174,8 @@ enum Decision {
     Plain,
     /// With all that it calls.
     PlainAll,
+    /// What it calls is not compiled.
+    PlainCached,
     /// The exception is set.
     Raise,
     /// An owned code object that fits the frame.
@@ -235,6 +243,7 @@ fn settle(
     match outcome {
         Outcome::Run => Decision::Plain,
         Outcome::RunAll => Decision::PlainAll,
+        Outcome::RunCached => Decision::PlainCached,
         Outcome::Skip => {
             view.code_state().skip(context.id());
             Decision::Plain

@@ -24,13 +24,16 @@ static NAMES: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 
 /// Calls of instances of `class`, whose `__call__` is an entry, find `forward` at once: no look-up of
 /// `__call__`, and no copy of the arguments with the instance in front. Subclasses, and the class itself once
-/// something else is its `__call__`, get CPython's `slot_tp_call` back.
+/// something else is its `__call__`, get CPython's `slot_tp_call` back; so does the class when its bases change,
+/// after which this may be called again.
 pub(crate) fn call_directly(class: &Bound<'_, PyType>) {
     // SAFETY: a live class, made by a `class` statement; the GIL is held, and one function takes the place
     // of another of the same type.
     unsafe {
         let class = &mut *class.as_type_ptr();
-        if let Some(generic) = class.tp_call {
+        if let Some(generic) = class.tp_call
+            && generic as usize != call_instance as *const () as usize
+        {
             GENERIC.store(generic as usize, Ordering::Relaxed);
             class.tp_call = Some(call_instance);
         }
@@ -177,18 +180,25 @@ unsafe fn held<R>(forward: *mut Entry, call: impl FnOnce() -> R) -> R {
     }
 }
 
+/// What is known of torch's insides. Before the first translation nothing has looked at them: that is done now.
+#[inline]
+pub(crate) fn loaded_abi() -> Option<&'static TorchAbi> {
+    #[cold]
+    fn load() -> Option<&'static TorchAbi> {
+        // A torch that is not supported is told of by the first translation.
+        Python::try_attach(|py| TorchAbi::get(py).is_ok());
+        TorchAbi::loaded()
+    }
+    TorchAbi::loaded().or_else(load)
+}
+
 /// The compiled entry that a call of `module` runs and nothing else, borrowed.
 #[inline]
 unsafe fn entry_forward(module: *mut PyObject) -> Option<*mut Entry> {
-    if TorchAbi::loaded().is_none() {
-        // Before the first translation nothing has looked at torch. A torch that is not supported is
-        // told of there.
-        Python::try_attach(|py| TorchAbi::get(py).is_ok());
-    }
     // SAFETY: the caller of a method keeps its instance alive; the type is checked before the entry
     // is looked into.
     unsafe {
-        let (calls, abi) = (ModuleCalls::loaded()?, TorchAbi::loaded()?);
+        let (calls, abi) = (ModuleCalls::loaded()?, loaded_abi()?);
         let Forward::Own(own) = calls.forward(abi, module)? else {
             return None;
         };

@@ -30,6 +30,8 @@ pub(crate) struct ThreadRegions {
     depth: Cell<usize>,
     /// Whether the compiler runs in this thread.
     pub compiling: Cell<bool>,
+    /// Whether a frame above has reached its limit of compilations: compiled code is used, but none is made.
+    pub only_cached: Cell<bool>,
     /// The frame that was last handed to the evaluator below ours.
     pub chained: Cell<*mut RawFrame>,
     /// Code whose next frame is run as it is.
@@ -51,6 +53,7 @@ thread_local! {
             residual: Cell::new(ptr::null()),
             depth: Cell::new(0),
             compiling: Cell::new(false),
+            only_cached: Cell::new(false),
             chained: Cell::new(ptr::null_mut()),
             bypass: Cell::new(ptr::null_mut()),
             handover: Handover::new(),

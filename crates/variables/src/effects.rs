@@ -309,6 +309,12 @@ impl Effects {
         self.calls.push_back(Rc::new(call));
     }
 
+    /// Takes back a call that waits: it has come to nothing.
+    pub fn take_back(&mut self, at: usize) {
+        self.calls.remove(at);
+        self.others -= 1;
+    }
+
     fn mark(&mut self, id: ObjId) {
         self.unchanged = self.unchanged.min(id.0);
         if let Some(listed) = &mut self.listed {

@@ -21,6 +21,7 @@ use super::{config, direct, env, explain, ferrodyn_error, ignored, log};
 use crate::compiler::{Direct, EntryCall, FrameCompiler, Outcome};
 use crate::context::CompileContext;
 use crate::frame::FrameRef;
+use crate::region::with_thread;
 
 /// Forgets all compiled code and counters.
 pub fn reset(py: Python<'_>) {
@@ -87,6 +88,9 @@ impl FrameCompiler for Driver {
             Ok(false) => {}
             Err(e) => return Outcome::Raise(e),
         }
+        if with_thread(|thread| thread.only_cached.get()) {
+            return Outcome::Run;
+        }
         if let Some(why) = runs_plainly(py) {
             log::debug(py, "graph_breaks", "", || {
                 format!("{} runs as plain Python: {why}", entries.name())
@@ -120,7 +124,9 @@ impl FrameCompiler for Driver {
                         ));
                     }
                 }
-                return Outcome::Run;
+                // What varies from call to call is most often handed on: callees would be compiled up to their
+                // limits too.
+                return Outcome::RunCached;
             }
         };
         tell_guard_failures(py, ctx, &code, &misses);

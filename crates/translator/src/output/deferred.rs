@@ -41,7 +41,8 @@ impl Emitter<'_, '_> {
     /// A break where an argument cannot be rebuilt, or where the program changed where output goes.
     pub(super) fn deferred_calls(&mut self, steps: &mut Vec<Step>) -> R<()> {
         let calls = self.tx.st.effects.calls.clone();
-        if !calls.is_empty() && self.tx.changes_output() {
+        let shown = calls.iter().any(|call| !call.silent);
+        if shown && self.tx.changes_output() {
             return Err(Stop::unsupported(
                 "output whose destination is changed later in the compiled function",
             ));

@@ -53,5 +53,6 @@ pub mod subclasses;
 mod substitutes;
 pub mod table;
 mod tensor_classes;
+mod tracer_options;
 pub mod transforms;
 pub mod vmap;

@@ -243,7 +243,7 @@ impl<'py> Tx<'py> {
                 .iter()
                 .any(|class| qualname().starts_with(class)) =>
             {
-                return Ok(Some(Flow::Value(self.none())));
+                return self.tracer_options(f, &name, args).map(Some);
             }
             ("torch._dynamo.decorators", "mark_static") => {
                 return Ok(Some(Flow::Value(self.none())));
