@@ -1,4 +1,5 @@
-//! Exports PyO3's `Py_3_x` cfgs, and stops a build for a Python whose layouts are not known.
+//! Exports PyO3's `Py_3_x` cfgs, stops a build for a Python whose layouts are not known, and binds the functions that
+//! take an exception from Python to those of `taken`.
 
 fn main() {
     pyo3_build_config::use_pyo3_cfgs();
@@ -8,5 +9,12 @@ fn main() {
         println!(
             "cargo::error=ferrodyn supports CPython 3.11, 3.12 and 3.13, and PYO3_PYTHON is {major}.{minor}"
         );
+    }
+    let taking = match minor {
+        11 => "PyErr_Fetch",
+        _ => "PyErr_GetRaisedException",
+    };
+    for name in [taking, "PyErr_Clear"] {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap={name}");
     }
 }

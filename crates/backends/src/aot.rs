@@ -122,7 +122,7 @@ impl AotContext {
         let result = enter("compile_context", &self.compile)
             .and_then(|()| enter("tracing", &self.tracing))
             .and_then(|()| body());
-        let closed = stack.call_method0("close");
+        let closed = interrupts::to_the_end(py, || stack.call_method0("close"));
         let result = result?;
         closed?;
         Ok(result)

@@ -3,7 +3,7 @@
 use fx_graph::Graph;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyList;
 
 use crate::aot::{AotContext, AotInput};
 use crate::error::BackendError;
@@ -106,6 +106,10 @@ impl BackendCall<'_> {
             false => None,
         };
         let raised = |error| {
+            // An interrupt that arrived while the backend ran is the program's, whatever the backend made of it.
+            if let Err(interrupt) = interrupts::check(py) {
+                return BackendError::Python(interrupt);
+            }
             let stopped_at = context.as_ref().and_then(AotContext::stopped_at);
             BackendError::raised(backend.name(), error, gm, stopped_at)
         };
@@ -116,14 +120,12 @@ impl BackendCall<'_> {
         let mut shape_guards = Some(Vec::new());
         let mut aot_guards = None;
         let result = match &context {
-            None => callable
-                .call((gm, example_inputs), kwargs)
+            None => interrupts::live(py, || callable.call((gm, example_inputs), kwargs))
                 .map_err(raised)?,
             Some(context) => {
                 let arguments = (gm, context.example_inputs(py));
-                let result = context
-                    .enter(py, || callable.call(arguments, kwargs))
-                    .map_err(raised)?;
+                let call = || interrupts::live(py, || callable.call(arguments, kwargs));
+                let result = context.enter(py, call).map_err(raised)?;
                 shape_guards = context.shape_guards(py)?;
                 aot_guards = context.aot_guards(py)?;
                 result
@@ -244,18 +246,31 @@ impl<'py> GlobalState<'py> {
         Ok(state)
     }
 
+    /// Puts everything back, even where one part fails.
     fn restore(self, py: Python<'py>) -> PyResult<()> {
+        let ended = session::leave(py);
         let torch = py.import(intern!(py, "torch"))?;
-        session::leave(py)?;
-        let flag = |name: &str| -> PyResult<bool> { torch.call_method0(name)?.is_truthy() };
-        py.import("random")?
-            .call_method1("setstate", (self.python_random,))?;
-        torch.call_method1("set_rng_state", (self.torch_random,))?;
-        if let Some(states) = self.cuda_random {
+        let random = interrupts::to_the_end(py, || self.restore_random(&torch));
+        let modes = interrupts::to_the_end(py, || self.restore_modes(&torch));
+        let determinism = interrupts::to_the_end(py, || self.restore_determinism(&torch));
+        let dtype = interrupts::to_the_end(py, || self.restore_dtype(&torch));
+        ended.and(random).and(modes).and(determinism).and(dtype)
+    }
+
+    fn restore_random(&self, torch: &Bound<'py, PyAny>) -> PyResult<()> {
+        let random = torch.py().import("random")?;
+        random.call_method1("setstate", (&self.python_random,))?;
+        torch.call_method1("set_rng_state", (&self.torch_random,))?;
+        if let Some(states) = &self.cuda_random {
             torch
                 .getattr("cuda")?
                 .call_method1("set_rng_state_all", (states,))?;
         }
+        Ok(())
+    }
+
+    fn restore_modes(&self, torch: &Bound<'py, PyAny>) -> PyResult<()> {
+        let flag = |name: &str| -> PyResult<bool> { torch.call_method0(name)?.is_truthy() };
         if flag("is_grad_enabled")? != self.grad_mode {
             torch
                 .getattr("_C")?
@@ -267,24 +282,31 @@ impl<'py> GlobalState<'py> {
                 .getattr("grad_mode")?
                 .call_method1("_enter_inference_mode", (self.inference_mode,))?;
         }
+        Ok(())
+    }
+
+    fn restore_determinism(&self, torch: &Bound<'py, PyAny>) -> PyResult<()> {
+        let flag = |name: &str| -> PyResult<bool> { torch.call_method0(name)?.is_truthy() };
         let deterministic = (
             flag("are_deterministic_algorithms_enabled")?,
             flag("is_deterministic_algorithms_warn_only_enabled")?,
         );
         if deterministic != (self.deterministic, self.deterministic_warn_only) {
-            let kwargs = pyo3::types::PyDict::new(py);
+            let kwargs = pyo3::types::PyDict::new(torch.py());
             kwargs.set_item("warn_only", self.deterministic_warn_only)?;
             torch.call_method(
                 "use_deterministic_algorithms",
-                PyTuple::new(py, [self.deterministic])?,
+                (self.deterministic,),
                 Some(&kwargs),
             )?;
         }
-        if !torch
-            .call_method0("get_default_dtype")?
-            .is(&self.default_dtype)
-        {
-            torch.call_method1("set_default_dtype", (self.default_dtype,))?;
+        Ok(())
+    }
+
+    fn restore_dtype(&self, torch: &Bound<'py, PyAny>) -> PyResult<()> {
+        let now = torch.call_method0("get_default_dtype")?;
+        if !now.is(&self.default_dtype) {
+            torch.call_method1("set_default_dtype", (&self.default_dtype,))?;
         }
         Ok(())
     }

@@ -78,6 +78,10 @@ fn raised_without_a_trace(raised: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Some(frame) = graph.getattr_opt(intern!(py, "tb_frame"))? else {
         return Ok(false);
     };
+    // Nor what a signal handler has raised while the graph ran.
+    if interrupts::comes_from_outside(raised)? {
+        return Ok(false);
+    }
     let line: Option<u32> = graph.getattr(intern!(py, "tb_lineno"))?.extract()?;
     if line != Some(REPEATABLE) || !is_forward_code(&frame.getattr(intern!(py, "f_code"))?)? {
         return Ok(false);

@@ -68,5 +68,5 @@ pub use flow::LocalUse;
 pub use liveness::{LiveLocals, live_locals};
 pub use location::{LineEntry, LineTableError, Location, read_line_table};
 pub use loops::{Loop, behind_loop, has_loop, loop_of};
-pub use opcode::{opcode_name, opcode_number};
+pub use opcode::{is_raise, opcode_name, opcode_number};
 pub use verify::{Limits, VerifyError, verify};

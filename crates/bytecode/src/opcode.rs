@@ -163,3 +163,9 @@ pub fn opcode_number(version: Version, name: &str) -> Option<u8> {
         .find(|row| format!("{:?}", row.opcode) == name)
         .map(|row| row.number)
 }
+
+/// Whether the opcode with this number raises an exception that the program has made, as `raise` does.
+pub fn is_raise(version: Version, number: u8) -> bool {
+    let row = Table::of(version).number(number);
+    row.is_some_and(|row| matches!(row.opcode, Opcode::RAISE_VARARGS | Opcode::RERAISE))
+}

@@ -30,6 +30,7 @@ mod region;
 mod replay;
 pub mod report;
 pub mod substitute;
+mod taken;
 mod testing;
 
 use pyo3::exceptions::PyImportError;

@@ -193,9 +193,3 @@ pub fn is_namespace(d: &Bound<'_, PyDict>) -> bool {
     let has = |key| dict_get(d, key).is_some();
     has("__builtins__") || has("__loader__") && has("__spec__")
 }
-
-/// Lets Python raise `KeyboardInterrupt` once more, at its next check for signals.
-pub fn interrupt_again() {
-    // SAFETY: sets a flag only; may be called at any time.
-    unsafe { ffi::PyErr_SetInterrupt() };
-}

@@ -1,6 +1,6 @@
 //! Why translation of an instruction stopped.
 
-use pyo3::prelude::*;
+use pyo3::PyErr;
 use variables::Var;
 
 /// A graph break: what could not be captured, said so that the user can act on it.
@@ -62,13 +62,6 @@ pub type R<T> = Result<T, Stop>;
 
 impl From<PyErr> for Stop {
     fn from(e: PyErr) -> Stop {
-        Python::attach(|py| {
-            if e.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) {
-                // The user's interrupt is not ours to swallow: it is raised again at the next
-                // chance, in the program.
-                crate::raw::interrupt_again();
-            }
-        });
         Stop::Internal(format!("unexpected Python error while translating: {e}"))
     }
 }

@@ -23,7 +23,7 @@ use translator::code::CodeInfo;
 use translator::output::{self, Finish, ResumeCache};
 use translator::private;
 use translator::step::End;
-use translator::{BreakReason, DynamicInts, SetUp, Stop, Tx};
+use translator::{BreakReason, DynamicInts, R, SetUp, Stop, Tx};
 
 use super::generation::Env;
 use super::redone::{Before, Made, renew_program};
@@ -110,14 +110,20 @@ impl<'py> Compilation<'_, 'py> {
                 };
                 let _ = session.set(made);
             }
-            match session.get_mut() {
+            let compiled = match session.get_mut() {
                 Some(session) => {
                     let compiled = self.run_in(session, request, Before::default());
                     session.tables.codes.borrow_mut().forget_user_code();
                     compiled
                 }
                 None => Ok(Compiled::Run),
+            };
+            // What was found out meanwhile may be wrong.
+            if let Err(interrupt) = interrupts::check(self.py) {
+                session.take();
+                return Err(interrupt);
             }
+            compiled
         })
     }
 
@@ -163,6 +169,7 @@ impl<'py> Compilation<'_, 'py> {
         tx.refusal = before.refusal.clone();
         let breaks = explain::count_breaks();
         let end = tx.run();
+        interrupts::check(py)?;
         self.entries.set_changing(py, tx.ints.names.clone());
         for line in tx.trace.take().unwrap_or_default() {
             log::debug(py, "trace_bytecode", &self.id.to_string(), || line);
@@ -257,7 +264,7 @@ impl<'py> Compilation<'_, 'py> {
             },
             seconds: 0.0,
         };
-        let mut result = output::finish(&mut tx, finish, &mut env);
+        let mut result = finish_translation(&mut tx, finish, &mut env)?;
         // Where the last exception that was caught is not the one that is needed, the first is early
         // enough.
         for first in [false, true] {
@@ -272,7 +279,7 @@ impl<'py> Compilation<'_, 'py> {
                 return self.give_up(&reason.reason);
             }
             close(&mut tx)?;
-            result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+            result = finish_translation(&mut tx, Finish::Break(reason), &mut env)?;
         }
         if let Err(stop @ Stop::Break(reason)) = &result
             && output::must_break_at_text(stop)
@@ -283,7 +290,7 @@ impl<'py> Compilation<'_, 'py> {
             }
             self.report_break(&tx, &reason);
             close(&mut tx)?;
-            result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+            result = finish_translation(&mut tx, Finish::Break(reason), &mut env)?;
         }
         if let Err(stop @ Stop::Break(reason)) = &result
             && private::must_break_at_private(stop)
@@ -297,7 +304,7 @@ impl<'py> Compilation<'_, 'py> {
                 return Err(self.unsupported(&reason, &stack));
             }
             close(&mut tx)?;
-            result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+            result = finish_translation(&mut tx, Finish::Break(reason), &mut env)?;
         }
         if let Err(Stop::Break(reason)) = &result
             && output::must_break_outermost(&Stop::Break(reason.clone()))
@@ -307,7 +314,7 @@ impl<'py> Compilation<'_, 'py> {
                 return self.give_up(&reason.reason);
             }
             close(&mut tx)?;
-            result = output::finish(&mut tx, Finish::Break(reason), &mut env);
+            result = finish_translation(&mut tx, Finish::Break(reason), &mut env)?;
         }
         // A backend that traces the graph once more may have failed for what only this one can run.
         env.is_opaque |= env.error.is_some() && tx.needs_as_is && self.runs_as_is()?;
@@ -395,6 +402,7 @@ impl<'py> Compilation<'_, 'py> {
                 failure.reason
             ));
         }
+        interrupts::check(py)?;
         if let Some(module) = &tx.owner {
             self.entries.belongs_to(module.bind(py));
         }
@@ -639,6 +647,20 @@ impl<'py> Compilation<'_, 'py> {
             })
             .reduce(f64::min)
     }
+}
+
+/// Residual code of a translation, or why there is none.
+///
+/// # Errors
+/// An interrupt.
+fn finish_translation<'py>(
+    tx: &mut Tx<'py>,
+    finish: Finish,
+    env: &mut Env<'_, '_, 'py>,
+) -> PyResult<R<output::Residual>> {
+    let result = output::finish(tx, finish, env);
+    interrupts::check(tx.py)?;
+    Ok(result)
 }
 
 /// The resolved backend of a context.

@@ -52,8 +52,12 @@ impl FrameCompiler for Driver {
             remember_skip(py, &code);
             return Outcome::Skip;
         }
-        if !(asked || resumes || slot.is_relevant(py, frame)) {
-            return Outcome::Run;
+        if !(asked || resumes) {
+            match slot.is_relevant(py, frame) {
+                Ok(true) => {}
+                Ok(false) => return Outcome::Run,
+                Err(interrupt) => return Outcome::Raise(interrupt),
+            }
         }
         if explicit && comes_to_forward(py, frame) {
             return Outcome::Run;
@@ -63,17 +67,6 @@ impl FrameCompiler for Driver {
         if let Some(outcome) = while_elsewhere(py, slot, &entries, &check, ctx, &config) {
             return outcome;
         }
-        let limits = Limits {
-            recompile_limit: config.recompile_limit,
-            accumulated_recompile_limit: config.accumulated_recompile_limit,
-            explain_all: ctx
-                .options()
-                .bind(py)
-                .contains("guard_fail_fn")
-                .unwrap_or(true)
-                || explain::active(),
-            tell_always: ctx.fullgraph() || config.fail_on_recompile_limit_hit,
-        };
         // SAFETY: the frame is alive and keeps what the environment names.
         if let Some(entry) = unsafe { entries.find(py, &check) } {
             return replace(py, &entry);
@@ -108,8 +101,102 @@ impl FrameCompiler for Driver {
                 return Outcome::Raise(ferrodyn_error(py, "RecompileError", &text));
             }
         }
-        // SAFETY: as above.
-        let misses = match unsafe { entries.decide(py, &check, limits) } {
+        let outcome = interrupts::held(py, || {
+            let found = Found {
+                frame,
+                slot,
+                entries: &entries,
+                check: &check,
+            };
+            found.compile(py, ctx, &config)
+        });
+        outcome.unwrap_or_else(Outcome::Raise)
+    }
+
+    #[inline]
+    fn on_repeated_call(&self, call: &EntryCall<'_, '_>, ctx: &CompileContext) -> Option<Direct> {
+        let memo = call.memo().try_borrow().ok()?;
+        let check = env::of_call(call);
+        // SAFETY: the call keeps the function and the arguments alive; a check runs no code.
+        unsafe {
+            memo.only(call.func(), call.code_ptr(), ctx.id(), |form, code| {
+                let fits = (!call.shares_keywords() || code.only_reads_keywords)
+                    && form.program.check(&check);
+                if fits {
+                    form.count_hit();
+                }
+                fits
+            })
+        }
+    }
+
+    #[inline]
+    fn on_call(
+        &self,
+        py: Python<'_>,
+        call: &EntryCall<'_, '_>,
+        ctx: &CompileContext,
+    ) -> Option<Direct> {
+        let slot = call.code_state()?.existing_slot::<CodeSlot>()?;
+        let found = {
+            // Nothing is dropped while these are borrowed, so no finalizer comes back here.
+            let contexts = slot.entries.try_borrow().ok()?;
+            let entries = &contexts.iter().find(|e| e.0 == ctx.id())?.1;
+            let check = env::of_call(call);
+            let memo = call.memo().try_borrow().ok()?;
+            let alone = entries.len(py) == 1;
+            // SAFETY: entries are asked about functions.
+            let known = |entry: &Arc<GuardedCode>| unsafe { memo.function(call.func(), entry) };
+            let take = |entry: &Arc<GuardedCode>| match known(entry) {
+                Some(direct) => Ok((direct, alone.then(|| entry.clone()))),
+                None => Err(entry.clone()),
+            };
+            // SAFETY: the call keeps the function and the arguments alive.
+            unsafe { entries.find_with(py, &check, take) }?
+        };
+        match found {
+            Ok((direct, only)) => {
+                if let Ok(mut memo) = call.memo().try_borrow_mut() {
+                    memo.set_only(call.code_ptr(), ctx.id(), only.as_ref());
+                }
+                Some(direct)
+            }
+            Err(entry) => direct::make(py, call, &entry).ok(),
+        }
+    }
+}
+
+/// A frame for which there is no compiled code.
+struct Found<'a> {
+    frame: &'a FrameRef<'a>,
+    slot: &'a CodeSlot,
+    entries: &'a Entries,
+    check: &'a CheckEnv<'a>,
+}
+
+impl Found<'_> {
+    /// Compiles the frame, unless limits or options are against it.
+    fn compile(&self, py: Python<'_>, ctx: &CompileContext, config: &config::Config) -> Outcome {
+        let Found {
+            frame,
+            slot,
+            entries,
+            check,
+        } = *self;
+        let code = frame.code(py);
+        let limits = Limits {
+            recompile_limit: config.recompile_limit,
+            accumulated_recompile_limit: config.accumulated_recompile_limit,
+            explain_all: ctx
+                .options()
+                .bind(py)
+                .contains("guard_fail_fn")
+                .unwrap_or(true)
+                || explain::active(),
+            tell_always: ctx.fullgraph() || config.fail_on_recompile_limit_hit,
+        };
+        // SAFETY: the frame is alive and keeps what the environment names.
+        let misses = match unsafe { entries.decide(py, check, limits) } {
             Decision::Hit(entry) => return replace(py, &entry),
             Decision::Miss(misses) => misses,
             Decision::LimitReached { misses, warning } => {
@@ -167,15 +254,15 @@ impl FrameCompiler for Driver {
             locals: frame.fast_locals(),
         };
         // Python ran since the question above was asked: another thread may have begun.
-        if let Some(outcome) = while_elsewhere(py, slot, &entries, &check, ctx, &config) {
+        if let Some(outcome) = while_elsewhere(py, slot, entries, check, ctx, config) {
             return outcome;
         }
         let _turn = slot.turns.begin(ctx.id());
         let compilation = Compilation {
             py,
             ctx,
-            config: &config,
-            entries: &entries,
+            config,
+            entries,
             frame,
             id: entries.next_id(py),
         };
@@ -189,58 +276,6 @@ impl FrameCompiler for Driver {
                 Outcome::Skip
             }
             Err(e) => Outcome::Raise(e),
-        }
-    }
-
-    #[inline]
-    fn on_repeated_call(&self, call: &EntryCall<'_, '_>, ctx: &CompileContext) -> Option<Direct> {
-        let memo = call.memo().try_borrow().ok()?;
-        let check = env::of_call(call);
-        // SAFETY: the call keeps the function and the arguments alive; a check runs no code.
-        unsafe {
-            memo.only(call.func(), call.code_ptr(), ctx.id(), |form, code| {
-                let fits = (!call.shares_keywords() || code.only_reads_keywords)
-                    && form.program.check(&check);
-                if fits {
-                    form.count_hit();
-                }
-                fits
-            })
-        }
-    }
-
-    #[inline]
-    fn on_call(
-        &self,
-        py: Python<'_>,
-        call: &EntryCall<'_, '_>,
-        ctx: &CompileContext,
-    ) -> Option<Direct> {
-        let slot = call.code_state()?.existing_slot::<CodeSlot>()?;
-        let found = {
-            // Nothing is dropped while these are borrowed, so no finalizer comes back here.
-            let contexts = slot.entries.try_borrow().ok()?;
-            let entries = &contexts.iter().find(|e| e.0 == ctx.id())?.1;
-            let check = env::of_call(call);
-            let memo = call.memo().try_borrow().ok()?;
-            let alone = entries.len(py) == 1;
-            // SAFETY: entries are asked about functions.
-            let known = |entry: &Arc<GuardedCode>| unsafe { memo.function(call.func(), entry) };
-            let take = |entry: &Arc<GuardedCode>| match known(entry) {
-                Some(direct) => Ok((direct, alone.then(|| entry.clone()))),
-                None => Err(entry.clone()),
-            };
-            // SAFETY: the call keeps the function and the arguments alive.
-            unsafe { entries.find_with(py, &check, take) }?
-        };
-        match found {
-            Ok((direct, only)) => {
-                if let Ok(mut memo) = call.memo().try_borrow_mut() {
-                    memo.set_only(call.code_ptr(), ctx.id(), only.as_ref());
-                }
-                Some(direct)
-            }
-            Err(entry) => direct::make(py, call, &entry).ok(),
         }
     }
 }
@@ -362,7 +397,8 @@ fn tell_guard_failures(
         return;
     };
     for miss in misses {
-        if let Err(e) = hook.call1((miss.failure.reason.as_str(), code)) {
+        let call = || hook.call1((miss.failure.reason.as_str(), code));
+        if let Err(e) = interrupts::live(py, call) {
             e.write_unraisable(py, Some(&hook));
         }
     }

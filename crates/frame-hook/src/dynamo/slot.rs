@@ -55,13 +55,19 @@ impl CodeSlot {
     }
 
     /// Whether the frame can hold tensor work.
-    pub fn is_relevant(&self, py: Python<'_>, frame: &FrameRef<'_>) -> bool {
-        let names_torch = self.names_torch.get().unwrap_or_else(|| {
-            let names = relevant::names_torch(py, frame);
-            self.names_torch.set(Some(names));
-            names
-        });
-        names_torch || relevant::holds_tensors(py, frame)
+    ///
+    /// # Errors
+    /// An interrupt.
+    pub fn is_relevant(&self, py: Python<'_>, frame: &FrameRef<'_>) -> PyResult<bool> {
+        let names_torch = match self.names_torch.get() {
+            Some(names) => names,
+            None => {
+                let names = interrupts::held(py, || relevant::names_torch(py, frame))?;
+                self.names_torch.set(Some(names));
+                names
+            }
+        };
+        Ok(names_torch || relevant::holds_tensors(py, frame))
     }
 
     /// The compiled forms in a context, none at first.

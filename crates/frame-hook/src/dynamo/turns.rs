@@ -47,6 +47,7 @@ impl Turns {
                 let _ = ENDED.1.wait_timeout(held, Duration::from_millis(5));
             });
             py.check_signals()?;
+            interrupts::deliver(py)?;
         }
         Ok(())
     }

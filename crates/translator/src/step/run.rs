@@ -230,6 +230,7 @@ impl<'py> Tx<'py> {
     /// One instruction; `Some` when the root frame returned.
     pub(crate) fn step(&mut self) -> R<Option<Var>> {
         self.instructions += 1;
+        interrupts::poll(self.py)?;
         if self.instructions > self.next_limit.0 {
             self.check_limits()?;
         }

@@ -1,0 +1,111 @@
+//! Every exception that this library takes from Python is shown to `interrupts` first.
+//!
+//! Hundreds of places ask Python something and go on without the answer where it raises. Instead of each of them,
+//! the few functions of CPython that hand an exception over are wrapped: the linker binds their names, as far as this
+//! library calls them (PyO3 included), to the functions here (`--wrap`, see `build.rs`).
+//!
+//! Not here: what an interrupt is, and what becomes of it (`interrupts`).
+
+use std::ffi::{CStr, c_void};
+use std::sync::OnceLock;
+
+use pyo3::Borrowed;
+use pyo3::ffi::{self, PyObject};
+use pyo3::prelude::*;
+
+/// The address of a function of CPython.
+fn function_of_python(name: &CStr) -> *mut c_void {
+    // SAFETY: looks a name up in what the process has loaded, the interpreter among it.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    assert!(!address.is_null(), "{name:?} is not in this interpreter");
+    address
+}
+
+/// Declares a static that holds a function of CPython once it was asked for.
+macro_rules! real {
+    ($name:literal, $type:ty) => {{
+        static REAL: OnceLock<$type> = OnceLock::new();
+        // SAFETY: CPython's function of this name has this type.
+        *REAL.get_or_init(|| unsafe {
+            std::mem::transmute::<*mut c_void, $type>(function_of_python($name))
+        })
+    }};
+}
+
+/// # Safety
+/// The GIL is held, and `error` is an exception's instance.
+#[cold]
+unsafe fn note(error: *mut PyObject) {
+    // SAFETY: required of the caller.
+    unsafe {
+        let py = Python::assume_attached();
+        interrupts::note(&Borrowed::from_ptr(py, error));
+    }
+}
+
+/// `PyErr_GetRaisedException`, which takes the exception that is set.
+///
+/// # Safety
+/// The GIL is held.
+#[cfg(Py_3_12)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_PyErr_GetRaisedException() -> *mut PyObject {
+    let take = real!(
+        c"PyErr_GetRaisedException",
+        unsafe extern "C" fn() -> *mut PyObject
+    );
+    // SAFETY: required of the caller; the exception is owned here until it is handed on.
+    unsafe {
+        let error = take();
+        if !error.is_null() && interrupts::is_held() {
+            note(error);
+        }
+        error
+    }
+}
+
+/// `PyErr_Fetch`, which takes the exception that is set: its class, its instance or what that is to be made of, its
+/// traceback.
+///
+/// # Safety
+/// The GIL is held; the pointers are places for a pointer each.
+#[cfg(not(Py_3_12))]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_PyErr_Fetch(
+    class: *mut *mut PyObject,
+    value: *mut *mut PyObject,
+    traceback: *mut *mut PyObject,
+) {
+    type Fetch = unsafe extern "C" fn(*mut *mut PyObject, *mut *mut PyObject, *mut *mut PyObject);
+    let fetch = real!(c"PyErr_Fetch", Fetch);
+    // SAFETY: required of the caller. What was taken is owned by the caller, before and after it is
+    // normalized.
+    unsafe {
+        fetch(class, value, traceback);
+        if !(*class).is_null() && interrupts::is_held() {
+            ffi::PyErr_NormalizeException(class, value, traceback);
+            if !(*value).is_null() {
+                if !(*traceback).is_null() {
+                    ffi::PyException_SetTraceback(*value, *traceback);
+                }
+                note(*value);
+            }
+        }
+    }
+}
+
+/// `PyErr_Clear`, which drops the exception that is set.
+///
+/// # Safety
+/// The GIL is held.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_PyErr_Clear() {
+    let clear = real!(c"PyErr_Clear", unsafe extern "C" fn());
+    // SAFETY: required of the caller.
+    unsafe {
+        if interrupts::is_held() && !ffi::PyErr_Occurred().is_null() {
+            drop(PyErr::take(Python::assume_attached()));
+        }
+        clear();
+    }
+}

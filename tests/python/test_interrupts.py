@@ -1,0 +1,308 @@
+"""Interrupts at random instants of compilations: signals and exceptions that another thread sends.
+
+Each has to reach the program once, and the function has to work afterwards. `FERRODYN_INTERRUPTS=1000` in front of
+`pytest tests/python/test_interrupts.py` sends that many of them instead of a few.
+"""
+
+import contextlib
+import ctypes
+import os
+import random
+import signal
+import sys
+import threading
+import time
+
+import ferrodyn
+import pytest
+import torch
+
+COUNT = int(os.environ.get("FERRODYN_INTERRUPTS", "48"))
+MAIN = threading.get_ident()
+X = torch.linspace(-1, 1, 8).reshape(2, 4)
+
+
+class Alarm(Exception):
+    """What the handler of SIGALRM raises."""
+
+
+class Sent(Exception):
+    """What another thread raises in the main one."""
+
+
+def on_alarm(signum, frame):
+    raise Alarm
+
+
+def noop(graph, inputs):
+    noop.graphs += 1
+    return graph.forward
+
+
+noop.graphs = 0
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.norm = torch.nn.LayerNorm(4)
+
+    def forward(self, x):
+        return self.norm(torch.relu(self.linear(x))) + x
+
+
+class Broken(Block):
+    def forward(self, x):
+        y = super().forward(x)
+        outside(y)
+        return y * 2
+
+
+@ferrodyn.disable
+def outside(y):
+    return y.shape
+
+
+def library(x):
+    return LIBRARY(x.unsqueeze(0)).squeeze(0) + torch.nn.functional.gelu(x)
+
+
+torch.manual_seed(0)
+BLOCKS = torch.nn.Sequential(*[Block() for _ in range(4)])
+BROKEN = torch.nn.Sequential(*[Broken() for _ in range(3)])
+LIBRARY = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()
+
+
+def sizes(x):
+    for n in range(1, 3):
+        x = torch.cat([x, x[:n].tanh()])
+    return x[: X.shape[0]]
+
+
+PROGRAMS = {
+    "blocks": (BLOCKS, noop),
+    "breaks": (BROKEN, noop),
+    "library": (library, noop),
+    "sizes": (sizes, noop),
+    "aot_eager": (BLOCKS, "aot_eager"),
+}
+
+
+def send_signal(signum):
+    os.kill(os.getpid(), signum)
+
+
+def send_exception():
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(MAIN), ctypes.py_object(Sent))
+
+
+SENDERS = {
+    KeyboardInterrupt: lambda: send_signal(signal.SIGINT),
+    Alarm: lambda: send_signal(signal.SIGALRM),
+    Sent: send_exception,
+}
+
+
+@contextlib.contextmanager
+def handlers():
+    """The handlers of this test, and what Python says that it has ignored."""
+    ignored = []
+    before = signal.signal(signal.SIGALRM, on_alarm)
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hook, sys.unraisablehook = sys.unraisablehook, ignored.append
+    try:
+        yield ignored
+        # Nothing is left of the compilations' own handlers.
+        assert signal.getsignal(signal.SIGALRM) is on_alarm
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        sys.unraisablehook = hook
+        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGINT, interrupt)
+
+
+def interrupted(call, send, delay):
+    """Sends after a while, and gives the exceptions that reached the program."""
+    raised = []
+    sent = threading.Event()
+
+    def sender():
+        time.sleep(delay)
+        send()
+        sent.set()
+
+    thread = threading.Thread(target=sender)
+    try:
+        thread.start()
+        call()
+    except BaseException as error:  # noqa: BLE001
+        raised.append(error)
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            while not sent.is_set() or (not raised and time.monotonic() < deadline):
+                time.sleep(0.0005)
+            for _ in range(100):
+                # One that came too late for the call, or a second one.
+                pass
+            break
+        except BaseException as error:  # noqa: BLE001
+            raised.append(error)
+    thread.join()
+    return raised
+
+
+@pytest.mark.filterwarnings("ignore:Error detected in")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_reaches_the_program_once(name):
+    program, backend = PROGRAMS[name]
+    seeded = random.Random(name)
+    expected = program(X)
+    lasted = []
+    for _ in range(3):
+        ferrodyn.reset()
+        start = time.perf_counter()
+        ferrodyn.compile(program, backend=backend)(X)
+        lasted.append(time.perf_counter() - start)
+    during = 0
+    with handlers() as ignored:
+        for i in range(-(-COUNT // len(PROGRAMS))):
+            kind = list(SENDERS)[i % len(SENDERS)]
+            ferrodyn.reset()
+            compiled = ferrodyn.compile(program, backend=backend)
+            done = []
+            noop.graphs = 0
+            raised = interrupted(
+                lambda: done.append(compiled(X)), SENDERS[kind], seeded.uniform(0, min(lasted))
+            )
+            during += not done
+            # torch's interpreter of graphs gives an `Exception` a message, as if the operation had raised it.
+            raised = [getattr(e, "inner_exception", e) for e in raised]
+            assert [type(e) for e in raised] == [kind], (i, raised, ignored)
+            assert not ignored, (i, ignored)
+            assert torch.equal(compiled(X), expected), i
+            assert backend != noop or noop.graphs > 0
+    assert during > 0
+
+
+class Caught(Exception):
+    """What a handler raises while a graph runs."""
+
+
+def test_a_handler_that_raises_while_a_graph_runs():
+    # The operation is repeatable: a graph that raises runs again in eager mode, unless the exception is a handler's.
+    runs = []
+
+    class Handler:
+        def __call__(self, signum, frame):
+            runs.append(signum)
+            raise Caught
+
+    def f(x):
+        for _ in range(200):
+            x = torch.nn.functional.softplus(torch.nn.functional.normalize(x))
+        try:
+            return x.view(8)
+        except RuntimeError:
+            return None
+
+    compiled = ferrodyn.compile(f, backend=noop)
+    x = torch.ones(2, 4)
+    expected = compiled(x)
+    start = time.perf_counter()
+    compiled(x)
+    lasts = time.perf_counter() - start
+    before = signal.signal(signal.SIGALRM, Handler())
+    caught = 0
+    try:
+        for i in range(20):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, lasts * (i + 1) / 22)
+                compiled(x)
+                time.sleep(0.5)
+            except Caught:
+                caught += 1
+        assert caught == len(runs) == 20
+        assert torch.equal(compiled(x), expected)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_flags_of_a_signal_stay():
+    # The system begins an interrupted `read` again where `siginterrupt` says so; Python's `signal.signal` undoes that.
+    reading, writing = os.pipe()
+    libc = ctypes.CDLL(None, use_errno=True)
+    before = signal.signal(signal.SIGALRM, lambda *_: None)
+    try:
+        signal.siginterrupt(signal.SIGALRM, False)
+        ferrodyn.compile(lambda x: x + 1, backend=noop)(X)
+        threading.Timer(0.4, lambda: os.write(writing, b"!")).start()
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        assert libc.read(reading, ctypes.create_string_buffer(1), 1) == 1
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        os.close(reading)
+        os.close(writing)
+
+
+def test_a_handler_that_raises_in_a_backend():
+    # The backend hides what the handler raises, or makes another exception of it.
+    def hides(graph, inputs):
+        try:
+            os.kill(os.getpid(), signal.SIGALRM)
+            time.sleep(0.1)
+        except Exception:  # noqa: BLE001
+            pass
+        return graph.forward
+
+    def renames(graph, inputs):
+        try:
+            os.kill(os.getpid(), signal.SIGALRM)
+            time.sleep(0.1)
+        except Alarm:
+            raise ValueError("failed") from None
+
+    with handlers():
+        for backend in (hides, renames):
+            with pytest.raises(Alarm):
+                ferrodyn.compile(lambda x: x + 1, backend=backend)(X)
+
+
+def test_a_backend_is_interrupted_at_once():
+    def backend(graph, inputs):
+        time.sleep(30)
+        return graph.forward
+
+    with handlers():
+        start = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Alarm):
+            ferrodyn.compile(lambda x: x + 1, backend=backend)(X)
+        assert time.monotonic() - start < 10
+
+
+def test_handlers_that_return_run_once():
+    seen = []
+    before = signal.signal(signal.SIGUSR1, lambda signum, frame: seen.append(frame))
+
+    def backend(graph, inputs):
+        os.kill(os.getpid(), signal.SIGUSR1)
+        return graph.forward
+
+    def f(x):
+        return x + 1
+
+    try:
+        compiled = ferrodyn.compile(f, backend=backend)
+        assert torch.equal(compiled(X), X + 1)
+        assert len(seen) == 1 and seen[0] is not None
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_unraisable_hook_stays():
+    hook = sys.unraisablehook
+    ferrodyn.compile(lambda x: x + 1, backend=noop)(X)
+    assert sys.unraisablehook is hook
