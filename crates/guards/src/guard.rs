@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::calls::CallExpr;
 use crate::expr::IntRelation;
 use crate::source::SourceId;
 use crate::value::{ConstVal, Key, ObjRef};
@@ -332,6 +333,13 @@ pub enum GuardKind {
     ShapeEnv {
         /// The relation.
         relation: Arc<IntRelation>,
+    },
+    /// What C functions without effects give of several sources.
+    ComputedMatch {
+        /// How it is computed.
+        expr: Arc<CallExpr>,
+        /// What it must be.
+        value: ConstVal,
     },
     /// What a range iterator has still to give.
     RangeIteratorMatch {

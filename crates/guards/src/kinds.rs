@@ -11,6 +11,7 @@ use crate::source::{NameStyle, SourceId, SourceTable};
 
 pub mod aliasing;
 pub mod attribute;
+pub mod calls;
 pub mod container;
 pub mod identity;
 pub mod state;
@@ -78,6 +79,7 @@ impl GuardKind {
             Self::NoTensorAliasing { .. } => "NO_TENSOR_ALIASING",
             Self::StorageOverlap { .. } => "STORAGE_OVERLAPPING",
             Self::ShapeEnv { .. } => "SHAPE_ENV",
+            Self::ComputedMatch { .. } => "COMPUTED_MATCH",
             Self::RangeIteratorMatch { .. } => "RANGE_ITERATOR_MATCH",
             Self::TupleIteratorLen { .. } => "TUPLE_ITERATOR_LEN",
             Self::ListIteratorLen { .. } => "LIST_ITERATOR_LEN",
@@ -122,7 +124,7 @@ impl GuardKind {
             Self::DeterministicAlgorithms { .. } => 17,
             Self::TorchFunctionState { .. } => 18,
             Self::ObjectAliasing { .. } | Self::NotAliasing { .. } | Self::CallMatch { .. } => 19,
-            Self::ShapeEnv { .. } | Self::NotSubclass { .. } => 19,
+            Self::ShapeEnv { .. } | Self::NotSubclass { .. } | Self::ComputedMatch { .. } => 19,
             Self::NoTensorAliasing { .. } => 20,
             Self::StorageOverlap { .. } => 21,
         }
@@ -137,6 +139,7 @@ impl GuardKind {
                 | Self::NoTensorAliasing { .. }
                 | Self::StorageOverlap { .. }
                 | Self::ShapeEnv { .. }
+                | Self::ComputedMatch { .. }
         )
     }
 
@@ -146,6 +149,7 @@ impl GuardKind {
             Self::ObjectAliasing { other } | Self::NotAliasing { other } => [*other].into(),
             Self::NoTensorAliasing { sources } => sources.clone(),
             Self::ShapeEnv { relation } => relation.sources().as_slice().into(),
+            Self::ComputedMatch { expr, .. } => expr.sources().as_slice().into(),
             Self::StorageOverlap {
                 overlapping,
                 non_overlapping,
@@ -195,6 +199,7 @@ impl GuardKind {
             | Self::NoTensorAliasing { .. }
             | Self::StorageOverlap { .. } => aliasing::code_parts(self, &name, cx),
             Self::ShapeEnv { relation } => vec![symbolic::code_part(relation, cx)],
+            Self::ComputedMatch { expr, value } => vec![calls::code_part(expr, value, cx)],
             Self::GradMode { .. }
             | Self::InferenceMode { .. }
             | Self::DefaultDevice { .. }

@@ -1,6 +1,6 @@
 //! Guards: the conditions under which a captured graph and its residual bytecode may be used again.
 //!
-//! Two halves. The planning half ([`source`], [`value`], [`expr`], [`guard`], [`set`], [`program`], [`tree`], [`text`]) is
+//! Two halves. The planning half ([`source`], [`value`], [`expr`], [`calls`], [`guard`], [`set`], [`program`], [`tree`], [`text`]) is
 //! pure Rust: it interns sources, dedupes and merges guards, compiles them to flat check programs and prints them
 //! as Python, as PyTorch's guard tree and as program text. It needs no interpreter and builds with
 //! `--no-default-features`. The executing half (feature `python`) pins objects, links a program to a running
@@ -9,6 +9,7 @@
 //! Invariants: a check runs no user code, allocates nothing that Python sees and changes nothing; a check that
 //! passes implies that every guard of the set holds; the program and the Python text give the same verdict.
 
+pub mod calls;
 #[cfg(feature = "python")]
 pub mod exec;
 pub mod expr;
@@ -21,6 +22,7 @@ pub mod text;
 pub mod tree;
 pub mod value;
 
+pub use calls::CallExpr;
 pub use expr::{Extent, IntBinary, IntCompare, IntExpr, IntLeaf, IntRelation, IntUnary};
 pub use guard::{GlobalState, Guard, GuardKind, ModeSpec, TensorSpec, UserFrame};
 pub use program::{Program, VerifyError, compile_all};

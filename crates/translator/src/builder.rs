@@ -39,7 +39,8 @@ impl Tx<'_> {
             Var::Lazy(l) => self.build(&l.obj, l.source),
             Var::Int(i) => Ok(self.specialize(i)),
             Var::Float(f) => self.specialize_float(f),
-            Var::Text(_) => Err(self.no_text(var)),
+            Var::Computed(c) => self.specialize_computed(c),
+            Var::Text(t) => self.specialize_text(t),
             other => Ok(other.clone()),
         }
     }

@@ -12,6 +12,7 @@ use variables::{CallFrame, DeferredCall, Origin, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
+use crate::values::Changing;
 
 /// Modules whose variables decide where output goes.
 const OBSERVING: [&str; 6] = ["sys", "builtins", "logging", "warnings", "io", "os"];
@@ -37,7 +38,7 @@ impl<'py> Tx<'py> {
             .map(|(n, v)| Ok((n.clone(), self.lasting(v)?)))
             .collect::<R<Vec<_>>>()?;
         let shown = pos.iter().chain(kw.iter().map(|k| &k.1));
-        if shown.into_iter().any(holds_tensor) {
+        if shown.into_iter().any(|v| self.holds_tensor(v)) {
             if self.has_modes() || self.met_subclass {
                 return Err(Stop::unsupported(
                     "showing a tensor within a function mode, or where there are tensor subclasses",
@@ -95,6 +96,9 @@ impl<'py> Tx<'py> {
         if matches!(v, Var::Text(t) if self.is_current(t)) {
             return Ok(v.clone());
         }
+        if let Some(v) = self.as_changing(v, Changing::Any) {
+            return Ok(v);
+        }
         let v = self.realize(v)?;
         let py = self.py;
         let fine = match &v {
@@ -134,6 +138,21 @@ impl<'py> Tx<'py> {
             "The object may change before the graph has run, and its text with it, so the call runs as plain Python between two graphs.",
             "Output constants and tensors, or move the call before or after the computation.",
         ))
+    }
+
+    fn holds_tensor(&self, v: &Var) -> bool {
+        match v {
+            Var::Tensor(_) => true,
+            Var::Text(t) => t.shows_tensor(),
+            Var::Tuple(t) => t.items.iter().any(|i| match i {
+                Var::Lazy(l) => {
+                    let class = l.obj.bind(self.py).get_type();
+                    !self.known.is_const_type(class.as_any())
+                }
+                other => self.holds_tensor(other),
+            }),
+            _ => false,
+        }
     }
 
     /// Whether instances of a class are files or belong to `logging`.
@@ -183,15 +202,4 @@ pub(crate) fn redirected() -> Stop {
         "The program changes where output goes, so what is put out before cannot wait until the graph has run.",
         "Redirect the output outside of the compiled function.",
     )
-}
-
-fn holds_tensor(v: &Var) -> bool {
-    match v {
-        Var::Tensor(_) | Var::Text(_) => true,
-        Var::Tuple(t) => t.items.iter().any(|i| match i {
-            Var::Lazy(_) => true,
-            other => holds_tensor(other),
-        }),
-        _ => false,
-    }
 }

@@ -75,8 +75,8 @@ impl Tx<'_> {
             return false;
         }
         match kind {
-            GuardKind::ShapeEnv { relation } => {
-                relation.sources().into_iter().any(|s| self.is_early(s))
+            GuardKind::ShapeEnv { .. } | GuardKind::ComputedMatch { .. } => {
+                kind.other_sources().iter().any(|s| self.is_early(*s))
             }
             _ => source.is_some_and(|s| self.is_early(s)),
         }

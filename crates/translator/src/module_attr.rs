@@ -62,8 +62,7 @@ impl Tx<'_> {
         if !hook.is(&self.known.module_setattr) {
             return Ok(None);
         }
-        let value = self.look(value)?;
-        let value_class = self.type_of(&value)?;
+        let value_class = self.type_of(value)?;
         let b = value_class.bind(self.py);
         let ty = b.cast::<pyo3::types::PyType>().map_err(pyo3::PyErr::from)?;
         if ty.is_subclass(self.known.parameter.bind(self.py))?
@@ -81,11 +80,12 @@ impl Tx<'_> {
                 }
                 let dict = self.realize(&dict)?;
                 let key = self.str(name);
-                self.setitem(&dict, &key, &value)?;
+                self.setitem(&dict, &key, value)?;
                 return Ok(Some(Flow::Value(self.none())));
             }
         }
-        self.object_setattr(*id, class, name, Some(value)).map(Some)
+        self.object_setattr(*id, class, name, Some(value.clone()))
+            .map(Some)
     }
 
     /// Whether a source is an item of a module's `_parameters` or `_buffers`.

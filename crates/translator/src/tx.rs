@@ -679,14 +679,15 @@ impl<'py> Tx<'py> {
             Var::Py(p) => describe_obj(p.obj.bind(self.py)),
             Var::Int(_) => "int object".into(),
             Var::Float(_) => "float object".into(),
+            Var::Computed(c) => describe_obj(c.value.bind(self.py)),
             Var::Text(t) => t
                 .parts
                 .iter()
                 .find_map(|p| match p {
                     TextPart::Tensor { tensor, .. } => Some(self.describe(tensor)),
-                    TextPart::Known(_) => None,
+                    TextPart::Known(_) | TextPart::Value(_) => None,
                 })
-                .unwrap_or_else(|| "a tensor".into()),
+                .unwrap_or_else(|| "str object".into()),
             Var::Lazy(l) => describe_obj(l.obj.bind(self.py)),
         }
     }

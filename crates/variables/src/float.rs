@@ -1,12 +1,14 @@
 //! Floats that are not constants: expressions over floats that sources yield.
 //!
-//! Invariant: an expression means what Python's floats give, and computing it raises nothing.
+//! Invariant: an expression means what Python's floats give. Computing it raises nothing, but for the parts that
+//! [`FloatExpr::Computed`] says.
 
 use std::cell::OnceCell;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use guards::SourceId;
 
+use crate::computed::ComputedVar;
 use crate::var::Obj;
 
 /// How many nodes an expression may have.
@@ -45,34 +47,37 @@ pub enum FloatExpr {
     /// A number.
     Const(f64),
     /// `-x`.
-    Negative(Arc<FloatExpr>),
+    Negative(Rc<FloatExpr>),
     /// An operation on two.
-    Binary(FloatBinary, Arc<(FloatExpr, FloatExpr)>),
+    Binary(FloatBinary, Rc<(FloatExpr, FloatExpr)>),
+    /// What a pure function gives: an exact `float`.
+    Computed(Rc<ComputedVar>),
 }
 
 impl FloatExpr {
     /// `a op b`; `None` where that would be too large.
     pub fn binary(op: FloatBinary, a: &FloatExpr, b: &FloatExpr) -> Option<FloatExpr> {
         let fits = a.size() + b.size() < MAX_SIZE;
-        fits.then(|| Self::Binary(op, Arc::new((a.clone(), b.clone()))))
+        fits.then(|| Self::Binary(op, Rc::new((a.clone(), b.clone()))))
     }
 
-    /// Calls `f` for each source.
-    pub fn for_each_source(&self, f: &mut impl FnMut(SourceId)) {
+    /// Calls `f` for each part that is no operation on others.
+    pub fn for_each_leaf<'a>(&'a self, f: &mut impl FnMut(&'a FloatExpr)) {
         match self {
-            Self::Source(source) => f(*source),
-            Self::Const(_) => {}
-            Self::Negative(x) => x.for_each_source(f),
+            Self::Source(_) | Self::Const(_) | Self::Computed(_) => f(self),
+            Self::Negative(x) => x.for_each_leaf(f),
             Self::Binary(_, ab) => {
-                ab.0.for_each_source(f);
-                ab.1.for_each_source(f);
+                ab.0.for_each_leaf(f);
+                ab.1.for_each_leaf(f);
             }
         }
     }
 
-    fn size(&self) -> u32 {
+    /// How many nodes it has.
+    pub fn size(&self) -> u32 {
         match self {
             Self::Source(_) | Self::Const(_) => 1,
+            Self::Computed(c) => c.size(),
             Self::Negative(x) => 1 + x.size(),
             Self::Binary(_, ab) => 1 + ab.0.size() + ab.1.size(),
         }

@@ -11,6 +11,7 @@
 //! Invariant: nothing in this crate runs user code.
 
 pub mod attr_map;
+pub mod computed;
 pub mod dict;
 pub mod effects;
 pub mod float;
@@ -19,6 +20,7 @@ pub mod object;
 pub mod var;
 
 pub use attr_map::AttrMap;
+pub use computed::ComputedVar;
 pub use dict::OrderedMap;
 pub use effects::{
     CallFrame, DeferredCall, EarlyArg, EarlyCall, EarlyKind, Effects, GlobalKey, KnownValues,

@@ -8,6 +8,7 @@ use guards::{IntExpr, SourceId};
 use pyo3::prelude::*;
 use tensor_meta::TensorMeta;
 
+use crate::computed::ComputedVar;
 use crate::float::FloatVar;
 use crate::object::ObjId;
 
@@ -52,8 +53,11 @@ pub enum Var {
     /// A `float` that is not a constant: computed from floats from outside whose values are not guarded.
     /// To look at its value guards it.
     Float(Rc<FloatVar>),
-    /// A `str` with the text of tensors in it, which is known only when the graph has run. To look at
-    /// it breaks the graph.
+    /// A value that a pure function gives of values that are not constants; never a `float`, which is a
+    /// [`Var::Float`]. To look at it guards what it is computed from.
+    Computed(Rc<ComputedVar>),
+    /// A `str` that is joined of constants, of values that are not, and of the text of tensors, which is
+    /// known only when the graph has run. To look at it guards the values; with a tensor it breaks the graph.
     Text(Rc<TextVar>),
     /// A value from outside that nothing has looked at, so nothing of it is guarded.
     Lazy(Rc<LazyVar>),
@@ -178,11 +182,30 @@ pub struct TextVar {
     pub parts: Vec<TextPart>,
 }
 
+impl TextVar {
+    /// Whether the text of a tensor is in it.
+    pub fn shows_tensor(&self) -> bool {
+        let mut parts = self.parts.iter();
+        parts.any(|part| matches!(part, TextPart::Tensor { .. }))
+    }
+
+    /// The values in it whose text is made by the residual code.
+    pub fn values(&self) -> impl Iterator<Item = &Var> {
+        self.parts.iter().filter_map(|part| match part {
+            TextPart::Known(_) => None,
+            TextPart::Value(v) => Some(v),
+            TextPart::Tensor { tensor, .. } => Some(tensor),
+        })
+    }
+}
+
 /// A piece of a text.
 #[derive(Debug, Clone)]
 pub enum TextPart {
     /// a `str`
     Known(Obj),
+    /// a `str` that is no constant: computed, or from outside
+    Value(Var),
     /// a tensor as a replacement field shows it
     Tensor {
         /// the tensor
@@ -230,7 +253,7 @@ impl Var {
         Var::Py(Rc::new(PyVar { obj, source: None }))
     }
 
-    /// Whether this is a number that is not a constant.
+    /// Whether this is a number that is not a constant, and that a graph can take.
     pub fn is_dynamic_number(&self) -> bool {
         matches!(self, Var::Int(_) | Var::Float(_))
     }

@@ -16,13 +16,16 @@ use smallvec::SmallVec;
 use torch_abi::TorchAbi;
 use torch_abi::packed::PackedReader;
 
-use crate::exec::link::{LinkedCall, LinkedConst, LinkedOp};
+use crate::calls::CallExpr;
+use crate::exec::link::{LinkError, LinkedCall, LinkedConst, LinkedOp};
 use crate::exec::objects;
 use crate::exec::pins::{Pins, Validity};
 use crate::exec::step::Run;
 use crate::exec::watch::Watch;
 use crate::program::Program;
 use crate::set::GuardSet;
+use crate::source::SourceId;
+use crate::value::ConstVal;
 
 /// What a program is checked against: a call about to happen. All pointers are borrowed.
 #[derive(Clone, Copy)]
@@ -215,6 +218,107 @@ pub(in crate::exec) unsafe fn is_int(obj: *mut PyObject, value: i64) -> bool {
         ffi::PyLong_CheckExact(obj) != 0
             && ffi::PyLong_AsLongLongAndOverflow(obj, &raw mut overflow) == value
             && overflow == 0
+    }
+}
+
+/// How a value is computed of registers and objects that the program keeps.
+pub(crate) enum LinkedExpr {
+    Register(u16),
+    Object(*mut PyObject),
+    Call(*mut PyObject, Box<[LinkedExpr]>),
+}
+
+/// What is computed, and what it must be.
+pub(crate) struct LinkedComputed {
+    pub(crate) expr: LinkedExpr,
+    pub(crate) value: LinkedConst,
+}
+
+impl LinkedComputed {
+    /// Whether it is what it must be. An exception counts as another value.
+    ///
+    /// # Safety
+    /// `register` must give live objects, with the GIL held.
+    pub(crate) unsafe fn matches(
+        &self,
+        abi: &TorchAbi,
+        register: &impl Fn(u16) -> *mut PyObject,
+    ) -> bool {
+        // SAFETY: the caller's promise; a new reference is released.
+        unsafe {
+            let value = self.expr.eval(register);
+            if value.is_null() {
+                ffi::PyErr_Clear();
+                return false;
+            }
+            let same = self.value.matches(abi, value);
+            ffi::Py_DECREF(value);
+            same
+        }
+    }
+}
+
+impl LinkedExpr {
+    /// An expression with its sources in registers; `keep` gives what the program keeps for a constant.
+    pub(crate) fn link(
+        expr: &CallExpr,
+        registers: &[(SourceId, u16)],
+        keep: &mut impl FnMut(&ConstVal) -> Result<*mut PyObject, LinkError>,
+    ) -> Result<Self, LinkError> {
+        Ok(match expr {
+            CallExpr::Source(source) => {
+                let found = registers.iter().find(|(of, _)| of == source);
+                Self::Register(
+                    found
+                        .map(|(_, register)| *register)
+                        .ok_or(LinkError::Early)?,
+                )
+            }
+            CallExpr::Const(value) => Self::Object(keep(value)?),
+            CallExpr::Call(function, args) => {
+                let args = args.iter().map(|arg| Self::link(arg, registers, keep));
+                let args = args.collect::<Result<_, _>>()?;
+                Self::Call(function.addr as *mut PyObject, args)
+            }
+        })
+    }
+
+    /// A new reference, or null with an exception set.
+    ///
+    /// # Safety
+    /// As for [`LinkedComputed::matches`].
+    unsafe fn eval(&self, register: &impl Fn(u16) -> *mut PyObject) -> *mut PyObject {
+        // SAFETY: the caller's promise; the program keeps its objects alive, and what is made here is released.
+        // The functions are C functions that run no user code.
+        unsafe {
+            match self {
+                Self::Register(r) => ffi::Py_NewRef(register(*r)),
+                Self::Object(obj) => ffi::Py_NewRef(*obj),
+                Self::Call(function, parts) => {
+                    let mut args: SmallVec<[*mut PyObject; 4]> = SmallVec::new();
+                    for part in parts {
+                        let value = part.eval(register);
+                        if value.is_null() {
+                            break;
+                        }
+                        args.push(value);
+                    }
+                    let result = match args.len() == parts.len() {
+                        true => ffi::PyObject_Vectorcall(
+                            *function,
+                            args.as_ptr(),
+                            args.len(),
+                            std::ptr::null_mut(),
+                        ),
+                        false => std::ptr::null_mut(),
+                    };
+                    for arg in args {
+                        ffi::Py_DECREF(arg);
+                    }
+                    result
+                }
+            }
+        }
     }
 }
 

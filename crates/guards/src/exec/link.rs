@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyComplex, PyFloat, PyString, PyTuple};
 use torch_abi::TorchAbi;
 
 use crate::exec::abc::AbcAnswer;
-use crate::exec::check::CheckProgram;
+use crate::exec::check::{CheckProgram, LinkedComputed, LinkedExpr};
 use crate::exec::pins::Pins;
 use crate::guard::{GlobalState, GuardKind};
 use crate::kinds::symbolic::LinkedRelation;
@@ -322,6 +322,9 @@ pub(crate) enum LinkedOp {
     Ints {
         relation: Box<LinkedRelation>,
     },
+    Computed {
+        computed: Box<LinkedComputed>,
+    },
     NoAliasing {
         regs: Box<[u16]>,
     },
@@ -550,6 +553,19 @@ impl Linker<'_, '_> {
                             registers: relation.sources().into_iter().zip(regs).collect(),
                         }),
                     },
+                    GuardKind::ComputedMatch { expr, value } => {
+                        let registers: Vec<_> = expr.sources().into_iter().zip(regs).collect();
+                        let computed = LinkedComputed {
+                            expr: LinkedExpr::link(expr, &registers, &mut |constant| {
+                                let object = self.object(constant)?;
+                                Ok(self.keep(object))
+                            })?,
+                            value: self.constant(value)?,
+                        };
+                        LinkedOp::Computed {
+                            computed: Box::new(computed),
+                        }
+                    }
                     _ => LinkedOp::NoAliasing { regs },
                 })
             }
@@ -810,7 +826,8 @@ impl Linker<'_, '_> {
             }
             GuardKind::NoTensorAliasing { .. }
             | GuardKind::StorageOverlap { .. }
-            | GuardKind::ShapeEnv { .. } => LinkedOp::NoAliasing { regs: [].into() },
+            | GuardKind::ShapeEnv { .. }
+            | GuardKind::ComputedMatch { .. } => LinkedOp::NoAliasing { regs: [].into() },
         })
     }
 }

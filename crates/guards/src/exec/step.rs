@@ -349,6 +349,7 @@ impl CheckProgram {
                 }
 
                 LinkedOp::Ints { relation } => relation.holds(self.abi(), |r| run.reg(r)),
+                LinkedOp::Computed { computed } => computed.matches(self.abi(), &|r| run.reg(r)),
                 LinkedOp::NoAliasing { regs: list } => list
                     .iter()
                     .enumerate()

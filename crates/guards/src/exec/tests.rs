@@ -16,6 +16,7 @@ use crate::source::{Source, SourceId, SourceTable};
 
 mod aliasing;
 mod attribute;
+mod calls;
 mod container;
 mod identity;
 mod state;

@@ -311,6 +311,9 @@ impl<'py> Tx<'py> {
 
     /// Whether a value is no descriptor.
     fn is_plain(&mut self, value: &Var) -> R<bool> {
+        if self.class_of_simple(value).is_some() {
+            return Ok(true);
+        }
         let value = self.look(value)?;
         Ok(match &value {
             Var::Const(_) | Var::Int(_) | Var::Float(_) | Var::Tensor(_) => true,

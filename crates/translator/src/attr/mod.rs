@@ -60,6 +60,10 @@ impl<'py> Tx<'py> {
                 name.clone(),
             )))));
         }
+        if self.changing_method(obj, name).is_some() {
+            let method = Var::BuiltinMethod(Rc::new((obj.clone(), name.clone())));
+            return Ok(Flow::Value(method));
+        }
         let obj = self.realize(obj)?;
         match &obj {
             Var::Tensor(t) => self.tensor_attr(t, &obj, name),
@@ -93,6 +97,7 @@ impl<'py> Tx<'py> {
             | Var::Lazy(_)
             | Var::Int(_)
             | Var::Float(_)
+            | Var::Computed(_)
             | Var::Text(_) => Err(Stop::Internal("attribute of NULL".into())),
         }
     }

@@ -8,7 +8,7 @@ use variables::{Obj, Var};
 use super::{Given, Rule, Rules, value};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
-use crate::values::Special;
+use crate::values::{Changing, Special};
 
 pub(super) const RULES: Rules = &[
     (
@@ -56,8 +56,17 @@ fn builtin(tx: &Tx<'_>, name: &str) -> R<Obj> {
     Ok(tx.known.builtins.bind(tx.py).getattr(name)?.unbind())
 }
 
+/// What the callable gives of values that are no constants, computed beside the graph.
+fn compute(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<Var>> {
+    let f = builtin(tx, name)?;
+    tx.compute_call(f.bind(tx.py), args)
+}
+
 /// The callable itself, on arguments that are constants.
 fn constructor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if let Some(v) = compute(tx, name, &args)? {
+        return value(v);
+    }
     let Some((pos, kw)) = tx.real_args(&args)? else {
         return Ok(None);
     };
@@ -76,6 +85,9 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             && let Some(i) = tx.as_dynamic(&args.pos[0])
         {
             return value(Var::Int(i));
+        }
+        if let Some(v) = compute(tx, name, &args)? {
+            return value(v);
         }
         let v = tx.realize(&args.pos[0])?;
         if matches!(v, Var::Tensor(_)) {
@@ -164,6 +176,9 @@ fn abs(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if let Some(v) = tx.int_abs(&v) {
         return value(v);
     }
+    if let Some(v) = compute(tx, name, &Args::pos(vec![v.clone()]))? {
+        return value(v);
+    }
     let v = tx.realize(&v)?;
     match &v {
         Var::Tensor(_) => tx.tensor_method(&v, "abs", Args::default()).map(Some),
@@ -185,6 +200,10 @@ fn abs(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 fn round(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.by_name(name, args, &["number", "ndigits"], 1, 2)?;
     let Some(v) = &a[0] else { return Ok(None) };
+    let given: Vec<Var> = a.iter().flatten().cloned().collect();
+    if let Some(v) = compute(tx, name, &Args::pos(given))? {
+        return value(v);
+    }
     let v = tx.realize(v)?;
     let digits = match &a[1] {
         Some(d) if !tx.realize(d)?.is_none(tx.py) => Some(d.clone()),
@@ -216,6 +235,14 @@ fn round(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 2, 2)?;
+    if let [x, y] = &a[..]
+        && (tx.changes(x, Changing::Found) || tx.changes(y, Changing::Found))
+        && tx.truth_of_number(y)? == Some(true)
+    {
+        let quotient = tx.binary_sync(BinaryOp::FloorDivide, x, y)?;
+        let rest = tx.binary_sync(BinaryOp::Remainder, x, y)?;
+        return value(Var::tuple(vec![quotient, rest]));
+    }
     let (x, y) = (tx.realize(&a[0])?, tx.realize(&a[1])?);
     if let (Some(_), Some(_)) = (tx.pure_const(&x)?, tx.pure_const(&y)?) {
         return constructor(tx, "divmod", Args::pos(vec![x, y]));
@@ -263,6 +290,9 @@ fn pow(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 /// `bin(i)` and the like: `__index__` first.
 fn index_text(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
+    if let Some(text) = compute(tx, name, &Args::pos(vec![v.clone()]))? {
+        return value(text);
+    }
     let i = tx.index_obj(&v)?;
     let f = builtin(tx, name)?;
     value(tx.fold(move |py| f.bind(py).call1((i,)))?)
@@ -271,6 +301,9 @@ fn index_text(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 /// `math.ceil`, `floor` and `trunc`: a special method of the argument, else of its float.
 fn ceil(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
+    if tx.changes(&v, Changing::Found) {
+        return super::pure::call(tx, "math", name, Args::pos(vec![v]));
+    }
     let v = tx.realize(&v)?;
     let method = match name {
         "ceil" => "__ceil__",

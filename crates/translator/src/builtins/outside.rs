@@ -11,6 +11,7 @@ use crate::own_module::OwnModule;
 use crate::raw::derives_from;
 use crate::stop::Stop;
 use crate::tx::{Args, Tx};
+use crate::values::Changing;
 
 pub(super) const RULES: Rules = &[
     (
@@ -61,6 +62,10 @@ fn print(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
     }
     let mut pos = Vec::with_capacity(args.pos.len());
     for v in &args.pos {
+        if let Some(v) = tx.as_changing(v, Changing::Any) {
+            pos.push(v);
+            continue;
+        }
         if matches!(v, Var::Text(_)) {
             pos.push(v.clone());
             continue;

@@ -94,6 +94,11 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         }
         _ => args.pos,
     };
+    if key.is_none()
+        && let Some(v) = tx.extreme_of_floats(name, &items)?
+    {
+        return value(v);
+    }
     let op = if name == "min" {
         CompareOp::Lt
     } else {

@@ -99,9 +99,12 @@ impl<'py> Tx<'py> {
                 let name = self.class_name(&class);
                 Err(self.raise("TypeError", &format!("'{name}' object is not callable")))
             }
-            Var::Super(_) | Var::Null | Var::Handled(_) | Var::Lazy(_) | Var::Text(_) => {
-                Err(Stop::Internal("call of NULL".into()))
-            }
+            Var::Super(_)
+            | Var::Null
+            | Var::Handled(_)
+            | Var::Lazy(_)
+            | Var::Computed(_)
+            | Var::Text(_) => Err(Stop::Internal("call of NULL".into())),
         }
     }
 
@@ -121,6 +124,9 @@ impl<'py> Tx<'py> {
             && self.append_blindly(l, item)
         {
             return Ok(Flow::Value(self.none()));
+        }
+        if let Some(v) = self.compute_method(receiver, name, &args)? {
+            return Ok(Flow::Value(v));
         }
         let receiver = self.realize(receiver)?;
         match &receiver {

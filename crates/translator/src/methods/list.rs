@@ -191,8 +191,7 @@ impl Tx<'_> {
                 match self.find(id, &a[0], start, stop)? {
                     Some(i) => self.int(i as i64),
                     None => {
-                        let r = self.repr_of(&a[0])?;
-                        let text = self.text_of(&r);
+                        let text = self.text(&a[0])?;
                         return Err(self.raise("ValueError", &format!("{text} is not in deque")));
                     }
                 }
@@ -303,8 +302,7 @@ impl Tx<'_> {
     }
 
     fn not_in_list(&mut self, v: &Var) -> R<Stop> {
-        let r = self.repr_of(v)?;
-        let text = self.text_of(&r);
+        let text = self.text(v)?;
         Ok(self.raise("ValueError", &format!("{text} is not in list")))
     }
 

@@ -7,7 +7,7 @@ use variables::{Obj, Var};
 
 use crate::stop::R;
 use crate::tx::{Args, Flow, Tx};
-use crate::values::Special;
+use crate::values::{Changing, Special};
 
 /// What the fields of a template stand for: the arguments of `format`, or the mapping of `format_map`.
 enum Fields {
@@ -33,7 +33,9 @@ impl<'py> Tx<'py> {
         }
         // A template may ask for attributes, which run the program's properties: only constants have
         // none.
-        let template = text && name == "format" && !self.are_pure(&args)?;
+        let template = text
+            && name == "format"
+            && (args.values().any(|v| self.changes(v, Changing::Any)) || !self.are_pure(&args)?);
         if !template && let Some((pos, kw)) = self.real_args(&args)? {
             let name = name.to_owned();
             return self
@@ -77,6 +79,11 @@ impl<'py> Tx<'py> {
             return Err(self.raise("TypeError", "can only join an iterable"));
         }
         let items = self.iterate(items)?;
+        if sep.is_exact_instance_of::<PyString>()
+            && let Some(text) = self.join_texts(&sep.clone().unbind(), &items)?
+        {
+            return Ok(text);
+        }
         let mut parts = Vec::with_capacity(items.len());
         for (i, v) in items.iter().enumerate() {
             match self.as_const(v)? {

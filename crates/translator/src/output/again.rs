@@ -1,4 +1,5 @@
-//! What the residual code does where the graph raises: the function runs from its start as plain Python.
+//! What the residual code does where the graph raises, or what is computed in front of it: the function runs from its
+//! start as plain Python.
 //!
 //! The graph runs in front of all effects. So an operation that raises in it, because of the values that
 //! it got, has nothing of what the program did before it behind it, and no handler of the program
@@ -18,11 +19,11 @@ use crate::code::{CodeInfo, flags, kinds};
 use crate::stop::{R, Stop};
 
 /// The handler: a continuation that calls the function, or the exception again. `ask` says which, see
-/// [`OutputEnv::left_no_trace`].
+/// [`OutputEnv::left_no_trace`]; without it the function is called.
 pub(super) fn handler(
     g: &mut Emitter<'_, '_>,
     env: &mut dyn OutputEnv,
-    ask: &Obj,
+    ask: Option<&Obj>,
     names: &mut Vec<(Obj, String)>,
 ) -> R<Body> {
     let py = g.tx.py;
@@ -30,15 +31,21 @@ pub(super) fn handler(
     let plain = plain_code(py, &root)?;
     env.leave_alone(py, &plain)?;
     let mark = continuation_mark(py);
-    names.push((ask.clone(), "__left_no_trace".into()));
     names.push((plain.clone(), "__plain".into()));
     names.push((mark.clone(), "__continue".into()));
 
-    let raise = g.asm.label();
-    g.asm.callee(ask);
-    g.asm.op(Op::Copy(3));
-    g.asm.call(1);
-    g.asm.body.pop_jump(JumpCond::False, raise);
+    let raise = match ask {
+        None => None,
+        Some(ask) => {
+            names.push((ask.clone(), "__left_no_trace".into()));
+            let raise = g.asm.label();
+            g.asm.callee(ask);
+            g.asm.op(Op::Copy(3));
+            g.asm.call(1);
+            g.asm.body.pop_jump(JumpCond::False, raise);
+            Some(raise)
+        }
+    };
     // Nothing in this frame holds the exception, whose traceback holds the frame.
     g.asm.op(Op::PopTop);
     g.take_draws_back()?;
@@ -66,8 +73,10 @@ pub(super) fn handler(
     }
     g.asm.op(Op::BuildTuple(args + 2));
     g.asm.op(Op::ReturnValue);
-    g.asm.body.bind(raise);
-    g.asm.op(Op::Reraise(0));
+    if let Some(raise) = raise {
+        g.asm.body.bind(raise);
+        g.asm.op(Op::Reraise(0));
+    }
     let version = root.fields.version;
     std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
         .finish()

@@ -11,7 +11,7 @@ use bytecode::op::{LocalIdx, Op};
 use fx_graph::NodeId;
 use guards::{IntExpr, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use variables::{Body, FloatExpr, Obj, ObjId, Origin, TextPart, Var};
+use variables::{Body, ComputedVar, FloatExpr, Obj, ObjId, Origin, Var};
 
 use super::asm::{Asm, Val};
 use super::iterators::Late;
@@ -63,6 +63,8 @@ pub struct Emitter<'a, 'py> {
     pub(super) left_alone: Vec<Obj>,
     /// sizes of tensors from outside, and the locals that they are kept in
     pub(super) dims: Vec<(IntExpr, LocalIdx)>,
+    /// what pure functions give, made in front of the graph, and the locals that it is kept in
+    pub(super) computed: Vec<(Rc<ComputedVar>, LocalIdx)>,
     /// locals of what is made before the graph
     pub(super) early_values: Vec<LocalIdx>,
     /// locals of the states that generators had before, by the index of a call of each
@@ -112,6 +114,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             raises: false,
             left_alone: Vec::new(),
             dims: Vec::new(),
+            computed: Vec::new(),
             early_values: Vec::new(),
             generator_states: Vec::new(),
             classes: None,
@@ -213,14 +216,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
         match var {
             Var::Tuple(t) if t.origin.is_none() => t.items.clone(),
             Var::Slice(s) => s.to_vec(),
-            Var::Text(t) => t
-                .parts
-                .iter()
-                .filter_map(|p| match p {
-                    TextPart::Tensor { tensor, .. } => Some(tensor.clone()),
-                    TextPart::Known(_) => None,
-                })
-                .collect(),
+            Var::Text(t) => t.values().cloned().collect(),
             Var::Handled(exc) => vec![(**exc).clone()],
             Var::Obj(id) if self.is_new(*id) => {
                 if let Some(owner) = &self.tx.obj(*id).dict_of {
@@ -348,6 +344,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
     fn cheap(&mut self, var: &Var) -> Option<Val> {
         match var {
             Var::Null => Some(Val::Null),
+            Var::Computed(c) if !self.in_step => Some(Val::Fast(self.computed_local(c))),
             Var::Const(o) => Some(Val::Const(o.clone())),
             Var::Py(p) if p.source.is_none() && !self.is_weak(&p.obj) => {
                 Some(Val::Const(p.obj.clone()))

@@ -11,6 +11,7 @@
 mod again;
 mod asm;
 mod breaks;
+mod computed;
 mod containers;
 mod deferred;
 mod early;
@@ -303,9 +304,16 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         g.asm.body.emit_at(instr.op.clone(), instr.loc);
     }
     let may_raise = compiled.is_some() && raising::may_raise(&g.tx.graph, autocast);
-    g.make_early_calls(may_raise)?;
+    for input in compiled.iter().flat_map(|c| &c.inputs) {
+        if let CallInput::Float(f) = input {
+            g.register_float(&f.float.expr);
+        }
+    }
+    let computing_may_raise = g.computing_may_raise();
+    g.make_early_calls(may_raise || computing_may_raise)?;
     let inputs = compiled.iter().flat_map(|c| &c.inputs);
     g.read_dims(inputs.filter_map(CallInput::expr))?;
+    let computing = g.make_computed()?;
     let mut names = std::mem::take(&mut g.names);
     let mut skip = 0;
     let mut called = 0..0;
@@ -329,8 +337,13 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         && let Some(ask) = env.left_no_trace(py, &c.function)?
     {
         g.asm.body.set_loc(loc);
-        let handler = again::handler(&mut g, env, &ask, &mut names)?;
+        let handler = again::handler(&mut g, env, Some(&ask), &mut names)?;
         body = with_handler(body, called, handler);
+    }
+    if computing_may_raise {
+        g.asm.body.set_loc(loc);
+        let handler = again::handler(&mut g, env, None, &mut names)?;
+        body = with_handler(body, computing, handler);
     }
     let built = g.asm.build_body(py, body, &code, &Shape::of(&code))?;
     Ok(Residual {

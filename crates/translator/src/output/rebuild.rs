@@ -97,6 +97,7 @@ impl Emitter<'_, '_> {
                 None => self.load_source(l.source)?,
             },
             Var::Int(i) => self.int(&i.expr)?,
+            Var::Computed(c) => self.computed(c)?,
             Var::Float(f) => self.float(&f.expr)?,
             _ => return self.build(var),
         }
@@ -207,11 +208,12 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Text of tensors, as they were then: nothing has written to one since.
+    /// A text. That of a tensor is what it was then: nothing has written to one since.
     fn text(&mut self, t: &TextVar) -> R<()> {
         for part in &t.parts {
             match part {
                 TextPart::Known(o) => self.asm.load_const(o),
+                TextPart::Value(v) => self.value(v)?,
                 TextPart::Tensor {
                     tensor,
                     conversion,

@@ -95,7 +95,8 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    fn dim_local(&mut self, expr: &IntExpr) -> LocalIdx {
+    /// The local that a size is kept in.
+    pub(super) fn dim_local(&mut self, expr: &IntExpr) -> LocalIdx {
         if let Some((_, known)) = self.dims.iter().find(|d| d.0 == *expr) {
             return *known;
         }
@@ -192,6 +193,7 @@ impl Emitter<'_, '_> {
                 self.float(x)?;
                 self.asm.op(Op::Unary(UnaryOp::Negative));
             }
+            FloatExpr::Computed(c) => self.computed(c)?,
             FloatExpr::Binary(op, ab) => {
                 self.float(&ab.0)?;
                 self.float(&ab.1)?;

@@ -33,6 +33,9 @@ impl Tx<'_> {
             JumpCond::False => false,
             JumpCond::None | JumpCond::NotNone => return Ok(None),
         };
+        if self.class_of_simple(condition).is_some() {
+            return Ok(None);
+        }
         let condition = self.look(condition)?;
         let Var::Tensor(t) = &condition else {
             return Ok(None);

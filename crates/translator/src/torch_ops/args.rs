@@ -126,6 +126,13 @@ impl<'py> Tx<'py> {
                 let size = self.size_of_int(i);
                 (Arg::Node(self.int_node(i)?), MetaArg::SymInt(size))
             }
+            // A backend that traces the graph again takes a float among the inputs for a constant.
+            Var::Float(f) if !self.ints.floats_as_inputs => {
+                let Var::Const(number) = self.specialize_float(f)? else {
+                    return Err(self.no_graph_argument(&var));
+                };
+                self.const_arg(number.bind(self.py))
+            }
             Var::Float(f) => (Arg::Node(self.float_input(f)), MetaArg::SymFloat),
             Var::Tensor(t) => {
                 if self.graph.get(t.node).is_none() {

@@ -78,6 +78,15 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the operation raises; a break where it has no rule.
     pub fn binary(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var) -> R<Flow> {
+        if let Some(v) = self.text_binary(op, a, b)? {
+            return Ok(Flow::Value(v));
+        }
+        let computed = |v: &Var| matches!(v, Var::Computed(_));
+        if (computed(a) || computed(b))
+            && let Some(v) = self.compute_binary(op, a, b)?
+        {
+            return Ok(Flow::Value(v));
+        }
         let (a, b) = (self.look(a)?, self.look(b)?);
         if a.is_dynamic_number() || b.is_dynamic_number() {
             if let Some(v) = self.int_binary(op, &a, &b)? {
@@ -87,6 +96,9 @@ impl Tx<'_> {
                 return self.tensor_binary(op, inplace, &a, &b);
             }
             if let Some(v) = self.float_binary(op, &a, &b)? {
+                return Ok(Flow::Value(v));
+            }
+            if let Some(v) = self.compute_binary(op, &a, &b)? {
                 return Ok(Flow::Value(v));
             }
             let (a, b) = (self.realize(&a)?, self.realize(&b)?);
@@ -339,7 +351,7 @@ impl Tx<'_> {
 }
 
 /// Guards the translator against constant operations that take long or much memory.
-fn too_large(py: Python<'_>, op: BinaryOp, x: &Obj, y: &Obj) -> bool {
+pub(super) fn too_large(py: Python<'_>, op: BinaryOp, x: &Obj, y: &Obj) -> bool {
     const MAX_BITS: f64 = 1e6;
     let (x, y) = (x.bind(py), y.bind(py));
     match op {

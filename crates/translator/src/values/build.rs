@@ -46,11 +46,17 @@ impl Tx<'_> {
     /// # Errors
     /// A break for a piece that is no constant.
     pub fn build_string(&mut self, items: &[Var]) -> R<Var> {
-        if items.iter().any(|v| matches!(v, Var::Text(_))) {
+        if let [one] = items
+            && self.is_changing_text(one)
+        {
+            return Ok(one.clone());
+        }
+        if items.iter().any(|v| self.is_changing_text(v)) {
             let mut parts = Vec::with_capacity(items.len());
             for v in items {
                 match v {
                     Var::Text(t) => parts.extend(t.parts.iter().cloned()),
+                    v if self.is_changing_text(v) => parts.push(TextPart::Value(v.clone())),
                     v => match self.realize(v)? {
                         Var::Const(o) => parts.push(TextPart::Known(o)),
                         other => return Err(self.no_text(&other)),
@@ -92,6 +98,9 @@ impl Tx<'_> {
     /// # Errors
     /// `TypeError` where the value has no length; whatever a user's `__len__` does.
     pub fn length(&mut self, v: &Var) -> R<Var> {
+        if let Some(len) = self.length_of_text(v)? {
+            return Ok(len);
+        }
         let v = self.realize(v)?;
         if let Var::Tensor(t) = &v {
             if self.is_seen() || self.asks_class(&v) {

@@ -70,6 +70,12 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the comparison raises; a break where it has no rule.
     pub fn compare(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Flow> {
+        let computed = |v: &Var| matches!(v, Var::Computed(_));
+        if (computed(a) || computed(b))
+            && let Some(holds) = self.compare_computed(op, a, b)?
+        {
+            return Ok(Flow::Value(self.bool(holds)));
+        }
         let (a, b) = (self.look(a)?, self.look(b)?);
         if a.is_dynamic_number() || b.is_dynamic_number() {
             if let Some(holds) = self.int_compare(op, &a, &b)? {
@@ -79,6 +85,9 @@ impl Tx<'_> {
                 return self.tensor_compare(op, &a, &b);
             }
             if let Some(holds) = self.float_compare(op, &a, &b)? {
+                return Ok(Flow::Value(self.bool(holds)));
+            }
+            if let Some(holds) = self.compare_computed(op, &a, &b)? {
                 return Ok(Flow::Value(self.bool(holds)));
             }
             let (a, b) = (self.realize(&a)?, self.realize(&b)?);

@@ -6,7 +6,6 @@
 //! Invariant: an expression's value is an exact Python float; computing it raises nothing.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use bytecode::op::{BinaryOp, CompareOp};
 use fx_graph::NodeId;
@@ -44,10 +43,9 @@ impl Tx<'_> {
         }
     }
 
-    /// What a value from outside is as a dynamic float; `None` where it is none. The graph gets it as a number, so it
-    /// is one only where the graph may have numbers as inputs.
+    /// What a value from outside is as a dynamic float; `None` where it is none.
     fn dynamic_float(&mut self, l: &LazyVar) -> Option<FloatVar> {
-        if !self.ints.floats_as_inputs || !self.ints.any() || self.ints.specialize_float {
+        if !self.ints.any() || self.ints.specialize_float {
             return None;
         }
         let b = l.obj.bind(self.py).clone();
@@ -70,7 +68,15 @@ impl Tx<'_> {
     /// The value of a dynamic float as a constant: what it is computed from is guarded.
     pub(crate) fn specialize_float(&mut self, f: &FloatVar) -> R<Var> {
         let mut sources: Vec<SourceId> = Vec::new();
-        f.expr.for_each_source(&mut |source| sources.push(source));
+        let mut computed = Vec::new();
+        f.expr.for_each_leaf(&mut |leaf| match leaf {
+            FloatExpr::Source(source) => sources.push(*source),
+            FloatExpr::Computed(c) => computed.push(c.clone()),
+            _ => {}
+        });
+        for c in computed {
+            self.specialize_computed(&c)?;
+        }
         for source in sources {
             let Some(&bits) = self.float_values.get(&source) else {
                 return Err(Stop::Internal("a dynamic float without a value".into()));
@@ -87,7 +93,7 @@ impl Tx<'_> {
         if let Some(f) = self.as_dynamic_float(v) {
             return Ok(Some((*f).clone()));
         }
-        if self.as_dynamic(v).is_some() {
+        if self.as_dynamic(v).is_some() || matches!(v, Var::Computed(_) | Var::Text(_)) {
             return Ok(None);
         }
         let Var::Const(o) = self.realize(v)? else {
@@ -133,7 +139,7 @@ impl Tx<'_> {
     /// `-a` of a dynamic float.
     pub(crate) fn float_negative(&mut self, a: &Var) -> Option<Var> {
         let f = self.as_dynamic_float(a)?;
-        let expr = FloatExpr::Negative(Arc::new(f.expr.clone()));
+        let expr = FloatExpr::Negative(Rc::new(f.expr.clone()));
         Some(Var::Float(Rc::new(FloatVar::computed(expr, -f.value))))
     }
 
@@ -172,7 +178,7 @@ impl Tx<'_> {
                 let answer = self.ask_float("truth", source, float.value, &[])?;
                 Ok(Some(answer))
             }
-            _ => Ok(None),
+            _ => self.computed_truth(&Var::Float(float)),
         }
     }
 
@@ -193,9 +199,11 @@ impl Tx<'_> {
             return input.node;
         }
         let mut first = None;
-        float
-            .expr
-            .for_each_source(&mut |source| first = first.or(Some(source)));
+        float.expr.for_each_leaf(&mut |leaf| {
+            if let FloatExpr::Source(source) = leaf {
+                first = first.or(Some(*source));
+            }
+        });
         let node = self.number_placeholder(first);
         let float = float.clone();
         self.float_inputs.push(FloatInput { node, float });

@@ -6,6 +6,7 @@ use bytecode::op::Conversion;
 use pyo3::prelude::*;
 use variables::{Body, IterBody, TextPart, TextVar, Var};
 
+use super::computed::Changing;
 use super::special::Special;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
@@ -21,6 +22,9 @@ impl Tx<'_> {
         conv: Option<Conversion>,
         spec: Option<&Var>,
     ) -> R<Var> {
+        if let Some(text) = self.changing_text(v, conv, spec)? {
+            return Ok(text);
+        }
         let spec = match spec {
             Some(s) => self.realize(s)?,
             None => self.str(""),
@@ -43,6 +47,9 @@ impl Tx<'_> {
             _ => {
                 if let Special::User = self.special(&v, "__format__")? {
                     let text = self.special_sync(&v, "__format__", vec![spec])?;
+                    if self.is_changing_text(&text) {
+                        return Ok(text);
+                    }
                     let text = self.realize(&text)?;
                     let is_str = |o: &Bound<'_, PyAny>| o.is_instance_of::<pyo3::types::PyString>();
                     return match &text {
@@ -139,11 +146,66 @@ impl Tx<'_> {
         }))))
     }
 
+    /// The text of a value that is no constant, to be made by residual code. `None` where it is a constant or
+    /// anything else, or where to make its text raises.
+    ///
+    /// # Errors
+    /// Those of realizing the format specification.
+    fn changing_text(
+        &mut self,
+        v: &Var,
+        conv: Option<Conversion>,
+        spec: Option<&Var>,
+    ) -> R<Option<Var>> {
+        let Some(v) = self.as_changing(v, Changing::Any) else {
+            return Ok(None);
+        };
+        let py = self.py;
+        let builtins = self.known.builtins.bind(py).clone();
+        let is_text = self.is_changing_text(&v);
+        let v = match conv {
+            None => v,
+            Some(Conversion::Str) if is_text => v,
+            Some(conv) => {
+                let name = match conv {
+                    Conversion::Str => "str",
+                    Conversion::Repr => "repr",
+                    Conversion::Ascii => "ascii",
+                };
+                match self.compute(&builtins.getattr(name)?, vec![v], false)? {
+                    Some(text) => text,
+                    None => return Ok(None),
+                }
+            }
+        };
+        let spec = match spec {
+            None => None,
+            Some(s) => match self.as_changing(s, Changing::Any) {
+                Some(s) => Some(s),
+                None => match self.realize(s)? {
+                    Var::Const(o) if o.bind(py).len()? == 0 => None,
+                    other => Some(other),
+                },
+            },
+        };
+        match spec {
+            None if self.is_changing_text(&v) => Ok(Some(v)),
+            None => self.compute(&builtins.getattr("str")?, vec![v], false),
+            Some(spec) => {
+                // A known specification fits all values of a type, but for numbers of characters.
+                let fits = matches!(&spec, Var::Const(o)
+                    if !o.bind(py).str()?.to_string_lossy().ends_with('c'));
+                let format = builtins.getattr("format")?;
+                self.compute(&format, vec![v, spec], !fits)
+            }
+        }
+    }
+
     /// Whether a text of tensors is still what the residual code would make it.
     pub(crate) fn is_current(&self, t: &TextVar) -> bool {
         t.parts.iter().all(|p| match p {
             TextPart::Tensor { writes, .. } => *writes == self.st.effects.writes,
-            TextPart::Known(_) => true,
+            TextPart::Known(_) | TextPart::Value(_) => true,
         })
     }
 
@@ -156,6 +218,9 @@ impl Tx<'_> {
             Conversion::Str => self.str_of(v),
             Conversion::Repr => self.repr_of(v),
             Conversion::Ascii => {
+                if let Some(text) = self.changing_text(v, Some(conv), None)? {
+                    return Ok(text);
+                }
                 let r = self.repr_of(v)?;
                 let Some(o) = self.as_const(&r)? else {
                     return Err(Stop::unsupported("ascii() of a text that is no constant"));
@@ -175,6 +240,9 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever a user's `__str__` does; a break for values without a known text.
     pub fn str_of(&mut self, v: &Var) -> R<Var> {
+        if let Some(text) = self.changing_text(v, None, None)? {
+            return Ok(text);
+        }
         let v = self.realize(v)?;
         match &v {
             Var::Const(o) => {
@@ -212,6 +280,9 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever a user's `__repr__` does; a break for values without a known text.
     pub fn repr_of(&mut self, v: &Var) -> R<Var> {
+        if let Some(text) = self.changing_text(v, Some(Conversion::Repr), None)? {
+            return Ok(text);
+        }
         let v = self.realize(v)?;
         match &v {
             Var::Const(o) => {
@@ -286,31 +357,20 @@ impl Tx<'_> {
                 self.fold(move |py| o.bind(py).repr().map(Bound::into_any))
             }
             Var::Tuple(t) => {
-                let parts = self.reprs(&t.items.clone())?;
-                let inner = if parts.len() == 1 {
-                    format!("({},)", parts[0])
-                } else {
-                    format!("({})", parts.join(", "))
-                };
-                let text = match &t.class {
-                    Some(c) if c.is(&self.known.size) => {
-                        format!("torch.Size([{}])", parts.join(", "))
-                    }
+                let (open, close) = match &t.class {
+                    Some(c) if c.is(&self.known.size) => ("torch.Size([", "])"),
                     Some(_) => return Err(self.no_text(v)),
-                    None => inner,
+                    None if t.items.len() == 1 => ("(", ",)"),
+                    None => ("(", ")"),
                 };
-                Ok(self.str(&text))
+                self.shown(open, &t.items.clone(), close)
             }
-            Var::Slice(s) => {
-                let parts = self.reprs(&s[..])?;
-                Ok(self.str(&format!("slice({})", parts.join(", "))))
-            }
+            Var::Slice(s) => self.shown("slice(", &s[..], ")"),
             Var::Obj(id) => {
                 let id = *id;
                 if let Some(args) = self.exception_args(v)? {
                     let name = self.type_name(v)?;
-                    let parts = self.reprs(&args)?;
-                    return Ok(self.str(&format!("{name}({})", parts.join(", "))));
+                    return self.shown(&format!("{name}("), &args, ")");
                 }
                 let (body, class) = (self.obj(id).body.clone(), self.obj(id).class.clone());
                 self.repr_of_body(v, body, &class)
@@ -326,8 +386,8 @@ impl Tx<'_> {
 
     fn repr_of_body(&mut self, v: &Var, body: Body, class: &variables::Obj) -> R<Var> {
         let name = self.class_name(class);
-        let text = match body {
-            Body::MappingProxy(mapping) => format!("mappingproxy({})", self.reprs(&[mapping])?[0]),
+        match body {
+            Body::MappingProxy(mapping) => self.shown("mappingproxy(", &[mapping], ")"),
             Body::Iter(IterBody::Count(next, step)) => {
                 // The text of some counts is CPython's own (`count(sys.maxsize)`).
                 if let (Some(next), Some(step)) = (self.pure_const(&next)?, self.pure_const(&step)?)
@@ -340,70 +400,61 @@ impl Tx<'_> {
                 }
                 let plain = matches!(&step, Var::Const(s)
                     if s.bind(self.py).is_instance_of::<pyo3::types::PyInt>() && s.bind(self.py).eq(1)?);
-                let parts = self.reprs(&[next, step])?;
-                format!("count({})", parts[..if plain { 1 } else { 2 }].join(", "))
+                let shown = [next, step];
+                self.shown("count(", &shown[..if plain { 1 } else { 2 }], ")")
             }
-            Body::List(items) => {
-                let parts = self.reprs(&items.into_iter().collect::<Vec<_>>())?;
-                format!("[{}]", parts.join(", "))
-            }
+            Body::List(items) => self.shown("[", &items.into_iter().collect::<Vec<_>>(), "]"),
             Body::Deque(items, max) => {
-                let parts = self.reprs(&items.into_iter().collect::<Vec<_>>())?;
                 let max = max.map_or_else(String::new, |m| format!(", maxlen={m}"));
-                format!("{name}([{}]{max})", parts.join(", "))
+                let items: Vec<Var> = items.into_iter().collect();
+                self.shown(&format!("{name}(["), &items, &format!("]{max})"))
             }
             Body::Set(_) => {
                 let Some(id) = self.id_of(v) else {
                     return Err(Stop::Internal("set".into()));
                 };
                 let items = self.set_order(id)?;
-                let parts = self.reprs(&items)?.join(", ");
-                match (parts.is_empty(), class.is(&self.known.set)) {
-                    (true, _) => format!("{name}()"),
-                    (false, true) => format!("{{{parts}}}"),
-                    (false, false) => format!("{name}({{{parts}}})"),
+                match (items.is_empty(), class.is(&self.known.set)) {
+                    (true, _) => Ok(self.str(&format!("{name}()"))),
+                    (false, true) => self.shown("{", &items, "}"),
+                    (false, false) => self.shown(&format!("{name}({{"), &items, "})"),
                 }
             }
             Body::Dict(_)
                 if self.is_subtype(class, &self.known.ordered_dict)
                     && self.is_read_by_methods(class)? =>
             {
-                return Err(self.no_text(v));
+                Err(self.no_text(v))
             }
             Body::Dict(d) => {
-                let mut parts = Vec::with_capacity(d.len());
-                for (k, value) in d.iter() {
-                    parts.push(format!("{}: {}", self.text(k)?, self.text(value)?));
-                }
-                let inner = format!("{{{}}}", parts.join(", "));
-                if self.is_subtype(class, &self.known.ordered_dict.clone()) {
-                    // 3.12 writes the dict; 3.11 writes a list of pairs.
-                    if self.py.version_info() >= (3, 12) {
-                        if d.is_empty() {
-                            format!("{name}()")
-                        } else {
-                            format!("{name}({inner})")
-                        }
-                    } else {
-                        let mut pairs = Vec::with_capacity(d.len());
-                        for (k, value) in d.iter() {
-                            pairs.push(format!("({}, {})", self.text(k)?, self.text(value)?));
-                        }
-                        if d.is_empty() {
-                            format!("{name}()")
-                        } else {
-                            format!("{name}([{}])", pairs.join(", "))
-                        }
-                    }
-                } else if self.is_subtype(class, &self.known.defaultdict.clone()) {
+                let ordered = self.is_subtype(class, &self.known.ordered_dict.clone());
+                if !ordered && self.is_subtype(class, &self.known.defaultdict.clone()) {
                     return Err(self.no_text(v));
-                } else {
-                    inner
                 }
+                if ordered && d.is_empty() {
+                    return Ok(self.str(&format!("{name}()")));
+                }
+                // 3.12 writes an ordered dict as a dict; 3.11 as a list of pairs.
+                let pairs = ordered && self.py.version_info() < (3, 12);
+                let mut items = Vec::with_capacity(d.len());
+                for (k, value) in d.iter() {
+                    items.push(match pairs {
+                        true => self.shown("(", &[k.clone(), value.clone()], ")")?,
+                        false => {
+                            let parts = [self.repr_of(k)?, self.str(": "), self.repr_of(value)?];
+                            self.build_string(&parts)?
+                        }
+                    });
+                }
+                let (open, close) = match (ordered, pairs) {
+                    (false, _) => ("{".to_owned(), "}"),
+                    (true, false) => (format!("{name}({{"), "})"),
+                    (true, true) => (format!("{name}(["), "])"),
+                };
+                self.enclosed(&open, items, close)
             }
             Body::DictView(d, view) => {
                 let items = self.iterate(v)?;
-                let parts = self.reprs(&items)?.join(", ");
                 let ordered =
                     self.is_subtype(&self.obj(d).class.clone(), &self.known.ordered_dict.clone());
                 let prefix = if ordered { "o" } else { "" };
@@ -412,22 +463,35 @@ impl Tx<'_> {
                     variables::DictView::Values => "dict_values",
                     variables::DictView::Items => "dict_items",
                 };
-                format!("{prefix}{view}([{parts}])")
+                self.shown(&format!("{prefix}{view}(["), &items, "])")
             }
-            _ => return Err(self.no_text(v)),
-        };
-        Ok(self.str(&text))
+            _ => Err(self.no_text(v)),
+        }
     }
 
-    /// The `repr` of each item as Rust text.
-    fn reprs(&mut self, items: &[Var]) -> R<Vec<String>> {
-        items.iter().map(|v| self.text(v)).collect()
+    /// The `repr` of each item, with commas in between.
+    fn shown(&mut self, open: &str, items: &[Var], close: &str) -> R<Var> {
+        let items = items.iter().map(|v| self.repr_of(v)).collect::<R<_>>()?;
+        self.enclosed(open, items, close)
+    }
+
+    /// Texts with commas in between.
+    fn enclosed(&mut self, open: &str, items: Vec<Var>, close: &str) -> R<Var> {
+        let mut parts = vec![self.str(open)];
+        for (i, item) in items.into_iter().enumerate() {
+            if i > 0 {
+                parts.push(self.str(", "));
+            }
+            parts.push(item);
+        }
+        parts.push(self.str(close));
+        self.build_string(&parts)
     }
 
     /// `repr(v)` as Rust text.
     pub(crate) fn text(&mut self, v: &Var) -> R<String> {
         let r = self.repr_of(v)?;
-        match &r {
+        match &self.realize(&r)? {
             Var::Const(o) => Ok(o.bind(self.py).extract::<String>()?),
             _ => Err(self.no_text(v)),
         }
@@ -435,6 +499,9 @@ impl Tx<'_> {
 
     /// A result of `__str__` or `__repr__` has to be a `str`.
     fn checked_text(&mut self, r: Var, name: &str) -> R<Var> {
+        if self.is_changing_text(&r) {
+            return Ok(r);
+        }
         let r = self.realize(&r)?;
         if matches!(&r, Var::Const(o) if o.bind(self.py).is_instance_of::<pyo3::types::PyString>())
         {

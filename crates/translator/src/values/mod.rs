@@ -6,10 +6,12 @@
 //! Invariants: operations on constants are done by Python itself; user-defined special methods
 //! are called symbolically; what has no rule is a break, never a guess.
 
+mod answers;
 mod arith;
 mod build;
 mod classes;
 mod compare;
+mod computed;
 mod floats;
 mod format;
 mod identity;
@@ -28,6 +30,7 @@ mod types;
 mod unpack;
 
 pub use classes::IterClass;
+pub(crate) use computed::Changing;
 pub(crate) use operators::combine;
 pub use special::Special;
 pub(crate) use truth::body_len;

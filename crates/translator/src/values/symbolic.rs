@@ -189,6 +189,16 @@ impl Tx<'_> {
     /// # Errors
     /// Those of looking at the values.
     pub(crate) fn int_identity(&mut self, a: &Var, b: &Var) -> R<Option<bool>> {
+        match (a, b) {
+            (Var::Computed(x), Var::Computed(y)) if Rc::ptr_eq(x, y) => return Ok(Some(true)),
+            (Var::Text(x), Var::Text(y)) if Rc::ptr_eq(x, y) => return Ok(Some(true)),
+            _ => {}
+        }
+        for (v, other) in [(a, b), (b, a)] {
+            if other.is_none(self.py) && self.class_of_simple(v).is_some() {
+                return Ok(Some(false));
+            }
+        }
         let other = match (self.as_dynamic(a), self.as_dynamic(b)) {
             (Some(x), Some(y)) => return Ok(Rc::ptr_eq(&x, &y).then_some(true)),
             (Some(_), None) => self.realize(b)?,

@@ -20,6 +20,9 @@ impl Tx<'_> {
         if let Some(truth) = self.float_truth(v)? {
             return Ok(truth);
         }
+        if let Some(truth) = self.computed_truth(v)? {
+            return Ok(truth);
+        }
         let v = self.realize(v)?;
         match &v {
             // Python warns, on each call.
@@ -47,6 +50,7 @@ impl Tx<'_> {
             | Var::Lazy(_)
             | Var::Int(_)
             | Var::Float(_)
+            | Var::Computed(_)
             | Var::Text(_) => Err(Stop::Internal("truth of no value".into())),
         }
     }

@@ -16,6 +16,9 @@ impl Tx<'_> {
     /// # Errors
     /// Those of realizing a lazy value.
     pub fn type_of(&mut self, v: &Var) -> R<Obj> {
+        if let Some(class) = self.class_of_simple(v) {
+            return Ok(class);
+        }
         let v = self.look(v)?;
         Ok(match &v {
             Var::Const(o) => o.bind(self.py).get_type().into_any().unbind(),
@@ -30,7 +33,7 @@ impl Tx<'_> {
             Var::BuiltinMethod(_) => self.known.builtin_function.clone(),
             Var::Super(_) => self.known.super_.clone(),
             Var::Py(p) => p.obj.bind(self.py).get_type().into_any().unbind(),
-            Var::Null | Var::Handled(_) | Var::Lazy(_) | Var::Text(_) => {
+            Var::Null | Var::Handled(_) | Var::Lazy(_) | Var::Computed(_) | Var::Text(_) => {
                 return Err(Stop::Internal("type of no value".into()));
             }
         })
@@ -41,7 +44,10 @@ impl Tx<'_> {
     /// # Errors
     /// `TypeError` as Python raises it; whatever a user's `__instancecheck__` does.
     pub fn isinstance(&mut self, v: &Var, classinfo: &Var) -> R<bool> {
-        let v = self.look(v)?;
+        let v = match self.class_of_simple(v) {
+            Some(_) => v.clone(),
+            None => self.look(v)?,
+        };
         let info = self.realize(classinfo)?;
         if let Var::Tuple(t) = &info {
             for c in &t.items {

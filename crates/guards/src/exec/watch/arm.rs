@@ -221,7 +221,9 @@ pub(super) unsafe fn arm(
                     // The address of an int that is gone may be that of another one.
                     let by_identity = !matches!(
                         program.op(index),
-                        LinkedOp::Overlap { .. } | LinkedOp::Ints { .. }
+                        LinkedOp::Overlap { .. }
+                            | LinkedOp::Ints { .. }
+                            | LinkedOp::Computed { .. }
                     );
                     if by_identity && list.iter().all(|reg| remembered(reg).is_some()) {
                         continue;

@@ -1,0 +1,39 @@
+//! Values that pure C functions give of several sources: `math.exp(-L['x']) < L['y']`.
+//!
+//! Invariant: the functions have no effects and run no user code on exact numbers and texts, which is what the
+//! sources yield.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::source::SourceId;
+use crate::value::{ConstVal, ObjRef};
+
+/// How a value is computed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CallExpr {
+    /// What a source yields.
+    Source(SourceId),
+    /// A constant.
+    Const(ConstVal),
+    /// What a C function gives.
+    Call(ObjRef, Arc<[CallExpr]>),
+}
+
+impl CallExpr {
+    /// The sources, each once, in the order of their first use.
+    pub fn sources(&self) -> SmallVec<[SourceId; 4]> {
+        let mut out = SmallVec::new();
+        self.add_sources(&mut out);
+        out
+    }
+
+    fn add_sources(&self, out: &mut SmallVec<[SourceId; 4]>) {
+        match self {
+            Self::Source(source) if !out.contains(source) => out.push(*source),
+            Self::Source(_) | Self::Const(_) => {}
+            Self::Call(_, args) => args.iter().for_each(|arg| arg.add_sources(out)),
+        }
+    }
+}

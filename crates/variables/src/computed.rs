@@ -1,0 +1,63 @@
+//! Values that residual code computes by pure functions of values that are not constants.
+//!
+//! Invariant: the function has no effects, reads nothing but its arguments, and gives an immutable value of an exact
+//! builtin type; where it raises, the residual code runs the program's function in eager mode instead.
+
+use std::rc::Rc;
+
+use crate::var::{Obj, Var};
+
+/// How many nodes a computed value may have; a larger one is looked at.
+const MAX_SIZE: u32 = 48;
+
+/// See [`crate::Var::Computed`].
+#[derive(Debug)]
+pub struct ComputedVar {
+    /// the pure function
+    pub function: Obj,
+    /// its arguments: constants, values that are not, and tuples of those
+    pub args: Vec<Var>,
+    /// what it gives for this call
+    pub value: Obj,
+    /// whether it may raise for other values of the same types
+    pub may_raise: bool,
+    size: u32,
+}
+
+impl ComputedVar {
+    /// `function(*args)`, which is `value` for this call; `None` where that would be too large.
+    pub fn new(function: Obj, args: Vec<Var>, value: Obj, may_raise: bool) -> Option<Rc<Self>> {
+        let size = args.iter().map(size_of).sum::<u32>() + 1;
+        (size <= MAX_SIZE).then(|| {
+            Rc::new(Self {
+                function,
+                args,
+                value,
+                may_raise,
+                size,
+            })
+        })
+    }
+
+    /// How many nodes it has, shared ones counted as often as they are used.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+}
+
+/// One computed value is another only where it is the same object: each call of a function may give its own.
+impl PartialEq for ComputedVar {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+fn size_of(v: &Var) -> u32 {
+    match v {
+        Var::Computed(c) => c.size,
+        Var::Float(f) => f.expr.size(),
+        Var::Tuple(t) => t.items.iter().map(size_of).sum::<u32>() + 1,
+        Var::Text(t) => t.values().map(size_of).sum::<u32>() + 1,
+        _ => 1,
+    }
+}
