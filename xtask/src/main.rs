@@ -11,6 +11,7 @@ mod demo;
 mod environment;
 mod extension;
 mod models;
+mod opinfo;
 mod project;
 mod python;
 mod step;
@@ -78,6 +79,13 @@ enum Command {
         pythons: Pythons,
         #[command(flatten)]
         options: models::Options,
+    },
+    /// Run torch's operator and module databases under eager, ferrodyn and torch.compile.
+    Opinfo {
+        #[command(flatten)]
+        pythons: Pythons,
+        #[command(flatten)]
+        options: opinfo::Options,
     },
 }
 
@@ -159,6 +167,11 @@ fn run(cli: Cli) -> Result<bool> {
             let found = pythons.one_or_named()?;
             let environment = Environment::prepare(&project, &found)?;
             models::run(&project, &environment, &options)
+        }
+        Command::Opinfo { pythons, options } => {
+            let found = pythons.one_or_named()?;
+            let environment = Environment::prepare(&project, &found)?;
+            opinfo::run(&project, &environment, &options)
         }
     }
 }
