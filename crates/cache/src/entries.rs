@@ -13,6 +13,7 @@ use guards::exec::explain::Failure;
 use guards::exec::{CheckEnv, Moment};
 use pyo3::prelude::*;
 use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
+use rustc_hash::FxHashMap;
 
 use crate::entry::{CompileId, GuardedCode};
 use crate::hook::{self, GuardFailure};
@@ -68,6 +69,15 @@ pub enum Decision {
     },
 }
 
+/// What numbers a call was made with, by the names of their sources.
+#[derive(Clone, Debug, Default)]
+pub struct FirstCall {
+    /// sizes of tensors
+    pub sizes: FxHashMap<String, Vec<Option<i64>>>,
+    /// ints
+    pub ints: FxHashMap<String, i64>,
+}
+
 struct Inner {
     name: CodeName,
     frame: u32,
@@ -77,6 +87,8 @@ struct Inner {
     stale: Cell<bool>,
     /// Names of values that were seen to change.
     changing: RefCell<BTreeSet<String>>,
+    /// a call that ran in eager mode in front of the first compilation
+    first_call: RefCell<Option<FirstCall>>,
     /// How many translations have come to where something is set up.
     set_ups: Cell<u32>,
     /// Weak references to modules that entries were made for.
@@ -113,6 +125,7 @@ impl Entries {
             warned: Cell::new(false),
             stale: Cell::new(false),
             changing: RefCell::default(),
+            first_call: RefCell::default(),
             set_ups: Cell::new(0),
             owners: RefCell::default(),
             selector: RefCell::new(Selector::new()),
@@ -151,6 +164,21 @@ impl Entries {
     /// Leaves names for the next compilation; a reset forgets them.
     pub fn set_changing(&self, _py: Python<'_>, names: BTreeSet<String>) {
         self.0.changing.replace(names);
+    }
+
+    /// Keeps what a call was made with, unless one is kept; gives whether it was the first.
+    pub fn remember_call(&self, _py: Python<'_>, call: impl FnOnce() -> FirstCall) -> bool {
+        if self.0.first_call.borrow().is_some() {
+            return false;
+        }
+        let call = call();
+        self.0.first_call.replace(Some(call));
+        true
+    }
+
+    /// What the first call was made with, if that was kept.
+    pub fn first_call(&self, _py: Python<'_>) -> Option<FirstCall> {
+        self.0.first_call.borrow().clone()
     }
 
     /// Notes that a translation has come to where something is set up; how many had before, since a
@@ -469,6 +497,7 @@ impl Entries {
         self.0.compiled.set(0);
         self.0.warned.set(false);
         self.0.changing.take();
+        self.0.first_call.take();
         self.0.set_ups.set(0);
         let owners = self.0.owners.try_borrow_mut().map(|mut o| o.split_off(0));
         drop(owners);

@@ -16,7 +16,7 @@ pub mod later;
 pub mod message;
 mod selector;
 
-pub use entries::{Decision, Entries, Limits, Miss, reset_all};
+pub use entries::{Decision, Entries, FirstCall, Limits, Miss, reset_all};
 pub use entry::{CompileId, GuardedCode};
 pub use hook::{GuardFailure, set_guard_failure_hook};
 pub use later::{later, run_waiting};

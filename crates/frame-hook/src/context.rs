@@ -4,8 +4,8 @@
 //! share one share everything compiled under it.
 
 use std::any::Any;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use pyo3::PyTraverseError;
 use pyo3::gc::PyVisit;
@@ -24,9 +24,64 @@ pub struct CompileContext {
     dynamic: Option<bool>,
     options: Py<PyDict>,
     state: OnceLock<Box<dyn Any + Send + Sync>>,
+    /// What is compiled with other backends in the place of this one's.
+    forced: Mutex<Vec<Py<Context>>>,
 }
 
 impl CompileContext {
+    fn new(
+        backend: Py<PyAny>,
+        fullgraph: bool,
+        dynamic: Option<bool>,
+        options: Py<PyDict>,
+    ) -> CompileContext {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        CompileContext {
+            id: ContextId(NEXT.fetch_add(1, Ordering::Relaxed)),
+            backend,
+            fullgraph,
+            dynamic,
+            options,
+            state: OnceLock::new(),
+            forced: Mutex::default(),
+        }
+    }
+
+    /// The same choices with another backend: one context for each. What is meant for this one's backend is left out.
+    ///
+    /// # Errors
+    /// What comparing backends raises.
+    pub fn with_backend(&self, backend: &Bound<'_, PyAny>) -> PyResult<Py<Context>> {
+        let py = backend.py();
+        // Not locked while Python compares.
+        let known: Vec<Py<Context>> = match self.forced.lock() {
+            Ok(forced) => forced.iter().map(|context| context.clone_ref(py)).collect(),
+            Err(_) => Vec::new(),
+        };
+        for context in known {
+            if context.get().inner.backend.bind(py).eq(backend)? {
+                return Ok(context);
+            }
+        }
+        let options = self.options.bind(py).copy()?;
+        for name in ["mode", "options"] {
+            if options.contains(name)? {
+                options.del_item(name)?;
+            }
+        }
+        let inner = CompileContext::new(
+            backend.clone().unbind(),
+            self.fullgraph,
+            self.dynamic,
+            options.unbind(),
+        );
+        let context = Py::new(py, Context { inner })?;
+        if let Ok(mut forced) = self.forced.lock() {
+            forced.push(context.clone_ref(py));
+        }
+        Ok(context)
+    }
+
     /// Identity, for caches and skip marks that hold for one context.
     pub fn id(&self) -> ContextId {
         self.id
@@ -88,16 +143,9 @@ impl Context {
         dynamic: Option<bool>,
         options: Option<Py<PyDict>>,
     ) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let options = options.unwrap_or_else(|| PyDict::new(py).unbind());
         Context {
-            inner: CompileContext {
-                id: ContextId(NEXT.fetch_add(1, Ordering::Relaxed)),
-                backend,
-                fullgraph,
-                dynamic,
-                options: options.unwrap_or_else(|| PyDict::new(py).unbind()),
-                state: OnceLock::new(),
-            },
+            inner: CompileContext::new(backend, fullgraph, dynamic, options),
         }
     }
 
@@ -128,6 +176,11 @@ impl Context {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.inner.backend)?;
+        if let Ok(forced) = self.inner.forced.try_lock() {
+            for context in &*forced {
+                visit.call(context)?;
+            }
+        }
         visit.call(&self.inner.options)
     }
 }

@@ -22,6 +22,7 @@ use crate::compiler::{self, Direct, EntryCall, FrameCompiler};
 use crate::context::{CompileContext, Context};
 use crate::continuation;
 use crate::direct::CallMemo;
+use crate::dynamo::slot::mark_explicit;
 use crate::entry_type::{self, EntryType};
 use crate::graph_call::GraphCall;
 use crate::handover;
@@ -32,6 +33,7 @@ use crate::region::{Region, ThreadRegions, with_thread, without_c_recursion};
 use crate::replay::replay;
 use crate::report;
 use torch_abi::modules::{Forward, ModuleCalls};
+use torch_abi::stance::{self, Stance};
 
 /// What calling an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -299,6 +301,18 @@ unsafe fn call_with(
         // The interpreter calls with the thread attached. Telling PyO3 so costs more than a
         // check of guards, and a check needs nothing of PyO3.
         let py = Python::assume_attached();
+        let mut settings = settings;
+        let forced;
+        if !stance::is_default(py) {
+            match in_stance(this, &*settings) {
+                InStance::AsEver => {}
+                InStance::Eager => return run_eagerly(thread, callable, args, nargsf, kwnames),
+                InStance::With(context) => {
+                    forced = context;
+                    settings = forced.bind(py).get().settings();
+                }
+            }
+        }
         let target = this.target();
         if let Some(Target { func, receiver, .. }) = target {
             let code = (*func).func_code;
@@ -360,7 +374,8 @@ pub(crate) unsafe fn call_sharing(
             let able = !this.callable.is_null()
                 && !settings.is_null()
                 && !thread.compiling.get()
-                && !thread.is_exhausted();
+                && !thread.is_exhausted()
+                && stance::is_default(Python::assume_attached());
             let compiler = compiler::current().filter(|_| able)?;
             let Target { func, receiver, .. } = this.target()?;
             let code = (*func).func_code;
@@ -379,6 +394,57 @@ pub(crate) unsafe fn call_sharing(
             let direct = catch_unwind(AssertUnwindSafe(repeated)).ok()??;
             Some(call_direct(thread, this, direct, locals, settings))
         })
+    }
+}
+
+/// What the program's stance makes of a call.
+enum InStance {
+    /// Whatever would be done without one.
+    AsEver,
+    Eager,
+    /// Another context is on, which has the backend of the stance.
+    With(Py<Context>),
+}
+
+#[cold]
+fn in_stance(this: &Entry, settings: &CompileContext) -> InStance {
+    let in_stance = |py: Python<'_>| match stance::read(py) {
+        Stance::ForceEager => Ok(InStance::Eager),
+        Stance::ForceBackend => {
+            // A resume function goes on with the backend of the function that calls it.
+            let Some(backend) =
+                stance::forced_backend(py)?.filter(|_| this.kind == EntryKind::Compiled)
+            else {
+                return Ok(InStance::AsEver);
+            };
+            let context = settings.with_backend(&backend)?;
+            // SAFETY: the entry keeps its callable alive, which the caller has found not to be null.
+            let callable = unsafe { Bound::from_borrowed_ptr(py, this.callable) };
+            mark_explicit(&callable, context.bind(py).get().settings().id());
+            Ok(InStance::With(context))
+        }
+        _ => PyResult::Ok(InStance::AsEver),
+    };
+    let decided = Python::try_attach(|py| in_stance(py).unwrap_or(InStance::AsEver));
+    decided.unwrap_or(InStance::AsEver)
+}
+
+/// A call of which nothing is captured.
+///
+/// # Safety
+/// As for a vectorcall of `callable`.
+#[cold]
+unsafe fn run_eagerly(
+    thread: &ThreadRegions,
+    callable: *mut PyObject,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: required of the caller.
+    unsafe {
+        let _off = Region::pause(thread);
+        ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
     }
 }
 

@@ -425,6 +425,10 @@ impl<'py> Compilation<'_, 'py> {
             for entry in self.entries.entries(self.py) {
                 ints.learn(entry.guards());
             }
+            if let Some(call) = self.entries.first_call(self.py) {
+                ints.before.extend(call.ints);
+                ints.shapes.extend(call.sizes);
+            }
         }
         // What looks into example inputs may take their ints and sizes for constants, unless it is told of them.
         ints.floats_as_inputs = self.runs_as_is()?;

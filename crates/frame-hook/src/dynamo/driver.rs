@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use cache::{CodeName, Decision, Entries, GuardedCode, Limits, Miss};
+use cache::{CodeName, Decision, Entries, FirstCall, GuardedCode, Limits, Miss};
 use guards::exec::CheckEnv;
+use guards::{Source, SourceTable};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyCode;
-use torch_abi::TorchAbi;
+use pyo3::types::{PyCode, PyInt};
 use torch_abi::modules::{ModuleCalls, has_backward_hooks};
-use torch_abi::stance::Stance;
+use torch_abi::stance::{self, Stance};
+use torch_abi::view::TensorView;
+use torch_abi::{TensorClass, TorchAbi};
 use translator::raw::instance_dict;
 
 use super::compilation::{Compilation, Compiled, forget_session};
@@ -67,6 +69,9 @@ impl FrameCompiler for Driver {
         if let Some(outcome) = while_elsewhere(py, slot, &entries, &check, ctx, &config) {
             return outcome;
         }
+        if !stance::is_default(py) && stance::read(py) == Stance::ForceEager {
+            return Outcome::RunAll;
+        }
         // SAFETY: the frame is alive and keeps what the environment names.
         if let Some(entry) = unsafe { entries.find(py, &check) } {
             return replace(py, &entry);
@@ -90,12 +95,17 @@ impl FrameCompiler for Driver {
             });
             return Outcome::Run;
         }
-        match torch_abi::stance::read(py) {
-            Stance::Compile => {}
-            Stance::Plain => return Outcome::Run,
-            Stance::Fail => {
+        match stance::read(py) {
+            Stance::Default | Stance::ForceBackend => {}
+            Stance::ForceEager | Stance::EagerOnRecompile => return Outcome::Run,
+            Stance::EagerThenCompile => {
+                if entries.is_empty(py) && entries.remember_call(py, || call_of(py, frame)) {
+                    return Outcome::Run;
+                }
+            }
+            Stance::FailOnRecompile => {
                 let text = format!(
-                    "{} has no compiled code for this call, and torch.compiler.set_stance forbids to compile it",
+                    "{} would have to be recompiled for this call: torch.compiler.set_stance(\"fail_on_recompile\") forbids it",
                     entries.name()
                 );
                 return Outcome::Raise(ferrodyn_error(py, "RecompileError", &text));
@@ -363,6 +373,42 @@ fn comes_to_forward(py: Python<'_>, frame: &FrameRef<'_>) -> bool {
     frame
         .local(py, 0)
         .is_some_and(|module| is_plain(&module) || hooked(&module))
+}
+
+/// The sizes of tensors and the ints among the arguments of a call.
+fn call_of(py: Python<'_>, frame: &FrameRef<'_>) -> FirstCall {
+    let mut call = FirstCall::default();
+    let (Some(abi), Ok(names)) = (
+        TorchAbi::loaded(),
+        frame
+            .code(py)
+            .getattr("co_varnames")
+            .and_then(|names| names.extract::<Vec<String>>()),
+    ) else {
+        return call;
+    };
+    let mut sources = SourceTable::default();
+    for (i, name) in names.iter().enumerate().take(frame.arguments().len()) {
+        let Some(value) = frame.local(py, i) else {
+            continue;
+        };
+        let source = sources.intern(Source::Local {
+            index: i as u32,
+            name: name.as_str().into(),
+        });
+        let source = sources.name(source);
+        if abi.classify(&value) != TensorClass::No {
+            // SAFETY: a tensor, which the frame keeps alive.
+            let view = unsafe { TensorView::new(abi, value.as_ptr()) };
+            let sizes = view.geometry().0.iter().map(|size| Some(*size)).collect();
+            call.sizes.insert(source, sizes);
+        } else if let Ok(int) = value.cast_exact::<PyInt>()
+            && let Ok(int) = int.extract()
+        {
+            call.ints.insert(source, int);
+        }
+    }
+    call
 }
 
 fn is_ignored(code: &Bound<'_, PyCode>, resumes: bool) -> bool {
