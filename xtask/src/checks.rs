@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::environment::{Environment, Venv};
 use crate::extension::{self, Profile};
 use crate::project::Project;
+use crate::readme;
 use crate::step::{self, Outcome};
 use crate::tally::{Counts, Row, Tally, cargo_counts, pytest_counts};
 use crate::workspace::Workspace;
@@ -205,19 +206,20 @@ impl Run<'_> {
 
     fn python_tests(&mut self, venv: &Venv) -> Result<()> {
         let version = venv.version().to_string();
-        if let Err(error) =
-            extension::install(self.project, self.environment, venv, Profile::Release)
+        let wheel = match extension::install(self.project, self.environment, venv, Profile::Release)
         {
-            println!("{error:#}\n");
-            self.tally.push(Row {
-                name: "extension".into(),
-                python: version,
-                counts: None,
-                result: "FAILED".into(),
-                failed: true,
-                time: Duration::ZERO,
-            });
-            return Ok(());
+            Ok(wheel) => wheel,
+            Err(error) => {
+                self.failed("extension", &version, &error);
+                return Ok(());
+            }
+        };
+        // What is asked for by name is a Python test.
+        if !self.options.fast && self.options.keyword.is_none() {
+            match readme::prepare(self.project, self.environment, venv, &wheel) {
+                Ok(mut example) => self.step("README", &version, Kind::Check, &mut example)?,
+                Err(error) => self.failed("README", &version, &error),
+            }
         }
         let mut command = Command::new(&venv.python);
         command
@@ -234,6 +236,18 @@ impl Run<'_> {
             command.args(["-k", keyword]);
         }
         self.step("pytest", &version, Kind::Pytest, &mut command)
+    }
+
+    fn failed(&mut self, name: &str, python: &str, error: &anyhow::Error) {
+        println!("{error:#}\n");
+        self.tally.push(Row {
+            name: name.into(),
+            python: python.into(),
+            counts: None,
+            result: "FAILED".into(),
+            failed: true,
+            time: Duration::ZERO,
+        });
     }
 
     fn bless_rust(&self, command: &mut Command) {

@@ -17,16 +17,19 @@ pub enum Profile {
     Dev,
 }
 
-/// Builds a wheel with maturin and puts it into `venv` in place of the one that is there.
-///
-/// A wheel and not a development install: the Pythons share the source tree, and an
-/// extension module in it would belong to one of them.
-pub fn install(
-    project: &Project,
-    environment: &Environment,
-    venv: &Venv,
-    profile: Profile,
-) -> Result<()> {
+impl Profile {
+    /// That of a command with or without `--debug`.
+    pub fn of(debug: bool) -> Self {
+        if debug {
+            Profile::Dev
+        } else {
+            Profile::Release
+        }
+    }
+}
+
+/// Builds a wheel with maturin and returns its file.
+pub fn build(project: &Project, venv: &Venv, profile: Profile) -> Result<PathBuf> {
     let wheels = project.target().join("wheels").join(venv.name());
     remove_wheels(&wheels)?;
     let mut build = Command::new(venv.program("maturin"));
@@ -42,7 +45,20 @@ pub fn install(
     }
     let title = format!("extension for Python {}", venv.version());
     step::require(&title, &mut build, &project.logs())?;
-    let wheel = only_wheel(&wheels)?;
+    only_wheel(&wheels)
+}
+
+/// Builds a wheel and puts it into `venv` in place of the one that is there; returns its file.
+///
+/// A wheel and not a development install: the Pythons share the source tree, and an
+/// extension module in it would belong to one of them.
+pub fn install(
+    project: &Project,
+    environment: &Environment,
+    venv: &Venv,
+    profile: Profile,
+) -> Result<PathBuf> {
+    let wheel = build(project, venv, profile)?;
     let mut install = environment.uv();
     install
         .args([
@@ -58,7 +74,7 @@ pub fn install(
         &mut install,
         &project.logs(),
     )?;
-    Ok(())
+    Ok(wheel)
 }
 
 fn wheels_in(folder: &Path) -> Result<Vec<PathBuf>> {

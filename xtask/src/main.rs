@@ -14,6 +14,7 @@ mod models;
 mod opinfo;
 mod project;
 mod python;
+mod readme;
 mod step;
 mod tally;
 mod workspace;
@@ -73,6 +74,14 @@ enum Command {
         #[command(flatten)]
         options: bench::CompareOptions,
     },
+    /// Install the wheel alone into a new environment and run README's first example there.
+    Readme {
+        #[command(flatten)]
+        pythons: Pythons,
+        /// Build without optimisation.
+        #[arg(long)]
+        debug: bool,
+    },
     /// Run real models under eager, ferrodyn and torch.compile and print a table.
     Models {
         #[command(flatten)]
@@ -125,11 +134,7 @@ fn run(cli: Cli) -> Result<bool> {
         Command::Dev { pythons, debug } => {
             let found = python::discover(&pythons.versions)?;
             let environment = Environment::prepare(&project, &found)?;
-            let profile = if debug {
-                Profile::Dev
-            } else {
-                Profile::Release
-            };
+            let profile = Profile::of(debug);
             for venv in &environment.venvs {
                 extension::install(&project, &environment, venv, profile)?;
             }
@@ -162,6 +167,11 @@ fn run(cli: Cli) -> Result<bool> {
             let found = pythons.one_or_named()?;
             let environment = Environment::prepare(&project, &found)?;
             bench::compare(&project, &environment, &options)
+        }
+        Command::Readme { pythons, debug } => {
+            let found = pythons.one_or_named()?;
+            let environment = Environment::prepare(&project, &found)?;
+            readme::run(&project, &environment, Profile::of(debug))
         }
         Command::Models { pythons, options } => {
             let found = pythons.one_or_named()?;
