@@ -98,7 +98,8 @@ def _backward(observed: Observed, result: Any, leaves: dict[str, torch.Tensor]) 
 def _fresh(template: types.FunctionType, value: Any) -> Callable[..., Any]:
     """A function with a code object of its own: nothing is compiled for it yet."""
     code = template.__code__.replace()
-    return types.FunctionType(code, {"called": value}, template.__name__)
+    scope = {"called": value, "__builtins__": __builtins__}
+    return types.FunctionType(code, scope, template.__name__)
 
 
 def _function(*args: Any, **kwargs: Any) -> Any:

@@ -77,8 +77,8 @@ impl FrameCompiler for Driver {
             return replace(py, &entry);
         }
         match renew(py, &entries) {
-            // SAFETY: as above.
             Ok(true) => {
+                // SAFETY: as above.
                 if let Some(entry) = unsafe { entries.find(py, &check) } {
                     return replace(py, &entry);
                 }
