@@ -126,6 +126,12 @@ impl DynamicInts {
         dynamic
     }
 
+    /// Takes a number for one that changes.
+    pub(crate) fn take_for_dynamic(&mut self, source: SourceId, name: String) {
+        self.known.insert(source, true);
+        self.names.insert(name);
+    }
+
     fn learn_sizes(&mut self, name: String, sizes: &[Option<i64>]) {
         let before = self
             .shapes

@@ -5,6 +5,9 @@
 
 use std::rc::Rc;
 
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt};
+
 use crate::var::{Obj, Var};
 
 /// How many nodes a computed value may have; a larger one is looked at.
@@ -21,6 +24,9 @@ pub struct ComputedVar {
     pub value: Obj,
     /// whether it may raise for other values of the same types
     pub may_raise: bool,
+    /// whether it is computed from a number from outside that was not found to change: whatever looks at it takes
+    /// that for a constant
+    pub is_first: bool,
     size: u32,
 }
 
@@ -28,12 +34,14 @@ impl ComputedVar {
     /// `function(*args)`, which is `value` for this call; `None` where that would be too large.
     pub fn new(function: Obj, args: Vec<Var>, value: Obj, may_raise: bool) -> Option<Rc<Self>> {
         let size = args.iter().map(size_of).sum::<u32>() + 1;
+        let is_first = args.iter().any(is_first);
         (size <= MAX_SIZE).then(|| {
             Rc::new(Self {
                 function,
                 args,
                 value,
                 may_raise,
+                is_first,
                 size,
             })
         })
@@ -49,6 +57,20 @@ impl ComputedVar {
 impl PartialEq for ComputedVar {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
+    }
+}
+
+/// Whether a value is a number that was not found to change, or computed from one.
+fn is_first(v: &Var) -> bool {
+    match v {
+        Var::Lazy(l) => Python::attach(|py| {
+            let b = l.obj.bind(py);
+            b.is_exact_instance_of::<PyInt>() || b.is_exact_instance_of::<PyFloat>()
+        }),
+        Var::Computed(c) => c.is_first,
+        Var::Tuple(t) => t.items.iter().any(is_first),
+        Var::Text(t) => t.values().any(is_first),
+        _ => false,
     }
 }
 

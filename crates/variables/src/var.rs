@@ -53,8 +53,8 @@ pub enum Var {
     /// A `float` that is not a constant: computed from floats from outside whose values are not guarded.
     /// To look at its value guards it.
     Float(Rc<FloatVar>),
-    /// A value that a pure function gives of values that are not constants; never a `float`, which is a
-    /// [`Var::Float`]. To look at it guards what it is computed from.
+    /// A value that a pure function gives of values that are not constants. A `float` of numbers that were found to
+    /// change is a [`Var::Float`]. To look at it guards what it is computed from.
     Computed(Rc<ComputedVar>),
     /// A `str` that is joined of constants, of values that are not, and of the text of tensors, which is
     /// known only when the graph has run. To look at it guards the values; with a tensor it breaks the graph.

@@ -236,7 +236,7 @@ fn round(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 2, 2)?;
     if let [x, y] = &a[..]
-        && (tx.changes(x, Changing::Found) || tx.changes(y, Changing::Found))
+        && (tx.changes(x, Changing::Any) || tx.changes(y, Changing::Any))
         && tx.truth_of_number(y)? == Some(true)
     {
         let quotient = tx.binary_sync(BinaryOp::FloorDivide, x, y)?;

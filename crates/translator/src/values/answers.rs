@@ -23,6 +23,10 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// None are expected.
     pub(crate) fn computed_truth(&mut self, v: &Var) -> R<Option<bool>> {
+        // A number is a constant at first.
+        if matches!(v, Var::Computed(c) if c.is_first) {
+            return Ok(None);
+        }
         let Some(value) = self
             .value_now(v)?
             .filter(|_| matches!(v, Var::Computed(_) | Var::Float(_)))

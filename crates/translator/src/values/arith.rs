@@ -81,6 +81,10 @@ impl Tx<'_> {
         if let Some(v) = self.text_binary(op, a, b)? {
             return Ok(Flow::Value(v));
         }
+        if let Some(v) = self.compute_first(op, a, b)? {
+            return Ok(Flow::Value(v));
+        }
+        let (a, b) = &self.settled_operands(a, b)?;
         let computed = |v: &Var| matches!(v, Var::Computed(_));
         if (computed(a) || computed(b))
             && let Some(v) = self.compute_binary(op, a, b)?

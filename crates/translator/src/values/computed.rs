@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytecode::op::BinaryOp;
-use guards::{IntCompare, IntExpr, IntRelation};
+use guards::{GuardKind, IntCompare, IntExpr, IntRelation};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use variables::{ComputedVar, FloatExpr, FloatVar, LazyVar, Obj, TextPart, TextVar, Var};
@@ -58,18 +58,7 @@ impl<'py> Tx<'py> {
         if !is_text && which == Changing::Found || !is_simple(&b) || self.is_early(l.source) {
             return None;
         }
-        if b.is_exact_instance_of::<PyInt>() {
-            // Python refuses the text of an int with very many digits.
-            b.extract::<i64>().ok()?;
-            self.guard_type(&b, l.source);
-            self.guard_relation(IntRelation {
-                op: IntCompare::Ge,
-                left: IntExpr::Source(l.source),
-                right: IntExpr::Const(i64::MIN),
-            });
-        } else {
-            self.guard_type(&b, l.source);
-        }
+        self.guard_type(&b, l.source);
         Some(Var::Lazy(l.clone()))
     }
 
@@ -138,14 +127,51 @@ impl<'py> Tx<'py> {
         if !args.iter().any(|v| self.changes(v, which)) {
             return Ok(None);
         }
+        let beside_first = which == Changing::Found && args.iter().any(|v| self.is_found(v));
         let mut out = Vec::with_capacity(args.len());
         for v in args {
+            let v = &self.settled(v, beside_first)?;
             match self.changing_arg(v, which)? {
                 Some(v) => out.push(v),
                 None => return Ok(None),
             }
         }
         Ok(Some(out))
+    }
+
+    /// Whether a value is a number that was found to change.
+    fn is_found(&mut self, v: &Var) -> bool {
+        match self.as_changing(v, Changing::Found) {
+            Some(Var::Int(_) | Var::Float(_)) => true,
+            Some(Var::Computed(c)) => !c.is_first && !self.is_changing_text(v),
+            _ => false,
+        }
+    }
+
+    /// A number that was not found to change is a constant beside one that was.
+    fn settled(&mut self, v: &Var, beside_first: bool) -> R<Var> {
+        match v {
+            Var::Computed(c) if c.is_first && beside_first && !self.is_changing_text(v) => {
+                self.realize(v)
+            }
+            v => Ok(v.clone()),
+        }
+    }
+
+    /// Operands of which one that was not found to change is a constant beside one that was.
+    ///
+    /// # Errors
+    /// Those of realizing it.
+    pub(crate) fn settled_operands(&mut self, a: &Var, b: &Var) -> R<(Var, Var)> {
+        let is_first = |v: &Var| matches!(v, Var::Computed(c) if c.is_first);
+        if !is_first(a) && !is_first(b) {
+            return Ok((a.clone(), b.clone()));
+        }
+        let beside_first = self.is_found(a) || self.is_found(b);
+        Ok((
+            self.settled(a, beside_first)?,
+            self.settled(b, beside_first)?,
+        ))
     }
 
     /// Whether a value, or an item of a tuple, is no constant.
@@ -205,8 +231,10 @@ impl<'py> Tx<'py> {
         let function = function.clone().unbind();
         let computed = ComputedVar::new(function, args, value.unbind(), may_raise);
         Ok(computed.map(|c| match float {
-            Some(value) => Var::Float(Rc::new(FloatVar::computed(FloatExpr::Computed(c), value))),
-            None => Var::Computed(c),
+            Some(value) if !c.is_first => {
+                Var::Float(Rc::new(FloatVar::computed(FloatExpr::Computed(c), value)))
+            }
+            _ => Var::Computed(c),
         }))
     }
 
@@ -327,7 +355,80 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// Those of looking at the operands.
     pub(crate) fn compute_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
-        let Some(args) = self.changing_args(&[a.clone(), b.clone()], Changing::Found)? else {
+        self.compute_operator(op, a, b, Changing::Found)
+    }
+
+    /// `a op b` of numbers of which none was found to change: nothing is guarded until somebody looks at what it gives.
+    /// `None` where it takes the values.
+    ///
+    /// # Errors
+    /// None are expected.
+    pub(crate) fn compute_first(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        let is_number = |b: &Bound<'py, PyAny>| {
+            b.is_exact_instance_of::<PyFloat>() || b.is_exact_instance_of::<PyInt>()
+        };
+        let py = self.py;
+        let is_first = |v: &Var| match v {
+            Var::Lazy(l) => is_number(l.obj.bind(py)),
+            Var::Computed(c) => c.is_first && is_number(c.value.bind(py)),
+            _ => false,
+        };
+        // What is computed together with a number that changes changes as well. Sizes are better known.
+        for (v, other) in [(a, b), (b, a)] {
+            let is_of_size = |i: &IntExpr| i.leaves().iter().any(|l| matches!(l, IntExpr::Dim(..)));
+            let changes = match self.as_changing(v, Changing::Found) {
+                Some(Var::Int(i)) => !is_of_size(&i.expr),
+                Some(Var::Float(_)) => true,
+                _ => false,
+            };
+            if changes
+                && let Var::Lazy(l) = other
+                && is_number(l.obj.bind(py))
+            {
+                let is_constant = |g: &guards::Guard| {
+                    g.source == Some(l.source) && matches!(g.kind, GuardKind::EqualsMatch { .. })
+                };
+                if !self.guards.iter().any(is_constant) {
+                    let name = self.sources.name(l.source);
+                    self.ints.take_for_dynamic(l.source, name);
+                }
+                return Ok(None);
+            }
+        }
+        if self.is_found(a) || self.is_found(b) {
+            return Ok(None);
+        }
+        let is_const = |v: &Var| matches!(v, Var::Const(o) if is_number(o.bind(py)));
+        let keeps_type = matches!(
+            op,
+            BinaryOp::Add
+                | BinaryOp::Subtract
+                | BinaryOp::Multiply
+                | BinaryOp::TrueDivide
+                | BinaryOp::FloorDivide
+                | BinaryOp::Remainder
+        );
+        let (x, y) = (is_first(a), is_first(b));
+        let fits = match (x, y) {
+            (true, true) => true,
+            (true, false) => is_const(b),
+            (false, true) => is_const(a),
+            (false, false) => false,
+        };
+        if !fits || !keeps_type {
+            return Ok(None);
+        }
+        self.compute_operator(op, a, b, Changing::Any)
+    }
+
+    fn compute_operator(
+        &mut self,
+        op: BinaryOp,
+        a: &Var,
+        b: &Var,
+        which: Changing,
+    ) -> R<Option<Var>> {
+        let Some(args) = self.changing_args(&[a.clone(), b.clone()], which)? else {
             return Ok(None);
         };
         let (Some(x), Some(y)) = (self.value_now(&args[0])?, self.value_now(&args[1])?) else {

@@ -163,6 +163,8 @@ impl Tx<'_> {
         let py = self.py;
         let builtins = self.known.builtins.bind(py).clone();
         let is_text = self.is_changing_text(&v);
+        // Python refuses the text of an int with very many digits.
+        let is_int = self.type_of(&v)?.is(&self.known.int);
         let v = match conv {
             None => v,
             Some(Conversion::Str) if is_text => v,
@@ -172,7 +174,7 @@ impl Tx<'_> {
                     Conversion::Repr => "repr",
                     Conversion::Ascii => "ascii",
                 };
-                match self.compute(&builtins.getattr(name)?, vec![v], false)? {
+                match self.compute(&builtins.getattr(name)?, vec![v], is_int)? {
                     Some(text) => text,
                     None => return Ok(None),
                 }
@@ -190,11 +192,10 @@ impl Tx<'_> {
         };
         match spec {
             None if self.is_changing_text(&v) => Ok(Some(v)),
-            None => self.compute(&builtins.getattr("str")?, vec![v], false),
+            None => self.compute(&builtins.getattr("str")?, vec![v], is_int),
             Some(spec) => {
-                // A known specification fits all values of a type, but for numbers of characters.
-                let fits = matches!(&spec, Var::Const(o)
-                    if !o.bind(py).str()?.to_string_lossy().ends_with('c'));
+                // A known specification fits all values of a type.
+                let fits = !is_int && matches!(&spec, Var::Const(_));
                 let format = builtins.getattr("format")?;
                 self.compute(&format, vec![v, spec], !fits)
             }
