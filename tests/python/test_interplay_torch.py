@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 
 import harness
 import pytest
@@ -38,6 +39,63 @@ def test_torch_compile_around_and_inside():
     assert torch.equal(other(X), f_simple(X))
     torch._dynamo.reset()
     assert torch.equal(ours(X), f_simple(X) + 1)
+
+
+def test_torch_compile_in_another_thread():
+    # This thread enters our region while torch compiles in the other one, so that both hooks are
+    # installed, ours on top. Then the other one calls a function of ours.
+    inside, installed, called = (threading.Lock() for _ in range(3))
+    for lock in (inside, installed, called):
+        lock.acquire()
+
+    @ferrodyn.disable
+    def meet():
+        installed.release()
+        assert called.acquire(timeout=60)
+
+    def breaks(x):
+        y = x + 1
+        meet()
+        return y * 2
+
+    inner = c(lambda x: breaks_alone(x * 3) - 1)
+
+    @ferrodyn.disable
+    def nothing():
+        pass
+
+    def breaks_alone(x):
+        y = x + 1
+        nothing()
+        return y * 2
+
+    assert torch.equal(inner(X), (X * 3 + 1) * 2 - 1)
+
+    def outer(x):
+        y = x + 1
+        inside.release()
+        installed.acquire()
+        return inner(y)
+
+    def other():
+        try:
+            results.append(torch.compile(outer, backend="eager")(X))
+        except Exception as error:
+            results.append(error)
+        finally:
+            inside.release()
+            called.release()
+
+    results = []
+    ours = c(breaks)
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert inside.acquire(timeout=60)
+    assert not results
+    assert torch.equal(ours(X), (X + 1) * 2)
+    thread.join(60)
+    assert len(results) == 1
+    assert torch.equal(results[0], (X * 3 + 4) * 2 - 1)
 
 
 def test_torch_compile_module():

@@ -137,23 +137,23 @@ def interrupted(call, send, delay):
         send()
         sent.set()
 
+    def wait():
+        # One that came too late for the call is raised here, and so is a second one.
+        deadline = time.monotonic() + 10
+        while not sent.is_set() or (not raised and time.monotonic() < deadline):
+            time.sleep(0.0005)
+        time.sleep(0.0005)
+
     thread = threading.Thread(target=sender)
     try:
-        thread.start()
-        call()
-    except BaseException as error:  # noqa: BLE001
-        raised.append(error)
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
         try:
-            while not sent.is_set() or (not raised and time.monotonic() < deadline):
-                time.sleep(0.0005)
-            for _ in range(100):
-                # One that came too late for the call, or a second one.
-                pass
-            break
+            thread.start()
+            call()
         except BaseException as error:  # noqa: BLE001
             raised.append(error)
+        wait()
+    except BaseException as error:  # noqa: BLE001
+        raised.append(error)
     thread.join()
     return raised
 

@@ -197,9 +197,9 @@ unsafe fn ask(
     let view = unsafe { FrameRef::new(frame, state) };
     // While the interpreter shuts down there is no attaching, and nothing to compile.
     let decision = Python::try_attach(|py| {
-        let asked = catch_unwind(AssertUnwindSafe(|| compiler.on_frame(py, &view, context)));
-        let decision = match asked {
-            Ok(outcome) => settle(py, &view, context, outcome),
+        let ask = || settle(py, &view, context, compiler.on_frame(py, &view, context));
+        let decision = match catch_unwind(AssertUnwindSafe(ask)) {
+            Ok(decision) => decision,
             Err(payload) => {
                 state.skip(context.id());
                 report::warn_once(

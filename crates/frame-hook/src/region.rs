@@ -166,10 +166,9 @@ impl<'t> Region<'t> {
         let saved = thread.context.replace(ptr::null());
         // SAFETY: the GIL is held.
         let current = unsafe { installed_eval(interpreter()) };
-        let suspended = if same_eval(current, DEFAULT_EVAL) || same_eval(current, HOOK) {
-            ptr::null_mut()
-        } else {
-            foreign::suspend()
+        let suspended = match same_eval(current, DEFAULT_EVAL) || is_alone(current) {
+            true => ptr::null_mut(),
+            false => foreign::suspend(),
         };
         Region {
             thread,
@@ -201,6 +200,13 @@ impl Drop for Region<'_> {
     }
 }
 
+/// Whether `current` is our evaluator, with nobody's below it. Where another thread has put ours on top of torch's,
+/// torch may still capture frames of this thread.
+#[inline]
+fn is_alone(current: EvalFn) -> bool {
+    same_eval(current, HOOK) && same_eval(previous_eval(), DEFAULT_EVAL)
+}
+
 /// Makes our evaluator the interpreter's. Gives what [`foreign::suspend`] gave, or null.
 ///
 /// # Safety
@@ -209,7 +215,7 @@ impl Drop for Region<'_> {
 unsafe fn install() -> *mut PyObject {
     // SAFETY: the GIL is held.
     let current = unsafe { installed_eval(interpreter()) };
-    if same_eval(current, HOOK) {
+    if is_alone(current) {
         return ptr::null_mut();
     }
     if same_eval(current, DEFAULT_EVAL) {

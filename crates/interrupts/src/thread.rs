@@ -265,6 +265,13 @@ pub(crate) fn keep(py: Python<'_>, interrupt: PyErr) {
     });
 }
 
+/// Whether an exception is kept for the program already.
+pub(crate) fn is_kept(error: &Bound<'_, PyAny>) -> bool {
+    let py = error.py();
+    let kept = THREAD.with(|thread| thread.kept.borrow().as_ref().map(|e| e.clone_ref(py)));
+    kept.is_some_and(|kept| chain(kept.value(py).as_any()).iter().any(|e| e.is(error)))
+}
+
 /// Looks at an exception that was taken from Python: an interrupt is kept. Gives whether it is one.
 pub fn note(error: &Bound<'_, PyAny>) -> bool {
     let is_interrupt = is_held() && is_interrupt(error);

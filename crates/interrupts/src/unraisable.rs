@@ -43,7 +43,8 @@ impl<'py> Hook<'py> {
         let next = before.clone_ref(py);
         let hook = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
             let error = args.get_item(0)?.getattr("exc_value")?;
-            match is_held() && !error.is_none() && thread::note(&error) {
+            let is_ours = is_held() && !error.is_none();
+            match is_ours && (thread::note(&error) || thread::is_kept(&error)) {
                 true => Ok(args.py().None()),
                 false => next.call1(args.py(), args),
             }
