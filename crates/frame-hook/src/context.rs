@@ -22,6 +22,7 @@ pub struct CompileContext {
     backend: Py<PyAny>,
     fullgraph: bool,
     dynamic: Option<bool>,
+    recompile_limit: Option<usize>,
     options: Py<PyDict>,
     state: OnceLock<Box<dyn Any + Send + Sync>>,
 }
@@ -45,6 +46,11 @@ impl CompileContext {
     /// Whether sizes are symbolic: `None` decides by what changes.
     pub fn dynamic(&self) -> Option<bool> {
         self.dynamic
+    }
+
+    /// How often a code object may be compiled under this context; `None`: as the configuration says.
+    pub fn recompile_limit(&self) -> Option<usize> {
+        self.recompile_limit
     }
 
     /// Further options, by name.
@@ -87,18 +93,21 @@ impl Context {
         fullgraph: bool,
         dynamic: Option<bool>,
         options: Option<Py<PyDict>>,
-    ) -> Self {
+    ) -> PyResult<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Context {
+        let options = options.unwrap_or_else(|| PyDict::new(py).unbind());
+        let limit = options.bind(py).get_item("recompile_limit")?;
+        Ok(Context {
             inner: CompileContext {
                 id: ContextId(NEXT.fetch_add(1, Ordering::Relaxed)),
                 backend,
                 fullgraph,
                 dynamic,
-                options: options.unwrap_or_else(|| PyDict::new(py).unbind()),
+                recompile_limit: limit.map(|limit| limit.extract()).transpose()?,
+                options,
                 state: OnceLock::new(),
             },
-        }
+        })
     }
 
     #[getter]

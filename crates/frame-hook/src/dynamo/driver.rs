@@ -63,7 +63,7 @@ impl FrameCompiler for Driver {
             return outcome;
         }
         let limits = Limits {
-            recompile_limit: config.recompile_limit,
+            recompile_limit: ctx.recompile_limit().unwrap_or(config.recompile_limit),
             accumulated_recompile_limit: config.accumulated_recompile_limit,
             explain_all: ctx
                 .options()
