@@ -75,10 +75,12 @@ def compile(
     *,
     fullgraph: bool = ...,
     dynamic: bool | None = ...,
-    backend: str | Callable[..., Any] = ...,
+    backend: str | Callable[..., Any] | None = ...,
     mode: str | None = ...,
     options: dict[str, Any] | None = ...,
     disable: bool = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
 ) -> T: ...
 @overload
 def compile(
@@ -86,20 +88,24 @@ def compile(
     *,
     fullgraph: bool = ...,
     dynamic: bool | None = ...,
-    backend: str | Callable[..., Any] = ...,
+    backend: str | Callable[..., Any] | None = ...,
     mode: str | None = ...,
     options: dict[str, Any] | None = ...,
     disable: bool = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
 ) -> Callable[[T], T]: ...
 def compile(
     model: Any = None,
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
+    backend: str | Callable[..., Any] | None = "inductor",
     mode: str | None = None,
     options: dict[str, Any] | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
 ) -> Any:
     """Compile a function, a method, a callable, or an ``nn.Module``.
 
@@ -114,10 +120,14 @@ def compile(
             constants; True: none is, but for the sizes 0 and 1. Backends that trace the
             graph once more get constants always.
         backend: a callable ``(graph_module, example_inputs) -> callable``, or a name from
-            :func:`list_backends`.
+            :func:`list_backends`. None is the default, "inductor".
         mode: a mode of the backend, such as ``"reduce-overhead"``; not with ``options``.
         options: options of the backend; not with ``mode``.
         disable: return ``model`` as it is.
+        recompile_limit: how often each function may be compiled; beyond that it runs in eager
+            mode. None: ``ferrodyn.config.recompile_limit``.
+        isolate_recompiles: share no compiled code, and no limit, with what was compiled with the
+            same choices elsewhere.
 
     Raises:
         InvalidBackend: the backend is unknown or not callable.
@@ -127,7 +137,13 @@ def compile(
         return (lambda target: target) if model is None else model
     decorate: Callable[[Any], Any] = decorator(
         CompileOptions(
-            backend=backend, fullgraph=fullgraph, dynamic=dynamic, mode=mode, options=options
+            backend="inductor" if backend is None else backend,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            mode=mode,
+            options=options,
+            recompile_limit=recompile_limit,
+            isolate_recompiles=isolate_recompiles,
         )
     )
     return decorate if model is None else decorate(model)

@@ -50,6 +50,8 @@ class CompileOptions:
     mode: str | None = None
     options: dict[str, Any] | None = None
     guard_fail_fn: Callable[[GuardFail], Any] | None = None
+    recompile_limit: int | None = None
+    isolate_recompiles: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.backend, str) and not callable(self.backend):
@@ -74,10 +76,11 @@ class CompileOptions:
 
         Code that was compiled for one layer so serves the next, which was compiled separately.
         """
-        if self.options is not None:
+        if self.options is not None or self.isolate_recompiles:
             return self._new_context()
         backend = self.backend if isinstance(self.backend, str) else id(self.backend)
-        key = (backend, self.fullgraph, self.dynamic, self.mode, id(self.guard_fail_fn))
+        choices = (self.fullgraph, self.dynamic, self.mode, self.recompile_limit)
+        key = (backend, *choices, id(self.guard_fail_fn))
         # The context keeps what is named by its address.
         context = _CONTEXTS.get(key)
         if context is None:
@@ -86,13 +89,19 @@ class CompileOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return the choices that `torch.compile` has too, by the names of its arguments."""
-        return {
+        choices: dict[str, Any] = {
             "backend": self.backend,
             "fullgraph": self.fullgraph,
             "dynamic": self.dynamic,
             "mode": self.mode,
             "options": self.options,
         }
+        # Not every torch has these.
+        if self.recompile_limit is not None:
+            choices["recompile_limit"] = self.recompile_limit
+        if self.isolate_recompiles:
+            choices["isolate_recompiles"] = True
+        return choices
 
     def _new_context(self) -> _core.Context:
         further: dict[str, Any] = {}
@@ -103,6 +112,8 @@ class CompileOptions:
             given = {k: v for k, v in self.options.items() if k != "guard_filter_fn"}
             if given:
                 further["options"] = given
+        if self.recompile_limit is not None:
+            further["recompile_limit"] = self.recompile_limit
         if (notify := self.guard_fail_fn) is not None:
             further["guard_fail_fn"] = lambda reason, code: notify(GuardFail(reason, code))
         return _core.Context(self.backend, self.fullgraph, self.dynamic, further)

@@ -37,6 +37,7 @@ def test_signature_of_compile():
     assert defaults == {
         "model": None, "fullgraph": False, "dynamic": None, "backend": "inductor",
         "mode": None, "options": None, "disable": False,
+        "recompile_limit": None, "isolate_recompiles": False,
     }  # fmt: skip
     assert all(p.kind is p.KEYWORD_ONLY for n, p in parameters.items() if n != "model")
 

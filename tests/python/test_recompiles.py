@@ -260,3 +260,40 @@ def test_beyond_the_limit_compiled_callees_are_used_and_compiled_functions_compi
         assert len(made) == before + 1
         assert torch.equal(entry(x, "cold"), (x + 4) * 4)
     assert len(made) == before + 1
+
+
+def test_a_limit_and_compiled_code_of_their_own():
+    made = []
+
+    def counting(graph, inputs):
+        made.append(graph)
+        return graph.forward
+
+    def fn(x, word):
+        return x * len(word)
+
+    def graphs(entry):
+        made.clear()
+        for n in range(6):
+            assert torch.equal(entry(torch.ones(2), "a" * n), torch.ones(2) * n)
+        return len(made)
+
+    assert graphs(ferrodyn.compile(fn, backend=counting, recompile_limit=2)) == 2
+    assert graphs(ferrodyn.compile(fn, backend=counting, recompile_limit=5)) == 5
+    alone = ferrodyn.compile(fn, backend=counting, recompile_limit=5, isolate_recompiles=True)
+    assert graphs(alone) == 5
+    # Those with the same choices share what is compiled while one of them is alive.
+    shared = ferrodyn.compile(fn, backend=counting)
+    assert graphs(shared) == 6
+    assert graphs(ferrodyn.compile(fn, backend=counting)) == 0
+    with pytest.raises(ferrodyn.exc.FailOnRecompileLimitHit):
+        graphs(ferrodyn.compile(fn, backend=counting, recompile_limit=1, fullgraph=True))
+
+
+def test_no_backend_is_the_default_one():
+    def fn(x):
+        return x + 1
+
+    assert ferrodyn.compile(fn, backend=None).__wrapped__ is fn
+    options = ferrodyn.compile(torch.nn.ReLU(), backend=None)._compile_kwargs
+    assert options["backend"] == "inductor"

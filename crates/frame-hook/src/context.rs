@@ -22,6 +22,7 @@ pub struct CompileContext {
     backend: Py<PyAny>,
     fullgraph: bool,
     dynamic: Option<bool>,
+    recompile_limit: Option<usize>,
     options: Py<PyDict>,
     state: OnceLock<Box<dyn Any + Send + Sync>>,
     /// What is compiled with other backends in the place of this one's.
@@ -33,18 +34,20 @@ impl CompileContext {
         backend: Py<PyAny>,
         fullgraph: bool,
         dynamic: Option<bool>,
-        options: Py<PyDict>,
-    ) -> CompileContext {
+        options: Bound<'_, PyDict>,
+    ) -> PyResult<CompileContext> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        CompileContext {
+        let limit = options.get_item("recompile_limit")?;
+        Ok(CompileContext {
             id: ContextId(NEXT.fetch_add(1, Ordering::Relaxed)),
             backend,
             fullgraph,
             dynamic,
-            options,
+            recompile_limit: limit.map(|limit| limit.extract()).transpose()?,
+            options: options.unbind(),
             state: OnceLock::new(),
             forced: Mutex::default(),
-        }
+        })
     }
 
     /// The same choices with another backend: one context for each. What is meant for this one's backend is left out.
@@ -73,8 +76,8 @@ impl CompileContext {
             backend.clone().unbind(),
             self.fullgraph,
             self.dynamic,
-            options.unbind(),
-        );
+            options,
+        )?;
         let context = Py::new(py, Context { inner })?;
         if let Ok(mut forced) = self.forced.lock() {
             forced.push(context.clone_ref(py));
@@ -100,6 +103,11 @@ impl CompileContext {
     /// Whether sizes are symbolic: `None` decides by what changes.
     pub fn dynamic(&self) -> Option<bool> {
         self.dynamic
+    }
+
+    /// How often a code object may be compiled under this context; `None`: as the configuration says.
+    pub fn recompile_limit(&self) -> Option<usize> {
+        self.recompile_limit
     }
 
     /// Further options, by name.
@@ -142,11 +150,11 @@ impl Context {
         fullgraph: bool,
         dynamic: Option<bool>,
         options: Option<Py<PyDict>>,
-    ) -> Self {
+    ) -> PyResult<Self> {
         let options = options.unwrap_or_else(|| PyDict::new(py).unbind());
-        Context {
-            inner: CompileContext::new(backend, fullgraph, dynamic, options),
-        }
+        Ok(Context {
+            inner: CompileContext::new(backend, fullgraph, dynamic, options.into_bound(py))?,
+        })
     }
 
     #[getter]

@@ -195,7 +195,7 @@ impl Found<'_> {
         } = *self;
         let code = frame.code(py);
         let limits = Limits {
-            recompile_limit: config.recompile_limit,
+            recompile_limit: ctx.recompile_limit().unwrap_or(config.recompile_limit),
             accumulated_recompile_limit: config.accumulated_recompile_limit,
             explain_all: ctx
                 .options()
