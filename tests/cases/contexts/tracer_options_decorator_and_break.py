@@ -3,6 +3,8 @@
 import torch
 import torch._dynamo
 
+SNAPSHOT = False
+
 
 @torch._dynamo.error_on_graph_break(False)
 def broken(x):

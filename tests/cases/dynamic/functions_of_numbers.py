@@ -5,6 +5,8 @@ import operator
 
 import torch
 
+SNAPSHOT = False
+
 
 def attempt(f, *args):
     try:
