@@ -1,4 +1,4 @@
-"""What is computed of numbers that change may be compared: the answer is guarded, not the numbers."""
+"""What is computed of numbers that change may be compared: the answer alone is guarded."""
 
 import math
 

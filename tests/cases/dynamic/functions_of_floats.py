@@ -1,4 +1,4 @@
-"""What Python's functions make of a float that changes is computed beside the graph; what is compared is guarded."""
+"""What Python's functions make of a float that changes is computed beside the graph."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What Python computes of numbers that change is computed beside the graph, with Python's exceptions."""
+"""What Python computes of numbers that change is computed beside the graph, exceptions included."""
 
 import math
 import operator

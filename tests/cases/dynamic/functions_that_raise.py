@@ -1,4 +1,4 @@
-"""Where a function raises for a new value, the program raises where eager does, with all that came before done."""
+"""Where a function raises for a new value, the program raises where eager does."""
 
 import math
 

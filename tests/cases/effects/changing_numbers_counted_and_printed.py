@@ -1,4 +1,4 @@
-"""A number that is counted on, printed and returned is no constant from the first call on: one graph."""
+"""A number that is counted on, printed and returned is no constant from the first call on."""
 
 import torch
 

@@ -20,7 +20,7 @@ class Settings:
 def fn(x, i, name, settings):
     print("step", i, name, settings.rate)
     y = x * 2
-    print(f"{name!r}: {i:>4d}|{settings.rate:.3f}", "a" + name + "!", name.upper().ljust(9), sep=" / ")
+    print(f"{name!r}: {i:>4d}|{settings.rate:.3f}", "a" + name, name.upper().ljust(9), sep=" / ")
     logger.info("%s at %d: %.2f", name, i, settings.rate)
     logger.debug("never shown %s", i)
     warnings.warn(f"step {i}", stacklevel=1)
