@@ -1,4 +1,4 @@
-"""Sizes and ints that change, below backends that trace the graph again: eager's results, few graphs."""
+"""Sizes and ints that change, below backends that trace the graph again."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ def test_a_compiler_that_fails_for_sizes_that_are_not_constants():
             raise NotImplementedError("sizes")
         return graph.forward
 
-    compiled = ferrodyn.compile(lambda x: x * x.shape[0], backend=aot_autograd(fw_compiler=compiler))
+    compiled = ferrodyn.compile(
+        lambda x: x * x.shape[0], backend=aot_autograd(fw_compiler=compiler)
+    )
     for n in [2, 3, 4, 3]:
         torch.testing.assert_close(compiled(torch.ones(n)), torch.ones(n) * n)
     assert handed.count("symbols") == 2
