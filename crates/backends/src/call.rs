@@ -8,6 +8,7 @@ use pyo3::types::PyList;
 use crate::aot::{AotContext, AotInput};
 use crate::error::BackendError;
 use crate::forward::{Numbers, forward_function};
+use crate::names;
 use crate::pristine::Pristine;
 use crate::registry::Backend;
 use crate::session;
@@ -101,7 +102,9 @@ impl BackendCall<'_> {
     ) -> Result<Compiled, BackendError> {
         let py = gm.py();
         let kwargs = backend.kwargs(py);
-        let context = match backend.wants_tracing_context() {
+        // torch's control flow operators can't be traced again without one.
+        let has_control_flow = self.graph.is_some_and(|(graph, _)| holds_control_flow(graph));
+        let context = match backend.wants_tracing_context() || has_control_flow {
             true => AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id)?,
             false => None,
         };
@@ -178,6 +181,14 @@ impl BackendCall<'_> {
         }
         forward_function(py, graph, objects, &[], Numbers::now(py)?)
     }
+}
+
+/// Whether a node runs graphs of the program's functions by an operator of torch's.
+fn holds_control_flow(graph: &Graph) -> bool {
+    graph.iter().any(|(_, node)| {
+        let function = node.target.function();
+        function.is_some_and(|f| names::CONTROL_FLOW.contains(&&*f.path))
+    })
 }
 
 /// `gm.forward` with its code generated.

@@ -72,6 +72,13 @@ pub const AOT_MODULES: [&str; 6] = [
     "torch._dynamo.backends.inductor",
     "torch._dynamo.backends.torchxla",
 ];
+/// Paths of nodes that are control flow operators of graphs.
+pub const CONTROL_FLOW: [&str; 4] = [
+    "torch.cond",
+    "torch.while_loop",
+    "torch._higher_order_ops.map",
+    "torch._higher_order_ops.scan",
+];
 /// Module of the flag that `torch.compiler.is_compiling()` reads.
 pub const COMPILER: &str = "torch.compiler";
 /// That flag.
