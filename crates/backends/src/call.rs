@@ -103,7 +103,9 @@ impl BackendCall<'_> {
         let py = gm.py();
         let kwargs = backend.kwargs(py);
         // torch's control flow operators can't be traced again without one.
-        let has_control_flow = self.graph.is_some_and(|(graph, _)| holds_control_flow(graph));
+        let has_control_flow = self
+            .graph
+            .is_some_and(|(graph, _)| holds_control_flow(graph));
         let context = match backend.wants_tracing_context() || has_control_flow {
             true => AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id)?,
             false => None,

@@ -9,7 +9,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use bytecode::op::{LocalIdx, Op};
-use guards::IntExpr;
+use guards::{GuardKind, IntExpr, SourceId};
+use rustc_hash::FxHashSet;
 use variables::{ComputedVar, FloatExpr, TextPart, Var};
 
 use super::emitter::Emitter;
@@ -21,6 +22,10 @@ impl Emitter<'_, '_> {
     /// # Errors
     /// Those of guarding what it is computed from, in a step of an inlined frame.
     pub(super) fn computed(&mut self, c: &Rc<ComputedVar>) -> R<()> {
+        if self.is_held(c) {
+            self.asm.load_const(&c.value);
+            return Ok(());
+        }
         if self.in_step {
             self.tx.specialize_computed(c)?;
             self.asm.load_const(&c.value);
@@ -29,6 +34,20 @@ impl Emitter<'_, '_> {
         let local = self.computed_local(c);
         self.asm.load_fast(local);
         Ok(())
+    }
+
+    /// Whether all that a value is computed from is guarded to be what it is in this call, because something looked
+    /// at it: then the value is a constant, and nothing is computed.
+    pub(super) fn is_held(&mut self, c: &ComputedVar) -> bool {
+        let (known, sources) = &mut self.held;
+        let guards = &self.tx.guards;
+        for guard in guards.get(*known..).unwrap_or_default() {
+            if let (Some(source), GuardKind::EqualsMatch { .. }) = (guard.source, &guard.kind) {
+                sources.insert(source);
+            }
+        }
+        *known = guards.len();
+        c.args.iter().all(|arg| holds(sources, arg))
     }
 
     /// The local of what is computed in front of the graph.
@@ -120,6 +139,32 @@ impl Emitter<'_, '_> {
             _ => return Err(not_computed()),
         }
         Ok(())
+    }
+}
+
+/// Whether a value is computed from these sources and constants alone.
+fn holds(sources: &FxHashSet<SourceId>, v: &Var) -> bool {
+    match v {
+        Var::Const(_) => true,
+        Var::Lazy(l) => sources.contains(&l.source),
+        Var::Int(i) => i
+            .expr
+            .leaves()
+            .iter()
+            .all(|leaf| matches!(leaf, IntExpr::Source(source) if sources.contains(source))),
+        Var::Float(f) => {
+            let mut held = true;
+            f.expr.for_each_leaf(&mut |leaf| match leaf {
+                FloatExpr::Source(source) => held &= sources.contains(source),
+                FloatExpr::Computed(c) => held &= c.args.iter().all(|arg| holds(sources, arg)),
+                _ => {}
+            });
+            held
+        }
+        Var::Computed(c) => c.args.iter().all(|arg| holds(sources, arg)),
+        Var::Tuple(t) => t.items.iter().all(|v| holds(sources, v)),
+        Var::Text(t) => !t.shows_tensor() && t.values().all(|v| holds(sources, v)),
+        _ => false,
     }
 }
 

@@ -65,6 +65,8 @@ pub struct Emitter<'a, 'py> {
     pub(super) dims: Vec<(IntExpr, LocalIdx)>,
     /// what pure functions give, made in front of the graph, and the locals that it is kept in
     pub(super) computed: Vec<(Rc<ComputedVar>, LocalIdx)>,
+    /// sources that are guarded to yield a constant, by the first so many guards
+    pub(super) held: (usize, FxHashSet<SourceId>),
     /// locals of what is made before the graph
     pub(super) early_values: Vec<LocalIdx>,
     /// locals of the states that generators had before, by the index of a call of each
@@ -115,6 +117,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             left_alone: Vec::new(),
             dims: Vec::new(),
             computed: Vec::new(),
+            held: Default::default(),
             early_values: Vec::new(),
             generator_states: Vec::new(),
             classes: None,
@@ -344,6 +347,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
     fn cheap(&mut self, var: &Var) -> Option<Val> {
         match var {
             Var::Null => Some(Val::Null),
+            Var::Computed(c) if self.is_held(c) => Some(Val::Const(c.value.clone())),
             Var::Computed(c) if !self.in_step => Some(Val::Fast(self.computed_local(c))),
             Var::Const(o) => Some(Val::Const(o.clone())),
             Var::Py(p) if p.source.is_none() && !self.is_weak(&p.obj) => {
