@@ -494,11 +494,7 @@ impl<'py> Tx<'py> {
             }
             Op::ConvertValue(conv) => {
                 let v = self.pop()?;
-                let empty = self.str("");
-                let s = match self.tensor_text(&v, Some(*conv), &empty)? {
-                    Some(text) => text,
-                    None => self.convert_value(&v, *conv)?,
-                };
+                let s = self.convert_or_wait(&v, *conv)?;
                 self.push(s);
             }
             Op::Jump { to, .. } => return Ok(Next::Jump(*to)),

@@ -210,6 +210,22 @@ impl Tx<'_> {
         })
     }
 
+    /// The text of a conversion (`!r`) by an instruction of its own: made when the code runs, where the value changes
+    /// or is a tensor.
+    ///
+    /// # Errors
+    /// As [`Tx::convert_value`].
+    pub(crate) fn convert_or_wait(&mut self, v: &Var, conv: Conversion) -> R<Var> {
+        if let Some(text) = self.changing_text(v, Some(conv), None)? {
+            return Ok(text);
+        }
+        let empty = self.str("");
+        match self.tensor_text(v, Some(conv), &empty)? {
+            Some(text) => Ok(text),
+            None => self.convert_value(v, conv),
+        }
+    }
+
     /// `!s`, `!r` or `!a`.
     ///
     /// # Errors
