@@ -3,8 +3,8 @@
 mod common;
 
 use backends::{
-    AotInput, Backend, BackendCall, BackendError, CompileOptions, call_backend, from_torch, list,
-    register, to_torch, unregister,
+    AotInput, Backend, BackendCall, BackendError, CompileOptions, ShapeCompare, ShapeExpr,
+    ShapeGuard, call_backend, from_torch, list, register, to_torch, unregister,
 };
 use common::{module, with_torch};
 use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyValueError};
