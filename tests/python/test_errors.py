@@ -74,7 +74,7 @@ def test_compiled_function_that_raises_or_returns_the_wrong_number():
     assert_usable()
 
 
-@pytest.mark.parametrize("backend", [5, None, [], object()], ids=["int", "none", "list", "object"])
+@pytest.mark.parametrize("backend", [5, [], object()], ids=["int", "list", "object"])
 def test_backend_of_a_wrong_type(backend):
     with pytest.raises(exc.InvalidBackend, match="backend"):
         ferrodyn.compile(plus, backend=backend)

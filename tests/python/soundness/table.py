@@ -21,6 +21,7 @@ KINDS = [
     (r"^utils_device", "DEFAULT_DEVICE"),
     (r"^___check_torch_function_mode_stack", "TORCH_FUNCTION_MODE_STACK"),
     (r"changed\. expected", "CALL_MATCH"),
+    (r"^not issubclass", "NOT_SUBCLASS"),
     (r"^___exactly\(___set_items\(", "SET_ITEMS"),
     (r"^(___exactly\()?___dict_keys", "DICT_KEYS"),
     (r"^not ___dict_contains\('[^']*', [^ ]*\.__dict__\)", "NOT_PRESENT_IN_GENERIC_DICT"),
@@ -38,7 +39,7 @@ KINDS = [
     (r" is not None$|is not None\.", "NOT_NONE"),
     (r"^[^=]* is (None|True|False)", "EQUALS_MATCH"),
     (r"^[^=]* is not [A-Za-z]", "NOT_ALIASING"),
-    (r"^[^=]* is [A-Za-z]", "OBJECT_ALIASING"),
+    (r"^[^=]* is [A-Za-z_]", "OBJECT_ALIASING"),
     (r"^(?!.*expected).* (==|!=|<=?|>=?) ", "SHAPE_ENV"),
     (r"==|__math_isnan|___exactly", "EQUALS_MATCH"),
 ]
