@@ -128,7 +128,8 @@ impl AotContext {
         Ok(result)
     }
 
-    /// What the backend relies on about sizes and ints. `None` where it relies on what no input says.
+    /// What the backend relies on about sizes and ints. `None` where it relies on what no input says, or where torch
+    /// can't say it: of inputs whose number of dimensions the graph changes.
     pub(crate) fn shape_guards(&self, py: Python<'_>) -> PyResult<Option<Vec<ShapeGuard>>> {
         if !self.is_dynamic {
             return Ok(Some(Vec::new()));
@@ -137,15 +138,18 @@ impl AotContext {
         let kwargs = PyDict::new(py);
         kwargs.set_item("input_contexts", &self.contexts)?;
         kwargs.set_item("langs", ("python",))?;
-        let guards: Vec<String> = shape_env
-            .call_method(
-                "produce_guards_verbose",
-                (&self.fakes, &self.sources),
-                Some(&kwargs),
-            )?
-            .get_item(0)?
-            .getattr("exprs")?
-            .extract()?;
+        let produced = shape_env.call_method(
+            "produce_guards_verbose",
+            (&self.fakes, &self.sources),
+            Some(&kwargs),
+        );
+        let guards: Vec<String> = match produced {
+            Err(error) if error.is_instance_of::<PyException>(py) => return Ok(None),
+            produced => produced?,
+        }
+        .get_item(0)?
+        .getattr("exprs")?
+        .extract()?;
         shape_env.call_method0("freeze")?;
         shape_guards::read(py, &guards, &self.names)
     }

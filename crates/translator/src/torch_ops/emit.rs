@@ -283,19 +283,11 @@ impl<'py> Tx<'py> {
         if !(takes_any_number(name) || takes_sizes(name)) || self.st.vmap.is_active() {
             return Ok(None);
         }
-        if self.runs_as_is || !FROM_DATA.contains(&name) {
-            return self.emit_numbers(callee, args);
+        // A compiler takes the numbers among the data for constants.
+        if !self.runs_as_is && FROM_DATA.contains(&name) {
+            return Ok(None);
         }
-        // A compiler takes the numbers among the data for constants, but for this form, which does not check whether
-        // they fit a dtype.
-        match callee {
-            Callee::Function(_, "torch.tensor", rule) if args.kw.is_empty() => {
-                let refs = self.py.import("torch._refs")?.getattr("tensor")?.unbind();
-                let traceable = Callee::Function(&refs, "torch._refs.tensor", *rule);
-                self.emit_numbers(&traceable, args)
-            }
-            _ => Ok(None),
-        }
+        self.emit_numbers(callee, args)
     }
 
     /// As [`Tx::emit_with_numbers`], for an operation that takes them.
