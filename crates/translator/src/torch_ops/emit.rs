@@ -287,11 +287,6 @@ impl<'py> Tx<'py> {
         if !self.runs_as_is && FROM_DATA.contains(&name) {
             return Ok(None);
         }
-        self.emit_numbers(callee, args)
-    }
-
-    /// As [`Tx::emit_with_numbers`], for an operation that takes them.
-    fn emit_numbers(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
         let before = self.snapshot();
         self.keeps_ints = true;
         let node_args = self.node_args(args);
