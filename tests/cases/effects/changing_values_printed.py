@@ -1,5 +1,6 @@
 """Numbers and texts that are only printed, logged or turned to text compile nothing anew."""
 
+import io
 import logging
 import warnings
 
@@ -10,6 +11,9 @@ REFERENCE_GRAPHS = None
 
 logger = logging.getLogger("case_changing_values")
 logger.setLevel(logging.INFO)
+# What handlers the program around has put on the root logger is not this case's business.
+logger.propagate = False
+logger.addHandler(logging.StreamHandler(io.StringIO()))
 
 
 class Settings:
