@@ -160,3 +160,25 @@ def test_nonstrict_trace_may_read_tensors_from_outside():
     compiled = ferrodyn.compile(called, backend=compile_graph)
     assert ferrodyn.compile(called, backend="aot_eager", fullgraph=True)(x).equal(called(x))
     assert compiled(x).equal(called(x))
+
+
+def sizes_as_data(x):
+    doubled = x * 2
+    return torch._shape_as_tensor(doubled).sum() + doubled
+
+
+def test_what_raises_on_fake_tensors_runs_in_eager_mode():
+    """Whatever class of exception it raises there: eager mode says what the operation gives."""
+    x = torch.ones(2, 3)
+    for backend in ("eager", "aot_eager"):
+        compiled = ferrodyn.compile(sizes_as_data, backend=backend)
+        for _ in range(2):
+            assert str(compiled(x)) == str(sizes_as_data(x))
+
+
+def test_a_backend_that_fails_for_itself_fails_as_before():
+    def broken(gm, example_inputs):
+        raise RuntimeError("no compiler here")
+
+    with pytest.raises(exc.BackendCompilerFailed, match="no compiler here"):
+        ferrodyn.compile(lambda x: x + 1, backend=broken)(torch.ones(2))

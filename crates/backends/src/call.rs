@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::aot::{AotContext, AotInput};
-use crate::error::BackendError;
+use crate::error::{BackendError, Stop};
 use crate::forward::{Numbers, forward_function};
 use crate::names;
 use crate::pristine::Pristine;
@@ -116,7 +116,11 @@ impl BackendCall<'_> {
                 return BackendError::Python(interrupt);
             }
             let stopped_at = context.as_ref().and_then(AotContext::stopped_at);
-            BackendError::raised(backend.name(), error, gm, stopped_at)
+            let stop = stopped_at.map(|node| Stop {
+                node,
+                is_static: self.inputs.is_empty(),
+            });
+            BackendError::raised(backend.name(), error, gm, stop)
         };
         let pristine = match self.graph {
             Some(_) => Pristine::of(gm)?,
