@@ -148,6 +148,8 @@ class Describer:
             yield self(value.keywords)
         elif isinstance(value, types.GeneratorType):
             yield "generator"
+        elif isinstance(value, io.StringIO) and not value.closed:
+            yield value.getvalue()
         elif isinstance(value, np.ndarray):
             yield str(value.dtype), value.strides, value.tolist()
         if isinstance(value, torch.nn.Module):

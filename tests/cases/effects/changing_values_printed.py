@@ -9,11 +9,10 @@ import torch
 GRAPHS = 1
 REFERENCE_GRAPHS = None
 
-logger = logging.getLogger("case_changing_values")
-logger.setLevel(logging.INFO)
-# What handlers the program around has put on the root logger is not this case's business.
-logger.propagate = False
-logger.addHandler(logging.StreamHandler(io.StringIO()))
+logged = io.StringIO()
+# Not a logger of logging.getLogger(): pytest adds handlers to those, and snapshots pin them.
+logger = logging.Logger("case_changing_values", logging.INFO)
+logger.addHandler(logging.StreamHandler(logged))
 
 
 class Settings:
