@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::aot::{AotContext, AotInput};
-use crate::error::{BackendError, Stop};
+use crate::error::BackendError;
 use crate::forward::{Numbers, forward_function};
 use crate::names;
 use crate::pristine::Pristine;
@@ -116,11 +116,8 @@ impl BackendCall<'_> {
                 return BackendError::Python(interrupt);
             }
             let stopped_at = context.as_ref().and_then(AotContext::stopped_at);
-            let stop = stopped_at.map(|node| Stop {
-                node,
-                is_static: self.inputs.is_empty(),
-            });
-            BackendError::raised(backend.name(), error, gm, stop)
+            let has_symbols = !self.inputs.is_empty();
+            BackendError::raised(backend.name(), error, gm, stopped_at, has_symbols)
         };
         let pristine = match self.graph {
             Some(_) => Pristine::of(gm)?,

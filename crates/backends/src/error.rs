@@ -83,47 +83,42 @@ fn did_you_mean(suggestions: &[String]) -> String {
     }
 }
 
-/// Where the run of a graph on fake tensors ended before its last node.
-#[derive(Clone, Copy)]
-pub(crate) struct Stop<'a> {
-    /// name of the node that raised
-    pub node: &'a str,
-    /// whether the graph has no sizes and ints that may differ from call to call
-    pub is_static: bool,
-}
-
 impl BackendError {
     /// What an exception out of a backend is, which was called with the module `gm`. An interrupt,
     /// an `IndexError` (of a tensor operation on the user's values) and torch's exceptions with a
-    /// short traceback pass as they are, as torch lets them. `stop` says where the run on fake tensors
-    /// ended before the backend was called, if it did: an operation that raises there is refused,
-    /// whatever class of exception the backend raises for it. With symbols in the graph it may raise
-    /// for their sake, and not with constants: then the backend failed.
+    /// short traceback pass as they are, as torch lets them. `stopped_at` is the node that raised when
+    /// the graph was run on fake tensors before the backend was called, if one did; `has_symbols`
+    /// says whether the graph was given sizes or ints as symbols.
     pub(crate) fn raised(
         name: &str,
         cause: PyErr,
         gm: &Bound<'_, PyAny>,
-        stop: Option<Stop<'_>>,
+        stopped_at: Option<&str>,
+        has_symbols: bool,
     ) -> BackendError {
         let py = gm.py();
         if !cause.is_instance_of::<PyException>(py) || cause.is_instance_of::<PyIndexError>(py) {
             return BackendError::Python(cause);
         }
         let name = name.to_owned();
-        match refused::meaning(&cause, gm) {
+        let meaning = match refused::meaning(&cause, gm) {
+            // Fake tensors refuse some operations with exceptions of no class of their own. In eager mode
+            // the operation works, or raises what the program expects. A node that raised because of
+            // symbols may not raise with constants, which are tried after a failure.
+            Ok(Meaning::Failed) if stopped_at.is_some() && !has_symbols => {
+                Ok(Meaning::Refused(None))
+            }
+            meaning => meaning,
+        };
+        match meaning {
             Ok(Meaning::Passes) => BackendError::Python(cause),
             Ok(Meaning::Restart) => BackendError::Restart { name, cause },
             Ok(Meaning::Skip) => BackendError::Skipped { name, cause },
             Ok(Meaning::Refused(node)) => BackendError::Refused {
                 name,
-                node: node.or_else(|| stop.map(|stop| stop.node.to_owned())),
+                node: node.or_else(|| stopped_at.map(str::to_owned)),
                 cause,
             },
-            // Eager mode says what is wrong with the operation, if anything is.
-            Ok(Meaning::Failed) if stop.is_some_and(|stop| stop.is_static) => {
-                let node = stop.map(|stop| stop.node.to_owned());
-                BackendError::Refused { name, node, cause }
-            }
             Ok(Meaning::Failed) => BackendError::Raised { name, cause },
             Err(error) if !error.is_instance_of::<PyException>(py) => BackendError::Python(error),
             Err(_) => BackendError::Raised { name, cause },
