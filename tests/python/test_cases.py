@@ -7,6 +7,7 @@ runs plainly before call `i`. Optional expectations:
     GRAPHS            graphs of all calls together
     REFERENCE_GRAPHS  the same under torch.compile, where that differs
     REFERENCE_WRONG   where torch.compile differs from eager: not run under --reference
+    COMPILED_WRONG    what differs from eager below AOTAutograd, under torch.compile too
     BREAKS            texts, each part of the reason of some graph break
     BACKWARD          False: do not run backward on the results
     SNAPSHOT          False: only compare with eager, pin nothing
@@ -56,6 +57,8 @@ def test_case(path: Path) -> None:
         _run_alone(path)
         return
     if harness.REFERENCE and (reason := case.get("REFERENCE_WRONG")):
+        pytest.skip(reason)
+    if harness.BACKEND and (reason := case.get("COMPILED_WRONG")):
         pytest.skip(reason)
     expected = case.run(case.target())
     # Loaded anew, so that the compiled run starts from the same globals.

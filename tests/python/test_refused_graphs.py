@@ -186,3 +186,62 @@ def test_an_aot_backend_whose_own_compiler_raises_fails():
     for compiler in (broken, backend):
         with pytest.raises(exc.BackendCompilerFailed, match="no compiler here"):
             ferrodyn.compile(lambda x: x + 1, backend=compiler)(torch.ones(2))
+
+
+def fails_in_the_middle(gm, example_inputs):
+    """A backend that runs the graph up to an addition."""
+
+    class UpToAddition(torch.fx.Interpreter):
+        def run_node(self, node):
+            if node.name == "add":
+                raise ZeroDivisionError(node.name)
+            return super().run_node(node)
+
+    UpToAddition(gm).run(*example_inputs)
+
+
+def state_of_torch():
+    state = [
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        torch.is_autocast_enabled("cpu"),
+        torch.get_autocast_dtype("cpu"),
+        torch.autocast_increment_nesting(),
+        torch._C._get_flash_sdp_enabled(),
+        str(torch._C._dispatch_tls_local_include_set()),
+        str(torch._C._dispatch_tls_local_exclude_set()),
+    ]
+    torch.autocast_decrement_nesting()
+    return state
+
+
+def in_contexts(x):
+    math = torch.nn.attention.SDPBackend.MATH
+    with (
+        torch.autocast("cpu", dtype=torch.bfloat16),
+        torch.inference_mode(),
+        torch.nn.attention.sdpa_kernel(math),
+    ):
+        return x @ x + 1
+
+
+def test_a_backend_that_fails_in_contexts_leaves_them():
+    before = state_of_torch()
+    with pytest.raises(exc.BackendCompilerFailed, match="ZeroDivisionError"):
+        ferrodyn.compile(in_contexts, backend=fails_in_the_middle)(torch.ones(3, 3))
+    assert state_of_torch() == before
+
+
+def test_a_compiler_that_stops_in_inference_mode_leaves_torch_usable():
+    # Its tracing refuses the view, as below torch.compile.
+    @ferrodyn.compile(backend="aot_eager")
+    def fn(x):
+        with torch.inference_mode():
+            x.view(-1).add_(1)
+        return x + 1
+
+    before = state_of_torch()
+    with pytest.raises(exc.BackendCompilerFailed, match="inference tensor"):
+        fn(torch.ones(3))
+    assert state_of_torch() == before
+    assert torch.equal(torch.ones(3) + 1, torch.full((3,), 2.0))

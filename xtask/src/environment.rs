@@ -131,8 +131,11 @@ impl Environment {
 fn uv_command(uv: &Path) -> Command {
     let mut command = Command::new(uv);
     // Hard links: the Pythons share one copy of torch on disk. Its wheels are large.
+    // Bytecode is made once here: where PYTHONDONTWRITEBYTECODE is set, each process of the
+    // tests would compile torch anew.
     command
         .env("UV_LINK_MODE", "hardlink")
+        .env("UV_COMPILE_BYTECODE", "1")
         .env("UV_HTTP_TIMEOUT", "600");
     command.env_remove("VIRTUAL_ENV");
     command

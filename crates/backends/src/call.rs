@@ -8,6 +8,7 @@ use pyo3::types::PyList;
 use crate::aot::{AotContext, AotInput};
 use crate::error::BackendError;
 use crate::forward::{Numbers, forward_function};
+use crate::left_behind;
 use crate::names;
 use crate::pristine::Pristine;
 use crate::registry::Backend;
@@ -63,7 +64,8 @@ impl BackendCall<'_> {
     /// [`crate::forward_function`].
     ///
     /// While the backend runs, `torch.compiler.is_compiling()` is true in this thread. Random state, grad mode,
-    /// inference mode, default dtype and determinism are afterwards what they were.
+    /// inference mode, default dtype and determinism are afterwards what they were, and so is what the contexts of
+    /// the graph change.
     ///
     /// # Errors
     /// [`BackendError::Raised`] where the backend failed, [`BackendError::Refused`] where it can't
@@ -86,8 +88,14 @@ impl BackendCall<'_> {
             });
         };
         let state = GlobalState::save(py)?;
+        let contexts = match self.graph {
+            Some((graph, _)) => left_behind::Before::save(py, graph)?,
+            None => None,
+        };
         let result = self.guarded(backend, callable.bind(py), gm, example_inputs);
-        let restored = state.restore(py);
+        let cause = result.as_ref().err().and_then(BackendError::cause);
+        let left = contexts.map_or(Ok(()), |before| before.restore(cause));
+        let restored = state.restore(py).and(left);
         let compiled = result?;
         restored?;
         Ok(compiled)

@@ -119,6 +119,12 @@ pub fn flag_getter(setter: &str) -> Option<&'static str> {
     flag.map(|(_, get)| *get)
 }
 
+/// The function of `torch._C` that sets the flag which another one reads.
+pub fn flag_setter(getter: &str) -> Option<&'static str> {
+    let flag = names::FLAGS.iter().find(|(_, get)| *get == getter);
+    flag.map(|(set, _)| *set)
+}
+
 /// What reads the flag that a node sets, where it sets one.
 fn flag_set(node: &NodeData) -> Option<&'static str> {
     let Target::Function(function) = &node.target else {

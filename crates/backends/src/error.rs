@@ -125,6 +125,18 @@ impl BackendError {
         }
     }
 
+    /// What the backend raised, where it did.
+    pub(crate) fn cause(&self) -> Option<&PyErr> {
+        match self {
+            BackendError::Raised { cause, .. }
+            | BackendError::Refused { cause, .. }
+            | BackendError::Skipped { cause, .. }
+            | BackendError::Restart { cause, .. }
+            | BackendError::Python(cause) => Some(cause),
+            _ => None,
+        }
+    }
+
     /// The Python exception: `ferrodyn.exc.BackendCompilerFailed` (with the cause) or
     /// `ferrodyn.exc.InvalidBackend`; `RuntimeError` with the same text where `ferrodyn` is not
     /// importable. The classes are looked up here and only here.

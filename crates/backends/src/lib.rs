@@ -17,6 +17,7 @@ mod forward;
 mod from_torch;
 mod function;
 mod fx;
+mod left_behind;
 pub mod names;
 mod no_trace;
 mod pristine;
@@ -28,12 +29,12 @@ mod to_torch;
 
 pub use aot::{AotContext, AotInput};
 pub use call::{BackendCall, Compiled, call_backend};
-pub use contexts::{Changes, changes_context, flag_getter};
+pub use contexts::{Changes, changes_context, flag_getter, flag_setter};
 pub use error::BackendError;
 pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
-pub use no_trace::{is_forward_function, left_no_trace};
+pub use no_trace::{is_forward_function, left_no_trace, may_run_again};
 pub use refused::forget_restarts;
 pub use registry::{
     Backend, CompileOptions, list, list_backends, register, register_backend, unregister,

@@ -20,12 +20,24 @@ pub const ENRICH_PROFILER: &str = "enrich_profiler_metadata";
 pub const TORCH_C: &str = "torch._C";
 /// Path of the function that sets the grad mode.
 pub const SET_GRAD_MODE: &str = "torch._C._set_grad_enabled";
+/// Path of the function that enters autocast.
+pub const ENTER_AUTOCAST: &str = "torch.amp.autocast_mode._enter_autocast";
+/// Function of torch that counts an autocast entered, and gives how many are.
+pub const NEST_AUTOCAST: &str = "autocast_increment_nesting";
+/// The same for one that was left.
+pub const UNNEST_AUTOCAST: &str = "autocast_decrement_nesting";
+/// Functions of [`TORCH_C`] that give the dispatch keys which this thread includes and excludes.
+pub const DISPATCH_KEYS: [&str; 2] = [
+    "_dispatch_tls_local_include_set",
+    "_dispatch_tls_local_exclude_set",
+];
+/// Class in [`TORCH_C`] of contexts with such keys in force.
+pub const HOLD_DISPATCH_KEYS: &str = "_ForceDispatchKeyGuard";
+/// Module of function transforms in [`TORCH_C`].
+pub const FUNCTORCH: &str = "_functorch";
 /// Functions that enter a context, and those that leave it.
 pub const CONTEXTS: [(&str, &str); 3] = [
-    (
-        "torch.amp.autocast_mode._enter_autocast",
-        "torch.amp.autocast_mode._exit_autocast",
-    ),
+    (ENTER_AUTOCAST, "torch.amp.autocast_mode._exit_autocast"),
     (
         "torch.autograd.grad_mode._enter_inference_mode",
         "torch.autograd.grad_mode._exit_inference_mode",

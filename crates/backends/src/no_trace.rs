@@ -55,20 +55,45 @@ fn is_forward_code(code: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// `MemoryError`.
 pub fn left_no_trace(py: Python<'_>) -> PyResult<Py<PyAny>> {
     static BUILTIN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    builtin(py, &BUILTIN, raised_without_a_trace)
+}
+
+/// The builtin that says the same of what a compiler made of a graph whose operations can all run again: whether the
+/// graph itself raised, and no mode has seen its operations.
+///
+/// # Errors
+/// `MemoryError`.
+pub fn may_run_again(py: Python<'_>) -> PyResult<Py<PyAny>> {
+    static BUILTIN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    builtin(py, &BUILTIN, |raised| {
+        Ok(is_of_the_graph(raised)? && !interrupts::comes_from_outside(raised)?)
+    })
+}
+
+/// A question about an exception as a builtin.
+fn builtin(
+    py: Python<'_>,
+    kept: &PyOnceLock<Py<PyAny>>,
+    question: fn(&Bound<'_, PyAny>) -> PyResult<bool>,
+) -> PyResult<Py<PyAny>> {
     let make = || {
-        let ask = |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
-            raised_without_a_trace(&args.get_item(0)?)
+        let ask = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+            question(&args.get_item(0)?)
         };
         let ask = PyCFunction::new_closure(py, Some(c"__ferrodyn_left_no_trace"), None, ask)?;
         PyResult::Ok(ask.into_any().unbind())
     };
-    BUILTIN.get_or_try_init(py, make).map(|b| b.clone_ref(py))
+    kept.get_or_try_init(py, make).map(|b| b.clone_ref(py))
+}
+
+/// Whether an exception is no interrupt, which is for the program, and operations are seen by nobody.
+fn is_of_the_graph(raised: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(raised.is_instance_of::<PyException>() && Numbers::now(raised.py())? != Numbers::AsGiven)
 }
 
 fn raised_without_a_trace(raised: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = raised.py();
-    // An interrupt is for the program.
-    if !raised.is_instance_of::<PyException>() || Numbers::now(py)? == Numbers::AsGiven {
+    if !is_of_the_graph(raised)? {
         return Ok(false);
     }
     let caller = raised.getattr(intern!(py, "__traceback__"))?;

@@ -103,6 +103,8 @@ pub struct State {
     pub flags: im::HashMap<&'static str, Var>,
     /// temporaries for global state changed by the program: grad mode now
     pub grad_enabled: bool,
+    /// whether an operation in the graph may raise what the program handles, so that the graph may run again
+    pub leads_to_handler: bool,
 }
 
 impl State {
@@ -139,6 +141,7 @@ impl State {
             vmap: Default::default(),
             flags: im::HashMap::new(),
             grad_enabled,
+            leads_to_handler: false,
         }
     }
 }

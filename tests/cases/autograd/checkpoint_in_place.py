@@ -19,3 +19,5 @@ def inputs():
 
 
 GRAPHS = 1
+
+COMPILED_WRONG = "AOTAutograd traces the checkpointed function once: statistics are updated in one run"

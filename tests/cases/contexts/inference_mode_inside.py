@@ -30,3 +30,5 @@ def inputs():
 
 
 BACKWARD = False
+
+COMPILED_WRONG = "AOTAutograd refuses a view that is made in inference mode of a tensor made outside"

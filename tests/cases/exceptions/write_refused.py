@@ -135,3 +135,5 @@ def fn(x, table, raises):
 def calls():
     for raises in False, False, True:
         yield torch.ones(2, requires_grad=True), torch.ones(2), raises
+
+COMPILED_WRONG = "AOTAutograd lets one of several views be written to"

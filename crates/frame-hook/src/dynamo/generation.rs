@@ -180,11 +180,12 @@ impl OutputEnv for Env<'_, '_, '_> {
         Ok(Some(entry.unbind()))
     }
 
-    fn left_no_trace(&mut self, py: Python<'_>, graph: &Obj) -> PyResult<Option<Obj>> {
+    fn left_no_trace(&mut self, py: Python<'_>, graph: &Obj, whole: bool) -> PyResult<Option<Obj>> {
         let graph = graph.bind(py);
         let graph = crate::entry::undisabled(graph).unwrap_or_else(|| graph.clone());
         match backends::is_forward_function(&graph)? {
             true => backends::left_no_trace(py).map(Some),
+            false if whole => backends::may_run_again(py).map(Some),
             false => Ok(None),
         }
     }

@@ -157,6 +157,63 @@ impl DType {
         )
     }
 
+    /// The smallest and the largest value of the integer types that arithmetic supports.
+    const fn int_range(self) -> Option<(i128, i128)> {
+        use DType::*;
+        Some(match self {
+            UInt8 => (0, u8::MAX as i128),
+            UInt16 => (0, u16::MAX as i128),
+            UInt32 => (0, u32::MAX as i128),
+            UInt64 => (0, u64::MAX as i128),
+            Int8 => (i8::MIN as i128, i8::MAX as i128),
+            Int16 => (i16::MIN as i128, i16::MAX as i128),
+            Int32 => (i32::MIN as i128, i32::MAX as i128),
+            Int64 => (i64::MIN as i128, i64::MAX as i128),
+            _ => return None,
+        })
+    }
+
+    /// The largest finite value of the floating types, and of the parts of the complex ones, that arithmetic
+    /// supports.
+    fn largest_float(self) -> Option<f64> {
+        use DType::*;
+        match self {
+            Float16 | Complex32 => Some(65504.0),
+            BFloat16 | BComplex32 => Some(f64::from(f32::from_bits(0x7f7f_0000))),
+            Float32 | Complex64 => Some(f64::from(f32::MAX)),
+            _ => None,
+        }
+    }
+
+    /// Whether a kernel converts this int to an element, perhaps rounded, without "value cannot be converted to
+    /// type ... without overflow". Unsigned types take negative numbers of their width too.
+    pub fn holds_int(self, value: i64) -> bool {
+        let value = i128::from(value);
+        match (self.int_range(), self.largest_float()) {
+            (Some((0, most)), _) => (-most..=most).contains(&value),
+            (Some((least, most)), _) => (least..=most).contains(&value),
+            (None, Some(most)) => (value as f64).abs() <= most,
+            (None, None) => true,
+        }
+    }
+
+    /// The same for each int of 64 bits.
+    pub fn holds_any_int(self) -> bool {
+        self.holds_int(i64::MIN) && self.holds_int(i64::MAX)
+    }
+
+    /// The same for a float. Infinities and NaN are elements of the floating types.
+    pub fn holds_float(self, value: f64) -> bool {
+        match (self.int_range(), self.largest_float()) {
+            (Some((least, most)), _) => {
+                let least = if least == 0 { -most } else { least };
+                (least as f64..=most as f64).contains(&value.trunc())
+            }
+            (None, Some(most)) => !value.is_finite() || value.abs() <= most,
+            (None, None) => true,
+        }
+    }
+
     /// The types of tensors that have a scale and a zero point.
     pub const fn is_quantized(self) -> bool {
         use DType::*;

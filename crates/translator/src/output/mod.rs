@@ -113,11 +113,16 @@ pub trait OutputEnv {
         Ok(None)
     }
     /// The builtin that says of an exception out of a compiled graph whether nobody can tell that the
-    /// graph ran; `None` where that is not known of the graph.
+    /// graph ran; `None` where that is not known of the graph. `whole`: whether that is so wherever it raises.
     ///
     /// # Errors
     /// Whatever making it raises.
-    fn left_no_trace(&mut self, _py: Python<'_>, _graph: &Obj) -> PyResult<Option<Obj>> {
+    fn left_no_trace(
+        &mut self,
+        _py: Python<'_>,
+        _graph: &Obj,
+        _whole: bool,
+    ) -> PyResult<Option<Obj>> {
         Ok(None)
     }
     /// Makes sure that frames of a code object are never captured.
@@ -304,6 +309,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         g.asm.body.emit_at(instr.op.clone(), instr.loc);
     }
     let may_raise = compiled.is_some() && raising::may_raise(&g.tx.graph, autocast);
+    let can_run_again = may_raise && raising::can_all_run_again(&g.tx.graph);
     for input in compiled.iter().flat_map(|c| &c.inputs) {
         if let CallInput::Float(f) = input {
             g.register_float(&f.float.expr);
@@ -320,6 +326,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     if let Some(c) = &compiled {
         names.push((c.callee().clone(), c.callee_name()));
         (called, skip) = call_graph(&mut g, c, &post)?;
+        set_flags(&mut g)?;
     } else if g.tx.st.grad_enabled != g.tx.ctx.grad_enabled {
         let set = g.tx.known.torch_c.bind(py).getattr("_set_grad_enabled")?;
         let enabled = pyo3::types::PyBool::new(py, g.tx.st.grad_enabled);
@@ -334,7 +341,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     let mut body = join(pre, post, skip);
     if let Some(c) = &compiled
         && may_raise
-        && let Some(ask) = env.left_no_trace(py, &c.function)?
+        && let Some(ask) = env.left_no_trace(py, &c.function, can_run_again)?
     {
         g.asm.body.set_loc(loc);
         let handler = again::handler(&mut g, env, Some(&ask), &mut names)?;
@@ -354,6 +361,27 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         calls_out,
         names,
     })
+}
+
+/// Sets the flags of torch that the program has set: the graph does, but what a compiler made of it does not.
+fn set_flags(g: &mut Emitter<'_, '_>) -> R<()> {
+    if g.tx.runs_as_is {
+        return Ok(());
+    }
+    let py = g.tx.py;
+    let mut flags: Vec<_> = g.tx.st.flags.clone().into_iter().collect();
+    flags.sort_by_key(|(getter, _)| *getter);
+    for (getter, value) in flags {
+        let value = g.tx.real_copy(&value)?;
+        if let (Some(setter), Some(value)) = (backends::flag_setter(getter), value) {
+            let setter = g.tx.known.torch_c.bind(py).getattr(setter)?;
+            g.asm.callee(&setter.unbind());
+            g.asm.load_const(&value.unbind());
+            g.asm.call(1);
+            g.asm.op(Op::PopTop);
+        }
+    }
+    Ok(())
 }
 
 fn root_frame(tx: &Tx<'_>) -> Frame {

@@ -6,7 +6,8 @@
 
 use std::sync::LazyLock;
 
-use fx_graph::{Arg, Graph, NodeData, NodeId, Target};
+use backends::changes_context;
+use fx_graph::{Arg, Graph, NodeData, NodeId, OpKind, Target};
 use rustc_hash::FxHashSet;
 
 /// Operations that raise for no values. In-place forms and operators come under the same names.
@@ -35,6 +36,26 @@ static NEVER_RAISE: LazyLock<FxHashSet<&str>> =
 pub(super) fn may_raise(graph: &Graph, autocast: bool) -> bool {
     let casts = casts(graph, autocast);
     graph.iter().any(|(_, node)| leads_back(node, casts))
+}
+
+/// Whether a graph can run again wherever it has raised.
+pub(crate) fn can_all_run_again(graph: &Graph) -> bool {
+    graph.iter().all(|(_, node)| can_run_again(node))
+}
+
+/// Whether a node can run twice, and nothing has to be put back for it.
+pub(crate) fn can_run_again(node: &NodeData) -> bool {
+    !node.draws && !runs_once(node)
+}
+
+/// Whether a node must not run twice. What enters a context is left again where the graph raises.
+pub(crate) fn runs_once(node: &NodeData) -> bool {
+    !(node.can_repeat()
+        || matches!(
+            node.op,
+            OpKind::Placeholder | OpKind::GetAttr | OpKind::Output
+        )
+        || changes_context(node))
 }
 
 /// Whether a node may raise so that the function runs again.

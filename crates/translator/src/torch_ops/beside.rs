@@ -234,17 +234,14 @@ impl Tx<'_> {
             || args.values().any(lacks)
     }
 
-    /// Whether the kernel refuses some values of a dynamic number among the arguments: those that do not fit the
-    /// dtype which it makes of it.
+    /// Whether the kernel refuses a number among the arguments, or some values of a dynamic one: those that do not
+    /// fit the dtype which it makes of it.
     pub(super) fn may_refuse_number(
         &self,
         callee: &Callee<'_>,
         args: &NodeArgs,
         inferred: &Inferred,
     ) -> bool {
-        if !self.has_dynamic_numbers() {
-            return false;
-        }
         let name = raising::without_dunder(callee.name());
         let name = name.strip_suffix('_').unwrap_or(name);
         let first = match name {
@@ -261,11 +258,22 @@ impl Tx<'_> {
         let by_name = args.meta_kw.iter();
         let by_name = by_name.filter(|(n, _)| first != usize::MAX || &**n == "alpha");
         let by_place = args.meta_pos.iter().skip(first);
-        by_place.chain(by_name.map(|(_, m)| m)).any(|m| match m {
-            MetaArg::SymInt(_) => !holds_any_int(dtype),
+        let converted = by_place.chain(by_name.map(|(_, m)| m));
+        let all = args
+            .meta_pos
+            .iter()
+            .chain(args.meta_kw.iter().map(|(_, m)| m));
+        let is_too_large = |m: &MetaArg| match m {
+            MetaArg::Float(x) => !dtype.holds_float(*x),
+            MetaArg::Complex(re, im) => ![re, im].iter().all(|part| dtype.holds_float(**part)),
+            _ => false,
+        };
+        converted.clone().any(|m| match m {
+            MetaArg::Int(n) => !dtype.holds_int(*n),
+            MetaArg::SymInt(_) => !dtype.holds_any_int(),
             MetaArg::SymFloat => dtype != DType::Float64 && dtype != DType::Complex128,
             _ => false,
-        })
+        }) || all.into_iter().any(is_too_large)
     }
 
     /// Whether an operation may raise for what its tensors are.
@@ -419,7 +427,7 @@ impl Tx<'_> {
 }
 
 /// Operations that make a number one of the dtype of their result, or of their operand, before they compute.
-const CONVERTING: [&str; 13] = [
+const CONVERTING: [&str; 15] = [
     "fill",
     "full",
     "full_like",
@@ -433,13 +441,6 @@ const CONVERTING: [&str; 13] = [
     "addcmul",
     "addcdiv",
     "pad",
+    "arange",
+    "hardtanh",
 ];
-
-/// Whether each int of 64 bits is an element of this dtype, perhaps rounded.
-fn holds_any_int(dtype: DType) -> bool {
-    dtype.is_complex()
-        || matches!(
-            dtype,
-            DType::Int64 | DType::Bool | DType::BFloat16 | DType::Float32 | DType::Float64
-        )
-}

@@ -1,7 +1,7 @@
 //! Global flags of torch that a program sets for a while, such as which kernels attention may use.
 //!
 //! Invariant: the graph sets a flag where the program does, and what the program reads afterwards is
-//! what it set.
+//! what it set. What a compiler makes of the graph computes as under the flag, but sets none: the residual code does.
 
 use fx_graph::Arg;
 use pyo3::prelude::*;
@@ -75,6 +75,7 @@ impl Tx<'_> {
             Err(_) => return Ok(None),
         };
         self.state_node(f, "torch._C", vec![arg])?;
+        self.needs_as_is |= self.runs_as_is;
         // What is read later is a value of its own: the program may change a list that it passed.
         let kept = self.from_const(real)?;
         self.st.flags.insert(getter, kept);

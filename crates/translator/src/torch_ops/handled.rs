@@ -2,9 +2,8 @@
 //!
 //! A graph that raises did not run, so the function runs again as plain Python, and the exception finds its
 //! handler (`output/again.rs`). Behind an operation that must not run twice that is impossible.
-//! Invariant: in a graph that runs as it is, no operation raises past a handler of the program.
+//! Invariant: no operation of a graph raises past a handler of the program.
 
-use backends::changes_context;
 use bytecode::op::{JumpCond, NameIdx, Op};
 use bytecode::{Body, ExceptEntry};
 use fx_graph::{NodeData, NodeId, OpKind, Target};
@@ -24,26 +23,66 @@ impl Tx<'_> {
     /// # Errors
     /// A break where it would not.
     pub(super) fn leads_to_handlers(&mut self, node: NodeId) -> R<()> {
-        if !self.runs_as_is || !raising::could_raise(&self.graph, node) {
+        match self.runs_as_is {
+            true => self.leads_there_as_is(node),
+            // A mode has seen what would run again.
+            false if self.has_modes() => Ok(()),
+            false => self.leads_there_compiled(node),
+        }
+    }
+
+    /// In a graph that runs as it is: which operation has raised is known then.
+    fn leads_there_as_is(&mut self, node: NodeId) -> R<()> {
+        self.needs_as_is |= self.st.leads_to_handler && self.runs_once(node);
+        if !self.may_raise_to_handler(node) {
             return Ok(());
         }
-        // Walks through the graph come last: this is asked for each operation.
-        let autocast = self.ctx.autocast != tensor_meta::Autocast::Off;
-        if self.may_be_handled()
-            && raising::may_raise_at(&self.graph, node, autocast)
-            && self
-                .graph
-                .iter()
-                .any(|(id, other)| runs_once(other) && !(id == node && other.may_refuse_write))
-            && self.is_handled(node)?
-        {
+        self.st.leads_to_handler = true;
+        let holds = |test: &dyn Fn(NodeId, &NodeData) -> bool| {
+            self.graph.iter().any(|(id, other)| test(id, other))
+        };
+        let is_behind = holds(&|id, other| {
+            raising::runs_once(other) && !(id == node && other.may_refuse_write)
+        });
+        let needs_as_is = holds(&|_, other| !raising::can_run_again(other));
+        if is_behind && self.is_handled(node)? {
+            return Err(behind_what_runs_once());
+        }
+        self.needs_as_is |= needs_as_is;
+        Ok(())
+    }
+
+    /// In one that a compiler takes apart: nothing in it may run only once.
+    fn leads_there_compiled(&mut self, node: NodeId) -> R<()> {
+        if self.st.leads_to_handler && self.runs_once(node) {
             return Err(Stop::brk(
-                "Operation in a `try` statement that may raise",
-                "Its exception has to reach the handler, and the graph in front of it must not run twice: it writes to tensors, or draws numbers that can't be drawn again.",
+                "Operation behind one in a `try` statement that may raise",
+                "The exception of that one has to reach its handler, so the graph may have to run again; this one writes to tensors of the program, or draws random numbers, which must not happen twice.",
                 "Move the operation, or the `try` statement, out of the compiled function.",
             ));
         }
+        if self.may_raise_to_handler(node) && self.is_handled(node)? {
+            if !raising::can_all_run_again(&self.graph) {
+                return Err(behind_what_runs_once());
+            }
+            self.st.leads_to_handler = true;
+        }
         Ok(())
+    }
+
+    /// Whether a graph with this node must not run twice, where it's not known which of its nodes has raised.
+    fn runs_once(&self, node: NodeId) -> bool {
+        let node = self.graph.get(node);
+        node.is_some_and(|node| !raising::can_run_again(node))
+    }
+
+    /// Whether an operation may raise for values, and the program may do something about it.
+    fn may_raise_to_handler(&self, node: NodeId) -> bool {
+        // Walks through the graph come last: this is asked for each operation.
+        let autocast = self.ctx.autocast != tensor_meta::Autocast::Off;
+        raising::could_raise(&self.graph, node)
+            && self.may_be_handled()
+            && raising::may_raise_at(&self.graph, node, autocast)
     }
 
     /// Whether a handler that is looked at closely takes what an operation raises for values.
@@ -111,11 +150,12 @@ impl Tx<'_> {
     }
 }
 
-/// Whether a node must not run twice. What enters a context is left again where the graph raises.
-fn runs_once(node: &NodeData) -> bool {
-    !(node.can_repeat()
-        || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
-        || changes_context(node))
+fn behind_what_runs_once() -> Stop {
+    Stop::brk(
+        "Operation in a `try` statement that may raise",
+        "Its exception has to reach the handler, and the graph in front of it must not run twice: it writes to tensors, or draws numbers that can't be drawn again.",
+        "Move the operation, or the `try` statement, out of the compiled function.",
+    )
 }
 
 /// What torch's operations raise because of values, besides classes of its own.

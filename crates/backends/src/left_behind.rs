@@ -1,0 +1,179 @@
+//! What a backend leaves behind that failed in the middle of a graph.
+//!
+//! A backend that runs the graph node by node has entered the contexts which the graph enters, and does not leave them
+//! where it fails in between. Invariant: afterwards autocast, flags, levels of `vmap` and the dispatch keys of this
+//! thread are what they were before.
+
+use fx_graph::{Arg, Graph, NodeData};
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use crate::contexts::{changes_context, flag_getter};
+use crate::names;
+
+/// The state that the contexts of a graph change, from before a backend gets it.
+pub(crate) struct Before<'py> {
+    torch: Bound<'py, PyAny>,
+    torch_c: Bound<'py, PyAny>,
+    /// Holds the dispatch keys while the backend runs, and puts them back when it is left.
+    keys: Bound<'py, PyAny>,
+    autocast: Vec<Autocast<'py>>,
+    nesting: i64,
+    vmap: Option<i64>,
+    /// functions that set a flag, with what it was
+    flags: Vec<(String, Bound<'py, PyAny>)>,
+}
+
+/// Autocast of one type of device.
+struct Autocast<'py> {
+    device: String,
+    enabled: Bound<'py, PyAny>,
+    dtype: Bound<'py, PyAny>,
+}
+
+impl<'py> Before<'py> {
+    /// Saves the state, where a graph changes any of it.
+    ///
+    /// # Errors
+    /// Whatever torch raises that is asked.
+    pub(crate) fn save(py: Python<'py>, graph: &Graph) -> PyResult<Option<Before<'py>>> {
+        let changes: Vec<&NodeData> = graph
+            .iter()
+            .map(|(_, node)| node)
+            .filter(|node| changes_context(node))
+            .collect();
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let torch = py.import(intern!(py, "torch"))?.into_any();
+        let torch_c = py.import(names::TORCH_C)?.into_any();
+        let mut devices = changes.iter().filter_map(|node| device_of(node));
+        let autocast = devices.try_fold(Vec::new(), |mut all: Vec<Autocast<'py>>, device| {
+            if all.iter().all(|known| known.device != device) {
+                all.push(Autocast {
+                    device: device.to_owned(),
+                    enabled: torch.call_method1("is_autocast_enabled", (device,))?,
+                    dtype: torch.call_method1("get_autocast_dtype", (device,))?,
+                });
+            }
+            PyResult::Ok(all)
+        })?;
+        let mut flags = Vec::new();
+        for node in &changes {
+            let path = node.target.function().map(|f| &*f.path);
+            let setter = path.and_then(|path| path.strip_prefix(names::TORCH_C)?.strip_prefix('.'));
+            if let Some(setter) = setter
+                && let Some(getter) = flag_getter(setter)
+            {
+                flags.push((setter.to_owned(), torch_c.call_method0(getter)?));
+            }
+        }
+        torch.call_method0(names::NEST_AUTOCAST)?;
+        let nesting = torch.call_method0(names::UNNEST_AUTOCAST)?.extract()?;
+        let keys = names::DISPATCH_KEYS.map(|name| torch_c.call_method0(name));
+        let [included, excluded] = keys;
+        let keys = torch_c.call_method1(names::HOLD_DISPATCH_KEYS, (included?, excluded?))?;
+        let before = Before {
+            autocast,
+            nesting,
+            vmap: vmap_level(&torch_c)?,
+            flags,
+            keys,
+            torch,
+            torch_c,
+        };
+        before.keys.call_method0(intern!(py, "__enter__"))?;
+        Ok(Some(before))
+    }
+
+    /// Puts it back behind a backend that has raised `cause`, or behind one that has not.
+    ///
+    /// # Errors
+    /// Whatever torch raises that is told.
+    pub(crate) fn restore(self, cause: Option<&PyErr>) -> PyResult<()> {
+        let py = self.torch.py();
+        // Objects that the frames of the backend hold put back dispatch keys when they go: the keys that were in
+        // force inside of the backend. So they go first.
+        let cleared = match cause {
+            Some(cause) => clear_frames(cause.value(py)),
+            None => Ok(()),
+        };
+        let put_back = match cause {
+            Some(_) => self.put_back(),
+            None => self.put_flags_back(),
+        };
+        let none = py.None();
+        let keys = self
+            .keys
+            .call_method1(intern!(py, "__exit__"), (&none, &none, &none));
+        keys.map(drop).and(cleared).and(put_back)
+    }
+
+    fn put_back(&self) -> PyResult<()> {
+        for known in &self.autocast {
+            let set = |name: &str, value: &Bound<'py, PyAny>| {
+                self.torch.call_method1(name, (&known.device, value))
+            };
+            set("set_autocast_enabled", &known.enabled)?;
+            set("set_autocast_dtype", &known.dtype)?;
+        }
+        self.torch.call_method0(names::NEST_AUTOCAST)?;
+        while self
+            .torch
+            .call_method0(names::UNNEST_AUTOCAST)?
+            .extract::<i64>()?
+            > self.nesting
+        {}
+        if self.nesting == 0 {
+            self.torch.call_method0("clear_autocast_cache")?;
+        }
+        self.put_flags_back()?;
+        while vmap_level(&self.torch_c)? > self.vmap {
+            let functorch = self.torch_c.getattr(names::FUNCTORCH)?;
+            functorch.call_method0("_vmap_decrement_nesting")?;
+        }
+        Ok(())
+    }
+
+    /// A graph may leave flags as the program has set them, for what comes behind it: who runs the graph does that.
+    fn put_flags_back(&self) -> PyResult<()> {
+        for (setter, value) in &self.flags {
+            self.torch_c.call_method1(setter.as_str(), (value,))?;
+        }
+        Ok(())
+    }
+}
+
+/// The type of device that a node enters autocast for.
+fn device_of(node: &NodeData) -> Option<&str> {
+    let function = node.target.function()?;
+    match node.args.first() {
+        Some(Arg::Str(device)) if *function.path == *names::ENTER_AUTOCAST => Some(device),
+        _ => None,
+    }
+}
+
+/// The innermost level of torch's function transforms.
+fn vmap_level(torch_c: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    let functorch = torch_c.getattr(names::FUNCTORCH)?;
+    functorch.call_method0("maybe_current_level")?.extract()
+}
+
+/// Clears the frames that an exception has come through, and those of the exceptions behind it.
+fn clear_frames(raised: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = raised.py();
+    let clear = py.import("traceback")?.getattr("clear_frames")?;
+    let mut next = Some(raised.clone());
+    // A chain of exceptions has no end where the program has tied it into a ring.
+    for _ in 0..100 {
+        let Some(raised) = next.take().filter(|raised| !raised.is_none()) else {
+            break;
+        };
+        clear.call1((raised.getattr("__traceback__")?,))?;
+        next = match raised.getattr("__cause__")? {
+            cause if cause.is_none() => Some(raised.getattr("__context__")?),
+            cause => Some(cause),
+        };
+    }
+    Ok(())
+}
