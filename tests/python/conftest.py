@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 
 import harness
 import pytest
@@ -42,9 +43,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(skip)
 
 
+def _state() -> dict[str, object]:
+    """What a test may change for all that come behind it."""
+    numpy = sys.modules.get("numpy")
+    return {
+        "grad mode": torch.is_grad_enabled(),
+        "inference mode": torch.is_inference_mode_enabled(),
+        "default dtype": torch.get_default_dtype(),
+        "autocast": (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")),
+        "what NumPy does with floats": numpy and numpy.geterr(),
+        "handler of interrupts": signal.getsignal(signal.SIGINT),
+    }
+
+
 @pytest.fixture(autouse=True)
 def _fresh() -> object:
-    """Each test starts with nothing compiled."""
+    """Each test starts with nothing compiled, and leaves the process as it was."""
     harness.reset()
+    before = _state()
     yield
     harness.reset()
+    after = _state()
+    assert {name: value for name, value in after.items() if value != before[name]} == {}

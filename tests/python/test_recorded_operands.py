@@ -29,11 +29,12 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 Call = tuple[Any, ...]
 
-#: Operations that only make another tensor object of a value, or read a predicate: eager's run has
-#: others of them than an operator that gets functions.
+#: Operations that only make another tensor of a value, or read a predicate: eager's run has others of
+#: them than an operator that gets functions, and autograd adds copies of what is written to.
 SILENT = {
     "aten.detach.default",
     "aten.alias.default",
+    "aten.clone.default",
     "aten.lift_fresh.default",
     "aten.is_nonzero.default",
     "aten._local_scalar_dense.default",
@@ -149,6 +150,11 @@ def plain_where_it_breaks() -> Iterator[None]:
         for name in ("while_loop", "cond", "map"):
             if name in fn.__name__:
                 return _operator(name.replace("map", "map_impl"), args)
+        if "scan" in fn.__name__:
+            # It has the program's function and tensors without what that closes over.
+            f, init, xs = args
+            made = _operator("scan", (f, init, xs, ()))
+            return made[: len(init)], made[len(init) :]
         return fn(*args)
 
     import ferrodyn
