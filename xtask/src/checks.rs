@@ -224,6 +224,7 @@ impl Run<'_> {
         let mut command = Command::new(&venv.python);
         command
             .args(["-m", "pytest", "tests/python", "-q", "--color=no"])
+            .args(IN_PARALLEL)
             .env("FERRODYN_PYTHONS", self.environment.all_pythons())
             .env_remove("FERRODYN_LOGS");
         if self.options.fast {
@@ -235,7 +236,23 @@ impl Run<'_> {
         if let Some(keyword) = &self.options.keyword {
             command.args(["-k", keyword]);
         }
-        self.step("pytest", &version, Kind::Pytest, &mut command)
+        self.step("pytest", &version, Kind::Pytest, &mut command)?;
+        let is_newest = venv.name() == self.environment.newest().name();
+        match is_newest && !self.options.fast && self.options.keyword.is_none() {
+            true => self.compiled_cases(venv, &version),
+            false => Ok(()),
+        }
+    }
+
+    /// The cases below a compiler, on one Python: what differs from Python to Python is above it.
+    fn compiled_cases(&mut self, venv: &Venv, version: &str) -> Result<()> {
+        let mut command = Command::new(&venv.python);
+        command
+            .args(["-m", "pytest", "tests/python/test_cases.py", "-q"])
+            .args(["--color=no", "--backend=aot_eager", "-k", "test_case"])
+            .args(IN_PARALLEL)
+            .env_remove("FERRODYN_LOGS");
+        self.step("cases, aot_eager", version, Kind::Pytest, &mut command)
     }
 
     fn failed(&mut self, name: &str, python: &str, error: &anyhow::Error) {
@@ -261,6 +278,10 @@ impl Run<'_> {
         cargo_for(self.project, self.environment, venv)
     }
 }
+
+/// pytest in two processes, a file of tests in one of them. A test of another file never changes its results, nor
+/// does how many cores there are.
+const IN_PARALLEL: [&str; 2] = ["-n2", "--dist=loadfile"];
 
 /// The `cargo` that runs this program.
 pub fn cargo() -> Command {

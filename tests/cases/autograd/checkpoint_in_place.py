@@ -20,4 +20,4 @@ def inputs():
 
 GRAPHS = 1
 
-COMPILED_WRONG = "AOTAutograd traces the checkpointed function once: statistics are updated in one run"
+COMPILED_WRONG = "AOTAutograd traces the function once: one run updates the statistics"

@@ -53,4 +53,5 @@ def fn(x):
 def inputs():
     return (torch.randn(3),)
 
+
 COMPILED_WRONG = "AOTAutograd lets a view of a leaf be written to"

@@ -43,4 +43,5 @@ def fn(x):
 def calls():
     return [(torch.ones(3),)] * 6
 
+
 COMPILED_WRONG = "fake tensors refuse a parameter of another shape than its gradient"

@@ -31,4 +31,4 @@ def inputs():
 
 BACKWARD = False
 
-COMPILED_WRONG = "AOTAutograd refuses a view that is made in inference mode of a tensor made outside"
+COMPILED_WRONG = "AOTAutograd refuses a view made in inference mode of a tensor from outside"

@@ -86,4 +86,5 @@ def calls():
     ]
     return [(tensors.pop(), work) for work in works for _ in range(2)]
 
+
 COMPILED_WRONG = "AOTAutograd's tensors are no inference tensors, and let themselves be written to"

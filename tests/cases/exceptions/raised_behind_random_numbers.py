@@ -68,4 +68,5 @@ def calls():
     works = [effects, swallowed, distribution, asserted, with_a_generator, in_inference_mode]
     return [(torch.full((3,), value), work) for work in works for value in (1.0, 5.0, 1.0)]
 
+
 COMPILED_WRONG = "what the graph drew before it raised stays drawn"

@@ -26,4 +26,5 @@ def before(index):
 def calls():
     return [(torch.randn(2, 3),)] * 4
 
+
 COMPILED_WRONG = "AOTAutograd casts parameters anew, and nothing raises"

@@ -41,4 +41,5 @@ def calls():
     works = [dropout, dropout_asked_by_place, dropout_of_a_leaf, one_of_many]
     return [(torch.ones(3, requires_grad=True), work) for work in works for _ in range(2)]
 
+
 COMPILED_WRONG = "AOTAutograd lets one of several views be written to"

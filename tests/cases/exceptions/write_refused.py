@@ -136,4 +136,5 @@ def calls():
     for raises in False, False, True:
         yield torch.ones(2, requires_grad=True), torch.ones(2), raises
 
+
 COMPILED_WRONG = "AOTAutograd lets one of several views be written to"

@@ -38,4 +38,5 @@ def fn(x):
 def inputs():
     return (torch.randn(3, 4, requires_grad=True),)
 
+
 COMPILED_WRONG = "AOTAutograd adds gradients in another order: the last digit differs"

@@ -23,4 +23,5 @@ def make():
 def calls():
     return [(torch.ones(n, 4, requires_grad=True),) for n in [5, 7, 3, 9]]
 
+
 COMPILED_WRONG = "backward is called twice on one graph, whose buffers AOTAutograd has given away"
