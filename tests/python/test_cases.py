@@ -7,7 +7,7 @@ runs plainly before call `i`. Optional expectations:
     GRAPHS            graphs of all calls together
     REFERENCE_GRAPHS  the same under torch.compile, where that differs
     REFERENCE_WRONG   where torch.compile differs from eager: not run under --reference
-    COMPILED_WRONG    what differs below AOTAutograd, under torch.compile too: not run with --backend
+    COMPILED_WRONG    what differs below AOTAutograd, under torch.compile too: no --backend
     BREAKS            texts, each part of the reason of some graph break
     BACKWARD          False: do not run backward on the results
     SNAPSHOT          False: only compare with eager, pin nothing

@@ -29,8 +29,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 Call = tuple[Any, ...]
 
-#: Operations that only make another tensor of a value, or read a predicate: eager's run has others of
-#: them than an operator that gets functions, and autograd adds copies of what is written to.
+#: Operations that only make another tensor of a value, or read a predicate: eager's run has others
+#: of them than an operator that gets functions, and autograd adds copies of what is written to.
 SILENT = {
     "aten.detach.default",
     "aten.alias.default",
