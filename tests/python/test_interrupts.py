@@ -190,6 +190,51 @@ def test_each_reaches_the_program_once(name):
     assert during > 0
 
 
+def test_one_where_torch_would_end_the_process(monkeypatch):
+    # C++ code that throws no exception on asks this function for rules, below torch.compile too.
+    from torch._library import simple_registry
+
+    find = simple_registry.find_torch_dispatch_rule
+    asked = []
+
+    def interrupted_once(*args):
+        asked.append(args)
+        if len(asked) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return find(*args)
+
+    monkeypatch.setattr(simple_registry, "find_torch_dispatch_rule", interrupted_once)
+    compiled = ferrodyn.compile(Block(), backend="aot_eager")
+    with handlers():
+        with pytest.raises(KeyboardInterrupt):
+            compiled(X)
+        assert compiled(X).shape == X.shape
+    assert len(asked) > 1
+    assert simple_registry.find_torch_dispatch_rule is interrupted_once
+
+
+def test_one_while_numpy_is_told_to_raise(monkeypatch):
+    # A translation has NumPy raise where the program's settings decide; that is never left behind.
+    import numpy
+
+    enter = numpy.errstate.__enter__
+    expected = numpy.geterr()
+
+    class Interrupted(numpy.errstate):
+        def __enter__(self):
+            enter(self)
+            self._token = None
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(numpy, "errstate", Interrupted)
+    compiled = ferrodyn.compile(Block(), backend=noop)
+    with contextlib.suppress(KeyboardInterrupt):
+        compiled(X)
+    assert numpy.geterr() == expected
+    assert compiled(X).shape == X.shape
+
+
 class Caught(Exception):
     """What a handler raises while a graph runs."""
 

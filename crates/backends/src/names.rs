@@ -133,3 +133,7 @@ pub const REFUSALS: [(&str, &str); 6] = [
     (FAKE_TENSOR, "UnsupportedMutationAliasingException"),
     (SYMBOLIC_SHAPES, "GuardOnDataDependentSymNode"),
 ];
+/// Function that torch's C++ code asks for the dispatch rule of a class or a mode; the kernels that ask it throw no
+/// exception on.
+pub const FIND_DISPATCH_RULE: (&str, &str) =
+    ("torch._library.simple_registry", "find_torch_dispatch_rule");

@@ -1,15 +1,17 @@
-//! What `torch.compiler.is_compiling()` says while a backend runs.
+//! What stands in the place of attributes of torch while a backend runs.
 //!
-//! torch has one flag for the whole process, which another thread's plain code would read as well. So while any
-//! backend runs, an object stands in its place whose truth depends on the thread that asks.
+//! What `torch.compiler.is_compiling()` says: torch has one flag for the whole process, which another thread's plain
+//! code would read as well. So while any backend runs, an object stands in its place whose truth depends on the
+//! thread that asks. And a function that must not be interrupted is wrapped.
 //!
-//! Invariant: when the last backend has returned, the flag is the object that it was before the first began.
+//! Invariant: when the last backend has returned, the attributes are the objects that they were before the first
+//! began.
 
 use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 
-use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::names;
 
@@ -42,16 +44,77 @@ impl CompilingFlag {
     }
 }
 
+/// A function of torch's Python code that C++ code calls where an exception ends the process: an interrupt that arrives
+/// in it is kept for the end of the backend's run, and the function runs once more.
+#[pyclass(frozen, module = "ferrodyn._core")]
+struct Uninterrupted {
+    function: Py<PyAny>,
+}
+
+#[pymethods]
+impl Uninterrupted {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
+        match self.function.call(py, args, kwargs) {
+            Err(error) if interrupts::note(error.value(py).as_any()) => {
+                self.function.call(py, args, kwargs)
+            }
+            result => result,
+        }
+    }
+}
+
+/// An attribute of a module of torch's that has something else in its place.
+struct Exchanged {
+    module: &'static str,
+    name: &'static str,
+    before: Py<PyAny>,
+    now: Py<PyAny>,
+}
+
+impl Exchanged {
+    fn exchange(
+        py: Python<'_>,
+        (module, name): (&'static str, &'static str),
+        stand_in: impl FnOnce(Py<PyAny>) -> PyResult<Py<PyAny>>,
+    ) -> PyResult<Exchanged> {
+        let holder = py.import(module)?;
+        let before = holder.getattr(name)?.unbind();
+        let now = stand_in(before.clone_ref(py))?;
+        holder.setattr(name, &now)?;
+        Ok(Exchanged {
+            module,
+            name,
+            before,
+            now,
+        })
+    }
+
+    /// Puts back what was there, unless somebody else has set it meanwhile.
+    fn put_back(self, py: Python<'_>) -> PyResult<()> {
+        let holder = py.import(self.module)?;
+        match holder.getattr(self.name)?.is(&self.now) {
+            true => holder.setattr(self.name, self.before),
+            false => Ok(()),
+        }
+    }
+}
+
 #[derive(Default)]
 struct Running {
     /// Threads in a backend, once for each backend that they are in.
     threads: Vec<ThreadId>,
-    flag: Option<Py<CompilingFlag>>,
+    exchanged: Vec<Exchanged>,
 }
 
 static RUNNING: Mutex<Running> = Mutex::new(Running {
     threads: Vec::new(),
-    flag: None,
+    exchanged: Vec::new(),
 });
 
 fn running() -> MutexGuard<'static, Running> {
@@ -62,12 +125,17 @@ fn running() -> MutexGuard<'static, Running> {
 
 /// Begins a backend's run in this thread.
 pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
-    let compiler = py.import(intern!(py, names::COMPILER))?;
-    if running().flag.is_none() {
-        let before = compiler.getattr(names::IS_COMPILING)?.unbind();
-        let flag = Py::new(py, CompilingFlag { before })?;
-        compiler.setattr(names::IS_COMPILING, &flag)?;
-        running().flag = Some(flag);
+    if running().exchanged.is_empty() {
+        let flag = Exchanged::exchange(py, (names::COMPILER, names::IS_COMPILING), |before| {
+            Ok(Py::new(py, CompilingFlag { before })?.into_any())
+        })?;
+        running().exchanged.push(flag);
+        // A torch without it has nothing to be kept from interrupts.
+        if let Ok(rules) = Exchanged::exchange(py, names::FIND_DISPATCH_RULE, |function| {
+            Ok(Py::new(py, Uninterrupted { function })?.into_any())
+        }) {
+            running().exchanged.push(rules);
+        }
     }
     running().threads.push(thread::current().id());
     Ok(())
@@ -75,22 +143,20 @@ pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
 
 /// Ends it.
 pub(crate) fn leave(py: Python<'_>) -> PyResult<()> {
-    let flag = {
+    let exchanged = {
         let mut running = running();
         let id = thread::current().id();
         if let Some(last) = running.threads.iter().rposition(|t| *t == id) {
             running.threads.remove(last);
         }
         match running.threads.is_empty() {
-            true => running.flag.take(),
-            false => None,
+            true => std::mem::take(&mut running.exchanged),
+            false => Vec::new(),
         }
     };
-    let Some(flag) = flag else { return Ok(()) };
-    let compiler = py.import(intern!(py, names::COMPILER))?;
-    // Somebody else may have set it meanwhile.
-    if compiler.getattr(names::IS_COMPILING)?.is(&flag) {
-        compiler.setattr(names::IS_COMPILING, &flag.get().before)?;
-    }
-    Ok(())
+    let put_back = |one: Exchanged| one.put_back(py);
+    exchanged
+        .into_iter()
+        .map(put_back)
+        .fold(Ok(()), Result::and)
 }
