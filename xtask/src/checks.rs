@@ -59,6 +59,10 @@ pub fn run(project: &Project, environment: &Environment, options: &Options) -> R
     run.pure_crates(&workspace)?;
     for venv in &environment.venvs {
         run.python_crates(venv, &workspace)?;
+        let is_newest = venv.name() == environment.newest().name();
+        if is_newest && !run.options.fast && run.options.keyword.is_none() {
+            run.verified_cases(venv)?;
+        }
         run.python_tests(venv)?;
     }
     let total = run.tally.total();
@@ -236,23 +240,32 @@ impl Run<'_> {
         if let Some(keyword) = &self.options.keyword {
             command.args(["-k", keyword]);
         }
-        self.step("pytest", &version, Kind::Pytest, &mut command)?;
-        let is_newest = venv.name() == self.environment.newest().name();
-        match is_newest && !self.options.fast && self.options.keyword.is_none() {
-            true => self.compiled_cases(venv, &version),
-            false => Ok(()),
-        }
+        self.step("pytest", &version, Kind::Pytest, &mut command)
     }
 
-    /// The cases below a compiler, on one Python: what differs from Python to Python is above it.
-    fn compiled_cases(&mut self, venv: &Venv, version: &str) -> Result<()> {
-        let mut command = Command::new(&venv.python);
-        command
-            .args(["-m", "pytest", "tests/python/test_cases.py", "-q"])
-            .args(["--color=no", "--backend=aot_eager", "-k", "test_case"])
-            .args(IN_PARALLEL)
-            .env_remove("FERRODYN_LOGS");
-        self.step("cases, aot_eager", version, Kind::Pytest, &mut command)
+    /// The cases once more with a build that has its assertions and verifiers on, on one Python: what differs from
+    /// Python to Python is above them. First the graphs run as they are, then below a compiler.
+    fn verified_cases(&mut self, venv: &Venv) -> Result<()> {
+        let version = venv.version().to_string();
+        let built = extension::install(self.project, self.environment, venv, Profile::Dev);
+        if let Err(error) = built {
+            self.failed("extension, verifiers", &version, &error);
+            return Ok(());
+        }
+        for (name, backend) in [
+            ("cases, verifiers", None),
+            ("cases, aot_eager", Some("--backend=aot_eager")),
+        ] {
+            let mut command = Command::new(&venv.python);
+            command
+                .args(["-m", "pytest", "tests/python/test_cases.py", "-q"])
+                .args(["--color=no", "-k", "test_case"])
+                .args(backend)
+                .args(IN_PARALLEL)
+                .env_remove("FERRODYN_LOGS");
+            self.step(name, &version, Kind::Pytest, &mut command)?;
+        }
+        Ok(())
     }
 
     fn failed(&mut self, name: &str, python: &str, error: &anyhow::Error) {
