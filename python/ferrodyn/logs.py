@@ -23,6 +23,7 @@ KINDS: dict[str, str] = {
     "guards": "the guards of each compiled region, as a tree, with their latency",
     "bytecode": "the code before and after compilation",
     "graph_breaks": "each graph break: reason, explanation, hints, the user's stack",
+    "state": "the symbolic state at each graph break: frames, what was changed, contexts",
     "recompiles": "each recompilation and the guards that failed",
     "trace_bytecode": "each instruction as it is interpreted",
 }

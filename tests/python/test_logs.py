@@ -45,7 +45,8 @@ def test_parse():
         "bytecode",
     }
     assert set(logs.KINDS) == {
-        "graph", "graph_code", "guards", "bytecode", "graph_breaks", "recompiles", "trace_bytecode"
+        "graph", "graph_code", "guards", "bytecode", "graph_breaks", "state", "recompiles",
+        "trace_bytecode"
     }  # fmt: skip
 
 
@@ -87,7 +88,7 @@ def test_format(capsys):
 
 
 @pytest.mark.parametrize("kind", ["graph", "graph_code", "guards", "bytecode", "graph_breaks",
-                                  "recompiles", "trace_bytecode"])  # fmt: skip
+                                  "state", "recompiles", "trace_bytecode"])  # fmt: skip
 def test_each_kind_shows_only_itself(kind):
     result = run(kind)
     assert result.returncode == 0, result.stderr

@@ -36,6 +36,7 @@ pub mod raw;
 mod real;
 pub mod refusal;
 pub mod state;
+mod state_text;
 pub mod step;
 pub mod stop;
 pub mod torch_ops;

@@ -512,6 +512,9 @@ impl<'py> Compilation<'_, 'py> {
 
     fn report_break(&self, tx: &Tx<'_>, reason: &BreakReason) -> Vec<String> {
         let py = self.py;
+        log::debug(py, "state", &self.id.to_string(), || {
+            format!("STATE AT A GRAPH BREAK\n{}", tx.state_text())
+        });
         if !log::enabled(py, "graph_breaks") && !explain::active() && !self.ctx.fullgraph() {
             return Vec::new();
         }
