@@ -261,6 +261,6 @@ impl CodeCache {
     /// stays.
     pub fn forget_user_code(&mut self) {
         self.map
-            .retain(|_, code| crate::call::is_library_file(&code.filename));
+            .retain(|_, code| crate::library::is_library_file(&code.filename));
     }
 }

@@ -26,6 +26,7 @@ mod early;
 mod embedded;
 mod hashing;
 pub mod known;
+pub mod library;
 pub mod methods;
 pub mod module_attr;
 pub mod output;

@@ -1,6 +1,8 @@
 """A library's function under `functools.lru_cache` may give objects that can change: they are
 looked into while tracing."""
 
+import sysconfig
+
 import torch
 
 SOURCE = """
@@ -24,7 +26,7 @@ def shapes(recipe, shape):
 """
 
 library = {}
-exec(compile(SOURCE, "/lib/site-packages/recipes.py", "exec"), library)
+exec(compile(SOURCE, f"{sysconfig.get_path('purelib')}/recipes.py", "exec"), library)
 parsed, shapes = library["parsed"], library["shapes"]
 
 GRAPHS = 1

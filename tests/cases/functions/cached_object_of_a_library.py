@@ -1,6 +1,8 @@
 """An object that the cache of a library's function holds: who changes it, hands it out or goes on
 with it has the one of the cache."""
 
+import sysconfig
+
 import torch
 
 SOURCE = """
@@ -16,7 +18,7 @@ def steps(n):
 """
 
 library = {}
-exec(compile(SOURCE, "/lib/site-packages/axes.py", "exec"), library)
+exec(compile(SOURCE, f"{sysconfig.get_path('purelib')}/axes.py", "exec"), library)
 axes, steps = library["axes"], library["steps"]
 
 

@@ -2,62 +2,57 @@
 //! function that the user compiled explicitly is captured wherever it is, and so is what follows a
 //! break in a frame of `torch.nn`.
 
+use translator::library::{self, Owner};
+
 /// Whether frames of a file are left alone unless they were asked for by name. `resumes`: the frame
 /// goes on behind a break.
 pub fn is_ignored_file(file: &str, resumes: bool) -> bool {
-    if file.starts_with('<') {
-        return file.starts_with("<frozen ") || file.starts_with("<ferrodyn ");
+    file.starts_with("<ferrodyn ") || is_ignored(&library::owner(file), resumes)
+}
+
+fn is_ignored(owner: &Owner, resumes: bool) -> bool {
+    let path = match owner {
+        Owner::Program => return false,
+        Owner::StandardLibrary => return true,
+        Owner::Package(path) => path,
+    };
+    match path.split('/').next().unwrap_or(path) {
+        // `torch.nn.attention` calls torch.compile itself.
+        "torch" => {
+            !resumes
+                || !path.starts_with("torch/nn/")
+                || path.starts_with("torch/nn/attention/")
+                || path == "torch/nn/parameter.py"
+        }
+        "ferrodyn" | "numpy" | "_pytest" | "pluggy" | "functorch" | "triton" | "sympy" => true,
+        _ => false,
     }
-    if let Some((_, rest)) = file.split_once("/site-packages/") {
-        let package = rest.split('/').next().unwrap_or(rest);
-        return match package {
-            // `torch.nn.attention` calls torch.compile itself.
-            "torch" => {
-                !resumes
-                    || !rest.starts_with("torch/nn/")
-                    || rest.starts_with("torch/nn/attention/")
-                    || rest == "torch/nn/parameter.py"
-            }
-            "ferrodyn" | "numpy" | "_pytest" | "pluggy" | "functorch" | "triton" | "sympy" => true,
-            _ => false,
-        };
-    }
-    file.contains("/python/ferrodyn/") || file.contains("/lib/python3.")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_ignored_file;
+    use super::*;
 
     #[test]
-    fn user_code_is_captured() {
-        let files = [
-            "/home/me/model.py",
-            "<stdin>",
-            "<string>",
-            "/v/lib/python3.12/site-packages/timm/models/vit.py",
-        ];
-        for file in files {
-            assert!(!is_ignored_file(file, false), "{file}");
+    fn code_of_the_program_and_of_most_packages_is_captured() {
+        let package = Owner::Package("timm/models/vit.py".into());
+        for owner in [Owner::Program, package] {
+            assert!(!is_ignored(&owner, false), "{owner:?}");
         }
     }
 
     #[test]
     fn libraries_below_the_model_are_not() {
-        let files = [
-            "/v/lib/python3.12/site-packages/torch/_tensor.py",
-            "/usr/lib/python3.11/contextlib.py",
-            "<frozen importlib._bootstrap>",
-        ];
-        for file in files {
-            assert!(is_ignored_file(file, true), "{file}");
+        let torch = Owner::Package("torch/_tensor.py".into());
+        for owner in [torch, Owner::StandardLibrary] {
+            assert!(is_ignored(&owner, true), "{owner:?}");
         }
     }
 
     #[test]
     fn torch_nn_is_captured_behind_a_break() {
-        let file = "/v/lib/python3.12/site-packages/torch/nn/modules/transformer.py";
-        assert!(is_ignored_file(file, false));
-        assert!(!is_ignored_file(file, true));
+        let file = Owner::Package("torch/nn/modules/transformer.py".into());
+        assert!(is_ignored(&file, false));
+        assert!(!is_ignored(&file, true));
     }
 }

@@ -303,7 +303,7 @@ impl<'py> Tx<'py> {
         let hook = own.clone().or_else(|| self.class_getattr(b));
         // A library's `__getattr__` imports a submodule or warns; running it once more than the
         // program would is what `import` does as well.
-        if hook.is_some_and(|h| crate::call::is_library(&h)) {
+        if hook.is_some_and(|h| crate::library::is_library(&h)) {
             let value = self.fold(|_| b.getattr(&**name))?;
             if dict_get(&dict, name).is_some() {
                 return self.python_module_attr(b, p, name);

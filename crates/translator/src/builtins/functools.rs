@@ -219,7 +219,7 @@ fn cmp_to_key(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 /// library's function nobody asks for that.
 pub(super) fn call_cached(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: Args) -> Given {
     let f = cached.getattr("__wrapped__")?;
-    let library = crate::call::is_library(&f);
+    let library = crate::library::is_library(&f);
     let keys = cache_key(tx, cached, &args, library)?;
     let of = cached.as_ptr() as usize;
     let same = |c: &&(usize, Vec<Key>, Var)| c.0 == of && Some(&c.1) == keys.as_ref();

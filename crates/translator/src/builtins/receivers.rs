@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyModule};
 use variables::Var;
 
-use crate::call::is_library;
+use crate::library::is_library;
 use crate::own_module::OwnModule;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};

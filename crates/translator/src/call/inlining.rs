@@ -1,8 +1,9 @@
 //! Inlining of Python functions: what a callee needs, and its frame.
 
-use super::{Callee, GeneratorState, MAX_DEPTH, is_library};
+use super::{Callee, GeneratorState, MAX_DEPTH};
 use crate::bind::{Signature, bind, refusal};
 use crate::code::{CodeInfo, flags};
+use crate::library::is_library;
 use crate::state::{Frame, Globals, OnReturn};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};

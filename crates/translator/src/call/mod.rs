@@ -555,25 +555,6 @@ pub struct GeneratorState {
     pub names: Option<[Var; 2]>,
 }
 
-/// Whether a function belongs to an installed package or the standard library.
-pub fn is_library(f: &Bound<'_, PyAny>) -> bool {
-    let Ok(file) = f
-        .getattr("__code__")
-        .and_then(|c| c.getattr("co_filename"))
-        .and_then(|n| n.extract::<String>())
-    else {
-        return false;
-    };
-    is_library_file(&file)
-}
-
-/// Whether a file belongs to an installed package or the standard library.
-pub fn is_library_file(file: &str) -> bool {
-    file.contains("/site-packages/")
-        || file.contains("/lib/python3.")
-        || file.starts_with("<frozen ")
-}
-
 /// Whether a type is one of the native module's: of functions that were compiled.
 fn is_entry_type(ty: &Bound<'_, PyType>) -> bool {
     ty.getattr("__module__")

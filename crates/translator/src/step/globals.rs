@@ -144,7 +144,7 @@ impl<'py> Tx<'py> {
                 .call_method1("find_spec", (top,))?;
             let origin: String = spec.getattr("origin")?.extract()?;
             let interpreter = matches!(&*origin, "built-in" | "frozen");
-            if !interpreter && !crate::call::is_library_file(&origin) {
+            if !interpreter && !crate::library::is_library_file(&origin) {
                 return Ok(false);
             }
             py.import("importlib")?

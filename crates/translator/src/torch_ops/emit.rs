@@ -423,7 +423,7 @@ impl<'py> Tx<'py> {
         let mut lines = Vec::new();
         let mut frame = Some(&self.st.frame);
         while let Some(f) = frame {
-            if f.depth == 0 || !crate::call::is_library_file(&f.code.filename) {
+            if f.depth == 0 || !crate::library::is_library_file(&f.code.filename) {
                 lines.push(SourceLine {
                     file: f.code.filename.clone(),
                     line: f.code.line(f.ip),

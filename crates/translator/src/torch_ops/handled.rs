@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::Obj;
 
-use crate::call::is_library_file;
+use crate::library::is_library_file;
 use crate::output::raising;
 use crate::state::Frame;
 use crate::stop::{R, Stop};

@@ -228,7 +228,7 @@ impl Tx<'_> {
             .is_ok_and(|m| match m.getattr("__file__") {
                 Ok(f) => f
                     .extract::<String>()
-                    .is_ok_and(|f| crate::call::is_library_file(&f)),
+                    .is_ok_and(|f| crate::library::is_library_file(&f)),
                 Err(_) => m.getattr("__spec__").is_ok_and(|s| !s.is_none()),
             });
         if library {
