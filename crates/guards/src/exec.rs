@@ -13,6 +13,7 @@ pub mod explain;
 mod fields;
 mod iterators;
 pub mod link;
+mod linked;
 pub(crate) mod objects;
 pub mod oracle;
 pub mod pins;

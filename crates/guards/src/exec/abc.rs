@@ -11,7 +11,7 @@ use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 
 use super::check::{CheckProgram, is_int};
-use super::link::LinkedOp;
+use super::linked::LinkedOp;
 
 /// A class that an abstract class does not count as a subclass.
 pub(crate) struct AbcAnswer {

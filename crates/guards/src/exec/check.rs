@@ -17,7 +17,8 @@ use torch_abi::TorchAbi;
 use torch_abi::packed::PackedReader;
 
 use crate::calls::CallExpr;
-use crate::exec::link::{LinkError, LinkedCall, LinkedConst, LinkedOp};
+use crate::exec::link::LinkError;
+use crate::exec::linked::{LinkedCall, LinkedConst, LinkedOp};
 use crate::exec::objects;
 use crate::exec::pins::{Pins, Validity};
 use crate::exec::step::Run;

@@ -8,7 +8,7 @@ use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
-use crate::exec::link::LinkedOp;
+use crate::exec::linked::LinkedOp;
 use crate::exec::{iterators, objects};
 use crate::guard::{Guard, GuardKind};
 use crate::kinds::tensor;

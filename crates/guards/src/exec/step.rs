@@ -15,7 +15,7 @@ use torch_abi::view::TensorView;
 
 use crate::exec::check::{CheckEnv, CheckProgram, is_int};
 use crate::exec::iterators;
-use crate::exec::link::{FuncField, LinkedConst, LinkedKey, LinkedOp};
+use crate::exec::linked::{FuncField, LinkedConst, LinkedKey, LinkedOp};
 use crate::exec::objects::{self, Found};
 use crate::guard::GlobalState;
 use crate::kinds::{aliasing, identity};

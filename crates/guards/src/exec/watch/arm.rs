@@ -33,7 +33,7 @@ use torch_abi::thread::ThreadModes;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
 use crate::exec::fields;
-use crate::exec::link::{FuncField, LinkedOp};
+use crate::exec::linked::{FuncField, LinkedOp};
 use crate::exec::objects;
 use crate::exec::step::Run;
 use crate::exec::watch::CHANGES;

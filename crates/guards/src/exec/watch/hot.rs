@@ -9,7 +9,7 @@ use torch_abi::packed::PackedSpec;
 use torch_abi::thread::ThreadModes;
 
 use crate::exec::check::CheckProgram;
-use crate::exec::link::{LinkedConst, LinkedOp};
+use crate::exec::linked::{LinkedConst, LinkedOp};
 use crate::exec::objects;
 use crate::exec::step::Run;
 use crate::exec::watch::memo::Hot;

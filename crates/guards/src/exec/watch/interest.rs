@@ -4,7 +4,7 @@ use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use smallvec::SmallVec;
 
-use crate::exec::link::LinkedKey;
+use crate::exec::linked::LinkedKey;
 use crate::exec::watch::events::DictInterest;
 
 /// Interest in a string key.

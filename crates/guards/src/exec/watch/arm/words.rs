@@ -7,7 +7,7 @@ use pyo3::ffi::PyObject;
 
 use super::{Builder, is_immutable};
 use crate::exec::fields;
-use crate::exec::link::LinkedOp;
+use crate::exec::linked::LinkedOp;
 use crate::exec::objects;
 use crate::exec::watch::clock::MANY;
 use crate::exec::watch::events::Watched;

@@ -1,0 +1,186 @@
+//! What ARCHITECTURE.md says of the crates, checked: which may name which, which need no interpreter, how large they
+//! are, and where private names of torch and versions of Python are known.
+//!
+//! Invariant: an exception is listed with its reason, and goes from the list once it is none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+
+/// The crates, without their prefix: each may name those that come later, and nothing before it.
+const ORDER: [&str; 11] = [
+    "frame-hook",
+    "cache",
+    "backends",
+    "translator",
+    "variables",
+    "guards",
+    "fx-graph",
+    "torch-abi",
+    "tensor-meta",
+    "interrupts",
+    "bytecode",
+];
+
+/// Arrows that run against the order: who names whom, and why.
+const AGAINST: [(&str, &str, &str); 2] = [
+    (
+        "translator",
+        "backends",
+        "bodies of operators become functions of torch.fx while they are traced",
+    ),
+    (
+        "translator",
+        "cache",
+        "residual code calls entries of the cache",
+    ),
+];
+
+/// Crates that build, test and bench without an interpreter.
+const PURE: [&str; 3] = ["bytecode", "fx-graph", "tensor-meta"];
+
+/// Lines of a crate, and of a file.
+const LINES_OF_A_CRATE: usize = 25_000;
+const LINES_OF_A_FILE: usize = 800;
+
+/// Crates that are larger: with the lines that they may have.
+const LARGER_CRATES: [(&str, usize); 1] = [("translator", 46_500)];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the workspace")
+        .to_owned()
+}
+
+fn metadata() -> Metadata {
+    let mut command = MetadataCommand::new();
+    command.manifest_path(root().join("Cargo.toml"));
+    command.no_deps().exec().expect("cargo metadata")
+}
+
+/// The crates that each crate names outside of its tests.
+fn arrows() -> BTreeMap<String, BTreeSet<String>> {
+    let short = |name: &str| name.strip_prefix("ferrodyn-").map(str::to_owned);
+    let mut arrows = BTreeMap::new();
+    for package in metadata().workspace_packages() {
+        let Some(name) = short(package.name.as_str()) else {
+            continue;
+        };
+        let named = package.dependencies.iter();
+        let named = named.filter(|d| d.kind == DependencyKind::Normal);
+        let named = named.map(|d| short(&d.name).unwrap_or_else(|| d.name.clone()));
+        arrows.insert(name, named.collect());
+    }
+    arrows
+}
+
+#[test]
+fn crates_name_those_below_them() {
+    let rank = |name: &str| ORDER.iter().position(|known| *known == name);
+    let mut against = Vec::new();
+    for (from, named) in arrows() {
+        let above = rank(&from).unwrap_or_else(|| panic!("{from} is not in the order"));
+        for to in named {
+            if rank(&to).is_some_and(|below| below <= above) {
+                against.push((from.clone(), to));
+            }
+        }
+    }
+    let known: Vec<_> = AGAINST
+        .iter()
+        .map(|(from, to, _)| ((*from).to_owned(), (*to).to_owned()))
+        .collect();
+    assert_eq!(against, known);
+}
+
+#[test]
+fn pure_crates_need_no_interpreter() {
+    let arrows = arrows();
+    for name in PURE {
+        let mut open = vec![name.to_owned()];
+        while let Some(next) = open.pop() {
+            let named = arrows.get(&next).into_iter().flatten();
+            for to in named {
+                assert!(
+                    !to.starts_with("pyo3"),
+                    "{name} comes to PyO3 by way of {next}"
+                );
+                open.push(to.clone());
+            }
+        }
+    }
+}
+
+/// The sources of a crate, with their text.
+fn sources(name: &str) -> Vec<(PathBuf, String)> {
+    let mut folders = vec![root().join("crates").join(name).join("src")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a text");
+                found.push((path, text));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn crates_and_files_are_small() {
+    for name in ORDER {
+        let sources = sources(name);
+        let lines: usize = sources.iter().map(|(_, text)| text.lines().count()).sum();
+        let larger = LARGER_CRATES.iter().find(|(known, _)| *known == name);
+        let most = larger.map_or(LINES_OF_A_CRATE, |(_, most)| *most);
+        assert!(lines <= most, "{name} has {lines} lines");
+        assert!(
+            larger.is_none() || lines > LINES_OF_A_CRATE,
+            "{name} is no exception any more"
+        );
+        for (path, text) in sources {
+            let lines = text.lines().count();
+            assert!(
+                lines <= LINES_OF_A_FILE,
+                "{} has {lines} lines",
+                path.display()
+            );
+        }
+    }
+}
+
+/// How many lines of a crate's code have a text in them. Comments do not count.
+fn lines_with(name: &str, texts: &[&str]) -> usize {
+    let sources = sources(name);
+    let lines = sources.iter().flat_map(|(_, text)| text.lines());
+    lines
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .filter(|line| texts.iter().any(|text| line.contains(text)))
+        .count()
+}
+
+#[test]
+fn private_names_of_torch_and_versions_of_python_get_fewer() {
+    // Torch's private names belong to torch-abi and to `backends::names`, versions to bytecode and frame-hook.
+    // What is left of them in the interpreter is counted: one less there is one less here.
+    assert_eq!(lines_with("translator", &["\"torch._"]), NAMES);
+    assert_eq!(lines_with("translator", &["Version::V3"]), VERSIONS);
+    for name in [
+        "variables",
+        "cache",
+        "backends",
+        "fx-graph",
+        "tensor-meta",
+        "guards",
+    ] {
+        assert_eq!(lines_with(name, &["Version::V3"]), 0, "{name}");
+    }
+}
+
+const NAMES: usize = 70;
+const VERSIONS: usize = 9;
