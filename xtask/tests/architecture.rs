@@ -24,18 +24,11 @@ const ORDER: [&str; 11] = [
 ];
 
 /// Arrows that run against the order: who names whom, and why.
-const AGAINST: [(&str, &str, &str); 2] = [
-    (
-        "translator",
-        "backends",
-        "bodies of operators become functions of torch.fx while they are traced",
-    ),
-    (
-        "translator",
-        "cache",
-        "residual code calls entries of the cache",
-    ),
-];
+const AGAINST: [(&str, &str, &str); 1] = [(
+    "translator",
+    "backends",
+    "bodies of operators become functions of torch.fx while they are traced",
+)];
 
 /// Crates that build, test and bench without an interpreter.
 const PURE: [&str; 3] = ["bytecode", "fx-graph", "tensor-meta"];
