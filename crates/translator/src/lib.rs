@@ -36,6 +36,7 @@ pub mod private;
 pub mod raw;
 mod real;
 pub mod refusal;
+pub mod retreat;
 pub mod state;
 mod state_text;
 pub mod step;
@@ -46,5 +47,6 @@ pub mod values;
 
 pub use dynamic::DynamicInts;
 pub use refusal::Refusal;
+pub use retreat::{Ladder, Retreat};
 pub use stop::{BreakReason, R, SetUp, Stop};
 pub use tx::{Args, Flow, Tx};

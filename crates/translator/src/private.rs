@@ -15,17 +15,9 @@ use pyo3::types::{PyInt, PyString, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::FxHashSet;
 use variables::Obj;
 
-use crate::stop::{BreakReason, R, Stop};
+use crate::retreat::Retreat;
+use crate::stop::{R, Stop};
 use crate::tx::Tx;
-
-/// [`BreakReason::context`] of a break because of what is private.
-const PRIVATE: &str = "private: break where it was made";
-
-/// Whether output failed because something private would be handed out. Breaking where it was made
-/// instead works.
-pub fn must_break_at_private(stop: &Stop) -> bool {
-    matches!(stop, Stop::Break(reason) if reason.context == PRIVATE)
-}
 
 impl<'py> Tx<'py> {
     /// Keeps a class inside of the translation, with what belongs to it alone.
@@ -62,7 +54,7 @@ impl<'py> Tx<'py> {
     /// Refuses constants of residual code that are private.
     ///
     /// # Errors
-    /// The break that [`must_break_at_private`] knows.
+    /// [`Retreat::Private`].
     pub(crate) fn check_constants(&self, constants: &[Obj]) -> R<()> {
         if self.private.is_empty() {
             return Ok(());
@@ -70,13 +62,12 @@ impl<'py> Tx<'py> {
         let mut seen = FxHashSet::default();
         for constant in constants {
             if self.holds_private(constant.bind(self.py), &mut seen)? {
-                return Err(Stop::Break(Box::new(BreakReason {
-                    reason: "Object made in the compiled function is needed outside of it".into(),
-                    explanation: "It is a new one at each call, so plain Python makes it, between two graphs.".into(),
-                    hints: vec!["Make it outside of the compiled function.".into()],
-                    context: PRIVATE.into(),
-                    ..BreakReason::default()
-                })));
+                let stop = Stop::brk(
+                    "Object made in the compiled function is needed outside of it",
+                    "It is a new one at each call, so plain Python makes it, between two graphs.",
+                    "Make it outside of the compiled function.",
+                );
+                return Err(stop.or_retreat(Retreat::Private));
             }
         }
         Ok(())
@@ -131,14 +122,5 @@ impl<'py> Tx<'py> {
             }
         }
         Ok(false)
-    }
-
-    /// Goes back to the instruction that made the first private object. `false` where there is none.
-    pub fn restore_private(&mut self) -> bool {
-        let Some(c) = self.ways.first_private.take() else {
-            return false;
-        };
-        self.go_back(&c);
-        true
     }
 }

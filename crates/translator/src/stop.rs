@@ -3,6 +3,8 @@
 use pyo3::PyErr;
 use variables::Var;
 
+use crate::retreat::Retreat;
+
 /// A graph break: what could not be captured, said so that the user can act on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BreakReason {
@@ -47,6 +49,8 @@ impl SetUp {
 pub enum Stop {
     /// the graph breaks here
     Break(Box<BreakReason>),
+    /// residual code for a break here cannot be written; for one at another place it can
+    Retreat(Retreat, Box<BreakReason>),
     /// the program raises this exception (a tracked instance of an exception class)
     Raise(Var),
     /// a defect of Ferrodyn: treated as a break, logged
@@ -127,6 +131,17 @@ impl Stop {
             sets_up: Some(SetUp::Cached),
             ..BreakReason::default()
         }))
+    }
+
+    /// The same stop, where the graph can break at another place instead.
+    pub(crate) fn or_retreat(self, to: Retreat) -> Stop {
+        match self {
+            Stop::Break(mut reason) => {
+                reason.context = to.context().into();
+                Stop::Retreat(to, reason)
+            }
+            stop => stop,
+        }
     }
 
     /// A break for something that the translator has no rule for yet.

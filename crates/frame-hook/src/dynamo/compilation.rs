@@ -6,6 +6,7 @@
 //! Invariant: only `fullgraph=True` and errors of a backend reach the user as exceptions.
 
 use std::cell::{OnceCell, RefCell};
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,10 +21,10 @@ use pyo3::types::{PyCode, PyDict};
 use rustc_hash::FxHashMap;
 use torch_abi::modes::ModesAside;
 use translator::code::CodeInfo;
-use translator::output::{self, Finish, ResumeCache};
-use translator::private;
+use translator::output::{self, Finish, Residual, ResumeCache};
+use translator::retreat::WayBack;
 use translator::step::End;
-use translator::{BreakReason, DynamicInts, R, SetUp, Stop, Tx};
+use translator::{BreakReason, DynamicInts, Ladder, R, Retreat, SetUp, Stop, Tx};
 
 use super::generation::Env;
 use super::redone::{Before, Made, renew_program};
@@ -199,7 +200,7 @@ impl<'py> Compilation<'_, 'py> {
                         false => self.give_up("it asks whether it is compiled, and raises if so"),
                     };
                 }
-                if caught && !tx.restore_catch(true) {
+                if caught && !tx.retreat(WayBack::FirstCatch) {
                     return Ok(Compiled::Run);
                 }
                 self.report_break(&tx, &reason);
@@ -239,14 +240,7 @@ impl<'py> Compilation<'_, 'py> {
             }
         };
         let backend = self.backend()?;
-        let close = |tx: &mut Tx<'py>| {
-            closing_guards(tx);
-            match backend.wants_tracing_context() {
-                true => saved_tensors_hooks_guard(tx),
-                false => Ok(()),
-            }
-        };
-        close(&mut tx)?;
+        close(&mut tx, &backend)?;
         let mut env = Env {
             compilation: self,
             backend: &backend,
@@ -264,58 +258,10 @@ impl<'py> Compilation<'_, 'py> {
             },
             seconds: 0.0,
         };
-        let mut result = finish_translation(&mut tx, finish, &mut env)?;
-        // Where the last exception that was caught is not the one that is needed, the first is early
-        // enough.
-        for first in [false, true] {
-            let Err(stop @ Stop::Break(reason)) = &result else {
-                break;
-            };
-            if !output::must_break_at_raise(stop) {
-                break;
-            }
-            let reason = reason.clone();
-            if !tx.restore_catch(first) {
-                return self.give_up(&reason.reason);
-            }
-            close(&mut tx)?;
-            result = finish_translation(&mut tx, Finish::Break(reason), &mut env)?;
-        }
-        if let Err(stop @ Stop::Break(reason)) = &result
-            && output::must_break_at_text(stop)
-        {
-            let reason = reason.clone();
-            if !tx.restore_text() {
-                return self.give_up(&reason.reason);
-            }
-            self.report_break(&tx, &reason);
-            close(&mut tx)?;
-            result = finish_translation(&mut tx, Finish::Break(reason), &mut env)?;
-        }
-        if let Err(stop @ Stop::Break(reason)) = &result
-            && private::must_break_at_private(stop)
-        {
-            let reason = reason.clone();
-            if !tx.restore_private() {
-                return self.give_up(&reason.reason);
-            }
-            let stack = self.report_break(&tx, &reason);
-            if self.ctx.fullgraph() {
-                return Err(self.unsupported(&reason, &stack));
-            }
-            close(&mut tx)?;
-            result = finish_translation(&mut tx, Finish::Break(reason), &mut env)?;
-        }
-        if let Err(Stop::Break(reason)) = &result
-            && output::must_break_outermost(&Stop::Break(reason.clone()))
-        {
-            let reason = reason.clone();
-            if !tx.restore_outermost() {
-                return self.give_up(&reason.reason);
-            }
-            close(&mut tx)?;
-            result = finish_translation(&mut tx, Finish::Break(reason), &mut env)?;
-        }
+        let result = match self.finish(&mut tx, finish, &mut env)? {
+            ControlFlow::Continue(result) => result,
+            ControlFlow::Break(compiled) => return Ok(compiled),
+        };
         // A backend that traces the graph once more may have failed for what only this one can run.
         env.is_opaque |= env.error.is_some() && tx.needs_as_is && self.runs_as_is()?;
         if env.is_opaque {
@@ -407,6 +353,41 @@ impl<'py> Compilation<'_, 'py> {
             self.entries.belongs_to(module.bind(py));
         }
         self.install(program, &residual)
+    }
+
+    /// Residual code of a translation, or why there is none. Where the graph cannot break at the place where
+    /// translation stopped, it goes back and breaks at another one.
+    ///
+    /// # Errors
+    /// Interrupts; with `fullgraph=True`, a graph break for what is private.
+    fn finish(
+        &self,
+        tx: &mut Tx<'py>,
+        mut finish: Finish,
+        env: &mut Env<'_, '_, 'py>,
+    ) -> PyResult<ControlFlow<Compiled, R<Residual>>> {
+        let mut ladder = Ladder::default();
+        loop {
+            let result = output::finish(tx, finish, env);
+            interrupts::check(self.py)?;
+            let Err(Stop::Retreat(to, reason)) = result else {
+                return Ok(ControlFlow::Continue(result));
+            };
+            let Some(way) = ladder.next(to) else {
+                return Ok(ControlFlow::Continue(Err(Stop::Retreat(to, reason))));
+            };
+            if !tx.retreat(way) {
+                return self.give_up(&reason.reason).map(ControlFlow::Break);
+            }
+            if to.has_own_reason() {
+                let stack = self.report_break(tx, &reason);
+                if to == Retreat::Private && self.ctx.fullgraph() {
+                    return Err(self.unsupported(&reason, &stack));
+                }
+            }
+            close(tx, env.backend)?;
+            finish = Finish::Break(reason);
+        }
     }
 
     fn slot(&self) -> &CodeSlot {
@@ -581,7 +562,7 @@ impl<'py> Compilation<'_, 'py> {
         CheckProgram::link(py, set, program, pins).map_err(|e| e.to_string())
     }
 
-    fn install(&self, program: CheckProgram, residual: &output::Residual) -> PyResult<Compiled> {
+    fn install(&self, program: CheckProgram, residual: &Residual) -> PyResult<Compiled> {
         let py = self.py;
         for resume in &residual.resumes {
             let code = resume.code.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
@@ -617,7 +598,7 @@ impl<'py> Compilation<'_, 'py> {
     }
 
     /// Listings of the code before and after, and of the resume functions.
-    fn bytecode_text(&self, residual: &output::Residual) -> String {
+    fn bytecode_text(&self, residual: &Residual) -> String {
         let py = self.py;
         let text = |code: &Bound<'_, PyAny>| match CodeInfo::new(code) {
             Ok(info) => output::listing(py, &info, &residual.names),
@@ -656,18 +637,16 @@ impl<'py> Compilation<'_, 'py> {
     }
 }
 
-/// Residual code of a translation, or why there is none.
+/// Adds the guards that every translation ends with.
 ///
 /// # Errors
-/// An interrupt.
-fn finish_translation<'py>(
-    tx: &mut Tx<'py>,
-    finish: Finish,
-    env: &mut Env<'_, '_, 'py>,
-) -> PyResult<R<output::Residual>> {
-    let result = output::finish(tx, finish, env);
-    interrupts::check(tx.py)?;
-    Ok(result)
+/// Whatever torch raises.
+fn close(tx: &mut Tx<'_>, backend: &Backend) -> PyResult<()> {
+    closing_guards(tx);
+    match backend.wants_tracing_context() {
+        true => saved_tensors_hooks_guard(tx),
+        false => Ok(()),
+    }
 }
 
 /// The resolved backend of a context.

@@ -372,7 +372,7 @@ fn overlap_guard(tx: &mut Tx<'_>) {
 /// A [`Stop`] as text.
 pub fn stop_text(stop: &Stop) -> String {
     match stop {
-        Stop::Break(b) => format!("{}: {}", b.reason, b.context),
+        Stop::Break(b) | Stop::Retreat(_, b) => format!("{}: {}", b.reason, b.context),
         Stop::Raise(_) => "an exception of the program".into(),
         Stop::Internal(m) => m.clone(),
     }

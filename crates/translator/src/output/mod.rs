@@ -43,6 +43,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use variables::{Obj, Var};
 
+use crate::retreat::Retreat;
 use crate::state::Frame;
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::Tx;
@@ -177,78 +178,33 @@ pub fn continuation_mark(py: Python<'_>) -> Obj {
         .clone_ref(py)
 }
 
-/// [`BreakReason::context`] of a break that cannot be inside an inlined function.
-const NESTED: &str = "nested: break at the outermost call";
-
-/// [`BreakReason::context`] of a break because of a text of tensors that were written to since.
-const AT_TEXT: &str = "text: break where it was made";
-
-/// [`BreakReason::context`] of a break while an exception is handled that was raised in the
-/// translation only.
-const IN_HANDLER: &str = "handler: break where the exception was raised";
-
-/// Whether [`finish`] failed because an inlined function cannot be left in the middle (a generator,
-/// an unusual call). Breaking at the outermost call instead works.
-pub fn must_break_outermost(stop: &Stop) -> bool {
-    matches!(stop, Stop::Break(reason) if reason.context == NESTED)
-}
-
-/// Whether [`finish`] failed because a handler is at work on an exception that was raised in the
-/// translation only. Breaking where it was raised instead works.
-pub fn must_break_at_raise(stop: &Stop) -> bool {
-    matches!(stop, Stop::Break(reason) if reason.context == IN_HANDLER)
-}
-
-/// Whether [`finish`] failed because a text is needed of tensors that were written to since.
-/// Breaking where the first such text was made instead works.
-pub fn must_break_at_text(stop: &Stop) -> bool {
-    matches!(stop, Stop::Break(reason) if reason.context == AT_TEXT)
-}
-
-fn at_text(stop: Stop) -> Stop {
-    match stop {
-        Stop::Break(mut reason) => {
-            reason.context = AT_TEXT.into();
-            Stop::Break(reason)
-        }
-        stop => stop,
-    }
-}
-
 fn in_handler() -> Stop {
-    Stop::Break(Box::new(BreakReason {
-        reason: "Graph break inside an exception handler".into(),
-        explanation: "The exception was raised while tracing, so it has no traceback yet.".into(),
-        hints: vec!["Move the code that breaks the graph out of the handler.".into()],
-        context: IN_HANDLER.into(),
-        ..BreakReason::default()
-    }))
+    let stop = Stop::brk(
+        "Graph break inside an exception handler",
+        "The exception was raised while tracing, so it has no traceback yet.",
+        "Move the code that breaks the graph out of the handler.",
+    );
+    stop.or_retreat(Retreat::Raise)
 }
 
 /// A break that is not supported where it is; in an inlined function the outermost call can break.
 fn blocked(depth: u32, what: &str) -> Stop {
     match Stop::unsupported(what) {
-        Stop::Break(mut reason) if depth > 0 => {
-            reason.context = NESTED.into();
-            Stop::Break(reason)
-        }
+        stop if depth > 0 => stop.or_retreat(Retreat::Outermost),
         stop => stop,
     }
 }
 
 fn nested_call(f: &Frame) -> Stop {
-    Stop::Break(Box::new(BreakReason {
-        reason: "Graph break in a function that an operation calls".into(),
-        explanation: format!(
+    let stop = Stop::brk(
+        "Graph break in a function that an operation calls",
+        format!(
             "{} calls the function by an operator or a protocol, so it cannot go on behind the call.",
             f.code.qualname
         ),
-        hints: vec![
-            "Call the function by name, or move the code that breaks the graph out of it.".into(),
-        ],
-        context: NESTED.into(),
-        ..BreakReason::default()
-    }))
+        "Call the function by name, or move the code that breaks the graph out of it.",
+    );
+    stop.or_retreat(Retreat::Outermost)
 }
 
 /// Turns a finished translation into a code object for the root frame. On [`Finish::Break`] the
@@ -256,9 +212,9 @@ fn nested_call(f: &Frame) -> Stop {
 /// operands on the stack, callers stand at their call with callee and arguments popped.
 ///
 /// # Errors
-/// [`Stop::Break`] where a value cannot be rebuilt or the place cannot be left (see
-/// [`must_break_outermost`]): the translation is as it was. [`Stop::Internal`] with what the backend
-/// raised, and for defects.
+/// [`Stop::Break`] where a value cannot be rebuilt, [`Stop::Retreat`] where the graph can break at another
+/// place instead: the translation is as it was. [`Stop::Internal`] with what the backend raised, and for
+/// defects.
 pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Residual> {
     let py = tx.py;
     let root = root_frame(tx);

@@ -17,6 +17,7 @@ use variables::{
 
 use super::emitter::{Emitter, Ident};
 use crate::code::kinds;
+use crate::retreat::Retreat;
 use crate::stop::{MAX_NESTING, R};
 
 impl Emitter<'_, '_> {
@@ -221,7 +222,7 @@ impl Emitter<'_, '_> {
                     writes,
                 } => {
                     if *writes != self.tx.st.effects.writes {
-                        return Err(super::at_text(self.tx.no_text(tensor)));
+                        return Err(self.tx.no_text(tensor).or_retreat(Retreat::Text));
                     }
                     if let Some(convert) = conversion {
                         self.asm.callee(convert);

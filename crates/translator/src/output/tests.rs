@@ -17,8 +17,10 @@ use variables::{Body, ObjState, Origin, Var};
 use super::{CompiledGraph, Finish, OutputEnv, ResumeCache, ResumeInfo, finish};
 use crate::code::CodeCache;
 use crate::known::Known;
+use crate::retreat::{Ladder, WayBack};
 use crate::state::State;
 use crate::step::End;
+use crate::stop::Stop;
 use crate::torch_ops::table::FnTable;
 use crate::tx::Tx;
 
@@ -215,22 +217,17 @@ fn translate_in(
         End::Return(v) => Finish::Return(v),
         End::Break(reason) | End::Raises { reason, .. } => {
             if caught {
-                tx.restore_catch(true);
+                tx.retreat(WayBack::FirstCatch);
             }
             session.breaks.push(reason.reason.clone());
             Finish::Break(reason)
         }
     };
+    let mut ladder = Ladder::default();
     let mut result = finish(&mut tx, end, &mut Env { session });
-    if let Err(stop) = &result
-        && super::must_break_at_raise(stop)
-        && tx.restore_catch(false)
-    {
-        result = finish(&mut tx, Finish::Break(Box::default()), &mut Env { session });
-    }
-    if let Err(stop) = &result
-        && super::must_break_outermost(stop)
-        && tx.restore_outermost()
+    while let Err(Stop::Retreat(to, _)) = &result
+        && let Some(way) = ladder.next(*to)
+        && tx.retreat(way)
     {
         result = finish(&mut tx, Finish::Break(Box::default()), &mut Env { session });
     }

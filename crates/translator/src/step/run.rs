@@ -59,23 +59,10 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// Goes back to the call of the root frame that the translation was in: the whole call then
-    /// runs as plain Python. `false` where it was in none.
-    pub fn restore_outermost(&mut self) -> bool {
-        let Some(c) = self.ways.outer.take() else {
-            return false;
-        };
-        if self.st.frame.depth == 0 {
-            return false;
-        }
-        self.go_back(&c);
-        true
-    }
-
     /// What stopped the translation, as the reason of a graph break.
     pub fn reason_of(&mut self, stop: Stop) -> Box<BreakReason> {
         match stop {
-            Stop::Break(b) => b,
+            Stop::Break(b) | Stop::Retreat(_, b) => b,
             Stop::Internal(message) => Box::new(BreakReason {
                 reason: "Internal error".into(),
                 explanation: format!(
@@ -320,31 +307,6 @@ impl<'py> Tx<'py> {
         if self.st.frame.handling.is_empty() || self.ways.last_catch.is_none() {
             self.ways.last_catch = self.ways.here.clone();
         }
-    }
-
-    /// Goes back to the instruction that raised the first exception that was caught, or the last one
-    /// (caught while none was handled): there it is then raised by plain Python. `false` where none
-    /// was caught.
-    pub fn restore_catch(&mut self, first: bool) -> bool {
-        let last = self.ways.last_catch.take();
-        let Some(c) = (if first {
-            self.ways.first_catch.take()
-        } else {
-            last
-        }) else {
-            return false;
-        };
-        self.go_back(&c);
-        true
-    }
-
-    /// Goes back to the instruction that made the first text of a tensor. `false` where there is none.
-    pub fn restore_text(&mut self) -> bool {
-        let Some(c) = self.ways.first_text.take() else {
-            return false;
-        };
-        self.go_back(&c);
-        true
     }
 
     /// Finds the handler of an exception; leaves frames that have none.
