@@ -6,7 +6,6 @@
 //! Invariant: only `fullgraph=True` and errors of a backend reach the user as exceptions.
 
 use std::cell::{OnceCell, RefCell};
-use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,17 +14,15 @@ use std::time::Instant;
 use backends::{Backend, CompileOptions};
 use cache::{CompileId, Entries, GuardedCode};
 use guards::exec::CheckProgram;
-use guards::{ConstTypes, GuardSet, NameStyle, Program, UserFrame};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyDict};
-use rustc_hash::FxHashMap;
+use pyo3::types::PyDict;
 use torch_abi::modes::ModesAside;
-use translator::code::CodeInfo;
 use translator::output::{self, Finish, Residual, ResumeCache};
 use translator::retreat::WayBack;
 use translator::step::End;
 use translator::{BreakReason, DynamicInts, Ladder, R, Retreat, SetUp, Stop, Tx};
 
+use super::declined::Declined;
 use super::generation::Env;
 use super::redone::{Before, Made, renew_program};
 use super::relevant::{holds_tensors, is_of_module};
@@ -35,7 +32,6 @@ use super::translate::{
 };
 use super::without_modes::Seeing;
 use super::{config, env, explain, ferrodyn_error, log, reasons};
-use crate::code_state;
 use crate::context::CompileContext;
 use crate::frame::FrameRef;
 use crate::region::{ThreadRegions, with_thread};
@@ -79,6 +75,42 @@ pub enum Compiled {
     RunAll,
     /// plain Python from now on
     Skip,
+}
+
+/// A stage that no other one follows: what it makes of the compilation.
+pub enum Ended {
+    With(Compiled),
+    /// an exception for the user
+    Raised(PyErr),
+}
+
+impl Ended {
+    /// The result of the compilation.
+    ///
+    /// # Errors
+    /// The exception for the user.
+    pub fn result(self) -> PyResult<Compiled> {
+        match self {
+            Ended::With(compiled) => Ok(compiled),
+            Ended::Raised(error) => Err(error),
+        }
+    }
+}
+
+impl From<PyErr> for Ended {
+    fn from(error: PyErr) -> Ended {
+        Ended::Raised(error)
+    }
+}
+
+/// What a backend did that is a reason to compile the frame again.
+enum Again {
+    /// it gave something else than the graph itself, which the translation had not reckoned with
+    Opaque,
+    /// it needs sizes and ints as constants
+    Constants,
+    /// it can't compile an operation: what it said, and the exception that it raised
+    Without(Declined, PyErr),
 }
 
 /// One compilation of one frame.
@@ -138,18 +170,89 @@ impl<'py> Compilation<'_, 'py> {
         request: &Request<'_, 'py>,
         before: Before,
     ) -> PyResult<Compiled> {
+        self.attempt(session, request, before)
+            .or_else(Ended::result)
+    }
+
+    /// The stages, one after the other.
+    fn attempt(
+        &self,
+        session: &mut Session,
+        request: &Request<'_, 'py>,
+        mut before: Before,
+    ) -> Result<Compiled, Ended> {
         let py = self.py;
         let started = Instant::now();
         let modes = program_modes(py, session.tables.abi)?;
-        let mut tx = match begin(py, &session.tables, request, &modes) {
-            Ok(tx) => tx,
-            Err(stop) => return self.undecodable(&stop_text(&stop)),
-        };
+        let mut tx = begin(py, &session.tables, request, &modes)
+            .map_err(|stop| self.undecodable(&stop_text(&stop)))?;
         // They are to see nothing of what is done from here on.
         let aside = match modes.is_empty() {
             true => None,
             false => Some(ModesAside::new(py)?),
         };
+        self.configure(&mut tx, session, request, &before, !modes.is_empty())?;
+        let breaks = explain::count_breaks();
+        let end = tx.run();
+        interrupts::check(py)?;
+        self.record_tracing(&mut tx, started);
+        let finish = self.finish_of(&mut tx, end, session, request)?;
+        let backend = self.backend()?;
+        let mut env = Env {
+            compilation: self,
+            backend: &backend,
+            resumes: &mut session.resumes,
+            error: None,
+            declined: None,
+            before: before.made.take(),
+            result: None,
+            is_opaque: false,
+            wants_constants: false,
+            unseen_by: Seeing::of(!modes.is_empty(), tx.met_subclass),
+            seconds: 0.0,
+        };
+        let result = self.finish(&mut tx, finish, &mut env)?;
+        if let Some(again) = self.again(&tx, result.is_ok(), &mut env, &before)? {
+            drop(aside);
+            if !matches!(again, Again::Opaque) {
+                explain::forget_breaks(&breaks);
+            }
+            return Ok(self.run_again(again, before, session, request)?);
+        }
+        let residual = self.residual(&mut tx, result, env.error.take())?;
+        drop(aside);
+        let made = env.result.take();
+        let program = self.program(&mut tx, started, env.seconds)?;
+        if let Some(why) = self.failure(&program)? {
+            // The backend changed it. What it does once is done by now.
+            if let (Some(result), false) = (made, before.is_redone) {
+                self.log_redone(&why);
+                explain::forget_breaks(&breaks);
+                let made = Made::of(&mut tx, result);
+                return Ok(self.run_in(session, request, before.redone(made))?);
+            }
+            return Err(self.give_up(&format!(
+                "a guard fails for the very call that it was made for: {why}"
+            )));
+        }
+        interrupts::check(py)?;
+        if let Some(module) = &tx.owner {
+            self.entries.belongs_to(module.bind(py));
+        }
+        Ok(self.install(program, &residual)?)
+    }
+
+    /// Tells a translation what it has to know of this compilation. `has_modes`: whether a function mode of the
+    /// program is in force.
+    fn configure(
+        &self,
+        tx: &mut Tx<'py>,
+        session: &mut Session,
+        request: &Request<'_, 'py>,
+        before: &Before,
+        has_modes: bool,
+    ) -> PyResult<()> {
+        let py = self.py;
         tx.bind_tensors = !self.slot().fetch_tensors.get();
         let code = request.code.clone().into_any().unbind();
         tx.resumed = session
@@ -161,16 +264,19 @@ impl<'py> Compilation<'_, 'py> {
         tx.stack_floor = with_thread(ThreadRegions::floor);
         tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
         // A mode in force would see residual code ask for sizes, and the function run once more as plain Python.
-        tx.ints = match modes.is_empty() {
-            true => self.dynamic_ints()?,
-            false => DynamicInts::default(),
+        tx.ints = match has_modes {
+            true => DynamicInts::default(),
+            false => self.dynamic_ints()?,
         };
         tx.ints.as_inputs &= !before.constants;
-        tx.runs_as_is = modes.is_empty() && self.runs_as_is()?;
+        tx.runs_as_is = !has_modes && self.runs_as_is()?;
         tx.refusal = before.refusal.clone();
-        let breaks = explain::count_breaks();
-        let end = tx.run();
-        interrupts::check(py)?;
+        Ok(())
+    }
+
+    /// Keeps what a translation found out, and counts what it took.
+    fn record_tracing(&self, tx: &mut Tx<'py>, started: Instant) {
+        let py = self.py;
         self.entries.set_changing(py, tx.ints.names.clone());
         for line in tx.trace.take().unwrap_or_default() {
             log::debug(py, "trace_bytecode", &self.id.to_string(), || line);
@@ -185,209 +291,238 @@ impl<'py> Compilation<'_, 'py> {
             }
             *r.seconds.entry("tracing").or_default() += traced;
         });
-        let finish = match end {
-            End::Return(v) => Finish::Return(v),
+    }
+
+    /// What residual code is made for, by how the translation ended.
+    fn finish_of(
+        &self,
+        tx: &mut Tx<'py>,
+        end: End,
+        session: &Session,
+        request: &Request<'_, 'py>,
+    ) -> Result<Finish, Ended> {
+        let reason = match end {
+            End::Return(value) => return Ok(Finish::Return(value)),
             End::Raises { reason, caught } => {
-                if self.ctx.fullgraph() {
-                    return Ok(Compiled::Run);
-                }
-                // Plain Python gets another answer, and may not raise at all.
-                if tx.asked_compiling {
-                    self.report_break(&tx, &reason);
-                    return match self.entries.name().file.ends_with("nn/modules/module.py") {
-                        // Every module's call goes through this code.
-                        true => Ok(Compiled::Run),
-                        false => self.give_up("it asks whether it is compiled, and raises if so"),
-                    };
-                }
-                if caught && !tx.retreat(WayBack::FirstCatch) {
-                    return Ok(Compiled::Run);
-                }
-                self.report_break(&tx, &reason);
-                Finish::Break(reason)
+                self.may_raise_here(tx, &reason, caught)?;
+                reason
             }
             End::Break(reason) => {
-                let stack = self.report_break(&tx, &reason);
-                if self.ctx.fullgraph() {
-                    // A cache is filled by plain Python here, too: the next call is one graph.
-                    let fills_cache = reason.sets_up == Some(SetUp::Cached)
-                        && self.entries.meets_set_up(py) < SetUp::Cached.calls();
-                    return match fills_cache {
-                        true => Ok(Compiled::RunAll),
-                        false => Err(self.unsupported(&reason, &stack)),
-                    };
-                }
-                // Nothing was captured, and a loop that breaks goes on as plain Python.
-                if tx.too_long && tx.graph.is_empty() && tx.st.frame.depth == 0 {
-                    return Ok(Compiled::Skip);
-                }
-                // What is set up once is not worth code of its own: later calls find it done.
-                if let Some(what) = reason.sets_up
-                    && self.entries.meets_set_up(py) < what.calls()
-                {
-                    let code = session.tables.codes.borrow_mut().get(request.code.as_any());
-                    let loops = code.is_ok_and(|code| code.has_loop());
-                    // A model's call; what has a loop or no tensors may be the whole program. One over the
-                    // parts of a module that has just been made is not.
-                    let is_program =
-                        loops && !(what == SetUp::Parameters && is_of_module(py, self.frame));
-                    return Ok(match !is_program && holds_tensors(py, self.frame) {
-                        true => Compiled::RunAll,
-                        false => Compiled::Run,
-                    });
-                }
-                Finish::Break(reason)
+                self.may_break_here(tx, &reason, session, request)?;
+                reason
             }
         };
-        let backend = self.backend()?;
-        close(&mut tx, &backend)?;
-        let mut env = Env {
-            compilation: self,
-            backend: &backend,
-            resumes: &mut session.resumes,
-            error: None,
-            declined: None,
-            before: before.made,
-            result: None,
-            is_opaque: false,
-            wants_constants: false,
-            unseen_by: match (modes.is_empty(), tx.met_subclass) {
-                (false, _) => Some(Seeing::Modes),
-                (true, true) => Some(Seeing::Classes),
-                (true, false) => None,
-            },
-            seconds: 0.0,
-        };
-        let result = match self.finish(&mut tx, finish, &mut env)? {
-            ControlFlow::Continue(result) => result,
-            ControlFlow::Break(compiled) => return Ok(compiled),
-        };
-        // A backend that traces the graph once more may have failed for what only this one can run.
-        env.is_opaque |= env.error.is_some() && tx.needs_as_is && self.runs_as_is()?;
-        if env.is_opaque {
-            let slot = self.ctx.state(BackendSlot::default);
-            slot.is_opaque.store(true, Ordering::Relaxed);
-            let was_told = backend.wants_tracing_context();
-            if tx.needs_as_is || result.is_ok() && tx.is_dynamic() && !was_told {
-                drop(aside);
-                let before = Before {
-                    refusal: before.refusal,
-                    constants: before.constants,
-                    ..Before::default()
-                };
-                return self.run_in(session, request, before);
-            }
+        Ok(Finish::Break(reason))
+    }
+
+    /// Goes to where a program that raises is to leave its graph. Ends the compilation where no graph is worth it.
+    fn may_raise_here(
+        &self,
+        tx: &mut Tx<'py>,
+        reason: &BreakReason,
+        caught: bool,
+    ) -> Result<(), Ended> {
+        if self.ctx.fullgraph() {
+            return Err(Ended::With(Compiled::Run));
         }
-        if env.wants_constants && !before.constants {
-            drop(aside);
-            explain::forget_breaks(&breaks);
-            let before = Before {
-                refusal: before.refusal,
-                constants: true,
-                ..Before::default()
-            };
-            return self.run_in(session, request, before);
+        // Plain Python gets another answer, and may not raise at all.
+        if tx.asked_compiling {
+            self.report_break(tx, reason);
+            return Err(
+                match self.entries.name().file.ends_with("nn/modules/module.py") {
+                    // Every module's call goes through this code.
+                    true => Ended::With(Compiled::Run),
+                    false => self.give_up("it asks whether it is compiled, and raises if so"),
+                },
+            );
         }
-        if let Some(declined) = env.declined.take()
-            && let Some(error) = env.error.take()
+        if caught && !tx.retreat(WayBack::FirstCatch) {
+            return Err(Ended::With(Compiled::Run));
+        }
+        self.report_break(tx, reason);
+        Ok(())
+    }
+
+    /// Ends the compilation where a graph up to this break is not allowed or not worth it.
+    fn may_break_here(
+        &self,
+        tx: &Tx<'py>,
+        reason: &BreakReason,
+        session: &Session,
+        request: &Request<'_, 'py>,
+    ) -> Result<(), Ended> {
+        let py = self.py;
+        let stack = self.report_break(tx, reason);
+        if self.ctx.fullgraph() {
+            // A cache is filled by plain Python here, too: the next call is one graph.
+            let fills_cache = reason.sets_up == Some(SetUp::Cached)
+                && self.entries.meets_set_up(py) < SetUp::Cached.calls();
+            return Err(match fills_cache {
+                true => Ended::With(Compiled::RunAll),
+                false => Ended::Raised(self.unsupported(reason, &stack)),
+            });
+        }
+        // Nothing was captured, and a loop that breaks goes on as plain Python.
+        if tx.too_long && tx.graph.is_empty() && tx.st.frame.depth == 0 {
+            return Err(Ended::With(Compiled::Skip));
+        }
+        // What is set up once is not worth code of its own: later calls find it done.
+        if let Some(what) = reason.sets_up
+            && self.entries.meets_set_up(py) < what.calls()
         {
-            drop(aside);
-            explain::forget_breaks(&breaks);
-            return self.without(&declined, error, before.refusal.as_ref(), session, request);
-        }
-        let residual = match (result, env.error.take()) {
-            (Ok(r), _) => r,
-            (Err(_), Some(e)) if self.config.suppress_errors => {
-                log::warning(py, &self.id.to_string(), || {
-                    format!("the backend failed, the function runs as plain Python: {e}")
-                });
-                return Ok(Compiled::Skip);
-            }
-            (Err(_), Some(e)) => return Err(e),
-            (Err(stop @ Stop::Internal(_)), None) => return self.internal_error(&mut tx, stop),
-            (Err(stop), None) => return self.give_up(&stop_text(&stop)),
-        };
-        drop(aside);
-        let backend_seconds = env.seconds;
-        let backend_result = env.result.take();
-        let guards_started = Instant::now();
-        let program = match self.link(&mut tx) {
-            Ok(p) => p,
-            Err(text) => return self.give_up(&text),
-        };
-        explain::record(|r| {
-            *r.seconds.entry("guards").or_default() += guards_started.elapsed().as_secs_f64();
-            *r.seconds.entry("backend").or_default() += backend_seconds;
-            *r.seconds.entry("total").or_default() += started.elapsed().as_secs_f64();
-        });
-        renew_program(py, &program)?;
-        let check = env::of_frame(py, self.frame);
-        // SAFETY: the frame is alive and keeps what the environment names.
-        let failure = unsafe { program.explain_failure(py, &check) };
-        if let Some(failure) = failure {
-            // The backend changed it. What it does once is done by now.
-            if let (Some(result), false) = (backend_result, before.is_redone) {
-                log::debug(py, "recompiles", &self.id.to_string(), || {
-                    format!(
-                        "{} is translated again, the backend changed what a guard looks at: {}",
-                        self.entries.name(),
-                        failure.reason
-                    )
-                });
-                explain::forget_breaks(&breaks);
-                let before = Before {
-                    refusal: before.refusal,
-                    made: Some(Made::of(&mut tx, result)),
-                    is_redone: true,
-                    constants: before.constants,
-                };
-                return self.run_in(session, request, before);
-            }
-            return self.give_up(&format!(
-                "a guard fails for the very call that it was made for: {}",
-                failure.reason
+            let code = session.tables.codes.borrow_mut().get(request.code.as_any());
+            let loops = code.is_ok_and(|code| code.has_loop());
+            // A model's call; what has a loop or no tensors may be the whole program. One over the
+            // parts of a module that has just been made is not.
+            let is_program = loops && !(what == SetUp::Parameters && is_of_module(py, self.frame));
+            return Err(Ended::With(
+                match !is_program && holds_tensors(py, self.frame) {
+                    true => Compiled::RunAll,
+                    false => Compiled::Run,
+                },
             ));
         }
-        interrupts::check(py)?;
-        if let Some(module) = &tx.owner {
-            self.entries.belongs_to(module.bind(py));
-        }
-        self.install(program, &residual)
+        Ok(())
     }
 
     /// Residual code of a translation, or why there is none. Where the graph cannot break at the place where
     /// translation stopped, it goes back and breaks at another one.
-    ///
-    /// # Errors
-    /// Interrupts; with `fullgraph=True`, a graph break for what is private.
     fn finish(
         &self,
         tx: &mut Tx<'py>,
         mut finish: Finish,
         env: &mut Env<'_, '_, 'py>,
-    ) -> PyResult<ControlFlow<Compiled, R<Residual>>> {
+    ) -> Result<R<Residual>, Ended> {
         let mut ladder = Ladder::default();
         loop {
+            close(tx, env.backend)?;
             let result = output::finish(tx, finish, env);
             interrupts::check(self.py)?;
             let Err(Stop::Retreat(to, reason)) = result else {
-                return Ok(ControlFlow::Continue(result));
+                return Ok(result);
             };
             let Some(way) = ladder.next(to) else {
-                return Ok(ControlFlow::Continue(Err(Stop::Retreat(to, reason))));
+                return Ok(Err(Stop::Retreat(to, reason)));
             };
             if !tx.retreat(way) {
-                return self.give_up(&reason.reason).map(ControlFlow::Break);
+                return Err(self.give_up(&reason.reason));
             }
             if to.has_own_reason() {
                 let stack = self.report_break(tx, &reason);
                 if to == Retreat::Private && self.ctx.fullgraph() {
-                    return Err(self.unsupported(&reason, &stack));
+                    return Err(Ended::Raised(self.unsupported(&reason, &stack)));
                 }
             }
-            close(tx, env.backend)?;
             finish = Finish::Break(reason);
         }
+    }
+
+    /// How the frame is compiled again, where the backend asks for it by what it did.
+    fn again(
+        &self,
+        tx: &Tx<'py>,
+        has_code: bool,
+        env: &mut Env<'_, '_, 'py>,
+        before: &Before,
+    ) -> PyResult<Option<Again>> {
+        // A backend that traces the graph once more may have failed for what only this one can run.
+        env.is_opaque |= env.error.is_some() && tx.needs_as_is && self.runs_as_is()?;
+        if env.is_opaque {
+            let slot = self.ctx.state(BackendSlot::default);
+            slot.is_opaque.store(true, Ordering::Relaxed);
+            let was_told = env.backend.wants_tracing_context();
+            if tx.needs_as_is || has_code && tx.is_dynamic() && !was_told {
+                return Ok(Some(Again::Opaque));
+            }
+        }
+        if env.wants_constants && !before.constants {
+            return Ok(Some(Again::Constants));
+        }
+        if env.error.is_some()
+            && let Some(declined) = env.declined.take()
+            && let Some(error) = env.error.take()
+        {
+            return Ok(Some(Again::Without(declined, error)));
+        }
+        Ok(None)
+    }
+
+    fn run_again(
+        &self,
+        again: Again,
+        before: Before,
+        session: &mut Session,
+        request: &Request<'_, 'py>,
+    ) -> PyResult<Compiled> {
+        let constants = match again {
+            Again::Opaque => before.constants,
+            Again::Constants => true,
+            Again::Without(declined, error) => {
+                return self.without(&declined, error, before.refusal.as_ref(), session, request);
+            }
+        };
+        let before = Before {
+            refusal: before.refusal,
+            constants,
+            ..Before::default()
+        };
+        self.run_in(session, request, before)
+    }
+
+    /// The residual code, if there is any.
+    fn residual(
+        &self,
+        tx: &mut Tx<'py>,
+        result: R<Residual>,
+        error: Option<PyErr>,
+    ) -> Result<Residual, Ended> {
+        match (result, error) {
+            (Ok(residual), _) => Ok(residual),
+            (Err(_), Some(e)) if self.config.suppress_errors => {
+                log::warning(self.py, &self.id.to_string(), || {
+                    format!("the backend failed, the function runs as plain Python: {e}")
+                });
+                Err(Ended::With(Compiled::Skip))
+            }
+            (Err(_), Some(e)) => Err(Ended::Raised(e)),
+            (Err(stop @ Stop::Internal(_)), None) => Err(self.internal_error(tx, stop)),
+            (Err(stop), None) => Err(self.give_up(&stop_text(&stop))),
+        }
+    }
+
+    /// The program that checks the guards; counts what that and all stages before it took.
+    fn program(
+        &self,
+        tx: &mut Tx<'py>,
+        started: Instant,
+        backend_seconds: f64,
+    ) -> Result<CheckProgram, Ended> {
+        let guards_started = Instant::now();
+        let program = self.link(tx).map_err(|text| self.give_up(&text))?;
+        explain::record(|r| {
+            *r.seconds.entry("guards").or_default() += guards_started.elapsed().as_secs_f64();
+            *r.seconds.entry("backend").or_default() += backend_seconds;
+            *r.seconds.entry("total").or_default() += started.elapsed().as_secs_f64();
+        });
+        Ok(program)
+    }
+
+    /// Why the guards fail for the call that they were made for; `None` where they hold.
+    fn failure(&self, program: &CheckProgram) -> PyResult<Option<String>> {
+        renew_program(self.py, program)?;
+        let check = env::of_frame(self.py, self.frame);
+        // SAFETY: the frame is alive and keeps what the environment names.
+        let failure = unsafe { program.explain_failure(self.py, &check) };
+        Ok(failure.map(|failure| failure.reason))
+    }
+
+    fn log_redone(&self, why: &str) {
+        log::debug(self.py, "recompiles", &self.id.to_string(), || {
+            format!(
+                "{} is translated again, the backend changed what a guard looks at: {why}",
+                self.entries.name(),
+            )
+        });
     }
 
     fn slot(&self) -> &CodeSlot {
@@ -424,17 +559,17 @@ impl<'py> Compilation<'_, 'py> {
     }
 
     /// Bytecode that no compiler of CPython emits.
-    fn undecodable(&self, why: &str) -> PyResult<Compiled> {
+    fn undecodable(&self, why: &str) -> Ended {
         if self.ctx.fullgraph() {
-            return Err(ferrodyn_error(self.py, "TamperedCodeError", why));
+            return Ended::Raised(ferrodyn_error(self.py, "TamperedCodeError", why));
         }
         self.give_up(why)
     }
 
     /// Plain Python from now on, with the reason in the log.
-    pub fn give_up(&self, why: &str) -> PyResult<Compiled> {
+    pub fn give_up(&self, why: &str) -> Ended {
         if self.ctx.fullgraph() {
-            return Err(ferrodyn_error(self.py, "InternalError", why));
+            return Ended::Raised(ferrodyn_error(self.py, "InternalError", why));
         }
         let name = self.entries.name().clone();
         log::debug(self.py, "graph_breaks", &self.id.to_string(), || {
@@ -453,17 +588,17 @@ impl<'py> Compilation<'_, 'py> {
                 )],
             });
         });
-        Ok(Compiled::Skip)
+        Ended::With(Compiled::Skip)
     }
 
     /// As [`Self::give_up`], for a defect of ours: `explain` and the log show it as a graph break of that kind.
-    fn internal_error(&self, tx: &mut Tx<'_>, stop: Stop) -> PyResult<Compiled> {
+    fn internal_error(&self, tx: &mut Tx<'_>, stop: Stop) -> Ended {
         if self.ctx.fullgraph() {
             return self.give_up(&stop_text(&stop));
         }
         let reason = tx.reason_of(stop);
         self.report_break(tx, &reason);
-        Ok(Compiled::Skip)
+        Ended::With(Compiled::Skip)
     }
 
     fn backend(&self) -> PyResult<Arc<Backend>> {
@@ -529,111 +664,6 @@ impl<'py> Compilation<'_, 'py> {
             Ok(PyErr::from_value(e))
         };
         make().unwrap_or_else(|e| e)
-    }
-
-    /// Turns the guards of the translation into a program.
-    fn link(&self, tx: &mut Tx<'_>) -> Result<CheckProgram, String> {
-        let py = self.py;
-        let abi = torch_abi::TorchAbi::get(py).map_err(|e| e.to_string())?;
-        let mut lines: FxHashMap<(usize, u32), Arc<UserFrame>> = FxHashMap::default();
-        let guards = std::mem::take(&mut tx.guards);
-        let places = std::mem::take(&mut tx.guard_lines);
-        let guards: Vec<_> = guards
-            .into_iter()
-            .zip(places)
-            .map(|(g, (code, line))| {
-                let frame = lines
-                    .entry((std::rc::Rc::as_ptr(&code) as usize, line))
-                    .or_insert_with(|| {
-                        Arc::new(UserFrame {
-                            file: code.filename.clone(),
-                            line,
-                            function: code.name.clone(),
-                            text: reasons::source_line(py, &code.filename, line).into(),
-                        })
-                    });
-                g.at(Some(frame.clone()))
-            })
-            .collect();
-        let sources = std::mem::take(&mut tx.sources);
-        let pins = std::mem::take(&mut tx.pins);
-        let set = Arc::new(GuardSet::new(sources, guards, ConstTypes::of(abi)));
-        let program = Program::compile(&set);
-        CheckProgram::link(py, set, program, pins).map_err(|e| e.to_string())
-    }
-
-    fn install(&self, program: CheckProgram, residual: &Residual) -> PyResult<Compiled> {
-        let py = self.py;
-        for resume in &residual.resumes {
-            let code = resume.code.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
-            let state = code_state::of(code)?;
-            if resume.plain {
-                state.skip_always();
-            } else {
-                let slot = state.slot(CodeSlot::default);
-                slot.resumes.set(true);
-                state.set_resumes();
-            }
-        }
-        let code = residual
-            .code
-            .bind(py)
-            .cast::<PyCode>()
-            .map_err(PyErr::from)?;
-        code_state::of(code)?.skip_always();
-        let id = self.id.to_string();
-        log::debug(py, "bytecode", &id, || self.bytecode_text(residual));
-        let entry = GuardedCode::new(self.id, program, residual.code.clone())
-            .with_needs_hook(residual.calls_out);
-        let tree = || entry.guards().tree_text(self.latency(&entry));
-        log::debug(py, "guards", &id, || {
-            let code = entry.guards().guard_code(NameStyle::Plain);
-            format!("{}\nGUARD CODE: {code}\n", tree())
-        });
-        if explain::active() {
-            let text = tree();
-            explain::record(|r| r.guards.push(text.clone()));
-        }
-        Ok(Compiled::Code(self.entries.insert(py, entry)))
-    }
-
-    /// Listings of the code before and after, and of the resume functions.
-    fn bytecode_text(&self, residual: &Residual) -> String {
-        let py = self.py;
-        let text = |code: &Bound<'_, PyAny>| match CodeInfo::new(code) {
-            Ok(info) => output::listing(py, &info, &residual.names),
-            Err(stop) => stop_text(&stop),
-        };
-        let name = self.entries.name();
-        let mut out = format!(
-            "ORIGINAL BYTECODE {name}\n{}\n",
-            text(self.frame.code(py).as_any())
-        );
-        out.push_str(&format!(
-            "MODIFIED BYTECODE {name}\n{}\n",
-            text(residual.code.bind(py))
-        ));
-        for r in &residual.resumes {
-            out.push_str(&format!(
-                "RESUME FUNCTION {}\n{}\n",
-                r.name,
-                text(r.code.bind(py))
-            ));
-        }
-        out
-    }
-
-    /// Microseconds of one check, the best of a few.
-    fn latency(&self, entry: &GuardedCode) -> Option<f64> {
-        let check = env::of_frame(self.py, self.frame);
-        (0..5)
-            .map(|_| {
-                let t = Instant::now();
-                // SAFETY: the frame is alive and keeps what the environment names.
-                std::hint::black_box(unsafe { entry.program.check(&check) });
-                t.elapsed().as_secs_f64() * 1e6
-            })
-            .reduce(f64::min)
     }
 }
 

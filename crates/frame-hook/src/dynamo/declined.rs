@@ -112,7 +112,8 @@ impl<'py> Compilation<'_, 'py> {
                     declined.backend
                 )
             });
-            return self.give_up(&format!("backend {} raised {text}", declined.backend));
+            let why = format!("backend {} raised {text}", declined.backend);
+            return self.give_up(&why).result();
         };
         let refusal = Refusal {
             node: *node,

@@ -17,6 +17,7 @@ pub mod explain;
 mod generation;
 mod graph_only;
 pub mod ignored;
+mod install;
 pub mod log;
 mod only_reads;
 pub mod python;

@@ -25,6 +25,18 @@ pub struct Before {
     pub constants: bool,
 }
 
+impl Before {
+    /// What the attempt knows that follows this one because a guard failed.
+    pub fn redone(self, made: Made) -> Before {
+        Before {
+            refusal: self.refusal,
+            made: Some(made),
+            is_redone: true,
+            constants: self.constants,
+        }
+    }
+}
+
 /// What a backend made of a graph.
 pub struct Made {
     graph: Graph,

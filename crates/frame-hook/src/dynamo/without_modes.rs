@@ -45,6 +45,17 @@ pub enum Seeing {
     Classes,
 }
 
+impl Seeing {
+    /// Who is not to see it, where function modes of the program were in force or a tensor's class may be asked.
+    pub fn of(has_modes: bool, met_subclass: bool) -> Option<Seeing> {
+        match (has_modes, met_subclass) {
+            (true, _) => Some(Seeing::Modes),
+            (false, true) => Some(Seeing::Classes),
+            (false, false) => None,
+        }
+    }
+}
+
 /// What calls a graph so.
 ///
 /// # Errors

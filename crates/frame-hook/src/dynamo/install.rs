@@ -1,0 +1,129 @@
+//! From a finished translation to an entry: the guards as a program, the residual code in the cache, the logs of both.
+//!
+//! Does not live here: whether an entry is made at all (`compilation`).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use cache::GuardedCode;
+use guards::exec::CheckProgram;
+use guards::{ConstTypes, GuardSet, NameStyle, Program, UserFrame};
+use pyo3::prelude::*;
+use pyo3::types::PyCode;
+use rustc_hash::FxHashMap;
+use translator::Tx;
+use translator::code::CodeInfo;
+use translator::output::{self, Residual};
+
+use super::compilation::{Compilation, Compiled};
+use super::slot::CodeSlot;
+use super::translate::stop_text;
+use super::{env, explain, log, reasons};
+use crate::code_state;
+
+impl Compilation<'_, '_> {
+    /// Turns the guards of the translation into a program.
+    pub fn link(&self, tx: &mut Tx<'_>) -> Result<CheckProgram, String> {
+        let py = self.py;
+        let abi = torch_abi::TorchAbi::get(py).map_err(|e| e.to_string())?;
+        let mut lines: FxHashMap<(usize, u32), Arc<UserFrame>> = FxHashMap::default();
+        let guards = std::mem::take(&mut tx.guards);
+        let places = std::mem::take(&mut tx.guard_lines);
+        let guards: Vec<_> = guards
+            .into_iter()
+            .zip(places)
+            .map(|(g, (code, line))| {
+                let frame = lines
+                    .entry((std::rc::Rc::as_ptr(&code) as usize, line))
+                    .or_insert_with(|| {
+                        Arc::new(UserFrame {
+                            file: code.filename.clone(),
+                            line,
+                            function: code.name.clone(),
+                            text: reasons::source_line(py, &code.filename, line).into(),
+                        })
+                    });
+                g.at(Some(frame.clone()))
+            })
+            .collect();
+        let sources = std::mem::take(&mut tx.sources);
+        let pins = std::mem::take(&mut tx.pins);
+        let set = Arc::new(GuardSet::new(sources, guards, ConstTypes::of(abi)));
+        let program = Program::compile(&set);
+        CheckProgram::link(py, set, program, pins).map_err(|e| e.to_string())
+    }
+
+    pub fn install(&self, program: CheckProgram, residual: &Residual) -> PyResult<Compiled> {
+        let py = self.py;
+        for resume in &residual.resumes {
+            let code = resume.code.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
+            let state = code_state::of(code)?;
+            if resume.plain {
+                state.skip_always();
+            } else {
+                let slot = state.slot(CodeSlot::default);
+                slot.resumes.set(true);
+                state.set_resumes();
+            }
+        }
+        let code = residual
+            .code
+            .bind(py)
+            .cast::<PyCode>()
+            .map_err(PyErr::from)?;
+        code_state::of(code)?.skip_always();
+        let id = self.id.to_string();
+        log::debug(py, "bytecode", &id, || self.bytecode_text(residual));
+        let entry = GuardedCode::new(self.id, program, residual.code.clone())
+            .with_needs_hook(residual.calls_out);
+        let tree = || entry.guards().tree_text(self.latency(&entry));
+        log::debug(py, "guards", &id, || {
+            let code = entry.guards().guard_code(NameStyle::Plain);
+            format!("{}\nGUARD CODE: {code}\n", tree())
+        });
+        if explain::active() {
+            let text = tree();
+            explain::record(|r| r.guards.push(text.clone()));
+        }
+        Ok(Compiled::Code(self.entries.insert(py, entry)))
+    }
+
+    /// Listings of the code before and after, and of the resume functions.
+    fn bytecode_text(&self, residual: &Residual) -> String {
+        let py = self.py;
+        let text = |code: &Bound<'_, PyAny>| match CodeInfo::new(code) {
+            Ok(info) => output::listing(py, &info, &residual.names),
+            Err(stop) => stop_text(&stop),
+        };
+        let name = self.entries.name();
+        let mut out = format!(
+            "ORIGINAL BYTECODE {name}\n{}\n",
+            text(self.frame.code(py).as_any())
+        );
+        out.push_str(&format!(
+            "MODIFIED BYTECODE {name}\n{}\n",
+            text(residual.code.bind(py))
+        ));
+        for r in &residual.resumes {
+            out.push_str(&format!(
+                "RESUME FUNCTION {}\n{}\n",
+                r.name,
+                text(r.code.bind(py))
+            ));
+        }
+        out
+    }
+
+    /// Microseconds of one check, the best of a few.
+    fn latency(&self, entry: &GuardedCode) -> Option<f64> {
+        let check = env::of_frame(self.py, self.frame);
+        (0..5)
+            .map(|_| {
+                let t = Instant::now();
+                // SAFETY: the frame is alive and keeps what the environment names.
+                std::hint::black_box(unsafe { entry.program.check(&check) });
+                t.elapsed().as_secs_f64() * 1e6
+            })
+            .reduce(f64::min)
+    }
+}
