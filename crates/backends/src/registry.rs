@@ -107,11 +107,6 @@ impl Backend {
         &self.name
     }
 
-    /// Whether it is ours, which runs the graph as it is.
-    pub fn is_eager(&self) -> bool {
-        matches!(self.kind, Kind::Eager)
-    }
-
     /// Whether it is to be called with what torch's own tracer would hand it: a tracing context,
     /// fake values, sources.
     pub fn wants_tracing_context(&self) -> bool {
@@ -128,24 +123,6 @@ impl Backend {
 
     pub(crate) fn kwargs<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyDict>> {
         self.kwargs.as_ref().map(|kwargs| kwargs.bind(py))
-    }
-
-    /// Whether two backends compile alike: the same callable with equal arguments.
-    pub fn same_as(&self, other: &Backend, py: Python<'_>) -> bool {
-        let equal = |left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>| {
-            left.is(right) || left.eq(right).unwrap_or(false)
-        };
-        let callables = match (self.callable(), other.callable()) {
-            (None, None) => true,
-            (Some(left), Some(right)) => equal(left.bind(py), right.bind(py)),
-            _ => false,
-        };
-        callables
-            && match (&self.kwargs, &other.kwargs) {
-                (None, None) => true,
-                (Some(left), Some(right)) => equal(left.bind(py), right.bind(py)),
-                _ => false,
-            }
     }
 
     /// Calls the backend's `reset`, where it has one.

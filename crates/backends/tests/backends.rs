@@ -310,10 +310,7 @@ fn modes_of_inductor_become_options() {
             config(&asked(Some("no-such-mode"), None)),
             Err(BackendError::Python(_))
         ));
-        let one = Backend::resolve(&inductor, &asked(None, None))?;
-        let other = Backend::resolve(&inductor, &asked(Some("default"), None))?;
-        let third = Backend::resolve(&inductor, &asked(Some("max-autotune"), None))?;
-        assert!(one.same_as(&other, py) && !one.same_as(&third, py));
+        assert_eq!(config(&asked(Some("default"), None))?, "{}");
         Ok(())
     });
 }

@@ -87,20 +87,4 @@ impl Cfg {
         }
         Ok(Cfg { blocks, block_of })
     }
-
-    /// For each block whether control reaches it from the entry.
-    pub fn reachable(&self) -> Vec<bool> {
-        let mut reached = vec![false; self.blocks.len()];
-        let mut work = vec![0u32];
-        while let Some(block) = work.pop() {
-            let Some(seen) = reached.get_mut(block as usize) else {
-                continue;
-            };
-            if !std::mem::replace(seen, true) {
-                let block = &self.blocks[block as usize];
-                work.extend(block.succs.iter().chain(&block.handler));
-            }
-        }
-        reached
-    }
 }

@@ -243,11 +243,6 @@ pub fn context_of<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> 
     unsafe { Bound::from_borrowed_ptr_or_opt(object.py(), entry.context) }
 }
 
-/// Whether `object` is an entry that switches capture off.
-pub fn is_disabled(object: &Bound<'_, PyAny>) -> bool {
-    as_entry(object).is_some_and(|entry| entry.kind == EntryKind::Disabled)
-}
-
 /// What a compiled entry wraps; `None` for a disabled one and for other objects.
 pub(crate) fn compiled_target<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     if as_entry(object)?.kind == EntryKind::Compiled {

@@ -170,19 +170,6 @@ impl Graph {
         self.insert(op, target, args, kwargs, name)
     }
 
-    /// Adds a node, named after `candidate` (made legal and unique, but not put into snake case).
-    pub fn create_named(
-        &mut self,
-        op: OpKind,
-        target: Target,
-        args: Vec<Arg>,
-        kwargs: Kwargs,
-        candidate: &str,
-    ) -> NodeId {
-        let name = self.names.create(candidate);
-        self.insert(op, target, args, kwargs, name)
-    }
-
     /// Adds a node called exactly `name`; for graphs that come from elsewhere.
     ///
     /// # Errors
@@ -343,11 +330,6 @@ impl Graph {
             .collect();
         ids.reverse();
         ids
-    }
-
-    /// The underlying petgraph graph, for its algorithms. An erased node has weight `None`.
-    pub fn as_petgraph(&self) -> &DiGraph<Option<NodeData>, ()> {
-        &self.nodes
     }
 
     /// The names in use, erased nodes' among them.

@@ -95,14 +95,6 @@ impl ConstVal {
         Self::Str(value.into())
     }
 
-    /// Whether the value is compared by identity alone (a singleton or an arbitrary object).
-    pub fn is_identity(&self) -> bool {
-        matches!(
-            self,
-            Self::None | Self::Ellipsis | Self::NotImplemented | Self::Bool(_) | Self::Obj(_)
-        )
-    }
-
     /// Whether a nan is anywhere in the value: Python's `==` is false for it, so the text needs another form.
     pub fn has_nan(&self) -> bool {
         match self {

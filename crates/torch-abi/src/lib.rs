@@ -98,7 +98,6 @@ pub struct TorchAbi {
     parameter: Py<PyType>,
     size: Py<PyType>,
     device: Py<PyType>,
-    dtype: Py<PyType>,
 }
 
 static ABI: OnceLock<TorchAbi> = OnceLock::new();
@@ -148,7 +147,6 @@ impl TorchAbi {
             parameter: class(names::NN_PARAMETER, "Parameter")?,
             size: class(names::TORCH, "Size")?,
             device: class(names::TORCH, "device")?,
-            dtype: class(names::TORCH, "dtype")?,
             version,
         })
     }
@@ -197,11 +195,6 @@ impl TorchAbi {
     /// `torch.device`.
     pub fn device_type(&self) -> *mut ffi::PyTypeObject {
         self.device.as_ptr().cast()
-    }
-
-    /// `torch.dtype`.
-    pub fn dtype_type(&self) -> *mut ffi::PyTypeObject {
-        self.dtype.as_ptr().cast()
     }
 
     /// The (type, index) pair inside an object of exactly the type `torch.device`; index -1 is none.

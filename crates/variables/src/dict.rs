@@ -70,11 +70,6 @@ impl OrderedMap {
         self.pair(key).map(|p| &p.2)
     }
 
-    /// The key as it was first inserted.
-    pub fn get_key(&self, key: &Key) -> Option<&Var> {
-        self.pair(key).map(|p| &p.1)
-    }
-
     /// Whether the key is there.
     pub fn contains(&self, key: &Key) -> bool {
         self.pair(key).is_some()

@@ -7,7 +7,6 @@
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use std::time::Instant;
 
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
@@ -182,20 +181,6 @@ impl CheckProgram {
             let op = self.run(&mut run);
             (op < self.ops.len()).then(|| (op, inspect(op, run.registers())))
         }
-    }
-
-    /// Mean time of one check, in microseconds, over a few runs.
-    ///
-    /// # Safety
-    /// As for [`CheckProgram::check`].
-    pub unsafe fn latency_us(&self, env: &CheckEnv<'_>) -> f64 {
-        const RUNS: u32 = 16;
-        let start = Instant::now();
-        for _ in 0..RUNS {
-            // SAFETY: the caller's promise.
-            std::hint::black_box(unsafe { self.check(env) });
-        }
-        start.elapsed().as_secs_f64() * 1e6 / f64::from(RUNS)
     }
 
     /// Runs the program. Returns the op that failed, or the number of ops.

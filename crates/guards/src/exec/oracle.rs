@@ -187,14 +187,4 @@ impl CheckProgram {
             Err(_) => Ok(false),
         }
     }
-
-    /// The guard tree with the measured time of one check of this call.
-    ///
-    /// # Safety
-    /// As for [`CheckProgram::check`].
-    pub unsafe fn tree_text_with_latency(&self, env: &CheckEnv<'_>) -> String {
-        // SAFETY: the caller's promise.
-        let latency = unsafe { self.latency_us(env) };
-        self.set().tree_text(Some(latency))
-    }
 }

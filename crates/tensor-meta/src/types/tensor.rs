@@ -169,15 +169,6 @@ impl TensorMeta {
         ))
     }
 
-    /// `Tensor.is_contiguous(memory_format=...)` for `torch.channels_last` (4 dimensions) or
-    /// `torch.channels_last_3d` (5 dimensions); false for any other rank, `None` if symbolic.
-    pub fn is_channels_last(&self) -> Option<bool> {
-        Some(is_channels_last_contiguous(
-            &self.known(&self.shape)?,
-            &self.known(&self.strides)?,
-        ))
-    }
-
     /// The format that torch's `suggest_memory_format` (without exact stride match) answers.
     pub fn suggest_memory_format(&self) -> Option<MemoryFormat> {
         Some(suggest_memory_format(

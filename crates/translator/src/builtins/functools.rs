@@ -4,7 +4,7 @@ use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple, PyType};
-use variables::{Body, Key, Obj, ObjId, OrderedMap, Var};
+use variables::{Body, Key, Obj, OrderedMap, Var};
 
 use super::{Given, Rule, Rules, value};
 use crate::stop::{R, Stop};
@@ -556,11 +556,4 @@ fn reads_what_changes() -> Stop {
         "`functools.lru_cache` answers with what the function gave before, whatever has changed since then.",
         "Call the function under the cache (`__wrapped__`), or make its result depend on its arguments alone.",
     )
-}
-
-impl Tx<'_> {
-    /// Whether a tracked object is a `functools.partial` made while translating.
-    pub fn is_new_partial(&self, id: ObjId) -> bool {
-        self.obj(id).is_new() && self.obj(id).class.is(&self.known.partial)
-    }
 }

@@ -164,12 +164,4 @@ impl Tx<'_> {
         let name = method.getattr("__qualname__")?;
         Err(self.raise("TypeError", &format!("{name}() takes {takes}")))
     }
-
-    /// Whether the class of a value has a method of this name in C.
-    ///
-    /// # Errors
-    /// Those of looking at the class.
-    pub fn has_builtin_method(&mut self, recv: &Var, name: &str) -> R<bool> {
-        Ok(self.special(recv, name)? == crate::values::Special::Builtin)
-    }
 }

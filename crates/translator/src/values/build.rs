@@ -278,14 +278,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// `tuple(list)`.
-    ///
-    /// # Errors
-    /// Whatever iterating raises.
-    pub fn list_to_tuple(&mut self, list: &Var) -> R<Var> {
-        Ok(Var::tuple(self.iterate(list)?))
-    }
-
     /// Keys and values of a mapping, as `dict.update` reads them: a dict's own, else by `keys()` and
     /// subscript. `None`: no mapping.
     ///
