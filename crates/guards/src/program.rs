@@ -9,8 +9,6 @@
 
 use std::fmt::{self, Write as _};
 
-use rayon::prelude::*;
-
 use crate::kinds::TextCx;
 use crate::set::GuardSet;
 use crate::source::{NameStyle, Source, SourceId};
@@ -236,11 +234,6 @@ impl fmt::Display for Reg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "%{}", self.0)
     }
-}
-
-/// Compiles many sets at once, on all cores.
-pub fn compile_all(sets: &[GuardSet]) -> Vec<Program> {
-    sets.par_iter().map(Program::compile).collect()
 }
 
 struct Compiler<'a> {

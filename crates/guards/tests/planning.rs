@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use guards::{
     ConstTypes, ConstVal, GlobalState, Guard, GuardKind, GuardSet, Key, NameStyle, ObjRef, Program,
-    Source, SourceId, SourceTable, TensorSpec, UserFrame, VerifyError, compile_all,
+    Source, SourceId, SourceTable, TensorSpec, UserFrame, VerifyError,
 };
 
 fn object(addr: usize, repr: &str, type_repr: &str) -> ObjRef {
@@ -433,17 +433,6 @@ fn the_verifier_finds_broken_programs() {
     let mut program = good;
     program.registers = 0;
     assert!(program.verify(&set).is_err());
-}
-
-#[test]
-fn many_sets_compile_at_once() {
-    let sets: Vec<GuardSet> = (0..64)
-        .map(|i| if i % 2 == 0 { wide() } else { seed_tree() })
-        .collect();
-    let programs = compile_all(&sets);
-    for (set, program) in sets.iter().zip(&programs) {
-        assert_eq!(program, &Program::compile(set));
-    }
 }
 
 #[test]
