@@ -16,7 +16,6 @@ use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::FxHashMap;
 
 use crate::entry::{CompileId, GuardedCode};
-use crate::hook::{self, GuardFailure};
 use crate::later::later;
 use crate::message::{CodeName, recompile_limit_warning};
 use crate::selector::Selector;
@@ -337,7 +336,7 @@ impl Entries {
         }
     }
 
-    /// What to do for a call: run an entry, compile, or run plain Python. Tells the hook of every failure.
+    /// What to do for a call: run an entry, compile, or run plain Python.
     ///
     /// # Safety
     /// Every non-null pointer of `env` is live.
@@ -347,10 +346,7 @@ impl Entries {
             if let Some(found) = self.find(py, env) {
                 return Decision::Hit(found);
             }
-            let warned = self.0.warned.get()
-                && !limits.explain_all
-                && !limits.tell_always
-                && hook::current().is_none();
+            let warned = self.0.warned.get() && !limits.explain_all && !limits.tell_always;
             if warned && self.reached(py, limits).is_some() {
                 return Decision::LimitReached {
                     misses: Vec::new(),
@@ -372,28 +368,9 @@ impl Entries {
                 selector.learn(&entries, env);
             }
             self.count(&misses);
-            self.tell(py, &entries, &misses);
             drop(entries);
             self.purge(py);
             self.limit(py, limits, misses)
-        }
-    }
-
-    fn tell(&self, py: Python<'_>, entries: &[Arc<GuardedCode>], misses: &[Miss]) {
-        let Some(hook) = hook::current() else { return };
-        for miss in misses {
-            let Some(entry) = entries.iter().find(|entry| entry.id == miss.id) else {
-                continue;
-            };
-            hook(
-                py,
-                &GuardFailure {
-                    id: miss.id,
-                    function: self.0.name.clone(),
-                    guard_code: entry.guard_code(),
-                    failure: miss.failure.clone(),
-                },
-            );
         }
     }
 

@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use guards::GuardSet;
 use guards::exec::CheckProgram;
-use guards::{GuardSet, NameStyle};
 use pyo3::prelude::*;
 
 /// Number of a compilation: the frame, and which compilation of it. Prints as `3/0`.
@@ -96,10 +96,5 @@ impl GuardedCode {
     /// The guards.
     pub fn guards(&self) -> &GuardSet {
         self.program.set()
-    }
-
-    /// The guards as one Python expression: `___guarded_code.valid and ...`.
-    pub fn guard_code(&self) -> String {
-        self.program.set().guard_code(NameStyle::Explicit)
     }
 }

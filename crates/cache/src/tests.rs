@@ -3,14 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use guards::exec::{CheckEnv, CheckProgram, Pins};
-use guards::{ConstTypes, Guard, GuardKind, GuardSet, Program, Source, SourceTable, TensorSpec};
+use guards::{
+    ConstTypes, Guard, GuardKind, GuardSet, NameStyle, Program, Source, SourceTable, TensorSpec,
+};
 use pyo3::prelude::*;
 use torch_abi::TorchAbi;
 
-use crate::{
-    CodeName, CompileId, Decision, Entries, GuardedCode, Limits, recompile_message,
-    set_guard_failure_hook,
-};
+use crate::{CodeName, CompileId, Decision, Entries, GuardedCode, Limits, recompile_message};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -281,32 +280,26 @@ fn an_invalidated_entry_is_not_offered() {
 }
 
 #[test]
-fn the_hook_is_told_of_each_failure() {
+fn a_miss_says_which_guard_failed() {
     with_torch(|py, abi| {
         let entries = Entries::new(name());
-        entries.insert(py, entry(py, abi, &entries, &ones(py, 2)));
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let log = told.clone();
-        let nested = entries.clone();
-        set_guard_failure_hook(Some(Arc::new(move |py, failure| {
-            nested.reset(py);
-            log.lock().unwrap().push((
-                failure.id,
-                failure.failure.reason.clone(),
-                failure.guard_code.clone(),
-            ));
-        })));
-        decide(py, &entries, &ones(py, 4), 8);
-        set_guard_failure_hook(None);
-        let told = told.lock().unwrap();
-        let (id, reason, code) = &told[0];
-        assert_eq!(told.len(), 1);
+        let made = entries.insert(py, entry(py, abi, &entries, &ones(py, 2)));
+        let Decision::Miss(misses) = decide(py, &entries, &ones(py, 4), 8) else {
+            panic!("no miss");
+        };
+        let [miss] = &misses[..] else {
+            panic!("{} misses", misses.len());
+        };
         assert_eq!(
-            reason,
+            miss.failure.reason,
             "tensor 'x' size mismatch at index 0. expected 2, actual 4"
         );
-        assert_eq!(code, "___guarded_code.valid and ___check_tensors(L['x'])");
-        assert_eq!(id.compile, 0);
+        assert_eq!(
+            made.guards().guard_code(NameStyle::Explicit),
+            "___guarded_code.valid and ___check_tensors(L['x'])"
+        );
+        assert_eq!(miss.id, made.id);
+        assert_eq!(miss.id.compile, 0);
         assert_eq!(
             CompileId {
                 frame: 3,
