@@ -299,6 +299,26 @@ impl SourceTable {
         id
     }
 
+    /// Whether a source is what an attribute or an item of one of these names holds, or leads through it.
+    pub fn leads_through(&self, id: SourceId, names: &[&str]) -> bool {
+        let mut step = Some(id);
+        while let Some(id) = step {
+            let source = self.get(id);
+            if let Source::Attr { name, .. }
+            | Source::InstanceDictItem { name, .. }
+            | Source::DictItem {
+                key: Key::Str(name),
+                ..
+            } = source
+                && names.contains(&&**name)
+            {
+                return true;
+            }
+            step = source.base();
+        }
+        false
+    }
+
     /// How many steps lie between a source and its root (0 for a root).
     pub fn depth(&self, mut id: SourceId) -> usize {
         let mut depth = 0;
@@ -485,6 +505,32 @@ mod tests {
         assert_eq!(t.name(odd), "L['self'].__dict__['0']");
         assert_eq!(t.depth(layer), 2);
         assert_eq!(t.root(layer), me);
+    }
+
+    #[test]
+    fn the_names_that_a_source_leads_through() {
+        let mut t = SourceTable::new();
+        let me = t.intern(Source::Local {
+            index: 0,
+            name: "_buffers".into(),
+        });
+        let registry = t.intern(Source::InstanceDictItem {
+            base: me,
+            name: "_parameters".into(),
+        });
+        let item = t.intern(Source::DictItem {
+            base: registry,
+            key: Key::str("weight"),
+        });
+        let grad = t.intern(Source::Attr {
+            base: item,
+            name: "grad".into(),
+        });
+        let names = ["_parameters", "_buffers"];
+        assert!([registry, item, grad].map(|id| t.leads_through(id, &names)) == [true; 3]);
+        assert!(!t.leads_through(me, &names));
+        assert!(t.leads_through(grad, &["weight"]) && t.leads_through(grad, &["grad"]));
+        assert!(!t.leads_through(item, &["grad"]));
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub const COMPILED_CALL_IMPL: &str = "_compiled_call_impl";
 /// Those of a module that are called in the backward pass.
 pub(crate) const BACKWARD_HOOKS: [&str; 2] = ["_backward_pre_hooks", "_backward_hooks"];
 
+/// Dictionaries of a module's tensors.
+pub const MODULE_TENSORS: [&str; 2] = ["_parameters", "_buffers"];
+
 /// Dictionaries of hooks in [`NN_MODULE`].
 pub const GLOBAL_HOOKS: [&str; 4] = [
     "_global_backward_pre_hooks",

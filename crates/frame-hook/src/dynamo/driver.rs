@@ -250,10 +250,7 @@ impl Found<'_> {
                 ));
             }
         }
-        let found_replaced = misses.iter().any(|m| {
-            m.failure.kind == "ID_MATCH"
-                && m.failure.code.contains("_parameters") | m.failure.code.contains("_buffers")
-        });
+        let found_replaced = misses.iter().any(|m| m.failure.replaced_tensor);
         if found_replaced || entries.outlived_a_module(py) {
             slot.fetch_tensors.set(true);
         }

@@ -19,14 +19,14 @@ use crate::value::{ConstVal, ObjRef};
 /// A failed guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Kind of the guard that failed; empty where a source had no value.
-    pub kind: &'static str,
     /// The reason: `tensor 'x' size mismatch at index 0. expected 3, actual 4`.
     pub reason: String,
     /// The failed guard as Python code.
     pub code: String,
     /// The user's line that asked for the guard: `  # return x + 1  # file.py:3 in fn`, or empty.
     pub user_line: String,
+    /// Whether a module has another object as a parameter or buffer than the one that was bound.
+    pub replaced_tensor: bool,
 }
 
 impl CheckProgram {
@@ -37,12 +37,12 @@ impl CheckProgram {
     pub unsafe fn explain_failure(&self, py: Python<'_>, env: &CheckEnv<'_>) -> Option<Failure> {
         if !self.validity().is_valid() {
             return Some(Failure {
-                kind: "VALID",
                 reason:
                     "___guarded_code.valid: an object that the code relied on has died or changed"
                         .into(),
                 code: "___guarded_code.valid".into(),
                 user_line: String::new(),
+                replaced_tensor: false,
             });
         }
         // SAFETY: the caller's promise.
@@ -65,10 +65,10 @@ impl CheckProgram {
             Op::Load { source, .. } => {
                 let name = set.sources().plain_name(*source);
                 Failure {
-                    kind: "",
                     reason: format!("{name} has no value that can be read"),
                     code: set.sources().name(*source),
                     user_line: String::new(),
+                    replaced_tensor: false,
                 }
             }
             Op::Check { reg, guard } => {
@@ -123,7 +123,6 @@ impl CheckProgram {
     fn failure(&self, guard: &Guard, reason: String) -> Failure {
         let cx = self.set().cx(NameStyle::Explicit);
         Failure {
-            kind: guard.kind.name(),
             reason,
             code: guard.kind.code_parts(guard.source, &cx).join(" and "),
             user_line: guard
@@ -131,6 +130,11 @@ impl CheckProgram {
                 .as_deref()
                 .map(crate::tree::user_line)
                 .unwrap_or_default(),
+            replaced_tensor: matches!(guard.kind, GuardKind::IdMatch { .. })
+                && guard.source.is_some_and(|source| {
+                    let sources = self.set().sources();
+                    sources.leads_through(source, &torch_abi::names::MODULE_TENSORS)
+                }),
         }
     }
 

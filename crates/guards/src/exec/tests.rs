@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use torch_abi::TorchAbi;
 
+use crate::exec::explain::Failure;
 use crate::exec::{CheckEnv, CheckProgram, Pins};
 use crate::guard::{Guard, GuardKind, TensorSpec};
 use crate::program::Program;
@@ -112,6 +113,15 @@ impl<'py> World<'py> {
     }
 
     pub(crate) fn reason(&self, program: &CheckProgram, locals: &[Bound<'_, PyAny>]) -> String {
+        self.failure(program, locals)
+            .map_or_else(String::new, |failure| failure.reason)
+    }
+
+    pub(crate) fn failure(
+        &self,
+        program: &CheckProgram,
+        locals: &[Bound<'_, PyAny>],
+    ) -> Option<Failure> {
         let pointers: Vec<_> = locals.iter().map(Bound::as_ptr).collect();
         let env = CheckEnv {
             locals: &pointers,
@@ -121,7 +131,6 @@ impl<'py> World<'py> {
         };
         // SAFETY: everything in `env` is alive.
         unsafe { program.explain_failure(self.py, &env) }
-            .map_or_else(String::new, |failure| failure.reason)
     }
 }
 

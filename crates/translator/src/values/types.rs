@@ -3,6 +3,7 @@
 use guards::GuardKind;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use tensor_meta::DeviceKind;
 use variables::{Obj, Var};
 
 use super::special::Special;
@@ -300,8 +301,7 @@ impl Tx<'_> {
             .getattr("is_cuda")
             .and_then(|c| c.extract())
             .unwrap_or(false);
-        let device = format!("{:?}", meta.device).to_lowercase();
-        Ok(meta.dtype.name() == dtype && device.contains("cuda") == on_cuda)
+        Ok(meta.dtype.name() == dtype && (meta.device.kind == DeviceKind::Cuda) == on_cuda)
     }
 
     /// `@runtime_checkable` protocols: what the abstract class says, then a look for attributes.

@@ -1,8 +1,10 @@
 //! Types, identities and singletons.
 
-use super::{World, case};
+use super::{World, case, local};
 use crate::exec::Pins;
-use crate::guard::GuardKind;
+use crate::guard::{Guard, GuardKind};
+use crate::source::{Source, SourceTable};
+use crate::value::Key;
 
 #[test]
 fn type_match() {
@@ -81,4 +83,41 @@ fn identities() {
         &["alive"],
         &[("dead", "x() is not None"), ("1", "")],
     );
+}
+
+#[test]
+fn a_replaced_parameter_or_buffer_is_told_from_other_objects() {
+    World::with(|w| {
+        w.run(
+            "class M: pass\ndef make(n):\n  m = M()\n  m._parameters = {'w': n}\n  m._buffers = {'w': n}\n  m.my_buffers = {'w': n}\n  return m",
+        );
+        let failure = |registry: &str, is_bound: bool| {
+            let mut sources = SourceTable::new();
+            let x = local(&mut sources, 0, "x");
+            let registry = sources.intern(Source::InstanceDictItem {
+                base: x,
+                name: registry.into(),
+            });
+            let item = sources.intern(Source::DictItem {
+                base: registry,
+                key: Key::str("w"),
+            });
+            let mut pins = Pins::new();
+            let kind = match is_bound {
+                true => GuardKind::IdMatch {
+                    obj: pins.pin(&w.eval("int")),
+                },
+                false => GuardKind::TypeMatch {
+                    ty: pins.pin(&w.eval("int")),
+                },
+            };
+            let program = w.link(sources, vec![Guard::new(item, kind)], pins);
+            w.failure(&program, &[w.eval("make('other')")])
+                .expect("another object")
+        };
+        assert!(failure("_parameters", true).replaced_tensor);
+        assert!(failure("_buffers", true).replaced_tensor);
+        assert!(!failure("my_buffers", true).replaced_tensor);
+        assert!(!failure("_parameters", false).replaced_tensor);
+    });
 }
