@@ -11,23 +11,25 @@ runs plainly before call `i`. Optional expectations:
     BREAKS            texts, each part of the reason of some graph break
     BACKWARD          False: do not run backward on the results
     SNAPSHOT          False: only compare with eager, pin nothing
+    BYTECODE          whether the snapshot has the residual bytecode, which it has by itself
+                      for the topics breaks and effects
     ALONE             True: eager runs torch.compile, which leaves its traces in the process
 """
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import harness
 import pytest
+import snapshots
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
-SNAPSHOTS = ROOT / "snapshots" / f"py{sys.version_info[0]}.{sys.version_info[1]}"
+SNAPSHOTS = ROOT / "snapshots"
 ALONE = "FERRODYN_TEST_ALONE"
 PATHS = sorted(path for path in CASES.glob("*/*.py"))
 
@@ -85,44 +87,29 @@ def test_case(path: Path) -> None:
 @pytest.mark.own
 @pytest.mark.parametrize("path", PATHS, ids=_name)
 def test_snapshot(path: Path, request: pytest.FixtureRequest) -> None:
-    """Graphs, guards and bytecode are the pinned ones."""
+    """Graphs, guards, breaks and bytecode are the pinned ones."""
     case = harness.Case(path)
     if not case.get("SNAPSHOT", True):
         pytest.skip("not pinned")
     with harness.captured_logs("graph", "guards", "bytecode", "graph_breaks") as records:
         case.run(harness.compile(case.target(), backend=harness.Recorder()))
-    text = "".join(f"== {kind}\n{_stable(body)}\n" for kind, body in records)
-    pinned = SNAPSHOTS / f"{_name(path)}.txt"
+    bytecode = case.get("BYTECODE", path.parent.name in ("breaks", "effects"))
+    text = snapshots.describe(records, _name(path), bytecode)
+    pinned = snapshots.Snapshot(SNAPSHOTS, _name(path))
     if request.config.getoption("--bless"):
-        pinned.parent.mkdir(parents=True, exist_ok=True)
-        pinned.write_text(text)
+        pinned.bless(text)
         return
-    assert pinned.is_file(), f"{pinned} does not exist: run with --bless"
-    assert text == pinned.read_text(), f"{pinned} differs: look, then run with --bless"
+    expected = pinned.texts()[snapshots.PYTHON]
+    assert text == expected, f"{pinned.base} differs: look, then run with --bless"
 
 
 @pytest.mark.own
-def test_no_stale_snapshots() -> None:
-    """Every snapshot belongs to a case."""
-    names = {_name(path) for path in PATHS}
-    stale = [
-        str(path)
-        for path in SNAPSHOTS.glob("**/*.txt")
-        if str(path.relative_to(SNAPSHOTS).with_suffix("")) not in names
-    ]
-    assert not stale
-
-
-def _stable(text: str) -> str:
-    """Replace what differs from run to run: addresses, ids, times, folders."""
-    text = re.sub(r"0x[0-9a-f]{6,}", "0x...", text)
-    text = re.sub(r"\b\d{11,}\b", "<id>", text)
-    text = re.sub(r"\d+(\.\d+)? (us|ns|ms)\b", r"<time> \2", text)
-    text = re.sub(r"(/[^\s:\"',]+)?/tests/(cases|python)/", r"tests/\2/", text)
-    # The count of classes registered with abstract ones so far.
-    text = re.sub(r"(___exactly\(___obj\(<id>\)\(\), )\d+\)", r"\1<count>)", text)
-    text = re.sub(r"/[^\s:\"',]+/(site-packages|lib/python3\.\d+)/", r"<\1>/", text)
-    text = "\n".join(line.rstrip() for line in text.split("\n"))
-    # What called the case is the test runner's business.
-    runner = r'(User code traceback:\n)(?:(?!  File "tests/cases/).*\n)*?(?=  File "tests/cases/)'
-    return re.sub(runner, r"\1", text)
+def test_no_stale_snapshots(request: pytest.FixtureRequest) -> None:
+    """Every file of the snapshots belongs to a case, and holds something."""
+    names = {_name(path) for path in PATHS if "\nSNAPSHOT = False\n" not in path.read_text()}
+    stale = snapshots.stale_files(SNAPSHOTS, names)
+    if request.config.getoption("--bless"):
+        for path in stale:
+            path.unlink()
+        return
+    assert not stale, "remove these, or run with --bless"
