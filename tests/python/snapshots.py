@@ -224,7 +224,7 @@ class _Code:
 
     def __init__(self, listing: str) -> None:
         row = r"^ *(\d*) *(?:>>)? +\d+ @\S+ +(.*?)(?: -> (\d+))?$"
-        line = ""
+        line = "?"
         #: line of the program, text, index of what it jumps to
         self.instructions: list[tuple[str, str, int | None]] = []
         for shown, text, target in re.findall(row, listing, re.MULTILINE):

@@ -3,6 +3,10 @@
 import torch
 import torch._dynamo
 
+# An option that was changed before is found in another way than one that never was.
+with torch._dynamo.patch_dynamo_config(verbose=True):
+    pass
+
 
 @torch._dynamo.disable
 def eager(context, x):
