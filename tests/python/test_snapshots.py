@@ -18,6 +18,13 @@ def pinned(tmp_path):
     return Snapshot(tmp_path, "topic/name")
 
 
+def test_every_supported_python_has_its_text():
+    from ferrodyn import _version
+
+    supported = [f"{major}.{minor}" for major, minor in _version.SUPPORTED_PYTHONS]
+    assert sorted(PYTHONS) == sorted(supported)
+
+
 def files(pinned):
     return {path.name: path.read_text() for path in pinned.base.parent.iterdir()}
 

@@ -36,7 +36,7 @@ impl Venv {
         self.base.version()
     }
 
-    /// `py3.12`: the name of its folder, its build folder and its snapshots.
+    /// `py3.12`: the name of its folder and its build folder.
     pub fn name(&self) -> String {
         format!("py{}", self.version())
     }
