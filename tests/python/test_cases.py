@@ -2,7 +2,7 @@
 
 A case is a file with `fn` (or `make`, which returns a module or another callable), and
 `inputs` (arguments, called twice) or `calls` (a list of arguments). `before(i)`, if there,
-runs plainly before call `i`. Optional expectations:
+runs plainly before call `i`. What it expects, of which GRAPHS or BREAKS has to be there:
 
     GRAPHS            graphs of all calls together
     REFERENCE_GRAPHS  the same under torch.compile, where that differs
@@ -74,6 +74,7 @@ def test_case(path: Path) -> None:
     if harness.BACKEND:
         return
     graphs = case.get("GRAPHS")
+    assert graphs is not None or case.get("BREAKS"), "a case states GRAPHS or BREAKS"
     if harness.REFERENCE:
         graphs = case.get("REFERENCE_GRAPHS", graphs)
     if graphs is not None:

@@ -2,7 +2,8 @@
 
 import torch
 
-GRAPHS = 1
+GRAPHS = 3
+REFERENCE_GRAPHS = 4
 
 
 def fn(x, a, b):
@@ -12,6 +13,3 @@ def fn(x, a, b):
 def calls():
     x = torch.ones(2)
     return [(x, -7, 2), (x, 7, -2), (x, -7.5, 2.0), (x, 7, 2)]
-
-
-GRAPHS = None

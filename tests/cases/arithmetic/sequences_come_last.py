@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 1
+
 
 class Times:
     def __index__(self):

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 6
+
 scale = 2.0
 log = []
 

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 1
 BACKWARD = False
 
 

@@ -2,6 +2,10 @@
 
 import torch
 
+GRAPHS = 4
+REFERENCE_GRAPHS = 0
+BREAKS = ["Unsupported Tensor.register_hook() call", "Text of RuntimeError object"]
+
 # The number of a handle depends on what else the process has registered.
 SNAPSHOT = False
 

@@ -2,6 +2,13 @@
 
 import torch
 
+GRAPHS = 6
+REFERENCE_GRAPHS = 0
+BREAKS = [
+    "Tensor operation that raises: a leaf that requires grad is written in place",
+    "Text of RuntimeError object",
+    "Unsupported: Tensor.requires_grad_ in the compiled function",
+]
 SNAPSHOT = False
 
 

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 3
+
 net = torch.nn.Linear(3, 2)
 for parameter in net.parameters():
     parameter.grad = torch.ones_like(parameter)

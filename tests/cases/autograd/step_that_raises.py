@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 4
+REFERENCE_GRAPHS = 1
+
 net = torch.nn.Linear(3, 2)
 for parameter in net.parameters():
     parameter.grad = torch.ones_like(parameter)

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 @torch._dynamo.disable
 def differ(a, b):

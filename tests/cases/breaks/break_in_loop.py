@@ -4,6 +4,9 @@ import io
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 def fn(x, items):
     total = 0

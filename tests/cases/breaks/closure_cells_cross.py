@@ -4,6 +4,9 @@ import sys
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 2
+
 
 def fn(x):
     n = 1

@@ -4,6 +4,8 @@ import sys
 
 import torch
 
+GRAPHS = 2
+
 state = {"n": 0}
 level = 0
 

@@ -4,6 +4,8 @@ import sys
 
 import torch
 
+GRAPHS = 1
+
 
 def show(i):
     sys.stdout.write(f"{i}\n")

@@ -4,6 +4,8 @@ import sys
 
 import torch
 
+GRAPHS = 0
+
 
 def parts(x):
     for i in range(2):

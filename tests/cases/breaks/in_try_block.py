@@ -4,6 +4,9 @@ import sys
 
 import torch
 
+GRAPHS = 4
+REFERENCE_GRAPHS = 0
+
 
 def fn(x, fail):
     y = x + 1

@@ -2,6 +2,8 @@
 
 import torch
 
+BREAKS = ["Call to `graph_break()`"]
+
 
 def fn(x):
     a = 1

@@ -4,6 +4,8 @@ import sys
 
 import torch
 
+GRAPHS = 4
+
 
 def fn(x, flag):
     a = [x + 1]

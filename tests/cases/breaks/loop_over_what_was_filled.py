@@ -4,7 +4,8 @@ import collections
 
 import torch
 
-GRAPHS = None
+GRAPHS = 4
+REFERENCE_GRAPHS = 1
 
 
 def item(x):

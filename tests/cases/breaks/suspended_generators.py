@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 8
+REFERENCE_GRAPHS = 2
+
 
 @torch.compiler.disable
 def say(*args):

@@ -4,6 +4,8 @@ import weakref
 
 import torch
 
+GRAPHS = 4
+
 KEYS = weakref.WeakKeyDictionary()
 
 

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 0
+
 
 def looked_at(x):
     text = f"{x.sum()}"

@@ -4,6 +4,9 @@ import traceback
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 1
+
 
 @torch.compiler.disable
 def say(*args, **options):

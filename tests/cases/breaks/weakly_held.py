@@ -4,6 +4,9 @@ import weakref
 
 import torch
 
+GRAPHS = 9
+REFERENCE_GRAPHS = 1
+
 
 class Thing:
     pass

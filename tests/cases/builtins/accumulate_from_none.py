@@ -6,6 +6,9 @@ import operator
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 def fn(x):
     it = itertools.accumulate([None, None, None], operator.is_)

@@ -6,6 +6,9 @@ import math
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 0
+
 FACTOR = 1
 CALLS = []
 

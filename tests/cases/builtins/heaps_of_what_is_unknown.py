@@ -4,6 +4,9 @@ import heapq
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 2
+
 
 class Item:
     def __init__(self, n):

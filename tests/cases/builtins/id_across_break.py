@@ -2,6 +2,10 @@
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+BYTECODE = True
+
 
 def fn(x):
     a = [1]

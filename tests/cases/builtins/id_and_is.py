@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 2
+
 
 def fn(x, y, a):
     return x + 1, x is y, id(a) == id(a), x is x, a is not None

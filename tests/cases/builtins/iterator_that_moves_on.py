@@ -5,6 +5,8 @@ import itertools
 
 import torch
 
+GRAPHS = 3
+
 rows = [1, 2, 3]
 it = iter(rows)
 numbers = itertools.count(5)

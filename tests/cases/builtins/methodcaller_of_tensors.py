@@ -4,6 +4,9 @@ import operator
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 1
+
 
 class Scale:
     def __init__(self, by):

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 0
+
 
 class Options(dict):
     __getattr__ = dict.get

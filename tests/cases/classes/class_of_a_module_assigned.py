@@ -4,6 +4,8 @@ import types
 
 import torch
 
+GRAPHS = 1
+
 
 class Richer(types.ModuleType):
     scale = 3

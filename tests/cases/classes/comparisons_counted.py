@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 2
+
 count = [0]
 
 

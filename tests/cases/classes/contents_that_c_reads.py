@@ -4,6 +4,9 @@ import math
 
 import torch
 
+GRAPHS = 0
+REFERENCE_GRAPHS = 1
+
 
 class Seven(set):
     def __iter__(self):

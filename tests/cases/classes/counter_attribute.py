@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 3
+
 
 class Counter:
     n = 0

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import torch
 
+GRAPHS = 1
+
 
 @dataclass
 class Config:

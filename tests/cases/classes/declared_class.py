@@ -4,6 +4,9 @@ import collections.abc
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 class Proxy:
     def __init__(self, of):

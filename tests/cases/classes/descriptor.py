@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 1
+
 
 class Twice:
     def __get__(self, obj, owner):

@@ -4,6 +4,8 @@ import enum
 
 import torch
 
+GRAPHS = 2
+
 
 class Mode(enum.Enum):
     FAST = 1

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 1
+
 
 class Name:
     def __init__(self, value):

@@ -4,6 +4,9 @@ import enum
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 class Place(enum.IntEnum):
     SECOND = 1

@@ -4,6 +4,9 @@ import abc
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 0
+
 
 class Counting(type):
     def __call__(cls, *args):

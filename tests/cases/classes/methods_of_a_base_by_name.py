@@ -7,6 +7,9 @@ import types
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 def refused(f, *args):
     try:

@@ -4,6 +4,12 @@ import collections
 
 import torch
 
+GRAPHS = 6
+REFERENCE_GRAPHS = 1
+BREAKS = [
+    "Data-dependent branching",
+    "Object made in the compiled function is needed outside of it",
+]
 SNAPSHOT = False
 
 kept = []

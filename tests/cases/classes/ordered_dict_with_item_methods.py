@@ -4,6 +4,8 @@ import collections
 
 import torch
 
+GRAPHS = 1
+
 
 class Marked(collections.OrderedDict):
     def __setitem__(self, key, value):

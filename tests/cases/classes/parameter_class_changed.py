@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 7
+REFERENCE_GRAPHS = 4
+
 
 class Marked(torch.nn.Parameter):
     factor = 2

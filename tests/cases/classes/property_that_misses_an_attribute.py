@@ -3,6 +3,9 @@
 import torch
 from torch import nn
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 class Config:
     __slots__ = ("empty",)

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 2
+
 
 class Text:
     __class__ = str

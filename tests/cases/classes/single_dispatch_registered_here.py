@@ -5,6 +5,9 @@ from collections.abc import Mapping
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 def fn(x):
     @functools.singledispatch

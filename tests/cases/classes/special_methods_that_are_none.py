@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 1
+
 
 class Refuses:
     __bool__ = __len__ = __contains__ = __iter__ = __eq__ = __add__ = __neg__ = __index__ = None

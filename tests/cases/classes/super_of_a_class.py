@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 0
+REFERENCE_GRAPHS = 1
+
 
 class Base:
     @staticmethod

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 2
+
 
 class Leaves:
     @classmethod

@@ -4,6 +4,8 @@ from collections import deque
 
 import torch
 
+GRAPHS = 1
+
 
 class Clears:
     def __init__(self, what):

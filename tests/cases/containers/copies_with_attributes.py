@@ -5,6 +5,8 @@ from collections import OrderedDict
 
 import torch
 
+GRAPHS = 1
+
 
 def fn(x):
     d = OrderedDict(a=x + 1)

@@ -5,6 +5,8 @@ from collections import OrderedDict
 
 import torch
 
+GRAPHS = 1
+
 outside = OrderedDict(a=1)
 outside.note = [1]
 

@@ -4,6 +4,8 @@ from collections import Counter, OrderedDict, defaultdict, deque
 
 import torch
 
+GRAPHS = 1
+
 
 def fn(x):
     d = deque([1, 2, 3], maxlen=3)

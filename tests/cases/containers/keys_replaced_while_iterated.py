@@ -5,6 +5,8 @@ from collections import OrderedDict, deque
 
 import torch
 
+GRAPHS = 0
+
 
 def walk(container, change, view=iter):
     found = []

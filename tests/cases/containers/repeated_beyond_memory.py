@@ -4,6 +4,9 @@ import sys
 
 import torch
 
+GRAPHS = 0
+REFERENCE_GRAPHS = 1
+
 
 def in_place(items, n):
     items *= n

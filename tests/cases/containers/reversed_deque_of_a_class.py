@@ -4,6 +4,8 @@ import collections
 
 import torch
 
+GRAPHS = 1
+
 
 class Window(collections.deque):
     def __len__(self):

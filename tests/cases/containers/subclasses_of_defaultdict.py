@@ -4,6 +4,9 @@ from collections import OrderedDict, defaultdict
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 class Counted(defaultdict):
     pass

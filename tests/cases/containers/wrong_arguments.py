@@ -4,6 +4,8 @@ import itertools
 
 import torch
 
+GRAPHS = 0
+
 
 class Text:
     def __format__(self, spec):

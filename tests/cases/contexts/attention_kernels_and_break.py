@@ -4,6 +4,10 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+GRAPHS = 4
+REFERENCE_GRAPHS = 1
+BYTECODE = True
+
 
 def fn(q):
     with sdpa_kernel(SDPBackend.MATH):

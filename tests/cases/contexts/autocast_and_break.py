@@ -4,6 +4,10 @@ import sys
 
 import torch
 
+GRAPHS = 4
+REFERENCE_GRAPHS = 5
+BYTECODE = True
+
 
 class Model(torch.nn.Module):
     def __init__(self):

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 4
+REFERENCE_GRAPHS = 1
+BYTECODE = True
 BACKWARD = False
 
 

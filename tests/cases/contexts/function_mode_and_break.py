@@ -5,6 +5,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 GRAPHS = 3
+BYTECODE = True
 
 
 class Entered(TorchFunctionMode):

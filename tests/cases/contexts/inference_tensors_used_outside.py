@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 9
+
 
 def written(x):
     try:

@@ -3,6 +3,8 @@
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+GRAPHS = 3
+
 
 def allowed():
     cuda = torch.backends.cuda

@@ -4,6 +4,9 @@ import threading
 
 import torch
 
+GRAPHS = 4
+REFERENCE_GRAPHS = 0
+
 LOCK = threading.RLock()
 held = []
 

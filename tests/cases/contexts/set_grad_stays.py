@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 2
+
 
 def before(index):
     torch.set_grad_enabled(True)

@@ -3,6 +3,10 @@
 import torch
 from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 2
+BYTECODE = True
+
 
 def fn(x, i):
     with TransformGetItemToIndex():

@@ -3,6 +3,10 @@
 import torch
 import torch._dynamo
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 0
+BYTECODE = True
+
 # An option that was changed before is found in another way than one that never was.
 with torch._dynamo.patch_dynamo_config(verbose=True):
     pass

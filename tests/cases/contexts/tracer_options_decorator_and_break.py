@@ -3,6 +3,8 @@
 import torch
 import torch._dynamo
 
+GRAPHS = 10
+BREAKS = ["Call to `graph_break()`", "Observed exception", "Text of ValueError object"]
 SNAPSHOT = False
 
 

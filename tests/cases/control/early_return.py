@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 3
+GRAPHS = 4
 
 
 def fn(x, mode):
@@ -17,6 +17,3 @@ def fn(x, mode):
 
 def calls():
     return [(torch.ones(2), m) for m in "abdacb"]
-
-
-GRAPHS = None

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 1
+
 
 def pick(v):
     match v:

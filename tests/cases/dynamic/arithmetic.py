@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 8
+
 VALUES = [1, 2, 3, -5, 0, 7, 2**40, -(2**63), 2**63 - 1, 2**70, 12]
 
 

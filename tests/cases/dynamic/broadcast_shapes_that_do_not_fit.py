@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 7
+REFERENCE_GRAPHS = 8
+
 
 def fn(x, y):
     z = x * 2

@@ -5,6 +5,7 @@ import operator
 
 import torch
 
+GRAPHS = 8
 SNAPSHOT = False
 
 

@@ -3,6 +3,8 @@
 import numpy
 import torch
 
+GRAPHS = 8
+
 
 class Level(int):
     def __add__(self, other):

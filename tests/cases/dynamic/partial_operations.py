@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 5
+REFERENCE_GRAPHS = 7
+
 
 def attempt(f):
     try:

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 11
+REFERENCE_GRAPHS = 5
+
 
 def attempt(make):
     try:

@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 6
+BYTECODE = True
 
 
 def noisy(x, n):

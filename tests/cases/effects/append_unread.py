@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 2
+
 
 def fn(x, a, b, same, nested):
     a.append(x + 1)

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 4
+
 
 class Mode:
     def __init__(self, kept, flag):

@@ -2,6 +2,10 @@
 
 import torch
 
+GRAPHS = 5
+REFERENCE_GRAPHS = 6
+BREAKS = ["Operation that can't be described without running it: operator.add"]
+
 
 class Base:
     value = 1

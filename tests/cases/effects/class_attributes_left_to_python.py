@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 6
+
 log = []
 REFERENCE_WRONG = "ignores metaclasses"
 

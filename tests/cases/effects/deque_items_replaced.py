@@ -5,6 +5,9 @@ from collections import deque
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 2
+
 items = deque([1, 2, 3, 4])
 
 

@@ -2,6 +2,13 @@
 
 import torch
 
+GRAPHS = 5
+REFERENCE_GRAPHS = 0
+BREAKS = [
+    "Unsupported: setting attribute calls of a function",
+    "Unsupported: an attribute of a function whose `__dict__` has changed",
+    "Unsupported: setting attribute __name__ of a function",
+]
 SNAPSHOT = False
 
 

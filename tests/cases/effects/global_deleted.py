@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 temp = 1
 
 

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 1
+
 names = []
 table = {"a": 1}
 

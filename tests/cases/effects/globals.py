@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 1
+
 count = 0
 last = None
 

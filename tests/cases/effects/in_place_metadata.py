@@ -2,6 +2,7 @@
 
 import torch
 
+GRAPHS = 1
 REFERENCE_WRONG = "raises IndexError"
 
 

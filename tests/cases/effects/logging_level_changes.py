@@ -4,6 +4,12 @@ import logging
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 2
+BREAKS = [
+    "Attempted to call function marked as skipped",
+    "Output redirected in the compiled function",
+]
 SNAPSHOT = False
 
 logger = logging.getLogger("case_levels")

@@ -4,6 +4,8 @@ from collections import OrderedDict
 
 import torch
 
+GRAPHS = 2
+
 
 class Output(OrderedDict):
     def __setattr__(self, name, value):

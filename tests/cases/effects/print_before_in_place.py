@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 4
+
 
 def fn(x, y):
     z = x + 1

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 1
+
 
 class Shown:
     def __init__(self, items):

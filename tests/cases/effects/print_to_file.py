@@ -5,6 +5,9 @@ import io
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 1
+
 
 class Tee:
     def __init__(self):

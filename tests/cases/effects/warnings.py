@@ -4,6 +4,9 @@ import warnings
 
 import torch
 
+GRAPHS = 6
+REFERENCE_GRAPHS = 2
+
 
 def deprecated(x):
     warnings.warn("deprecated", DeprecationWarning, stacklevel=2)

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 2
+
 
 def fn(x):
     y = x + 1

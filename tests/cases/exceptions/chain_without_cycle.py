@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 1
+
 log = []
 
 

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 0
+
 
 def fn(x, how):
     y = x + 1

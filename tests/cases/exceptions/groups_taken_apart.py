@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 5
+REFERENCE_GRAPHS = 2
+
 
 def fail(kind):
     if kind == "group":

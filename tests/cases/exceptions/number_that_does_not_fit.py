@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 35
+REFERENCE_GRAPHS = 6
+
 
 def attempt(make):
     try:

@@ -4,6 +4,8 @@ import typing
 
 import torch
 
+GRAPHS = 1
+
 
 def error(make):
     try:

@@ -3,6 +3,9 @@
 import torch
 import torch.nn.functional as F
 
+GRAPHS = 6
+REFERENCE_GRAPHS = 9
+
 log = []
 
 

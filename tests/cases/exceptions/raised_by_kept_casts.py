@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 4
+
 layer = torch.nn.Linear(3, 3)
 log = []
 

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 8
+REFERENCE_GRAPHS = 0
+
 
 def fn(x, what):
     y = x + 1

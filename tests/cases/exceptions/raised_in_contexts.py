@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 3
+
 weight = torch.arange(12.0).reshape(4, 3)
 
 

@@ -3,6 +3,9 @@
 import torch
 import torch.nn.functional as F
 
+GRAPHS = 7
+REFERENCE_GRAPHS = 4
+
 
 def dropout(x):
     try:

@@ -4,6 +4,9 @@ import functools
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 1
+
 
 def fn(x):
     def inner(a: int, b: "text" = 2) -> str:

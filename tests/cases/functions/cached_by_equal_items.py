@@ -4,6 +4,9 @@ import functools
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 7
+
 
 @functools.lru_cache(maxsize=None, typed=True)
 def shown(key):

@@ -4,6 +4,8 @@ import functools
 
 import torch
 
+GRAPHS = 1
+
 
 @functools.lru_cache
 def text(v):

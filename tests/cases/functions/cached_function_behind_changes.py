@@ -4,6 +4,8 @@ import functools
 
 import torch
 
+GRAPHS = 8
+BREAKS = ["Cached function that reads what can change"]
 SNAPSHOT = False
 REFERENCE_WRONG = "does not look into the cache"
 

@@ -4,6 +4,13 @@ import functools
 
 import torch
 
+GRAPHS = 11
+REFERENCE_GRAPHS = 10
+BREAKS = [
+    "Unsupported Tensor.item() call",
+    "Object made in the compiled function is needed outside of it",
+    "Cached function that reads what can change",
+]
 SNAPSHOT = False
 
 kept = []

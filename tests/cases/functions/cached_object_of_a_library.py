@@ -5,6 +5,8 @@ import sysconfig
 
 import torch
 
+GRAPHS = 1
+
 SOURCE = """
 import functools
 

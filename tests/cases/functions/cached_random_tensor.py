@@ -4,6 +4,9 @@ import functools
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 1
+
 
 @functools.lru_cache
 def noise(n):

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 2
+BREAKS = ["Call to `graph_break()`", "Attempted to call function marked as skipped"]
 ALONE = True
 SNAPSHOT = False
 

@@ -4,6 +4,9 @@ import functools
 
 import torch
 
+GRAPHS = 1
+BYTECODE = True
+
 
 @torch.compiler.disable
 def say(*args):

@@ -4,6 +4,7 @@ import dataclasses
 
 import torch
 
+GRAPHS = 2
 REFERENCE_WRONG = "other texts"
 
 

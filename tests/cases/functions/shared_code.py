@@ -4,6 +4,9 @@ import types
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 def template(x):
     return x + offset  # noqa: F821

@@ -5,6 +5,9 @@ import copy
 import torch
 from torch import nn
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 2
+
 # Guards list the keys of copyreg's table, to which the process adds what it imports.
 SNAPSHOT = False
 

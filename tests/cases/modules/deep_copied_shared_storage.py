@@ -4,6 +4,10 @@ import copy
 
 import torch
 
+GRAPHS = 0
+REFERENCE_GRAPHS = 1
+BREAKS = ["Deep copy of a tensor"]
+
 # Guards list the keys of copyreg's table, to which the process adds what it imports.
 SNAPSHOT = False
 

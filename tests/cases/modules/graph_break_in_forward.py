@@ -4,6 +4,10 @@ import sys
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 2
+BYTECODE = True
+
 
 class Noisy(torch.nn.Module):
     def __init__(self):

@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 2
+BYTECODE = True
 
 
 @torch.compiler.disable

@@ -4,6 +4,13 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+GRAPHS = 0
+BREAKS = [
+    "Packed sequence in pack_padded_sequence",
+    "Packed sequence in a recurrent module",
+    "Packed sequence in pad_packed_sequence",
+]
+
 lstm = nn.LSTM(4, 3, batch_first=True)
 gru = nn.GRU(4, 3, batch_first=True, bidirectional=True)
 

@@ -4,6 +4,9 @@ import torch
 from torch import nn
 from torch._dynamo.mutation_guard import install_generation_tagging_init
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 5
+
 # torch.compile does so once in a process; `Module.__init__` is then the same in any order of tests.
 install_generation_tagging_init()
 

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 2
+
 net = torch.nn.Sequential(torch.nn.ReLU())
 
 

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 2
+
 net = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Dropout(0.5))
 
 

@@ -4,6 +4,9 @@ import sys
 
 import torch
 
+GRAPHS = 2
+BYTECODE = True
+
 
 def fn(x):
     a = torch.rand(2)

@@ -4,6 +4,8 @@ import random
 
 import torch
 
+GRAPHS = 6
+
 MODES = ["up", "down"]
 
 

@@ -4,6 +4,9 @@ import random
 
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 1
+
 
 def fn(x, index):
     scale = random.random()

@@ -4,6 +4,9 @@ import random
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 0
+
 
 class Loaded(random.Random):
     def getrandbits(self, k):

@@ -5,6 +5,8 @@ import random
 import torch
 from torch.utils.checkpoint import checkpoint
 
+GRAPHS = 1
+
 
 def scaled(x):
     return torch.sin(x) * random.random()

@@ -4,6 +4,8 @@ import random
 
 import torch
 
+GRAPHS = 1
+
 
 def fn(x):
     return x * random.randint(1, 100), random.random()

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 5
+
 
 def fn(x, n):
     return x + 1, n, type(n).__name__

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 3
+
 
 def fn(d):
     return [(k, v + 1) for k, v in d.items()]

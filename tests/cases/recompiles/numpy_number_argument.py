@@ -3,6 +3,9 @@
 import numpy as np
 import torch
 
+GRAPHS = 5
+REFERENCE_GRAPHS = 4
+
 
 def fn(x, n):
     return x * n

@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 2
+
 
 def fn(x):
     return x + 1, type(x).__name__

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 6
+REFERENCE_GRAPHS = 2
+
 
 def fn(x, y):
     if y is None:

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 5
+REFERENCE_GRAPHS = 7
+
 
 def fn(x):
     return x + 1, x.reshape(-1), x.is_contiguous()

@@ -3,6 +3,8 @@
 import torch
 import torch._dynamo
 
+GRAPHS = 1
+
 
 def fn(x, y):
     return x * x.shape[0], y + 1

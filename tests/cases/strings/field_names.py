@@ -4,6 +4,9 @@ import string
 
 import torch
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 0
+
 
 def fn(x):
     things = {"a": [1, {"b": 2}]}

@@ -4,6 +4,8 @@ import re
 
 import torch
 
+GRAPHS = 1
+
 
 def fn(x):
     return x + 1, re.compile("a|b", re.DEBUG | re.ASCII).pattern

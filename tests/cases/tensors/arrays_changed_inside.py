@@ -3,6 +3,9 @@
 import numpy
 import torch
 
+GRAPHS = 2
+REFERENCE_GRAPHS = 1
+
 
 def fn(x):
     a = numpy.zeros(3, dtype=numpy.float32)

@@ -2,6 +2,12 @@
 
 import torch
 
+GRAPHS = 10
+BREAKS = [
+    "Unsupported: a comparison of a tensor's address",
+    "Addresses of two tensors that may share memory",
+]
+
 #: What breaks has addresses for ints: which of them repeat depends on the memory of the process.
 SNAPSHOT = False
 

@@ -2,6 +2,13 @@
 
 import torch
 
+GRAPHS = 2
+BREAKS = [
+    "Unsupported: Tensor.set_ behind Tensor.data_ptr",
+    "Unsupported: a comparison of a tensor's address",
+    "Addresses of two tensors that may share memory",
+]
+
 #: Guards hold addresses: which of them repeat depends on the memory of the process.
 SNAPSHOT = False
 

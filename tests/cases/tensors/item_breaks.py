@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 3
+BYTECODE = True
+
 
 def fn(x):
     n = x.sum().item()

@@ -3,6 +3,9 @@
 import torch
 from torch.autograd import Variable
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 3
+
 
 def fn(x):
     weight = Variable(x.exp())

@@ -4,6 +4,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+GRAPHS = 3
+
 
 def error(f):
     try:

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 1
+
 
 def fn(x, q):
     made = torch.quantize_per_tensor(x * 2, 0.1, 0, torch.quint8)

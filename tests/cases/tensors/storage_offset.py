@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 5
+REFERENCE_GRAPHS = 10
+
 
 def fn(x):
     y = x * 2

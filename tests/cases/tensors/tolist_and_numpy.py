@@ -2,6 +2,8 @@
 
 import torch
 
+GRAPHS = 3
+
 
 def fn(x):
     y = x + 1

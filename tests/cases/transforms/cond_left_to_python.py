@@ -2,6 +2,13 @@
 
 import torch
 
+GRAPHS = 3
+REFERENCE_GRAPHS = 0
+BREAKS = [
+    "torch.cond of a function with side effects",
+    "torch.cond: Observed exception",
+    "Operation that can't be described without running it: torch.cond",
+]
 SNAPSHOT = False
 ALONE = True
 

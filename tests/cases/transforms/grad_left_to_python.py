@@ -3,6 +3,9 @@
 import torch
 from torch.func import grad, jacrev
 
+GRAPHS = 4
+REFERENCE_GRAPHS = 1
+
 
 def fn(x, b, seen):
     x = x * 2

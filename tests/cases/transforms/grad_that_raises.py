@@ -4,6 +4,9 @@ import torch
 import torch.nn.functional as F
 from torch.func import grad
 
+GRAPHS = 1
+REFERENCE_GRAPHS = 2
+
 
 def fn(x, target):
     try:

@@ -5,6 +5,13 @@ from torch._higher_order_ops.map import map as map_rows
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 
+GRAPHS = 5
+REFERENCE_GRAPHS = 0
+BREAKS = [
+    "Unsupported: torch.while_loop of an operand that is no tensor",
+    "Operation that can't be described without running it: torch.while_loop",
+    "Unsupported: torch.while_loop of functions whose results do not fit",
+]
 SNAPSHOT = False
 ALONE = True
 

@@ -2,6 +2,9 @@
 
 import torch
 
+GRAPHS = 1
+BYTECODE = True
+
 seen = []
 
 
