@@ -2,7 +2,7 @@
 //!
 //! What lives here: pins ([`pins`]), reading constants and tensors into guard values ([`read`]), linking a
 //! program to the interpreter ([`link`]), checking it ([`check`], step by step in [`step`]), watching instead ([`watch`]), saying why it failed ([`explain`]), what
-//! tells calls apart ([`probe`]) and running the Python text ([`oracle`]). Raw object reads are in [`objects`].
+//! tells calls apart ([`probe`]) and, for tests, running the Python text (`oracle`). Raw object reads are in [`objects`].
 //!
 //! Invariants: the GIL is held; a check runs no user code, raises nothing and leaves no Python object behind;
 //! every pointer in a linked program is kept valid by the program's pins or is a constant that it owns.
@@ -15,13 +15,14 @@ mod iterators;
 pub mod link;
 mod linked;
 pub(crate) mod objects;
-pub mod oracle;
 pub mod pins;
 pub mod probe;
 pub mod read;
 mod step;
 pub mod watch;
 
+#[cfg(test)]
+mod oracle;
 #[cfg(test)]
 mod property_tests;
 #[cfg(test)]

@@ -95,16 +95,6 @@ impl ConstVal {
         Self::Str(value.into())
     }
 
-    /// Whether a nan is anywhere in the value: Python's `==` is false for it, so the text needs another form.
-    pub fn has_nan(&self) -> bool {
-        match self {
-            Self::Float(bits) => f64::from_bits(*bits).is_nan(),
-            Self::Complex(re, im) => f64::from_bits(*re).is_nan() || f64::from_bits(*im).is_nan(),
-            Self::Tuple(items) => items.iter().any(Self::has_nan),
-            _ => false,
-        }
-    }
-
     /// The Python name of the value's exact type.
     pub fn type_name(&self) -> &str {
         match self {

@@ -1,8 +1,8 @@
 //! The Python text of a guard set, run as Python.
 //!
 //! The helper callables of the text (`___check_type_id`, `___check_tensors`, ...) are written in Python and share
-//! no code with the native checks, so that the two can be held against each other. Meant for tests, debugging and
-//! `explain`: unlike the check program, Python text may run user code (a `__getattribute__`, a property).
+//! no code with the native checks, so that the two can be held against each other. Meant for tests: unlike the
+//! check program, Python text may run user code (a `__getattribute__`, a property).
 //!
 //! Invariant: an expression that raises counts as false, as a missing value does natively.
 
@@ -29,8 +29,7 @@ const fn c_prelude() -> &'static std::ffi::CStr {
 ///
 /// # Errors
 /// Whatever Python raises.
-#[pyfunction]
-pub fn guard_helpers(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+fn guard_helpers(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let scope = PyDict::new(py);
     py.run(PRELUDE, Some(&scope), None)?;
     Ok(scope)
@@ -45,7 +44,7 @@ impl CheckProgram {
     ///
     /// # Safety
     /// As for [`CheckProgram::check`].
-    pub unsafe fn text_namespace<'py>(
+    unsafe fn text_namespace<'py>(
         &self,
         py: Python<'py>,
         env: &CheckEnv<'_>,

@@ -169,14 +169,6 @@ impl TensorMeta {
         ))
     }
 
-    /// The format that torch's `suggest_memory_format` (without exact stride match) answers.
-    pub fn suggest_memory_format(&self) -> Option<MemoryFormat> {
-        Some(suggest_memory_format(
-            &self.known(&self.shape)?,
-            &self.known(&self.strides)?,
-        ))
-    }
-
     fn known(&self, dims: &[SymInt]) -> Option<Dims> {
         dims.iter().map(|d| d.as_const().map(Size::known)).collect()
     }
