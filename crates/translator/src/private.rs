@@ -26,7 +26,7 @@ impl<'py> Tx<'py> {
     /// Those of reading its attributes.
     pub(crate) fn keep_private(&mut self, class: &Bound<'py, PyType>) -> R<()> {
         if self.ways.first_private.is_none() {
-            self.ways.first_private = self.ways.here.clone();
+            self.ways.first_private = self.ways.place();
         }
         let mut keep = |o: &Bound<'py, PyAny>| {
             self.private.insert(o.as_ptr() as usize);

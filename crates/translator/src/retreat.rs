@@ -85,19 +85,21 @@ impl Ladder {
 }
 
 impl WaysBack {
-    /// The checkpoint of a way back, which is gone then.
+    /// The checkpoint of a way back. Those that lie behind it are gone then.
     fn take(&mut self, way: WayBack) -> Option<Snapshot> {
-        match way {
+        let place = match way {
+            WayBack::Outermost => return self.outer.take(),
             WayBack::LastCatch => self.last_catch.take(),
-            // From the first catch, the last one would lead forward.
             WayBack::FirstCatch => {
                 self.last_catch = None;
                 self.first_catch.take()
             }
             WayBack::FirstText => self.first_text.take(),
             WayBack::FirstPrivate => self.first_private.take(),
-            WayBack::Outermost => self.outer.take(),
-        }
+        }?;
+        // The root frame may have made other calls since.
+        self.outer = place.outer;
+        Some(place.at)
     }
 }
 

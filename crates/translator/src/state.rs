@@ -16,8 +16,6 @@ pub enum OnReturn {
     PushInstance(Var),
     /// ignore it and push nothing (`__setattr__`, `__setitem__` and the like)
     Discard,
-    /// `__bool__`-like conversions that finish by name; see `Tx::finish_return`
-    ToBool,
     /// end of a nested run: hand it to the Rust caller
     Nested,
     /// the translated frame itself

@@ -95,13 +95,32 @@ pub struct WaysBack {
     /// the checkpoint before the last instruction of the root frame itself
     pub outer: Option<Snapshot>,
     /// the checkpoint before the instruction that raised the first exception that was caught
-    pub first_catch: Option<Snapshot>,
+    pub first_catch: Option<Place>,
     /// the same of the last one that was caught while none was handled
-    pub last_catch: Option<Snapshot>,
+    pub last_catch: Option<Place>,
     /// the checkpoint before the instruction that made the first text of a tensor
-    pub first_text: Option<Snapshot>,
+    pub first_text: Option<Place>,
     /// the checkpoint before the instruction that made the first private object
-    pub first_private: Option<Snapshot>,
+    pub first_private: Option<Place>,
+}
+
+/// A checkpoint that is gone back to from far behind it, with the way back that is right there.
+#[derive(Clone)]
+pub struct Place {
+    /// the checkpoint
+    pub at: Snapshot,
+    /// [`WaysBack::outer`] at that time
+    pub outer: Option<Snapshot>,
+}
+
+impl WaysBack {
+    /// Where a break goes back to now. `None` where nothing can go back there.
+    pub fn place(&self) -> Option<Place> {
+        Some(Place {
+            at: self.here.clone()?,
+            outer: self.outer.clone(),
+        })
+    }
 }
 
 impl Snapshot {

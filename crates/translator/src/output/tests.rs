@@ -726,3 +726,30 @@ fn breaks_below_a_try() {
     );
     assert!(s.plain.iter().all(|n| *n == 0), "all of it is captured");
 }
+
+#[test]
+fn a_call_that_is_left_whole_is_the_one_that_the_break_is_in() {
+    // Between its two uses of locals() the graph can't break in `g`, and calls behind it are no way back.
+    let source = "\
+def boom():
+    raise ValueError('a')
+def g():
+    first = locals()
+    e = None
+    try:
+        boom()
+    except ValueError as caught:
+        e = caught
+    return e, locals() is first
+def h(x):
+    return torch.cos(torch.sin(x))
+def f(x):
+    e, same = g()
+    y = h(x * 2)
+    y = h(y) + x
+";
+    for end in ["raise RuntimeError('b') from e", "return y, e, same"] {
+        let session = check(&format!("{source}    {end}"), "torch.ones(2)");
+        assert!(session.failures.is_empty(), "{end}: {:?}", session.failures);
+    }
+}

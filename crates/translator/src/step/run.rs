@@ -302,10 +302,10 @@ impl<'py> Tx<'py> {
             return;
         }
         if self.ways.first_catch.is_none() {
-            self.ways.first_catch = self.ways.here.clone();
+            self.ways.first_catch = self.ways.place();
         }
         if self.st.frame.handling.is_empty() || self.ways.last_catch.is_none() {
-            self.ways.last_catch = self.ways.here.clone();
+            self.ways.last_catch = self.ways.place();
         }
     }
 

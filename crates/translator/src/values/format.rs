@@ -133,7 +133,7 @@ impl Tx<'_> {
             Some(Conversion::Ascii) => Some(builtins.getattr("ascii")?.unbind()),
         };
         if self.ways.first_text.is_none() {
-            self.ways.first_text = self.ways.here.clone();
+            self.ways.first_text = self.ways.place();
         }
         self.st.effects.has_text = true;
         Ok(Some(Var::Text(Rc::new(TextVar {
