@@ -3,6 +3,7 @@
 //! Where packages lie is what the interpreter says (`sysconfig`, `site`, the metadata of what is installed), once for
 //! the process; a program may lie in a folder of any name. Not here: what follows from it for a frame or a function.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use pyo3::prelude::*;
@@ -10,13 +11,13 @@ use pyo3::sync::PyOnceLock;
 
 /// Whose a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum Owner<'a> {
     /// the program's, or nobody's: text that was compiled
     Program,
     /// the standard library's, frozen modules included
     StandardLibrary,
     /// an installed package's: the path from where packages lie, such as `torch/nn/functional.py`
-    Package(String),
+    Package(Cow<'a, str>),
 }
 
 /// Where packages and the standard library lie. Folders end with a slash.
@@ -31,20 +32,20 @@ struct Folders {
 }
 
 impl Folders {
-    fn owner(&self, file: &str) -> Owner {
+    fn owner<'a>(&self, file: &'a str) -> Owner<'a> {
         if file.starts_with("<frozen ") {
             return Owner::StandardLibrary;
         }
         let within = |folder: &String| file.strip_prefix(folder.as_str());
         if let Some(path) = self.packages.iter().find_map(within) {
-            return Owner::Package(path.into());
+            return Owner::Package(Cow::Borrowed(path));
         }
         let mut editable = self.editable.iter();
         if let Some(path) = editable.find_map(|(folder, name)| {
             file.strip_prefix(folder.as_str())
                 .map(|path| format!("{name}/{path}"))
         }) {
-            return Owner::Package(path);
+            return Owner::Package(path.into());
         }
         match self.standard.iter().any(|folder| within(folder).is_some()) {
             true => Owner::StandardLibrary,
@@ -54,7 +55,7 @@ impl Folders {
 }
 
 /// Whose a file is, by the name that code objects have of it.
-pub fn owner(file: &str) -> Owner {
+pub fn owner(file: &str) -> Owner<'_> {
     Python::attach(|py| folders(py).owner(file))
 }
 
@@ -218,7 +219,7 @@ mod tests {
 
     #[test]
     fn files_of_packages_are_known_by_their_folders() {
-        let package = |path: &str| Owner::Package(path.into());
+        let package = |path: &'static str| Owner::Package(path.into());
         let cases = [
             (
                 "/v/lib/python3.12/site-packages/torch/nn/init.py",

@@ -10,19 +10,19 @@ pub fn is_ignored_file(file: &str, resumes: bool) -> bool {
     file.starts_with("<ferrodyn ") || is_ignored(&library::owner(file), resumes)
 }
 
-fn is_ignored(owner: &Owner, resumes: bool) -> bool {
+fn is_ignored(owner: &Owner<'_>, resumes: bool) -> bool {
     let path = match owner {
         Owner::Program => return false,
         Owner::StandardLibrary => return true,
         Owner::Package(path) => path,
     };
-    match path.split('/').next().unwrap_or(path) {
+    match path.split('/').next().unwrap_or_default() {
         // `torch.nn.attention` calls torch.compile itself.
         "torch" => {
             !resumes
                 || !path.starts_with("torch/nn/")
                 || path.starts_with("torch/nn/attention/")
-                || path == "torch/nn/parameter.py"
+                || *path == "torch/nn/parameter.py"
         }
         "ferrodyn" | "numpy" | "_pytest" | "pluggy" | "functorch" | "triton" | "sympy" => true,
         _ => false,
