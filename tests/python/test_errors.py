@@ -94,13 +94,17 @@ def test_mode_and_options_together():
         ferrodyn.compile(plus, mode="default", options={"a": 1})
 
 
-@pytest.mark.parametrize("target", [5, "text", None.__class__, X, [plus]], ids=str)
+@pytest.mark.parametrize(
+    "target", [5, "text", None.__class__, X, [plus]], ids=["int", "str", "type", "tensor", "list"]
+)
 def test_not_something_to_compile(target):
     with pytest.raises((exc.InvalidCallable, TypeError)):
         ferrodyn.compile(backend="eager")(target)
 
 
-@pytest.mark.parametrize("fn", [torch.sin, len, torch.Tensor.cos, "".join], ids=str)
+@pytest.mark.parametrize(
+    "fn", [torch.sin, len, torch.Tensor.cos, "".join], ids=["sin", "len", "cos", "join"]
+)
 def test_callable_that_is_not_python(fn):
     """It works or is refused by name; it never crashes."""
     arguments = (["a", "b"],) if fn in (len, "".join) or fn.__name__ == "join" else (X,)
