@@ -5,6 +5,9 @@ import re
 import torch
 
 GRAPHS = 1
+BREAKS = ["`re.DEBUG`, which prints"]
+# Its guards say which combinations of flags the process has made before, in their order.
+SNAPSHOT = False
 
 
 def fn(x):
