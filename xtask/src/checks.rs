@@ -259,7 +259,7 @@ impl Run<'_> {
             let mut command = Command::new(&venv.python);
             command
                 .args(["-m", "pytest", "tests/python/test_cases.py", "-q"])
-                .args(["--color=no", "-k", "test_case"])
+                .args(["--color=no", "-k", "not snapshot"])
                 .args(backend)
                 .args(IN_PARALLEL)
                 .env_remove("FERRODYN_LOGS");

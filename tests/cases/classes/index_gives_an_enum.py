@@ -31,3 +31,8 @@ def fn(x, place):
 
 def calls():
     return [(torch.ones(2), place) for place in (Place.SECOND, 2, Place.SECOND)]
+
+
+COMPILED_WRONG = (
+    "what a compiler does to the filters of warnings has one shown that was shown before"
+)
