@@ -292,9 +292,9 @@ impl Run<'_> {
     }
 }
 
-/// pytest in two processes, a file of tests in one of them. A test of another file never changes its results, nor
-/// does how many cores there are.
-const IN_PARALLEL: [&str; 2] = ["-n2", "--dist=loadfile"];
+/// pytest in two processes, a file of tests in one of them, files in their order: what runs torch's own compiler comes
+/// behind what counts frames.
+const IN_PARALLEL: [&str; 3] = ["-n2", "--dist=loadfile", "--no-loadscope-reorder"];
 
 /// The `cargo` that runs this program.
 pub fn cargo() -> Command {
