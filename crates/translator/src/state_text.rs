@@ -28,7 +28,7 @@ struct Writer<'a, 'py> {
 }
 
 impl Tx<'_> {
-    /// The state as text. Runs no user code but `repr` of constants.
+    /// The state as text. Runs no user code: constants are of exact builtin types, or torch's.
     pub fn state_text(&self) -> String {
         let mut writer = Writer {
             tx: self,

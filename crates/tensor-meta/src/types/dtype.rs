@@ -1,6 +1,7 @@
 //! Element types, numbered as torch numbers its `ScalarType`.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 macro_rules! dtypes {
     ($($variant:ident = $num:literal, $name:literal, $size:literal;)*) => {
@@ -157,20 +158,22 @@ impl DType {
         )
     }
 
-    /// The smallest and the largest value of the integer types that arithmetic supports.
-    const fn int_range(self) -> Option<(i128, i128)> {
+    /// The ints that a kernel converts to an element of the integer types that arithmetic supports. Unsigned types
+    /// take negative numbers of their width too.
+    const fn converted_ints(self) -> Option<RangeInclusive<i128>> {
         use DType::*;
-        Some(match self {
-            UInt8 => (0, u8::MAX as i128),
-            UInt16 => (0, u16::MAX as i128),
-            UInt32 => (0, u32::MAX as i128),
-            UInt64 => (0, u64::MAX as i128),
+        let (least, most) = match self {
+            UInt8 => (-(u8::MAX as i128), u8::MAX as i128),
+            UInt16 => (-(u16::MAX as i128), u16::MAX as i128),
+            UInt32 => (-(u32::MAX as i128), u32::MAX as i128),
+            UInt64 => (-(u64::MAX as i128), u64::MAX as i128),
             Int8 => (i8::MIN as i128, i8::MAX as i128),
             Int16 => (i16::MIN as i128, i16::MAX as i128),
             Int32 => (i32::MIN as i128, i32::MAX as i128),
             Int64 => (i64::MIN as i128, i64::MAX as i128),
             _ => return None,
-        })
+        };
+        Some(least..=most)
     }
 
     /// The largest finite value of the floating types, and of the parts of the complex ones, that arithmetic
@@ -186,14 +189,11 @@ impl DType {
     }
 
     /// Whether a kernel converts this int to an element, perhaps rounded, without "value cannot be converted to
-    /// type ... without overflow". Unsigned types take negative numbers of their width too.
+    /// type ... without overflow".
     pub fn holds_int(self, value: i64) -> bool {
-        let value = i128::from(value);
-        match (self.int_range(), self.largest_float()) {
-            (Some((0, most)), _) => (-most..=most).contains(&value),
-            (Some((least, most)), _) => (least..=most).contains(&value),
-            (None, Some(most)) => (value as f64).abs() <= most,
-            (None, None) => true,
+        match self.converted_ints() {
+            Some(ints) => ints.contains(&i128::from(value)),
+            None => self.holds_float(value as f64),
         }
     }
 
@@ -204,11 +204,8 @@ impl DType {
 
     /// The same for a float. Infinities and NaN are elements of the floating types.
     pub fn holds_float(self, value: f64) -> bool {
-        match (self.int_range(), self.largest_float()) {
-            (Some((least, most)), _) => {
-                let least = if least == 0 { -most } else { least };
-                (least as f64..=most as f64).contains(&value.trunc())
-            }
+        match (self.converted_ints(), self.largest_float()) {
+            (Some(ints), _) => (*ints.start() as f64..=*ints.end() as f64).contains(&value.trunc()),
             (None, Some(most)) => !value.is_finite() || value.abs() <= most,
             (None, None) => true,
         }

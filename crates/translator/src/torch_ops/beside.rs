@@ -258,22 +258,20 @@ impl Tx<'_> {
         let by_name = args.meta_kw.iter();
         let by_name = by_name.filter(|(n, _)| first != usize::MAX || &**n == "alpha");
         let by_place = args.meta_pos.iter().skip(first);
-        let converted = by_place.chain(by_name.map(|(_, m)| m));
-        let all = args
-            .meta_pos
-            .iter()
-            .chain(args.meta_kw.iter().map(|(_, m)| m));
+        let mut converted = by_place.chain(by_name.map(|(_, m)| m));
+        let by_any_name = args.meta_kw.iter().map(|(_, m)| m);
+        let mut all = args.meta_pos.iter().chain(by_any_name);
         let is_too_large = |m: &MetaArg| match m {
             MetaArg::Float(x) => !dtype.holds_float(*x),
             MetaArg::Complex(re, im) => ![re, im].iter().all(|part| dtype.holds_float(**part)),
             _ => false,
         };
-        converted.clone().any(|m| match m {
+        converted.any(|m| match m {
             MetaArg::Int(n) => !dtype.holds_int(*n),
             MetaArg::SymInt(_) => !dtype.holds_any_int(),
             MetaArg::SymFloat => dtype != DType::Float64 && dtype != DType::Complex128,
             _ => false,
-        }) || all.into_iter().any(is_too_large)
+        }) || all.any(is_too_large)
     }
 
     /// Whether an operation may raise for what its tensors are.

@@ -2,7 +2,8 @@
 //!
 //! A graph that raises did not run, so the function runs again as plain Python, and the exception finds its
 //! handler (`output/again.rs`). Behind an operation that must not run twice that is impossible.
-//! Invariant: no operation of a graph raises past a handler of the program.
+//! Invariant: no operation of a graph raises past a handler of the program, unless a mode of the program sees operations
+//! and a compiler takes the graph apart.
 
 use bytecode::op::{JumpCond, NameIdx, Op};
 use bytecode::{Body, ExceptEntry};
@@ -33,28 +34,24 @@ impl Tx<'_> {
 
     /// In a graph that runs as it is: which operation has raised is known then.
     fn leads_there_as_is(&mut self, node: NodeId) -> R<()> {
-        self.needs_as_is |= self.st.leads_to_handler && self.runs_once(node);
+        self.needs_as_is |= self.st.leads_to_handler && !self.can_run_again(node);
         if !self.may_raise_to_handler(node) {
             return Ok(());
         }
         self.st.leads_to_handler = true;
-        let holds = |test: &dyn Fn(NodeId, &NodeData) -> bool| {
-            self.graph.iter().any(|(id, other)| test(id, other))
-        };
-        let is_behind = holds(&|id, other| {
+        let is_behind = self.graph.iter().any(|(id, other)| {
             raising::runs_once(other) && !(id == node && other.may_refuse_write)
         });
-        let needs_as_is = holds(&|_, other| !raising::can_run_again(other));
         if is_behind && self.is_handled(node)? {
             return Err(behind_what_runs_once());
         }
-        self.needs_as_is |= needs_as_is;
+        self.needs_as_is |= !raising::can_all_run_again(&self.graph);
         Ok(())
     }
 
     /// In one that a compiler takes apart: nothing in it may run only once.
     fn leads_there_compiled(&mut self, node: NodeId) -> R<()> {
-        if self.st.leads_to_handler && self.runs_once(node) {
+        if self.st.leads_to_handler && !self.can_run_again(node) {
             return Err(Stop::brk(
                 "Operation behind one in a `try` statement that may raise",
                 "The exception of that one has to reach its handler, so the graph may have to run again; this one writes to tensors of the program, or draws random numbers, which must not happen twice.",
@@ -70,10 +67,9 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Whether a graph with this node must not run twice, where it's not known which of its nodes has raised.
-    fn runs_once(&self, node: NodeId) -> bool {
-        let node = self.graph.get(node);
-        node.is_some_and(|node| !raising::can_run_again(node))
+    /// Whether a graph with this node can run twice, where it's not known which of its nodes has raised.
+    fn can_run_again(&self, node: NodeId) -> bool {
+        self.graph.get(node).is_none_or(raising::can_run_again)
     }
 
     /// Whether an operation may raise for values, and the program may do something about it.
