@@ -126,7 +126,7 @@ pub fn flag_setter(getter: &str) -> Option<&'static str> {
 }
 
 /// What reads the flag that a node sets, where it sets one.
-fn flag_set(node: &NodeData) -> Option<&'static str> {
+pub(crate) fn flag_set(node: &NodeData) -> Option<&'static str> {
     let Target::Function(function) = &node.target else {
         return None;
     };

@@ -4,11 +4,13 @@
 //! where it fails in between. Invariant: afterwards autocast, flags, levels of `vmap` and the dispatch keys of this
 //! thread are what they were before.
 
+use std::collections::BTreeSet;
+
 use fx_graph::{Arg, Graph, NodeData};
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::contexts::{changes_context, flag_getter};
+use crate::contexts::{changes_context, flag_set, flag_setter};
 use crate::names;
 
 /// The state that the contexts of a graph change, from before a backend gets it.
@@ -21,7 +23,7 @@ pub(crate) struct Before<'py> {
     nesting: i64,
     vmap: Option<i64>,
     /// functions that set a flag, with what it was
-    flags: Vec<(String, Bound<'py, PyAny>)>,
+    flags: Vec<(&'static str, Bound<'py, PyAny>)>,
 }
 
 /// Autocast of one type of device.
@@ -58,14 +60,11 @@ impl<'py> Before<'py> {
             }
             PyResult::Ok(all)
         })?;
+        let getters: BTreeSet<_> = changes.iter().filter_map(|node| flag_set(node)).collect();
         let mut flags = Vec::new();
-        for node in &changes {
-            let path = node.target.function().map(|f| &*f.path);
-            let setter = path.and_then(|path| path.strip_prefix(names::TORCH_C)?.strip_prefix('.'));
-            if let Some(setter) = setter
-                && let Some(getter) = flag_getter(setter)
-            {
-                flags.push((setter.to_owned(), torch_c.call_method0(getter)?));
+        for getter in getters {
+            if let Some(setter) = flag_setter(getter) {
+                flags.push((setter, torch_c.call_method0(getter)?));
             }
         }
         torch.call_method0(names::NEST_AUTOCAST)?;
@@ -138,7 +137,7 @@ impl<'py> Before<'py> {
     /// A graph may leave flags as the program has set them, for what comes behind it: who runs the graph does that.
     fn put_flags_back(&self) -> PyResult<()> {
         for (setter, value) in &self.flags {
-            self.torch_c.call_method1(setter.as_str(), (value,))?;
+            self.torch_c.call_method1(*setter, (value,))?;
         }
         Ok(())
     }
