@@ -93,8 +93,14 @@ mod tests {
     #[test]
     fn this_workspace_has_both_kinds() {
         let workspace = Workspace::read(&Project::find().unwrap()).unwrap();
-        assert!(workspace.pure.contains(&"ferrodyn-bytecode".to_owned()));
-        assert!(workspace.pure.contains(&"xtask".to_owned()));
+        for name in [
+            "ferrodyn-bytecode",
+            "ferrodyn-fx-graph",
+            "ferrodyn-tensor-meta",
+            "xtask",
+        ] {
+            assert!(workspace.pure.contains(&name.to_owned()), "{name}");
+        }
         assert!(workspace.python.contains(&"ferrodyn-frame-hook".to_owned()));
     }
 }

@@ -1,5 +1,5 @@
-//! What ARCHITECTURE.md says of the crates, checked: which may name which, which need no interpreter, how large they
-//! are, and where private names of torch and versions of Python are known.
+//! What ARCHITECTURE.md says of the crates, checked: which may name which, how large they are, and where private names
+//! of torch and versions of Python are known. Which need no interpreter is checked in `workspace.rs`.
 //!
 //! Invariant: an exception is listed with its reason, and goes from the list once it is none.
 
@@ -30,15 +30,16 @@ const AGAINST: [(&str, &str, &str); 1] = [(
     "bodies of operators become functions of torch.fx while they are traced",
 )];
 
-/// Crates that build, test and bench without an interpreter.
-const PURE: [&str; 3] = ["bytecode", "fx-graph", "tensor-meta"];
-
 /// Lines of a crate, and of a file.
 const LINES_OF_A_CRATE: usize = 25_000;
 const LINES_OF_A_FILE: usize = 800;
 
 /// Crates that are larger: with the lines that they may have.
 const LARGER_CRATES: [(&str, usize); 1] = [("translator", 46_500)];
+
+/// Lines of the translator that have a private name of torch's in them, or a version of Python's.
+const PRIVATE_NAMES: usize = 70;
+const VERSIONS: usize = 9;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -86,24 +87,6 @@ fn crates_name_those_below_them() {
         .map(|(from, to, _)| ((*from).to_owned(), (*to).to_owned()))
         .collect();
     assert_eq!(against, known);
-}
-
-#[test]
-fn pure_crates_need_no_interpreter() {
-    let arrows = arrows();
-    for name in PURE {
-        let mut open = vec![name.to_owned()];
-        while let Some(next) = open.pop() {
-            let named = arrows.get(&next).into_iter().flatten();
-            for to in named {
-                assert!(
-                    !to.starts_with("pyo3"),
-                    "{name} comes to PyO3 by way of {next}"
-                );
-                open.push(to.clone());
-            }
-        }
-    }
 }
 
 /// The sources of a crate, with their text.
@@ -161,7 +144,7 @@ fn lines_with(name: &str, texts: &[&str]) -> usize {
 fn private_names_of_torch_and_versions_of_python_get_fewer() {
     // Torch's private names belong to torch-abi and to `backends::names`, versions to bytecode and frame-hook.
     // What is left of them in the interpreter is counted: one less there is one less here.
-    assert_eq!(lines_with("translator", &["\"torch._"]), NAMES);
+    assert_eq!(lines_with("translator", &["\"torch._"]), PRIVATE_NAMES);
     assert_eq!(lines_with("translator", &["Version::V3"]), VERSIONS);
     for name in [
         "variables",
@@ -174,6 +157,3 @@ fn private_names_of_torch_and_versions_of_python_get_fewer() {
         assert_eq!(lines_with(name, &["Version::V3"]), 0, "{name}");
     }
 }
-
-const NAMES: usize = 70;
-const VERSIONS: usize = 9;
