@@ -38,6 +38,11 @@ pub enum AotInput {
         /// As for a tensor.
         source: String,
     },
+    /// A float that may differ from call to call: a tensor without dimensions, of double precision, at run time.
+    Float {
+        /// As for a tensor.
+        source: String,
+    },
     /// Anything else.
     Other {
         /// As for a tensor.
@@ -239,6 +244,15 @@ fn prepare(
                 tensor_contexts.set_item(&example, &context)?;
                 sources[at] = Some(source);
             }
+            Some(AotInput::Float { source }) => {
+                let base = torch.unique_local(source, &mut taken)?;
+                let source = torch.source.call_method1("FloatTensorSource", (base,))?;
+                context = torch.symbolic_context(&example, &source, &[])?;
+                fakes[at] = Some(from_tensor(&mode, &example, &source, &context)?);
+                tensor_contexts.set_item(&example, &context)?;
+                sources[at] = Some(source);
+                is_dynamic = true;
+            }
             Some(AotInput::Tensor { source, .. } | AotInput::Other { source }) => {
                 sources[at] = Some(torch.unique_local(source, &mut taken)?);
             }
@@ -328,8 +342,8 @@ fn prepare(
     };
     let input_names = (0..count)
         .map(|at| match (inputs.get(at), &sources[at]) {
-            // Its tensor says it.
-            (Some(AotInput::Size { .. }), _) | (_, None) => Ok(None),
+            // Its tensor says it; of a float nothing may be relied on.
+            (Some(AotInput::Size { .. } | AotInput::Float { .. }), _) | (_, None) => Ok(None),
             (_, Some(source)) => Ok(Some(source.getattr("local_name")?.extract()?)),
         })
         .collect::<PyResult<_>>()?;

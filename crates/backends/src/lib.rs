@@ -20,6 +20,7 @@ mod fx;
 mod left_behind;
 pub mod names;
 mod no_trace;
+mod numbers;
 mod pristine;
 mod refused;
 mod registry;
@@ -35,6 +36,7 @@ pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
 pub use no_trace::{is_forward_function, left_no_trace, may_run_again};
+pub use numbers::{has_floats, number_tensor};
 pub use refused::forget_restarts;
 pub use registry::{
     Backend, CompileOptions, list, list_backends, register, register_backend, unregister,

@@ -4,6 +4,7 @@
 //! a callable.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use pyo3::exceptions::{PyAssertionError, PyTypeError};
@@ -53,7 +54,8 @@ pub struct Backend {
     name: String,
     kind: Kind,
     kwargs: Option<Py<PyDict>>,
-    wants_tracing_context: bool,
+    /// whether it is one of torch's that trace a graph once more, or gave something else than a graph
+    compiles: AtomicBool,
 }
 
 impl Backend {
@@ -63,7 +65,7 @@ impl Backend {
             name: "eager".into(),
             kind: Kind::Eager,
             kwargs: None,
-            wants_tracing_context: false,
+            compiles: AtomicBool::new(false),
         }
     }
 
@@ -107,10 +109,15 @@ impl Backend {
         &self.name
     }
 
-    /// Whether it is to be called with what torch's own tracer would hand it: a tracing context,
-    /// fake values, sources.
-    pub fn wants_tracing_context(&self) -> bool {
-        self.wants_tracing_context
+    /// Whether it makes something else of a graph than the graph, as far as it is known. It is called with
+    /// what torch's own tracer would hand it: a tracing context, fake values, sources, symbols.
+    pub fn compiles(&self) -> bool {
+        self.compiles.load(Ordering::Relaxed)
+    }
+
+    /// Keeps in mind that it does.
+    pub fn note_that_it_compiles(&self) {
+        self.compiles.store(true, Ordering::Relaxed);
     }
 
     /// The Python callable; `None` for [`Backend::eager`].
@@ -155,7 +162,7 @@ fn from_callable(
     Ok(Backend {
         name,
         kwargs: keyword_arguments(py, mode, options)?,
-        wants_tracing_context: is_torchs_aot(callable)?,
+        compiles: AtomicBool::new(is_torchs_aot(callable)?),
         kind: Kind::Callable(callable.clone().unbind()),
     })
 }
@@ -179,7 +186,7 @@ fn keyword_arguments(
     Ok(Some(kwargs.unbind()))
 }
 
-/// Whether the callable is one of torch's backends that trace the graph once more.
+/// Whether the callable is one of torch's backends that trace the graph once more, or derives from one.
 fn is_torchs_aot(callable: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = callable.py();
     let class = callable.get_type();
@@ -192,12 +199,15 @@ fn is_torchs_aot(callable: &Bound<'_, PyAny>) -> PyResult<bool> {
             None => String::new(),
         })
     };
-    let modules = [of(callable)?, of(class.as_any())?];
-    Ok(modules.iter().any(|module| {
-        names::AOT_MODULES
-            .iter()
-            .any(|aot| module == aot || module.starts_with(&format!("{aot}.")))
-    }))
+    let bases = class.mro();
+    for defined in std::iter::once(callable.clone()).chain(bases.iter()) {
+        let module = of(&defined)?;
+        let is_within = |aot: &&str| module == **aot || module.starts_with(&format!("{aot}."));
+        if names::AOT_MODULES.iter().any(|aot| is_within(&aot)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn by_name(
@@ -229,7 +239,7 @@ fn by_name(
             name: name.to_owned(),
             kind: Kind::Callable(wrapper.unbind()),
             kwargs: None,
-            wants_tracing_context: true,
+            compiles: AtomicBool::new(true),
         });
     } else if let Some(callable) = from_entry_point(py, name)? {
         (callable, true)
@@ -238,12 +248,12 @@ fn by_name(
         let aot = name.starts_with("aot_") || is_torchs_aot(&callable)?;
         (callable, aot)
     };
-    let (callable, wants_tracing_context) = found;
+    let (callable, compiles) = found;
     Ok(Backend {
         name: name.to_owned(),
         kind: Kind::Callable(callable.unbind()),
         kwargs: keyword_arguments(py, mode, options)?,
-        wants_tracing_context,
+        compiles: AtomicBool::new(compiles),
     })
 }
 

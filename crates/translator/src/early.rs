@@ -30,7 +30,7 @@ pub(crate) fn value_needed() -> Stop {
 impl Tx<'_> {
     /// Whether the graph may have what is made early as inputs.
     pub(crate) fn can_make_early(&self) -> bool {
-        self.ints.floats_as_inputs
+        self.runs_as_is && self.ints.floats_as_inputs
     }
 
     /// Has the residual code draw a float.

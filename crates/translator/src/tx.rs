@@ -160,8 +160,10 @@ pub struct IntInput {
 /// A float that is an input of the graph.
 #[derive(Clone, Debug)]
 pub struct FloatInput {
-    /// the placeholder
+    /// the placeholder: of the float, or of a tensor that holds it
     pub node: fx_graph::NodeId,
+    /// what operations get
+    pub number: fx_graph::NodeId,
     /// how it is computed, and what it is for this call
     pub float: Rc<FloatVar>,
 }

@@ -8,7 +8,6 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use backends::{Backend, CompileOptions};
@@ -24,7 +23,7 @@ use translator::{BreakReason, DynamicInts, Ladder, R, Retreat, SetUp, Stop, Tx};
 
 use super::declined::Declined;
 use super::generation::Env;
-use super::redone::{Before, Made, renew_program};
+use super::redone::{Before, Constants, Made, renew_program};
 use super::relevant::{holds_tensors, is_of_module};
 use super::slot::CodeSlot;
 use super::translate::{
@@ -107,8 +106,8 @@ impl From<PyErr> for Ended {
 enum Again {
     /// it gave something else than the graph itself, which the translation had not reckoned with
     Opaque,
-    /// it needs sizes and ints as constants
-    Constants,
+    /// it needs numbers as constants
+    Constants(Constants),
     /// it can't compile an operation: what it said, and the exception that it raised
     Without(Declined, PyErr),
 }
@@ -268,7 +267,8 @@ impl<'py> Compilation<'_, 'py> {
             true => DynamicInts::default(),
             false => self.dynamic_ints()?,
         };
-        tx.ints.as_inputs &= !before.constants;
+        tx.ints.as_inputs &= before.constants != Constants::All;
+        tx.ints.floats_as_inputs &= before.constants == Constants::None;
         tx.runs_as_is = !has_modes && self.runs_as_is()?;
         tx.refusal = before.refusal.clone();
         Ok(())
@@ -428,15 +428,18 @@ impl<'py> Compilation<'_, 'py> {
         // A backend that traces the graph once more may have failed for what only this one can run.
         env.is_opaque |= env.error.is_some() && tx.needs_as_is && self.runs_as_is()?;
         if env.is_opaque {
-            let slot = self.ctx.state(BackendSlot::default);
-            slot.is_opaque.store(true, Ordering::Relaxed);
-            let was_told = env.backend.wants_tracing_context();
+            let was_told = env.backend.compiles();
+            env.backend.note_that_it_compiles();
             if tx.needs_as_is || has_code && tx.is_dynamic() && !was_told {
                 return Ok(Some(Again::Opaque));
             }
         }
-        if env.wants_constants && !before.constants {
-            return Ok(Some(Again::Constants));
+        if env.wants_constants && before.constants != Constants::All {
+            let floats = before.constants == Constants::None && !tx.float_inputs.is_empty();
+            return Ok(Some(Again::Constants(match floats {
+                true => Constants::Floats,
+                false => Constants::All,
+            })));
         }
         if env.error.is_some()
             && let Some(declined) = env.declined.take()
@@ -456,7 +459,10 @@ impl<'py> Compilation<'_, 'py> {
     ) -> PyResult<Compiled> {
         let constants = match again {
             Again::Opaque => before.constants,
-            Again::Constants => true,
+            Again::Constants(constants) => {
+                self.slot().constant_floats.set(true);
+                constants
+            }
             Again::Without(declined, error) => {
                 return self.without(&declined, error, before.refusal.as_ref(), session, request);
             }
@@ -546,16 +552,14 @@ impl<'py> Compilation<'_, 'py> {
                 ints.shapes.extend(call.sizes);
             }
         }
-        // What looks into example inputs may take their ints and sizes for constants, unless it is told of them.
-        ints.floats_as_inputs = self.runs_as_is()?;
-        ints.as_inputs = ints.floats_as_inputs || self.backend()?.wants_tracing_context();
+        ints.floats_as_inputs = self.runs_as_is()? || !self.slot().constant_floats.get();
+        ints.as_inputs = true;
         Ok(ints)
     }
 
     /// Whether the backend gives back the graph that it gets, as far as it was seen.
     fn runs_as_is(&self) -> PyResult<bool> {
-        let seen = self.ctx.state(BackendSlot::default);
-        Ok(!self.backend()?.wants_tracing_context() && !seen.is_opaque.load(Ordering::Relaxed))
+        Ok(!self.backend()?.compiles())
     }
 
     /// Bytecode that no compiler of CPython emits.
@@ -673,7 +677,7 @@ impl<'py> Compilation<'_, 'py> {
 /// Whatever torch raises.
 fn close(tx: &mut Tx<'_>, backend: &Backend) -> PyResult<()> {
     closing_guards(tx);
-    match backend.wants_tracing_context() {
+    match backend.compiles() {
         true => saved_tensors_hooks_guard(tx),
         false => Ok(()),
     }
@@ -683,6 +687,4 @@ fn close(tx: &mut Tx<'_>, backend: &Backend) -> PyResult<()> {
 #[derive(Default)]
 struct BackendSlot {
     backend: std::sync::Mutex<Option<Arc<Backend>>>,
-    /// whether it gave something else than the graph itself, once
-    is_opaque: AtomicBool,
 }

@@ -51,6 +51,8 @@ fn compile_with(
         });
     }
     let examples = PyList::new(py, examples)?;
+    // A backend asks for one where it needs a float as a constant.
+    let has_floats = backends::has_floats(inputs);
     let mut restarts = 0;
     let compiled = loop {
         let module = backends::to_torch(py, graph, objects, &[])?;
@@ -60,11 +62,13 @@ fn compile_with(
             ..backends::BackendCall::default()
         };
         match call.run(backend, module.bind(py), &examples) {
-            Err(BackendError::Restart { .. }) if restarts < MAX_RESTARTS => restarts += 1,
+            Err(BackendError::Restart { .. }) if restarts < MAX_RESTARTS && !has_floats => {
+                restarts += 1;
+            }
             compiled => break compiled,
         }
     };
-    if restarts > 0 {
+    if restarts > 0 || matches!(compiled, Err(BackendError::Restart { .. })) {
         backends::forget_restarts(py)?;
     }
     compiled
@@ -84,7 +88,7 @@ pub struct Env<'a, 'b, 'py> {
     pub result: Option<BackendResult>,
     /// whether the backend gave something else than the graph itself
     pub is_opaque: bool,
-    /// whether the graph is to be compiled with its sizes and ints as constants
+    /// whether the graph is to be compiled with numbers as constants
     pub wants_constants: bool,
     /// whom torch would ask where the graph is called, who are not to see it
     pub unseen_by: Option<without_modes::Seeing>,
@@ -142,8 +146,10 @@ impl OutputEnv for Env<'_, '_, '_> {
             Err(e) => {
                 self.declined = Declined::of(py, graph, &e);
                 // With constants in their place it may do.
-                self.wants_constants =
-                    !inputs.is_empty() && matches!(e, BackendError::Raised { .. });
+                self.wants_constants = match e {
+                    BackendError::Raised { .. } => !inputs.is_empty(),
+                    _ => backends::has_floats(inputs),
+                };
                 let e = e.into_py_err(py);
                 self.error = Some(e.clone_ref(py));
                 Err(e)

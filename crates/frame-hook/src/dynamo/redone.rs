@@ -12,6 +12,18 @@ use pyo3::prelude::*;
 use translator::{Refusal, Tx};
 use variables::Obj;
 
+/// Which numbers are constants for a backend that could not compile a graph otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Constants {
+    /// none for that reason
+    #[default]
+    None,
+    /// floats
+    Floats,
+    /// floats, ints and sizes
+    All,
+}
+
 /// What an attempt to compile a frame knows of the one before.
 #[derive(Default)]
 pub struct Before {
@@ -21,8 +33,8 @@ pub struct Before {
     pub made: Option<Made>,
     /// whether this attempt is the one that is made because a guard failed
     pub is_redone: bool,
-    /// whether a backend that traces the graph again gets sizes and ints as constants alone
-    pub constants: bool,
+    /// which numbers a backend that traces the graph again gets as constants alone
+    pub constants: Constants,
 }
 
 impl Before {

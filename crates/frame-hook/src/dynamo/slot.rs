@@ -26,6 +26,8 @@ pub struct CodeSlot {
     /// set once a parameter or buffer was found replaced, or the code has outlived a module: from then
     /// on they are fetched at each call
     pub fetch_tensors: Cell<bool>,
+    /// set once a backend could not compile the code with floats that are not constants
+    pub constant_floats: Cell<bool>,
     /// who compiles the code now
     pub turns: Turns,
     /// whether the code names a module of torch, once known

@@ -151,7 +151,10 @@ pub fn compile(
                 let value = i.int.value.into_pyobject(py).map_err(PyErr::from)?;
                 Ok(value.into_any().unbind())
             }
-            CallInput::Float(f) => Ok(PyFloat::new(py, f.float.value).into_any().unbind()),
+            CallInput::Float(f) if tx.runs_as_is => {
+                Ok(PyFloat::new(py, f.float.value).into_any().unbind())
+            }
+            CallInput::Float(f) => Ok(backends::number_tensor(py)?.call1(py, (f.float.value,))?),
         })
         .collect::<R<_>>()?;
     // What the backend raises is kept by `env` and reaches the program from there, an interrupt too.

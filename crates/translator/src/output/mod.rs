@@ -362,7 +362,13 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<(Range<u3
             (Some(obj), _) => g.asm.load_const(obj),
             (None, CallInput::Tensor(t)) => g.load_source(t.source)?,
             (None, CallInput::Int(i)) => g.int(&i.int.expr)?,
-            (None, CallInput::Float(f)) => g.float(&f.float.expr)?,
+            (None, CallInput::Float(f)) if g.tx.runs_as_is => g.float(&f.float.expr)?,
+            (None, CallInput::Float(f)) => {
+                let tensor = backends::number_tensor(g.tx.py)?;
+                g.asm.callee(tensor);
+                g.float(&f.float.expr)?;
+                g.asm.call(1);
+            }
         }
         given += 1;
     }

@@ -17,7 +17,7 @@ use crate::tx::Tx;
 
 /// What of each input may differ from call to call. Empty where nothing may, or where the graph runs as it is.
 pub(super) fn describe(tx: &Tx<'_>, inputs: &[CallInput]) -> Vec<AotInput> {
-    if tx.runs_as_is || !tx.is_dynamic() {
+    if tx.runs_as_is || !tx.is_dynamic() && tx.float_inputs.is_empty() {
         return Vec::new();
     }
     let name = |at: usize| {
@@ -45,7 +45,7 @@ pub(super) fn describe(tx: &Tx<'_>, inputs: &[CallInput]) -> Vec<AotInput> {
             }
             _ => AotInput::Int { source: name(at) },
         },
-        CallInput::Float(_) => AotInput::Other { source: name(at) },
+        CallInput::Float(_) => AotInput::Float { source: name(at) },
     };
     inputs
         .iter()

@@ -126,8 +126,9 @@ impl<'py> Tx<'py> {
                 let size = self.size_of_int(i);
                 (Arg::Node(self.int_node(i)?), MetaArg::SymInt(size))
             }
-            // A backend that traces the graph again takes a float among the inputs for a constant.
-            Var::Float(f) if !self.ints.floats_as_inputs => {
+            Var::Float(f)
+                if !self.ints.floats_as_inputs || !self.runs_as_is && !f.value.is_finite() =>
+            {
                 let Var::Const(number) = self.specialize_float(f)? else {
                     return Err(self.no_graph_argument(&var));
                 };

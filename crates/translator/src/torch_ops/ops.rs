@@ -232,6 +232,9 @@ impl<'py> Tx<'py> {
         {
             return self.as_subclass(t, class).map(Flow::Value);
         }
+        if let Some(made) = self.scaled_by_tensor(name, &all)? {
+            return Ok(Flow::Value(made));
+        }
         match name {
             // A size, not data, though a graph can't tell a `torch.Size` from a tuple.
             "new"

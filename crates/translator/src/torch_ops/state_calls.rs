@@ -197,8 +197,8 @@ impl<'py> Tx<'py> {
                 | "torch._dynamo.external_utils",
                 "is_compiling" | "is_dynamo_compiling",
             ) => {
-                // An optimizer would compute with tensors what eager computes with numbers.
-                if self.before_step.is_some() {
+                // An optimizer would compute with tensors what eager computes with numbers: as a compiler needs it.
+                if self.before_step.is_some() && self.runs_as_is {
                     return Ok(Some(Flow::Value(self.bool(false))));
                 }
                 self.asked_compiling = true;
@@ -305,11 +305,9 @@ impl<'py> Tx<'py> {
             // One of the two calls comes in front of a step, the other behind it. In a generator, from where
             // there is no way back, they break.
             ("torch._dynamo.decorators", "graph_break")
-                if self.runs_as_is
-                    && self.ways.here.is_some()
-                    && self.st.frame.code.filename.ends_with(OPTIMIZER) =>
+                if self.ways.here.is_some() && self.st.frame.code.filename.ends_with(OPTIMIZER) =>
             {
-                self.needs_as_is = true;
+                self.needs_as_is |= self.runs_as_is;
                 if self.before_step.is_none() {
                     self.before_step = Some(Box::new(self.ways.clone()));
                 } else if self.st.frame.handling.is_empty() {

@@ -250,7 +250,7 @@ impl Tx<'_> {
         args: &Args,
         beside: Option<&Var>,
     ) -> Given {
-        if !self.runs_as_is || self.st.effects.shows_tensors || self.inference_now() {
+        if self.st.effects.shows_tensors || self.inference_now() {
             return Ok(None);
         }
         let path = format!("torch.func.{}", transform.name);
@@ -327,7 +327,6 @@ impl Tx<'_> {
         if batched {
             self.keep_shadow(&result, fake.bind(py))?;
         }
-        self.needs_as_is = true;
         let Var::Tuple(tensors) = result else {
             return Err(Stop::Internal("what a transform gives".into()));
         };

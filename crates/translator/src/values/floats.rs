@@ -50,6 +50,10 @@ impl Tx<'_> {
         }
         let b = l.obj.bind(self.py).clone();
         let value = b.cast_exact::<PyFloat>().ok()?.value();
+        // A compiler has no symbols for what is not finite.
+        if !self.runs_as_is && !value.is_finite() {
+            return None;
+        }
         let bits = value.to_bits();
         let name = || self.sources.name(l.source);
         let changed = |ints: &DynamicInts, name: &str| {
@@ -192,11 +196,12 @@ impl Tx<'_> {
         Ok(answer.is_truthy()?)
     }
 
-    /// A dynamic float as an input of the graph.
+    /// A dynamic float as an input of the graph. A backend that compiles gets a tensor of it, as torch's own
+    /// tracer has it, and the operation that reads that: it takes a float among the inputs for a constant.
     pub(crate) fn float_input(&mut self, float: &Rc<FloatVar>) -> NodeId {
         let known = self.float_inputs.iter();
         if let Some(input) = known.clone().find(|i| i.float.expr == float.expr) {
-            return input.node;
+            return input.number;
         }
         let mut first = None;
         float.expr.for_each_leaf(&mut |leaf| {
@@ -205,8 +210,18 @@ impl Tx<'_> {
             }
         });
         let node = self.number_placeholder(first);
+        let number = match self.runs_as_is {
+            true => node,
+            false => self
+                .graph
+                .call_method("item", vec![node.into()], Vec::new()),
+        };
         let float = float.clone();
-        self.float_inputs.push(FloatInput { node, float });
-        node
+        self.float_inputs.push(FloatInput {
+            node,
+            number,
+            float,
+        });
+        number
     }
 }
