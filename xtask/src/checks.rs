@@ -244,7 +244,8 @@ impl Run<'_> {
     }
 
     /// The cases once more with a build that has its assertions and verifiers on, on one Python: what differs from
-    /// Python to Python is above them. First the graphs run as they are, then below a compiler.
+    /// Python to Python is above them. First the graphs run as they are, and functions that C calls panic; then below a
+    /// compiler.
     fn verified_cases(&mut self, venv: &Venv) -> Result<()> {
         let version = venv.version().to_string();
         let built = extension::install(self.project, self.environment, venv, Profile::Dev);
@@ -252,15 +253,15 @@ impl Run<'_> {
             self.failed("extension, verifiers", &version, &error);
             return Ok(());
         }
-        for (name, backend) in [
-            ("cases, verifiers", None),
-            ("cases, aot_eager", Some("--backend=aot_eager")),
+        for (name, more) in [
+            ("cases, verifiers", "tests/python/test_panics.py"),
+            ("cases, aot_eager", "--backend=aot_eager"),
         ] {
             let mut command = Command::new(&venv.python);
             command
                 .args(["-m", "pytest", "tests/python/test_cases.py", "-q"])
                 .args(["--color=no", "-k", "not snapshot"])
-                .args(backend)
+                .arg(more)
                 .args(IN_PARALLEL)
                 .env_remove("FERRODYN_LOGS");
             self.step(name, &version, Kind::Pytest, &mut command)?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 /// The crates, without their prefix: each may name those that come later, and nothing before it.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "frame-hook",
     "cache",
     "backends",
@@ -20,6 +20,7 @@ const ORDER: [&str; 11] = [
     "torch-abi",
     "tensor-meta",
     "interrupts",
+    "cpython-abi",
     "bytecode",
 ];
 
@@ -156,4 +157,50 @@ fn private_names_of_torch_and_versions_of_python_get_fewer() {
     ] {
         assert_eq!(lines_with(name, &["Version::V3"]), 0, "{name}");
     }
+}
+
+/// The functions of a text that C can call: their names, and whether a panic ends in their body.
+fn called_by_c(text: &str) -> Vec<(&str, bool)> {
+    const START: &str = "extern \"C\" fn ";
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(START) {
+        let rest = &text[at + START.len()..];
+        // A type has no name there, and a declaration no body.
+        let Some(open) = rest.find('(').filter(|open| *open > 0) else {
+            continue;
+        };
+        let mut depth = 0;
+        let end = rest.find(|c| {
+            depth += i32::from(c == '(' || c == '{') - i32::from(c == ')' || c == '}');
+            depth == 0 && matches!(c, '}' | ';')
+        });
+        let body = &rest[..end.unwrap_or(rest.len())];
+        if body.contains('{') {
+            let contained = ["contained(", "contained_or_raise("];
+            found.push((&rest[..open], contained.iter().any(|c| body.contains(c))));
+        }
+    }
+    found
+}
+
+#[test]
+fn panics_end_in_every_function_that_c_calls() {
+    let mut seen = 0;
+    for name in ORDER {
+        for (path, text) in sources(name) {
+            for (function, contained) in called_by_c(&text) {
+                assert!(
+                    contained,
+                    "a panic in {function} of {} would end the process: see cpython_abi::panics",
+                    path.display()
+                );
+                seen += 1;
+            }
+        }
+    }
+    // There are some thirty: none of them is overlooked by the way in which they are found.
+    assert!(seen >= 30, "{seen}");
+    let text = "extern \"C\" fn f(a: A) -> B { g() }\nunsafe extern \"C\" fn h() { contained(1) }\n\
+                type T = unsafe extern \"C\" fn(A) -> B;";
+    assert_eq!(called_by_c(text), [("f", false), ("h", true)]);
 }

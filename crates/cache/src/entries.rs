@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
+use cpython_abi::later::later;
 use guards::exec::explain::Failure;
 use guards::exec::{CheckEnv, Moment};
 use pyo3::prelude::*;
@@ -16,7 +17,6 @@ use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::FxHashMap;
 
 use crate::entry::{CompileId, GuardedCode};
-use crate::later::later;
 use crate::message::{CodeName, recompile_limit_warning};
 use crate::selector::Selector;
 

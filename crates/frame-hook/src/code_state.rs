@@ -2,7 +2,7 @@
 //!
 //! Not here: what is remembered (the compiler's slot is opaque). The state is
 //! made at the first question, lives exactly as long as its code object (the slot
-//! a little longer, see [`cache::later`]), and is only touched with the GIL held.
+//! a little longer, see [`cpython_abi::later::later`]), and is only touched with the GIL held.
 //! Code objects are not seen by the garbage collector: a strong reference from a
 //! slot back to something that holds the code keeps both for ever.
 
@@ -11,6 +11,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
+use cpython_abi::panics::contained;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
@@ -142,15 +143,21 @@ pub fn of<'a>(code: &'a Bound<'_, pyo3::types::PyCode>) -> PyResult<&'a CodeStat
 }
 
 unsafe extern "C" fn free_state(state: *mut c_void) {
-    if state.is_null() {
-        return;
-    }
-    // SAFETY: `make_state` gave this box to the code object, which dies now.
-    let state = unsafe { Box::from_raw(state.cast::<CodeState>()) };
-    if let Some(slot) = state.slot.into_inner() {
-        let slot = Ended(slot);
-        cache::later(move |_| drop(slot));
-    }
+    contained(
+        "the end of a code object",
+        || (),
+        || {
+            if state.is_null() {
+                return;
+            }
+            // SAFETY: `make_state` gave this box to the code object, which dies now.
+            let state = unsafe { Box::from_raw(state.cast::<CodeState>()) };
+            if let Some(slot) = state.slot.into_inner() {
+                let slot = Ended(slot);
+                cpython_abi::later::later(move |_| drop(slot));
+            }
+        },
+    )
 }
 
 /// The slot of a code object that is gone.

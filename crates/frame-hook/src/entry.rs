@@ -11,6 +11,7 @@ use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
+use cpython_abi::{panics, report};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, Py_ssize_t, PyObject};
 use pyo3::prelude::*;
@@ -22,18 +23,17 @@ use crate::compiler::{self, Direct, EntryCall, FrameCompiler};
 use crate::context::{CompileContext, Context};
 use crate::continuation;
 use crate::direct::CallMemo;
-use crate::dynamo::slot::mark_explicit;
 use crate::entry_type::{self, EntryType};
 use crate::graph_call::GraphCall;
 use crate::handover;
+use crate::in_stance::{InStance, in_stance};
 use crate::layout::code::RawCode;
 use crate::layout::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
 use crate::module_call;
-use crate::region::{Region, ThreadRegions, with_thread, without_c_recursion};
+use crate::region::{Region, ThreadRegions, set_for, with_thread, without_c_recursion};
 use crate::replay::replay;
-use crate::report;
 use torch_abi::modules::{Forward, ModuleCalls};
-use torch_abi::stance::{self, Stance};
+use torch_abi::stance;
 
 /// What calling an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,12 +248,13 @@ unsafe extern "C" fn call_compiled(
     // arguments as the vectorcall protocol has them. The settings live in the entry's context.
     unsafe {
         let this = &*entry.cast::<Entry>();
+        let plain = || call_plainly(this, args, nargsf, kwnames);
         with_thread(|thread| {
-            // A region of its own: the limit that its caller has reached is not its.
-            let above = thread.only_cached.replace(false);
-            let result = call_with(thread, this, this.settings, args, nargsf, kwnames);
-            thread.only_cached.set(above);
-            result
+            thread.contained("the call of an entry", plain, || {
+                // A region of its own: the limit that its caller has reached is not its.
+                let _only_cached = set_for(&thread.only_cached, false);
+                call_with(thread, this, this.settings, args, nargsf, kwnames)
+            })
         })
     }
 }
@@ -268,7 +269,33 @@ unsafe extern "C" fn call_resume(
     // SAFETY: as for `call_compiled`; whoever runs the residual code keeps the context alive.
     unsafe {
         let this = &*entry.cast::<Entry>();
-        with_thread(|thread| call_with(thread, this, thread.residual.get(), args, nargsf, kwnames))
+        let plain = || call_plainly(this, args, nargsf, kwnames);
+        with_thread(|thread| {
+            thread.contained("the call of a resume function", plain, || {
+                call_with(thread, this, thread.residual.get(), args, nargsf, kwnames)
+            })
+        })
+    }
+}
+
+/// Calls what an entry wraps, where the entry's own call panicked before it did so.
+///
+/// # Safety
+/// As for a vectorcall of `this`.
+#[cold]
+pub(crate) unsafe fn call_plainly(
+    this: &Entry,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: required of the caller.
+    unsafe {
+        ffi::PyErr_Clear();
+        match this.callable.is_null() {
+            true => raise_cleared(),
+            false => ffi::PyObject_Vectorcall(this.callable, args, nargsf, kwnames),
+        }
     }
 }
 
@@ -290,6 +317,7 @@ unsafe fn call_with(
             return raise_cleared();
         }
         if thread.compiling.get() || settings.is_null() {
+            thread.started.set(true);
             return ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames);
         }
         if thread.is_exhausted() {
@@ -351,7 +379,10 @@ unsafe fn call_with(
         // Attached once here: what the hook asks below finds the thread attached, at no cost.
         // While the interpreter shuts down there is no attaching, and nothing to compile.
         Python::try_attach(|_| run_hooked(thread, callable, args, nargsf, kwnames, settings))
-            .unwrap_or_else(|| ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames))
+            .unwrap_or_else(|| {
+                thread.started.set(true);
+                ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
+            })
     }
 }
 
@@ -397,38 +428,6 @@ pub(crate) unsafe fn call_sharing(
     }
 }
 
-/// What the program's stance makes of a call.
-enum InStance {
-    /// Whatever would be done without one.
-    AsEver,
-    Eager,
-    /// Another context is on, which has the backend of the stance.
-    With(Py<Context>),
-}
-
-#[cold]
-fn in_stance(this: &Entry, settings: &CompileContext) -> InStance {
-    let in_stance = |py: Python<'_>| match stance::read(py) {
-        Stance::ForceEager => Ok(InStance::Eager),
-        Stance::ForceBackend => {
-            // A resume function goes on with the backend of the function that calls it.
-            let Some(backend) =
-                stance::forced_backend(py)?.filter(|_| this.kind == EntryKind::Compiled)
-            else {
-                return Ok(InStance::AsEver);
-            };
-            let context = settings.with_backend(&backend)?;
-            // SAFETY: the entry keeps its callable alive, which the caller has found not to be null.
-            let callable = unsafe { Bound::from_borrowed_ptr(py, this.callable) };
-            mark_explicit(&callable, context.bind(py).get().settings().id());
-            Ok(InStance::With(context))
-        }
-        _ => PyResult::Ok(InStance::AsEver),
-    };
-    let decided = Python::try_attach(|py| in_stance(py).unwrap_or(InStance::AsEver));
-    decided.unwrap_or(InStance::AsEver)
-}
-
 /// A call of which nothing is captured.
 ///
 /// # Safety
@@ -444,6 +443,7 @@ unsafe fn run_eagerly(
     // SAFETY: required of the caller.
     unsafe {
         let _off = Region::pause(thread);
+        thread.started.set(true);
         ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
     }
 }
@@ -540,13 +540,12 @@ unsafe fn run_hooked(
     // SAFETY: the arguments and the callable are those of an entry's call, which keeps the
     // settings alive; the region ends before this returns.
     unsafe {
-        let region = Region::enter(thread, settings);
+        let _region = Region::enter(thread, settings);
         thread.handover.accept(callable, args);
-        let result = without_c_recursion(thread, || {
+        thread.started.set(true);
+        without_c_recursion(thread, || {
             ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
-        });
-        drop(region);
-        result
+        })
     }
 }
 
@@ -575,8 +574,10 @@ unsafe fn run_target(
         let func = ffi::Py_NewRef(target.func.cast());
         ffi::Py_XINCREF(target.receiver);
         let run = || run_hooked(thread, func, all.as_ptr(), positional, kwnames, settings);
-        let result = Python::try_attach(|_| run())
-            .unwrap_or_else(|| ffi::PyObject_Vectorcall(func, all.as_ptr(), positional, kwnames));
+        let result = Python::try_attach(|_| run()).unwrap_or_else(|| {
+            thread.started.set(true);
+            ffi::PyObject_Vectorcall(func, all.as_ptr(), positional, kwnames)
+        });
         ffi::Py_XDECREF(target.receiver);
         ffi::Py_DECREF(func);
         result
@@ -608,11 +609,9 @@ unsafe fn offer(
     }
     // What is made below may run finalizers, which may give the callable another function.
     let _held = func.to_owned();
-    let on = thread.context.replace(ptr::null());
-    thread.compiling.set(true);
+    let _off = set_for(&thread.context, ptr::null());
+    let _compiling = set_for(&thread.compiling, true);
     let offered = catch_unwind(AssertUnwindSafe(|| compiler.on_call(py, &call, settings)));
-    thread.compiling.set(false);
-    thread.context.set(on);
     offered.unwrap_or_else(|payload| {
         let text = report::panic_text(&*payload);
         report::warn_once(
@@ -642,7 +641,7 @@ unsafe fn call_direct(
         // SAFETY: required of the caller.
         return unsafe { call_graph_alone(thread, this, call, function, locals, settings) };
     }
-    let residual = thread.residual.replace(settings);
+    let residual = set_for(&thread.residual, settings);
     // SAFETY: the arguments are those of the entry's own call, the function is owned here, and
     // the settings outlive the call.
     unsafe {
@@ -651,6 +650,7 @@ unsafe fn call_direct(
             false => Region::pause(thread),
         };
         let accepted = !drives && thread.handover.accept(function, locals.as_ptr());
+        thread.started.set(true);
         let result = without_c_recursion(thread, || {
             let result = handover::watched(accepted, || call_function(function, locals));
             // A resume function is called for a continuation: whoever does drives on.
@@ -660,7 +660,7 @@ unsafe fn call_direct(
             }
         });
         drop(region);
-        thread.residual.set(residual);
+        drop(residual);
         ffi::Py_DECREF(function);
         result
     }
@@ -682,16 +682,15 @@ unsafe fn call_graph_alone(
     // SAFETY: required of the caller; the function, owned here, keeps the graph alive.
     unsafe {
         let region = Region::pause(thread);
+        thread.started.set(true);
         let result = call.call(locals).unwrap_or_else(|outcome| {
             if !outcome.is_null()
                 && let Ok(memo) = this.memo().try_borrow()
             {
                 memo.keep_frame(function);
             }
-            let residual = thread.residual.replace(settings);
-            let result = replay(function, call.graph(), locals, outcome);
-            thread.residual.set(residual);
-            result
+            let _residual = set_for(&thread.residual, settings);
+            replay(function, call.graph(), locals, outcome)
         });
         drop(region);
         ffi::Py_DECREF(function);
@@ -723,13 +722,21 @@ unsafe extern "C" fn call_disabled(
 ) -> *mut PyObject {
     // SAFETY: as for `call_compiled`.
     unsafe {
-        let callable = (*entry.cast::<Entry>()).callable;
-        if callable.is_null() {
-            return raise_cleared();
-        }
-        call_paused(callable, args, nargsf, kwnames)
+        let this = &*entry.cast::<Entry>();
+        let plain = || call_plainly(this, args, nargsf, kwnames);
+        with_thread(|thread| {
+            thread.contained("the call of a disabled entry", plain, || {
+                if this.callable.is_null() {
+                    return raise_cleared();
+                }
+                call_paused(thread, this.callable, args, nargsf, kwnames)
+            })
+        })
     }
 }
+
+/// What [`call_graph`] does.
+const GRAPH_CALL: &str = "the call of a graph";
 
 /// The vectorcall of a graph's entry: only residual code calls it.
 unsafe extern "C" fn call_graph(
@@ -741,19 +748,24 @@ unsafe extern "C" fn call_graph(
     // SAFETY: as for `call_compiled`; the entry keeps its inputs, and the caller the arguments.
     unsafe {
         let this = &*entry.cast::<Entry>();
-        let Some(inputs) = this.inputs.as_ref() else {
-            return raise_cleared();
+        let call = |thread: &ThreadRegions| {
+            let Some(inputs) = this.inputs.as_ref() else {
+                return raise_cleared();
+            };
+            let given = ffi::PyVectorcall_NARGS(nargsf) as usize;
+            if !kwnames.is_null() || given != inputs.given() {
+                const OTHER: &CStr = c"a graph takes the inputs that it was compiled for";
+                ffi::PyErr_SetString(ffi::PyExc_TypeError, OTHER.as_ptr());
+                return ptr::null_mut();
+            }
+            inputs.with(args, |all, count| {
+                let nargsf = count | ffi::PY_VECTORCALL_ARGUMENTS_OFFSET;
+                call_paused(thread, this.callable, all, nargsf, ptr::null_mut())
+            })
         };
-        let given = ffi::PyVectorcall_NARGS(nargsf) as usize;
-        if !kwnames.is_null() || given != inputs.given() {
-            const OTHER: &CStr = c"a graph takes the inputs that it was compiled for";
-            ffi::PyErr_SetString(ffi::PyExc_TypeError, OTHER.as_ptr());
-            return ptr::null_mut();
-        }
-        inputs.with(args, |all, count| {
-            let nargsf = count | ffi::PY_VECTORCALL_ARGUMENTS_OFFSET;
-            call_paused(this.callable, all, nargsf, ptr::null_mut())
-        })
+        // Its arguments alone are not what the graph takes.
+        let plain = || panics::raise(GRAPH_CALL);
+        with_thread(|thread| thread.contained(GRAPH_CALL, plain, || call(thread)))
     }
 }
 
@@ -763,6 +775,7 @@ unsafe extern "C" fn call_graph(
 /// As for a vectorcall of `callable`.
 #[inline]
 unsafe fn call_paused(
+    thread: &ThreadRegions,
     callable: *mut PyObject,
     args: *const *mut PyObject,
     nargsf: usize,
@@ -770,16 +783,13 @@ unsafe fn call_paused(
 ) -> *mut PyObject {
     // SAFETY: required of the caller; the region ends before this returns.
     unsafe {
-        with_thread(|thread| {
-            if thread.is_exhausted() {
-                return raise_exhausted();
-            }
-            let region = Region::pause(thread);
-            let result = without_c_recursion(thread, || {
-                ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
-            });
-            drop(region);
-            result
+        if thread.is_exhausted() {
+            return raise_exhausted();
+        }
+        let _region = Region::pause(thread);
+        thread.started.set(true);
+        without_c_recursion(thread, || {
+            ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
         })
     }
 }

@@ -12,6 +12,7 @@ use std::mem::offset_of;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use cpython_abi::panics::{contained, contained_or_raise};
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::ffi::{self, PyObject, PyTypeObject};
 use pyo3::prelude::*;
@@ -271,22 +272,28 @@ pub(crate) fn mark_coroutine(entry: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 unsafe extern "C" fn dealloc(object: *mut PyObject) {
-    // SAFETY: called once, by the last release, with the GIL held.
-    unsafe {
-        ffi::PyObject_GC_UnTrack(object.cast());
-        if !(*object.cast::<Entry>()).weakrefs.is_null() {
-            ffi::PyObject_ClearWeakRefs(object);
-        }
-        clear(object);
-        let memo = ptr::replace(&raw mut (*object.cast::<Entry>()).memo, ptr::null_mut());
-        if !memo.is_null() {
-            drop(Box::from_raw(memo));
-        }
-        let class = ffi::Py_TYPE(object);
-        let free = (*class).tp_free.expect("a heap type has tp_free");
-        free(object.cast());
-        ffi::Py_DECREF(class.cast());
-    }
+    contained(
+        "the end of an entry",
+        || (),
+        || {
+            // SAFETY: called once, by the last release, with the GIL held.
+            unsafe {
+                ffi::PyObject_GC_UnTrack(object.cast());
+                if !(*object.cast::<Entry>()).weakrefs.is_null() {
+                    ffi::PyObject_ClearWeakRefs(object);
+                }
+                clear(object);
+                let memo = ptr::replace(&raw mut (*object.cast::<Entry>()).memo, ptr::null_mut());
+                if !memo.is_null() {
+                    drop(Box::from_raw(memo));
+                }
+                let class = ffi::Py_TYPE(object);
+                let free = (*class).tp_free.expect("a heap type has tp_free");
+                free(object.cast());
+                ffi::Py_DECREF(class.cast());
+            }
+        },
+    )
 }
 
 unsafe extern "C" fn traverse(
@@ -294,59 +301,71 @@ unsafe extern "C" fn traverse(
     visit: ffi::visitproc,
     arg: *mut c_void,
 ) -> c_int {
-    // SAFETY: called by the garbage collector on an entry; only owned references are visited.
-    unsafe {
-        let entry = &*object.cast::<Entry>();
-        let owned = [
-            ffi::Py_TYPE(object).cast::<PyObject>(),
-            entry.callable,
-            entry.context,
-            entry.dict,
-        ];
-        // No object is made while the memo is changed, so the collector never comes in between.
-        let remembered = entry.memo.as_ref().map(|memo| &*memo.as_ptr());
-        let remembered = remembered.into_iter().flat_map(CallMemo::references);
-        let inputs = entry.inputs.as_ref().into_iter();
-        let inputs = inputs.flat_map(BoundInputs::references);
-        for reference in owned.into_iter().chain(remembered).chain(inputs) {
-            if !reference.is_null() {
-                let result = visit(reference, arg);
-                if result != 0 {
-                    return result;
+    contained(
+        "a look through an entry for the garbage collector",
+        || 0,
+        || {
+            // SAFETY: called by the garbage collector on an entry; only owned references are visited.
+            unsafe {
+                let entry = &*object.cast::<Entry>();
+                let owned = [
+                    ffi::Py_TYPE(object).cast::<PyObject>(),
+                    entry.callable,
+                    entry.context,
+                    entry.dict,
+                ];
+                // No object is made while the memo is changed, so the collector never comes in between.
+                let remembered = entry.memo.as_ref().map(|memo| &*memo.as_ptr());
+                let remembered = remembered.into_iter().flat_map(CallMemo::references);
+                let inputs = entry.inputs.as_ref().into_iter();
+                let inputs = inputs.flat_map(BoundInputs::references);
+                for reference in owned.into_iter().chain(remembered).chain(inputs) {
+                    if !reference.is_null() {
+                        let result = visit(reference, arg);
+                        if result != 0 {
+                            return result;
+                        }
+                    }
                 }
             }
-        }
-    }
-    0
+            0
+        },
+    )
 }
 
 unsafe extern "C" fn clear(object: *mut PyObject) -> c_int {
-    // SAFETY: called on an entry with the GIL held. Fields are emptied before their references are
-    // released, because releasing may run code that sees the entry.
-    unsafe {
-        let entry = object.cast::<Entry>();
-        (*entry).func = ptr::null_mut();
-        (*entry).settings = ptr::null();
-        let owned = [
-            ptr::replace(&raw mut (*entry).callable, ptr::null_mut()),
-            ptr::replace(&raw mut (*entry).context, ptr::null_mut()),
-            ptr::replace(&raw mut (*entry).dict, ptr::null_mut()),
-        ];
-        for reference in owned {
-            ffi::Py_XDECREF(reference);
-        }
-        if let Some(memo) = (*entry).memo.as_ref() {
-            drop(memo.take());
-        }
-        let inputs = ptr::replace(&raw mut (*entry).inputs, ptr::null_mut());
-        if !inputs.is_null() {
-            // At once: dropped without PyO3 attached, they would wait for the next time it is.
-            for reference in Box::from_raw(inputs).into_references() {
-                ffi::Py_DECREF(reference);
+    contained(
+        "the clearing of an entry",
+        || 0,
+        || {
+            // SAFETY: called on an entry with the GIL held. Fields are emptied before their references are
+            // released, because releasing may run code that sees the entry.
+            unsafe {
+                let entry = object.cast::<Entry>();
+                (*entry).func = ptr::null_mut();
+                (*entry).settings = ptr::null();
+                let owned = [
+                    ptr::replace(&raw mut (*entry).callable, ptr::null_mut()),
+                    ptr::replace(&raw mut (*entry).context, ptr::null_mut()),
+                    ptr::replace(&raw mut (*entry).dict, ptr::null_mut()),
+                ];
+                for reference in owned {
+                    ffi::Py_XDECREF(reference);
+                }
+                if let Some(memo) = (*entry).memo.as_ref() {
+                    drop(memo.take());
+                }
+                let inputs = ptr::replace(&raw mut (*entry).inputs, ptr::null_mut());
+                if !inputs.is_null() {
+                    // At once: dropped without PyO3 attached, they would wait for the next time it is.
+                    for reference in Box::from_raw(inputs).into_references() {
+                        ffi::Py_DECREF(reference);
+                    }
+                }
             }
-        }
-    }
-    0
+            0
+        },
+    )
 }
 
 /// Runs Python-level code of a slot; an error, or no attaching because the interpreter shuts
@@ -371,14 +390,16 @@ unsafe extern "C" fn bind_function(
     instance: *mut PyObject,
     _owner: *mut PyObject,
 ) -> *mut PyObject {
-    // SAFETY: called by the attribute protocol with the GIL held.
-    unsafe {
-        if instance.is_null() || instance == ffi::Py_None() {
-            ffi::Py_NewRef(object)
-        } else {
-            PyMethod_New(object, instance)
+    contained_or_raise("the binding of an entry", || {
+        // SAFETY: called by the attribute protocol with the GIL held.
+        unsafe {
+            if instance.is_null() || instance == ffi::Py_None() {
+                ffi::Py_NewRef(object)
+            } else {
+                PyMethod_New(object, instance)
+            }
         }
-    }
+    })
 }
 
 unsafe extern "C" fn bind_callable(
@@ -386,52 +407,56 @@ unsafe extern "C" fn bind_callable(
     instance: *mut PyObject,
     owner: *mut PyObject,
 ) -> *mut PyObject {
-    // SAFETY: called by the attribute protocol with the GIL held, on an entry.
-    unsafe {
-        let callable = (*object.cast::<Entry>()).callable;
-        if callable.is_null() {
-            return ffi::Py_NewRef(object);
-        }
-        let class = ffi::Py_TYPE(callable);
-        let Some(bind) = (*class).tp_descr_get else {
-            return ffi::Py_NewRef(object);
-        };
-        let bound = bind(callable, instance, owner);
-        if bound == callable || bound.is_null() {
-            ffi::Py_XDECREF(bound);
-            return if bound.is_null() {
-                bound
-            } else {
-                ffi::Py_NewRef(object)
+    contained_or_raise("the binding of a callable's entry", || {
+        // SAFETY: called by the attribute protocol with the GIL held, on an entry.
+        unsafe {
+            let callable = (*object.cast::<Entry>()).callable;
+            if callable.is_null() {
+                return ffi::Py_NewRef(object);
+            }
+            let class = ffi::Py_TYPE(callable);
+            let Some(bind) = (*class).tp_descr_get else {
+                return ffi::Py_NewRef(object);
             };
+            let bound = bind(callable, instance, owner);
+            if bound == callable || bound.is_null() {
+                ffi::Py_XDECREF(bound);
+                return if bound.is_null() {
+                    bound
+                } else {
+                    ffi::Py_NewRef(object)
+                };
+            }
+            in_slot(|py| {
+                let bound = Bound::from_owned_ptr(py, bound);
+                let this = Bound::from_borrowed_ptr(py, object);
+                let entry = match context_of(&this) {
+                    Some(context) => crate::entry::make_compiled(&bound, &context.cast_into()?),
+                    None => crate::entry::make_disabled(&bound),
+                };
+                entry.map(Bound::into_ptr)
+            })
         }
-        in_slot(|py| {
-            let bound = Bound::from_owned_ptr(py, bound);
-            let this = Bound::from_borrowed_ptr(py, object);
-            let entry = match context_of(&this) {
-                Some(context) => crate::entry::make_compiled(&bound, &context.cast_into()?),
-                None => crate::entry::make_disabled(&bound),
-            };
-            entry.map(Bound::into_ptr)
-        })
-    }
+    })
 }
 
 unsafe extern "C" fn repr(object: *mut PyObject) -> *mut PyObject {
-    // SAFETY: called with the GIL held on an entry; the format's arguments are objects.
-    unsafe {
-        let entry = &*object.cast::<Entry>();
-        if entry.callable.is_null() {
-            return ffi::PyUnicode_FromString(c"<cleared ferrodyn entry>".as_ptr());
+    contained_or_raise("the text of an entry", || {
+        // SAFETY: called with the GIL held on an entry; the format's arguments are objects.
+        unsafe {
+            let entry = &*object.cast::<Entry>();
+            if entry.callable.is_null() {
+                return ffi::PyUnicode_FromString(c"<cleared ferrodyn entry>".as_ptr());
+            }
+            let format = match entry.kind {
+                EntryKind::ModuleCall => c"<ferrodyn's call of modules, for %R>",
+                EntryKind::Compiled | EntryKind::Resume => c"<ferrodyn.compile of %R>",
+                EntryKind::Disabled => c"<ferrodyn.disable of %R>",
+                EntryKind::Graph => c"<ferrodyn's call of %R>",
+            };
+            ffi::PyUnicode_FromFormat(format.as_ptr(), entry.callable)
         }
-        let format = match entry.kind {
-            EntryKind::ModuleCall => c"<ferrodyn's call of modules, for %R>",
-            EntryKind::Compiled | EntryKind::Resume => c"<ferrodyn.compile of %R>",
-            EntryKind::Disabled => c"<ferrodyn.disable of %R>",
-            EntryKind::Graph => c"<ferrodyn's call of %R>",
-        };
-        ffi::PyUnicode_FromFormat(format.as_ptr(), entry.callable)
-    }
+    })
 }
 
 /// Whether `name` is this interned or equal string.
@@ -441,39 +466,41 @@ unsafe fn is_name(name: *mut PyObject, known: &Py<PyString>) -> bool {
 }
 
 unsafe extern "C" fn get_attribute(object: *mut PyObject, name: *mut PyObject) -> *mut PyObject {
-    // SAFETY: called by the attribute protocol with the GIL held, on an entry, with a string.
-    unsafe {
-        let entry = &*object.cast::<Entry>();
-        if !entry.dict.is_null() {
-            let own = ffi::PyDict_GetItemWithError(entry.dict, name);
-            if !own.is_null() {
-                return ffi::Py_NewRef(own);
+    contained_or_raise("the reading of an attribute of an entry", || {
+        // SAFETY: called by the attribute protocol with the GIL held, on an entry, with a string.
+        unsafe {
+            let entry = &*object.cast::<Entry>();
+            if !entry.dict.is_null() {
+                let own = ffi::PyDict_GetItemWithError(entry.dict, name);
+                if !own.is_null() {
+                    return ffi::Py_NewRef(own);
+                }
+                if !ffi::PyErr_Occurred().is_null() {
+                    return ptr::null_mut();
+                }
             }
-            if !ffi::PyErr_Occurred().is_null() {
-                return ptr::null_mut();
+            let names = NAMES
+                .get(Python::assume_attached())
+                .expect("made at import");
+            if !entry.callable.is_null() {
+                if is_name(name, &names.wrapped) {
+                    return ffi::Py_NewRef(entry.callable);
+                }
+                if is_name(name, &names.own_module) || is_name(name, &names.own_doc) {
+                    return ffi::PyObject_GetAttr(entry.callable, name);
+                }
             }
-        }
-        let names = NAMES
-            .get(Python::assume_attached())
-            .expect("made at import");
-        if !entry.callable.is_null() {
-            if is_name(name, &names.wrapped) {
-                return ffi::Py_NewRef(entry.callable);
-            }
-            if is_name(name, &names.own_module) || is_name(name, &names.own_doc) {
+            let found = ffi::PyObject_GenericGetAttr(object, name);
+            if found.is_null()
+                && !entry.callable.is_null()
+                && ffi::PyErr_ExceptionMatches(ffi::PyExc_AttributeError) != 0
+            {
+                ffi::PyErr_Clear();
                 return ffi::PyObject_GetAttr(entry.callable, name);
             }
+            found
         }
-        let found = ffi::PyObject_GenericGetAttr(object, name);
-        if found.is_null()
-            && !entry.callable.is_null()
-            && ffi::PyErr_ExceptionMatches(ffi::PyExc_AttributeError) != 0
-        {
-            ffi::PyErr_Clear();
-            return ffi::PyObject_GetAttr(entry.callable, name);
-        }
-        found
-    }
+    })
 }
 
 unsafe extern "C" fn set_attribute(
@@ -481,53 +508,63 @@ unsafe extern "C" fn set_attribute(
     name: *mut PyObject,
     value: *mut PyObject,
 ) -> c_int {
-    // SAFETY: called by the attribute protocol with the GIL held, on an entry, with a string.
-    unsafe {
-        let entry = &*object.cast::<Entry>();
-        let names = NAMES
-            .get(Python::assume_attached())
-            .expect("made at import");
-        if !entry.func.is_null() && names.to_function.iter().any(|known| is_name(name, known)) {
-            return ffi::PyObject_SetAttr(entry.callable, name, value);
+    contained_or_raise("the setting of an attribute of an entry", || {
+        // SAFETY: called by the attribute protocol with the GIL held, on an entry, with a string.
+        unsafe {
+            let entry = &*object.cast::<Entry>();
+            let names = NAMES
+                .get(Python::assume_attached())
+                .expect("made at import");
+            if !entry.func.is_null() && names.to_function.iter().any(|known| is_name(name, known)) {
+                return ffi::PyObject_SetAttr(entry.callable, name, value);
+            }
+            ffi::PyObject_GenericSetAttr(object, name, value)
         }
-        ffi::PyObject_GenericSetAttr(object, name, value)
-    }
+    })
 }
 
 /// What a compiled entry wraps, or `AttributeError`. A disabled one has it in its `__dict__`, for nobody to unwrap and
 /// compile.
 unsafe extern "C" fn get_original(object: *mut PyObject, _: *mut c_void) -> *mut PyObject {
-    in_slot(|py| {
-        // SAFETY: called with the GIL held on an entry.
-        let this = unsafe { Bound::from_borrowed_ptr(py, object) };
-        match compiled_target(&this) {
-            Some(callable) => Ok(callable.into_ptr()),
-            None => Err(PyAttributeError::new_err("_torchdynamo_orig_callable")),
-        }
+    contained_or_raise("`_torchdynamo_orig_callable` of an entry", || {
+        in_slot(|py| {
+            // SAFETY: called with the GIL held on an entry.
+            let this = unsafe { Bound::from_borrowed_ptr(py, object) };
+            match compiled_target(&this) {
+                Some(callable) => Ok(callable.into_ptr()),
+                None => Err(PyAttributeError::new_err("_torchdynamo_orig_callable")),
+            }
+        })
     })
 }
 
 /// The identity of a compiled entry: an attribute of this name that was copied to a wrapper is not the wrapper's.
 unsafe extern "C" fn get_wrapper_id(object: *mut PyObject, _: *mut c_void) -> *mut PyObject {
-    in_slot(|py| {
-        // SAFETY: called with the GIL held on an entry.
-        let this = unsafe { Bound::from_borrowed_ptr(py, object) };
-        match compiled_target(&this) {
-            // SAFETY: as above.
-            Some(_) => Ok(unsafe { ffi::PyLong_FromVoidPtr(object.cast()) }),
-            None => Err(PyAttributeError::new_err("_torchdynamo_wrapper_id")),
-        }
+    contained_or_raise("`_torchdynamo_wrapper_id` of an entry", || {
+        in_slot(|py| {
+            // SAFETY: called with the GIL held on an entry.
+            let this = unsafe { Bound::from_borrowed_ptr(py, object) };
+            match compiled_target(&this) {
+                // SAFETY: as above.
+                Some(_) => Ok(unsafe { ffi::PyLong_FromVoidPtr(object.cast()) }),
+                None => Err(PyAttributeError::new_err("_torchdynamo_wrapper_id")),
+            }
+        })
     })
 }
 
 /// Pickles and copies by reference, as functions do: the name under which it is found.
 unsafe extern "C" fn reduce(object: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
-    in_slot(|py| {
-        // SAFETY: called with the GIL held on an entry.
-        let this = unsafe { Bound::from_borrowed_ptr(py, object) };
-        this.getattr("__qualname__")
-            .or_else(|_| this.getattr("__name__"))
-            .and_then(|name| Ok(name.cast_into::<PyString>()?.into_ptr()))
-            .map_err(|_| PyTypeError::new_err(format!("cannot pickle {this:?}: it has no name")))
+    contained_or_raise("the pickling of an entry", || {
+        in_slot(|py| {
+            // SAFETY: called with the GIL held on an entry.
+            let this = unsafe { Bound::from_borrowed_ptr(py, object) };
+            this.getattr("__qualname__")
+                .or_else(|_| this.getattr("__name__"))
+                .and_then(|name| Ok(name.cast_into::<PyString>()?.into_ptr()))
+                .map_err(|_| {
+                    PyTypeError::new_err(format!("cannot pickle {this:?}: it has no name"))
+                })
+        })
     })
 }

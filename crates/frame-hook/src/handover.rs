@@ -12,6 +12,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 
+use cpython_abi::panics::contained;
 use pyo3::ffi::{self, PyObject, PyThreadState};
 
 use crate::layout::code::RawCode;
@@ -108,15 +109,16 @@ unsafe extern "C" fn evaluate_once(
     frame: *mut RawFrame,
     throwflag: c_int,
 ) -> *mut PyObject {
-    region::swap_eval(ONCE, DEFAULT_EVAL);
-    // SAFETY: the interpreter calls this with the GIL held and a frame to evaluate, which is passed
-    // on as it came.
-    unsafe {
+    // SAFETY: the interpreter calls this with the GIL held and a frame to evaluate.
+    let take = || unsafe {
+        region::swap_eval(ONCE, DEFAULT_EVAL);
         if throwflag == 0 {
             with_thread(|thread| thread.handover.take(frame));
         }
-        DEFAULT_EVAL(tstate, frame, throwflag)
-    }
+    };
+    contained("the evaluation of a resume function's frame", || (), take);
+    // SAFETY: as above; the frame is passed on as it came.
+    unsafe { DEFAULT_EVAL(tstate, frame, throwflag) }
 }
 
 /// Makes a call in whose first frame an accepted offer is taken, whether the hook is on or not.

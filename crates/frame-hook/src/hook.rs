@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pyo3::ffi::{self, PyObject, PyThreadState};
 use pyo3::prelude::*;
 
+use cpython_abi::report;
+
 use crate::code_state::{self, CodeState};
 use crate::compiler::{self, Outcome};
 use crate::context::CompileContext;
@@ -23,9 +25,9 @@ use crate::layout::code::RawCode;
 use crate::layout::frame::RawFrame;
 use crate::layout::symbols::{DEFAULT_EVAL, EvalFn, same_eval};
 use crate::region::{
-    Region, ThreadRegions, evaluate, evaluate_unhooked, is_installed, previous_eval, with_thread,
+    Region, ThreadRegions, evaluate, evaluate_unhooked, is_installed, previous_eval, set_for,
+    with_thread, without_c_recursion,
 };
-use crate::report;
 use crate::substitute::{self, DetachedCall};
 
 /// The evaluator that regions install.
@@ -39,7 +41,7 @@ unsafe extern "C" fn eval_frame(
     frame: *mut RawFrame,
     throwflag: c_int,
 ) -> *mut PyObject {
-    with_thread(|thread| {
+    let body = |thread: &ThreadRegions| {
         let context = thread.context.get();
         // SAFETY: the interpreter calls this with the GIL held, its current thread state and a
         // frame to evaluate; a context that is on is kept alive by the entry that switched it on.
@@ -52,6 +54,17 @@ unsafe extern "C" fn eval_frame(
             }
             decide(thread, tstate, frame, &*context)
         }
+    };
+    // SAFETY: as above; the frame is evaluated as it came.
+    let plain = || unsafe {
+        if throwflag == 0 {
+            ffi::PyErr_Clear();
+        }
+        DEFAULT_EVAL(tstate, frame, throwflag)
+    };
+    // SAFETY: the GIL is held.
+    with_thread(|thread| unsafe {
+        thread.contained("the evaluation of a frame", plain, || body(thread))
     })
 }
 
@@ -66,11 +79,11 @@ unsafe fn pass(
     // SAFETY: the frame is passed on as it came.
     unsafe {
         if thread.is_deep() {
-            return evaluate_unhooked(tstate, frame, throwflag);
+            return evaluate_unhooked(thread, tstate, frame, throwflag);
         }
         let previous = previous_eval();
         if same_eval(previous, DEFAULT_EVAL) {
-            return evaluate(DEFAULT_EVAL, tstate, frame, throwflag);
+            return evaluate(thread, DEFAULT_EVAL, tstate, frame, throwflag);
         }
         pass_to_foreign(thread, previous, tstate, frame, throwflag)
     }
@@ -88,12 +101,10 @@ unsafe fn pass_to_foreign(
     // SAFETY: the frame is passed on as it came.
     unsafe {
         if thread.chained.get() == frame || !is_installed() {
-            return evaluate(DEFAULT_EVAL, tstate, frame, throwflag);
+            return evaluate(thread, DEFAULT_EVAL, tstate, frame, throwflag);
         }
-        let before = thread.chained.replace(frame);
-        let result = evaluate(previous, tstate, frame, throwflag);
-        thread.chained.set(before);
-        result
+        let _chained = set_for(&thread.chained, frame);
+        evaluate(thread, previous, tstate, frame, throwflag)
     }
 }
 
@@ -105,10 +116,8 @@ unsafe fn pass_all(
 ) -> *mut PyObject {
     // SAFETY: the GIL is held, and the frame is passed on as it came.
     unsafe {
-        let off = Region::pause(thread);
-        let result = pass(thread, tstate, frame, 0);
-        drop(off);
-        result
+        let _off = Region::pause(thread);
+        pass(thread, tstate, frame, 0)
     }
 }
 
@@ -124,7 +133,7 @@ unsafe fn decide(
         let code = (*frame).code;
         if thread.bypass.get() == code {
             thread.bypass.set(ptr::null_mut());
-            return evaluate(DEFAULT_EVAL, tstate, frame, 0);
+            return evaluate(thread, DEFAULT_EVAL, tstate, frame, 0);
         }
         let Some(state) = code_state::state_of(code).as_ref() else {
             ffi::PyErr_Clear();
@@ -142,18 +151,16 @@ unsafe fn decide(
             Decision::Plain => pass(thread, tstate, frame, 0),
             Decision::PlainAll => pass_all(thread, tstate, frame),
             Decision::PlainCached => {
-                let before = thread.only_cached.replace(true);
-                let result = pass(thread, tstate, frame, 0);
-                thread.only_cached.set(before);
-                result
+                let _only_cached = set_for(&thread.only_cached, true);
+                pass(thread, tstate, frame, 0)
             }
-            Decision::Raise => evaluate(DEFAULT_EVAL, tstate, frame, 1),
+            Decision::Raise => evaluate(thread, DEFAULT_EVAL, tstate, frame, 1),
             Decision::Replace(code) => {
                 // The state goes with its code object, which may die while the frame runs.
                 let resumes = state.resumes();
-                let before = thread.residual.replace(context);
+                let _residual = set_for(&thread.residual, ptr::from_ref(context));
                 let result = run_replaced(thread, tstate, frame, code);
-                let result = match resumes {
+                match resumes {
                     true => result,
                     false => {
                         if continuation::is_continuation(result) {
@@ -161,9 +168,7 @@ unsafe fn decide(
                         }
                         continuation::drive(result)
                     }
-                };
-                thread.residual.set(before);
-                result
+                }
             }
         }
     }
@@ -191,12 +196,12 @@ unsafe fn ask(
     let Some(compiler) = compiler::current() else {
         return Decision::Plain;
     };
-    let on = thread.context.replace(ptr::null());
-    let was_compiling = thread.compiling.replace(true);
+    let _off = set_for(&thread.context, ptr::null());
+    let _compiling = set_for(&thread.compiling, true);
     // SAFETY: `decide` has checked the frame, and it is not run before this returns.
     let view = unsafe { FrameRef::new(frame, state) };
     // While the interpreter shuts down there is no attaching, and nothing to compile.
-    let decision = Python::try_attach(|py| {
+    Python::try_attach(|py| {
         let ask = || settle(py, &view, context, compiler.on_frame(py, &view, context));
         let decision = match catch_unwind(AssertUnwindSafe(ask)) {
             Ok(decision) => decision,
@@ -221,10 +226,7 @@ unsafe fn ask(
         }
         decision
     })
-    .unwrap_or(Decision::Plain);
-    thread.compiling.set(was_compiling);
-    thread.context.set(on);
-    decision
+    .unwrap_or(Decision::Plain)
 }
 
 #[cold]
@@ -282,7 +284,7 @@ unsafe fn run_replaced(
     unsafe {
         if substitute::has_room(tstate, frame, code) && !ALWAYS_DETACH.load(Ordering::Relaxed) {
             substitute::retarget(tstate, frame, code);
-            return evaluate(DEFAULT_EVAL, tstate, frame, 0);
+            return evaluate(thread, DEFAULT_EVAL, tstate, frame, 0);
         }
         run_detached(thread, tstate, frame, code)
     }
@@ -299,15 +301,14 @@ unsafe fn run_detached(
     unsafe {
         let result = match DetachedCall::prepare(frame, code) {
             Some(call) => {
-                let before = thread.bypass.replace(code);
-                let result = crate::region::without_c_recursion(thread, || call.run());
-                thread.bypass.set(before);
-                result
+                thread.started.set(true);
+                let _bypass = set_for(&thread.bypass, code);
+                without_c_recursion(thread, || call.run())
             }
             None => ptr::null_mut(),
         };
         ffi::Py_DECREF(code);
-        discard(tstate, frame);
+        discard(thread, tstate, frame);
         result
     }
 }
@@ -336,11 +337,11 @@ unsafe fn empty(_frame: *mut RawFrame) {}
 ///
 /// On 3.11 the interpreter does that itself when the hook returns.
 #[cfg(not(Py_3_12))]
-unsafe fn discard(_tstate: *mut PyThreadState, _frame: *mut RawFrame) {}
+unsafe fn discard(_: &ThreadRegions, _tstate: *mut PyThreadState, _frame: *mut RawFrame) {}
 
 /// Clears and pops a frame that will not run. A pending exception is kept.
 #[cfg(Py_3_12)]
-unsafe fn discard(tstate: *mut PyThreadState, frame: *mut RawFrame) {
+unsafe fn discard(thread: &ThreadRegions, tstate: *mut PyThreadState, frame: *mut RawFrame) {
     // SAFETY: raising in an unstarted frame clears and pops it without running an instruction;
     // tracing is off meanwhile, so that no tool sees a call that did not happen. The exception
     // that was pending is owned in between.
@@ -348,7 +349,7 @@ unsafe fn discard(tstate: *mut PyThreadState, frame: *mut RawFrame) {
         let pending = ffi::PyErr_GetRaisedException();
         ffi::PyErr_SetNone(ffi::PyExc_RuntimeError);
         ffi::PyThreadState_EnterTracing(tstate);
-        let nothing = evaluate(DEFAULT_EVAL, tstate, frame, 1);
+        let nothing = evaluate(thread, DEFAULT_EVAL, tstate, frame, 1);
         ffi::PyThreadState_LeaveTracing(tstate);
         debug_assert!(nothing.is_null());
         ffi::PyErr_Clear();

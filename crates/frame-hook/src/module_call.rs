@@ -13,8 +13,9 @@ use smallvec::SmallVec;
 use torch_abi::TorchAbi;
 use torch_abi::modules::{Forward, ModuleCalls};
 
-use crate::entry::{Entry, EntryKind, call_sharing, raise_cleared};
+use crate::entry::{Entry, EntryKind, call_plainly, call_sharing, raise_cleared};
 use crate::entry_type;
+use crate::region::{ThreadRegions, with_thread};
 
 /// What the type that [`call_directly`] was told of had in its place.
 static GENERIC: AtomicUsize = AtomicUsize::new(0);
@@ -45,13 +46,19 @@ unsafe extern "C" fn call_instance(
     args: *mut PyObject,
     kwargs: *mut PyObject,
 ) -> *mut PyObject {
+    // SAFETY: what `call_directly` has replaced, with the arguments that are meant for it.
+    let call_generically = || unsafe {
+        let generic = GENERIC.load(Ordering::Relaxed);
+        let generic: ffi::ternaryfunc = std::mem::transmute(generic);
+        generic(module, args, kwargs)
+    };
     // SAFETY: called by the interpreter with a tuple, and a dictionary or null.
-    unsafe {
+    let body = |thread: &ThreadRegions| unsafe {
         let Some(forward) = entry_forward(module) else {
-            let generic = GENERIC.load(Ordering::Relaxed);
-            let generic: ffi::ternaryfunc = std::mem::transmute(generic);
-            return generic(module, args, kwargs);
+            thread.started.set(true);
+            return call_generically();
         };
+        thread.started.set(true);
         let count = ffi::PyTuple_GET_SIZE(args) as usize;
         let positional = args.cast::<ffi::PyTupleObject>();
         let positional = (&raw const (*positional).ob_item).cast::<*mut PyObject>();
@@ -84,7 +91,16 @@ unsafe extern "C" fn call_instance(
             ffi::Py_DECREF(*value);
         }
         result
-    }
+    };
+    // SAFETY: called by the interpreter with the GIL held.
+    let plain = || unsafe {
+        ffi::PyErr_Clear();
+        call_generically()
+    };
+    // SAFETY: as above.
+    with_thread(|thread| unsafe {
+        thread.contained("the call of a module", plain, || body(thread))
+    })
 }
 
 /// The keys of a dictionary of keywords as a tuple, a new reference, or null with an exception; `each` gets
@@ -138,17 +154,25 @@ pub(crate) unsafe extern "C" fn call_module(
 ) -> *mut PyObject {
     // SAFETY: as for `call_compiled`.
     unsafe {
-        let count = ffi::PyVectorcall_NARGS(nargsf) as usize;
-        if count > 0
-            && let Some(forward) = entry_forward(*args)
-        {
-            return call_forward(forward, args.add(1), count - 1, kwnames);
-        }
-        let callable = (*entry.cast::<Entry>()).callable;
-        if callable.is_null() {
-            return raise_cleared();
-        }
-        ffi::PyObject_Vectorcall(callable, args, nargsf, kwnames)
+        let this = &*entry.cast::<Entry>();
+        let body = |thread: &ThreadRegions| {
+            let count = ffi::PyVectorcall_NARGS(nargsf) as usize;
+            if count > 0
+                && let Some(forward) = entry_forward(*args)
+            {
+                thread.started.set(true);
+                return call_forward(forward, args.add(1), count - 1, kwnames);
+            }
+            if this.callable.is_null() {
+                return raise_cleared();
+            }
+            thread.started.set(true);
+            ffi::PyObject_Vectorcall(this.callable, args, nargsf, kwnames)
+        };
+        let plain = || call_plainly(this, args, nargsf, kwnames);
+        with_thread(|thread| {
+            thread.contained("the call of a class of modules", plain, || body(thread))
+        })
     }
 }
 

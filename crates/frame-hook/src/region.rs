@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use pyo3::ffi::{self, PyObject, PyThreadState};
 use pyo3::prelude::*;
 
+use cpython_abi::panics;
+
 use crate::context::CompileContext;
 use crate::foreign;
 use crate::handover::Handover;
@@ -34,6 +36,8 @@ pub(crate) struct ThreadRegions {
     pub only_cached: Cell<bool>,
     /// The frame that was last handed to the evaluator below ours.
     pub chained: Cell<*mut RawFrame>,
+    /// Whether something of the program has run for what C asked for last ([`ThreadRegions::contained`]).
+    pub started: Cell<bool>,
     /// Code whose next frame is run as it is.
     pub bypass: Cell<*mut PyObject>,
     /// Arguments that the frame of a resume function takes over.
@@ -55,6 +59,7 @@ thread_local! {
             compiling: Cell::new(false),
             only_cached: Cell::new(false),
             chained: Cell::new(ptr::null_mut()),
+            started: Cell::new(false),
             bypass: Cell::new(ptr::null_mut()),
             handover: Handover::new(),
             soft_floor: Cell::new(0),
@@ -270,11 +275,13 @@ const EVALUATION_UNITS: c_int = 2;
 /// As for an evaluator: `tstate` is current, and `frame` was passed to the hook.
 #[inline]
 pub(crate) unsafe fn evaluate(
+    thread: &ThreadRegions,
     eval: EvalFn,
     tstate: *mut PyThreadState,
     frame: *mut RawFrame,
     throwflag: c_int,
 ) -> *mut PyObject {
+    thread.started.set(true);
     #[cfg(Py_3_12)]
     {
         let remaining = crate::layout::thread::c_recursion_remaining(tstate);
@@ -293,6 +300,19 @@ pub(crate) unsafe fn evaluate(
     }
 }
 
+/// Units of C recursion that a thread has been given; ends when dropped.
+#[cfg(Py_3_12)]
+struct Given(*mut c_int);
+
+#[cfg(Py_3_12)]
+impl Drop for Given {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: an int inside the thread state of a thread that runs this.
+        unsafe { *self.0 -= EVALUATION_UNITS };
+    }
+}
+
 /// Calls `body`, one call of a Python function, at no cost in C recursion unless this thread is
 /// deep down its stack: there CPython's own count of C calls is what keeps it from overflowing.
 ///
@@ -306,9 +326,8 @@ pub(crate) unsafe fn without_c_recursion<R>(thread: &ThreadRegions, body: impl F
         return unsafe {
             let remaining = crate::layout::thread::c_recursion_remaining(ffi::PyThreadState_Get());
             *remaining += EVALUATION_UNITS;
-            let result = body();
-            *remaining -= EVALUATION_UNITS;
-            result
+            let _given = Given(remaining);
+            body()
         };
     }
     let _ = thread;
@@ -321,7 +340,49 @@ fn stack_address() -> usize {
     std::hint::black_box(ptr::from_ref(&marker)) as usize
 }
 
+/// Puts back what a part of a thread's state was before, at the end of a call; also where it panics.
+pub(crate) struct Restored<'t, T: Copy> {
+    cell: &'t Cell<T>,
+    before: T,
+}
+
+impl<T: Copy> Drop for Restored<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.cell.set(self.before);
+    }
+}
+
+/// Sets a part of a thread's state until what this gives is dropped.
+#[inline(always)]
+pub(crate) fn set_for<T: Copy>(cell: &Cell<T>, value: T) -> Restored<'_, T> {
+    let before = cell.replace(value);
+    Restored { cell, before }
+}
+
 impl ThreadRegions {
+    /// Runs a call of C. Where it panics, `plain` makes the call as long as nothing of the program has run for it
+    /// (see [`ThreadRegions::started`]), else an exception is set.
+    ///
+    /// # Safety
+    /// The GIL is held.
+    #[inline(always)]
+    pub(crate) unsafe fn contained(
+        &self,
+        doing: &'static str,
+        plain: impl FnOnce() -> *mut PyObject,
+        body: impl FnOnce() -> *mut PyObject,
+    ) -> *mut PyObject {
+        let before = self.started.replace(false);
+        let otherwise = || match self.started.get() {
+            true => panics::raise(doing),
+            false => plain(),
+        };
+        let result = panics::contained(doing, otherwise, body);
+        self.started.set(before);
+        result
+    }
+
     /// Whether hooked frames have used up the part of the C stack that they may take.
     #[inline]
     pub(crate) fn is_deep(&self) -> bool {
@@ -396,10 +457,12 @@ fn stack_bounds() -> Option<(usize, usize)> {
 /// As for [`evaluate`].
 #[cold]
 pub(crate) unsafe fn evaluate_unhooked(
+    thread: &ThreadRegions,
     tstate: *mut PyThreadState,
     frame: *mut RawFrame,
     throwflag: c_int,
 ) -> *mut PyObject {
+    thread.started.set(true);
     let was_installed = is_installed();
     if was_installed {
         // SAFETY: the GIL is held.

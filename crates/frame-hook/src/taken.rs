@@ -9,6 +9,7 @@
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
+use cpython_abi::panics::contained;
 use pyo3::Borrowed;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
@@ -57,9 +58,15 @@ pub unsafe extern "C" fn __wrap_PyErr_GetRaisedException() -> *mut PyObject {
     // SAFETY: required of the caller; the exception is owned here until it is handed on.
     unsafe {
         let error = take();
-        if !error.is_null() && interrupts::is_held() {
-            note(error);
-        }
+        contained(
+            "the look at an exception that was taken",
+            || (),
+            || {
+                if !error.is_null() && interrupts::is_held() {
+                    note(error);
+                }
+            },
+        );
         error
     }
 }
@@ -82,15 +89,21 @@ pub unsafe extern "C" fn __wrap_PyErr_Fetch(
     // normalized.
     unsafe {
         fetch(class, value, traceback);
-        if !(*class).is_null() && interrupts::is_held() {
-            ffi::PyErr_NormalizeException(class, value, traceback);
-            if !(*value).is_null() {
-                if !(*traceback).is_null() {
-                    ffi::PyException_SetTraceback(*value, *traceback);
+        contained(
+            "the look at an exception that was taken",
+            || (),
+            || {
+                if !(*class).is_null() && interrupts::is_held() {
+                    ffi::PyErr_NormalizeException(class, value, traceback);
+                    if !(*value).is_null() {
+                        if !(*traceback).is_null() {
+                            ffi::PyException_SetTraceback(*value, *traceback);
+                        }
+                        note(*value);
+                    }
                 }
-                note(*value);
-            }
-        }
+            },
+        );
     }
 }
 
@@ -103,9 +116,15 @@ pub unsafe extern "C" fn __wrap_PyErr_Clear() {
     let clear = real!(c"PyErr_Clear", unsafe extern "C" fn());
     // SAFETY: required of the caller.
     unsafe {
-        if interrupts::is_held() && !ffi::PyErr_Occurred().is_null() {
-            drop(PyErr::take(Python::assume_attached()));
-        }
+        contained(
+            "the look at an exception that is dropped",
+            || (),
+            || {
+                if interrupts::is_held() && !ffi::PyErr_Occurred().is_null() {
+                    drop(PyErr::take(Python::assume_attached()));
+                }
+            },
+        );
         clear();
     }
 }

@@ -7,6 +7,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+#[cfg(debug_assertions)]
+use cpython_abi::panics::for_tests::{self, Place};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCode, PyDict, PyTuple};
@@ -243,6 +245,24 @@ fn skip_always(code: Bound<'_, PyCode>) -> PyResult<()> {
     Ok(())
 }
 
+/// Makes the function that C calls for `doing` panic once: before it does anything, or `at_end`.
+#[cfg(debug_assertions)]
+#[pyfunction]
+fn panic_in(doing: &str, at_end: bool) {
+    let place = match at_end {
+        true => Place::End,
+        false => Place::Start,
+    };
+    for_tests::want(doing, place);
+}
+
+/// Whether the panic that was asked for has not come. It is asked for no longer.
+#[cfg(debug_assertions)]
+#[pyfunction]
+fn panic_is_to_come() -> bool {
+    for_tests::withdraw()
+}
+
 /// Adds the submodule `_testing`.
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = PyModule::new(parent.py(), "_testing")?;
@@ -254,5 +274,9 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(counts, &module)?)?;
     module.add_function(wrap_pyfunction!(hook_state, &module)?)?;
     module.add_function(wrap_pyfunction!(skip_always, &module)?)?;
+    #[cfg(debug_assertions)]
+    module.add_function(wrap_pyfunction!(panic_in, &module)?)?;
+    #[cfg(debug_assertions)]
+    module.add_function(wrap_pyfunction!(panic_is_to_come, &module)?)?;
     parent.add_submodule(&module)
 }

@@ -31,7 +31,7 @@ pub fn reset(py: Python<'_>) {
     restart_names();
     forget_session();
     forget_skips(py);
-    cache::run_waiting(py);
+    cpython_abi::later::run_waiting(py);
 }
 
 /// The compiler that the hook asks.
@@ -39,7 +39,7 @@ pub struct Driver;
 
 impl FrameCompiler for Driver {
     fn on_frame(&self, py: Python<'_>, frame: &FrameRef<'_>, ctx: &CompileContext) -> Outcome {
-        cache::run_waiting(py);
+        cpython_abi::later::run_waiting(py);
         let config = config::get();
         if config.disable {
             return Outcome::Run;

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int};
 
+use cpython_abi::panics::contained;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi::{self, PyObject, PyThreadState};
 use pyo3::prelude::*;
@@ -311,35 +312,42 @@ unsafe extern "C" fn record_first_frame(
     frame: *mut RawFrame,
     throwflag: c_int,
 ) -> *mut PyObject {
-    SEEN.with_borrow_mut(|seen| {
-        if seen.is_none() {
-            // SAFETY: the interpreter passes a frame with its header and, for the probe function,
-            // at least `PROBE_SLOTS` words of locals; the thread state is the current one.
-            *seen = Some(unsafe {
-                let raw = &*frame;
-                let locals = RawFrame::locals_of(frame);
-                Seen {
-                    code: raw.code as usize,
-                    func: raw.func as usize,
-                    globals: raw.globals as usize,
-                    builtins: raw.builtins as usize,
-                    locals: raw.locals as usize,
-                    frame_obj: raw.frame_obj as usize,
-                    instr: raw.instr as usize,
-                    expected_instr: unstarted_instr(raw.code) as usize,
-                    stacktop: raw.stacktop,
-                    owner: raw.owner,
-                    arguments: (0..PROBE_SLOTS)
-                        .map(|i| locals.add(i).read() as usize)
-                        .collect(),
-                    on_top: {
-                        let top = (*data_stack(tstate)).top as usize;
-                        top.wrapping_sub(frame as usize) < 1 << 20
-                    },
+    // What was not seen is missed by the check.
+    contained(
+        "the check of layouts",
+        || (),
+        || {
+            SEEN.with_borrow_mut(|seen| {
+                if seen.is_none() {
+                    // SAFETY: the interpreter passes a frame with its header and, for the probe function,
+                    // at least `PROBE_SLOTS` words of locals; the thread state is the current one.
+                    *seen = Some(unsafe {
+                        let raw = &*frame;
+                        let locals = RawFrame::locals_of(frame);
+                        Seen {
+                            code: raw.code as usize,
+                            func: raw.func as usize,
+                            globals: raw.globals as usize,
+                            builtins: raw.builtins as usize,
+                            locals: raw.locals as usize,
+                            frame_obj: raw.frame_obj as usize,
+                            instr: raw.instr as usize,
+                            expected_instr: unstarted_instr(raw.code) as usize,
+                            stacktop: raw.stacktop,
+                            owner: raw.owner,
+                            arguments: (0..PROBE_SLOTS)
+                                .map(|i| locals.add(i).read() as usize)
+                                .collect(),
+                            on_top: {
+                                let top = (*data_stack(tstate)).top as usize;
+                                top.wrapping_sub(frame as usize) < 1 << 20
+                            },
+                        }
+                    });
                 }
-            });
-        }
-    });
+            })
+        },
+    );
     // SAFETY: the frame is passed on as it came.
     unsafe { DEFAULT_EVAL(tstate, frame, throwflag) }
 }

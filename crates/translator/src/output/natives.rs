@@ -7,6 +7,7 @@ use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use cpython_abi::panics::contained_or_raise;
 use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -166,8 +167,10 @@ unsafe extern "C" fn new_object(
     args: *mut *mut PyObject,
     nargs: Py_ssize_t,
 ) -> *mut PyObject {
-    // SAFETY: called by the interpreter.
-    unsafe { make(&raw mut ffi::PyBaseObject_Type, args, nargs) }
+    contained_or_raise("`new_object` of residual code", || {
+        // SAFETY: called by the interpreter.
+        unsafe { make(&raw mut ffi::PyBaseObject_Type, args, nargs) }
+    })
 }
 
 unsafe extern "C" fn new_dict(
@@ -175,8 +178,10 @@ unsafe extern "C" fn new_dict(
     args: *mut *mut PyObject,
     nargs: Py_ssize_t,
 ) -> *mut PyObject {
-    // SAFETY: called by the interpreter.
-    unsafe { make(&raw mut ffi::PyDict_Type, args, nargs) }
+    contained_or_raise("`new_dict` of residual code", || {
+        // SAFETY: called by the interpreter.
+        unsafe { make(&raw mut ffi::PyDict_Type, args, nargs) }
+    })
 }
 
 /// None, or null where an exception was set.
@@ -193,18 +198,20 @@ unsafe extern "C" fn set_attribute(
     args: *mut *mut PyObject,
     nargs: Py_ssize_t,
 ) -> *mut PyObject {
-    // SAFETY: called by the interpreter with this many arguments.
-    unsafe {
-        if nargs % 2 == 0 || ffi::PyType_Check(*args) != 0 {
-            return refuse();
-        }
-        each_pair(args, nargs, |obj, name, value| match own_dict(obj) {
-            Some(dict) if !is_written_by_class(ffi::Py_TYPE(obj), name) => {
-                ffi::PyDict_SetItem(dict, name, value)
+    contained_or_raise("`set_attribute` of residual code", || {
+        // SAFETY: called by the interpreter with this many arguments.
+        unsafe {
+            if nargs % 2 == 0 || ffi::PyType_Check(*args) != 0 {
+                return refuse();
             }
-            _ => ffi::PyObject_GenericSetAttr(obj, name, value),
-        })
-    }
+            each_pair(args, nargs, |obj, name, value| match own_dict(obj) {
+                Some(dict) if !is_written_by_class(ffi::Py_TYPE(obj), name) => {
+                    ffi::PyDict_SetItem(dict, name, value)
+                }
+                _ => ffi::PyObject_GenericSetAttr(obj, name, value),
+            })
+        }
+    })
 }
 
 /// Where instances of a class have their dictionary, if that is a field of their own: an offset in bytes.
@@ -260,15 +267,17 @@ unsafe extern "C" fn set_item(
     args: *mut *mut PyObject,
     nargs: Py_ssize_t,
 ) -> *mut PyObject {
-    // SAFETY: as above; the dictionary is checked.
-    unsafe {
-        if nargs % 2 == 0 || ffi::PyDict_Check(*args) == 0 {
-            return refuse();
+    contained_or_raise("`set_item` of residual code", || {
+        // SAFETY: as above; the dictionary is checked.
+        unsafe {
+            if nargs % 2 == 0 || ffi::PyDict_Check(*args) == 0 {
+                return refuse();
+            }
+            each_pair(args, nargs, |dict, key, value| {
+                ffi::PyDict_SetItem(dict, key, value)
+            })
         }
-        each_pair(args, nargs, |dict, key, value| {
-            ffi::PyDict_SetItem(dict, key, value)
-        })
-    }
+    })
 }
 
 unsafe extern "C" fn set_ordered_item(
@@ -276,16 +285,18 @@ unsafe extern "C" fn set_ordered_item(
     args: *mut *mut PyObject,
     nargs: Py_ssize_t,
 ) -> *mut PyObject {
-    // SAFETY: as above; the dictionary is checked, and an ordered one has the method.
-    unsafe {
-        let ordered = &raw mut PyODict_Type;
-        if nargs % 2 == 0 || ffi::PyType_IsSubtype(ffi::Py_TYPE(*args), ordered) == 0 {
-            return refuse();
+    contained_or_raise("`set_ordered_item` of residual code", || {
+        // SAFETY: as above; the dictionary is checked, and an ordered one has the method.
+        unsafe {
+            let ordered = &raw mut PyODict_Type;
+            if nargs % 2 == 0 || ffi::PyType_IsSubtype(ffi::Py_TYPE(*args), ordered) == 0 {
+                return refuse();
+            }
+            let set = (*ordered).tp_as_mapping.as_ref();
+            match set.and_then(|mapping| mapping.mp_ass_subscript) {
+                Some(set) => each_pair(args, nargs, |dict, key, value| set(dict, key, value)),
+                None => refuse(),
+            }
         }
-        let set = (*ordered).tp_as_mapping.as_ref();
-        match set.and_then(|mapping| mapping.mp_ass_subscript) {
-            Some(set) => each_pair(args, nargs, |dict, key, value| set(dict, key, value)),
-            None => refuse(),
-        }
-    }
+    })
 }

@@ -7,6 +7,7 @@
 
 use std::ptr;
 
+use cpython_abi::panics::contained_or_raise;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
 use pyo3::prelude::*;
@@ -99,27 +100,29 @@ unsafe extern "C" fn fill(
     args: *mut *mut PyObject,
     nargs: Py_ssize_t,
 ) -> *mut PyObject {
-    // SAFETY: called by the interpreter with the template that the function was made with.
-    unsafe {
-        let py = Python::assume_attached();
-        let template = Borrowed::from_ptr(py, template);
-        let written = match template.cast::<Template>() {
-            Ok(template) if nargs as usize == 1 + template.get().given.len() => {
-                let values = std::slice::from_raw_parts(args.add(1), nargs as usize - 1);
-                template.get().fill(py, *args, values)
-            }
-            _ => Err(PyTypeError::new_err(
-                "unexpected arguments of residual code",
-            )),
-        };
-        match written {
-            Ok(()) => ffi::Py_NewRef(ffi::Py_None()),
-            Err(error) => {
-                error.restore(py);
-                ptr::null_mut()
+    contained_or_raise("`fill` of residual code", || {
+        // SAFETY: called by the interpreter with the template that the function was made with.
+        unsafe {
+            let py = Python::assume_attached();
+            let template = Borrowed::from_ptr(py, template);
+            let written = match template.cast::<Template>() {
+                Ok(template) if nargs as usize == 1 + template.get().given.len() => {
+                    let values = std::slice::from_raw_parts(args.add(1), nargs as usize - 1);
+                    template.get().fill(py, *args, values)
+                }
+                _ => Err(PyTypeError::new_err(
+                    "unexpected arguments of residual code",
+                )),
+            };
+            match written {
+                Ok(()) => ffi::Py_NewRef(ffi::Py_None()),
+                Err(error) => {
+                    error.restore(py);
+                    ptr::null_mut()
+                }
             }
         }
-    }
+    })
 }
 
 impl Template {

@@ -11,6 +11,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use cpython_abi::panics::contained_or_raise;
 use pyo3::ffi::{self, PyObject};
 
 use super::memo::Slot;
@@ -27,17 +28,19 @@ unsafe extern "C" fn count_and_set(
     code: *mut PyObject,
     closure: *mut c_void,
 ) -> c_int {
-    // An audit hook runs before the code is replaced, and callbacks of the old code's weak references behind that:
-    // neither may find, or remember, a number that stays.
-    ASSIGNED.fetch_add(1, Ordering::Relaxed);
-    let status = match SETTER.get() {
-        // SAFETY: called by the interpreter in the place of this setter, with what is meant for it.
-        Some(Some(set)) => unsafe { set(function, code, closure) },
-        // Nothing was put in place then.
-        _ => -1,
-    };
-    ASSIGNED.fetch_add(1, Ordering::Relaxed);
-    status
+    contained_or_raise("the setting of a function's code", || {
+        // An audit hook runs before the code is replaced, and callbacks of the old code's weak references behind that:
+        // neither may find, or remember, a number that stays.
+        ASSIGNED.fetch_add(1, Ordering::Relaxed);
+        let status = match SETTER.get() {
+            // SAFETY: called by the interpreter in the place of this setter, with what is meant for it.
+            Some(Some(set)) => unsafe { set(function, code, closure) },
+            // Nothing was put in place then.
+            _ => -1,
+        };
+        ASSIGNED.fetch_add(1, Ordering::Relaxed);
+        status
+    })
 }
 
 /// Begins to count, and finds out whether that works.

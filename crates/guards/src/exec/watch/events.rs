@@ -12,6 +12,7 @@ use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
+use cpython_abi::panics::contained;
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use rustc_hash::FxHashMap;
@@ -315,65 +316,69 @@ unsafe extern "C" fn on_dict(
     key: *mut PyObject,
     _value: *mut PyObject,
 ) -> c_int {
-    // SAFETY: called by the interpreter with the GIL held on a live dictionary; the hash of an exact string is
-    // computed in C. Nothing below comes back into the registry.
-    unsafe {
-        let mut nobody = false;
-        registry(|registry| {
-            let at = dict as usize;
-            let Some(users) = registry.dicts.get(&at) else {
-                nobody = true;
-                return;
-            };
-            match event {
-                ADDED | MODIFIED | DELETED
-                    if !key.is_null() && ffi::PyUnicode_CheckExact(key) != 0 =>
-                {
-                    let hash = ffi::PyObject_Hash(key);
-                    for user in users {
-                        let interest = &user.interest;
-                        if interest.all
-                            || (interest.structure && event != MODIFIED)
-                            || interest.keys.contains(&hash)
-                        {
+    contained("a dict watcher", tell_all, || {
+        // SAFETY: called by the interpreter with the GIL held on a live dictionary; the hash of an exact string is
+        // computed in C. Nothing below comes back into the registry.
+        unsafe {
+            let mut nobody = false;
+            registry(|registry| {
+                let at = dict as usize;
+                let Some(users) = registry.dicts.get(&at) else {
+                    nobody = true;
+                    return;
+                };
+                match event {
+                    ADDED | MODIFIED | DELETED
+                        if !key.is_null() && ffi::PyUnicode_CheckExact(key) != 0 =>
+                    {
+                        let hash = ffi::PyObject_Hash(key);
+                        for user in users {
+                            let interest = &user.interest;
+                            if interest.all
+                                || (interest.structure && event != MODIFIED)
+                                || interest.keys.contains(&hash)
+                            {
+                                user.told.get().changed(user.dep);
+                            }
+                        }
+                    }
+                    DICT_DEALLOCATED => {
+                        for user in users {
+                            user.told.get().died();
+                        }
+                        registry.dicts.remove(&at);
+                    }
+                    // Cleared, filled from another one, or a key that is not a plain string.
+                    _ => {
+                        for user in users {
                             user.told.get().changed(user.dep);
                         }
                     }
                 }
-                DICT_DEALLOCATED => {
-                    for user in users {
-                        user.told.get().died();
-                    }
-                    registry.dicts.remove(&at);
-                }
-                // Cleared, filled from another one, or a key that is not a plain string.
-                _ => {
-                    for user in users {
-                        user.told.get().changed(user.dep);
-                    }
-                }
+            });
+            if nobody
+                && event != DICT_DEALLOCATED
+                && let Some(watchers) = Watchers::get()
+            {
+                (watchers.unwatch_dict)(watchers.dict, dict);
             }
-        });
-        if nobody
-            && event != DICT_DEALLOCATED
-            && let Some(watchers) = Watchers::get()
-        {
-            (watchers.unwatch_dict)(watchers.dict, dict);
         }
-    }
-    0
+        0
+    })
 }
 
 unsafe extern "C" fn on_type(ty: *mut ffi::PyTypeObject) -> c_int {
-    // SAFETY: called by the interpreter with the GIL held; only flags are set.
-    unsafe {
-        registry(|registry| {
-            for user in registry.types.get(&(ty as usize)).into_iter().flatten() {
-                user.told.get().changed(user.dep);
-            }
-        });
-    }
-    0
+    contained("a type watcher", tell_all, || {
+        // SAFETY: called by the interpreter with the GIL held; only flags are set.
+        unsafe {
+            registry(|registry| {
+                for user in registry.types.get(&(ty as usize)).into_iter().flatten() {
+                    user.told.get().changed(user.dep);
+                }
+            });
+        }
+        0
+    })
 }
 
 unsafe extern "C" fn on_function(
@@ -381,25 +386,48 @@ unsafe extern "C" fn on_function(
     function: *mut PyObject,
     _value: *mut PyObject,
 ) -> c_int {
-    if event == FUNCTION_CREATED {
-        return 0;
-    }
-    // SAFETY: called by the interpreter with the GIL held; only flags are set.
+    contained("a function watcher", tell_all, || {
+        if event == FUNCTION_CREATED {
+            return 0;
+        }
+        // SAFETY: called by the interpreter with the GIL held; only flags are set.
+        unsafe {
+            registry(|registry| {
+                let at = function as usize;
+                let Some(users) = registry.functions.get(&at) else {
+                    return;
+                };
+                for user in users {
+                    if event == FUNCTION_DESTROYED {
+                        user.told.get().died();
+                    } else {
+                        user.told.get().changed(user.dep);
+                    }
+                }
+                if event == FUNCTION_DESTROYED {
+                    registry.functions.remove(&at);
+                }
+            });
+        }
+        0
+    })
+}
+
+/// An event was lost: nothing that is remembered may be relied on any more.
+#[cold]
+fn tell_all() -> c_int {
+    // SAFETY: called where a callback has panicked, with the GIL held; its reference to the registry has ended.
     unsafe {
         registry(|registry| {
-            let at = function as usize;
-            let Some(users) = registry.functions.get(&at) else {
-                return;
-            };
-            for user in users {
-                if event == FUNCTION_DESTROYED {
+            let Registry {
+                dicts,
+                types,
+                functions,
+            } = std::mem::take(registry);
+            for users in [dicts, types, functions].iter().flat_map(FxHashMap::values) {
+                for user in users {
                     user.told.get().died();
-                } else {
-                    user.told.get().changed(user.dep);
                 }
-            }
-            if event == FUNCTION_DESTROYED {
-                registry.functions.remove(&at);
             }
         });
     }

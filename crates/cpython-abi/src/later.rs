@@ -9,13 +9,14 @@
 //! (`Py_AddPendingCall`) or from whoever asks for it first; jobs that come up while the interpreter shuts down never run.
 
 use std::ffi::{c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+
+use crate::panics::contained;
 
 type Job = Box<dyn FnOnce(Python<'_>) + Send>;
 
@@ -62,16 +63,22 @@ fn run_all(py: Python<'_>) {
             return;
         }
         for job in jobs {
-            // A job that panics is a bug of ours; those behind it still run.
-            let _ = catch_unwind(AssertUnwindSafe(|| job(py)));
+            // Those behind a job that panics still run.
+            contained("a job that waited", || (), || job(py));
         }
     }
 }
 
 extern "C" fn on_pending_call(_: *mut c_void) -> c_int {
-    ASKED.store(false, Ordering::Relaxed);
-    let _: Option<()> = Python::try_attach(run_waiting);
-    0
+    contained(
+        "a pending call",
+        || 0,
+        || {
+            ASKED.store(false, Ordering::Relaxed);
+            let _: Option<()> = Python::try_attach(run_waiting);
+            0
+        },
+    )
 }
 
 #[cfg(test)]

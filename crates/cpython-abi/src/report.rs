@@ -1,5 +1,4 @@
-//! What the hook tells the log: each reason once, through Python's logging, and never in the way
-//! of the user's program.
+//! What is told to the log once, through Python's logging, and never in the way of the user's program.
 //!
 //! Not here: the log of graphs, guards and graph breaks.
 
@@ -33,14 +32,6 @@ pub fn warn_once(py: Python<'_>, message: &str) {
     if let Some(pending) = pending {
         pending.restore(py);
     }
-}
-
-/// Logs that a panic was caught while `doing` something.
-pub fn panic_caught(doing: &str) {
-    let message = format!(
-        "internal error (panic) in {doing}: the code runs as plain Python. This is a bug in ferrodyn."
-    );
-    Python::try_attach(|py| warn_once(py, &message));
 }
 
 /// The text of a panic's payload.
