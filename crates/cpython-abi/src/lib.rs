@@ -1,11 +1,33 @@
-//! The border to CPython.
+//! The border to CPython: where it keeps what no public function gives, and how its C code calls us.
 //!
-//! What lives here: how C code calls us without a panic that crosses the border ([`panics`]), what has to wait until
-//! the interpreter can run any code ([`later`]), and what is logged once ([`report`]). What does not: what the
-//! functions that C calls do.
+//! What lives here: offsets of code objects ([`code`]), interpreter frames ([`frame`]) and thread states ([`thread`]),
+//! private symbols ([`symbols`]), whether a tool follows frames ([`tools`]), and the check of all of it at import
+//! ([`check`]); where panics end ([`panics`]), what waits until the interpreter can run any code ([`later`]), and what
+//! is logged once ([`report`]). What does not: any decision about what is read.
 //!
-//! Invariant: nothing here names another crate of the workspace, so that each of them can name this one.
+//! Layouts are those of release builds of CPython 3.11, 3.12 and 3.13 with the GIL, on 64-bit targets.
+//!
+//! Invariants: nothing outside of [`check`] relies on a layout before [`check::self_check`] has compared it with
+//! objects whose contents are known; nothing here names another crate of the workspace, so that each can name this one.
 
+pub mod check;
+pub mod code;
+pub mod frame;
 pub mod later;
 pub mod panics;
 pub mod report;
+pub mod symbols;
+pub mod thread;
+pub mod tools;
+
+/// Minor version of the Python that this build is for: the `12` of `3.12`.
+pub const MINOR: u32 = if cfg!(Py_3_13) {
+    13
+} else if cfg!(Py_3_12) {
+    12
+} else {
+    11
+};
+
+/// Words of a frame before its fast locals (`FRAME_SPECIALS_SIZE`).
+pub const FRAME_HEADER_WORDS: usize = 9;

@@ -7,7 +7,7 @@ use pyo3::ffi::{self, Py_ssize_t, PyObject};
 use smallvec::SmallVec;
 
 use crate::frame::is_plain_function;
-use crate::layout::code::RawCode;
+use cpython_abi::code::RawCode;
 
 /// The arguments of a vectorcall, borrowed from the caller.
 #[derive(Clone, Copy)]

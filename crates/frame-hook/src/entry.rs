@@ -27,11 +27,11 @@ use crate::entry_type::{self, EntryType};
 use crate::graph_call::GraphCall;
 use crate::handover;
 use crate::in_stance::{InStance, in_stance};
-use crate::layout::code::RawCode;
-use crate::layout::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
 use crate::module_call;
 use crate::region::{Region, ThreadRegions, set_for, with_thread, without_c_recursion};
 use crate::replay::replay;
+use cpython_abi::code::RawCode;
+use cpython_abi::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
 use torch_abi::modules::{Forward, ModuleCalls};
 use torch_abi::stance;
 

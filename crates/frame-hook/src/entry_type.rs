@@ -22,7 +22,7 @@ use pyo3::types::PyString;
 use crate::bound_inputs::BoundInputs;
 use crate::direct::CallMemo;
 use crate::entry::{Entry, EntryKind};
-use crate::layout::symbols::PyMethod_New;
+use cpython_abi::symbols::PyMethod_New;
 
 /// Which of the two types.
 #[derive(Clone, Copy)]
@@ -263,7 +263,7 @@ pub(crate) fn mark_coroutine(entry: &Bound<'_, PyAny>) -> PyResult<()> {
         return Ok(());
     }
     // SAFETY: the entry owns the function, and a function its code.
-    let flags = unsafe { (*(*raw.func).func_code.cast::<crate::layout::code::RawCode>()).flags };
+    let flags = unsafe { (*(*raw.func).func_code.cast::<cpython_abi::code::RawCode>()).flags };
     if flags & ffi::CO_COROUTINE != 0 {
         let inspect = entry.py().import("inspect")?;
         inspect.call_method1("markcoroutinefunction", (entry,))?;

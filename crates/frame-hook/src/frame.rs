@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyTuple};
 
 use crate::code_state::CodeState;
-use crate::layout::code::RawCode;
-use crate::layout::frame::{OWNED_BY_THREAD, RawFrame, unstarted_instr};
+use cpython_abi::code::RawCode;
+use cpython_abi::frame::{OWNED_BY_THREAD, RawFrame, unstarted_instr};
 
 /// An unstarted frame of a function, borrowed from the interpreter for the length of the hook.
 pub struct FrameRef<'f> {

@@ -10,7 +10,7 @@
 
 use pyo3::ffi::{self, PyObject};
 
-use crate::layout::tools;
+use cpython_abi::tools;
 
 /// Most arguments, and most items of a result.
 const MOST: usize = 8;

@@ -15,10 +15,10 @@ use std::ptr;
 use cpython_abi::panics::contained;
 use pyo3::ffi::{self, PyObject, PyThreadState};
 
-use crate::layout::code::RawCode;
-use crate::layout::frame::RawFrame;
-use crate::layout::symbols::{DEFAULT_EVAL, EvalFn};
 use crate::region::{self, with_thread};
+use cpython_abi::code::RawCode;
+use cpython_abi::frame::RawFrame;
+use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn};
 
 /// What this thread's continuation offers.
 pub(crate) struct Handover {

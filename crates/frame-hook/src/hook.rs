@@ -20,15 +20,15 @@ use crate::context::CompileContext;
 use crate::continuation;
 use crate::foreign::{self, Marked};
 use crate::frame::{FrameRef, is_unstarted_function};
-#[cfg(not(Py_3_12))]
-use crate::layout::code::RawCode;
-use crate::layout::frame::RawFrame;
-use crate::layout::symbols::{DEFAULT_EVAL, EvalFn, same_eval};
 use crate::region::{
     Region, ThreadRegions, evaluate, evaluate_unhooked, is_installed, previous_eval, set_for,
     with_thread, without_c_recursion,
 };
 use crate::substitute::{self, DetachedCall};
+#[cfg(not(Py_3_12))]
+use cpython_abi::code::RawCode;
+use cpython_abi::frame::RawFrame;
+use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, same_eval};
 
 /// The evaluator that regions install.
 pub(crate) static HOOK: EvalFn = eval_frame;

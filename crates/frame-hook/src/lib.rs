@@ -1,8 +1,7 @@
 //! Entry object, frame evaluation hook and the Python module `ferrodyn._core`.
 //!
 //! This crate decides which frames are shown to the compiler, and runs what the
-//! compiler gives back in their place. It knows the layouts of CPython's code
-//! objects, frames and thread states (`layout`), and nothing of bytecode, graphs
+//! compiler gives back in their place. It knows nothing of bytecode, graphs
 //! or guards: those are behind [`compiler::FrameCompiler`].
 //!
 //! Invariants: the hook is installed only while a compiled region runs; every
@@ -25,7 +24,6 @@ mod graph_call;
 mod handover;
 mod hook;
 mod in_stance;
-pub mod layout;
 mod module_call;
 mod region;
 mod replay;
@@ -117,9 +115,9 @@ fn _after_fork_in_child() {
 /// [`UnsupportedPythonError`] where a layout is not the expected one.
 pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    layout::check::self_check(py)
+    cpython_abi::check::self_check(py)
         .map_err(|error| UnsupportedPythonError::new_err(error.to_string()))?;
-    layout::tools::find(py)?;
+    cpython_abi::tools::find(py)?;
     code_state::initialise(py)?;
     continuation::initialise(py);
     region::initialise(py);

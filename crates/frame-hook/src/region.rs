@@ -19,8 +19,8 @@ use crate::context::CompileContext;
 use crate::foreign;
 use crate::handover::Handover;
 use crate::hook::HOOK;
-use crate::layout::frame::RawFrame;
-use crate::layout::symbols::{DEFAULT_EVAL, EvalFn, install_eval, installed_eval, same_eval};
+use cpython_abi::frame::RawFrame;
+use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, install_eval, installed_eval, same_eval};
 
 /// What one thread knows about regions.
 pub(crate) struct ThreadRegions {
@@ -284,7 +284,7 @@ pub(crate) unsafe fn evaluate(
     thread.started.set(true);
     #[cfg(Py_3_12)]
     {
-        let remaining = crate::layout::thread::c_recursion_remaining(tstate);
+        let remaining = cpython_abi::thread::c_recursion_remaining(tstate);
         // SAFETY: an int inside the current thread state.
         unsafe {
             *remaining += EVALUATION_UNITS;
@@ -324,7 +324,7 @@ pub(crate) unsafe fn without_c_recursion<R>(thread: &ThreadRegions, body: impl F
     if !thread.is_deep() {
         // SAFETY: the GIL is held; the counter is an int inside the current thread state.
         return unsafe {
-            let remaining = crate::layout::thread::c_recursion_remaining(ffi::PyThreadState_Get());
+            let remaining = cpython_abi::thread::c_recursion_remaining(ffi::PyThreadState_Get());
             *remaining += EVALUATION_UNITS;
             let _given = Given(remaining);
             body()

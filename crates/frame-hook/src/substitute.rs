@@ -14,9 +14,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyCode;
 
 use crate::frame::is_plain_function;
-use crate::layout::code::RawCode;
-use crate::layout::frame::{RawFrame, unstarted_instr};
-use crate::layout::thread::data_stack;
+use cpython_abi::code::RawCode;
+use cpython_abi::frame::{RawFrame, unstarted_instr};
+use cpython_abi::thread::data_stack;
 
 pyo3::create_exception!(
     ferrodyn._core,

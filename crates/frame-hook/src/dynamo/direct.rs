@@ -11,7 +11,7 @@ use crate::code_state;
 use crate::compiler::{Direct, EntryCall};
 use crate::direct::{Known, function_like};
 use crate::dynamo::{graph_only, only_reads};
-use crate::layout::code::RawCode;
+use cpython_abi::code::RawCode;
 
 /// What an entry's memo knows a compiled form by.
 #[inline]

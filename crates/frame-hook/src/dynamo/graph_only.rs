@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use translator::code::CodeInfo;
 
 use crate::graph_call::{Few, Given, GraphCall};
-use crate::layout::code::RawCode;
+use cpython_abi::code::RawCode;
 
 /// Code units of the longest code that is looked at.
 const LONGEST: isize = 96;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCode;
 use translator::code::CodeInfo;
 
-use crate::layout::code::RawCode;
+use cpython_abi::code::RawCode;
 
 /// Whether `code` has `**kwargs`, and only reads items of it by constant keys, before anything runs.
 pub fn keywords(code: &Bound<'_, PyAny>) -> bool {

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int};
 
-use cpython_abi::panics::contained;
+use crate::panics::contained;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi::{self, PyObject, PyThreadState};
 use pyo3::prelude::*;

@@ -96,7 +96,7 @@ pub fn find(py: Python<'_>) -> PyResult<()> {
         _: c_int,
         _: *mut ffi::PyObject,
     ) -> c_int {
-        cpython_abi::panics::contained("a profile function", || 0, || 0)
+        crate::panics::contained("a profile function", || 0, || 0)
     }
     if !py.import("sys")?.call_method0("getprofile")?.is_none() {
         return Ok(());
