@@ -139,11 +139,11 @@ def test_attributes_and_texts_of_an_entry(x, at_end):
             lambda: setattr(entry, "__doc__", ""),
         ),
         (
-            "`_torchdynamo_orig_callable` of an entry",
+            "the reading of an attribute of a compiled entry",
             lambda: entry._torchdynamo_orig_callable,
         ),
         (
-            "`_torchdynamo_wrapper_id` of an entry",
+            "the reading of an attribute of a compiled entry",
             lambda: entry._torchdynamo_wrapper_id,
         ),
         ("the pickling of an entry", lambda: copy.copy(entry)),

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 /// The crates, without their prefix: each may name those that come later, and nothing before it.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "frame-hook",
+    "eval-frame",
     "cache",
     "backends",
     "translator",
@@ -30,6 +31,16 @@ const AGAINST: [(&str, &str, &str); 1] = [(
     "backends",
     "bodies of operators become functions of torch.fx while they are traced",
 )];
+
+/// Crates that are useful alone: what of the workspace they may name.
+const ALONE: [(&str, &[&str]); 6] = [
+    ("eval-frame", &["cpython-abi"]),
+    ("cpython-abi", &[]),
+    ("fx-graph", &[]),
+    ("tensor-meta", &[]),
+    ("bytecode", &[]),
+    ("interrupts", &["bytecode"]),
+];
 
 /// Lines of a crate, and of a file.
 const LINES_OF_A_CRATE: usize = 25_000;
@@ -90,6 +101,16 @@ fn crates_name_those_below_them() {
     assert_eq!(against, known);
 }
 
+#[test]
+fn crates_that_are_useful_alone_name_no_others() {
+    let arrows = arrows();
+    for (name, allowed) in ALONE {
+        let ours = |to: &&String| ORDER.contains(&to.as_str());
+        let named: Vec<_> = arrows[name].iter().filter(ours).collect();
+        assert_eq!(named, allowed, "{name}");
+    }
+}
+
 /// The sources of a crate, with their text.
 fn sources(name: &str) -> Vec<(PathBuf, String)> {
     let mut folders = vec![root().join("crates").join(name).join("src")];
@@ -143,7 +164,7 @@ fn lines_with(name: &str, texts: &[&str]) -> usize {
 
 #[test]
 fn private_names_of_torch_and_versions_of_python_get_fewer() {
-    // Torch's private names belong to torch-abi and to `backends::names`, versions to bytecode and frame-hook.
+    // Torch's private names belong to torch-abi and to `backends::names`, versions to bytecode and cpython-abi.
     // What is left of them in the interpreter is counted: one less there is one less here.
     assert_eq!(lines_with("translator", &["\"torch._"]), PRIVATE_NAMES);
     assert_eq!(lines_with("translator", &["Version::V3"]), VERSIONS);
@@ -154,9 +175,12 @@ fn private_names_of_torch_and_versions_of_python_get_fewer() {
         "fx-graph",
         "tensor-meta",
         "guards",
+        "eval-frame",
     ] {
         assert_eq!(lines_with(name, &["Version::V3"]), 0, "{name}");
     }
+    // The hook is one for any compiler.
+    assert_eq!(lines_with("eval-frame", &["torch", "guard"]), 0);
 }
 
 /// The functions of a text that C can call: their names, and whether a panic ends in their body.

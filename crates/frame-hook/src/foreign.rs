@@ -1,16 +1,20 @@
 //! Living beside torch.compile, which captures frames with a hook of its own.
 //!
-//! The one place of this crate that knows names of torch: the module with
-//! `set_eval_frame`, and the attributes by which torch's wrappers are known.
+//! What is known of torch here: the module with `set_eval_frame`, and the attributes by which torch's wrappers are
+//! known.
 //! Inside our regions torch's hook is switched off in this thread, by torch's
 //! own switch; inside torch's regions and its `disable`, our context is off.
 
 use std::ptr;
 
+use pyo3::exceptions::PyAttributeError;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
+
+use eval_frame::entry_type;
+use eval_frame::surroundings::Marked;
 
 const TORCH_HOOK_MODULE: &str = "torch._C._dynamo.eval_frame";
 
@@ -62,17 +66,6 @@ pub(crate) unsafe fn resume(callback: *mut PyObject) {
     });
 }
 
-/// How torch has marked a function.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Marked {
-    /// Not at all.
-    No,
-    /// This frame is not to be captured; what it calls is.
-    Shallow,
-    /// Nothing below is to be captured: disabled, or compiled by torch.
-    Deep,
-}
-
 struct Names {
     disable: Py<PyString>,
     recursive: Py<PyString>,
@@ -80,6 +73,36 @@ struct Names {
 }
 
 static NAMES: PyOnceLock<Names> = PyOnceLock::new();
+
+/// Marks an entry that switches capture off as torch marks what it disables.
+///
+/// # Errors
+/// What setting an attribute raises.
+pub(crate) fn mark_disabled(entry: &Bound<'_, PyAny>) -> PyResult<()> {
+    entry.setattr("_torchdynamo_disable", true)?;
+    entry.setattr("_torchdynamo_disable_msg", entry.py().None())?;
+    entry.setattr("_torchdynamo_disable_recursive", true)?;
+    // Not by `setattr`: of compiled entries the type has it.
+    let own = entry.getattr("__dict__")?;
+    own.set_item("_torchdynamo_orig_callable", entry_type::wrapped(entry))
+}
+
+/// What a compiled entry wraps, or `AttributeError`. A disabled one has it in its `__dict__`, for nobody to unwrap and
+/// compile.
+pub(crate) fn original<'py>(entry: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let target = entry_type::compiled_target(entry);
+    target.ok_or_else(|| PyAttributeError::new_err("_torchdynamo_orig_callable"))
+}
+
+/// The identity of a compiled entry: an attribute of this name that was copied to a wrapper is not the wrapper's.
+pub(crate) fn wrapper_id<'py>(entry: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match entry_type::compiled_target(entry) {
+        Some(_) => Ok((entry.as_ptr() as usize)
+            .into_pyobject(entry.py())?
+            .into_any()),
+        None => Err(PyAttributeError::new_err("_torchdynamo_wrapper_id")),
+    }
+}
 
 /// Interns the attribute names; once, at import.
 pub(crate) fn initialise(py: Python<'_>) {
@@ -91,24 +114,12 @@ pub(crate) fn initialise(py: Python<'_>) {
     });
 }
 
-/// How torch has marked the function at `func`.
+/// How torch has marked a function with these attributes.
 ///
 /// # Safety
-/// The GIL is held and `func` is a Python function.
-#[inline]
-pub(crate) unsafe fn marked(func: *mut PyObject) -> Marked {
-    // SAFETY: required of the caller.
-    let attributes = unsafe { (*func.cast::<ffi::PyFunctionObject>()).func_dict };
-    // SAFETY: a function's `func_dict` is a dict or null.
-    if attributes.is_null() || unsafe { ffi::PyDict_Size(attributes) } == 0 {
-        return Marked::No;
-    }
-    // SAFETY: as above.
-    unsafe { marked_by(attributes) }
-}
-
+/// The GIL is held and `attributes` is a dictionary.
 #[cold]
-unsafe fn marked_by(attributes: *mut PyObject) -> Marked {
+pub(crate) unsafe fn marked(attributes: *mut PyObject) -> Marked {
     // SAFETY: the GIL is held and `attributes` is a dict.
     unsafe {
         let py = Python::assume_attached();

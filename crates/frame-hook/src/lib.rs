@@ -1,41 +1,26 @@
-//! Entry object, frame evaluation hook and the Python module `ferrodyn._core`.
+//! The extension: the stages put together, and the Python module `ferrodyn._core`.
 //!
-//! This crate decides which frames are shown to the compiler, and runs what the
-//! compiler gives back in their place. It knows nothing of bytecode, graphs
-//! or guards: those are behind [`compiler::FrameCompiler`].
+//! What lives here: what happens to a frame that the hook shows, from its guarded code to a new translation, and when
+//! that is tried again ([`dynamo`]); what torch has a say in around the hook (`surroundings`, `foreign`, `in_stance`,
+//! `module_call`); exceptions that are taken from Python (`taken`). What does not: the hook and entries (`eval-frame`),
+//! opcodes, and what each stage does.
 //!
-//! Invariants: the hook is installed only while a compiled region runs; every
-//! frame is evaluated exactly once; a panic of the compiler becomes plain
-//! execution; no layout is used before it has been checked against known objects.
+//! Invariant: no panic and no internal error reaches the program; the frame runs as plain Python.
 
-mod bind;
-mod bound_inputs;
-pub mod code_state;
-pub mod compiler;
-pub mod context;
-mod continuation;
-pub mod direct;
 pub mod dynamo;
-pub mod entry;
-pub mod entry_type;
 mod foreign;
-pub mod frame;
-mod graph_call;
-mod handover;
-mod hook;
 mod in_stance;
 mod module_call;
-mod region;
-mod replay;
-pub mod substitute;
+mod surroundings;
 mod taken;
-mod testing;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyType};
 
-use context::Context;
+use eval_frame::context::Context;
+use eval_frame::entry_type::Attribute;
+use eval_frame::{code_state, compiler, continuation, entry, entry_type, region, substitute};
 
 /// What translation allocates is freed at its end, and the next one allocates it again.
 #[global_allocator]
@@ -76,7 +61,7 @@ fn make_disabled<'py>(r#fn: &Bound<'py, PyAny>, recursive: bool) -> PyResult<Bou
 /// `__call__` for a class of modules whose `forward` is an entry; `fn` is what it is where more is to be run.
 #[pyfunction]
 fn make_module_call<'py>(r#fn: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    entry::make_module_call(r#fn)
+    module_call::make(r#fn)
 }
 
 /// Makes calls of instances of a class, whose `__call__` is what [`make_module_call`] gives, find their
@@ -104,6 +89,18 @@ fn check_replacement(code: &Bound<'_, PyCode>, replacement: &Bound<'_, PyCode>) 
     Ok(substitute::check(code, replacement)?)
 }
 
+/// The attributes by which torch, and libraries, find what a compiled function was made of.
+static ATTRIBUTES: [Attribute; 2] = [
+    Attribute {
+        name: c"_torchdynamo_orig_callable",
+        get: foreign::original,
+    },
+    Attribute {
+        name: c"_torchdynamo_wrapper_id",
+        get: foreign::wrapper_id,
+    },
+];
+
 #[pyfunction]
 fn _after_fork_in_child() {
     region::after_fork_in_child();
@@ -115,14 +112,15 @@ fn _after_fork_in_child() {
 /// [`UnsupportedPythonError`] where a layout is not the expected one.
 pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    cpython_abi::check::self_check(py)
-        .map_err(|error| UnsupportedPythonError::new_err(error.to_string()))?;
-    cpython_abi::tools::find(py)?;
-    code_state::initialise(py)?;
-    continuation::initialise(py);
-    region::initialise(py);
     foreign::initialise(py);
-    entry_type::initialise(module)?;
+    eval_frame::surroundings::set_surroundings(&surroundings::Torch);
+    continuation::set_mark(translator::output::continuation_mark(py));
+    eval_frame::initialise(module, &ATTRIBUTES).map_err(|error| match error {
+        eval_frame::InitialiseError::Layout(error) => {
+            UnsupportedPythonError::new_err(error.to_string())
+        }
+        eval_frame::InitialiseError::Python(error) => error,
+    })?;
     guards::exec::watch::prepare(py);
     module.add_class::<Context>()?;
     module.add(
@@ -147,7 +145,7 @@ pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
         .call_method("register_at_fork", (), Some(&options))?;
     dynamo::python::register(module)?;
     compiler::set_compiler(Some(compiler::Registered::leak(dynamo::driver::Driver)));
-    testing::register(module)
+    eval_frame::testing::register(module)
 }
 
 #[pymodule]

@@ -13,9 +13,10 @@ use smallvec::SmallVec;
 use torch_abi::TorchAbi;
 use torch_abi::modules::{Forward, ModuleCalls};
 
-use crate::entry::{Entry, EntryKind, call_plainly, call_sharing, raise_cleared};
-use crate::entry_type;
-use crate::region::{ThreadRegions, with_thread};
+use eval_frame::call::{call_plainly, call_sharing, raise_cleared};
+use eval_frame::entry::{Entry, EntryKind, make_other};
+use eval_frame::entry_type;
+use eval_frame::region::{ThreadRegions, with_thread};
 
 /// What the type that [`call_directly`] was told of had in its place.
 static GENERIC: AtomicUsize = AtomicUsize::new(0);
@@ -55,10 +56,10 @@ unsafe extern "C" fn call_instance(
     // SAFETY: called by the interpreter with a tuple, and a dictionary or null.
     let body = |thread: &ThreadRegions| unsafe {
         let Some(forward) = entry_forward(module) else {
-            thread.started.set(true);
+            thread.starts();
             return call_generically();
         };
-        thread.started.set(true);
+        thread.starts();
         let count = ffi::PyTuple_GET_SIZE(args) as usize;
         let positional = args.cast::<ffi::PyTupleObject>();
         let positional = (&raw const (*positional).ob_item).cast::<*mut PyObject>();
@@ -144,9 +145,26 @@ unsafe fn names_of(
     }
 }
 
+/// `__call__` of a class of modules whose instances have an entry for their `forward`. `function` is what runs where
+/// there is more to a call.
+///
+/// # Errors
+/// `MemoryError`.
+pub(crate) fn make<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    ModuleCalls::get(function.py());
+    // SAFETY: a vectorcall, and a text with one place.
+    unsafe {
+        make_other(
+            function,
+            call_module,
+            c"<ferrodyn's call of modules, for %R>",
+        )
+    }
+}
+
 /// The vectorcall of the entry that is such a class's `__call__`: where the call of a module is only that of its
 /// `forward`, and this is an entry, it is called at once.
-pub(crate) unsafe extern "C" fn call_module(
+unsafe extern "C" fn call_module(
     entry: *mut PyObject,
     args: *const *mut PyObject,
     nargsf: usize,
@@ -160,14 +178,14 @@ pub(crate) unsafe extern "C" fn call_module(
             if count > 0
                 && let Some(forward) = entry_forward(*args)
             {
-                thread.started.set(true);
+                thread.starts();
                 return call_forward(forward, args.add(1), count - 1, kwnames);
             }
-            if this.callable.is_null() {
+            let Some(callable) = this.callable(Python::assume_attached()) else {
                 return raise_cleared();
-            }
-            thread.started.set(true);
-            ffi::PyObject_Vectorcall(this.callable, args, nargsf, kwnames)
+            };
+            thread.starts();
+            ffi::PyObject_Vectorcall(callable.as_ptr(), args, nargsf, kwnames)
         };
         let plain = || call_plainly(this, args, nargsf, kwnames);
         with_thread(|thread| {
@@ -186,7 +204,7 @@ unsafe fn call_forward(
 ) -> *mut PyObject {
     // SAFETY: required of the caller: a live entry and the arguments of a vectorcall.
     unsafe {
-        let call = (*forward).vectorcall.unwrap_unchecked();
+        let call = (*forward).vectorcall();
         held(forward, || call(forward.cast(), args, count, kwnames))
     }
 }
@@ -227,6 +245,6 @@ unsafe fn entry_forward(module: *mut PyObject) -> Option<*mut Entry> {
             return None;
         };
         let entry = entry_type::is_entry_class(ffi::Py_TYPE(own)).then(|| own.cast::<Entry>())?;
-        ((*entry).kind == EntryKind::Compiled).then_some(entry)
+        ((*entry).kind() == EntryKind::Compiled).then_some(entry)
     }
 }

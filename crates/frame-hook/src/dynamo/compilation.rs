@@ -31,9 +31,9 @@ use super::translate::{
 };
 use super::without_modes::Seeing;
 use super::{config, env, explain, ferrodyn_error, log, reasons};
-use crate::context::CompileContext;
-use crate::frame::FrameRef;
-use crate::region::{ThreadRegions, with_thread};
+use eval_frame::context::CompileContext;
+use eval_frame::frame::FrameRef;
+use eval_frame::region::{ThreadRegions, with_thread};
 
 /// What compilations of one thread share.
 pub struct Session {

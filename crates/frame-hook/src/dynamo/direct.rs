@@ -7,11 +7,11 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyTuple};
 
-use crate::code_state;
-use crate::compiler::{Direct, EntryCall};
-use crate::direct::{Known, function_like};
 use crate::dynamo::{graph_only, only_reads};
 use cpython_abi::code::RawCode;
+use eval_frame::code_state;
+use eval_frame::compiler::{Direct, EntryCall};
+use eval_frame::direct::{Known, function_like};
 
 /// What an entry's memo knows a compiled form by.
 #[inline]
@@ -41,6 +41,7 @@ pub fn make(
     let function = function(call, code).ok_or(())?;
     // An entry calls without telling PyO3 that the thread is attached.
     let known = Python::try_attach(|_| Known {
+        needs_hook: entry.needs_hook,
         graph_call: (!entry.needs_hook)
             .then(|| graph_only::graph_call(code))
             .flatten(),
@@ -50,7 +51,10 @@ pub fn make(
         && let Some(tie) = memo.remember(
             form(entry),
             function.clone().unbind(),
-            known.unwrap_or_default(),
+            known.unwrap_or(Known {
+                needs_hook: entry.needs_hook,
+                ..Known::default()
+            }),
         )
     {
         entry.hold(Box::new(tie));
@@ -79,7 +83,7 @@ fn bound_code(py: Python<'_>, entry: &GuardedCode) -> PyResult<Py<PyAny>> {
     if !entry.needs_hook {
         let constants = code.getattr("co_consts")?;
         let constants = constants.cast::<PyTuple>()?.iter();
-        let plain = constants.map(|c| crate::entry::undisabled(&c).unwrap_or(c));
+        let plain = constants.map(|c| eval_frame::entry::undisabled(&c).unwrap_or(c));
         let plain: Vec<_> = plain.collect();
         changed.set_item("co_consts", PyTuple::new(py, plain)?)?;
     }

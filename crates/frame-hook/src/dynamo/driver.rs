@@ -20,10 +20,10 @@ use super::redone::renew_program;
 use super::slot::{CodeSlot, forget_skips, remember_skip};
 use super::translate::Request;
 use super::{config, direct, env, explain, ferrodyn_error, ignored, log};
-use crate::compiler::{Direct, EntryCall, FrameCompiler, Outcome};
-use crate::context::CompileContext;
-use crate::frame::FrameRef;
-use crate::region::with_thread;
+use eval_frame::compiler::{Direct, EntryCall, FrameCompiler, Outcome};
+use eval_frame::context::CompileContext;
+use eval_frame::frame::FrameRef;
+use eval_frame::region::{ThreadRegions, with_thread};
 
 /// Forgets all compiled code and counters.
 pub fn reset(py: Python<'_>) {
@@ -86,7 +86,7 @@ impl FrameCompiler for Driver {
             Ok(false) => {}
             Err(e) => return Outcome::Raise(e),
         }
-        if with_thread(|thread| thread.only_cached.get()) {
+        if with_thread(ThreadRegions::uses_cached_only) {
             return Outcome::Run;
         }
         if let Some(why) = runs_plainly(py) {
@@ -129,14 +129,19 @@ impl FrameCompiler for Driver {
         let check = env::of_call(call);
         // SAFETY: the call keeps the function and the arguments alive; a check runs no code.
         unsafe {
-            memo.only(call.func(), call.code_ptr(), ctx.id(), |form, code| {
-                let fits = (!call.shares_keywords() || code.only_reads_keywords)
-                    && form.program.check(&check);
-                if fits {
-                    form.count_hit();
-                }
-                fits
-            })
+            memo.only(
+                call.func(),
+                call.code_ptr(),
+                ctx.id(),
+                |form: &GuardedCode, code| {
+                    let fits = (!call.shares_keywords() || code.only_reads_keywords)
+                        && form.program.check(&check);
+                    if fits {
+                        form.count_hit();
+                    }
+                    fits
+                },
+            )
         }
     }
 
@@ -156,7 +161,9 @@ impl FrameCompiler for Driver {
             let memo = call.memo().try_borrow().ok()?;
             let alone = entries.len(py) == 1;
             // SAFETY: entries are asked about functions.
-            let known = |entry: &Arc<GuardedCode>| unsafe { memo.function(call.func(), entry) };
+            let known = |entry: &Arc<GuardedCode>| unsafe {
+                memo.function(call.func(), direct::form(entry))
+            };
             let take = |entry: &Arc<GuardedCode>| match known(entry) {
                 Some(direct) => Ok((direct, alone.then(|| entry.clone()))),
                 None => Err(entry.clone()),

@@ -4,8 +4,8 @@ use guards::exec::CheckEnv;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 
-use crate::compiler::EntryCall;
-use crate::frame::FrameRef;
+use eval_frame::compiler::EntryCall;
+use eval_frame::frame::FrameRef;
 
 /// The environment of a call that has no frame yet: its arguments are the first fast locals.
 #[inline]

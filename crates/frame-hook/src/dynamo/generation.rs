@@ -16,7 +16,7 @@ use super::compilation::Compilation;
 use super::declined::Declined;
 use super::redone::{BackendResult, Made};
 use super::{log, without_modes};
-use crate::code_state;
+use eval_frame::code_state;
 
 static NEXT_COMPILED: AtomicU32 = AtomicU32::new(0);
 static NEXT_RESUME: AtomicU32 = AtomicU32::new(1);
@@ -139,7 +139,7 @@ impl OutputEnv for Env<'_, '_, '_> {
                     None => callable,
                 };
                 Ok(CompiledGraph {
-                    callable: crate::entry::make_disabled(callable.bind(py))?.unbind(),
+                    callable: eval_frame::entry::make_disabled(callable.bind(py))?.unbind(),
                     shape_guards,
                 })
             }
@@ -169,7 +169,7 @@ impl OutputEnv for Env<'_, '_, '_> {
     }
 
     fn driver(&mut self, py: Python<'_>) -> PyResult<Obj> {
-        crate::continuation::driver(py)
+        eval_frame::continuation::driver(py)
     }
 
     fn resume_cache(&mut self) -> &mut ResumeCache {
@@ -182,13 +182,13 @@ impl OutputEnv for Env<'_, '_, '_> {
         graph: &Obj,
         inputs: Vec<Option<Obj>>,
     ) -> PyResult<Option<Obj>> {
-        let entry = crate::entry::make_graph_call(graph.bind(py), inputs)?;
+        let entry = eval_frame::entry::make_graph_call(graph.bind(py), inputs)?;
         Ok(Some(entry.unbind()))
     }
 
     fn left_no_trace(&mut self, py: Python<'_>, graph: &Obj, whole: bool) -> PyResult<Option<Obj>> {
         let graph = graph.bind(py);
-        let graph = crate::entry::undisabled(graph).unwrap_or_else(|| graph.clone());
+        let graph = eval_frame::entry::undisabled(graph).unwrap_or_else(|| graph.clone());
         match backends::is_forward_function(&graph)? {
             true => backends::left_no_trace(py).map(Some),
             false if whole => backends::may_run_again(py).map(Some),
@@ -204,7 +204,7 @@ impl OutputEnv for Env<'_, '_, '_> {
     fn wrap_resume(&mut self, py: Python<'_>, function: Obj, info: &ResumeInfo) -> PyResult<Obj> {
         match info.plain {
             true => Ok(function),
-            false => Ok(crate::entry::make_resume(function.bind(py))?.unbind()),
+            false => Ok(eval_frame::entry::make_resume(function.bind(py))?.unbind()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Residual code that does nothing but call its graph: found by following it once.
 //!
-//! Not here: the call ([`crate::graph_call`]).
+//! Not here: the call ([`eval_frame::graph_call`]).
 
 use bytecode::op::{LocalIdx, Op};
 use pyo3::ffi;
@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use translator::code::CodeInfo;
 
-use crate::graph_call::{Few, Given, GraphCall};
 use cpython_abi::code::RawCode;
+use eval_frame::graph_call::{Few, Given, GraphCall};
 
 /// Code units of the longest code that is looked at.
 const LONGEST: isize = 96;

@@ -19,7 +19,7 @@ use super::compilation::{Compilation, Compiled};
 use super::slot::CodeSlot;
 use super::translate::stop_text;
 use super::{env, explain, log, reasons};
-use crate::code_state;
+use eval_frame::code_state;
 
 impl Compilation<'_, '_> {
     /// Turns the guards of the translation into a program.

@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList, PyModule, PyTuple};
 use torch_abi::{TensorClass, TorchAbi};
 use translator::raw::instance_dict;
 
-use crate::frame::FrameRef;
+use eval_frame::frame::FrameRef;
 
 /// How deep containers and objects are looked into.
 const DEPTH: u32 = 3;

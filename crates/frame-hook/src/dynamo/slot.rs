@@ -14,9 +14,9 @@ use pyo3::types::PyCode;
 
 use super::relevant;
 use super::turns::Turns;
-use crate::code_state;
-use crate::context::ContextId;
-use crate::frame::FrameRef;
+use eval_frame::code_state;
+use eval_frame::context::ContextId;
+use eval_frame::frame::FrameRef;
 
 /// What is remembered about a code object.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-use crate::context::ContextId;
+use eval_frame::context::ContextId;
 
 /// Who compiles a code object now, by context.
 #[derive(Default)]

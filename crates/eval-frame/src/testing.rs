@@ -263,8 +263,11 @@ fn panic_is_to_come() -> bool {
     for_tests::withdraw()
 }
 
-/// Adds the submodule `_testing`.
-pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+/// Adds the submodule `_testing` to a module.
+///
+/// # Errors
+/// `MemoryError`.
+pub fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = PyModule::new(parent.py(), "_testing")?;
     module.add_function(wrap_pyfunction!(use_python_compiler, &module)?)?;
     module.add_function(wrap_pyfunction!(use_constant_compiler, &module)?)?;

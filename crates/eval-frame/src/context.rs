@@ -134,6 +134,15 @@ pub struct Context {
 }
 
 impl Context {
+    /// A context of somebody who has nothing to choose.
+    ///
+    /// # Errors
+    /// `MemoryError`.
+    pub fn without_choices(py: Python<'_>) -> PyResult<Bound<'_, Context>> {
+        let inner = CompileContext::new(py.None(), false, None, PyDict::new(py))?;
+        Bound::new(py, Context { inner })
+    }
+
     /// The settings.
     pub fn settings(&self) -> &CompileContext {
         &self.inner

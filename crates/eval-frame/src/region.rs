@@ -16,32 +16,32 @@ use pyo3::prelude::*;
 use cpython_abi::panics;
 
 use crate::context::CompileContext;
-use crate::foreign;
 use crate::handover::Handover;
 use crate::hook::HOOK;
+use crate::surroundings::surroundings;
 use cpython_abi::frame::RawFrame;
 use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, install_eval, installed_eval, same_eval};
 
 /// What one thread knows about regions.
-pub(crate) struct ThreadRegions {
+pub struct ThreadRegions {
     /// The context that is on, or null.
-    pub context: Cell<*const CompileContext>,
+    pub(crate) context: Cell<*const CompileContext>,
     /// The context of the residual code that runs: that of the resume functions which it calls.
-    pub residual: Cell<*const CompileContext>,
+    pub(crate) residual: Cell<*const CompileContext>,
     /// Regions that this thread is in.
     depth: Cell<usize>,
     /// Whether the compiler runs in this thread.
-    pub compiling: Cell<bool>,
+    pub(crate) compiling: Cell<bool>,
     /// Whether a frame above has reached its limit of compilations: compiled code is used, but none is made.
-    pub only_cached: Cell<bool>,
+    pub(crate) only_cached: Cell<bool>,
     /// The frame that was last handed to the evaluator below ours.
-    pub chained: Cell<*mut RawFrame>,
+    pub(crate) chained: Cell<*mut RawFrame>,
     /// Whether something of the program has run for what C asked for last ([`ThreadRegions::contained`]).
-    pub started: Cell<bool>,
+    pub(crate) started: Cell<bool>,
     /// Code whose next frame is run as it is.
-    pub bypass: Cell<*mut PyObject>,
+    pub(crate) bypass: Cell<*mut PyObject>,
     /// Arguments that the frame of a resume function takes over.
-    pub handover: Handover,
+    pub(crate) handover: Handover,
     /// Below this stack address frames are no longer hooked; 0 until it is known.
     soft_floor: Cell<usize>,
     /// Below this stack address a call of an entry raises `RecursionError`.
@@ -71,7 +71,7 @@ thread_local! {
 
 /// This thread's regions.
 #[inline]
-pub(crate) fn with_thread<R>(body: impl FnOnce(&ThreadRegions) -> R) -> R {
+pub fn with_thread<R>(body: impl FnOnce(&ThreadRegions) -> R) -> R {
     REGIONS.with(body)
 }
 
@@ -173,7 +173,7 @@ impl<'t> Region<'t> {
         let current = unsafe { installed_eval(interpreter()) };
         let suspended = match same_eval(current, DEFAULT_EVAL) || is_alone(current) {
             true => ptr::null_mut(),
-            false => foreign::suspend(),
+            false => surroundings().suspend(),
         };
         Region {
             thread,
@@ -200,19 +200,19 @@ impl Drop for Region<'_> {
         }
         if !self.suspended.is_null() {
             // SAFETY: `suspended` is what `suspend` gave, given back once.
-            unsafe { foreign::resume(self.suspended) };
+            unsafe { surroundings().resume(self.suspended) };
         }
     }
 }
 
-/// Whether `current` is our evaluator, with nobody's below it. Where another thread has put ours on top of torch's,
-/// torch may still capture frames of this thread.
+/// Whether `current` is our evaluator, with nobody's below it. Where another thread has put ours on top of another tool's,
+/// that may still capture frames of this thread.
 #[inline]
 fn is_alone(current: EvalFn) -> bool {
     same_eval(current, HOOK) && same_eval(previous_eval(), DEFAULT_EVAL)
 }
 
-/// Makes our evaluator the interpreter's. Gives what [`foreign::suspend`] gave, or null.
+/// Makes our evaluator the interpreter's. Gives what [`Surroundings::suspend`](crate::surroundings::Surroundings::suspend) gave, or null.
 ///
 /// # Safety
 /// The GIL is held.
@@ -235,7 +235,7 @@ unsafe fn install() -> *mut PyObject {
 
 #[cold]
 unsafe fn install_over_foreign() -> *mut PyObject {
-    let suspended = foreign::suspend();
+    let suspended = surroundings().suspend();
     // SAFETY: the GIL is held; read again, because suspending may have put another one in.
     unsafe {
         let current = installed_eval(interpreter());
@@ -362,12 +362,12 @@ pub(crate) fn set_for<T: Copy>(cell: &Cell<T>, value: T) -> Restored<'_, T> {
 
 impl ThreadRegions {
     /// Runs a call of C. Where it panics, `plain` makes the call as long as nothing of the program has run for it
-    /// (see [`ThreadRegions::started`]), else an exception is set.
+    /// (see [`ThreadRegions::starts`]), else an exception is set.
     ///
     /// # Safety
     /// The GIL is held.
     #[inline(always)]
-    pub(crate) unsafe fn contained(
+    pub unsafe fn contained(
         &self,
         doing: &'static str,
         plain: impl FnOnce() -> *mut PyObject,
@@ -381,6 +381,17 @@ impl ThreadRegions {
         let result = panics::contained(doing, otherwise, body);
         self.started.set(before);
         result
+    }
+
+    /// Says that something of the program runs from here on: a panic can no longer be made up for.
+    #[inline]
+    pub fn starts(&self) {
+        self.started.set(true);
+    }
+
+    /// Whether a frame above has reached its limit of compilations: compiled code is used, but none is made.
+    pub fn uses_cached_only(&self) -> bool {
+        self.only_cached.get()
     }
 
     /// Whether hooked frames have used up the part of the C stack that they may take.
@@ -399,7 +410,7 @@ impl ThreadRegions {
     }
 
     /// The address below which the C stack is nearly used up.
-    pub(crate) fn floor(&self) -> usize {
+    pub fn floor(&self) -> usize {
         if self.hard_floor.get() == 0 {
             self.measure_stack();
         }
@@ -483,7 +494,7 @@ pub(crate) unsafe fn evaluate_unhooked(
 }
 
 /// After a fork only this thread exists: its regions are the open ones.
-pub(crate) fn after_fork_in_child() {
+pub fn after_fork_in_child() {
     let depth = with_thread(|thread| thread.depth.get());
     NEST.store(depth, Ordering::Relaxed);
     if depth == 0 {

@@ -10,17 +10,16 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
-use translator::output::continuation_mark;
 
 use crate::handover;
 use crate::region::with_thread;
 
 static MARK: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 
-/// Learns the mark; once, at import.
-pub fn initialise(py: Python<'_>) {
-    // The mark lives as long as the process: it is in a static of the translator.
-    MARK.store(continuation_mark(py).as_ptr(), Ordering::Relaxed);
+/// Says what the mark is; once, at import. It is never freed.
+pub fn set_mark(mark: Py<PyAny>) {
+    let before = MARK.swap(mark.into_ptr(), Ordering::Relaxed);
+    debug_assert!(before.is_null() || before == MARK.load(Ordering::Relaxed));
 }
 
 /// Whether code asks for a call in place of its result.

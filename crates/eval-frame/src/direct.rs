@@ -7,6 +7,7 @@
 //!
 //! Invariant: slots are touched with the GIL held.
 
+use std::any::TypeId;
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -14,8 +15,6 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
-
-use cache::GuardedCode;
 
 use crate::code_state::{self, CodeState};
 use crate::compiler::Direct;
@@ -32,6 +31,8 @@ struct Slot {
 /// What is known of the code of a function.
 #[derive(Clone, Copy, Default)]
 pub struct Known {
+    /// Whether frames below it are to be captured too ([`Direct::needs_hook`]).
+    pub needs_hook: bool,
     /// Where the code does nothing but this call.
     pub graph_call: Option<GraphCall>,
     /// Whether the code does no more with its `**kwargs`, the last argument, than to read items of it before
@@ -50,16 +51,14 @@ impl Slot {
     /// # Safety
     /// `function` is what the slot holds.
     #[inline]
-    unsafe fn direct(&self, py: Python<'_>, function: *mut PyObject, form: &GuardedCode) -> Direct {
+    unsafe fn direct(&self, py: Python<'_>, function: *mut PyObject) -> Direct {
+        // SAFETY: with the GIL, nobody writes meanwhile.
+        let known = unsafe { &*self.known.as_ptr() };
         Direct {
             // SAFETY: required of the caller.
             function: unsafe { Bound::from_borrowed_ptr(py, function) }.unbind(),
-            needs_hook: form.needs_hook,
-            // SAFETY: with the GIL, nobody writes meanwhile.
-            graph_call: unsafe { &*self.known.as_ptr() }
-                .graph_call
-                .as_ref()
-                .map(NonNull::from),
+            needs_hook: known.needs_hook,
+            graph_call: known.graph_call.as_ref().map(NonNull::from),
         }
     }
 
@@ -107,7 +106,9 @@ struct Only {
     /// The one that the memo owns.
     code: *mut PyObject,
     context: ContextId,
-    form: *const GuardedCode,
+    form: *const (),
+    /// What the form is, for a check in debug builds.
+    type_of_form: TypeId,
     slot: Arc<Slot>,
 }
 
@@ -143,37 +144,33 @@ impl CallMemo {
         }
     }
 
-    /// What to call for a compiled form, in the place of `func`.
+    /// What to call for the compiled form at an address, in the place of `func`.
     ///
     /// # Safety
     /// `func` is a function.
     #[inline]
-    pub unsafe fn function(
-        &self,
-        func: Borrowed<'_, '_, PyAny>,
-        form: &GuardedCode,
-    ) -> Option<Direct> {
-        let at = ptr::from_ref(form) as usize;
-        let (_, slot) = self.functions.iter().find(|known| known.0 == at)?;
+    pub unsafe fn function(&self, func: Borrowed<'_, '_, PyAny>, form: usize) -> Option<Direct> {
+        let (_, slot) = self.functions.iter().find(|known| known.0 == form)?;
         let function = slot.get();
         // SAFETY: a slot holds a live function or null.
         unsafe {
             let fits = !function.is_null() && stands_for(function, func.as_ptr());
-            fits.then(|| slot.direct(func.py(), function, form))
+            fits.then(|| slot.direct(func.py(), function))
         }
     }
 
     /// The only compiled form of `code` in a context, and its function in the place of `func` (a new reference).
     ///
     /// # Safety
-    /// `func` is a function, and nothing runs that could drop the form while it is used.
+    /// `func` is a function, nothing runs that could drop the form while it is used, and a form is an `F` in
+    /// [`CallMemo::set_only`] too.
     #[inline]
-    pub unsafe fn only(
+    pub unsafe fn only<F: 'static>(
         &self,
         func: Borrowed<'_, '_, PyAny>,
         code: *mut PyObject,
         context: ContextId,
-        fits: impl FnOnce(&GuardedCode, &Known) -> bool,
+        fits: impl FnOnce(&F, &Known) -> bool,
     ) -> Option<Direct> {
         let only = self.only.as_ref()?;
         let function = only.slot.get();
@@ -184,26 +181,28 @@ impl CallMemo {
         // SAFETY: a filled slot means that the form is alive and its function too; with the GIL, nobody writes
         // meanwhile what is known of its code.
         unsafe {
-            let form = &*only.form;
+            debug_assert_eq!(only.type_of_form, TypeId::of::<F>());
+            let form = &*only.form.cast::<F>();
             (stands_for(function, func.as_ptr()) && fits(form, &*known))
-                .then(|| only.slot.direct(func.py(), function, form))
+                .then(|| only.slot.direct(func.py(), function))
         }
     }
 
     /// Remembers that a compiled form, whose function is known, is the only one; or that there are more.
-    pub fn set_only(
+    pub fn set_only<F: 'static>(
         &mut self,
         code: *mut PyObject,
         context: ContextId,
-        form: Option<&Arc<GuardedCode>>,
+        form: Option<&Arc<F>>,
     ) {
         self.only = form.and_then(|form| {
-            let form = Arc::as_ptr(form);
+            let form = Arc::as_ptr(form).cast::<()>();
             let known = self.functions.iter().find(|known| known.0 == form as usize);
             known.map(|(_, slot)| Only {
                 code,
                 context,
                 form,
+                type_of_form: TypeId::of::<F>(),
                 slot: slot.clone(),
             })
         });
@@ -276,7 +275,7 @@ impl Drop for CallMemo {
 ///
 /// # Safety
 /// `func` is a function.
-pub(crate) unsafe fn function_like<'py>(
+pub unsafe fn function_like<'py>(
     func: Borrowed<'_, 'py, PyAny>,
     code: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {

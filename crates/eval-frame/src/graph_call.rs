@@ -1,7 +1,7 @@
 //! The call of a graph without the frame of the residual code around it, where that code does nothing but call
 //! the graph with arguments of its own and hand on what it gives. A Python frame costs more than a check of guards.
 //!
-//! Not here: which code does just that (`dynamo::graph_only`), and what is made of an exception, or of a result
+//! Not here: which code does just that, and what is made of an exception, or of a result
 //! that is no tuple or list of the expected length: the residual code runs after all, with that outcome in the
 //! graph's place ([`crate::replay`]).
 //!
@@ -17,14 +17,14 @@ const MOST: usize = 8;
 
 /// A few small numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Few {
+pub struct Few {
     count: u8,
     items: [u8; MOST],
 }
 
 impl Few {
     /// `None` where they are too many, or one is too large.
-    pub(crate) fn of(items: impl IntoIterator<Item = usize>) -> Option<Few> {
+    pub fn of(items: impl IntoIterator<Item = usize>) -> Option<Few> {
         let mut few = Few::default();
         for item in items {
             *few.items.get_mut(usize::from(few.count))? = u8::try_from(item).ok()?;
@@ -40,7 +40,7 @@ impl Few {
 
 /// What the residual code makes of the graph's outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Given {
+pub enum Given {
     /// One of them.
     Output(u8),
     /// A new tuple of some.
@@ -63,7 +63,7 @@ pub struct GraphCall {
 
 impl GraphCall {
     /// A call of `graph`. `picks` says which local each argument is.
-    pub(crate) fn new(graph: *mut PyObject, picks: Few, outputs: u8, given: Given) -> Self {
+    pub fn new(graph: *mut PyObject, picks: Few, outputs: u8, given: Given) -> Self {
         let in_order = (0..picks.count).eq(picks.get().iter().copied());
         GraphCall {
             graph,
@@ -150,7 +150,7 @@ unsafe fn vectorcall(callable: *mut PyObject, args: &[*mut PyObject]) -> *mut Py
     // SAFETY: required of the caller.
     unsafe {
         match ffi::Py_TYPE(callable) == &raw mut ffi::PyFunction_Type {
-            true => super::entry::call_function(callable, args),
+            true => super::call::call_function(callable, args),
             false => {
                 ffi::PyObject_Vectorcall(callable, args.as_ptr(), args.len(), std::ptr::null_mut())
             }

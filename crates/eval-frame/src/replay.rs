@@ -13,9 +13,9 @@ use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyCode, PyDict, PyTuple};
 
+use crate::call::call_function;
 use crate::code_state;
 use crate::direct::function_like;
-use crate::entry::call_function;
 
 /// Calls `function` with `locals`, with `outcome` (owned; null where an exception is set) in place of what its
 /// call of `graph` gives.

@@ -18,13 +18,13 @@ use crate::code_state::{self, CodeState};
 use crate::compiler::{self, Outcome};
 use crate::context::CompileContext;
 use crate::continuation;
-use crate::foreign::{self, Marked};
 use crate::frame::{FrameRef, is_unstarted_function};
 use crate::region::{
     Region, ThreadRegions, evaluate, evaluate_unhooked, is_installed, previous_eval, set_for,
     with_thread, without_c_recursion,
 };
 use crate::substitute::{self, DetachedCall};
+use crate::surroundings::{Marked, marked};
 #[cfg(not(Py_3_12))]
 use cpython_abi::code::RawCode;
 use cpython_abi::frame::RawFrame;
@@ -139,7 +139,7 @@ unsafe fn decide(
             ffi::PyErr_Clear();
             return pass(thread, tstate, frame, 0);
         };
-        match foreign::marked((*frame).func) {
+        match marked((*frame).func) {
             Marked::No => {}
             Marked::Shallow => return pass(thread, tstate, frame, 0),
             Marked::Deep => return pass_all(thread, tstate, frame),

@@ -1,229 +1,41 @@
-//! The entry object: what `compile` and `disable` give for a function or callable.
+//! Calls of entries.
 //!
-//! Not here: its Python type, attributes and pickling (`entry_type`), binding of
-//! arguments (`bind`). Calling an entry costs a vectorcall and what the compiler
-//! asks; it puts no frame of its own between caller and function. A call that ends
-//! in a Python function is first offered to the compiler; any other call, and what
-//! the compiler declines, goes to the wrapped callable with the hook installed.
+//! Calling an entry costs a vectorcall and what the compiler asks; it puts no frame of its own between caller and
+//! function. A call that ends in a Python function is first offered to the compiler; any other call, and what the
+//! compiler declines, goes to the wrapped callable with the hook installed.
+//!
+//! Not here: the entry itself ([`crate::entry`]), binding of arguments (`bind`).
 
 use std::cell::RefCell;
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
+use cpython_abi::code::RawCode;
+use cpython_abi::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
 use cpython_abi::{panics, report};
-use pyo3::exceptions::PyTypeError;
-use pyo3::ffi::{self, Py_ssize_t, PyObject};
+use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
 use crate::bind::{self, Arguments};
-use crate::bound_inputs::BoundInputs;
 use crate::compiler::{self, Direct, EntryCall, FrameCompiler};
-use crate::context::{CompileContext, Context};
+use crate::context::CompileContext;
 use crate::continuation;
 use crate::direct::CallMemo;
-use crate::entry_type::{self, EntryType};
+use crate::entry::{Entry, EntryKind};
 use crate::graph_call::GraphCall;
 use crate::handover;
-use crate::in_stance::{InStance, in_stance};
-use crate::module_call;
 use crate::region::{Region, ThreadRegions, set_for, with_thread, without_c_recursion};
 use crate::replay::replay;
-use cpython_abi::code::RawCode;
-use cpython_abi::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
-use torch_abi::modules::{Forward, ModuleCalls};
-use torch_abi::stance;
+use crate::surroundings::{MethodTarget, Way, surroundings};
 
-/// What calling an entry does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum EntryKind {
-    /// Runs the callable as a compiled region.
-    Compiled,
-    /// Runs the callable with capture off.
-    Disabled,
-    /// Runs a graph with capture off, with inputs that are the same at each call.
-    Graph,
-    /// Runs a resume function under the context of the residual code that calls it.
-    Resume,
-    /// `Module.__call__` for modules whose `forward` is an entry.
-    ModuleCall,
-}
-
-/// The object. Every pointer is owned, or null where said.
-#[repr(C)]
-pub(crate) struct Entry {
-    pub ob_base: PyObject,
-    pub vectorcall: Option<ffi::vectorcallfunc>,
-    /// The wrapped callable; null once cleared by the garbage collector.
-    pub callable: *mut PyObject,
-    /// `callable` again where it is a Python function (borrowed), else null.
-    pub func: *mut ffi::PyFunctionObject,
-    /// The [`Context`]; null in a disabled entry.
-    pub context: *mut PyObject,
-    /// The settings inside `context` (borrowed), or null.
-    pub settings: *const CompileContext,
-    /// What is remembered between calls (owned).
-    pub memo: *mut RefCell<CallMemo>,
-    /// The inputs of an [`EntryKind::Graph`] (owned), or null.
-    pub inputs: *mut BoundInputs,
-    /// Attributes of its own; null until one is set.
-    pub dict: *mut PyObject,
-    pub weakrefs: *mut PyObject,
-    pub kind: EntryKind,
-}
-
-/// A compiled entry of `callable` under `context`.
+/// Raises for an entry without its callable.
 ///
-/// A class or static method gives one of an entry. An entry that is compiled already is compiled
-/// anew from what it wraps.
-///
-/// # Errors
-/// `TypeError` where `callable` is not callable.
-pub fn make_compiled<'py>(
-    callable: &Bound<'py, PyAny>,
-    context: &Bound<'py, Context>,
-) -> PyResult<Bound<'py, PyAny>> {
-    make(callable, EntryKind::Compiled, Some(context))
-}
-
-/// An entry that runs `callable` with capture off, torch's own included.
-///
-/// # Errors
-/// `TypeError` where `callable` is not callable.
-pub fn make_disabled<'py>(callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let entry = make(callable, EntryKind::Disabled, None)?;
-    let py = callable.py();
-    let marks = if entry_type::is_entry(&entry) {
-        entry.clone()
-    } else {
-        entry.getattr("__func__")?
-    };
-    marks.setattr("_torchdynamo_disable", true)?;
-    marks.setattr("_torchdynamo_disable_msg", py.None())?;
-    marks.setattr("_torchdynamo_disable_recursive", true)?;
-    // Not by `setattr`: of compiled entries the type has it.
-    let own = marks.getattr("__dict__")?;
-    own.set_item("_torchdynamo_orig_callable", entry_type::wrapped(&marks))?;
-    Ok(entry)
-}
-
-/// An entry of a resume function, for residual code to call. It holds no context: code objects hold
-/// it, and those are not seen by the garbage collector.
-///
-/// # Errors
-/// `MemoryError`.
-pub fn make_resume<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    make(function, EntryKind::Resume, None)
-}
-
-/// An entry that runs the graph of a disabled one, or any other callable, with `inputs`: one item for each
-/// argument, `None` where the entry's call gives it. Capture is off meanwhile.
-///
-/// # Errors
-/// `MemoryError`.
-pub fn make_graph_call<'py>(
-    graph: &Bound<'py, PyAny>,
-    inputs: Vec<Option<Py<PyAny>>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let callable = undisabled(graph).unwrap_or_else(|| graph.clone());
-    let entry = make(&callable, EntryKind::Graph, None)?;
-    // SAFETY: a new entry, which nothing else has seen.
-    unsafe {
-        (*entry.as_ptr().cast::<Entry>()).inputs =
-            Box::into_raw(Box::new(BoundInputs::new(inputs)));
-    }
-    Ok(entry)
-}
-
-/// `__call__` of a class of modules whose instances have an entry for their `forward`. `function` is what
-/// runs where there is more to a call.
-///
-/// # Errors
-/// `MemoryError`.
-pub fn make_module_call<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    ModuleCalls::get(function.py());
-    make(function, EntryKind::ModuleCall, None)
-}
-
-/// What an entry that switches capture off calls; `None` for any other object.
-pub(crate) fn undisabled<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-    if !entry_type::is_entry(obj) {
-        return None;
-    }
-    let entry = obj.as_ptr().cast::<Entry>();
-    // SAFETY: the type was checked, and the GIL is held.
-    unsafe {
-        match (*entry).kind {
-            EntryKind::Disabled => Bound::from_borrowed_ptr_or_opt(obj.py(), (*entry).callable),
-            _ => None,
-        }
-    }
-}
-
-fn make<'py>(
-    callable: &Bound<'py, PyAny>,
-    kind: EntryKind,
-    context: Option<&Bound<'py, Context>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = callable.py();
-    // SAFETY: the GIL is held; these are static type objects.
-    let wrappers = unsafe {
-        [
-            &raw mut ffi::PyClassMethod_Type,
-            &raw mut ffi::PyStaticMethod_Type,
-        ]
-        .map(|t| Bound::from_borrowed_ptr(py, t.cast()))
-    };
-    for wrapper in wrappers {
-        if callable.is_instance(&wrapper)? {
-            let inner = make(&callable.getattr("__func__")?, kind, context)?;
-            return wrapper.call1((inner,));
-        }
-    }
-    if !callable.is_callable() {
-        return Err(PyTypeError::new_err(format!(
-            "ferrodyn compiles functions and other callables, not {}",
-            callable.get_type().name()?
-        )));
-    }
-    let inner = entry_type::compiled_target(callable).unwrap_or_else(|| callable.clone());
-    // SAFETY: the GIL is held.
-    let is_function = unsafe { ffi::PyFunction_Check(inner.as_ptr()) } != 0;
-    let entry_class = if is_function {
-        EntryType::Function
-    } else {
-        EntryType::Callable
-    };
-    let object = entry_type::allocate(py, entry_class)?;
-    let entry = object.as_ptr().cast::<Entry>();
-    // SAFETY: `allocate` gave a zeroed object of this layout that nothing else has seen.
-    unsafe {
-        (*entry).kind = kind;
-        (*entry).vectorcall = Some(match kind {
-            EntryKind::Compiled => call_compiled,
-            EntryKind::Disabled => call_disabled,
-            EntryKind::Graph => call_graph,
-            EntryKind::Resume => call_resume,
-            EntryKind::ModuleCall => module_call::call_module,
-        });
-        (*entry).memo = Box::into_raw(Box::default());
-        (*entry).func = if is_function {
-            inner.as_ptr().cast()
-        } else {
-            ptr::null_mut()
-        };
-        (*entry).settings = context.map_or(ptr::null(), |c| ptr::from_ref(c.get().settings()));
-        (*entry).context = context.map_or(ptr::null_mut(), |c| c.clone().into_ptr());
-        (*entry).callable = inner.into_ptr();
-    }
-    entry_type::mark_coroutine(&object)?;
-    Ok(object)
-}
-
+/// # Safety
+/// The GIL is held.
 #[cold]
-pub(crate) unsafe fn raise_cleared() -> *mut PyObject {
+pub unsafe fn raise_cleared() -> *mut PyObject {
     const GONE: &CStr = c"this ferrodyn entry was cleared by the garbage collector";
     // SAFETY: the GIL is held.
     unsafe { ffi::PyErr_SetString(ffi::PyExc_RuntimeError, GONE.as_ptr()) };
@@ -238,7 +50,8 @@ unsafe fn raise_exhausted() -> *mut PyObject {
     ptr::null_mut()
 }
 
-unsafe extern "C" fn call_compiled(
+/// The vectorcall of a compiled entry.
+pub(crate) unsafe extern "C" fn call_compiled(
     entry: *mut PyObject,
     args: *const *mut PyObject,
     nargsf: usize,
@@ -260,7 +73,7 @@ unsafe extern "C" fn call_compiled(
 }
 
 /// The vectorcall of a resume function's entry: only residual code calls it, under its own context.
-unsafe extern "C" fn call_resume(
+pub(crate) unsafe extern "C" fn call_resume(
     entry: *mut PyObject,
     args: *const *mut PyObject,
     nargsf: usize,
@@ -283,7 +96,7 @@ unsafe extern "C" fn call_resume(
 /// # Safety
 /// As for a vectorcall of `this`.
 #[cold]
-pub(crate) unsafe fn call_plainly(
+pub unsafe fn call_plainly(
     this: &Entry,
     args: *const *mut PyObject,
     nargsf: usize,
@@ -331,11 +144,11 @@ unsafe fn call_with(
         let py = Python::assume_attached();
         let mut settings = settings;
         let forced;
-        if !stance::is_default(py) {
-            match in_stance(this, &*settings) {
-                InStance::AsEver => {}
-                InStance::Eager => return run_eagerly(thread, callable, args, nargsf, kwnames),
-                InStance::With(context) => {
+        if !surroundings().leaves_calls_alone(py) {
+            match surroundings().way(py, this, &*settings) {
+                Way::AsEver => {}
+                Way::Eager => return run_eagerly(thread, callable, args, nargsf, kwnames),
+                Way::With(context) => {
                     forced = context;
                     settings = forced.bind(py).get().settings();
                 }
@@ -392,7 +205,7 @@ unsafe fn call_with(
 ///
 /// # Safety
 /// As for a vectorcall of `this`, a compiled entry; `keywords` is a live dictionary.
-pub(crate) unsafe fn call_sharing(
+pub unsafe fn call_sharing(
     this: &Entry,
     args: *const *mut PyObject,
     positional: usize,
@@ -406,7 +219,7 @@ pub(crate) unsafe fn call_sharing(
                 && !settings.is_null()
                 && !thread.compiling.get()
                 && !thread.is_exhausted()
-                && stance::is_default(Python::assume_attached());
+                && surroundings().leaves_calls_alone(Python::assume_attached());
             let compiler = compiler::current().filter(|_| able)?;
             let Target { func, receiver, .. } = this.target()?;
             let code = (*func).func_code;
@@ -477,18 +290,13 @@ impl Entry {
             let (function, receiver) = if class == &raw mut PyMethod_Type {
                 let function = PyMethod_Function(self.callable);
                 let receiver = PyMethod_Self(self.callable);
-                match ModuleCalls::loaded() {
-                    Some(calls) if calls.call() == function => {
+                match surroundings().method_target(function, receiver) {
+                    MethodTarget::Itself => (function, receiver),
+                    MethodTarget::Behind(function, receiver) => {
                         skips_callable = true;
-                        match calls.forward(module_call::loaded_abi()?, receiver)? {
-                            Forward::OfClass(forward) => (forward, receiver),
-                            Forward::Own(own) if ffi::Py_TYPE(own) == class => {
-                                (PyMethod_Function(own), PyMethod_Self(own))
-                            }
-                            Forward::Own(own) => (own, ptr::null_mut()),
-                        }
+                        (function, receiver)
                     }
-                    _ => (function, receiver),
+                    MethodTarget::Unknown => return None,
                 }
             } else {
                 (class_call(class), self.callable)
@@ -714,7 +522,8 @@ pub(crate) unsafe fn call_function(
     }
 }
 
-unsafe extern "C" fn call_disabled(
+/// The vectorcall of an entry that switches capture off.
+pub(crate) unsafe extern "C" fn call_disabled(
     entry: *mut PyObject,
     args: *const *mut PyObject,
     nargsf: usize,
@@ -739,7 +548,7 @@ unsafe extern "C" fn call_disabled(
 const GRAPH_CALL: &str = "the call of a graph";
 
 /// The vectorcall of a graph's entry: only residual code calls it.
-unsafe extern "C" fn call_graph(
+pub(crate) unsafe extern "C" fn call_graph(
     entry: *mut PyObject,
     args: *const *mut PyObject,
     nargsf: usize,
@@ -793,5 +602,3 @@ unsafe fn call_paused(
         })
     }
 }
-
-const _: () = assert!(size_of::<Py_ssize_t>() == 8);

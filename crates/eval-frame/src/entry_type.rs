@@ -13,7 +13,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use cpython_abi::panics::{contained, contained_or_raise};
-use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -45,8 +45,8 @@ struct Names {
 
 static NAMES: PyOnceLock<Names> = PyOnceLock::new();
 
-/// Makes the types and adds them to `module`; once, at import.
-pub(crate) fn initialise(module: &Bound<'_, PyModule>) -> PyResult<()> {
+/// Makes the types, with `more` attributes, and adds them to `module`; once, at import.
+pub(crate) fn initialise(module: &Bound<'_, PyModule>, more: &'static [Attribute]) -> PyResult<()> {
     let py = module.py();
     let intern = |name| PyString::intern(py, name).unbind();
     NAMES.get_or_init(py, || Names {
@@ -62,17 +62,20 @@ pub(crate) fn initialise(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ],
     });
     if FUNCTION.load(Ordering::Relaxed).is_null() {
+        let getsets = getsets(more);
         let function = make_type(
             py,
             c"ferrodyn._core.CompiledFunction",
             ffi::Py_TPFLAGS_METHOD_DESCRIPTOR,
             bind_function as *mut c_void,
+            getsets,
         )?;
         let callable = make_type(
             py,
             c"ferrodyn._core.CompiledCallable",
             0,
             bind_callable as *mut c_void,
+            getsets,
         )?;
         FUNCTION.store(function.into_ptr().cast(), Ordering::Release);
         CALLABLE.store(callable.into_ptr().cast(), Ordering::Release);
@@ -119,38 +122,39 @@ const fn offset_member(name: &'static CStr, offset: usize) -> ffi::PyMemberDef {
     }
 }
 
-// The attributes with `_torchdynamo` in front are those by which torch, and libraries, find what a compiled function
-// was made of.
-static GETSETS: Table<[ffi::PyGetSetDef; 4]> = Table([
-    ffi::PyGetSetDef {
-        name: c"_torchdynamo_orig_callable".as_ptr(),
-        get: Some(get_original),
+/// An attribute that all entries have, beside those that Python's functions have.
+pub struct Attribute {
+    /// Its name.
+    pub name: &'static CStr,
+    /// Its value for an entry.
+    pub get: for<'py> fn(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+}
+
+/// The table of computed attributes, which the types keep a pointer to.
+fn getsets(more: &'static [Attribute]) -> &'static [ffi::PyGetSetDef] {
+    let more = more.iter().map(|attribute| ffi::PyGetSetDef {
+        name: attribute.name.as_ptr(),
+        get: Some(get_more),
         set: None,
         doc: ptr::null(),
-        closure: ptr::null_mut(),
-    },
-    ffi::PyGetSetDef {
-        name: c"_torchdynamo_wrapper_id".as_ptr(),
-        get: Some(get_wrapper_id),
-        set: None,
-        doc: ptr::null(),
-        closure: ptr::null_mut(),
-    },
-    ffi::PyGetSetDef {
+        closure: ptr::from_ref(attribute).cast_mut().cast(),
+    });
+    let own = ffi::PyGetSetDef {
         name: c"__dict__".as_ptr(),
         get: Some(ffi::PyObject_GenericGetDict),
         set: Some(ffi::PyObject_GenericSetDict),
         doc: ptr::null(),
         closure: ptr::null_mut(),
-    },
-    ffi::PyGetSetDef {
+    };
+    let end = ffi::PyGetSetDef {
         name: ptr::null(),
         get: None,
         set: None,
         doc: ptr::null(),
         closure: ptr::null_mut(),
-    },
-]);
+    };
+    Vec::leak(more.chain([own, end]).collect())
+}
 
 static METHODS: Table<[ffi::PyMethodDef; 2]> = Table([
     ffi::PyMethodDef {
@@ -169,6 +173,7 @@ fn make_type<'py>(
     name: &'static CStr,
     flags: std::ffi::c_ulong,
     bind: *mut c_void,
+    getsets: &'static [ffi::PyGetSetDef],
 ) -> PyResult<Bound<'py, PyAny>> {
     let slot = |slot: c_int, pfunc: *mut c_void| ffi::PyType_Slot { slot, pfunc };
     let mut slots = [
@@ -181,7 +186,7 @@ fn make_type<'py>(
         slot(ffi::Py_tp_setattro, set_attribute as *mut c_void),
         slot(ffi::Py_tp_descr_get, bind),
         slot(ffi::Py_tp_members, MEMBERS.0.as_ptr() as *mut c_void),
-        slot(ffi::Py_tp_getset, GETSETS.0.as_ptr() as *mut c_void),
+        slot(ffi::Py_tp_getset, getsets.as_ptr() as *mut c_void),
         slot(ffi::Py_tp_methods, METHODS.0.as_ptr() as *mut c_void),
         slot(0, ptr::null_mut()),
     ];
@@ -221,7 +226,7 @@ fn as_entry<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a Entry> {
 
 /// Whether instances of a class are entries.
 #[inline]
-pub(crate) fn is_entry_class(class: *mut PyTypeObject) -> bool {
+pub fn is_entry_class(class: *mut PyTypeObject) -> bool {
     class == FUNCTION.load(Ordering::Relaxed) || class == CALLABLE.load(Ordering::Relaxed)
 }
 
@@ -245,7 +250,7 @@ pub fn context_of<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> 
 }
 
 /// What a compiled entry wraps; `None` for a disabled one and for other objects.
-pub(crate) fn compiled_target<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+pub fn compiled_target<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     if as_entry(object)?.kind == EntryKind::Compiled {
         wrapped(object)
     } else {
@@ -449,7 +454,8 @@ unsafe extern "C" fn repr(object: *mut PyObject) -> *mut PyObject {
                 return ffi::PyUnicode_FromString(c"<cleared ferrodyn entry>".as_ptr());
             }
             let format = match entry.kind {
-                EntryKind::ModuleCall => c"<ferrodyn's call of modules, for %R>",
+                EntryKind::Other if !entry.text.is_null() => CStr::from_ptr(entry.text),
+                EntryKind::Other => c"<an entry of %R>",
                 EntryKind::Compiled | EntryKind::Resume => c"<ferrodyn.compile of %R>",
                 EntryKind::Disabled => c"<ferrodyn.disable of %R>",
                 EntryKind::Graph => c"<ferrodyn's call of %R>",
@@ -523,32 +529,16 @@ unsafe extern "C" fn set_attribute(
     })
 }
 
-/// What a compiled entry wraps, or `AttributeError`. A disabled one has it in its `__dict__`, for nobody to unwrap and
-/// compile.
-unsafe extern "C" fn get_original(object: *mut PyObject, _: *mut c_void) -> *mut PyObject {
-    contained_or_raise("`_torchdynamo_orig_callable` of an entry", || {
+/// Gives what an [`Attribute`] is.
+unsafe extern "C" fn get_more(object: *mut PyObject, attribute: *mut c_void) -> *mut PyObject {
+    contained_or_raise("the reading of an attribute of a compiled entry", || {
         in_slot(|py| {
-            // SAFETY: called with the GIL held on an entry.
-            let this = unsafe { Bound::from_borrowed_ptr(py, object) };
-            match compiled_target(&this) {
-                Some(callable) => Ok(callable.into_ptr()),
-                None => Err(PyAttributeError::new_err("_torchdynamo_orig_callable")),
-            }
-        })
-    })
-}
-
-/// The identity of a compiled entry: an attribute of this name that was copied to a wrapper is not the wrapper's.
-unsafe extern "C" fn get_wrapper_id(object: *mut PyObject, _: *mut c_void) -> *mut PyObject {
-    contained_or_raise("`_torchdynamo_wrapper_id` of an entry", || {
-        in_slot(|py| {
-            // SAFETY: called with the GIL held on an entry.
-            let this = unsafe { Bound::from_borrowed_ptr(py, object) };
-            match compiled_target(&this) {
-                // SAFETY: as above.
-                Some(_) => Ok(unsafe { ffi::PyLong_FromVoidPtr(object.cast()) }),
-                None => Err(PyAttributeError::new_err("_torchdynamo_wrapper_id")),
-            }
+            // SAFETY: called with the GIL held on an entry; `make_type` has put the attribute there.
+            let (this, attribute) = unsafe {
+                let this = Bound::from_borrowed_ptr(py, object);
+                (this, &*attribute.cast::<Attribute>())
+            };
+            (attribute.get)(&this).map(Bound::into_ptr)
         })
     })
 }
