@@ -58,7 +58,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Makes a call later of which nothing is seen but what the callee counts and keeps.
-    pub(crate) fn defer_silent(&mut self, function: Var, args: Args) {
+    pub fn defer_silent(&mut self, function: Var, args: Args) {
         let frames = self.call_frames(false);
         self.st.effects.defer(DeferredCall {
             function,
@@ -156,7 +156,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether instances of a class are files or belong to `logging`.
-    pub(crate) fn is_outlet(&self, class: &variables::Obj) -> R<bool> {
+    pub fn is_outlet(&self, class: &variables::Obj) -> R<bool> {
         let py = self.py;
         let class = class.bind(py).cast::<PyType>().map_err(PyErr::from)?;
         // A subclass of an adapter may keep something of its own.

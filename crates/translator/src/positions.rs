@@ -143,7 +143,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing it.
-    pub(crate) fn mapping_under(&mut self, v: &Var) -> R<Option<Var>> {
+    pub fn mapping_under(&mut self, v: &Var) -> R<Option<Var>> {
         let Var::Obj(id) = v else { return Ok(None) };
         let variables::Body::MappingProxy(mapping) = &self.obj(*id).body else {
             return Ok(None);

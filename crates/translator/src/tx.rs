@@ -23,6 +23,7 @@ use crate::code::{CodeCache, CodeInfo};
 use crate::dynamic::DynamicInts;
 use crate::known::Known;
 use crate::refusal::Refusal;
+use crate::rules::Rules;
 use crate::state::State;
 use crate::stop::{MAX_NESTING, R, Stop};
 use crate::torch_ops::sizes::Sizes;
@@ -226,6 +227,8 @@ pub struct Tx<'py> {
     pub yielded: Option<Var>,
     /// result of the nested run that just ended
     pub nested_result: Option<Var>,
+    /// the rules that hang on the interpreter
+    pub rules: &'static Rules,
     /// graph functions of this torch
     pub functions: Rc<FnTable>,
     /// targets of graph functions, by address
@@ -294,6 +297,7 @@ impl<'py> Tx<'py> {
         codes: Rc<RefCell<CodeCache>>,
         known: Rc<Known>,
         functions: Rc<FnTable>,
+        rules: &'static Rules,
         ctx: Ctx,
     ) -> Tx<'py> {
         Tx {
@@ -327,6 +331,7 @@ impl<'py> Tx<'py> {
             stack_floor: 0,
             yielded: None,
             nested_result: None,
+            rules,
             functions,
             targets: FxHashMap::default(),
             met_inference: ctx.inference_mode,

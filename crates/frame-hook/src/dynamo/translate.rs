@@ -15,7 +15,9 @@ use torch_abi::overlap::tensors_may_overlap;
 use torch_abi::view::TensorView;
 use translator::code::CodeCache;
 use translator::known::Known;
+use translator::rules::Rules;
 use translator::state::State;
+use translator::torch_ops;
 use translator::torch_ops::function_modes::has_program_mode;
 use translator::torch_ops::table::FnTable;
 use translator::{R, Stop, Tx};
@@ -24,6 +26,13 @@ use variables::{Body, ObjState, Origin, Var};
 /// The state in which `__torch_function__` of modes is not asked either.
 const ALL_ENABLED: u8 = 0;
 const ALL_DISABLED: u8 = 2;
+
+/// The rules that hang on the interpreter.
+static RULES: Rules = Rules::new(
+    &[builtins::LISTED, torch_ops::LISTED],
+    builtins::FOUND,
+    builtins::ASKED,
+);
 
 /// What is translated: a function's code with its arguments bound.
 pub struct Request<'a, 'py> {
@@ -145,6 +154,7 @@ pub fn begin<'py>(
         tables.codes.clone(),
         tables.known.clone(),
         tables.functions.clone(),
+        &RULES,
         ctx,
     );
     tx.pins = pins;

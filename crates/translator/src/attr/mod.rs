@@ -19,7 +19,7 @@ use std::sync::Arc;
 use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{MethodVar, Obj, Var};
+use variables::{Body, MethodVar, Obj, ObjId, Var};
 
 use crate::raw::{derives_from, type_lookup};
 use crate::state::LookUp;
@@ -49,6 +49,19 @@ pub(crate) enum Descriptor {
 }
 
 impl<'py> Tx<'py> {
+    /// Breaks in front of an attribute of what `torch.compile` gave in the compiled function.
+    ///
+    /// # Errors
+    /// A break, for such an object.
+    pub(super) fn no_call_result(&self, id: ObjId, name: &Arc<str>) -> R<()> {
+        match &self.obj(id).body {
+            Body::Result(_) => Err(Stop::unsupported(format!(
+                "attribute {name} of what was compiled here"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// `obj.name`: follows `object.__getattribute__`, descriptors and `__getattr__`.
     ///
     /// # Errors

@@ -82,7 +82,7 @@ impl<'py> Tx<'py> {
     }
 
     /// What inlining an existing function needs; guards what it looks at.
-    pub(crate) fn existing_callee(
+    pub fn existing_callee(
         &mut self,
         b: &Bound<'py, PyAny>,
         source: Option<SourceId>,

@@ -200,7 +200,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether instances of a class are laid out like `object` (dict, weakrefs and slots aside).
-    pub(crate) fn is_plain_layout(&self, class: &Bound<'py, PyType>) -> R<bool> {
+    pub fn is_plain_layout(&self, class: &Bound<'py, PyType>) -> R<bool> {
         // A C class may have an allocator of its own, heap type or not.
         let new = type_lookup(class, "__new__");
         let objects_new = type_lookup(

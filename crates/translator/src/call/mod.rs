@@ -9,7 +9,7 @@ mod generators;
 mod initialising;
 mod inlining;
 mod instances;
-pub(crate) mod modules;
+pub mod modules;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{Body, Obj, PyVar, Var};
+use variables::{Body, CallResult, Obj, PyVar, Var};
 
 use crate::raw::{printed_name, type_lookup};
 use crate::state::{Frame, Globals, OnReturn};
@@ -32,12 +32,15 @@ pub(crate) const MAX_DEPTH: u32 = 200;
 pub type Constants<'py> = crate::real::RealArgs<'py, Obj>;
 
 /// A function about to be inlined.
-pub(crate) struct Callee {
+pub struct Callee {
     pub(crate) code: Obj,
     pub(crate) globals: Globals,
-    pub(crate) defaults: Vec<Var>,
-    pub(crate) kwdefaults: Vec<(Arc<str>, Var)>,
-    pub(crate) closure: Vec<Var>,
+    /// defaults of the last parameters that may be given by position
+    pub defaults: Vec<Var>,
+    /// defaults of parameters that are given by name only
+    pub kwdefaults: Vec<(Arc<str>, Var)>,
+    /// cells of its free variables, in their order
+    pub closure: Vec<Var>,
     /// where the function comes from, if it was there before
     pub(crate) source: Option<SourceId>,
     /// the function itself, if it was there before
@@ -106,6 +109,32 @@ impl<'py> Tx<'py> {
             | Var::Computed(_)
             | Var::Text(_) => Err(Stop::Internal("call of NULL".into())),
         }
+    }
+
+    /// Calls what `torch.compile` gave in the compiled function.
+    ///
+    /// # Errors
+    /// As [`Tx::call`].
+    pub(crate) fn call_result(&mut self, made: &CallResult, args: Args) -> R<Flow> {
+        let Some(model) = made.pos.first() else {
+            let function = Var::py(made.function.clone());
+            if args.pos.len() != 1 || !args.kw.is_empty() {
+                return Err(Stop::unsupported("compiling without a function"));
+            }
+            let kw = made.kw.clone();
+            return self.call(&function, Args { pos: args.pos, kw });
+        };
+        if matches!(model, Var::Obj(_)) {
+            let module = self.py.import("torch.nn.modules.module")?;
+            let hooked = module.getattr("_has_any_global_hook")?.unbind();
+            let hooked = self.call_sync(&Var::py(hooked), Args::default())?;
+            if self.truth(&hooked)? {
+                return Err(Stop::unsupported(
+                    "a compiled module and hooks of all modules",
+                ));
+            }
+        }
+        self.call(model, args)
     }
 
     /// A method of a value of builtin type, by name.

@@ -31,9 +31,6 @@ mod steps;
 mod template;
 mod text;
 
-#[cfg(test)]
-mod tests;
-
 use std::ops::Range;
 
 use backends::{AotInput, ShapeGuard};

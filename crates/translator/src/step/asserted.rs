@@ -65,7 +65,7 @@ impl Tx<'_> {
     }
 
     /// Whether a node that raises here makes the whole function run again as plain Python.
-    pub(crate) fn can_raise_unseen(&self) -> R<bool> {
+    pub fn can_raise_unseen(&self) -> R<bool> {
         if !self.runs_as_is || self.nested != 0 || self.st.vmap.is_active() {
             return Ok(false);
         }

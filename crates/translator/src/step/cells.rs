@@ -82,7 +82,7 @@ impl<'py> Tx<'py> {
 
     /// `locals()`: the variables of the running function that have a value. Until 3.12 a frame has
     /// one dictionary for it, which each call brings up to date.
-    pub(crate) fn local_variables(&mut self) -> R<Var> {
+    pub fn local_variables(&mut self) -> R<Var> {
         let frame = self.st.frame.clone();
         let names = match (&self.resumed, frame.depth) {
             (Some(original), 0) => original.local_names.clone(),

@@ -1,7 +1,7 @@
 //! The loop: checkpoints, nested runs, unwinding, and why it stopped.
 
 use super::{End, Next, may_break};
-use crate::builtins::numpy::StrictErrors;
+use crate::numpy_errors::StrictErrors;
 use crate::state::OnReturn;
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Flow, Snapshot, Tx};

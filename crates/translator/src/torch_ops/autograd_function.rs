@@ -66,7 +66,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// A break where `forward` or `backward` does more than compute with its arguments.
-    pub(crate) fn apply_function(&mut self, class: Obj, args: Args) -> R<Flow> {
+    pub fn apply_function(&mut self, class: Obj, args: Args) -> R<Flow> {
         let py = self.py;
         const WHAT: &str = "torch.autograd.Function";
         self.not_seen_with(WHAT, &args)?;

@@ -13,8 +13,8 @@ use variables::{Obj, OrderedMap, TupleVar, Var};
 use super::args::NodeArgs;
 use super::bodies::Out;
 use super::emit::Callee;
-use crate::builtins::{Given, Rule, Rules};
 use crate::own_module::OwnModule;
+use crate::rules::{Given, Rule, RuleList};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -40,7 +40,7 @@ const WHAT: &str = "torch.utils.checkpoint";
 static MODULE: OwnModule =
     OwnModule::new(FUNCTION, c"<ferrodyn checkpoint>", c"ferrodyn_checkpoint");
 
-pub(crate) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "torch.utils.checkpoint",
     &[("checkpoint", checkpoint as Rule)],
 )];

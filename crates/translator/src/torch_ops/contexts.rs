@@ -98,7 +98,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// A break where the context's settings are not known.
-    pub(crate) fn enter_autocast(&mut self, context: &Var) -> R<Flow> {
+    pub fn enter_autocast(&mut self, context: &Var) -> R<Flow> {
         let py = self.py;
         let context = self.realize(context)?;
         let Var::Obj(id) = context else {
@@ -152,7 +152,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// A break where the context is no object.
-    pub(crate) fn enter_label(&mut self, context: &Var) -> R<Flow> {
+    pub fn enter_label(&mut self, context: &Var) -> R<Flow> {
         let Var::Obj(id) = self.realize(context)? else {
             return Err(Stop::unsupported("a label that is no object"));
         };
@@ -167,7 +167,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// As [`Tx::realize`].
-    pub(crate) fn enter_function_mode(&mut self, mode: &Var) -> R<Option<Flow>> {
+    pub fn enter_function_mode(&mut self, mode: &Var) -> R<Option<Flow>> {
         let mode = self.realize(mode)?;
         let Var::Obj(id) = mode else {
             return Ok(None);
@@ -189,7 +189,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// As [`Tx::leave_context`].
-    pub(crate) fn leave_function_mode(&mut self, mode: &Var) -> R<Option<Flow>> {
+    pub fn leave_function_mode(&mut self, mode: &Var) -> R<Option<Flow>> {
         let mode = self.realize(mode)?;
         match &mode {
             Var::Obj(_) if self.st.contexts.iter().any(|o| o.is(&mode)) => {
@@ -264,7 +264,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// A break where it is not known whether the mode is switched on or off.
-    pub(crate) fn enter_inference_mode(&mut self, context: &Var) -> R<Flow> {
+    pub fn enter_inference_mode(&mut self, context: &Var) -> R<Flow> {
         let Var::Obj(id) = self.realize(context)? else {
             return Err(Stop::unsupported("an inference mode that is no object"));
         };
@@ -301,7 +301,7 @@ impl Tx<'_> {
     }
 
     /// Whether tensors that are made now are inference tensors.
-    pub(crate) fn inference_now(&self) -> bool {
+    pub fn inference_now(&self) -> bool {
         let inner = self.st.contexts.iter().rev().find_map(|o| match &o.effect {
             Effect::Inference(mode) => Some(mode.enabled),
             _ => None,
@@ -313,7 +313,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// A break where the compiled function did not enter the context last.
-    pub(crate) fn leave_context(&mut self, context: &Var) -> R<Flow> {
+    pub fn leave_context(&mut self, context: &Var) -> R<Flow> {
         let context = self.realize(context)?;
         match self.st.contexts.last().cloned() {
             Some(open) if open.is(&context) => {

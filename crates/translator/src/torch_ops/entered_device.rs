@@ -77,7 +77,7 @@ impl<'py> Tx<'py> {
     }
 
     /// `torch.get_default_device()`; `None` where torch would make a tensor to find the index.
-    pub(crate) fn default_device(&self) -> R<Option<Var>> {
+    pub fn default_device(&self) -> R<Option<Var>> {
         let entered = self.entered_device();
         let (kind, index): (String, Option<i16>) = match &entered {
             Some(device) => {

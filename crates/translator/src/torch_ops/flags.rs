@@ -7,12 +7,12 @@ use fx_graph::Arg;
 use pyo3::prelude::*;
 use variables::Var;
 
-use crate::builtins::{Given, Rule, Rules};
 use crate::own_module::OwnModule;
+use crate::rules::{Given, Rule, RuleList};
 use crate::stop::R;
 use crate::tx::{Args, Tx};
 
-pub(crate) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "torch.nn.attention",
     &[("sdpa_kernel", sdpa_kernel as Rule)],
 )];

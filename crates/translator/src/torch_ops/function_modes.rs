@@ -68,7 +68,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether a mode of the program sees the next call.
-    pub(crate) fn is_seen(&self) -> bool {
+    pub fn is_seen(&self) -> bool {
         self.st
             .modes
             .iter()
@@ -84,7 +84,7 @@ impl<'py> Tx<'py> {
 
     /// # Errors
     /// A break where a mode of the program, or a class of tensors, would see what is no single call of torch's.
-    pub(crate) fn not_seen(&self, what: &str) -> R<()> {
+    pub fn not_seen(&self, what: &str) -> R<()> {
         match self.is_seen() || self.met_subclass && !self.st.asks_no_class {
             true => Err(unseen(what)),
             false => Ok(()),
@@ -98,7 +98,7 @@ impl<'py> Tx<'py> {
 
     /// # Errors
     /// A break where one of them would see what is no single call of torch's.
-    pub(crate) fn not_seen_with(&self, what: &str, args: &Args) -> R<()> {
+    pub fn not_seen_with(&self, what: &str, args: &Args) -> R<()> {
         match self.is_seen_with(args.values()) {
             true => Err(unseen(what)),
             false => Ok(()),
@@ -239,7 +239,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// As [`Tx::ask`].
-    pub(crate) fn handled_by_mode(&mut self, args: &Args) -> R<Option<Flow>> {
+    pub fn handled_by_mode(&mut self, args: &Args) -> R<Option<Flow>> {
         let [function, relevant, pos @ ..] = &args.pos[..] else {
             return Ok(None);
         };

@@ -125,7 +125,7 @@ impl Tx<'_> {
     }
 
     /// Whether the program does something about an exception that is raised here.
-    pub(crate) fn may_be_handled(&self) -> bool {
+    pub fn may_be_handled(&self) -> bool {
         self.in_some_frame(catches) || self.in_own_frame(cleans_up)
     }
 

@@ -17,8 +17,8 @@ use variables::{Body, Obj, Var};
 
 use super::bodies::{GraphAround, Out, Traced};
 use super::emit::Callee;
-use crate::builtins::{Given, Rule, Rules};
 use crate::own_module::OwnModule;
+use crate::rules::{Given, Rule, RuleList};
 use crate::state::OnReturn;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -114,7 +114,7 @@ static MODULE: OwnModule = OwnModule::new(
     c"ferrodyn_higher_order",
 );
 
-pub(crate) const RULES: Rules = &[
+pub(crate) const RULES: RuleList = &[
     (
         "torch._higher_order_ops.cond",
         &[("cond", whole_cond as Rule), ("CondOp.__call__", cond)],

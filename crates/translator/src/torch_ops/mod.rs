@@ -56,3 +56,15 @@ mod tensor_classes;
 mod tracer_options;
 pub mod transforms;
 pub mod vmap;
+
+use crate::rules::RuleList;
+
+/// Functions of torch that have rules.
+pub const LISTED: &[RuleList] = &[
+    transforms::RULES,
+    vmap::RULES,
+    higher_order::RULES,
+    checkpoint::RULES,
+    flags::RULES,
+    subclasses::RULES,
+];

@@ -206,7 +206,7 @@ impl<'py> Tx<'py> {
             }
             ("functools", "dispatch") if let [class] = args.pos.as_slice() => {
                 let class = class.clone();
-                return self.single_dispatch(f, source, &class);
+                return (self.rules.builtins.single_dispatch)(self, f, source, &class);
             }
             // What they answer for a size that is known is the condition itself.
             (
@@ -399,7 +399,7 @@ impl<'py> Tx<'py> {
             || module == "torch.fx.graph_module" && matches!(&*name, "call_wrapped" | "__call__");
         if !graph
             && !inlined_anyway
-            && !crate::builtins::has_rule(f)
+            && self.rules.of(f).is_none()
             && (under(&SKIPPED_TORCH) || under(&SKIPPED_STDLIB) || module.starts_with("numpy"))
         {
             return Err(self.skipped(f));
@@ -409,7 +409,7 @@ impl<'py> Tx<'py> {
             .and_then(|c| c.getattr("co_filename"))
             .and_then(|n| n.extract())
             .unwrap_or_default();
-        if file.ends_with("torch/_compile.py") && !crate::builtins::has_rule(f) {
+        if file.ends_with("torch/_compile.py") && self.rules.of(f).is_none() {
             return Err(self.skipped(f));
         }
         if !marked {

@@ -17,9 +17,9 @@ use variables::{Body, Obj, TensorVar, Var};
 
 use super::contexts::{Effect, OpenContext};
 use super::emit::Callee;
-use crate::builtins::{Given, Rule, Rules, value};
 use crate::own_module::OwnModule;
 use crate::raw::type_lookup;
+use crate::rules::{Given, Rule, RuleList, value};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -44,7 +44,7 @@ def make_subclass_of(cls):
 static MODULE: OwnModule =
     OwnModule::new(FUNCTION, c"<ferrodyn subclasses>", c"ferrodyn_subclasses");
 
-pub(crate) const RULES: Rules = &[
+pub(crate) const RULES: RuleList = &[
     (
         "torch",
         &[

@@ -16,9 +16,9 @@ use variables::{Body, Obj, OrderedMap, Var};
 
 use super::bodies::{Out, Traced};
 use super::emit::Callee;
-use crate::builtins::{Given, Rule, Rules};
 use crate::call::Callee as Function;
 use crate::own_module::OwnModule;
+use crate::rules::{Given, Rule, RuleList};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -100,7 +100,7 @@ static JACOBIANS: PyOnceLock<[(Obj, &'static str); 2]> = PyOnceLock::new();
 
 const TRANSFORMS: &str = "torch._functorch.eager_transforms";
 
-pub(crate) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     TRANSFORMS,
     &[
         ("grad_impl", grad as Rule),

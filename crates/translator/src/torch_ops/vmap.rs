@@ -14,7 +14,7 @@ use variables::{Body, Obj, Var};
 
 use super::args::NodeArgs;
 use super::emit::Callee;
-use crate::builtins::{Given, Rule, Rules};
+use crate::rules::{Given, Rule, RuleList};
 use crate::state::OnReturn;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -34,7 +34,7 @@ pub struct Vmap {
 
 impl Vmap {
     /// Whether the program is in a `vmap` or another transform.
-    pub(crate) fn is_active(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         !self.levels.is_empty() || self.transforms > 0
     }
 
@@ -46,7 +46,7 @@ impl Vmap {
 
 const MODULE: &str = "torch._functorch.predispatch";
 
-pub(crate) const RULES: Rules = &[
+pub(crate) const RULES: RuleList = &[
     ("torch._functorch.vmap", &[("vmap_impl", vmap_impl as Rule)]),
     (
         MODULE,

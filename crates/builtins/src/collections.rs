@@ -6,11 +6,11 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple, PyType};
 use variables::{Body, OrderedMap, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::Stop;
-use crate::tx::{Args, Tx};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::Stop;
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[
+pub(crate) const RULES: RuleList = &[
     (
         "collections",
         &[

@@ -4,12 +4,12 @@ use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::{Body, ObjId, OrderedMap, Origin, TupleVar, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::raw::derives_from;
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Tx};
+use translator::raw::derives_from;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[("copy", &[("copy", copy as Rule), ("deepcopy", deepcopy)])];
+pub(crate) const RULES: RuleList = &[("copy", &[("copy", copy as Rule), ("deepcopy", deepcopy)])];
 
 /// Whether a value is its own copy.
 fn atomic(tx: &Tx<'_>, v: &Var) -> bool {

@@ -13,12 +13,16 @@ use pyo3::types::{PyDict, PyTuple};
 use tensor_meta::{Ctx, DType, Device};
 use variables::{Body, Var};
 
-use crate::known::Known;
-use crate::state::State;
-use crate::step::End;
-use crate::stop::{R, Stop};
-use crate::torch_ops::table::FnTable;
-use crate::tx::Tx;
+use translator::known::Known;
+use translator::rules::Rules;
+use translator::state::State;
+use translator::step::End;
+use translator::stop::{R, Stop};
+use translator::torch_ops::table::FnTable;
+use translator::tx::Tx;
+
+/// The rules that the tests are made with.
+pub(crate) static RULES: Rules = Rules::new(&[crate::LISTED], crate::FOUND, crate::ASKED);
 
 const ARGUMENTS: &str = r#"
 import collections, copy, cmath, enum, functools, itertools, math, operator, types, typing
@@ -180,7 +184,7 @@ fn interpret(
     known: &Rc<Known>,
     table: &Rc<FnTable>,
 ) -> R<String> {
-    let codes: Rc<std::cell::RefCell<crate::code::CodeCache>> = Rc::default();
+    let codes: Rc<std::cell::RefCell<translator::code::CodeCache>> = Rc::default();
     let code = codes.borrow_mut().get(&f.getattr("__code__")?)?;
     let ctx = Ctx {
         grad_enabled: true,
@@ -190,7 +194,7 @@ fn interpret(
         autocast: tensor_meta::Autocast::Off,
     };
     let state = State::root(code.clone(), f.getattr("__globals__")?.unbind(), true);
-    let mut tx = Tx::new(py, state, codes, known.clone(), table.clone(), ctx);
+    let mut tx = Tx::new(py, state, codes, known.clone(), table.clone(), &RULES, ctx);
     for (i, a) in args.iter().enumerate() {
         let source = tx.source(Source::Local {
             index: i as u32,

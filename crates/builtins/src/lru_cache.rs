@@ -2,17 +2,17 @@
 //!
 //! Nobody else calls them and their caches are empty, so that they are what their parts are: a dictionary and
 //! two counters, which follow the calls. The object in C is what plain Python makes where it is handed out
-//! (see [`crate::private`]).
+//! (see [`translator::private`]).
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyModule, PyType};
 use variables::{Obj, Var};
 
-use super::{Given, Rule, Rules};
-use crate::tx::{Args, Tx};
+use translator::rules::{Given, Rule, RuleList};
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[("functools", &[("_lru_cache_wrapper", make as Rule)])];
+pub(crate) const RULES: RuleList = &[("functools", &[("_lru_cache_wrapper", make as Rule)])];
 
 /// What such an object does, in Python: its methods are inlined like any other. The results are in the order
 /// of their last use. A key is what C code tells arguments apart by.
@@ -110,7 +110,7 @@ fn make(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 /// What `type` gives for an object of this class, where that is another one.
-pub(super) fn stands_for(tx: &Tx<'_>, class: &Obj) -> Option<Obj> {
+pub(crate) fn stands_for(tx: &Tx<'_>, class: &Obj) -> Option<Obj> {
     let stands_in = CLASS.get(tx.py).is_some_and(|own| own.is(class));
     stands_in.then(|| tx.known.cached_function.clone())
 }

@@ -3,18 +3,17 @@
 //! What they give is made only where plain Python gets it. A call of it is a call of what it was made of.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use variables::{Body, CallResult, Obj, ObjId, Origin, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::raw::{dict_get, instance_dict};
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Flow, Tx};
+use translator::raw::{dict_get, instance_dict};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::R;
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[
+pub(crate) const RULES: RuleList = &[
     ("torch", &[("compile", by_torch as Rule)]),
     ("ferrodyn._api", &[("compile", by_ferrodyn as Rule)]),
 ];
@@ -105,7 +104,7 @@ fn class_of_result(tx: &mut Tx<'_>, is_torch: bool, model: Option<&Var>) -> R<Op
     match model {
         None => Ok(Some(tx.known.function.clone())),
         // What is marked is not compiled.
-        Some(Var::Py(p)) if crate::raw::may_have_marks(p.obj.bind(py)) => Ok(None),
+        Some(Var::Py(p)) if translator::raw::may_have_marks(p.obj.bind(py)) => Ok(None),
         Some(f) if is_function(tx, f) => match (is_torch, f) {
             (true, _) => Ok(Some(tx.known.function.clone())),
             (false, Var::Method(_)) => named("ferrodyn._core", "CompiledCallable"),
@@ -141,45 +140,4 @@ fn is_plain_module(tx: &mut Tx<'_>, id: ObjId) -> R<bool> {
     let name = tx.class_name(&class);
     let call = tx.class_lookup(&class, "__call__")?;
     Ok(name != "OptimizedModule" && call.is_some_and(|call| call.is(&tx.known.module_call)))
-}
-
-impl Tx<'_> {
-    /// Calls what `compile` gave.
-    ///
-    /// # Errors
-    /// As [`Tx::call`].
-    pub(crate) fn call_result(&mut self, made: &CallResult, args: Args) -> R<Flow> {
-        let Some(model) = made.pos.first() else {
-            let function = Var::py(made.function.clone());
-            if args.pos.len() != 1 || !args.kw.is_empty() {
-                return Err(Stop::unsupported("compiling without a function"));
-            }
-            let kw = made.kw.clone();
-            return self.call(&function, Args { pos: args.pos, kw });
-        };
-        if matches!(model, Var::Obj(_)) {
-            let module = self.py.import("torch.nn.modules.module")?;
-            let hooked = module.getattr("_has_any_global_hook")?.unbind();
-            let hooked = self.call_sync(&Var::py(hooked), Args::default())?;
-            if self.truth(&hooked)? {
-                return Err(Stop::unsupported(
-                    "a compiled module and hooks of all modules",
-                ));
-            }
-        }
-        self.call(model, args)
-    }
-
-    /// Breaks in front of an attribute of what `compile` gave.
-    ///
-    /// # Errors
-    /// A break, for such an object.
-    pub(crate) fn no_call_result(&self, id: ObjId, name: &Arc<str>) -> R<()> {
-        match &self.obj(id).body {
-            Body::Result(_) => Err(Stop::unsupported(format!(
-                "attribute {name} of what was compiled here"
-            ))),
-            _ => Ok(()),
-        }
-    }
 }

@@ -5,12 +5,12 @@ use pyo3::types::PyTuple;
 use variables::object::{Arrangements, GroupState};
 use variables::{Body, IterBody, Obj, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Tx};
-use crate::values::IterClass;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Tx};
+use translator::values::IterClass;
 
-pub(super) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "itertools",
     &[
         ("chain", chain as Rule),
@@ -49,7 +49,7 @@ fn new(tx: &mut Tx<'_>, name: &str, body: IterBody) -> Given {
 }
 
 /// `chain.from_iterable(outer)`.
-pub(super) fn chain_of(tx: &mut Tx<'_>, class: Obj, outer: &Var) -> R<Var> {
+pub(crate) fn chain_of(tx: &mut Tx<'_>, class: Obj, outer: &Var) -> R<Var> {
     let outer = tx.get_iter(outer)?;
     Ok(tx.new_iter(class, IterBody::Chain(outer, None)))
 }

@@ -1,7 +1,7 @@
 //! Tensors of NumPy's arrays: `torch.from_numpy`, `torch.as_tensor` and `torch.tensor` of one.
 //!
 //! The tensor on the array's memory is made by the residual code, before the graph, which gets it as an input, see
-//! [`crate::early`]. A copy is a node of the graph. What an array from outside looks like is guarded; one that was
+//! [`translator::early`]. A copy is a node of the graph. What an array from outside looks like is guarded; one that was
 //! made of constants is the same at each call.
 
 use backends::Numbers;
@@ -12,11 +12,11 @@ use pyo3::types::PyList;
 use tensor_meta::Device;
 use variables::{Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjState, Origin, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::R;
-use crate::tx::{Args, Tx};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::R;
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "torch",
     &[
         ("from_numpy", from_numpy as Rule),
@@ -26,15 +26,15 @@ pub(super) const RULES: Rules = &[(
 )];
 
 /// An array that the program has.
-pub(super) struct Array {
+pub(crate) struct Array {
     /// the array, of this call
-    pub(super) obj: Obj,
+    pub(crate) obj: Obj,
     /// how the residual code reaches it
-    pub(super) source: SourceId,
+    pub(crate) source: SourceId,
 }
 
 /// A value as an array, where it is one and of no subclass.
-pub(super) fn array_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Array>> {
+pub(crate) fn array_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Array>> {
     let Var::Obj(id) = tx.realize(v)? else {
         return Ok(None);
     };
@@ -50,7 +50,7 @@ pub(super) fn array_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Array>> {
 }
 
 /// An array that the residual code makes by a call; `obj` is what it gave while translating.
-pub(super) fn made_array(tx: &mut Tx<'_>, call: EarlyCall, obj: Obj) -> Var {
+pub(crate) fn made_array(tx: &mut Tx<'_>, call: EarlyCall, obj: Obj) -> Var {
     let class = obj.bind(tx.py).get_type().into_any().unbind();
     let source = tx.add_early(call);
     let mut state = ObjState::new(class, Body::Plain);
@@ -60,7 +60,7 @@ pub(super) fn made_array(tx: &mut Tx<'_>, call: EarlyCall, obj: Obj) -> Var {
 
 /// Whether nobody can have written to an array since it was made: it was made by the residual code, and no tensor is
 /// on its memory.
-pub(super) fn is_as_made(tx: &Tx<'_>, array: &Array) -> R<bool> {
+pub(crate) fn is_as_made(tx: &Tx<'_>, array: &Array) -> R<bool> {
     let on_memory = tx.py.import("torch")?.getattr("from_numpy")?;
     let is_seen = tx.st.effects.early.iter().any(|call| {
         let seen = matches!(call.pos.first(), Some(EarlyArg::Source(s)) if *s == array.source);
@@ -238,56 +238,53 @@ fn of_array(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Gi
     Ok(Some(flow))
 }
 
-impl Tx<'_> {
-    /// `array.astype(dtype)` and `array.copy()` of an array that was made of constants. `None`: another method, or an
-    /// array that may have been changed.
-    pub(crate) fn array_method(&mut self, recv: &Var, name: &str, args: &Args) -> Given {
-        if !matches!(name, "astype" | "copy") || !self.holds_made_array(&[recv])? {
-            return Ok(None);
-        }
-        let class = self.type_of(recv)?;
-        let method = class.bind(self.py).getattr(name)?.unbind();
-        let mut args = args.clone();
-        args.pos.insert(0, recv.clone());
-        super::numpy::call_early(self, &method, &args)
+/// `array.astype(dtype)` and `array.copy()` of an array that was made of constants. `None`: another method, or an
+/// array that may have been changed.
+pub(crate) fn array_method(tx: &mut Tx<'_>, recv: &Var, name: &str, args: &Args) -> Given {
+    if !matches!(name, "astype" | "copy") || !holds_made_array(tx, &[recv])? {
+        return Ok(None);
     }
+    let class = tx.type_of(recv)?;
+    let method = class.bind(tx.py).getattr(name)?.unbind();
+    let mut args = args.clone();
+    args.pos.insert(0, recv.clone());
+    crate::numpy::call_early(tx, &method, &args)
+}
 
-    /// An operator, by the name of its special method, of such an array and of constants.
-    pub(crate) fn array_operator(&mut self, name: &str, operands: &[&Var]) -> Given {
-        if !self.holds_made_array(operands)? {
-            return Ok(None);
-        }
-        let function = self.py.import("operator")?.getattr(name)?.unbind();
-        let operands = operands.iter().map(|v| (*v).clone()).collect();
-        super::numpy::call_early(self, &function, &Args::pos(operands))
+/// An operator, by the name of its special method, of such an array and of constants.
+pub(crate) fn array_operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given {
+    if !holds_made_array(tx, operands)? {
+        return Ok(None);
     }
+    let function = tx.py.import("operator")?.getattr(name)?.unbind();
+    let operands = operands.iter().map(|v| (*v).clone()).collect();
+    crate::numpy::call_early(tx, &function, &Args::pos(operands))
+}
 
-    /// What says how large such an array is.
-    pub(crate) fn array_size(
-        &mut self,
-        array: &Obj,
-        source: SourceId,
-        name: &str,
-    ) -> R<Option<Var>> {
-        let class = array.bind(self.py).get_type().into_any().unbind();
-        let sizes = ["shape", "ndim", "size", "nbytes", "itemsize", "strides"];
-        if !self.is_early(source) || !self.known.is_exact_ndarray(&class) || !sizes.contains(&name)
-        {
-            return Ok(None);
-        }
-        let value = array.bind(self.py).getattr(name)?;
-        self.from_const(value).map(Some)
+/// What says how large such an array is.
+pub(crate) fn array_size(
+    tx: &mut Tx<'_>,
+    array: &Obj,
+    source: SourceId,
+    name: &str,
+) -> R<Option<Var>> {
+    let class = array.bind(tx.py).get_type().into_any().unbind();
+    let sizes = ["shape", "ndim", "size", "nbytes", "itemsize", "strides"];
+    if !tx.is_early(source) || !tx.known.is_exact_ndarray(&class) || !sizes.contains(&name) {
+        return Ok(None);
     }
+    let value = array.bind(tx.py).getattr(name)?;
+    tx.from_const(value).map(Some)
+}
 
-    fn holds_made_array(&mut self, values: &[&Var]) -> R<bool> {
-        if self.st.effects.early.is_empty() {
-            return Ok(false);
-        }
-        for v in values.iter().filter(|v| matches!(v, Var::Obj(_))) {
-            if let Some(array) = array_of(self, v)? {
-                return is_as_made(self, &array);
-            }
-        }
-        Ok(false)
+fn holds_made_array(tx: &mut Tx<'_>, values: &[&Var]) -> R<bool> {
+    if tx.st.effects.early.is_empty() {
+        return Ok(false);
     }
+    for v in values.iter().filter(|v| matches!(v, Var::Obj(_))) {
+        if let Some(array) = array_of(tx, v)? {
+            return is_as_made(tx, &array);
+        }
+    }
+    Ok(false)
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use super::{Given, Rule, Rules, pure};
-use crate::stop::Stop;
-use crate::tx::{Args, Tx};
+use crate::pure;
+use translator::rules::{Given, Rule, RuleList};
+use translator::stop::Stop;
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "re",
     &[
         ("sub", of_pattern as Rule),

@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use variables::Var;
 
-use super::{Given, Rule};
-use crate::stop::Stop;
-use crate::tx::{Args, Tx};
+use translator::rules::{Given, List, Rule};
+use translator::stop::Stop;
+use translator::tx::{Args, Tx};
 
 /// One line a module: a name for its rule, the module, its pure functions. `"*"`: all functions.
 macro_rules! pure {
@@ -58,11 +58,11 @@ fn field_name_split(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         return Ok(None);
     };
     let rest = tx.get_iter(rest)?;
-    super::value(Var::tuple(vec![first.clone(), rest]))
+    crate::value(Var::tuple(vec![first.clone(), rest]))
 }
 
 /// Lists every function.
-pub(super) fn add_all(py: Python<'_>, add: &mut dyn FnMut(&str, &'static str, Rule)) {
+pub(crate) fn add_all(py: Python<'_>, add: &mut List<'_>) {
     add("_string", "formatter_field_name_split", field_name_split);
     for (module, names, rule) in FUNCTIONS {
         if **names != ["*"] {
@@ -105,10 +105,10 @@ fn prints<'py>(
 ///
 /// # Errors
 /// What the function raises; a break for a tensor argument.
-pub(super) fn call(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Given {
+pub(crate) fn call(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Given {
     let function = tx.py.import(module)?.getattr(name)?;
     if let Some(v) = tx.compute_call(&function, &args)? {
-        return super::value(v);
+        return crate::value(v);
     }
     if let Some((pos, kw)) = tx.real_args(&args)? {
         if module == "re" && prints(tx.py, &pos, kw.as_ref())? {
@@ -119,7 +119,7 @@ pub(super) fn call(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Giv
             let now = f.call0()?;
             tx.guard_call(&f.clone().unbind(), None, &[], &now)?;
         }
-        return super::value(tx.fold(move |py| f.call(PyTuple::new(py, pos)?, kw.as_ref()))?);
+        return crate::value(tx.fold(move |py| f.call(PyTuple::new(py, pos)?, kw.as_ref()))?);
     }
     // Numbers of user classes and iterables that are no containers.
     let mut plain = Vec::with_capacity(args.pos.len());

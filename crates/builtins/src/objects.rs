@@ -4,13 +4,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use variables::{Body, IterBody, Origin, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::call::Yielded;
-use crate::stop::Stop;
-use crate::tx::{Args, Tx};
-use crate::values::{IterClass, Special};
+use translator::call::Yielded;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::Stop;
+use translator::tx::{Args, Tx};
+use translator::values::{IterClass, Special};
 
-pub(super) const RULES: Rules = &[
+pub(crate) const RULES: RuleList = &[
     (
         "builtins",
         &[
@@ -140,7 +140,7 @@ fn type_(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     match args.pos.len() {
         1 => {
             let class = tx.type_of(&args.pos[0])?;
-            let class = super::lru_cache::stands_for(tx, &class).unwrap_or(class);
+            let class = crate::lru_cache::stands_for(tx, &class).unwrap_or(class);
             value(Var::py(class))
         }
         3 => Err(Stop::brk(
@@ -315,7 +315,7 @@ fn exception(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 fn exc_info(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let Some(crate::tx::Flow::Value(exc)) = exception(tx, name, args)? else {
+    let Some(translator::tx::Flow::Value(exc)) = exception(tx, name, args)? else {
         return Ok(None);
     };
     if exc.is_none(tx.py) {

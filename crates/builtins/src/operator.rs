@@ -5,11 +5,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple, PyType};
 use variables::Var;
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Tx};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[
+pub(crate) const RULES: RuleList = &[
     (
         "_operator",
         &[
@@ -111,7 +111,7 @@ fn binary(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if name.ends_with("concat") {
         for v in &a {
             let v = tx.realize(v)?;
-            if tx.special(&v, "__getitem__")? == crate::values::Special::Absent {
+            if tx.special(&v, "__getitem__")? == translator::values::Special::Absent {
                 let class = tx.type_name(&v)?;
                 return Err(tx.raise(
                     "TypeError",
@@ -144,7 +144,7 @@ fn unary(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         "not_" => UnaryOp::Not,
         _ => UnaryOp::Invert,
     };
-    super::numbers::unary(tx, op, &v)
+    crate::numbers::unary(tx, op, &v)
 }
 
 fn delegate(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -211,11 +211,13 @@ fn index(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 fn length_hint(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 1, 2)?;
     let v = tx.realize(&a[0])?;
-    if tx.special(&v, "__len__")? != crate::values::Special::Absent {
+    if tx.special(&v, "__len__")? != translator::values::Special::Absent {
         return value(tx.length(&v)?);
     }
     match tx.special(&v, "__length_hint__")? {
-        crate::values::Special::Absent => value(a.get(1).cloned().unwrap_or_else(|| tx.int(0))),
+        translator::values::Special::Absent => {
+            value(a.get(1).cloned().unwrap_or_else(|| tx.int(0)))
+        }
         _ => tx.special_flow(&v, "__length_hint__", vec![]).map(Some),
     }
 }
@@ -232,7 +234,7 @@ fn getter(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 /// Calls an `itemgetter`, `attrgetter` or `methodcaller` object; its pickled form says what it holds.
-pub(super) fn call_getter(
+pub(crate) fn call_getter(
     tx: &mut Tx<'_>,
     kind: &str,
     f: &Bound<'_, PyAny>,

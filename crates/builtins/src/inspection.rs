@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use variables::{Obj, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::R;
-use crate::tx::{Args, Tx};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::R;
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[("inspect", &[("signature", signature as Rule)])];
+pub(crate) const RULES: RuleList = &[("inspect", &[("signature", signature as Rule)])];
 
 fn signature(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
     if args.pos.len() != 1 {

@@ -3,12 +3,12 @@
 use pyo3::prelude::*;
 use variables::{Body, DictView, IterBody, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::Stop;
-use crate::tx::{Args, Tx};
-use crate::values::{IterClass, Special};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::Stop;
+use translator::tx::{Args, Tx};
+use translator::values::{IterClass, Special};
 
-pub(super) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "builtins",
     &[
         ("zip", zip as Rule),

@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyModule};
 use variables::Var;
 
-use crate::library::is_library;
-use crate::own_module::OwnModule;
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Tx};
+use translator::library::is_library;
+use translator::own_module::OwnModule;
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Tx};
 
 /// Whom `logging` calls for a record, as methods; nobody where the level is not enabled.
 const CODE: &std::ffi::CStr = c"
@@ -49,7 +49,7 @@ def filters(owner):
 static RECEIVERS: OwnModule = OwnModule::new(CODE, c"<ferrodyn output>", c"ferrodyn_output");
 
 /// A break where code of the program gets what is written to a stream; `None` is `sys.stdout`.
-pub(super) fn of_stream(tx: &mut Tx<'_>, stream: Option<Var>) -> R<()> {
+pub(crate) fn of_stream(tx: &mut Tx<'_>, stream: Option<Var>) -> R<()> {
     let stream = match stream {
         Some(stream) => stream,
         None => module_attr(tx, "sys", "stdout")?,
@@ -62,7 +62,7 @@ pub(super) fn of_stream(tx: &mut Tx<'_>, stream: Option<Var>) -> R<()> {
 }
 
 /// A break where code of the program gets a record of a logger (`None`: the root) of this level.
-pub(super) fn of_logger(tx: &mut Tx<'_>, logger: Option<Var>, level: i64) -> R<()> {
+pub(crate) fn of_logger(tx: &mut Tx<'_>, logger: Option<Var>, level: i64) -> R<()> {
     let logger = match logger {
         Some(logger) => logger,
         None => module_attr(tx, "logging", "root")?,
@@ -78,7 +78,7 @@ pub(super) fn of_logger(tx: &mut Tx<'_>, logger: Option<Var>, level: i64) -> R<(
 }
 
 /// A break where the program has replaced what shows warnings. A list that records them is no such code.
-pub(super) fn of_warnings(tx: &mut Tx<'_>) -> R<()> {
+pub(crate) fn of_warnings(tx: &mut Tx<'_>) -> R<()> {
     for name in ["showwarning", "_showwarnmsg_impl"] {
         let shows = tx.py.import("warnings")?.getattr(name)?;
         // Each recording has a method of its own.
@@ -153,7 +153,7 @@ fn heard() -> Stop {
 }
 
 /// The level of the record that a function or method of `logging` makes.
-pub(super) fn level_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<i64> {
+pub(crate) fn level_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<i64> {
     let (class, method) = name.rsplit_once('.').unwrap_or(("", name));
     Ok(match method {
         "debug" => 10,
@@ -176,7 +176,7 @@ pub(super) fn level_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<i64> {
 }
 
 /// An argument that was given by its name.
-pub(super) fn keyword(args: &Args, name: &str) -> Option<Var> {
+pub(crate) fn keyword(args: &Args, name: &str) -> Option<Var> {
     let named = |(n, _): &&(Arc<str>, Var)| **n == *name;
     args.kw.iter().find(named).map(|(_, v)| v.clone())
 }

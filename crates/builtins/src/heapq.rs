@@ -10,11 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use variables::{Body, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::R;
-use crate::tx::{Args, Tx};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::R;
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "_heapq",
     &[
         ("heapify", of_heap as Rule),

@@ -4,11 +4,11 @@ use bytecode::op::{BinaryOp, CompareOp};
 use pyo3::prelude::*;
 use variables::Var;
 
-use super::numbers::holds;
-use super::{Given, Rule, Rules, value};
-use crate::tx::{Args, Tx};
+use crate::numbers::holds;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "builtins",
     &[
         ("sum", sum as Rule),

@@ -6,11 +6,11 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple, PyType};
 use variables::{Body, Key, Obj, OrderedMap, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Flow, Tx};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Flow, Tx};
 
-pub(super) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "functools",
     &[
         ("partial", partial as Rule),
@@ -19,62 +19,60 @@ pub(super) const RULES: Rules = &[(
     ],
 )];
 
-impl<'py> Tx<'py> {
-    /// `dispatch(cls)` of a `functools.singledispatch` function: which implementation it is depends on
-    /// the registry and the bases of the class. Python finds it among the classes that are
-    /// registered at this point of the program.
-    pub(crate) fn single_dispatch(
-        &mut self,
-        f: &Bound<'py, PyAny>,
-        source: Option<SourceId>,
-        class: &Var,
-    ) -> Given {
-        let class = self.realize(class)?;
-        let free = f.getattr("__code__")?.getattr("co_freevars")?;
-        let Some(class) = class.as_obj().cloned() else {
-            return Ok(None);
-        };
-        let Ok(at) = free.call_method1("index", ("registry",)) else {
-            return Ok(None);
-        };
-        let at = at.extract::<usize>()?;
-        let cells = self.existing_callee(f, source)?.closure;
-        let registry = self.cell_contents(&cells[at])?;
-        let Some(Body::Dict(map)) = self.body_of(&registry) else {
-            return Ok(None);
-        };
-        let places = PyDict::new(self.py);
-        for (place, (key, _)) in map.iter().enumerate() {
-            let key = self.realize(key)?;
-            match key.as_obj() {
-                Some(key) => places.set_item(key, place)?,
-                None => return Ok(None),
-            }
+/// `dispatch(cls)` of a `functools.singledispatch` function: which implementation it is depends on
+/// the registry and the bases of the class. Python finds it among the classes that are
+/// registered at this point of the program.
+pub(crate) fn single_dispatch<'py>(
+    tx: &mut Tx<'py>,
+    f: &Bound<'py, PyAny>,
+    source: Option<SourceId>,
+    class: &Var,
+) -> Given {
+    let class = tx.realize(class)?;
+    let free = f.getattr("__code__")?.getattr("co_freevars")?;
+    let Some(class) = class.as_obj().cloned() else {
+        return Ok(None);
+    };
+    let Ok(at) = free.call_method1("index", ("registry",)) else {
+        return Ok(None);
+    };
+    let at = at.extract::<usize>()?;
+    let cells = tx.existing_callee(f, source)?.closure;
+    let registry = tx.cell_contents(&cells[at])?;
+    let Some(Body::Dict(map)) = tx.body_of(&registry) else {
+        return Ok(None);
+    };
+    let places = PyDict::new(tx.py);
+    for (place, (key, _)) in map.iter().enumerate() {
+        let key = tx.realize(key)?;
+        match key.as_obj() {
+            Some(key) => places.set_item(key, place)?,
+            None => return Ok(None),
         }
-        let cells = f.getattr("__closure__")?;
-        let real = cells.get_item(at)?.getattr("cell_contents")?;
-        if !real
-            .call_method0("keys")?
-            .eq(places.call_method0("keys")?)?
-        {
-            return Err(Stop::unsupported(
-                "a singledispatch function to which the compiled function adds",
-            ));
-        }
-        // It remembers what it found, and later answers are that.
-        let found = f.call1((&class,))?;
-        let found = map
-            .iter()
-            .position(|(_, implementation)| match implementation {
-                Var::Lazy(lazy) => lazy.obj.is(&found),
-                other => other.as_obj().is_some_and(|o| o.is(&found)),
-            });
-        self.guard_mro(&class);
-        self.guard_abc_registry()?;
-        match found.and_then(|place| map.nth(place)) {
-            Some((_, implementation)) => value(self.realize(implementation)?),
-            None => Ok(None),
-        }
+    }
+    let cells = f.getattr("__closure__")?;
+    let real = cells.get_item(at)?.getattr("cell_contents")?;
+    if !real
+        .call_method0("keys")?
+        .eq(places.call_method0("keys")?)?
+    {
+        return Err(Stop::unsupported(
+            "a singledispatch function to which the compiled function adds",
+        ));
+    }
+    // It remembers what it found, and later answers are that.
+    let found = f.call1((&class,))?;
+    let found = map
+        .iter()
+        .position(|(_, implementation)| match implementation {
+            Var::Lazy(lazy) => lazy.obj.is(&found),
+            other => other.as_obj().is_some_and(|o| o.is(&found)),
+        });
+    tx.guard_mro(&class);
+    tx.guard_abc_registry()?;
+    match found.and_then(|place| map.nth(place)) {
+        Some((_, implementation)) => value(tx.realize(implementation)?),
+        None => Ok(None),
     }
 }
 
@@ -217,9 +215,9 @@ fn cmp_to_key(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 /// arguments. Its result depends on them alone, so that it does not matter what the cache holds. The
 /// residual code calls the cache again, which counts and keeps what it has always done; for a
 /// library's function nobody asks for that.
-pub(super) fn call_cached(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: Args) -> Given {
+pub(crate) fn call_cached(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: Args) -> Given {
     let f = cached.getattr("__wrapped__")?;
-    let library = crate::library::is_library(&f);
+    let library = translator::library::is_library(&f);
     let keys = cache_key(tx, cached, &args, library)?;
     let of = cached.as_ptr() as usize;
     let same = |c: &&(usize, Vec<Key>, Var)| c.0 == of && Some(&c.1) == keys.as_ref();

@@ -4,11 +4,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule, PyTuple, PyType};
 use variables::{EarlyArg, EarlyCall, EarlyKind, Obj, Var};
 
-use super::arrays::{array_of, is_as_made, made_array};
-use super::{Given, Rule, value};
-use crate::known::Known;
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Tx, qualified_name};
+use crate::arrays::{array_of, is_as_made, made_array};
+use translator::rules::{Given, List, value};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Tx, qualified_name};
 
 /// Functions besides the universal ones (`numpy.sqrt` and the like, which are known by their class).
 const FUNCTIONS: [&str; 44] = [
@@ -59,7 +58,7 @@ const FUNCTIONS: [&str; 44] = [
 ];
 
 /// Lists every function, where NumPy is there.
-pub(super) fn add_all(py: Python<'_>, add: &mut dyn FnMut(&str, &'static str, Rule)) {
+pub(crate) fn add_all(py: Python<'_>, add: &mut List<'_>) {
     let modules = py.import("sys").and_then(|s| s.getattr("modules"));
     let Ok(numpy) = modules.and_then(|m| m.get_item("numpy")) else {
         return;
@@ -85,67 +84,6 @@ pub(super) fn add_all(py: Python<'_>, add: &mut dyn FnMut(&str, &'static str, Ru
     }
 }
 
-/// While this is there, NumPy raises where what it does is up to `numpy.seterr` otherwise (a warning, an exception,
-/// nothing): [`Tx::raise_pyerr`] makes a break of it.
-pub(crate) struct StrictErrors<'py>(Option<Strict<'py>>);
-
-/// A state that NumPy's `errstate` enters, and what it is to put back.
-struct Strict<'py> {
-    numpy: Bound<'py, PyModule>,
-    state: Bound<'py, PyAny>,
-    before: Bound<'py, PyDict>,
-}
-
-impl<'py> StrictErrors<'py> {
-    /// Does nothing where NumPy is not there.
-    ///
-    /// # Errors
-    /// What NumPy raises; an interrupt.
-    pub(crate) fn enter(py: Python<'py>, known: &Known) -> PyResult<Self> {
-        if !known.has_numpy() {
-            return Ok(Self(None));
-        }
-        let numpy = py.import("numpy")?;
-        let wanted = PyDict::new(py);
-        wanted.set_item("all", "raise")?;
-        let strict = Strict {
-            before: numpy.call_method0("geterr")?.cast_into::<PyDict>()?,
-            state: numpy.call_method("errstate", (), Some(&wanted))?,
-            numpy,
-        };
-        let entered = Self(Some(strict));
-        if let Self(Some(strict)) = &entered {
-            strict.state.call_method0("__enter__")?;
-        }
-        Ok(entered)
-    }
-}
-
-impl Strict<'_> {
-    /// An interrupt may have come in the middle of entering or leaving, which are Python code.
-    fn put_back(&self) -> PyResult<()> {
-        if self.numpy.call_method0("geterr")?.eq(&self.before)? {
-            return Ok(());
-        }
-        let set = self.numpy.call_method("seterr", (), Some(&self.before));
-        set.map(drop)
-    }
-}
-
-impl Drop for StrictErrors<'_> {
-    fn drop(&mut self) {
-        if let Some(strict) = &self.0 {
-            let py = strict.state.py();
-            let none = py.None();
-            // There is nobody to tell where either fails.
-            let _ = interrupts::to_the_end(py, || {
-                (strict.state).call_method1("__exit__", (&none, &none, &none))
-            });
-            let _ = interrupts::to_the_end(py, || strict.put_back());
-        }
-    }
-}
-
 fn call(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let function = tx.py.import("numpy")?.getattr(name)?.unbind();
     match call_early(tx, &function, &args)? {
@@ -156,7 +94,7 @@ fn call(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 /// A function of NumPy on constants, and on arrays that were made of such. A number is a constant; an array is made
 /// by the residual code, so that the program may change it. `None`: of something else.
-pub(super) fn call_early(tx: &mut Tx<'_>, function: &Obj, args: &Args) -> Given {
+pub(crate) fn call_early(tx: &mut Tx<'_>, function: &Obj, args: &Args) -> Given {
     let py = tx.py;
     let mut pos = Vec::with_capacity(args.pos.len());
     for v in &args.pos {

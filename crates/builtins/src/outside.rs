@@ -5,15 +5,15 @@
 use pyo3::prelude::*;
 use variables::Var;
 
-use super::receivers::{self, keyword};
-use super::{Given, Rule, Rules, value};
-use crate::own_module::OwnModule;
-use crate::raw::derives_from;
-use crate::stop::Stop;
-use crate::tx::{Args, Tx};
-use crate::values::Changing;
+use crate::receivers::{self, keyword};
+use translator::own_module::OwnModule;
+use translator::raw::derives_from;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::Stop;
+use translator::tx::{Args, Tx};
+use translator::values::Changing;
 
-pub(super) const RULES: Rules = &[
+pub(crate) const RULES: RuleList = &[
     (
         "builtins",
         &[

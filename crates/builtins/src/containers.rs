@@ -3,11 +3,11 @@
 use pyo3::prelude::*;
 use variables::{Body, ObjState, OrderedMap, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::Stop;
-use crate::tx::{Args, Tx};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::Stop;
+use translator::tx::{Args, Tx};
 
-pub(super) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "builtins",
     &[
         ("list", list as Rule),

@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyRange};
 use variables::{Body, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::R;
-use crate::tx::{Args, Flow, Tx};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::R;
+use translator::tx::{Args, Flow, Tx};
 
-pub(super) const RULES: Rules = &[
+pub(crate) const RULES: RuleList = &[
     (
         "torch.autograd.profiler",
         &[
@@ -308,7 +308,7 @@ fn check_all(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 fn packs(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
-    Err(crate::call::modules::packed(name))
+    Err(translator::call::modules::packed(name))
 }
 
 /// What torch says of a failed check where the program says nothing.

@@ -1,16 +1,16 @@
-//! Numbers that generators of `random` draw, see [`crate::early`].
+//! Numbers that generators of `random` draw, see [`translator::early`].
 
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt};
 use variables::{Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjId, Origin, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::raw::type_lookup;
-use crate::stop::R;
-use crate::tx::{Args, Flow, Tx};
+use translator::raw::type_lookup;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::R;
+use translator::tx::{Args, Flow, Tx};
 
-pub(super) const RULES: Rules = &[(
+pub(crate) const RULES: RuleList = &[(
     "random",
     &[
         ("Random.randint", draw_between as Rule),
@@ -39,7 +39,7 @@ enum Kind {
 }
 
 /// A call of a method that is bound to its generator: `random.random()`.
-pub(super) fn call_bound(
+pub(crate) fn call_bound(
     tx: &mut Tx<'_>,
     method: &Obj,
     receiver: &Bound<'_, PyAny>,
@@ -56,21 +56,19 @@ pub(super) fn call_bound(
     Ok(Some(Flow::Value(drawn(tx, method.clone(), pos, kind))))
 }
 
-impl Tx<'_> {
-    /// `generator.random()` and `generator.getrandbits(k)`.
-    pub(crate) fn draw_method(&mut self, id: ObjId, name: &str, args: &Args) -> R<Option<Flow>> {
-        let Some(generator) = generator(self, id)? else {
-            return Ok(None);
-        };
-        let class = self.obj(id).class.clone();
-        let method = type_lookup(class.bind(self.py).cast().map_err(PyErr::from)?, name);
-        let (Some(method), Some((kind, args))) = (method, kind_of(self, name, args)?) else {
-            return Ok(None);
-        };
-        let mut pos = vec![EarlyArg::Source(generator)];
-        pos.extend(args.into_iter().map(EarlyArg::Const));
-        Ok(Some(Flow::Value(drawn(self, method, pos, kind))))
-    }
+/// `generator.random()` and `generator.getrandbits(k)`.
+pub(crate) fn draw_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: &Args) -> R<Option<Flow>> {
+    let Some(generator) = generator(tx, id)? else {
+        return Ok(None);
+    };
+    let class = tx.obj(id).class.clone();
+    let method = type_lookup(class.bind(tx.py).cast().map_err(PyErr::from)?, name);
+    let (Some(method), Some((kind, args))) = (method, kind_of(tx, name, args)?) else {
+        return Ok(None);
+    };
+    let mut pos = vec![EarlyArg::Source(generator)];
+    pos.extend(args.into_iter().map(EarlyArg::Const));
+    Ok(Some(Flow::Value(drawn(tx, method, pos, kind))))
 }
 
 fn drawn(tx: &mut Tx<'_>, function: Obj, pos: Vec<EarlyArg>, kind: Kind) -> Var {

@@ -5,12 +5,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use variables::{Obj, Var};
 
-use super::{Given, Rule, Rules, value};
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Tx};
-use crate::values::{Changing, Special};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Tx};
+use translator::values::{Changing, Special};
 
-pub(super) const RULES: Rules = &[
+pub(crate) const RULES: RuleList = &[
     (
         "builtins",
         &[
@@ -302,7 +302,7 @@ fn index_text(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 fn ceil(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
     if tx.changes(&v, Changing::Found) {
-        return super::pure::call(tx, "math", name, Args::pos(vec![v]));
+        return crate::pure::call(tx, "math", name, Args::pos(vec![v]));
     }
     let v = tx.realize(&v)?;
     let method = match name {
@@ -313,7 +313,7 @@ fn ceil(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if !matches!(v, Var::Const(_) | Var::Tensor(_)) && tx.special(&v, method)?.is_user() {
         return tx.special_flow(&v, method, vec![]).map(Some);
     }
-    super::pure::call(tx, "math", name, Args::pos(vec![v]))
+    crate::pure::call(tx, "math", name, Args::pos(vec![v]))
 }
 
 /// `math.prod`: by `*`, so that tensors go into the graph.
@@ -332,12 +332,12 @@ fn prod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 /// `op` of a unary operator function.
-pub(super) fn unary(tx: &mut Tx<'_>, op: UnaryOp, v: &Var) -> Given {
+pub(crate) fn unary(tx: &mut Tx<'_>, op: UnaryOp, v: &Var) -> Given {
     tx.unary(op, v).map(Some)
 }
 
 /// `a < b` and the like as a truth.
-pub(super) fn holds(tx: &mut Tx<'_>, op: CompareOp, a: &Var, b: &Var) -> R<bool> {
+pub(crate) fn holds(tx: &mut Tx<'_>, op: CompareOp, a: &Var, b: &Var) -> R<bool> {
     let f = tx.compare(op, a, b)?;
     let r = tx.finish_flow(f)?;
     tx.truth(&r)
