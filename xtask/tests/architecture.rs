@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 /// The crates, without their prefix: each may name those that come later, and nothing before it.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "frame-hook",
     "cache",
     "backends",
+    "residual",
     "builtins",
     "translator",
     "variables",
@@ -25,11 +26,16 @@ const ORDER: [&str; 12] = [
 ];
 
 /// Arrows that run against the order: who names whom, and why.
-const AGAINST: [(&str, &str, &str); 2] = [
+const AGAINST: [(&str, &str, &str); 3] = [
     (
         "builtins",
         "backends",
         "what torch makes of NumPy's numbers is up to how graphs take numbers",
+    ),
+    (
+        "residual",
+        "backends",
+        "what a backend is told of a graph's inputs, and relies on, are types of its crate",
     ),
     (
         "translator",
@@ -43,10 +49,10 @@ const LINES_OF_A_CRATE: usize = 25_000;
 const LINES_OF_A_FILE: usize = 800;
 
 /// Crates that are larger: with the lines that they may have.
-const LARGER_CRATES: [(&str, usize); 1] = [("translator", 39_800)];
+const LARGER_CRATES: [(&str, usize); 1] = [("translator", 31_900)];
 
 /// The interpreter, and what hangs on it.
-const INTERPRETER: [&str; 2] = ["builtins", "translator"];
+const INTERPRETER: [&str; 3] = ["residual", "builtins", "translator"];
 
 /// Lines of the interpreter that have a private name of torch's in them, or a version of Python's.
 const PRIVATE_NAMES: usize = 70;

@@ -47,8 +47,6 @@ mod torch_python;
 #[cfg(test)]
 mod embedded;
 #[cfg(test)]
-mod residual_tests;
-#[cfg(test)]
 mod tests;
 
 use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 //! The inputs of a graph that are the same at each call: the parameters of its modules.
 //!
-//! Not here: which inputs those are (`translator::output::graph`), and the call itself (`entry`).
+//! Not here: which inputs those are (`residual::graph`), and the call itself (`entry`).
 //!
 //! Invariant: between calls the places of the call's own arguments hold nothing.
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
-use translator::output::continuation_mark;
+use residual::continuation_mark;
 
 use crate::handover;
 use crate::region::with_thread;

@@ -1,7 +1,7 @@
 //! Calls that only the outside sees: they are made by the residual code, after the graph.
 //!
 //! Lives here: when a call can wait. Which calls are of this kind is said in `builtins/outside.rs`;
-//! the code that makes them is in `output/deferred.rs`.
+//! the code that makes them is in the crate `residual`.
 //!
 //! Invariants: nothing that a waiting call looks at changes before it is made (its arguments cannot,
 //! or what would change them breaks the graph); waiting calls keep the order of the program.

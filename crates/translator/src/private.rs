@@ -55,7 +55,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// [`Retreat::Private`].
-    pub(crate) fn check_constants(&self, constants: &[Obj]) -> R<()> {
+    pub fn check_constants(&self, constants: &[Obj]) -> R<()> {
         if self.private.is_empty() {
             return Ok(());
         }
@@ -79,7 +79,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether a source leads through something private.
-    pub(crate) fn is_of_private(&self, source: SourceId) -> bool {
+    pub fn is_of_private(&self, source: SourceId) -> bool {
         if self.private.is_empty() {
             return false;
         }

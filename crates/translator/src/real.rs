@@ -97,7 +97,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing lazy values.
-    pub(crate) fn real_copy(&mut self, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
+    pub fn real_copy(&mut self, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
         let py = self.py;
         let v = self.realize(v)?;
         if let Some(o) = self.as_const(&v)? {

@@ -9,7 +9,7 @@ use backends::{AotInput, Backend, BackendError, Compiled, Numbers};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};
-use translator::output::{CompiledGraph, OutputEnv, ResumeCache, ResumeInfo};
+use residual::{CompiledGraph, OutputEnv, ResumeCache, ResumeInfo};
 use variables::Obj;
 
 use super::compilation::Compilation;

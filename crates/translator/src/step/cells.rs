@@ -67,7 +67,7 @@ impl<'py> Tx<'py> {
 
     /// Whether a cell is one of the function's own variables, as the user wrote it: a resume function
     /// has all cells for free variables.
-    pub(crate) fn is_own_cell(&self, f: &Frame, l: LocalIdx) -> bool {
+    pub fn is_own_cell(&self, f: &Frame, l: LocalIdx) -> bool {
         let at = l.0 as usize;
         let kind = |code: &CodeInfo, at: usize| code.fields.localspluskinds[at] & kinds::FREE == 0;
         match (&self.resumed, f.depth) {

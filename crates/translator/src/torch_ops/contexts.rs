@@ -29,7 +29,7 @@ pub struct OpenContext {
 
 impl OpenContext {
     /// Whether it is a function mode of the program: its own `__enter__` was followed, and is not run again.
-    pub(crate) fn is_function_mode(&self) -> bool {
+    pub fn is_function_mode(&self) -> bool {
         matches!(self.effect, Effect::Functions)
     }
 
@@ -290,7 +290,7 @@ impl Tx<'_> {
     }
 
     /// The grad mode that the program has set since it entered an inference mode that is open.
-    pub(crate) fn grad_mode_within(&self) -> Option<bool> {
+    pub fn grad_mode_within(&self) -> Option<bool> {
         let entered = self.st.contexts.iter().rev().find_map(|o| match &o.effect {
             Effect::Inference(mode) => Some(!mode.enabled),
             _ => None,
@@ -349,7 +349,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// [`Stop::Internal`] where torch lacks the function.
-    pub(crate) fn close_contexts(&mut self) -> R<()> {
+    pub fn close_contexts(&mut self) -> R<()> {
         for open in self.st.contexts.clone().iter().rev() {
             self.leave_in_graph(&open.effect)?;
             if let Effect::Inference(mode) = open.effect {

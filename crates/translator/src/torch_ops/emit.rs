@@ -10,8 +10,8 @@ use variables::{Obj, TensorVar, TupleVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
 use super::beside::may_write;
+use super::raising;
 use super::table::fn_target;
-use crate::output::raising;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 

@@ -77,7 +77,7 @@ impl<'py> Tx<'py> {
 
     /// Whether a mode of the program is in force where the frame stands, be it that it is being asked: what
     /// waits until after the graph would be seen by it too late.
-    pub(crate) fn has_modes(&self) -> bool {
+    pub fn has_modes(&self) -> bool {
         let entered = |o: &OpenContext| matches!(o.effect, Effect::Functions);
         self.outer_modes > 0 || self.st.contexts.iter().any(entered)
     }

@@ -47,6 +47,7 @@ mod numbers;
 pub mod ops;
 mod overrides;
 mod parameters;
+pub mod raising;
 pub(crate) mod sizes;
 pub mod state_calls;
 pub mod subclasses;

@@ -5,7 +5,7 @@
 //! guards what it is computed from.
 //!
 //! Lives here: which values change, and what is computed of them. Does not live here: which functions are pure
-//! (the crate `builtins`), the code that computes (`output::computed`).
+//! (the crate `builtins`), the code that computes (the crate `residual`).
 //!
 //! Invariant: what is computed is of one type, whatever the values are.
 
@@ -242,7 +242,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing that.
-    pub(crate) fn specialize_computed(&mut self, c: &ComputedVar) -> R<Var> {
+    pub fn specialize_computed(&mut self, c: &ComputedVar) -> R<Var> {
         for arg in &c.args {
             self.specialize_parts(arg)?;
         }

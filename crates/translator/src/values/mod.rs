@@ -31,4 +31,4 @@ pub use classes::IterClass;
 pub use computed::Changing;
 pub(crate) use operators::combine;
 pub use special::Special;
-pub(crate) use truth::body_len;
+pub use truth::body_len;

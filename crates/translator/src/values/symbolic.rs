@@ -58,7 +58,7 @@ impl Tx<'_> {
     }
 
     /// Holds the code to what is true of dynamic ints.
-    pub(crate) fn guard_relation(&mut self, relation: IntRelation) {
+    pub fn guard_relation(&mut self, relation: IntRelation) {
         self.guard_ambient(GuardKind::ShapeEnv {
             relation: Arc::new(relation),
         });

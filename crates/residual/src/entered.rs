@@ -9,29 +9,16 @@ use std::ops::Range;
 use bytecode::Body;
 use bytecode::op::Op;
 
-use super::asm::{map_local, prologue_len};
-use crate::code::{CodeInfo, kinds};
-
-/// Prefix of the argument that holds the operand stack's `n`th value.
-const STACK: &str = "___stack";
-
-/// The argument that holds the operand stack's `n`th value.
-pub(super) fn stack_name(n: usize) -> String {
-    format!("{STACK}{n}")
-}
-
-/// Whether a variable is such an argument.
-pub(crate) fn is_stack_name(name: &str) -> bool {
-    name.starts_with(STACK)
-}
+use crate::asm::{map_local, prologue_len};
+use translator::code::{CodeInfo, kinds};
 
 /// Whether a slot of the user's code is a cell or a free variable.
-pub(super) fn is_cell(code: &CodeInfo, i: usize) -> bool {
+pub(crate) fn is_cell(code: &CodeInfo, i: usize) -> bool {
     code.fields.localspluskinds[i] & (kinds::CELL | kinds::FREE) != 0
 }
 
 /// The free variables of a copy: the code's cells, then its free variables.
-pub(super) fn free_names(code: &CodeInfo) -> Vec<String> {
+pub(crate) fn free_names(code: &CodeInfo) -> Vec<String> {
     let fields = &code.fields;
     let by_kind = |bit: u8| {
         let slots = 0..fields.localsplusnames.len();
@@ -45,7 +32,7 @@ pub(super) fn free_names(code: &CodeInfo) -> Vec<String> {
 
 /// The user's instructions over other variables: `varnames`, of which those in `stack` are none of the
 /// user's, then `free`. The instructions of the prologue that set a frame up are gone.
-pub(super) fn copied_body(
+pub(crate) fn copied_body(
     code: &CodeInfo,
     varnames: &[String],
     stack: &Range<usize>,

@@ -8,9 +8,9 @@ use pyo3::types::PyFloat;
 use rustc_hash::FxHashMap;
 use variables::{FloatExpr, Obj};
 
-use super::{OutputEnv, shapes};
-use crate::stop::{R, Stop};
-use crate::tx::{FloatInput, GraphInput, IntInput, Tx};
+use crate::{OutputEnv, shapes};
+use translator::stop::{R, Stop};
+use translator::tx::{FloatInput, GraphInput, IntInput, Tx};
 
 /// One argument of the call of the graph.
 pub enum CallInput {

@@ -15,13 +15,13 @@ use pyo3::types::PyDict;
 use rustc_hash::FxHashSet;
 use variables::{Body, Obj, ObjId, Var};
 
-use super::asm::{Asm, Shape, loc_of};
-use super::emitter::{Emitter, Ident};
-use super::entered::{copied_body, free_names, is_cell, stack_name};
-use crate::call::GeneratorState;
-use crate::code::{flags, kinds};
-use crate::state::Frame;
-use crate::stop::{R, Stop};
+use crate::asm::{Asm, Shape, loc_of};
+use crate::emitter::{Emitter, Ident};
+use crate::entered::{copied_body, free_names, is_cell};
+use translator::call::GeneratorState;
+use translator::code::{flags, kinds, stack_name};
+use translator::state::Frame;
+use translator::stop::{R, Stop};
 
 /// The values that a generator's frame holds.
 pub fn values(state: &Rc<dyn Any>) -> Vec<Var> {
@@ -37,7 +37,7 @@ pub fn values(state: &Rc<dyn Any>) -> Vec<Var> {
 
 impl Emitter<'_, '_> {
     /// A generator that is dropped here must have nothing left to do.
-    pub(super) fn check_abandoned(&mut self) -> R<()> {
+    pub(crate) fn check_abandoned(&mut self) -> R<()> {
         let uses = &self.uses;
         match self
             .tx
@@ -51,7 +51,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether a generator that was made while translating can do nothing any more.
-    pub(super) fn has_ended(&self, v: &Var) -> bool {
+    pub(crate) fn has_ended(&self, v: &Var) -> bool {
         let Var::Obj(id) = v else { return false };
         let Body::Generator(state) = &self.tx.obj(*id).body else {
             return false;
@@ -61,7 +61,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether a value leads to a generator that was made while translating and may go on.
-    pub(super) fn holds_generator(&self, v: &Var) -> bool {
+    pub(crate) fn holds_generator(&self, v: &Var) -> bool {
         let mut seen = FxHashSet::default();
         let mut todo = vec![v.clone()];
         while let Some(v) = todo.pop() {
@@ -76,7 +76,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `-- generator`
-    pub(super) fn generator(&mut self, id: ObjId) -> R<()> {
+    pub(crate) fn generator(&mut self, id: ObjId) -> R<()> {
         let Body::Generator(state) = self.tx.obj(id).body.clone() else {
             return Err(Stop::Internal("not a generator".into()));
         };

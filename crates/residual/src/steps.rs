@@ -8,7 +8,7 @@
 //! current one in the step.
 //!
 //! A step does not call the resume function that comes next: it returns a continuation, a tuple of
-//! [`super::continuation_mark`], function and arguments, and whoever called it makes that call. So
+//! [`crate::continuation_mark`], function and arguments, and whoever called it makes that call. So
 //! breaks in a loop do not nest, and a traceback names each frame once.
 
 use bytecode::op::{FuncAttr, JumpCond, Label, LocalIdx, Op};
@@ -17,13 +17,13 @@ use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::{Obj, Origin, Var};
 
-use super::OutputEnv;
-use super::asm::{Asm, Shape, Val, loc_of, map_tables};
-use super::breaks::{Level, Mode, Ready, method_null};
-use super::emitter::Emitter;
-use super::resume::{Plan, Resume, ResumeInfo, Slot};
-use crate::state::{Frame, OnReturn};
-use crate::stop::{R, Stop};
+use crate::OutputEnv;
+use crate::asm::{Asm, Shape, Val, loc_of, map_tables};
+use crate::breaks::{Level, Mode, Ready, method_null};
+use crate::emitter::Emitter;
+use crate::resume::{Plan, Resume, ResumeInfo, Slot};
+use translator::state::{Frame, OnReturn};
+use translator::stop::{R, Stop};
 
 /// What a step does.
 enum Action {
@@ -81,7 +81,7 @@ impl Params {
 
 impl Emitter<'_, '_> {
     /// The steps of all frames, innermost first; the last is emitted here.
-    pub(super) fn steps(
+    pub(crate) fn steps(
         &mut self,
         env: &mut dyn OutputEnv,
         mode: Mode,
@@ -462,7 +462,7 @@ impl Emitter<'_, '_> {
         let Some(ready) = level.targets.get(&(ip, slots)) else {
             return Err(Stop::Internal("a break target that was not planned".into()));
         };
-        let mark = super::continuation_mark(self.tx.py);
+        let mark = crate::continuation_mark(self.tx.py);
         self.asm.load_const(&mark);
         self.names.push((mark, "__continue".into()));
         self.resume_function(env, ready, &level.frame.globals.dict, resumes)?;
@@ -521,7 +521,7 @@ impl Emitter<'_, '_> {
     /// Whether a local holds what was on the stack where a resume function is entered.
     fn is_ours(&self, local: LocalIdx) -> bool {
         let name = self.root.local_names.get(local.0 as usize);
-        name.is_some_and(|name| super::entered::is_stack_name(name))
+        name.is_some_and(|name| translator::code::is_stack_name(name))
     }
 
     /// Empties a local that is none of the user's.

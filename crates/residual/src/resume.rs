@@ -15,10 +15,10 @@ use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use variables::Obj;
 
-use super::asm::{Asm, Shape, Val, loc_of};
-use super::entered::{copied_body, free_names, is_cell, stack_name};
-use crate::code::{CodeCache, CodeInfo, flags, kinds};
-use crate::stop::{R, Stop};
+use crate::asm::{Asm, Shape, Val, loc_of};
+use crate::entered::{copied_body, free_names, is_cell};
+use translator::code::{CodeCache, CodeInfo, flags, kinds, stack_name};
+use translator::stop::{R, Stop};
 
 /// Names that see all locals of the frame that calls them.
 const INTROSPECTION: [&str; 7] = [
@@ -49,7 +49,7 @@ pub struct ResumeInfo {
 
 /// Where a resume function comes from.
 #[derive(Clone)]
-pub(super) struct Source {
+pub(crate) struct Source {
     /// the user's code
     pub code: Rc<CodeInfo>,
     /// how many instructions come before the copy of the user's
@@ -68,7 +68,7 @@ struct Key {
 }
 
 /// A resume function's code, and which values it takes.
-pub(super) struct Resume {
+pub(crate) struct Resume {
     pub info: ResumeInfo,
     /// names of free variables, in order
     pub free: Vec<String>,
@@ -95,7 +95,7 @@ struct User {
 
 /// What a resume function finds in a slot of its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Slot {
+pub(crate) enum Slot {
     /// a value, an argument
     Value,
     /// the `NULL` beside a callable
@@ -118,7 +118,7 @@ impl Slot {
 
 /// What a variable of the frame is at a break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Local {
+pub(crate) enum Local {
     /// has no value
     Unbound,
     /// has a value
@@ -129,7 +129,7 @@ pub(super) enum Local {
 
 /// Which values a resume function takes: the plan from which it is found or made.
 #[derive(Clone)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub source: Source,
     /// index of the instruction in the user's code
     pub target: u32,
@@ -163,7 +163,7 @@ impl ResumeCache {
         Some((codes.get(user.bind(py)).ok()?, *shift))
     }
 
-    pub(super) fn source(
+    pub(crate) fn source(
         &self,
         py: Python<'_>,
         codes: &mut CodeCache,
@@ -210,7 +210,7 @@ impl ResumeCache {
     }
 
     /// What a resume function takes. `local` says what a local of the user's code is.
-    pub(super) fn plan(
+    pub(crate) fn plan(
         &mut self,
         py: Python<'_>,
         source: Source,
@@ -270,7 +270,7 @@ impl ResumeCache {
     /// Has a resume function that is entered in a comprehension run that to its end, as plain Python, and go on in
     /// another one behind it, where `depth` values are on the stack. `local` says what a local is at the break.
     /// Where it is not known which locals have a value behind the comprehension the plan stays as it is.
-    pub(super) fn leave_loop(
+    pub(crate) fn leave_loop(
         &mut self,
         py: Python<'_>,
         plan: &mut Plan,
@@ -314,19 +314,19 @@ impl ResumeCache {
     }
 
     /// Whether [`ResumeCache::get`] would find one.
-    pub(super) fn has(&self, plan: &Plan) -> bool {
+    pub(crate) fn has(&self, plan: &Plan) -> bool {
         self.made.contains_key(&Self::key(plan))
     }
 
     /// The resume function of a plan, made before.
-    pub(super) fn get(&mut self, plan: &Plan) -> R<&mut Resume> {
+    pub(crate) fn get(&mut self, plan: &Plan) -> R<&mut Resume> {
         self.made
             .get_mut(&Self::key(plan))
             .ok_or_else(|| Stop::Internal("a resume function got lost".into()))
     }
 
     /// Makes the resume function of a plan.
-    pub(super) fn make(
+    pub(crate) fn make(
         &mut self,
         py: Python<'_>,
         codes: &mut CodeCache,
@@ -489,7 +489,7 @@ impl ResumeCache {
         for l in locals {
             args.push(local(&fields.localsplusnames[*l as usize])?);
         }
-        asm.load_const(&super::continuation_mark(py));
+        asm.load_const(&crate::continuation_mark(py));
         let mut parts = FuncAttr(0);
         if !free.is_empty() {
             for i in 0..free.len() {

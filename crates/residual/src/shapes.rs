@@ -11,12 +11,12 @@ use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Sour
 use pyo3::prelude::*;
 use torch_abi::TorchAbi;
 
-use super::graph::CallInput;
-use crate::stop::{R, Stop};
-use crate::tx::Tx;
+use crate::graph::CallInput;
+use translator::stop::{R, Stop};
+use translator::tx::Tx;
 
 /// What of each input may differ from call to call. Empty where nothing may, or where the graph runs as it is.
-pub(super) fn describe(tx: &Tx<'_>, inputs: &[CallInput]) -> Vec<AotInput> {
+pub(crate) fn describe(tx: &Tx<'_>, inputs: &[CallInput]) -> Vec<AotInput> {
     if tx.runs_as_is || !tx.is_dynamic() {
         return Vec::new();
     }
@@ -58,7 +58,7 @@ pub(super) fn describe(tx: &Tx<'_>, inputs: &[CallInput]) -> Vec<AotInput> {
 ///
 /// # Errors
 /// [`Stop::Internal`] for a leaf that is no int of the inputs.
-pub(super) fn guard(tx: &mut Tx<'_>, inputs: &[CallInput], found: &[ShapeGuard]) -> R<()> {
+pub(crate) fn guard(tx: &mut Tx<'_>, inputs: &[CallInput], found: &[ShapeGuard]) -> R<()> {
     for guard in found {
         let relation = match guard {
             ShapeGuard::Compare(op, left, right) => {

@@ -12,15 +12,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use variables::Obj;
 
-use super::asm::Val;
-use super::emitter::Emitter;
-use super::{OutputEnv, continuation_mark};
-use crate::code::{CodeInfo, flags, kinds};
-use crate::stop::{R, Stop};
+use crate::asm::Val;
+use crate::emitter::Emitter;
+use crate::{OutputEnv, continuation_mark};
+use translator::code::{CodeInfo, flags, kinds};
+use translator::stop::{R, Stop};
 
 /// The handler: a continuation that calls the function, or the exception again. `ask` says which, see
 /// [`OutputEnv::left_no_trace`]; without it the function is called.
-pub(super) fn handler(
+pub(crate) fn handler(
     g: &mut Emitter<'_, '_>,
     env: &mut dyn OutputEnv,
     ask: Option<&Obj>,

@@ -15,10 +15,10 @@ use variables::{
     Body, FuncVar, LazyVar, Obj, ObjId, Origin, TensorVar, TextPart, TextVar, TupleVar, Var,
 };
 
-use super::emitter::{Emitter, Ident};
-use crate::code::kinds;
-use crate::retreat::Retreat;
-use crate::stop::{MAX_NESTING, R};
+use crate::emitter::{Emitter, Ident};
+use translator::code::kinds;
+use translator::retreat::Retreat;
+use translator::stop::{MAX_NESTING, R};
 
 impl Emitter<'_, '_> {
     /// `-- value`. Cyclic objects below it are complete afterwards.
@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `-- value`, leaving cyclic objects to be filled later.
-    pub(super) fn value(&mut self, var: &Var) -> R<()> {
+    pub(crate) fn value(&mut self, var: &Var) -> R<()> {
         let Some(ident) = self.ident(var) else {
             return self.leaf(var);
         };
@@ -68,7 +68,7 @@ impl Emitter<'_, '_> {
 
     /// Keeps what is on top of the stack in a temporary, if it is in none yet: with a second one, an
     /// exception would stay in the frame that raises it.
-    pub(super) fn keep(&mut self, ident: Ident) {
+    pub(crate) fn keep(&mut self, ident: Ident) {
         if self.memo.contains_key(&ident) {
             return;
         }
@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
     /// The value of a default argument, or of something private, that nothing has looked at, where that is a
     /// constant: it is guarded. To read `__defaults__` on each call would tell audit hooks of it, which costs
     /// more than all the rest.
-    pub(super) fn constant_read(&mut self, lazy: &Rc<LazyVar>) -> R<Option<Obj>> {
+    pub(crate) fn constant_read(&mut self, lazy: &Rc<LazyVar>) -> R<Option<Obj>> {
         let sources = &self.tx.sources;
         let of_function = match sources.get(lazy.source) {
             Source::TupleItem { base, .. } | Source::DictItem { base, .. } => matches!(
@@ -149,7 +149,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `-- obj` for an object from outside or a cell of the root frame.
-    pub(super) fn existing(&mut self, id: ObjId) -> R<()> {
+    pub(crate) fn existing(&mut self, id: ObjId) -> R<()> {
         let state = self.tx.obj(id);
         match state.origin.clone() {
             Origin::Source { source, .. } => {
@@ -276,8 +276,8 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// As [`super::asm::Asm::callee`] for an object that may be held weakly.
-    pub(super) fn load_callable(&mut self, f: &variables::Obj) -> R<()> {
+    /// As [`crate::asm::Asm::callee`] for an object that may be held weakly.
+    pub(crate) fn load_callable(&mut self, f: &variables::Obj) -> R<()> {
         if self.is_weak(f) {
             self.load_obj(f)?;
             self.asm.body.make_callable();
@@ -386,7 +386,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `-- tuple of cells`
-    pub(super) fn closure(&mut self, cells: &[Var]) -> R<()> {
+    pub(crate) fn closure(&mut self, cells: &[Var]) -> R<()> {
         for c in cells {
             self.value(c)?;
         }
@@ -396,7 +396,7 @@ impl Emitter<'_, '_> {
 
     /// Refuses an instance dict with keys that are no names, or the names of what the class keeps in C:
     /// those are no attributes that can be set.
-    pub(super) fn names_only(&self, id: ObjId) -> R<()> {
+    pub(crate) fn names_only(&self, id: ObjId) -> R<()> {
         let Some(dict) = self.tx.obj(id).dict else {
             return Ok(());
         };
@@ -419,7 +419,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Attributes written since an object was made, in order.
-    pub(super) fn attrs_of(&self, id: ObjId) -> Vec<(std::sync::Arc<str>, Option<Var>)> {
+    pub(crate) fn attrs_of(&self, id: ObjId) -> Vec<(std::sync::Arc<str>, Option<Var>)> {
         let s = self.tx.obj(id);
         let mut out: Vec<_> = s
             .attr_order
@@ -442,7 +442,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether a class inherits from another.
-    pub(super) fn is_subclass(&self, class: &variables::Obj, of: &variables::Obj) -> bool {
+    pub(crate) fn is_subclass(&self, class: &variables::Obj, of: &variables::Obj) -> bool {
         let py = self.tx.py;
         class
             .bind(py)
@@ -451,7 +451,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether a slot of the root frame is a cell.
-    pub(super) fn is_cell_slot(&self, index: usize) -> bool {
+    pub(crate) fn is_cell_slot(&self, index: usize) -> bool {
         self.root
             .fields
             .localspluskinds

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyType};
 use variables::{Obj, Var};
 
-use super::natives::{Definition, definition, dict_place, is_written_by_class};
+use crate::natives::{Definition, definition, dict_place, is_written_by_class};
 
 static FILL: Definition = definition(c"fill", fill);
 
@@ -37,7 +37,7 @@ unsafe fn version(class: *mut PyTypeObject) -> Option<u32> {
 }
 
 /// Whether a value is the same each time, and holds nothing that could lead back to the code.
-pub(super) fn is_kept(py: Python<'_>, value: &Var) -> bool {
+pub(crate) fn is_kept(py: Python<'_>, value: &Var) -> bool {
     let Var::Const(value) = value else {
         return false;
     };
@@ -54,7 +54,7 @@ pub(super) fn is_kept(py: Python<'_>, value: &Var) -> bool {
 ///
 /// # Errors
 /// Memory.
-pub(super) fn make(
+pub(crate) fn make(
     py: Python<'_>,
     class: &Obj,
     attributes: &[(std::sync::Arc<str>, Var)],

@@ -13,15 +13,15 @@ use guards::{GuardKind, IntExpr, SourceId};
 use rustc_hash::FxHashSet;
 use variables::{ComputedVar, FloatExpr, TextPart, Var};
 
-use super::emitter::Emitter;
-use crate::stop::{R, Stop};
+use crate::emitter::Emitter;
+use translator::stop::{R, Stop};
 
 impl Emitter<'_, '_> {
     /// `-- value` of what is computed.
     ///
     /// # Errors
     /// Those of guarding what it is computed from, in a step of an inlined frame.
-    pub(super) fn computed(&mut self, c: &Rc<ComputedVar>) -> R<()> {
+    pub(crate) fn computed(&mut self, c: &Rc<ComputedVar>) -> R<()> {
         if self.is_held(c) {
             self.asm.load_const(&c.value);
             return Ok(());
@@ -38,7 +38,7 @@ impl Emitter<'_, '_> {
 
     /// Whether all that a value is computed from is guarded to be what it is in this call, because something looked
     /// at it: then the value is a constant, and nothing is computed.
-    pub(super) fn is_held(&mut self, c: &ComputedVar) -> bool {
+    pub(crate) fn is_held(&mut self, c: &ComputedVar) -> bool {
         let (known, sources) = &mut self.held;
         let guards = &self.tx.guards;
         for guard in guards.get(*known..).unwrap_or_default() {
@@ -51,7 +51,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The local of what is computed in front of the graph.
-    pub(super) fn computed_local(&mut self, c: &Rc<ComputedVar>) -> LocalIdx {
+    pub(crate) fn computed_local(&mut self, c: &Rc<ComputedVar>) -> LocalIdx {
         if let Some((_, local)) = self.computed.iter().find(|known| Rc::ptr_eq(&known.0, c)) {
             return *local;
         }
@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Has what a value is computed from made in front of the graph.
-    pub(super) fn register_parts(&mut self, v: &Var) {
+    pub(crate) fn register_parts(&mut self, v: &Var) {
         match v {
             Var::Computed(c) => drop(self.computed_local(c)),
             Var::Int(i) => {
@@ -82,7 +82,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Has what a float is computed from made in front of the graph.
-    pub(super) fn register_float(&mut self, expr: &FloatExpr) {
+    pub(crate) fn register_float(&mut self, expr: &FloatExpr) {
         expr.for_each_leaf(&mut |leaf| {
             if let FloatExpr::Computed(c) = leaf {
                 self.computed_local(c);
@@ -91,7 +91,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether one of the functions may raise.
-    pub(super) fn computing_may_raise(&self) -> bool {
+    pub(crate) fn computing_may_raise(&self) -> bool {
         self.computed.iter().any(|(c, _)| c.may_raise)
     }
 
@@ -99,7 +99,7 @@ impl Emitter<'_, '_> {
     ///
     /// # Errors
     /// As [`Emitter::load_source`].
-    pub(super) fn make_computed(&mut self) -> R<Range<u32>> {
+    pub(crate) fn make_computed(&mut self) -> R<Range<u32>> {
         let start = self.asm.body.len();
         for (c, local) in self.computed.clone() {
             self.asm.callee(&c.function);

@@ -11,11 +11,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Origin, Var};
 
-use super::asm::Val;
-use super::emitter::Emitter;
-use crate::constants::const_val;
-use crate::raw::{dict_get, dict_items, instance_dict};
-use crate::stop::{R, Stop};
+use crate::asm::Val;
+use crate::emitter::Emitter;
+use translator::constants::const_val;
+use translator::raw::{dict_get, dict_items, instance_dict};
+use translator::stop::{R, Stop};
 
 /// A prepared effect.
 pub enum Step {
@@ -42,9 +42,9 @@ pub enum Step {
     /// `tensor.name = value`
     SetTensorAttr(Val, Arc<str>, Val),
     /// an iterator goes on
-    Advance(Val, super::iterators::Advance),
+    Advance(Val, crate::iterators::Advance),
     /// a call that waited
-    Deferred(super::deferred::Call),
+    Deferred(crate::deferred::Call),
 }
 
 impl Emitter<'_, '_> {

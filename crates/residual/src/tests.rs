@@ -14,15 +14,24 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use tensor_meta::{Ctx, DType, Device};
 use variables::{Body, ObjState, Origin, Var};
 
+use crate::{CompiledGraph, Finish, OutputEnv, ResumeCache, ResumeInfo, finish};
 use translator::code::CodeCache;
 use translator::known::Known;
-use translator::output::{CompiledGraph, Finish, OutputEnv, ResumeCache, ResumeInfo, finish};
 use translator::retreat::{Ladder, WayBack};
+use translator::rules::Rules;
 use translator::state::State;
 use translator::step::End;
 use translator::stop::Stop;
+use translator::torch_ops;
 use translator::torch_ops::table::FnTable;
 use translator::tx::Tx;
+
+/// The rules that the tests are made with.
+static RULES: Rules = Rules::new(
+    &[builtins::LISTED, torch_ops::LISTED],
+    builtins::FOUND,
+    builtins::ASKED,
+);
 
 /// What a case leaves behind.
 #[derive(Default)]
@@ -112,7 +121,7 @@ impl OutputEnv for Env<'_> {
 
 /// Makes the calls that continuations ask for.
 fn drive(mut result: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
-    let mark = translator::output::continuation_mark(result.py());
+    let mark = crate::continuation_mark(result.py());
     while let Ok(t) = result.clone().cast_into::<PyTuple>()
         && t.get_item(0).is_ok_and(|first| first.is(&mark))
     {
@@ -180,7 +189,7 @@ fn translate_in(
         session.codes.clone(),
         Rc::new(Known::new(py)?),
         Rc::new(FnTable::new(py)?),
-        &crate::tests::RULES,
+        &RULES,
         ctx,
     );
     for (i, a) in args.iter().enumerate() {

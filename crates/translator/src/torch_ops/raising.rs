@@ -33,13 +33,13 @@ static NEVER_RAISE: LazyLock<FxHashSet<&str>> =
 
 /// Whether an operation of a graph may raise because of values, and could then be repeated.
 /// `autocast`: whether autocast is on where the graph is entered.
-pub(super) fn may_raise(graph: &Graph, autocast: bool) -> bool {
+pub fn may_raise(graph: &Graph, autocast: bool) -> bool {
     let casts = casts(graph, autocast);
     graph.iter().any(|(_, node)| leads_back(node, casts))
 }
 
 /// Whether a graph can run again wherever it has raised.
-pub(crate) fn can_all_run_again(graph: &Graph) -> bool {
+pub fn can_all_run_again(graph: &Graph) -> bool {
     graph.iter().all(|(_, node)| can_run_again(node))
 }
 
@@ -65,7 +65,7 @@ fn leads_back(node: &NodeData, casts: bool) -> bool {
 
 /// Has the state of the random generator kept where it is drawn from first, if the function may run again for what
 /// an operation from there on raises: with the same numbers then.
-pub(super) fn keep_random_state(graph: &mut Graph, autocast: bool) {
+pub fn keep_random_state(graph: &mut Graph, autocast: bool) {
     let Some(first) = graph.iter().find(|(_, node)| node.draws).map(|(id, _)| id) else {
         return;
     };

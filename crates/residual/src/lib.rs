@@ -2,7 +2,9 @@
 //! rebuilds values, replays side effects, and returns or goes on in resume functions.
 //!
 //! Lives here: which values are live, how each is rebuilt, what a graph break runs, resume
-//! functions. Does not live here: bytes of instructions (`bytecode`), backends (`backends`).
+//! functions, which iterators and effects come when. Does not live here: how the state came about and
+//! where else the graph could break (`translator`), bytes of instructions (`bytecode`), what a
+//! compiled graph and an entry are (the pipeline, by [`OutputEnv`]).
 //!
 //! Invariants: nothing is changed in the translation before every value was found to be rebuildable;
 //! the residual code object has the arguments and free variables of the original; no name of the
@@ -22,7 +24,6 @@ mod generators;
 mod graph;
 mod iterators;
 mod natives;
-pub(crate) mod raising;
 mod rebuild;
 mod resume;
 mod shapes;
@@ -30,6 +31,12 @@ mod sources;
 mod steps;
 mod template;
 mod text;
+
+#[cfg(test)]
+#[path = "../../builtins/src/embedded.rs"]
+mod embedded;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
@@ -40,16 +47,16 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use variables::{Obj, Var};
 
-use crate::retreat::Retreat;
-use crate::state::Frame;
-use crate::stop::{BreakReason, R, Stop};
-use crate::tx::Tx;
+use translator::retreat::Retreat;
+use translator::state::Frame;
+use translator::stop::{BreakReason, R, Stop};
+use translator::torch_ops::raising;
+use translator::tx::Tx;
 
 use asm::{Built, Shape, loc_of, prologue_len};
 use emitter::Emitter;
 use graph::{CallInput, Compiled};
 
-pub(crate) use entered::is_stack_name;
 pub use resume::{ResumeCache, ResumeInfo};
 pub use text::listing;
 

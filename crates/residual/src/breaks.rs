@@ -14,22 +14,22 @@ use pyo3::types::PyType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use variables::{Body, Obj, Origin, Var};
 
-use super::OutputEnv;
-use super::asm::Val;
-use super::emitter::{Emitter, Ident};
-use super::resume::{Local, Plan, ResumeInfo, Slot};
-use crate::code::{flags, kinds};
-use crate::raw::{derives_from, takes_weak_references};
-use crate::state::{Frame, OnReturn};
-use crate::step::ends::{has_finalizer, weak_references};
-use crate::stop::{R, Stop};
+use crate::OutputEnv;
+use crate::asm::Val;
+use crate::emitter::{Emitter, Ident};
+use crate::resume::{Local, Plan, ResumeInfo, Slot};
+use translator::code::{flags, kinds};
+use translator::raw::{derives_from, takes_weak_references};
+use translator::state::{Frame, OnReturn};
+use translator::step::ends::{has_finalizer, weak_references};
+use translator::stop::{R, Stop};
 
 /// Builtins that look at the frame that calls them.
 const FRAME_FUNCTIONS: [&str; 6] = ["locals", "vars", "dir", "eval", "exec", "_getframe"];
 
 /// How the breaking instruction runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// as it is, between what was captured and a resume function
     Native,
     /// in a resume function that starts with it and is never captured
@@ -37,11 +37,11 @@ pub(super) enum Mode {
 }
 
 /// Where a resume function is entered, with what on its stack.
-pub(super) type Target = (usize, Vec<Slot>);
+pub(crate) type Target = (usize, Vec<Slot>);
 
 /// A frame of the inlined stack with everything that its resume functions take.
 #[derive(Clone)]
-pub(super) struct Level {
+pub(crate) struct Level {
     pub frame: Frame,
     pub stack: Vec<Val>,
     /// per target: what its resume function takes, values by argument
@@ -54,7 +54,7 @@ pub(super) struct Level {
 
 /// A planned resume function with its arguments.
 #[derive(Clone)]
-pub(super) struct Ready {
+pub(crate) struct Ready {
     pub plan: Plan,
     pub first: Option<Val>,
     pub locals: Vec<Val>,
@@ -87,7 +87,7 @@ impl Emitter<'_, '_> {
     ) -> R<bool> {
         let frames = self.frames();
         if takes_group_apart(&frames[0].code.body.instrs[frames[0].ip].op) {
-            return Err(super::in_handler());
+            return Err(crate::in_handler());
         }
         for f in &frames {
             self.check_handled(f)?;
@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
                 || f.code.has(flags::COROUTINE)
                 || f.code.has(flags::ASYNC_GENERATOR)
             {
-                return Err(super::blocked(f.depth, "a graph break inside a generator"));
+                return Err(crate::blocked(f.depth, "a graph break inside a generator"));
             }
         }
         let mode = self.mode(&frames[0]);
@@ -117,7 +117,7 @@ impl Emitter<'_, '_> {
         self.check_abandoned()?;
         for f in &frames {
             if self.keeps_locals(f) && self.asks_for_locals(f) {
-                return Err(super::blocked(
+                return Err(crate::blocked(
                     f.depth,
                     "a graph break between two uses of a frame's locals()",
                 ));
@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
             };
             let handler = match (i, mode) {
                 (0, Mode::Plain) => None,
-                _ => crate::code::handler_of(&f.code.body, f.ip, |_| false),
+                _ => translator::code::handler_of(&f.code.body, f.ip, |_| false),
             };
             levels.push(Level {
                 frame: f.clone(),
@@ -159,11 +159,11 @@ impl Emitter<'_, '_> {
             match &frames[i - 1].on_return {
                 OnReturn::Push | OnReturn::PushInstance(_) => slots.push(Slot::Value),
                 OnReturn::Discard => {}
-                _ => return Err(super::nested_call(&f)),
+                _ => return Err(crate::nested_call(&f)),
             }
             let depths = stack_depths(&f.code.body).map_err(|e| Stop::Internal(e.to_string()))?;
             if depths.get(f.ip + 1).copied().flatten() != Some(slots.len() as u32) {
-                return Err(super::nested_call(&f));
+                return Err(crate::nested_call(&f));
             }
             self.ready(env, &mut levels[i], f.ip + 1, slots, &given)?;
         }
@@ -206,7 +206,7 @@ impl Emitter<'_, '_> {
                 _ => false,
             };
             if !real {
-                return Err(super::in_handler());
+                return Err(crate::in_handler());
             }
         }
         Ok(())
@@ -409,7 +409,7 @@ impl Emitter<'_, '_> {
     /// The cell variable of the function itself that an instruction reads while it holds nothing:
     /// what it raises is known, and a resume function, where the cell is a free variable, would raise
     /// something else.
-    pub(super) fn empty_cell(&self, f: &Frame, op: &Op) -> Option<LocalIdx> {
+    pub(crate) fn empty_cell(&self, f: &Frame, op: &Op) -> Option<LocalIdx> {
         let (Op::LoadDeref(l) | Op::DeleteDeref(l)) = op else {
             return None;
         };
@@ -624,7 +624,7 @@ impl Emitter<'_, '_> {
 
 /// For an instruction that gives a method and its receiver: whether `NULL` comes first where the
 /// attribute is loaded plainly.
-pub(super) fn method_null(op: &Op) -> Option<bool> {
+pub(crate) fn method_null(op: &Op) -> Option<bool> {
     match op {
         Op::LoadMethod { null_first, .. }
         | Op::LoadSuperAttr {

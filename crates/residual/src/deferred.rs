@@ -11,11 +11,11 @@ use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 use variables::{CallFrame, DeferredCall, Obj};
 
-use super::asm::Val;
-use super::effects::Step;
-use super::emitter::Emitter;
-use crate::own_module::OwnModule;
-use crate::stop::{R, Stop};
+use crate::asm::Val;
+use crate::effects::Step;
+use crate::emitter::Emitter;
+use translator::own_module::OwnModule;
+use translator::stop::{R, Stop};
 
 /// A prepared call.
 pub struct Call {
@@ -39,7 +39,7 @@ impl Emitter<'_, '_> {
     ///
     /// # Errors
     /// A break where an argument cannot be rebuilt, or where the program changed where output goes.
-    pub(super) fn deferred_calls(&mut self, steps: &mut Vec<Step>) -> R<()> {
+    pub(crate) fn deferred_calls(&mut self, steps: &mut Vec<Step>) -> R<()> {
         let calls = self.tx.st.effects.calls.clone();
         let shown = calls.iter().any(|call| !call.silent);
         if shown && self.tx.changes_output() {
@@ -72,7 +72,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Makes a call and drops its result.
-    pub(super) fn deferred_call(&mut self, call: &Call) -> R<()> {
+    pub(crate) fn deferred_call(&mut self, call: &Call) -> R<()> {
         let py = self.tx.py;
         let load = |g: &mut Self, v: &Val| {
             g.asm.load(v);

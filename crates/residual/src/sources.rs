@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use variables::{FloatBinary, FloatExpr, Obj};
 
-use super::emitter::Emitter;
-use crate::code::kinds;
-use crate::raw::type_lookup;
-use crate::stop::{R, Stop};
+use crate::emitter::Emitter;
+use translator::code::kinds;
+use translator::raw::type_lookup;
+use translator::stop::{R, Stop};
 
 impl Emitter<'_, '_> {
     /// The fast local of an argument, where the source is one and no cell, or of a value that was made before the graph.
@@ -96,7 +96,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The local that a size is kept in.
-    pub(super) fn dim_local(&mut self, expr: &IntExpr) -> LocalIdx {
+    pub(crate) fn dim_local(&mut self, expr: &IntExpr) -> LocalIdx {
         if let Some((_, known)) = self.dims.iter().find(|d| d.0 == *expr) {
             return *known;
         }
@@ -110,7 +110,7 @@ impl Emitter<'_, '_> {
     ///
     /// # Errors
     /// As [`Emitter::load_source`].
-    pub(super) fn read_dims<'e>(&mut self, ints: impl Iterator<Item = &'e IntExpr>) -> R<()> {
+    pub(crate) fn read_dims<'e>(&mut self, ints: impl Iterator<Item = &'e IntExpr>) -> R<()> {
         for leaf in ints.flat_map(IntExpr::leaves) {
             if matches!(leaf, IntExpr::Dim(..)) {
                 self.dim_local(&leaf);

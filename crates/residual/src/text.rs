@@ -4,9 +4,9 @@ use bytecode::{Names, disassemble};
 use pyo3::prelude::*;
 use variables::Obj;
 
-use super::asm::Built;
-use crate::code::CodeInfo;
-use crate::tx::qualified_name;
+use crate::asm::Built;
+use translator::code::CodeInfo;
+use translator::tx::qualified_name;
 
 /// The listing of a code object; `names` gives the names of compiled and resume functions.
 pub fn listing(py: Python<'_>, code: &CodeInfo, names: &[(Obj, String)]) -> String {
@@ -20,7 +20,7 @@ pub fn listing(py: Python<'_>, code: &CodeInfo, names: &[(Obj, String)]) -> Stri
 }
 
 /// As [`listing`], of code that was just made.
-pub(super) fn built_listing(py: Python<'_>, built: &Built, names: &[(Obj, String)]) -> String {
+pub(crate) fn built_listing(py: Python<'_>, built: &Built, names: &[(Obj, String)]) -> String {
     let consts: Vec<String> = built
         .consts
         .iter()

@@ -5,15 +5,15 @@ use pyo3::prelude::*;
 use variables::object::{DictView, DictWalk};
 use variables::{Body, IterBody, Obj, ObjId, OrderedMap, Origin, Var};
 
-use super::asm::Val;
-use super::emitter::Emitter;
-use crate::stop::R;
+use crate::asm::Val;
+use crate::emitter::Emitter;
+use translator::stop::R;
 
 /// An iterator that goes on, or raises, by what its container once was.
 const CHANGED: &str = "an iterator whose container was changed since it began";
 
 /// The method that gives a view of a dict.
-pub(super) fn view_name(view: DictView) -> &'static str {
+pub(crate) fn view_name(view: DictView) -> &'static str {
     match view {
         DictView::Keys => "keys",
         DictView::Values => "values",
@@ -22,7 +22,7 @@ pub(super) fn view_name(view: DictView) -> &'static str {
 }
 
 /// The values that rebuilding an iterator emits.
-pub(super) fn values(body: &IterBody) -> Vec<Var> {
+pub(crate) fn values(body: &IterBody) -> Vec<Var> {
     let two = |a: &Var, b: &Var| vec![a.clone(), b.clone()];
     match body {
         IterBody::Items(items, at) => items[(*at).min(items.len())..].to_vec(),
@@ -66,7 +66,7 @@ pub(super) fn values(body: &IterBody) -> Vec<Var> {
 
 /// How an iterator that existed before gets to where the program left it.
 #[derive(Clone, Copy)]
-pub(super) enum Advance {
+pub(crate) enum Advance {
     /// by as many items
     By(usize),
     /// to an index of its list
@@ -75,7 +75,7 @@ pub(super) enum Advance {
 
 /// What waits for the effects.
 #[derive(Default)]
-pub(super) struct Late {
+pub(crate) struct Late {
     /// whether they were replayed
     replayed: bool,
     /// iterators over lists, and the indices to put them to
@@ -86,7 +86,7 @@ pub(super) struct Late {
 
 impl Emitter<'_, '_> {
     /// How far the program has advanced an iterator.
-    pub(super) fn advance_of(&mut self, body: &IterBody, real: &Obj) -> R<Option<Advance>> {
+    pub(crate) fn advance_of(&mut self, body: &IterBody, real: &Obj) -> R<Option<Advance>> {
         let it = real.bind(self.tx.py);
         let left = || -> PyResult<usize> { it.call_method0("__length_hint__")?.extract() };
         // Whether the list has this index or stands there, before and behind its own changes.
@@ -96,7 +96,7 @@ impl Emitter<'_, '_> {
                 Origin::Source { obj, .. } => obj.bind(g.tx.py).len().unwrap_or(0),
                 _ => 0,
             };
-            let behind = crate::values::body_len(&state.body).unwrap_or(0);
+            let behind = translator::values::body_len(&state.body).unwrap_or(0);
             match !state.body_dirty || at <= before.min(behind) {
                 true => Ok(()),
                 false => Err(g.cannot("an iterator over a list that was changed")),
@@ -109,7 +109,7 @@ impl Emitter<'_, '_> {
             IterBody::Sequence(_, at) => *at as usize,
             IterBody::Count(next, step) => {
                 let int = |v: &Var| v.as_obj().and_then(|o| o.extract::<i64>(self.tx.py).ok());
-                let start = crate::positions::count_state(it)?.map(|s| s[0]);
+                let start = translator::positions::count_state(it)?.map(|s| s[0]);
                 let (Some(start), Some(next), Some(step)) = (start, int(next), int(step)) else {
                     return Err(self.cannot("a count of large numbers"));
                 };
@@ -135,7 +135,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `iterator --`
-    pub(super) fn advance(&mut self, advance: Advance) -> R<()> {
+    pub(crate) fn advance(&mut self, advance: Advance) -> R<()> {
         match advance {
             Advance::By(n) => self.consume(n)?,
             Advance::To(at) => self.set_state(at)?,
@@ -145,7 +145,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `-- iterator` of this class at its position.
-    pub(super) fn iterator(&mut self, class: &Obj, body: &IterBody) -> R<()> {
+    pub(crate) fn iterator(&mut self, class: &Obj, body: &IterBody) -> R<()> {
         match body {
             IterBody::Items(items, at) => {
                 let rest = items[(*at).min(items.len())..].to_vec();
@@ -501,7 +501,7 @@ impl Emitter<'_, '_> {
 
     /// As [`Emitter::prepare`], for a value that the effects do not need: an iterator over what they
     /// change is made behind them.
-    pub(super) fn prepare_late(&mut self, var: &Var) -> R<Val> {
+    pub(crate) fn prepare_late(&mut self, var: &Var) -> R<Val> {
         let Var::Obj(id) = var else {
             return self.prepare(var);
         };
@@ -528,7 +528,7 @@ impl Emitter<'_, '_> {
     ///
     /// # Errors
     /// A break where an iterator cannot be rebuilt.
-    pub(super) fn settle(&mut self) -> R<()> {
+    pub(crate) fn settle(&mut self) -> R<()> {
         self.late.replayed = true;
         for (id, tmp) in std::mem::take(&mut self.late.iterators) {
             self.emit(&Var::Obj(id))?;

@@ -4,12 +4,12 @@ use bytecode::op::Op;
 use pyo3::prelude::*;
 use variables::{EarlyArg, EarlyCall, EarlyKind};
 
-use super::emitter::Emitter;
-use crate::stop::R;
+use crate::emitter::Emitter;
+use translator::stop::R;
 
 impl Emitter<'_, '_> {
     /// Gives the result of each call a local.
-    pub(super) fn name_early_values(&mut self) {
+    pub(crate) fn name_early_values(&mut self) {
         for _ in 0..self.tx.st.effects.early.len() {
             let local = self.asm.tmp("___early");
             self.early_values.push(local);
@@ -20,7 +20,7 @@ impl Emitter<'_, '_> {
     ///
     /// # Errors
     /// As [`Emitter::load_source`].
-    pub(super) fn make_early_calls(&mut self, undoable: bool) -> R<()> {
+    pub(crate) fn make_early_calls(&mut self, undoable: bool) -> R<()> {
         let calls = self.tx.st.effects.early.clone();
         for (i, call) in calls.iter().enumerate().filter(|_| undoable) {
             if !is_draw(call) || calls.iter().take(i).any(|c| same_generator(c, call)) {
@@ -45,7 +45,7 @@ impl Emitter<'_, '_> {
     ///
     /// # Errors
     /// As [`Emitter::load_source`].
-    pub(super) fn take_draws_back(&mut self) -> R<()> {
+    pub(crate) fn take_draws_back(&mut self) -> R<()> {
         // Two draws may be from one generator without that being known: the first state comes last.
         for (i, local) in self.generator_states.clone().into_iter().rev() {
             let call = self.tx.st.effects.early[i].clone();

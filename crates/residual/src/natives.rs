@@ -21,7 +21,7 @@ unsafe extern "C" {
 const MANAGED_DICT: std::ffi::c_ulong = 1 << 4;
 
 /// The builtins.
-pub(super) struct Natives {
+pub(crate) struct Natives {
     /// `object.__new__(class)`, for a class whose instances `object` makes, or a weak reference to it.
     pub new_object: Obj,
     /// `dict.__new__(class)`, for a subclass that adds nothing in C, or a weak reference to it.
@@ -35,15 +35,15 @@ pub(super) struct Natives {
     pub set_ordered_item: Obj,
 }
 
-pub(super) type Call =
+pub(crate) type Call =
     unsafe extern "C" fn(*mut PyObject, *mut *mut PyObject, Py_ssize_t) -> *mut PyObject;
 
-pub(super) struct Definition(pub(super) ffi::PyMethodDef);
+pub(crate) struct Definition(pub(crate) ffi::PyMethodDef);
 
 // SAFETY: constant names and functions that CPython keeps pointers to.
 unsafe impl Sync for Definition {}
 
-pub(super) const fn definition(name: &'static CStr, call: Call) -> Definition {
+pub(crate) const fn definition(name: &'static CStr, call: Call) -> Definition {
     Definition(ffi::PyMethodDef {
         ml_name: name.as_ptr(),
         ml_meth: ffi::PyMethodDefPointer {
@@ -94,7 +94,7 @@ impl Natives {
 }
 
 /// Whether a class that is not made by Python code writes the attributes of its instances as `object` does.
-pub(super) fn writes_plainly(class: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn writes_plainly(class: &Bound<'_, PyAny>) -> bool {
     let Ok(class) = class.cast::<pyo3::types::PyType>() else {
         return false;
     };
@@ -209,7 +209,7 @@ unsafe extern "C" fn set_attribute(
 
 /// Where instances of a class have their dictionary, if that is a field of their own: an offset in bytes.
 #[inline]
-pub(super) unsafe fn dict_place(class: *mut PyTypeObject) -> Option<Py_ssize_t> {
+pub(crate) unsafe fn dict_place(class: *mut PyTypeObject) -> Option<Py_ssize_t> {
     // SAFETY: a live class.
     let class = unsafe { &*class };
     (class.tp_dictoffset > 0 && class.tp_flags & MANAGED_DICT == 0).then_some(class.tp_dictoffset)
@@ -228,7 +228,7 @@ unsafe fn own_dict(obj: *mut PyObject) -> Option<*mut PyObject> {
 
 /// Whether a class has something for a name that takes what is written to it.
 #[inline]
-pub(super) unsafe fn is_written_by_class(class: *mut PyTypeObject, name: *mut PyObject) -> bool {
+pub(crate) unsafe fn is_written_by_class(class: *mut PyTypeObject, name: *mut PyObject) -> bool {
     // SAFETY: a live class and a string, which are looked at without running code.
     unsafe {
         let found = _PyType_Lookup(class, name);

@@ -10,11 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::{Body, CallResult, Obj, ObjId, ObjState, OrderedMap, Var};
 
-use super::emitter::{Emitter, Ident};
-use super::natives::{Natives, writes_plainly};
-use super::template;
-use crate::raw::type_lookup;
-use crate::stop::{R, Stop};
+use crate::emitter::{Emitter, Ident};
+use crate::natives::{Natives, writes_plainly};
+use crate::template;
+use translator::raw::type_lookup;
+use translator::stop::{R, Stop};
 
 /// Displays longer than this are built piece by piece, to keep the stack small.
 const MAX_DISPLAY: usize = 64;
@@ -32,7 +32,7 @@ pub enum AttrStore {
 
 impl Emitter<'_, '_> {
     /// `-- obj` for a new object.
-    pub(super) fn object(&mut self, id: ObjId) -> R<()> {
+    pub(crate) fn object(&mut self, id: ObjId) -> R<()> {
         let known = self.tx.known.clone();
         let ObjState {
             class,
@@ -53,7 +53,7 @@ impl Emitter<'_, '_> {
             return Ok(());
         }
         if class.is(&known.traceback) {
-            return Err(super::in_handler());
+            return Err(crate::in_handler());
         }
         match &body {
             Body::List(items) if class.is(&known.list) => {
@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
             }
             Body::Iter(body) => self.iterator(&class, body),
             Body::DictView(dict, view) => {
-                let name = super::iterators::view_name(*view);
+                let name = crate::iterators::view_name(*view);
                 let base = self.dict_base(&self.tx.obj(*dict).class.clone());
                 let method = base.bind(self.tx.py).getattr(name)?.unbind();
                 self.asm.callee(&method);
@@ -179,7 +179,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `-- list`
-    pub(super) fn list_of(&mut self, items: &[Var]) -> R<()> {
+    pub(crate) fn list_of(&mut self, items: &[Var]) -> R<()> {
         if items.len() <= MAX_DISPLAY {
             for i in items {
                 self.value(i)?;
@@ -196,7 +196,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `-- set`
-    pub(super) fn set_of(&mut self, keys: &[Var]) -> R<()> {
+    pub(crate) fn set_of(&mut self, keys: &[Var]) -> R<()> {
         self.asm.op(Op::BuildSet(0));
         for k in keys {
             self.value(k)?;
@@ -206,7 +206,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `-- dict`
-    pub(super) fn dict_of(&mut self, map: &OrderedMap) -> R<()> {
+    pub(crate) fn dict_of(&mut self, map: &OrderedMap) -> R<()> {
         if map.len() <= MAX_DISPLAY / 2 {
             for (k, v) in map.iter() {
                 self.value(k)?;
@@ -225,7 +225,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The builtin dict class whose methods act on the storage of a dict of this class.
-    pub(super) fn dict_base(&self, class: &Obj) -> Obj {
+    pub(crate) fn dict_base(&self, class: &Obj) -> Obj {
         let known = &self.tx.known;
         if self.is_subclass(class, &known.ordered_dict) {
             known.ordered_dict.clone()
@@ -257,7 +257,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `-- obj`, made without attributes and contents.
-    pub(super) fn empty(&mut self, id: ObjId) -> R<()> {
+    pub(crate) fn empty(&mut self, id: ObjId) -> R<()> {
         let py = self.tx.py;
         let known = self.tx.known.clone();
         let ObjState { class, body, .. } = self.tx.obj(id).clone();
@@ -368,7 +368,7 @@ impl Emitter<'_, '_> {
     fn exception(&mut self, id: ObjId, class: &Obj) -> R<()> {
         let py = self.tx.py;
         if self.tx.st.caught.contains(&id) {
-            return Err(super::in_handler());
+            return Err(crate::in_handler());
         }
         let args = match self.tx.obj(id).attrs.get("args") {
             None | Some(None) => Vec::new(),
@@ -410,7 +410,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Gives an object that was made empty, and is in a temporary, its contents and attributes.
-    pub(super) fn fill(&mut self, id: ObjId) -> R<()> {
+    pub(crate) fn fill(&mut self, id: ObjId) -> R<()> {
         let py = self.tx.py;
         let known = self.tx.known.clone();
         let local = self.memo[&Ident::Obj(id)];
@@ -563,7 +563,7 @@ impl Emitter<'_, '_> {
     }
 
     /// How attributes of instances of a class are written without running the user's code.
-    pub(super) fn attr_store(&self, class: &Obj, name: &str) -> AttrStore {
+    pub(crate) fn attr_store(&self, class: &Obj, name: &str) -> AttrStore {
         let py = self.tx.py;
         let Ok(class) = class.bind(py).cast::<PyType>() else {
             return AttrStore::Object;
@@ -591,7 +591,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Writes an attribute; `value` and `obj` push the two.
-    pub(super) fn set_attr(
+    pub(crate) fn set_attr(
         &mut self,
         class: &Obj,
         name: &str,
@@ -637,7 +637,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Deletes an attribute; `obj` pushes the object.
-    pub(super) fn delete_attr(
+    pub(crate) fn delete_attr(
         &mut self,
         class: &Obj,
         name: &str,

@@ -13,8 +13,8 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use rustc_hash::FxHashMap;
 use variables::Obj;
 
-use crate::code::{CodeInfo, kinds};
-use crate::stop::{R, Stop};
+use translator::code::{CodeInfo, kinds};
+use translator::stop::{R, Stop};
 
 /// Temporaries are numbered from here until the code object is made.
 const TMP: u32 = 1 << 30;
@@ -282,7 +282,7 @@ impl Asm {
             kw.set_item("co_argcount", args)?;
             kw.set_item("co_posonlyargcount", 0)?;
             kw.set_item("co_kwonlyargcount", 0)?;
-            let stars = crate::code::flags::VARARGS | crate::code::flags::VARKEYWORDS;
+            let stars = translator::code::flags::VARARGS | translator::code::flags::VARKEYWORDS;
             kw.set_item("co_flags", template.fields.flags & !stars)?;
         }
         let code = template

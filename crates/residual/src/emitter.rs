@@ -13,11 +13,11 @@ use guards::{IntExpr, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use variables::{Body, ComputedVar, FloatExpr, Obj, ObjId, Origin, Var};
 
-use super::asm::{Asm, Val};
-use super::iterators::Late;
-use crate::code::CodeInfo;
-use crate::stop::{MAX_NESTING, R, Stop};
-use crate::tx::Tx;
+use crate::asm::{Asm, Val};
+use crate::iterators::Late;
+use translator::code::CodeInfo;
+use translator::stop::{MAX_NESTING, R, Stop};
+use translator::tx::Tx;
 
 /// Identity of a value that is built: an object, or an immutable value by its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,32 +45,32 @@ pub struct Emitter<'a, 'py> {
     /// objects whose names listings show
     pub names: Vec<(Obj, String)>,
     /// whether a resume function is called that only a hook around the residual code would capture
-    pub(super) calls_unwrapped: bool,
-    pub(super) uses: FxHashMap<Ident, u32>,
-    pub(super) early: FxHashSet<ObjId>,
-    pub(super) memo: FxHashMap<Ident, LocalIdx>,
-    pub(super) building: FxHashSet<Ident>,
-    pub(super) deferred: Vec<ObjId>,
+    pub(crate) calls_unwrapped: bool,
+    pub(crate) uses: FxHashMap<Ident, u32>,
+    pub(crate) early: FxHashSet<ObjId>,
+    pub(crate) memo: FxHashMap<Ident, LocalIdx>,
+    pub(crate) building: FxHashSet<Ident>,
+    pub(crate) deferred: Vec<ObjId>,
     /// the temporary of an exception that was caught, to be emptied once it was handed on
-    pub(super) forgotten: Vec<Val>,
+    pub(crate) forgotten: Vec<Val>,
     /// iterators over what effects change, and how they stand: done behind the effects
-    pub(super) late: Late,
+    pub(crate) late: Late,
     /// whether a step function is emitted, whose locals are all the compiler's
-    pub(super) in_step: bool,
+    pub(crate) in_step: bool,
     /// whether the instruction that breaks the graph is one that raises
-    pub(super) raises: bool,
+    pub(crate) raises: bool,
     /// code that stands in for frames of the user's, never to be captured
-    pub(super) left_alone: Vec<Obj>,
+    pub(crate) left_alone: Vec<Obj>,
     /// sizes of tensors from outside, and the locals that they are kept in
-    pub(super) dims: Vec<(IntExpr, LocalIdx)>,
+    pub(crate) dims: Vec<(IntExpr, LocalIdx)>,
     /// what pure functions give, made in front of the graph, and the locals that it is kept in
-    pub(super) computed: Vec<(Rc<ComputedVar>, LocalIdx)>,
+    pub(crate) computed: Vec<(Rc<ComputedVar>, LocalIdx)>,
     /// sources that are guarded to yield a constant, by the first so many guards
-    pub(super) held: (usize, FxHashSet<SourceId>),
+    pub(crate) held: (usize, FxHashSet<SourceId>),
     /// locals of what is made before the graph
-    pub(super) early_values: Vec<LocalIdx>,
+    pub(crate) early_values: Vec<LocalIdx>,
     /// locals of the states that generators had before, by the index of a call of each
-    pub(super) generator_states: Vec<(usize, LocalIdx)>,
+    pub(crate) generator_states: Vec<(usize, LocalIdx)>,
     classes: Option<FxHashMap<SourceId, Obj>>,
     bound: FxHashMap<NodeId, Obj>,
     path: Vec<Ident>,
@@ -191,7 +191,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
 
     /// The identity of a value that is built here; `None` for values without one and for existing
     /// objects.
-    pub(super) fn ident(&self, var: &Var) -> Option<Ident> {
+    pub(crate) fn ident(&self, var: &Var) -> Option<Ident> {
         match var {
             Var::Obj(id) => self.is_new(*id).then_some(Ident::Obj(*id)),
             Var::Tuple(t) if t.origin.is_none() && !(t.items.is_empty() && t.class.is_none()) => {
@@ -215,7 +215,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
     }
 
     /// The values that building this one emits.
-    pub(super) fn children(&self, var: &Var) -> Vec<Var> {
+    pub(crate) fn children(&self, var: &Var) -> Vec<Var> {
         match var {
             Var::Tuple(t) if t.origin.is_none() => t.items.clone(),
             Var::Slice(s) => s.to_vec(),
@@ -266,9 +266,9 @@ impl<'a, 'py> Emitter<'a, 'py> {
                 let kw = made.kw.iter().map(|(_, v)| v);
                 made.pos.iter().chain(kw).cloned().collect()
             }
-            Body::Iter(i) => super::iterators::values(i),
+            Body::Iter(i) => crate::iterators::values(i),
             Body::DictView(d, _) => vec![Var::Obj(*d)],
-            Body::Generator(state) => super::generators::values(state),
+            Body::Generator(state) => crate::generators::values(state),
             _ => Vec::new(),
         }
     }
