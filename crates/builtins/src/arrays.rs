@@ -10,11 +10,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 use tensor_meta::Device;
-use variables::{Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjState, Origin, Var};
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
+use variables::{Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjState, Origin, Var};
 
 pub(crate) const RULES: RuleList = &[(
     "torch",

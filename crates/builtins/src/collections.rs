@@ -4,11 +4,10 @@ use bytecode::op::BinaryOp;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple, PyType};
-use variables::{Body, OrderedMap, Var};
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
+use variables::{Body, OrderedMap, Var};
 
 pub(crate) const RULES: RuleList = &[
     (

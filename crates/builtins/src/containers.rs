@@ -1,11 +1,10 @@
 //! Constructors of containers.
 
 use pyo3::prelude::*;
-use variables::{Body, ObjState, OrderedMap, Var};
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
+use variables::{Body, ObjState, OrderedMap, Var};
 
 pub(crate) const RULES: RuleList = &[(
     "builtins",

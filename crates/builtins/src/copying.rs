@@ -2,12 +2,11 @@
 
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
-use variables::{Body, ObjId, OrderedMap, Origin, TupleVar, Var};
-
 use translator::raw::derives_from;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
+use variables::{Body, ObjId, OrderedMap, Origin, TupleVar, Var};
 
 pub(crate) const RULES: RuleList = &[("copy", &[("copy", copy as Rule), ("deepcopy", deepcopy)])];
 

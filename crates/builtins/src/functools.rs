@@ -4,11 +4,10 @@ use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple, PyType};
-use variables::{Body, Key, Obj, OrderedMap, Var};
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
+use variables::{Body, Key, Obj, OrderedMap, Var};
 
 pub(crate) const RULES: RuleList = &[(
     "functools",

@@ -8,11 +8,10 @@ use std::collections::HashMap;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use variables::{Body, Var};
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
+use variables::{Body, Var};
 
 pub(crate) const RULES: RuleList = &[(
     "_heapq",

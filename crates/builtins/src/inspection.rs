@@ -6,11 +6,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use variables::{Obj, Var};
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
+use variables::{Obj, Var};
 
 pub(crate) const RULES: RuleList = &[("inspect", &[("signature", signature as Rule)])];
 

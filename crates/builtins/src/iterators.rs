@@ -1,12 +1,11 @@
 //! `zip`, `enumerate`, `map`, `filter`, `reversed`.
 
 use pyo3::prelude::*;
-use variables::{Body, DictView, IterBody, Var};
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
 use translator::values::{IterClass, Special};
+use variables::{Body, DictView, IterBody, Var};
 
 pub(crate) const RULES: RuleList = &[(
     "builtins",

@@ -2,13 +2,12 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use variables::object::{Arrangements, GroupState};
-use variables::{Body, IterBody, Obj, Var};
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
 use translator::values::IterClass;
+use variables::object::{Arrangements, GroupState};
+use variables::{Body, IterBody, Obj, Var};
 
 pub(crate) const RULES: RuleList = &[(
     "itertools",

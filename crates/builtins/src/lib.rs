@@ -1,9 +1,9 @@
 //! Rules of Python's builtin functions and constructors, and of the standard library.
 //!
 //! Lives here: one rule for each callable of Python's own C code, and for the few Python functions
-//! of the standard library that a rule serves better than inlining; NumPy's functions; the few
-//! functions of torch that are about Python (`torch_python`). Does not live here: methods of builtin
-//! types (`methods` in `translator`), operators (its `values`), operations on tensors.
+//! of the standard library that a rule serves better than inlining; NumPy's functions, and those that make
+//! tensors of its arrays. Does not live here: methods of builtin types (`methods` in `translator`),
+//! operators (its `values`), functions of torch (`torch-rules`).
 //!
 //! The interpreter does not know this crate: it is handed [`LISTED`], [`FOUND`] and [`ASKED`]
 //! (`translator::rules`).
@@ -23,7 +23,6 @@
 
 mod arrays;
 mod collections;
-mod compilers;
 mod containers;
 mod copying;
 mod functools;
@@ -42,7 +41,6 @@ mod random;
 mod receivers;
 mod reduce;
 mod regex;
-mod torch_python;
 
 #[cfg(test)]
 mod embedded;
@@ -69,13 +67,11 @@ pub const LISTED: &[RuleList] = &[
     heapq::RULES,
     operator::RULES,
     collections::RULES,
-    compilers::RULES,
     copying::RULES,
     inspection::RULES,
     outside::RULES,
     random::RULES,
     arrays::RULES,
-    torch_python::RULES,
     regex::RULES,
 ];
 
@@ -157,7 +153,7 @@ fn class_call<'py>(
             if class
                 .is_subclass(tx.known.torch_c.bind(py).getattr("_FunctionBase")?.as_any())? =>
         {
-            tx.apply_function(cls, args).map(Some)
+            (tx.rules.torch.apply_function)(tx, cls, args).map(Some)
         }
         "from_iterable" if class.name()? == "chain" => {
             let outer = tx.one("from_iterable", args)?;

@@ -7,10 +7,9 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyModule, PyType};
-use variables::{Obj, Var};
-
 use translator::rules::{Given, Rule, RuleList};
 use translator::tx::{Args, Tx};
+use variables::{Obj, Var};
 
 pub(crate) const RULES: RuleList = &[("functools", &[("_lru_cache_wrapper", make as Rule)])];
 

@@ -3,12 +3,11 @@
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use variables::{Obj, Var};
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
 use translator::values::{Changing, Special};
+use variables::{Obj, Var};
 
 pub(crate) const RULES: RuleList = &[
     (

@@ -2,12 +2,12 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule, PyTuple, PyType};
-use variables::{EarlyArg, EarlyCall, EarlyKind, Obj, Var};
-
-use crate::arrays::{array_of, is_as_made, made_array};
 use translator::rules::{Given, List, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx, qualified_name};
+use variables::{EarlyArg, EarlyCall, EarlyKind, Obj, Var};
+
+use crate::arrays::{array_of, is_as_made, made_array};
 
 /// Functions besides the universal ones (`numpy.sqrt` and the like, which are known by their class).
 const FUNCTIONS: [&str; 44] = [

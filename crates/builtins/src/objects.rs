@@ -2,13 +2,12 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use variables::{Body, IterBody, Origin, Var};
-
 use translator::call::Yielded;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
 use translator::values::{IterClass, Special};
+use variables::{Body, IterBody, Origin, Var};
 
 pub(crate) const RULES: RuleList = &[
     (

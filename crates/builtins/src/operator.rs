@@ -3,11 +3,10 @@
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple, PyType};
-use variables::Var;
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
+use variables::Var;
 
 pub(crate) const RULES: RuleList = &[
     (

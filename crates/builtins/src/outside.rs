@@ -3,15 +3,15 @@
 //! They wait until the graph has run (see `deferred`), or break it.
 
 use pyo3::prelude::*;
-use variables::Var;
-
-use crate::receivers::{self, keyword};
 use translator::own_module::OwnModule;
 use translator::raw::derives_from;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
 use translator::values::Changing;
+use variables::Var;
+
+use crate::receivers::{self, keyword};
 
 pub(crate) const RULES: RuleList = &[
     (

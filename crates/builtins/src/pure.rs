@@ -2,11 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use variables::Var;
-
 use translator::rules::{Given, List, Rule};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
+use variables::Var;
 
 /// One line a module: a name for its rule, the module, its pure functions. `"*"`: all functions.
 macro_rules! pure {

@@ -3,12 +3,11 @@
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt};
-use variables::{Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjId, Origin, Var};
-
 use translator::raw::type_lookup;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
+use variables::{Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjId, Origin, Var};
 
 pub(crate) const RULES: RuleList = &[(
     "random",

@@ -10,12 +10,11 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyModule};
-use variables::Var;
-
 use translator::library::is_library;
 use translator::own_module::OwnModule;
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
+use variables::Var;
 
 /// Whom `logging` calls for a record, as methods; nobody where the level is not enabled.
 const CODE: &std::ffi::CStr = c"

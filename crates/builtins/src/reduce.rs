@@ -2,11 +2,11 @@
 
 use bytecode::op::{BinaryOp, CompareOp};
 use pyo3::prelude::*;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::tx::{Args, Tx};
 use variables::Var;
 
 use crate::numbers::holds;
-use translator::rules::{Given, Rule, RuleList, value};
-use translator::tx::{Args, Tx};
 
 pub(crate) const RULES: RuleList = &[(
     "builtins",

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-
-use crate::pure;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
+
+use crate::pure;
 
 pub(crate) const RULES: RuleList = &[(
     "re",

@@ -11,8 +11,6 @@ use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tensor_meta::{Ctx, DType, Device};
-use variables::{Body, Var};
-
 use translator::known::Known;
 use translator::rules::Rules;
 use translator::state::State;
@@ -20,9 +18,15 @@ use translator::step::End;
 use translator::stop::{R, Stop};
 use translator::torch_ops::table::FnTable;
 use translator::tx::Tx;
+use variables::{Body, Var};
 
 /// The rules that the tests are made with.
-pub(crate) static RULES: Rules = Rules::new(&[crate::LISTED], crate::FOUND, crate::ASKED);
+static RULES: Rules = Rules::new(
+    &[crate::LISTED, torch_rules::LISTED],
+    crate::FOUND,
+    crate::ASKED,
+    torch_rules::ASKED,
+);
 
 const ARGUMENTS: &str = r#"
 import collections, copy, cmath, enum, functools, itertools, math, operator, types, typing

@@ -10,13 +10,13 @@ use bytecode::Body;
 use bytecode::op::{FuncAttr, JumpCond, LocalIdx, Op};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use translator::code::{CodeInfo, flags, kinds};
+use translator::stop::{R, Stop};
 use variables::Obj;
 
 use crate::asm::Val;
 use crate::emitter::Emitter;
 use crate::{OutputEnv, continuation_mark};
-use translator::code::{CodeInfo, flags, kinds};
-use translator::stop::{R, Stop};
 
 /// The handler: a continuation that calls the function, or the exception again. `ask` says which, see
 /// [`OutputEnv::left_no_trace`]; without it the function is called.

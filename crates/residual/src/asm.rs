@@ -11,10 +11,9 @@ use bytecode::{AsmInfo, Body, BodyBuilder, Limits, Location, Version};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use rustc_hash::FxHashMap;
-use variables::Obj;
-
 use translator::code::{CodeInfo, kinds};
 use translator::stop::{R, Stop};
+use variables::Obj;
 
 /// Temporaries are numbered from here until the code object is made.
 const TMP: u32 = 1 << 30;

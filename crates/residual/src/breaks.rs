@@ -12,17 +12,17 @@ use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use rustc_hash::{FxHashMap, FxHashSet};
+use translator::code::{flags, kinds};
+use translator::raw::{derives_from, takes_weak_references};
+use translator::state::{Frame, OnReturn};
+use translator::step::ends::{has_finalizer, weak_references};
+use translator::stop::{R, Stop};
 use variables::{Body, Obj, Origin, Var};
 
 use crate::OutputEnv;
 use crate::asm::Val;
 use crate::emitter::{Emitter, Ident};
 use crate::resume::{Local, Plan, ResumeInfo, Slot};
-use translator::code::{flags, kinds};
-use translator::raw::{derives_from, takes_weak_references};
-use translator::state::{Frame, OnReturn};
-use translator::step::ends::{has_finalizer, weak_references};
-use translator::stop::{R, Stop};
 
 /// Builtins that look at the frame that calls them.
 const FRAME_FUNCTIONS: [&str; 6] = ["locals", "vars", "dir", "eval", "exec", "_getframe"];

@@ -11,10 +11,10 @@ use std::rc::Rc;
 use bytecode::op::{LocalIdx, Op};
 use guards::{GuardKind, IntExpr, SourceId};
 use rustc_hash::FxHashSet;
+use translator::stop::{R, Stop};
 use variables::{ComputedVar, FloatExpr, TextPart, Var};
 
 use crate::emitter::Emitter;
-use translator::stop::{R, Stop};
 
 impl Emitter<'_, '_> {
     /// `-- value` of what is computed.

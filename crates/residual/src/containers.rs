@@ -8,13 +8,13 @@ use std::sync::Arc;
 use bytecode::op::{LocalIdx, Op};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use translator::raw::type_lookup;
+use translator::stop::{R, Stop};
 use variables::{Body, CallResult, Obj, ObjId, ObjState, OrderedMap, Var};
 
 use crate::emitter::{Emitter, Ident};
 use crate::natives::{Natives, writes_plainly};
 use crate::template;
-use translator::raw::type_lookup;
-use translator::stop::{R, Stop};
 
 /// Displays longer than this are built piece by piece, to keep the stack small.
 const MAX_DISPLAY: usize = 64;

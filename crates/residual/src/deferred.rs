@@ -4,18 +4,19 @@
 //! for its registry as well) finds what it would have found: for each inlined frame a function of the
 //! same name, file, line and globals, each of which does nothing but call the next.
 
+use std::sync::Arc;
+
 use bytecode::Location;
 use bytecode::op::Op;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::sync::Arc;
+use translator::own_module::OwnModule;
+use translator::stop::{R, Stop};
 use variables::{CallFrame, DeferredCall, Obj};
 
 use crate::asm::Val;
 use crate::effects::Step;
 use crate::emitter::Emitter;
-use translator::own_module::OwnModule;
-use translator::stop::{R, Stop};
 
 /// A prepared call.
 pub struct Call {

@@ -2,10 +2,10 @@
 
 use bytecode::op::Op;
 use pyo3::prelude::*;
+use translator::stop::R;
 use variables::{EarlyArg, EarlyCall, EarlyKind};
 
 use crate::emitter::Emitter;
-use translator::stop::R;
 
 impl Emitter<'_, '_> {
     /// Gives the result of each call a local.

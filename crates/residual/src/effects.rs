@@ -9,13 +9,13 @@ use bytecode::op::{LocalIdx, Op};
 use guards::{ConstVal, GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
+use translator::constants::const_val;
+use translator::raw::{dict_get, dict_items, instance_dict};
+use translator::stop::{R, Stop};
 use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Origin, Var};
 
 use crate::asm::Val;
 use crate::emitter::Emitter;
-use translator::constants::const_val;
-use translator::raw::{dict_get, dict_items, instance_dict};
-use translator::stop::{R, Stop};
 
 /// A prepared effect.
 pub enum Step {

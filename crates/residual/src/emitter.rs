@@ -11,13 +11,13 @@ use bytecode::op::{LocalIdx, Op};
 use fx_graph::NodeId;
 use guards::{IntExpr, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use translator::code::CodeInfo;
+use translator::stop::{MAX_NESTING, R, Stop};
+use translator::tx::Tx;
 use variables::{Body, ComputedVar, FloatExpr, Obj, ObjId, Origin, Var};
 
 use crate::asm::{Asm, Val};
 use crate::iterators::Late;
-use translator::code::CodeInfo;
-use translator::stop::{MAX_NESTING, R, Stop};
-use translator::tx::Tx;
 
 /// Identity of a value that is built: an object, or an immutable value by its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

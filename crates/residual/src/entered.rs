@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use bytecode::Body;
 use bytecode::op::Op;
+use translator::code::{CodeInfo, kinds};
 
 use crate::asm::{map_local, prologue_len};
-use translator::code::{CodeInfo, kinds};
 
 /// Whether a slot of the user's code is a cell or a free variable.
 pub(crate) fn is_cell(code: &CodeInfo, i: usize) -> bool {

@@ -13,15 +13,15 @@ use bytecode::op::{FuncAttr, Label, LocalIdx, Op};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rustc_hash::FxHashSet;
+use translator::call::GeneratorState;
+use translator::code::{flags, kinds, stack_name};
+use translator::state::Frame;
+use translator::stop::{R, Stop};
 use variables::{Body, Obj, ObjId, Var};
 
 use crate::asm::{Asm, Shape, loc_of};
 use crate::emitter::{Emitter, Ident};
 use crate::entered::{copied_body, free_names, is_cell};
-use translator::call::GeneratorState;
-use translator::code::{flags, kinds, stack_name};
-use translator::state::Frame;
-use translator::stop::{R, Stop};
 
 /// The values that a generator's frame holds.
 pub fn values(state: &Rc<dyn Any>) -> Vec<Var> {

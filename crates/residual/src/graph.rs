@@ -6,11 +6,11 @@ use guards::{IntExpr, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use rustc_hash::FxHashMap;
+use translator::stop::{R, Stop};
+use translator::tx::{FloatInput, GraphInput, IntInput, Tx};
 use variables::{FloatExpr, Obj};
 
 use crate::{OutputEnv, shapes};
-use translator::stop::{R, Stop};
-use translator::tx::{FloatInput, GraphInput, IntInput, Tx};
 
 /// One argument of the call of the graph.
 pub enum CallInput {

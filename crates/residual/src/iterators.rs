@@ -2,12 +2,12 @@
 
 use bytecode::op::{LocalIdx, Op};
 use pyo3::prelude::*;
+use translator::stop::R;
 use variables::object::{DictView, DictWalk};
 use variables::{Body, IterBody, Obj, ObjId, OrderedMap, Origin, Var};
 
 use crate::asm::Val;
 use crate::emitter::Emitter;
-use translator::stop::R;
 
 /// An iterator that goes on, or raises, by what its container once was.
 const CHANGED: &str = "an iterator whose container was changed since it began";

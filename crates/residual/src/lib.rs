@@ -40,22 +40,20 @@ mod tests;
 
 use std::ops::Range;
 
+use asm::{Built, Shape, loc_of, prologue_len};
 use backends::{AotInput, ShapeGuard};
 use bytecode::op::{Label, LocalIdx, Op};
 use bytecode::{Body, ExceptEntry, Instr};
+use emitter::Emitter;
+use graph::{CallInput, Compiled};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use variables::{Obj, Var};
-
 use translator::retreat::Retreat;
 use translator::state::Frame;
 use translator::stop::{BreakReason, R, Stop};
 use translator::torch_ops::raising;
 use translator::tx::Tx;
-
-use asm::{Built, Shape, loc_of, prologue_len};
-use emitter::Emitter;
-use graph::{CallInput, Compiled};
+use variables::{Obj, Var};
 
 pub use resume::{ResumeCache, ResumeInfo};
 pub use text::listing;

@@ -11,14 +11,14 @@ use bytecode::op::{FuncAttr, Op};
 use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
+use translator::code::kinds;
+use translator::retreat::Retreat;
+use translator::stop::{MAX_NESTING, R};
 use variables::{
     Body, FuncVar, LazyVar, Obj, ObjId, Origin, TensorVar, TextPart, TextVar, TupleVar, Var,
 };
 
 use crate::emitter::{Emitter, Ident};
-use translator::code::kinds;
-use translator::retreat::Retreat;
-use translator::stop::{MAX_NESTING, R};
 
 impl Emitter<'_, '_> {
     /// `-- value`. Cyclic objects below it are complete afterwards.

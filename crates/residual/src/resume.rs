@@ -13,12 +13,12 @@ use bytecode::LiveLocals;
 use bytecode::op::{FuncAttr, Label, LocalIdx, Op};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
+use translator::code::{CodeCache, CodeInfo, flags, kinds, stack_name};
+use translator::stop::{R, Stop};
 use variables::Obj;
 
 use crate::asm::{Asm, Shape, Val, loc_of};
 use crate::entered::{copied_body, free_names, is_cell};
-use translator::code::{CodeCache, CodeInfo, flags, kinds, stack_name};
-use translator::stop::{R, Stop};
 
 /// Names that see all locals of the frame that calls them.
 const INTROSPECTION: [&str; 7] = [

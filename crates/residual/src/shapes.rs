@@ -10,10 +10,10 @@ use backends::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOp
 use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Source};
 use pyo3::prelude::*;
 use torch_abi::TorchAbi;
-
-use crate::graph::CallInput;
 use translator::stop::{R, Stop};
 use translator::tx::Tx;
+
+use crate::graph::CallInput;
 
 /// What of each input may differ from call to call. Empty where nothing may, or where the graph runs as it is.
 pub(crate) fn describe(tx: &Tx<'_>, inputs: &[CallInput]) -> Vec<AotInput> {

@@ -6,12 +6,12 @@ use bytecode::op::{BinaryOp, LocalIdx, Op, UnaryOp};
 use guards::{ConstVal, Extent, IntBinary, IntExpr, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
-use variables::{FloatBinary, FloatExpr, Obj};
-
-use crate::emitter::Emitter;
 use translator::code::kinds;
 use translator::raw::type_lookup;
 use translator::stop::{R, Stop};
+use variables::{FloatBinary, FloatExpr, Obj};
+
+use crate::emitter::Emitter;
 
 impl Emitter<'_, '_> {
     /// The fast local of an argument, where the source is one and no cell, or of a value that was made before the graph.

@@ -15,6 +15,8 @@ use bytecode::op::{FuncAttr, JumpCond, Label, LocalIdx, Op};
 use bytecode::{Version, behind_loop, stack_effect, stack_needs};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
+use translator::state::{Frame, OnReturn};
+use translator::stop::{R, Stop};
 use variables::{Obj, Origin, Var};
 
 use crate::OutputEnv;
@@ -22,8 +24,6 @@ use crate::asm::{Asm, Shape, Val, loc_of, map_tables};
 use crate::breaks::{Level, Mode, Ready, method_null};
 use crate::emitter::Emitter;
 use crate::resume::{Plan, Resume, ResumeInfo, Slot};
-use translator::state::{Frame, OnReturn};
-use translator::stop::{R, Stop};
 
 /// What a step does.
 enum Action {

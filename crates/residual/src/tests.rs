@@ -12,9 +12,6 @@ use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use tensor_meta::{Ctx, DType, Device};
-use variables::{Body, ObjState, Origin, Var};
-
-use crate::{CompiledGraph, Finish, OutputEnv, ResumeCache, ResumeInfo, finish};
 use translator::code::CodeCache;
 use translator::known::Known;
 use translator::retreat::{Ladder, WayBack};
@@ -22,15 +19,18 @@ use translator::rules::Rules;
 use translator::state::State;
 use translator::step::End;
 use translator::stop::Stop;
-use translator::torch_ops;
 use translator::torch_ops::table::FnTable;
 use translator::tx::Tx;
+use variables::{Body, ObjState, Origin, Var};
+
+use crate::{CompiledGraph, Finish, OutputEnv, ResumeCache, ResumeInfo, finish};
 
 /// The rules that the tests are made with.
 static RULES: Rules = Rules::new(
-    &[builtins::LISTED, torch_ops::LISTED],
+    &[builtins::LISTED, torch_rules::LISTED],
     builtins::FOUND,
     builtins::ASKED,
+    torch_rules::ASKED,
 );
 
 /// What a case leaves behind.

@@ -2,11 +2,11 @@
 
 use bytecode::{Names, disassemble};
 use pyo3::prelude::*;
+use translator::code::CodeInfo;
+use translator::tx::qualified_name;
 use variables::Obj;
 
 use crate::asm::Built;
-use translator::code::CodeInfo;
-use translator::tx::qualified_name;
 
 /// The listing of a code object; `names` gives the names of compiled and resume functions.
 pub fn listing(py: Python<'_>, code: &CodeInfo, names: &[(Obj, String)]) -> String {

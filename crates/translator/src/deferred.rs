@@ -70,7 +70,7 @@ impl<'py> Tx<'py> {
     }
 
     /// The frames above a call, the root first; the root alone where the others do not matter.
-    pub(crate) fn call_frames(&self, all: bool) -> Vec<CallFrame> {
+    pub fn call_frames(&self, all: bool) -> Vec<CallFrame> {
         let mut out = Vec::new();
         let mut frame = Some(&self.st.frame);
         while let Some(f) = frame {

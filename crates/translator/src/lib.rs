@@ -6,7 +6,8 @@
 //! instruction in plain Python and goes on in a resume function.
 //!
 //! Lives here: what instructions, calls and operations do to values. Does not live here: rules of
-//! builtins (`builtins`), which hang on the interpreter by [`rules::Rules`]; how the state becomes
+//! builtins (`builtins`) and of torch's functions that are more than one node (`torch-rules`), which
+//! hang on the interpreter by [`rules::Rules`]; how the state becomes
 //! bytecode (`residual`); CPython's frame layout (`frame-hook`), opcode numbers (`bytecode`), torch's
 //! internals (`torch-abi`).
 //!

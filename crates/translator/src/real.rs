@@ -68,7 +68,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of `read`.
-    pub(crate) fn args_as<T: IntoPyObject<'py>>(
+    pub fn args_as<T: IntoPyObject<'py>>(
         &mut self,
         args: &Args,
         mut read: impl FnMut(&mut Self, &Var) -> R<Option<T>>,

@@ -1,17 +1,24 @@
 //! What hangs on the interpreter: the form of a rule, and how the rule of a callable is found.
 //!
 //! Lives here: the types of rules, and [`Rules`], which whoever makes a [`Tx`] hands in. Does not live here: any rule.
-//! Those of Python's builtins are the crate `builtins`.
+//! Those of Python's builtins are the crate `builtins`, those of torch's functions that are more than one node the
+//! crate `torch-rules`.
 //!
 //! Invariant: the interpreter names no callable that has a rule; it asks the table, or a function of [`Rules`].
+
+use std::rc::Rc;
+use std::sync::Arc;
 
 use guards::SourceId;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
 use rustc_hash::FxHashMap;
-use variables::{Obj, ObjId, Var};
+use variables::{Obj, ObjId, TensorVar, Var};
 
+use crate::call::Callee;
 use crate::stop::R;
+use crate::torch_ops::function_modes::Asked;
 use crate::tx::{Args, Flow, Tx};
 
 /// What a rule gave: `None` where it does not apply and the callable is to be treated as any other.
@@ -50,12 +57,64 @@ pub struct Builtins {
         for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, Option<SourceId>, &Var) -> Given,
 }
 
+/// What the interpreter asks of the rules of torch that are more than one node, besides calls of what is listed.
+#[derive(Clone, Copy)]
+pub struct Torch {
+    /// whether a function mode of the program, or a class of tensors, may be asked about a call
+    pub is_asked_about: for<'py> fn(&Tx<'py>, &Bound<'py, PyAny>, &Args) -> R<bool>,
+    /// asks them
+    pub ask: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, &Args) -> R<Asked>,
+    /// an operator, by its name in `operator`, that they may be asked about
+    pub operator_in_modes: fn(&mut Tx<'_>, &str, &[Var]) -> Given,
+    /// a method of a tensor, by name, that they may be asked about
+    pub method_in_modes: fn(&mut Tx<'_>, &Var, &str, &Args) -> Given,
+    /// a read of a tensor's attribute, or a write of the value, that they may be asked about
+    pub attribute_in_modes: fn(&mut Tx<'_>, &Var, &Arc<str>, Option<&Var>) -> Given,
+    /// `__get__` or `__set__` of an attribute of tensors
+    pub tensor_accessor: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, &Args) -> Given,
+    /// gives a factory the device that the program has entered
+    pub make_on_entered_device: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, &mut Args) -> R<()>,
+    /// `__enter__` and `__exit__` of a device
+    pub device_as_context: fn(&mut Tx<'_>, &Obj, &str) -> R<Flow>,
+    /// a function of C that reads or changes torch's state
+    pub state_call: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, &Args) -> Given,
+    /// a function of Python that torch, or the program, has marked for a tracer; `None`: it is inlined
+    pub marked_function:
+        for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, Option<SourceId>, &Args) -> Given,
+    /// a call of what `torch.func.jacrev` or `jacfwd` has made
+    pub jacobian: fn(&mut Tx<'_>, &Callee, &Args) -> Given,
+    /// `apply` of a class derived from `torch.autograd.Function`
+    pub apply_function: fn(&mut Tx<'_>, Obj, Args) -> R<Flow>,
+    /// a call of a class of tensors
+    pub construct_tensor: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, Args) -> R<Flow>,
+    /// whether torch treats the tensors of a class as its own, as the interpreter does; guarded then
+    pub is_tensor_like: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>) -> R<bool>,
+    /// whether what torch asks a class of tensors can be followed; guarded then
+    pub is_followed: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>) -> R<bool>,
+    /// an attribute that the program's class of a tensor has
+    pub own_class_attr: fn(&mut Tx<'_>, &Rc<TensorVar>, &Var, &Arc<str>) -> Given,
+    /// a property that the program's class of a tensor has
+    pub own_property: fn(&mut Tx<'_>, &TensorVar, &str) -> R<Option<Obj>>,
+    /// `tensor.as_subclass(class)`
+    pub as_subclass: for<'py> fn(&mut Tx<'py>, &Rc<TensorVar>, &Bound<'py, PyType>) -> R<Var>,
+    /// `__enter__` and `__exit__` of the context in which torch asks no class
+    pub ask_no_class: fn(&mut Tx<'_>, &Var, &str) -> Given,
+    /// `tensor.__deepcopy__(memo)`, the tensor first among the arguments
+    pub deep_copy: fn(&mut Tx<'_>, &TensorVar, Args) -> R<Flow>,
+    /// a call of a tensor's method that tells the backward pass something, where it can wait for the graph
+    pub tell_backward_later: fn(&mut Tx<'_>, &Var, &Args) -> R<Option<Var>>,
+    /// what the `__torch_function__` of an argument that is no tensor gives for a call of a function of torch
+    pub overridden_call: fn(&mut Tx<'_>, &Obj, &Args) -> Given,
+}
+
 /// The rules that translations are made with.
 pub struct Rules {
     listed: &'static [&'static [RuleList]],
     found: &'static [FoundRules],
     /// what is asked of Python's builtins
     pub builtins: Builtins,
+    /// what is asked of torch's functions that are more than one node
+    pub torch: Torch,
     table: PyOnceLock<Table>,
 }
 
@@ -65,11 +124,13 @@ impl Rules {
         listed: &'static [&'static [RuleList]],
         found: &'static [FoundRules],
         builtins: Builtins,
+        torch: Torch,
     ) -> Rules {
         Rules {
             listed,
             found,
             builtins,
+            torch,
             table: PyOnceLock::new(),
         }
     }

@@ -238,7 +238,7 @@ pub struct Tx<'py> {
     /// how many function modes were in force when the frame began, where one of them is the program's
     pub outer_modes: usize,
     /// whether a tensor may be one of an inference mode; once true, it stays so
-    pub(crate) met_inference: bool,
+    pub met_inference: bool,
     /// whether a tensor may be one whose class torch asks; once true, it stays so
     pub met_subclass: bool,
     /// torch's FakeTensorMode, once it was needed
@@ -254,7 +254,7 @@ pub struct Tx<'py> {
     /// whether parameters and buffers are bound by identity
     pub bind_tensors: bool,
     /// tensors by node that nodes were given, while a function is traced that a transform is given
-    pub(crate) used: Option<FxHashMap<fx_graph::NodeId, Var>>,
+    pub used: Option<FxHashMap<fx_graph::NodeId, Var>>,
     /// a module whose parameters or buffers are bound
     pub owner: Option<Obj>,
     /// what the user keeps out of graphs, once it was asked for
@@ -284,7 +284,7 @@ pub struct Tx<'py> {
     /// classes of libraries, whose bases are not guarded
     pub(crate) bases_guarded: FxHashSet<usize>,
     /// functions by address that were found to have no meaning of their own for a tracer
-    pub(crate) unmarked: FxHashMap<usize, Obj>,
+    pub unmarked: FxHashMap<usize, Obj>,
     /// addresses of what is private (see [`crate::private`]), which nothing but the program's end lets go
     pub(crate) private: FxHashSet<usize>,
 }

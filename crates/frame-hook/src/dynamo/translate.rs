@@ -13,12 +13,11 @@ use tensor_meta::{Autocast, Ctx, DType, Device, DeviceKind};
 use torch_abi::TorchAbi;
 use torch_abi::overlap::tensors_may_overlap;
 use torch_abi::view::TensorView;
+use torch_rules::has_program_mode;
 use translator::code::CodeCache;
 use translator::known::Known;
 use translator::rules::Rules;
 use translator::state::State;
-use translator::torch_ops;
-use translator::torch_ops::function_modes::has_program_mode;
 use translator::torch_ops::table::FnTable;
 use translator::{R, Stop, Tx};
 use variables::{Body, ObjState, Origin, Var};
@@ -29,9 +28,10 @@ const ALL_DISABLED: u8 = 2;
 
 /// The rules that hang on the interpreter.
 static RULES: Rules = Rules::new(
-    &[builtins::LISTED, torch_ops::LISTED],
+    &[builtins::LISTED, torch_rules::LISTED],
     builtins::FOUND,
     builtins::ASKED,
+    torch_rules::ASKED,
 );
 
 /// What is translated: a function's code with its arguments bound.
@@ -163,7 +163,7 @@ pub fn begin<'py>(
     }
     bind_arguments(&mut tx, request);
     bind_closure(&mut tx, request);
-    tx.begin_in_modes(modes)?;
+    torch_rules::begin_in_modes(&mut tx, modes)?;
     Ok(tx)
 }
 

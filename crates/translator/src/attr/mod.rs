@@ -27,7 +27,7 @@ use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
 /// How a class attribute behaves when it is read through an instance.
-pub(crate) enum Descriptor {
+pub enum Descriptor {
     /// a Python function
     Function,
     /// `property`
@@ -179,7 +179,7 @@ impl<'py> Tx<'py> {
 
     /// As [`Tx::descriptor`]; holds the class of a value that user code may make a descriptor of
     /// to what it is now.
-    pub(crate) fn guarded_descriptor(&mut self, class: &Obj, name: &str, d: &Obj) -> R<Descriptor> {
+    pub fn guarded_descriptor(&mut self, class: &Obj, name: &str, d: &Obj) -> R<Descriptor> {
         let kind = self.descriptor(d);
         if !matches!(kind, Descriptor::Value | Descriptor::User(_)) {
             return Ok(kind);
@@ -200,7 +200,8 @@ impl<'py> Tx<'py> {
         Ok(kind)
     }
 
-    pub(crate) fn descriptor(&self, d: &Obj) -> Descriptor {
+    /// How an attribute that was found in a class behaves when it is read through an instance.
+    pub fn descriptor(&self, d: &Obj) -> Descriptor {
         let py = self.py;
         let k = &self.known;
         let b = d.bind(py);

@@ -47,7 +47,7 @@ impl<'py> Tx<'py> {
         let k = self.known.clone();
         let cls = class.clone().into_any().unbind();
         if class.is_subclass(k.tensor_base.bind(py))? {
-            return self.construct_tensor(class, args);
+            return (self.rules.torch.construct_tensor)(self, class, args);
         }
         let new = self.class_lookup(&cls, "__new__")?;
         let mut init = self.class_lookup(&cls, "__init__")?;

@@ -33,7 +33,8 @@ pub type Constants<'py> = crate::real::RealArgs<'py, Obj>;
 
 /// A function about to be inlined.
 pub struct Callee {
-    pub(crate) code: Obj,
+    /// its code object
+    pub code: Obj,
     pub(crate) globals: Globals,
     /// defaults of the last parameters that may be given by position
     pub defaults: Vec<Var>,
@@ -261,11 +262,11 @@ impl<'py> Tx<'py> {
 
     pub(crate) fn call_existing(&mut self, f: &Var, p: &Rc<PyVar>, mut args: Args) -> R<Flow> {
         let b = p.obj.bind(self.py).clone();
-        self.make_on_entered_device(&b, &mut args)?;
-        if !self.is_asked_about(&b, &args)? {
+        (self.rules.torch.make_on_entered_device)(self, &b, &mut args)?;
+        if !(self.rules.torch.is_asked_about)(self, &b, &args)? {
             return self.call_unasked(f, p, args);
         }
-        match self.ask(&b, &args)? {
+        match (self.rules.torch.ask)(self, &b, &args)? {
             Asked::Answer(v) => Ok(Flow::Value(v)),
             Asked::Unseen => self.without_modes(|tx| tx.call_unasked(f, p, args)),
             Asked::Within => {
@@ -286,7 +287,7 @@ impl<'py> Tx<'py> {
             if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
                 return Ok(flow);
             }
-            if let Some(flow) = self.marked_function(&b, p.source, &args)? {
+            if let Some(flow) = (self.rules.torch.marked_function)(self, &b, p.source, &args)? {
                 return Ok(flow);
             }
             if self.is_graph_function(&b)? {
@@ -305,21 +306,21 @@ impl<'py> Tx<'py> {
             return self.construct(&class.clone(), f, args);
         }
         if is(&k.builtin_function) || is(&k.method_wrapper) {
-            if let Some(flow) = self.marked_function(&b, p.source, &args)? {
+            if let Some(flow) = (self.rules.torch.marked_function)(self, &b, p.source, &args)? {
                 return Ok(flow);
             }
             if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
                 return Ok(flow);
             }
             if is(&k.method_wrapper)
-                && let Some(flow) = self.tensor_accessor(&b, &args)?
+                && let Some(flow) = (self.rules.torch.tensor_accessor)(self, &b, &args)?
             {
                 return Ok(flow);
             }
             if self.is_graph_function(&b)? {
                 return self.graph_call(&p.obj, args);
             }
-            if let Some(flow) = self.torch_state_call(&b, &args)? {
+            if let Some(flow) = (self.rules.torch.state_call)(self, &b, &args)? {
                 return Ok(flow);
             }
             return Err(self.skipped(&b));
@@ -374,7 +375,7 @@ impl<'py> Tx<'py> {
             if b.getattr("_torchdynamo_disable")
                 .is_ok_and(|d| d.is_truthy().unwrap_or(false))
             {
-                return Err(crate::torch_ops::state_calls::disabled(&b));
+                return Err(crate::torch_ops::marks::disabled(&b));
             }
             if inner.get_type().is(k.method.bind(py)) {
                 // An entry keeps what it wraps, so its own identity stands for that of the instance.

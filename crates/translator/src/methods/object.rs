@@ -20,7 +20,7 @@ impl Tx<'_> {
         let recv = Var::Obj(id);
         let class = self.obj(id).class.clone();
         if class.is(&self.known.asks_no_class) {
-            return self.ask_no_class(&recv, name);
+            return (self.rules.torch.ask_no_class)(self, &recv, name);
         }
         if self.is_subtype(&class, &self.known.base_exception.clone()) {
             match name {

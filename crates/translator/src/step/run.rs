@@ -94,7 +94,7 @@ impl<'py> Tx<'py> {
 
     /// A break for what stops inside of `what`, which is captured whole or not at all. `not_captured`
     /// says so.
-    pub(crate) fn stop_inside(&mut self, stop: Stop, what: &str, not_captured: &str) -> Stop {
+    pub fn stop_inside(&mut self, stop: Stop, what: &str, not_captured: &str) -> Stop {
         let inner = *self.reason_of(stop);
         Stop::Break(Box::new(BreakReason {
             reason: format!("{what}: {}", inner.reason),

@@ -217,7 +217,7 @@ impl Tx<'_> {
     }
 
     /// Holds a class of the user's to its bases. Those of a library are not replaced.
-    pub(crate) fn guard_bases(&mut self, class: &Obj) {
+    pub fn guard_bases(&mut self, class: &Obj) {
         if self.bases_guarded.contains(&(class.as_ptr() as usize)) {
             return;
         }

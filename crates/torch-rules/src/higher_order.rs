@@ -13,15 +13,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensor_meta::{Alias, DType, Inferred, SymInt, TensorMeta};
+use translator::own_module::OwnModule;
+use translator::rules::{Given, Rule, RuleList};
+use translator::state::OnReturn;
+use translator::stop::{R, Stop};
+use translator::torch_ops::emit::Callee;
+use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, Var};
 
-use super::bodies::{GraphAround, Out, Traced};
-use super::emit::Callee;
-use crate::own_module::OwnModule;
-use crate::rules::{Given, Rule, RuleList};
-use crate::state::OnReturn;
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Flow, Tx};
+use crate::bodies::{GraphAround, Out, Traced};
 
 /// What a node calls. When it is first run, on fake tensors, it looks at what each function does.
 const FUNCTION: &std::ffi::CStr = c"
@@ -137,19 +137,19 @@ pub(crate) const RULES: RuleList = &[
 ];
 
 fn whole_cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    tx.whole("torch._higher_order_ops.cond", name, args)
+    whole(tx, "torch._higher_order_ops.cond", name, args)
 }
 
 fn whole_while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    tx.whole("torch._higher_order_ops.while_loop", name, args)
+    whole(tx, "torch._higher_order_ops.while_loop", name, args)
 }
 
 fn whole_map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    tx.whole("torch._higher_order_ops.map", name, args)
+    whole(tx, "torch._higher_order_ops.map", name, args)
 }
 
 fn whole_scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    tx.whole("torch._higher_order_ops.scan", name, args)
+    whole(tx, "torch._higher_order_ops.scan", name, args)
 }
 
 fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -162,7 +162,7 @@ fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let operands = tx.iterate(operands)?;
     let Var::Tensor(t) = &pred else {
         // Only a number decides while tracing; torch refuses everything else.
-        if !matches!(&pred, Var::Const(o) if tx.is_plain_number(o)) {
+        if !matches!(&pred, Var::Const(o) if is_plain_number(tx, o)) {
             return Err(refused("torch.cond", "a predicate that is no tensor"));
         }
         let branch = if tx.truth(&pred)? { yes } else { no };
@@ -175,21 +175,27 @@ fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             "a predicate of more than one element",
         ));
     }
-    let around = tx.graph_around(&operands)?;
+    let around = crate::bodies::graph_around(tx, &operands)?;
     let mut op = HigherOrder::new("torch.cond", "cond", "cond_op");
     op.before.push(pred);
     let mut tensors = Vec::new();
     for v in &operands {
-        tx.all_tensors(op.path, v, &mut tensors)?;
+        all_tensors(tx, op.path, v, &mut tensors)?;
     }
     for t in tensors {
         op.pass(&t);
     }
     let args = Args::pos(operands);
-    tx.higher_order(op, &[(yes, args.clone()), (no, args)], &around, |bodies| {
-        let [yes, no] = bodies else { return false };
-        same_form(&yes.out, &no.out)
-    })
+    higher_order(
+        tx,
+        op,
+        &[(yes, args.clone()), (no, args)],
+        &around,
+        |bodies| {
+            let [yes, no] = bodies else { return false };
+            same_form(&yes.out, &no.out)
+        },
+    )
 }
 
 fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -200,19 +206,20 @@ fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     let (carried, others) = (tx.iterate(carried)?, tx.iterate(others)?);
     let path = "torch.while_loop";
-    let around = tx.graph_around(carried.iter().chain(&others))?;
+    let around = crate::bodies::graph_around(tx, carried.iter().chain(&others))?;
     let mut op = HigherOrder::new(path, "while_loop", "while_loop_op");
     op.counts.push(carried.len());
     let mut all = Vec::new();
     for v in &carried {
-        all.push(tx.stand_in(&mut op, v, false)?);
+        all.push(stand_in(tx, &mut op, v, false)?);
     }
     for v in others {
-        all.push(tx.passed(&mut op, &v)?);
+        all.push(passed(tx, &mut op, &v)?);
     }
     let args = Args::pos(all);
     let count = carried.len();
-    tx.higher_order(
+    higher_order(
+        tx,
         op,
         &[(goes_on, args.clone()), (body, args)],
         &around,
@@ -235,17 +242,17 @@ fn map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     let (xs, others) = (tx.iterate(xs)?, tx.iterate(others)?);
     let path = "torch._higher_order_ops.map";
-    let around = tx.graph_around(xs.iter().chain(&others))?;
+    let around = crate::bodies::graph_around(tx, xs.iter().chain(&others))?;
     let mut op = HigherOrder::new(path, "map", "map_impl");
     op.counts.push(xs.len());
     let mut all = Vec::new();
     for v in &xs {
-        all.push(tx.stand_in(&mut op, v, true)?);
+        all.push(stand_in(tx, &mut op, v, true)?);
     }
     for v in others {
-        all.push(tx.passed(&mut op, &v)?);
+        all.push(passed(tx, &mut op, &v)?);
     }
-    tx.higher_order(op, &[(f, Args::pos(all))], &around, |_| true)
+    higher_order(tx, op, &[(f, Args::pos(all))], &around, |_| true)
 }
 
 fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -257,21 +264,21 @@ fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let (init, xs) = (tx.iterate(init)?, tx.iterate(xs)?);
     let others = tx.iterate(others)?;
     let path = "torch._higher_order_ops.scan";
-    let around = tx.graph_around(init.iter().chain(&xs).chain(&others))?;
+    let around = crate::bodies::graph_around(tx, init.iter().chain(&xs).chain(&others))?;
     let mut op = HigherOrder::new(path, "scan", "scan_op");
     op.counts = vec![init.len(), init.len() + xs.len()];
     let mut all = Vec::new();
     for v in &init {
-        all.push(tx.stand_in(&mut op, v, false)?);
+        all.push(stand_in(tx, &mut op, v, false)?);
     }
     for v in &xs {
-        all.push(tx.stand_in(&mut op, v, true)?);
+        all.push(stand_in(tx, &mut op, v, true)?);
     }
     for v in others {
-        all.push(tx.passed(&mut op, &v)?);
+        all.push(passed(tx, &mut op, &v)?);
     }
     let count = init.len();
-    tx.higher_order(op, &[(f, Args::pos(all))], &around, |bodies| {
+    higher_order(tx, op, &[(f, Args::pos(all))], &around, |bodies| {
         let [
             Traced {
                 out: Out::Tuple(parts, None),
@@ -389,231 +396,226 @@ fn computes(node: &NodeData) -> bool {
         || of_torch && !backends::changes_context(node)
 }
 
-impl Tx<'_> {
-    /// torch's own Python down to the operator: a break inside is one of the whole call, as plain Python does not
-    /// call the operator.
-    fn whole(&mut self, module: &str, name: &str, args: Args) -> Given {
-        let f = self.py.import(module)?.getattr(name)?;
-        let callee = self.existing_callee(&f, None)?;
-        let asked = self.asked_compiling;
-        let result = match self.inline(callee, args, OnReturn::Push) {
-            Ok(flow) => self.finish_flow(flow),
-            Err(stop) => Err(stop),
-        };
-        self.asked_compiling = asked;
-        match result {
-            // What it raises is said otherwise where nobody compiles.
-            Err(Stop::Raise(_)) => Err(refused(module, "arguments that it refuses")),
-            other => other.map(|v| Some(Flow::Value(v))),
+/// torch's own Python down to the operator: a break inside is one of the whole call, as plain Python does not
+/// call the operator.
+fn whole(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Given {
+    let f = tx.py.import(module)?.getattr(name)?;
+    let callee = tx.existing_callee(&f, None)?;
+    let asked = tx.asked_compiling;
+    let result = match tx.inline(callee, args, OnReturn::Push) {
+        Ok(flow) => tx.finish_flow(flow),
+        Err(stop) => Err(stop),
+    };
+    tx.asked_compiling = asked;
+    match result {
+        // What it raises is said otherwise where nobody compiles.
+        Err(Stop::Raise(_)) => Err(refused(module, "arguments that it refuses")),
+        other => other.map(|v| Some(Flow::Value(v))),
+    }
+}
+
+fn is_plain_number(tx: &Tx<'_>, o: &Obj) -> bool {
+    let b = o.bind(tx.py);
+    b.is_exact_instance_of::<PyBool>()
+        || b.is_exact_instance_of::<PyInt>()
+        || b.is_exact_instance_of::<PyFloat>()
+}
+
+/// The tensors in an argument's containers, of which nothing else may be a part.
+fn all_tensors(tx: &mut Tx<'_>, path: &str, v: &Var, found: &mut Vec<Var>) -> R<()> {
+    let v = tx.realize(v)?;
+    let items: Vec<Var> = match &v {
+        Var::Tensor(_) => {
+            found.push(v);
+            return Ok(());
         }
-    }
-
-    fn is_plain_number(&self, o: &Obj) -> bool {
-        let b = o.bind(self.py);
-        b.is_exact_instance_of::<PyBool>()
-            || b.is_exact_instance_of::<PyInt>()
-            || b.is_exact_instance_of::<PyFloat>()
-    }
-
-    /// The tensors in an argument's containers, of which nothing else may be a part.
-    fn all_tensors(&mut self, path: &str, v: &Var, found: &mut Vec<Var>) -> R<()> {
-        let v = self.realize(v)?;
-        let items: Vec<Var> = match &v {
-            Var::Tensor(_) => {
-                found.push(v);
-                return Ok(());
-            }
-            Var::Tuple(t) if t.class.is_none() => t.items.clone(),
-            Var::Obj(id) => {
-                let class = self.obj(*id).class.clone();
-                match &self.obj(*id).body {
-                    Body::List(items) if class.is(&self.known.list) => {
-                        items.iter().cloned().collect()
-                    }
-                    Body::Dict(map) if class.is(&self.known.dict) => {
-                        map.iter().map(|(_, v)| v.clone()).collect()
-                    }
-                    _ => return Err(refused(path, "an operand that is no tensor")),
+        Var::Tuple(t) if t.class.is_none() => t.items.clone(),
+        Var::Obj(id) => {
+            let class = tx.obj(*id).class.clone();
+            match &tx.obj(*id).body {
+                Body::List(items) if class.is(&tx.known.list) => items.iter().cloned().collect(),
+                Body::Dict(map) if class.is(&tx.known.dict) => {
+                    map.iter().map(|(_, v)| v.clone()).collect()
                 }
+                _ => return Err(refused(path, "an operand that is no tensor")),
             }
-            _ => return Err(refused(path, "an operand that is no tensor")),
-        };
-        items
-            .iter()
-            .try_for_each(|v| self.all_tensors(path, v, found))
-    }
-
-    /// A tensor that the functions get as it is.
-    fn passed(&mut self, op: &mut HigherOrder, v: &Var) -> R<Var> {
-        let v = self.realize(v)?;
-        if !matches!(v, Var::Tensor(_)) {
-            return Err(refused(op.path, "an operand that is no tensor"));
         }
-        op.pass(&v);
-        Ok(v)
-    }
+        _ => return Err(refused(path, "an operand that is no tensor")),
+    };
+    items
+        .iter()
+        .try_for_each(|v| all_tensors(tx, path, v, found))
+}
 
-    /// What stands in the functions for a tensor that is another one each time, of which nothing is known but
-    /// what it looks like; `row`: for what is at one place of its first dimension.
-    fn stand_in(&mut self, op: &mut HigherOrder, v: &Var, row: bool) -> R<Var> {
-        let v = self.realize(v)?;
-        let Var::Tensor(_) = &v else {
-            return Err(refused(op.path, "an operand that is no tensor"));
-        };
-        let like = match row {
-            true => {
-                let args = Args::pos(vec![v.clone(), self.int(0), self.int(0)]);
-                self.emit(&Callee::Method("select"), &args)?
-            }
-            false => v.clone(),
-        };
-        let Var::Tensor(t) = &like else {
-            return Err(Stop::Internal("a row of a tensor".into()));
-        };
-        let mut meta = TensorMeta::clone(self.st.effects.meta(t));
-        meta.alias = Alias::View;
-        let args = Args::pos(vec![like]);
-        let node_args = self.node_args(&args)?;
-        let made = Inferred::Tensor(meta);
-        let inside = self.emit_inferred(&Callee::Method("detach"), node_args, made, &args)?;
-        if let Var::Tensor(t) = &inside {
-            op.inside.push(t.node);
-            op.inputs.push(v);
+/// A tensor that the functions get as it is.
+fn passed(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var) -> R<Var> {
+    let v = tx.realize(v)?;
+    if !matches!(v, Var::Tensor(_)) {
+        return Err(refused(op.path, "an operand that is no tensor"));
+    }
+    op.pass(&v);
+    Ok(v)
+}
+
+/// What stands in the functions for a tensor that is another one each time, of which nothing is known but
+/// what it looks like; `row`: for what is at one place of its first dimension.
+fn stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var, row: bool) -> R<Var> {
+    let v = tx.realize(v)?;
+    let Var::Tensor(_) = &v else {
+        return Err(refused(op.path, "an operand that is no tensor"));
+    };
+    let like = match row {
+        true => {
+            let args = Args::pos(vec![v.clone(), tx.int(0), tx.int(0)]);
+            tx.emit(&Callee::Method("select"), &args)?
         }
-        Ok(inside)
+        false => v.clone(),
+    };
+    let Var::Tensor(t) = &like else {
+        return Err(Stop::Internal("a row of a tensor".into()));
+    };
+    let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
+    meta.alias = Alias::View;
+    let args = Args::pos(vec![like]);
+    let node_args = tx.node_args(&args)?;
+    let made = Inferred::Tensor(meta);
+    let inside = tx.emit_inferred(&Callee::Method("detach"), node_args, made, &args)?;
+    if let Var::Tensor(t) = &inside {
+        op.inside.push(t.node);
+        op.inputs.push(v);
     }
+    Ok(inside)
+}
 
-    /// Traces the functions, each with its arguments, and makes the node if they fit.
-    fn higher_order(
-        &mut self,
-        op: HigherOrder,
-        bodies: &[(&Var, Args)],
-        around: &GraphAround,
-        fits: impl Fn(&[Traced]) -> bool,
-    ) -> Given {
-        let py = self.py;
-        if self.st.effects.shows_tensors || self.inference_now() || self.st.vmap.is_active() {
+/// Traces the functions, each with its arguments, and makes the node if they fit.
+fn higher_order(
+    tx: &mut Tx<'_>,
+    op: HigherOrder,
+    bodies: &[(&Var, Args)],
+    around: &GraphAround,
+    fits: impl Fn(&[Traced]) -> bool,
+) -> Given {
+    let py = tx.py;
+    if tx.st.effects.shows_tensors || tx.inference_now() || tx.st.vmap.is_active() {
+        return Err(refused(
+            op.path,
+            "tensors in a transform or an inference mode",
+        ));
+    }
+    let mut traced = Vec::new();
+    for (function, args) in bodies {
+        let outer = tx.used.replace(FxHashMap::default());
+        let body = crate::bodies::trace_body(tx, op.path, function, args, &op.inside);
+        let used = std::mem::replace(&mut tx.used, outer).unwrap_or_default();
+        traced.push((body?, used));
+    }
+    // What stood for arguments is no part of the graph.
+    crate::bodies::return_to(tx, around);
+    let mut inputs = op.inputs.clone();
+    let mut known = op.inside.clone();
+    let mut functions = Vec::new();
+    let mut repeatable = true;
+    let objects: Vec<Obj> = tx.objects.clone();
+    let make = MODULE.get(py)?;
+    let mut all = Vec::new();
+    for (mut body, used) in traced {
+        if !body.graph.iter().all(|(_, n)| computes(n)) {
+            return Err(refused(op.path, "a function that does more than compute"));
+        }
+        if !all_new(&body.out, &mut 0) {
             return Err(refused(
                 op.path,
-                "tensors in a transform or an inference mode",
+                "a function that gives what is no new tensor",
             ));
         }
-        let mut traced = Vec::new();
-        for (function, args) in bodies {
-            let outer = self.used.replace(FxHashMap::default());
-            let body = self.trace_body(op.path, function, args, &op.inside);
-            let used = std::mem::replace(&mut self.used, outer).unwrap_or_default();
-            traced.push((body?, used));
-        }
-        // What stood for arguments is no part of the graph.
-        self.return_to(around);
-        let mut inputs = op.inputs.clone();
-        let mut known = op.inside.clone();
-        let mut functions = Vec::new();
-        let mut repeatable = true;
-        let objects: Vec<Obj> = self.objects.clone();
-        let make = MODULE.get(py)?;
-        let mut all = Vec::new();
-        for (mut body, used) in traced {
-            if !body.graph.iter().all(|(_, n)| computes(n)) {
-                return Err(refused(op.path, "a function that does more than compute"));
+        repeatable &= body
+            .graph
+            .iter()
+            .all(|(_, n)| n.repeatable || matches!(n.op, OpKind::Placeholder | OpKind::Output));
+        let numbers = backends::Numbers::AsGiven;
+        let function = backends::forward_function(py, &body.graph, &objects, &[], numbers)?;
+        let mut places: Vec<usize> = (0..op.inside.len()).collect();
+        let others = crate::bodies::taken_along(tx, op.path, &mut body, op.inside.len(), &used)?;
+        for (node, v) in others {
+            let at = known[op.inside.len()..].iter().position(|n| *n == node);
+            places.push(op.inside.len() + at.unwrap_or(known.len() - op.inside.len()));
+            if at.is_none() {
+                known.push(node);
+                inputs.push(v);
             }
-            if !all_new(&body.out, &mut 0) {
-                return Err(refused(
-                    op.path,
-                    "a function that gives what is no new tensor",
-                ));
-            }
-            repeatable &= body
-                .graph
-                .iter()
-                .all(|(_, n)| n.repeatable || matches!(n.op, OpKind::Placeholder | OpKind::Output));
-            let numbers = backends::Numbers::AsGiven;
-            let function = backends::forward_function(py, &body.graph, &objects, &[], numbers)?;
-            let mut places: Vec<usize> = (0..op.inside.len()).collect();
-            let others = self.taken_along(op.path, &mut body, op.inside.len(), &used)?;
-            for (node, v) in others {
-                let at = known[op.inside.len()..].iter().position(|n| *n == node);
-                places.push(op.inside.len() + at.unwrap_or(known.len() - op.inside.len()));
-                if at.is_none() {
-                    known.push(node);
-                    inputs.push(v);
-                }
-            }
-            let Some(function) = function else {
-                return Err(Stop::Internal("a graph without a function".into()));
-            };
-            functions.push(make.call_method1("part", (function, places))?);
-            all.push(body);
         }
-        if !fits(&all) {
-            return Err(refused(op.path, "functions whose results do not fit"));
-        }
-        self.share_no_memory(op.path, &inputs)?;
-        let place = py.import(format!("torch._higher_order_ops.{}", op.name))?;
-        let made = make.call_method1(
-            "function",
-            (
-                make.getattr(op.name)?,
-                place.getattr(op.object)?,
-                functions,
-                op.counts,
-            ),
-        )?;
-        let function = made.unbind();
-        let callee = Callee::Function(&function, op.path, None);
-        let args = Args::pos(op.before.into_iter().chain(inputs).collect());
-        let node_args = self.node_args(&args)?;
-        let inferred = self.infer_fake(&callee, &node_args, "")?;
-        let result = self.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
-        let (Var::Tuple(tensors), Some(body)) = (result, all.last()) else {
-            return Err(Stop::Internal("what an operator gives".into()));
+        let Some(function) = function else {
+            return Err(Stop::Internal("a graph without a function".into()));
         };
-        let template = self.result_template(op.path, &body.out)?;
-        self.filled(template.bind(py), &tensors.items)
-            .map(|v| Some(Flow::Value(v)))
+        functions.push(make.call_method1("part", (function, places))?);
+        all.push(body);
     }
+    if !fits(&all) {
+        return Err(refused(op.path, "functions whose results do not fit"));
+    }
+    share_no_memory(tx, op.path, &inputs)?;
+    let place = py.import(format!("torch._higher_order_ops.{}", op.name))?;
+    let made = make.call_method1(
+        "function",
+        (
+            make.getattr(op.name)?,
+            place.getattr(op.object)?,
+            functions,
+            op.counts,
+        ),
+    )?;
+    let function = made.unbind();
+    let callee = Callee::Function(&function, op.path, None);
+    let args = Args::pos(op.before.into_iter().chain(inputs).collect());
+    let node_args = tx.node_args(&args)?;
+    let inferred = tx.infer_fake(&callee, &node_args, "")?;
+    let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
+    let (Var::Tuple(tensors), Some(body)) = (result, all.last()) else {
+        return Err(Stop::Internal("what an operator gives".into()));
+    };
+    let template = crate::transforms::result_template(tx, op.path, &body.out)?;
+    crate::transforms::filled(tx, template.bind(py), &tensors.items).map(|v| Some(Flow::Value(v)))
+}
 
-    /// Torch refuses tensors that lie in the same memory.
-    fn share_no_memory(&mut self, path: &str, tensors: &[Var]) -> R<()> {
-        let mut storages = FxHashSet::default();
-        let mut nodes: FxHashSet<NodeId> = FxHashSet::default();
-        let mut views = Vec::new();
-        let shared = || refused(path, "tensors that may share memory");
-        for v in tensors {
-            let Var::Tensor(t) = v else { continue };
-            if !nodes.insert(t.node) {
-                // Compilers refuse that, too.
-                if !self.runs_as_is {
-                    return Err(shared());
-                }
-                self.needs_as_is = true;
-                continue;
-            }
-            if let Some(input) = &t.input {
-                let storage = input.obj.bind(self.py).call_method0("untyped_storage")?;
-                if !storages.insert(storage.getattr("_cdata")?.extract::<usize>()?) {
-                    return Err(shared());
-                }
-            } else if self.st.effects.meta(t).alias != Alias::Fresh {
-                views.push(t.node);
-            }
-        }
-        // What a view may be of: whatever it was computed from.
-        let mut origins: FxHashSet<NodeId> = FxHashSet::default();
-        for view in views {
-            let mut own: FxHashSet<NodeId> = FxHashSet::default();
-            let mut open = self.graph.inputs(view);
-            while let Some(node) = open.pop() {
-                if own.insert(node) {
-                    open.extend(self.graph.inputs(node));
-                }
-            }
-            if own.iter().any(|n| nodes.contains(n) || origins.contains(n)) {
+/// Torch refuses tensors that lie in the same memory.
+fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
+    let mut storages = FxHashSet::default();
+    let mut nodes: FxHashSet<NodeId> = FxHashSet::default();
+    let mut views = Vec::new();
+    let shared = || refused(path, "tensors that may share memory");
+    for v in tensors {
+        let Var::Tensor(t) = v else { continue };
+        if !nodes.insert(t.node) {
+            // Compilers refuse that, too.
+            if !tx.runs_as_is {
                 return Err(shared());
             }
-            origins.extend(own);
+            tx.needs_as_is = true;
+            continue;
         }
-        Ok(())
+        if let Some(input) = &t.input {
+            let storage = input.obj.bind(tx.py).call_method0("untyped_storage")?;
+            if !storages.insert(storage.getattr("_cdata")?.extract::<usize>()?) {
+                return Err(shared());
+            }
+        } else if tx.st.effects.meta(t).alias != Alias::Fresh {
+            views.push(t.node);
+        }
     }
+    // What a view may be of: whatever it was computed from.
+    let mut origins: FxHashSet<NodeId> = FxHashSet::default();
+    for view in views {
+        let mut own: FxHashSet<NodeId> = FxHashSet::default();
+        let mut open = tx.graph.inputs(view);
+        while let Some(node) = open.pop() {
+            if own.insert(node) {
+                open.extend(tx.graph.inputs(node));
+            }
+        }
+        if own.iter().any(|n| nodes.contains(n) || origins.contains(n)) {
+            return Err(shared());
+        }
+        origins.extend(own);
+    }
+    Ok(())
 }

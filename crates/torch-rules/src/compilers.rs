@@ -6,12 +6,11 @@ use std::rc::Rc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
-use variables::{Body, CallResult, Obj, ObjId, Origin, Var};
-
 use translator::raw::{dict_get, instance_dict};
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
+use variables::{Body, CallResult, Obj, ObjId, Origin, Var};
 
 pub(crate) const RULES: RuleList = &[
     ("torch", &[("compile", by_torch as Rule)]),

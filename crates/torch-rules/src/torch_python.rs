@@ -5,11 +5,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyRange};
-use variables::{Body, Var};
-
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
+use variables::{Body, Var};
 
 pub(crate) const RULES: RuleList = &[
     (
@@ -156,41 +155,41 @@ fn name_frames(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
 
 fn label_entered(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     match args.pos.first() {
-        Some(context) => tx.enter_label(context).map(Some),
+        Some(context) => crate::contexts::enter_label(tx, context).map(Some),
         None => Ok(None),
     }
 }
 
 fn autocast_entered(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     match args.pos.first() {
-        Some(context) => tx.enter_autocast(context).map(Some),
+        Some(context) => crate::contexts::enter_autocast(tx, context).map(Some),
         None => Ok(None),
     }
 }
 
 fn inference_entered(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     match args.pos.first() {
-        Some(context) => tx.enter_inference_mode(context).map(Some),
+        Some(context) => crate::contexts::enter_inference_mode(tx, context).map(Some),
         None => Ok(None),
     }
 }
 
 fn mode_entered(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     match args.pos.first() {
-        Some(mode) => tx.enter_function_mode(mode),
+        Some(mode) => crate::contexts::enter_function_mode(tx, mode),
         None => Ok(None),
     }
 }
 
 fn mode_left(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     match args.pos.first() {
-        Some(mode) => tx.leave_function_mode(mode),
+        Some(mode) => crate::contexts::leave_function_mode(tx, mode),
         None => Ok(None),
     }
 }
 
 fn handled_by_mode(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
-    tx.handled_by_mode(&args)
+    crate::function_modes::handled_by_mode(tx, &args)
 }
 
 /// A question about numbers, which torch answers with its own configuration at hand, where they are constants.
@@ -262,7 +261,7 @@ fn broadcast_sizes(tx: &mut Tx<'_>, shapes: &[Var]) -> R<Option<Var>> {
 
 fn left(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     match args.pos.first() {
-        Some(context) => tx.leave_context(context).map(Some),
+        Some(context) => crate::contexts::leave_context(tx, context).map(Some),
         None => Ok(None),
     }
 }
@@ -457,7 +456,7 @@ fn default_device(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     if !args.pos.is_empty() || !args.kw.is_empty() || tx.is_seen() {
         return Ok(None);
     }
-    Ok(tx.default_device()?.map(Flow::Value))
+    Ok(crate::entered_device::default_device(tx)?.map(Flow::Value))
 }
 
 /// A function that only looks, in a module whose others act outside a graph.

@@ -5,12 +5,11 @@
 
 use fx_graph::Arg;
 use pyo3::prelude::*;
+use translator::own_module::OwnModule;
+use translator::rules::{Given, Rule, RuleList};
+use translator::stop::R;
+use translator::tx::{Args, Tx};
 use variables::Var;
-
-use crate::own_module::OwnModule;
-use crate::rules::{Given, Rule, RuleList};
-use crate::stop::R;
-use crate::tx::{Args, Tx};
 
 pub(crate) const RULES: RuleList = &[(
     "torch.nn.attention",
@@ -57,28 +56,26 @@ fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         .map(Some)
 }
 
-impl Tx<'_> {
-    /// Sets a flag, here and in the graph; `None` for a value that is not known.
-    ///
-    /// # Errors
-    /// As [`Tx::realize`].
-    pub(super) fn set_flag(&mut self, f: &Bound<'_, PyAny>, args: &Args) -> R<Option<Var>> {
-        let name: String = f.getattr("__name__")?.extract()?;
-        let (Some(getter), [value]) = (backends::flag_getter(&name), args.pos.as_slice()) else {
-            return Ok(None);
-        };
-        let Some(real) = self.real_copy(value)? else {
-            return Ok(None);
-        };
-        let arg: Arg = match self.node_arg(value) {
-            Ok((arg, _)) => arg,
-            Err(_) => return Ok(None),
-        };
-        self.state_node(f, "torch._C", vec![arg])?;
-        self.needs_as_is |= self.runs_as_is;
-        // What is read later is a value of its own: the program may change a list that it passed.
-        let kept = self.from_const(real)?;
-        self.st.flags.insert(getter, kept);
-        Ok(Some(self.none()))
-    }
+/// Sets a flag, here and in the graph; `None` for a value that is not known.
+///
+/// # Errors
+/// As [`Tx::realize`].
+pub(crate) fn set_flag(tx: &mut Tx<'_>, f: &Bound<'_, PyAny>, args: &Args) -> R<Option<Var>> {
+    let name: String = f.getattr("__name__")?.extract()?;
+    let (Some(getter), [value]) = (backends::flag_getter(&name), args.pos.as_slice()) else {
+        return Ok(None);
+    };
+    let Some(real) = tx.real_copy(value)? else {
+        return Ok(None);
+    };
+    let arg: Arg = match tx.node_arg(value) {
+        Ok((arg, _)) => arg,
+        Err(_) => return Ok(None),
+    };
+    tx.state_node(f, "torch._C", vec![arg])?;
+    tx.needs_as_is |= tx.runs_as_is;
+    // What is read later is a value of its own: the program may change a list that it passed.
+    let kept = tx.from_const(real)?;
+    tx.st.flags.insert(getter, kept);
+    Ok(Some(tx.none()))
 }
