@@ -4,12 +4,12 @@
 //! [`translator::early`]. A copy is a node of the graph. What an array from outside looks like is guarded; one that was
 //! made of constants is the same at each call.
 
-use backends::Numbers;
 use guards::SourceId;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 use tensor_meta::Device;
+use torch_abi::contexts::modes_see_operations;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
@@ -159,7 +159,7 @@ fn of_numbers(tx: &mut Tx<'_>, name: &'static str, args: &Args) -> Given {
     let torch = tx.known.torch.clone();
     let torch = torch.bind(tx.py);
     // The program's mode would see this call.
-    if Numbers::now(tx.py)? != Numbers::AsTensors {
+    if modes_see_operations(tx.py)? {
         return Ok(None);
     }
     let Ok(made) = torch.call_method1("tensor", (real,)) else {

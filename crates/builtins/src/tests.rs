@@ -7,12 +7,13 @@
 use std::ffi::CString;
 use std::rc::Rc;
 
+use backends::{Numbers, forward_function, to_torch};
 use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tensor_meta::{Ctx, DType, Device};
 use translator::known::Known;
-use translator::rules::Rules;
+use translator::rules::{Graphs, Rules};
 use translator::state::State;
 use translator::step::End;
 use translator::stop::{R, Stop};
@@ -26,6 +27,11 @@ static RULES: Rules = Rules::new(
     crate::FOUND,
     crate::ASKED,
     torch_rules::ASKED,
+    Graphs {
+        function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),
+        module: |py, graph, objects| to_torch(py, graph, objects, &[]),
+        put_back: backends::put_back,
+    },
 );
 
 const ARGUMENTS: &str = r#"

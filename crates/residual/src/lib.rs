@@ -41,10 +41,10 @@ mod tests;
 use std::ops::Range;
 
 use asm::{Built, Shape, loc_of, prologue_len};
-use backends::{AotInput, ShapeGuard};
 use bytecode::op::{Label, LocalIdx, Op};
 use bytecode::{Body, ExceptEntry, Instr};
 use emitter::Emitter;
+use fx_graph::{AotInput, ShapeGuard};
 use graph::{CallInput, Compiled};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -331,7 +331,7 @@ fn set_flags(g: &mut Emitter<'_, '_>) -> R<()> {
     flags.sort_by_key(|(getter, _)| *getter);
     for (getter, value) in flags {
         let value = g.tx.real_copy(&value)?;
-        if let (Some(setter), Some(value)) = (backends::flag_setter(getter), value) {
+        if let (Some(setter), Some(value)) = (torch_abi::contexts::flag_setter(getter), value) {
             let setter = g.tx.known.torch_c.bind(py).getattr(setter)?;
             g.asm.callee(&setter.unbind());
             g.asm.load_const(&value.unbind());

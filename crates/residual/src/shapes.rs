@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use backends::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
+use fx_graph::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
 use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Source};
 use pyo3::prelude::*;
 use torch_abi::TorchAbi;

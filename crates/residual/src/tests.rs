@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::ffi::CString;
 use std::rc::Rc;
 
+use backends::{Numbers, forward_function, to_torch};
 use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
@@ -15,7 +16,7 @@ use tensor_meta::{Ctx, DType, Device};
 use translator::code::CodeCache;
 use translator::known::Known;
 use translator::retreat::{Ladder, WayBack};
-use translator::rules::Rules;
+use translator::rules::{Graphs, Rules};
 use translator::state::State;
 use translator::step::End;
 use translator::stop::Stop;
@@ -31,6 +32,11 @@ static RULES: Rules = Rules::new(
     builtins::FOUND,
     builtins::ASKED,
     torch_rules::ASKED,
+    Graphs {
+        function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),
+        module: |py, graph, objects| to_torch(py, graph, objects, &[]),
+        put_back: backends::put_back,
+    },
 );
 
 /// What a case leaves behind.
@@ -61,11 +67,11 @@ impl OutputEnv for Env<'_> {
         graph: &fx_graph::Graph,
         objects: &[Py<PyAny>],
         _examples: Vec<Py<PyAny>>,
-        _inputs: &[backends::AotInput],
+        _inputs: &[fx_graph::AotInput],
         _name: &str,
     ) -> PyResult<CompiledGraph> {
         Ok(CompiledGraph {
-            callable: backends::to_torch(py, graph, objects, &[])?,
+            callable: to_torch(py, graph, objects, &[])?,
             shape_guards: Vec::new(),
         })
     }

@@ -143,14 +143,14 @@ fn checkpointed(
     read.extend(crate::bodies::read_again(tx, &mut traced)?);
     let inputs = traced.inputs;
     let objects: Vec<Obj> = tx.objects.clone();
-    let numbers = backends::Numbers::AsGiven;
-    let body = backends::forward_function(py, &traced.graph, &objects, &[], numbers)?;
+    let body = (tx.rules.graphs.function)(py, &traced.graph, &objects)?;
     let Some(body) = body else {
         return Err(Stop::Internal("a checkpoint without a function".into()));
     };
     let graph = traced.graph;
+    let as_module = tx.rules.graphs.module;
     let make_module = PyCFunction::new_closure(py, None, None, move |args, _| {
-        backends::to_torch(args.py(), &graph, &objects, &[])
+        as_module(args.py(), &graph, &objects)
     })?;
     let node = MODULE
         .get(py)?

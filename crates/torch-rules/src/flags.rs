@@ -62,7 +62,8 @@ fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 /// As [`Tx::realize`].
 pub(crate) fn set_flag(tx: &mut Tx<'_>, f: &Bound<'_, PyAny>, args: &Args) -> R<Option<Var>> {
     let name: String = f.getattr("__name__")?.extract()?;
-    let (Some(getter), [value]) = (backends::flag_getter(&name), args.pos.as_slice()) else {
+    let (Some(getter), [value]) = (torch_abi::contexts::flag_getter(&name), args.pos.as_slice())
+    else {
         return Ok(None);
     };
     let Some(real) = tx.real_copy(value)? else {

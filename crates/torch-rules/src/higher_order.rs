@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensor_meta::{Alias, DType, Inferred, SymInt, TensorMeta};
+use torch_abi::contexts::changes_context;
 use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
 use translator::state::OnReturn;
@@ -393,7 +394,11 @@ fn computes(node: &NodeData) -> bool {
     };
     node.repeatable
         || matches!(node.op, OpKind::Placeholder | OpKind::Output)
-        || of_torch && !backends::changes_context(node)
+        || of_torch
+            && !node
+                .target
+                .function()
+                .is_some_and(|f| changes_context(&f.path))
 }
 
 /// torch's own Python down to the operator: a break inside is one of the whole call, as plain Python does not
@@ -532,8 +537,7 @@ fn higher_order(
             .graph
             .iter()
             .all(|(_, n)| n.repeatable || matches!(n.op, OpKind::Placeholder | OpKind::Output));
-        let numbers = backends::Numbers::AsGiven;
-        let function = backends::forward_function(py, &body.graph, &objects, &[], numbers)?;
+        let function = (tx.rules.graphs.function)(py, &body.graph, &objects)?;
         let mut places: Vec<usize> = (0..op.inside.len()).collect();
         let others = crate::bodies::taken_along(tx, op.path, &mut body, op.inside.len(), &used)?;
         for (node, v) in others {

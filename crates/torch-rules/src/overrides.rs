@@ -7,11 +7,11 @@
 
 use std::collections::HashMap;
 
-use backends::Numbers;
 use bytecode::op::Op;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyModule, PyTuple, PyType};
+use torch_abi::contexts::modes_see_operations;
 use translator::raw::type_lookup;
 use translator::stop::{R, Stop};
 use translator::torch_ops::function_modes::Asked;
@@ -98,7 +98,7 @@ pub(crate) fn overridden_call(tx: &mut Tx<'_>, f: &Obj, args: &Args) -> R<Option
         return Ok(None);
     };
     // A mode of the program would see the call.
-    if stand.classes.is_empty() || Numbers::now(tx.py)? != Numbers::AsTensors {
+    if stand.classes.is_empty() || modes_see_operations(tx.py)? {
         return Ok(None);
     }
     let kw = match (kw, passes_keywords(tx)) {
@@ -180,7 +180,7 @@ pub(crate) fn ask_classes<'py>(
     let mut stand = StandIns::default();
     let given = tx.args_as(args, |tx, v| in_place_of(tx, v, &mut stand))?;
     // A mode that is in force would see the call.
-    let (Some((pos, kw)), Numbers::AsTensors) = (given, Numbers::now(tx.py)?) else {
+    let (Some((pos, kw)), false) = (given, modes_see_operations(tx.py)?) else {
         return Ok(None);
     };
     let named = passes_keywords(tx) == Some(true);

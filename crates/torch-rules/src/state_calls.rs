@@ -382,7 +382,7 @@ pub fn torch_state_call<'py>(
     let value = match name.as_str() {
         "is_grad_enabled" => tx.bool(tx.st.grad_enabled),
         "is_inference_mode_enabled" => tx.bool(tx.inference_now()),
-        setter if backends::flag_getter(setter).is_some() => {
+        setter if torch_abi::contexts::flag_getter(setter).is_some() => {
             return crate::flags::set_flag(tx, f, args).map(|v| v.map(Flow::Value));
         }
         getter if tx.st.flags.contains_key(getter) => tx.st.flags[getter].clone(),

@@ -302,8 +302,7 @@ fn transform_node(
 ) -> R<Var> {
     let py = tx.py;
     let objects: Vec<Obj> = tx.objects.clone();
-    let numbers = backends::Numbers::AsGiven;
-    let body = backends::forward_function(py, &traced.graph, &objects, &[], numbers)?;
+    let body = (tx.rules.graphs.function)(py, &traced.graph, &objects)?;
     let Some(body) = body else {
         return Err(Stop::Internal("a transform without a function".into()));
     };

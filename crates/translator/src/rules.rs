@@ -9,11 +9,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use fx_graph::{Graph, NodeId};
 use guards::SourceId;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use variables::{Obj, ObjId, TensorVar, Var};
 
 use crate::call::Callee;
@@ -107,6 +108,17 @@ pub struct Torch {
     pub overridden_call: fn(&mut Tx<'_>, &Obj, &Args) -> Given,
 }
 
+/// What the interpreter needs of graphs beyond their nodes. How it is done is the business of backends.
+#[derive(Clone, Copy)]
+pub struct Graphs {
+    /// a graph as a Python function; handles name the objects. `None` for a graph that none can be made of
+    pub function: fn(Python<'_>, &Graph, &[Obj]) -> PyResult<Option<Obj>>,
+    /// a graph as a module of `torch.fx`
+    pub module: fn(Python<'_>, &Graph, &[Obj]) -> PyResult<Obj>,
+    /// the nodes whose change of a context is put back where the graph raises, or made again whatever happens
+    pub put_back: fn(&Graph) -> FxHashSet<NodeId>,
+}
+
 /// The rules that translations are made with.
 pub struct Rules {
     listed: &'static [&'static [RuleList]],
@@ -115,6 +127,8 @@ pub struct Rules {
     pub builtins: Builtins,
     /// what is asked of torch's functions that are more than one node
     pub torch: Torch,
+    /// what is needed of graphs beyond their nodes
+    pub graphs: Graphs,
     table: PyOnceLock<Table>,
 }
 
@@ -125,12 +139,14 @@ impl Rules {
         found: &'static [FoundRules],
         builtins: Builtins,
         torch: Torch,
+        graphs: Graphs,
     ) -> Rules {
         Rules {
             listed,
             found,
             builtins,
             torch,
+            graphs,
             table: PyOnceLock::new(),
         }
     }

@@ -5,7 +5,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use backends::{AotInput, Backend, BackendError, Compiled, Numbers};
+use backends::{Backend, BackendError, Compiled, Numbers};
+use fx_graph::AotInput;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};

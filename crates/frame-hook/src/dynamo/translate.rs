@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use backends::{Numbers, forward_function, to_torch};
 use guards::exec::Pins;
 use guards::{ConstVal, GlobalState, GuardKind, Source, exec};
 use pyo3::ffi::PyObject;
@@ -16,7 +17,7 @@ use torch_abi::view::TensorView;
 use torch_rules::has_program_mode;
 use translator::code::CodeCache;
 use translator::known::Known;
-use translator::rules::Rules;
+use translator::rules::{Graphs, Rules};
 use translator::state::State;
 use translator::torch_ops::table::FnTable;
 use translator::{R, Stop, Tx};
@@ -32,6 +33,11 @@ static RULES: Rules = Rules::new(
     builtins::FOUND,
     builtins::ASKED,
     torch_rules::ASKED,
+    Graphs {
+        function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),
+        module: |py, graph, objects| to_torch(py, graph, objects, &[]),
+        put_back: backends::put_back,
+    },
 );
 
 /// What is translated: a function's code with its arguments bound.

@@ -6,9 +6,9 @@
 
 use std::sync::LazyLock;
 
-use backends::changes_context;
 use fx_graph::{Arg, Graph, NodeData, NodeId, OpKind, Target};
 use rustc_hash::FxHashSet;
+use torch_abi::contexts::changes_context;
 
 /// Operations that raise for no values. In-place forms and operators come under the same names.
 const NEVER: &str = "
@@ -55,7 +55,10 @@ pub(crate) fn runs_once(node: &NodeData) -> bool {
             node.op,
             OpKind::Placeholder | OpKind::GetAttr | OpKind::Output
         )
-        || changes_context(node))
+        || node
+            .target
+            .function()
+            .is_some_and(|f| changes_context(&f.path)))
 }
 
 /// Whether a node may raise so that the function runs again.
