@@ -35,7 +35,7 @@ def counted(inner: Any, counts: collections.Counter[str]) -> Any:
         return gm.forward if inner is None else inner(gm, inputs)
 
     class Compiler(AotAutograd):
-        """Derives from torch's: what is handed to such a backend is known from the first graph on."""
+        """Derives from torch's, so that it is known for a compiler from the first graph on."""
 
         def __call__(self, gm: torch.fx.GraphModule, inputs: list[Any], **kwargs: Any) -> Any:
             return backend(gm, inputs)
@@ -173,7 +173,10 @@ def main() -> int:
                 cells += [f"{f['graphs']}{mark}", str(f["operations"])]
             rows.append(cells)
             widths = [42] + [12] * (len(cells) - 1)
-            line = [f"{c:{'>' if i else '<'}{w}}" for i, (c, w) in enumerate(zip(cells, widths))]
+            line = [
+                f"{c:{'>' if i else '<'}{w}}"
+                for i, (c, w) in enumerate(zip(cells, widths, strict=True))
+            ]
             print("  ".join(line), flush=True)
             for c in compilers:
                 if found[c]["raised"]:

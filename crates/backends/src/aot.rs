@@ -4,6 +4,7 @@
 //! Such a backend works without; with all of it, its caches are used and its guards come back.
 //! Imports much of torch, `torch._dynamo` included; never used for other backends.
 
+use fx_graph::{AotInput, ShapeGuard};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -11,44 +12,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use rustc_hash::FxHashMap;
 
 use crate::names;
-use crate::shape_guards::{self, ShapeGuard};
-
-/// What a placeholder stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AotInput {
-    /// A tensor.
-    Tensor {
-        /// Text that tells it from the other inputs, such as `x` or `self.layer.weight`. It ends up
-        /// in the backend's cache key, so it must not change from one process to the next.
-        source: String,
-        /// Dimensions whose size may differ from call to call.
-        dynamic_dims: Vec<usize>,
-        /// Whether its storage stays where it is: a parameter or a buffer.
-        is_static: bool,
-    },
-    /// The size of one dimension of a tensor input; an int at run time.
-    Size {
-        /// Position of the tensor among the inputs.
-        of: usize,
-        /// The dimension.
-        dim: usize,
-    },
-    /// An int that may differ from call to call.
-    Int {
-        /// As for a tensor.
-        source: String,
-    },
-    /// A float that may differ from call to call: a tensor without dimensions, of double precision, at run time.
-    Float {
-        /// As for a tensor.
-        source: String,
-    },
-    /// Anything else.
-    Other {
-        /// As for a tensor.
-        source: String,
-    },
-}
+use crate::shape_guards;
 
 /// The contexts in which an AOT backend is called, and what came of them.
 pub struct AotContext {

@@ -1,11 +1,11 @@
 //! The call of a backend: with what it expects, and with the state of the process left as it was.
 
-use fx_graph::Graph;
+use fx_graph::{AotInput, Graph, ShapeGuard};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::aot::{AotContext, AotInput};
+use crate::aot::AotContext;
 use crate::error::BackendError;
 use crate::forward::{Numbers, forward_function};
 use crate::left_behind;
@@ -13,7 +13,6 @@ use crate::names;
 use crate::pristine::Pristine;
 use crate::registry::Backend;
 use crate::session;
-use crate::shape_guards::ShapeGuard;
 
 /// What a backend made of a graph.
 pub struct Compiled {

@@ -2,9 +2,8 @@
 //! raises, as the `with` block that the nodes were would do.
 
 use fx_graph::{Arg, Graph, NodeData, NodeId, Target};
-use rustc_hash::FxHashMap;
-
-use crate::names;
+use rustc_hash::{FxHashMap, FxHashSet};
+use torch_abi::{contexts, names as torch_names};
 
 /// How a context is left: the handle of the function, and the node that entered it where the function
 /// takes what that gave.
@@ -55,10 +54,16 @@ impl Changes {
                 changes.insert(id, Change::Sets(Setting { set, ask }));
             }
             let named = |name: &str| *function.path == *name;
-            if let Some(kind) = names::CONTEXTS.iter().position(|(enter, _)| named(enter)) {
+            if let Some(kind) = torch_names::CONTEXTS
+                .iter()
+                .position(|(enter, _)| named(enter))
+            {
                 open.push((id, kind));
             }
-            if let Some(kind) = names::CONTEXTS.iter().position(|(_, leave)| named(leave)) {
+            if let Some(kind) = torch_names::CONTEXTS
+                .iter()
+                .position(|(_, leave)| named(leave))
+            {
                 let given = match node.args.first() {
                     Some(Arg::Node(given)) => Some(*given),
                     _ => None,
@@ -79,7 +84,7 @@ impl Changes {
         }
         let mode = |at: Option<&(NodeId, u32, bool)>| at.map(|(_, _, mode)| *mode);
         if mode(modes.first()) != mode(modes.last()) {
-            let ask = names::GRAD_MODE;
+            let ask = torch_names::GRAD_MODE;
             let sets = modes.into_iter();
             changes.extend(sets.map(|(id, set, _)| (id, Change::Sets(Setting { set, ask }))));
         }
@@ -92,44 +97,36 @@ impl Changes {
     }
 }
 
+/// The nodes of a graph whose change is put back where the graph raises, or is made again whatever happens.
+pub fn put_back(graph: &Graph) -> FxHashSet<NodeId> {
+    Changes::of(graph).0.into_keys().collect()
+}
+
 /// Whether a node changes nothing but the context that others run in.
-pub fn changes_context(node: &NodeData) -> bool {
-    let Target::Function(function) = &node.target else {
-        return false;
-    };
-    let is_named = |(enter, leave): &(&str, &str)| [*enter, *leave].contains(&&*function.path);
-    grad_mode_set(node).is_some()
-        || flag_set(node).is_some()
-        || names::CONTEXTS.iter().any(is_named)
+pub(crate) fn changes_context(node: &NodeData) -> bool {
+    match &node.target {
+        Target::Function(function) if &*function.path == torch_names::SET_GRAD_MODE => {
+            grad_mode_set(node).is_some()
+        }
+        Target::Function(function) => contexts::changes_context(&function.path),
+        Target::Name(_) => false,
+    }
 }
 
 /// The mode that a node sets, where it sets the grad mode.
 fn grad_mode_set(node: &NodeData) -> Option<bool> {
     match (&node.target, node.args.first()) {
-        (Target::Function(f), Some(Arg::Bool(mode))) if &*f.path == names::SET_GRAD_MODE => {
+        (Target::Function(f), Some(Arg::Bool(mode))) if &*f.path == torch_names::SET_GRAD_MODE => {
             Some(*mode)
         }
         _ => None,
     }
 }
 
-/// The function of `torch._C` that reads the flag which another one sets.
-pub fn flag_getter(setter: &str) -> Option<&'static str> {
-    let flag = names::FLAGS.iter().find(|(set, _)| *set == setter);
-    flag.map(|(_, get)| *get)
-}
-
-/// The function of `torch._C` that sets the flag which another one reads.
-pub fn flag_setter(getter: &str) -> Option<&'static str> {
-    let flag = names::FLAGS.iter().find(|(_, get)| *get == getter);
-    flag.map(|(set, _)| *set)
-}
-
 /// What reads the flag that a node sets, where it sets one.
 pub(crate) fn flag_set(node: &NodeData) -> Option<&'static str> {
-    let Target::Function(function) = &node.target else {
-        return None;
-    };
-    let name = function.path.strip_prefix(names::TORCH_C)?;
-    flag_getter(name.strip_prefix('.')?)
+    match &node.target {
+        Target::Function(function) => contexts::flag_set(&function.path),
+        Target::Name(_) => None,
+    }
 }

@@ -84,14 +84,9 @@ impl Numbers {
     /// # Errors
     /// Where torch lacks the functions that say so.
     pub fn now(py: Python<'_>) -> PyResult<Numbers> {
-        let torch_c = py.import(names::TORCH_C)?;
-        let mut modes = 0;
-        for stack in names::MODE_STACKS {
-            modes += torch_c.call_method0(stack)?.extract::<usize>()?;
-        }
-        Ok(match modes {
-            0 => Numbers::AsTensors,
-            _ => Numbers::AsGiven,
+        Ok(match torch_abi::contexts::modes_see_operations(py)? {
+            false => Numbers::AsTensors,
+            true => Numbers::AsGiven,
         })
     }
 }

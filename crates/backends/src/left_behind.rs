@@ -10,7 +10,10 @@ use fx_graph::{Arg, Graph, NodeData};
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::contexts::{changes_context, flag_set, flag_setter};
+use torch_abi::contexts::flag_setter;
+use torch_abi::names::ENTER_AUTOCAST;
+
+use crate::contexts::{changes_context, flag_set};
 use crate::names;
 
 /// The state that the contexts of a graph change, from before a backend gets it.
@@ -147,7 +150,7 @@ impl<'py> Before<'py> {
 fn device_of(node: &NodeData) -> Option<&str> {
     let function = node.target.function()?;
     match node.args.first() {
-        Some(Arg::Str(device)) if *function.path == *names::ENTER_AUTOCAST => Some(device),
+        Some(Arg::Str(device)) if *function.path == *ENTER_AUTOCAST => Some(device),
         _ => None,
     }
 }

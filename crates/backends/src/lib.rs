@@ -20,7 +20,6 @@ mod fx;
 mod left_behind;
 pub mod names;
 mod no_trace;
-mod numbers;
 mod pristine;
 mod refused;
 mod registry;
@@ -28,18 +27,16 @@ mod session;
 mod shape_guards;
 mod to_torch;
 
-pub use aot::{AotContext, AotInput};
+pub use aot::AotContext;
 pub use call::{BackendCall, Compiled, call_backend};
-pub use contexts::{Changes, changes_context, flag_getter, flag_setter};
+pub use contexts::put_back;
 pub use error::BackendError;
 pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
 pub use no_trace::{is_forward_function, left_no_trace, may_run_again};
-pub use numbers::{has_floats, number_tensor};
 pub use refused::forget_restarts;
 pub use registry::{
     Backend, CompileOptions, list, list_backends, register, register_backend, unregister,
 };
-pub use shape_guards::{ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
 pub use to_torch::{Attrs, Converted, ExampleValue, ToTorch, to_torch};

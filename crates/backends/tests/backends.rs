@@ -3,10 +3,11 @@
 mod common;
 
 use backends::{
-    AotInput, Backend, BackendCall, BackendError, CompileOptions, ShapeCompare, ShapeExpr,
-    ShapeGuard, call_backend, from_torch, list, register, to_torch, unregister,
+    Backend, BackendCall, BackendError, CompileOptions, call_backend, from_torch, list, register,
+    to_torch, unregister,
 };
 use common::{module, with_torch};
+use fx_graph::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard};
 use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule, PyString};

@@ -114,7 +114,7 @@ pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     foreign::initialise(py);
     eval_frame::surroundings::set_surroundings(&surroundings::Torch);
-    continuation::set_mark(translator::output::continuation_mark(py));
+    continuation::set_mark(residual::continuation_mark(py));
     eval_frame::initialise(module, &ATTRIBUTES).map_err(|error| match error {
         eval_frame::InitialiseError::Layout(error) => {
             UnsupportedPythonError::new_err(error.to_string())

@@ -13,6 +13,7 @@
 //! the edges of the graph are exactly what the arguments of the nodes name.
 
 mod arg;
+mod boundary;
 mod code;
 mod dot;
 mod graph;
@@ -27,6 +28,7 @@ mod text;
 mod verify;
 
 pub use arg::{Arg, Kwargs};
+pub use boundary::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
 pub use graph::{Checkpoint, Graph, GraphError};
 pub use names::{Namespace, snake_case, target_stem};
 pub use node::{

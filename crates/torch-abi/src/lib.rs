@@ -2,7 +2,8 @@
 //!
 //! What lives here: names of torch's modules and functions ([`names`]), its C symbols ([`symbols`]), where its
 //! tensors keep their fields ([`layout`]), raw reads of tensors ([`view`], many at once: [`packed`]) and of its
-//! thread and global state ([`state`]), what a call of a module comes to ([`modules`]), tensor metadata ([`meta`])
+//! thread and global state ([`state`]), what a call of a module comes to ([`modules`]), which functions change the context of others
+//! ([`contexts`]), tensor metadata ([`meta`])
 //! and memory overlap ([`overlap`]). What does not: any decision about
 //! graphs or guards.
 //!
@@ -10,12 +11,14 @@
 //! after known tensors gave exactly one candidate for it, else the stable C ABI or Python is asked; reads run no
 //! user code.
 
+pub mod contexts;
 pub mod dicts;
 pub mod layout;
 pub mod meta;
 pub mod modes;
 pub mod modules;
 pub mod names;
+mod numbers;
 pub mod overlap;
 pub mod packed;
 pub mod stance;
@@ -23,6 +26,8 @@ pub mod state;
 pub mod symbols;
 pub mod thread;
 pub mod view;
+
+pub use numbers::number_tensor;
 
 #[cfg(test)]
 mod read_tests;

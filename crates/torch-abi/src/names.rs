@@ -158,3 +158,36 @@ pub mod c {
 }
 /// What `torch.jit.trace` records into, or `None`.
 pub const TRACING_STATE: &str = "_get_tracing_state";
+
+/// Path of the function that sets the grad mode.
+pub const SET_GRAD_MODE: &str = "torch._C._set_grad_enabled";
+/// Path of the function that enters autocast.
+pub const ENTER_AUTOCAST: &str = "torch.amp.autocast_mode._enter_autocast";
+/// Functions that enter a context, and those that leave it.
+pub const CONTEXTS: [(&str, &str); 3] = [
+    (ENTER_AUTOCAST, "torch.amp.autocast_mode._exit_autocast"),
+    (
+        "torch.autograd.grad_mode._enter_inference_mode",
+        "torch.autograd.grad_mode._exit_inference_mode",
+    ),
+    (
+        "torch._functorch.predispatch._vmap_increment_nesting",
+        "torch._functorch.predispatch._vmap_decrement_nesting",
+    ),
+];
+/// Function of [`TORCH_C`] that reads the grad mode.
+pub const GRAD_MODE: &str = "is_grad_enabled";
+/// Functions of [`TORCH_C`] that set a flag, and those that read it.
+pub const FLAGS: [(&str, &str); 6] = [
+    ("_set_sdp_use_flash", "_get_flash_sdp_enabled"),
+    (
+        "_set_sdp_use_mem_efficient",
+        "_get_mem_efficient_sdp_enabled",
+    ),
+    ("_set_sdp_use_math", "_get_math_sdp_enabled"),
+    ("_set_sdp_use_overrideable", "_get_overrideable_sdp_enabled"),
+    ("_set_sdp_use_cudnn", "_get_cudnn_sdp_enabled"),
+    ("_set_sdp_priority_order", "_get_sdp_priority_order"),
+];
+/// Functions of [`TORCH_C`] that give how many modes look at operations.
+pub const MODE_STACKS: [&str; 2] = ["_len_torch_function_stack", "_len_torch_dispatch_stack"];

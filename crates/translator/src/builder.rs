@@ -196,7 +196,8 @@ impl Tx<'_> {
             return Ok(Var::py(obj.clone()));
         }
         if derives_from(b, known.tensor.bind(py))
-            && (self.is_tensor_like(&ty)? || self.is_followed(&ty)?)
+            && ((self.rules.torch.is_tensor_like)(self, &ty)?
+                || (self.rules.torch.is_followed)(self, &ty)?)
         {
             return self.build_tensor(obj, source);
         }

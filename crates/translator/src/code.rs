@@ -36,6 +36,19 @@ pub mod kinds {
     pub const FREE: u8 = 0x80;
 }
 
+/// Prefix of the argument that holds the operand stack's `n`th value.
+const STACK: &str = "___stack";
+
+/// The argument of a resume function that holds the operand stack's `n`th value.
+pub fn stack_name(n: usize) -> String {
+    format!("{STACK}{n}")
+}
+
+/// Whether a variable is such an argument.
+pub fn is_stack_name(name: &str) -> bool {
+    name.starts_with(STACK)
+}
+
 /// What the translator reads of a code object.
 pub struct CodeInfo {
     /// the code object

@@ -1,7 +1,7 @@
 //! Calls that only the outside sees: they are made by the residual code, after the graph.
 //!
 //! Lives here: when a call can wait. Which calls are of this kind is said in `builtins/outside.rs`;
-//! the code that makes them is in `output/deferred.rs`.
+//! the code that makes them is in the crate `residual`.
 //!
 //! Invariants: nothing that a waiting call looks at changes before it is made (its arguments cannot,
 //! or what would change them breaks the graph); waiting calls keep the order of the program.
@@ -58,7 +58,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Makes a call later of which nothing is seen but what the callee counts and keeps.
-    pub(crate) fn defer_silent(&mut self, function: Var, args: Args) {
+    pub fn defer_silent(&mut self, function: Var, args: Args) {
         let frames = self.call_frames(false);
         self.st.effects.defer(DeferredCall {
             function,
@@ -70,7 +70,7 @@ impl<'py> Tx<'py> {
     }
 
     /// The frames above a call, the root first; the root alone where the others do not matter.
-    pub(crate) fn call_frames(&self, all: bool) -> Vec<CallFrame> {
+    pub fn call_frames(&self, all: bool) -> Vec<CallFrame> {
         let mut out = Vec::new();
         let mut frame = Some(&self.st.frame);
         while let Some(f) = frame {
@@ -156,7 +156,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether instances of a class are files or belong to `logging`.
-    pub(crate) fn is_outlet(&self, class: &variables::Obj) -> R<bool> {
+    pub fn is_outlet(&self, class: &variables::Obj) -> R<bool> {
         let py = self.py;
         let class = class.bind(py).cast::<PyType>().map_err(PyErr::from)?;
         // A subclass of an adapter may keep something of its own.

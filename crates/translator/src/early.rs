@@ -29,12 +29,12 @@ pub(crate) fn value_needed() -> Stop {
 
 impl Tx<'_> {
     /// Whether the graph may have what is made early as inputs.
-    pub(crate) fn can_make_early(&self) -> bool {
+    pub fn can_make_early(&self) -> bool {
         self.runs_as_is && self.ints.floats_as_inputs
     }
 
     /// Has the residual code draw a float.
-    pub(crate) fn draw_float(&mut self, call: EarlyCall) -> Var {
+    pub fn draw_float(&mut self, call: EarlyCall) -> Var {
         // Any number: what depends on it is not captured.
         let value = 0.5_f64;
         let source = self.add_early(call);
@@ -44,7 +44,7 @@ impl Tx<'_> {
     }
 
     /// Has the residual code draw an int; `least` is the least that it can be.
-    pub(crate) fn draw_int(&mut self, call: EarlyCall, least: i64) -> Var {
+    pub fn draw_int(&mut self, call: EarlyCall, least: i64) -> Var {
         let source = self.add_early(call);
         self.int_values.insert(source, least);
         Var::Int(Rc::new(IntVar {
@@ -54,7 +54,7 @@ impl Tx<'_> {
     }
 
     /// Has the residual code make a call before the graph; gives the source of its result.
-    pub(crate) fn add_early(&mut self, call: EarlyCall) -> SourceId {
+    pub fn add_early(&mut self, call: EarlyCall) -> SourceId {
         let early = &mut self.st.effects.early;
         early.push_back(Rc::new(call));
         let index = early.len() as u32 - 1;

@@ -1,12 +1,14 @@
-//! Symbolic interpretation of a frame: bytecode to graph, guards and residual bytecode.
+//! Symbolic interpretation of a frame: bytecode to a graph, guards and a symbolic state.
 //!
 //! The translator walks normalised bytecode over a persistent [`state::State`]. A checkpoint is
 //! taken before each instruction that may break; on a graph break the state goes back to it, and
 //! what was traced so far becomes a graph, a list of guards and residual bytecode that runs the
 //! instruction in plain Python and goes on in a resume function.
 //!
-//! Lives here: what instructions, calls and operations do to values; how values are rebuilt.
-//! Does not live here: CPython's frame layout (`frame-hook`), opcode numbers (`bytecode`), torch's
+//! Lives here: what instructions, calls and operations do to values. Does not live here: rules of
+//! builtins (`builtins`) and of torch's functions that are more than one node (`torch-rules`), which
+//! hang on the interpreter by [`rules::Rules`]; how the state becomes
+//! bytecode (`residual`); CPython's frame layout (`frame-hook`), opcode numbers (`bytecode`), torch's
 //! internals (`torch-abi`).
 //!
 //! Invariants: translation has no effect that the user's program can see; no state outside
@@ -15,28 +17,26 @@
 pub mod attr;
 pub mod bind;
 pub mod builder;
-pub mod builtins;
 pub mod call;
 pub mod code;
 pub mod constants;
 pub mod deferred;
 pub mod dynamic;
 mod early;
-#[cfg(test)]
-mod embedded;
 mod hashing;
 pub mod known;
 pub mod library;
 pub mod methods;
 pub mod module_attr;
-pub mod output;
-mod own_module;
-mod positions;
+mod numpy_errors;
+pub mod own_module;
+pub mod positions;
 pub mod private;
 pub mod raw;
 mod real;
 pub mod refusal;
 pub mod retreat;
+pub mod rules;
 pub mod state;
 mod state_text;
 pub mod step;

@@ -100,7 +100,7 @@ impl Tx<'_> {
         // What plain Python gave at a break is likely to be another module at the next call.
         let root = self.sources.get(self.sources.root(source));
         if self.resumed.is_some()
-            && matches!(root, Source::Local { name, .. } if crate::output::is_stack_name(name))
+            && matches!(root, Source::Local { name, .. } if crate::code::is_stack_name(name))
         {
             return false;
         }

@@ -9,7 +9,7 @@ use pyo3::sync::PyOnceLock;
 use variables::Obj;
 
 /// A module that is no file, once for the process.
-pub(crate) struct OwnModule {
+pub struct OwnModule {
     module: PyOnceLock<Obj>,
     code: &'static CStr,
     file: &'static CStr,
@@ -18,11 +18,7 @@ pub(crate) struct OwnModule {
 
 impl OwnModule {
     /// `file` is what tracebacks name.
-    pub(crate) const fn new(
-        code: &'static CStr,
-        file: &'static CStr,
-        name: &'static CStr,
-    ) -> OwnModule {
+    pub const fn new(code: &'static CStr, file: &'static CStr, name: &'static CStr) -> OwnModule {
         OwnModule {
             module: PyOnceLock::new(),
             code,
@@ -35,7 +31,7 @@ impl OwnModule {
     ///
     /// # Errors
     /// What running the code raises the first time.
-    pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let module = self.module.get_or_try_init(py, || -> PyResult<Obj> {
             let module = PyModule::from_code(py, self.code, self.file, self.name)?;
             Ok(module.into_any().unbind())

@@ -143,7 +143,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing it.
-    pub(crate) fn mapping_under(&mut self, v: &Var) -> R<Option<Var>> {
+    pub fn mapping_under(&mut self, v: &Var) -> R<Option<Var>> {
         let Var::Obj(id) = v else { return Ok(None) };
         let variables::Body::MappingProxy(mapping) = &self.obj(*id).body else {
             return Ok(None);
@@ -181,7 +181,7 @@ pub(crate) fn range_left(it: &Bound<'_, PyAny>) -> PyResult<Option<[i64; 3]>> {
 }
 
 /// Next value and step of an `itertools.count` of small ints.
-pub(crate) fn count_state(it: &Bound<'_, PyAny>) -> PyResult<Option<[i64; 2]>> {
+pub fn count_state(it: &Bound<'_, PyAny>) -> PyResult<Option<[i64; 2]>> {
     // Its text runs none of the program's code where both parts are ints.
     let text = it.repr()?.to_string();
     let parts = text.trim_start_matches("count(").trim_end_matches(')');

@@ -24,7 +24,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of reading its attributes.
-    pub(crate) fn keep_private(&mut self, class: &Bound<'py, PyType>) -> R<()> {
+    pub fn keep_private(&mut self, class: &Bound<'py, PyType>) -> R<()> {
         if self.ways.first_private.is_none() {
             self.ways.first_private = self.ways.place();
         }
@@ -55,7 +55,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// [`Retreat::Private`].
-    pub(crate) fn check_constants(&self, constants: &[Obj]) -> R<()> {
+    pub fn check_constants(&self, constants: &[Obj]) -> R<()> {
         if self.private.is_empty() {
             return Ok(());
         }
@@ -74,12 +74,12 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether an object is one that this translation keeps inside.
-    pub(crate) fn is_private(&self, o: &Bound<'py, PyAny>) -> bool {
+    pub fn is_private(&self, o: &Bound<'py, PyAny>) -> bool {
         self.private.contains(&(o.as_ptr() as usize))
     }
 
     /// Whether a source leads through something private.
-    pub(crate) fn is_of_private(&self, source: SourceId) -> bool {
+    pub fn is_of_private(&self, source: SourceId) -> bool {
         if self.private.is_empty() {
             return false;
         }

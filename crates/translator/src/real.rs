@@ -1,7 +1,7 @@
 //! Tracked values as real objects, for C functions that are called while tracing.
 //!
 //! Lives here: which values have such an object, and whether C code that reads it stays in C. Does
-//! not live here: the functions (`builtins::pure`, `methods::text`).
+//! not live here: the functions (the crate `builtins`, `methods::text`).
 //!
 //! Invariant: what [`Tx::real_args`] gives runs no code of the program when it is read: no function,
 //! no special method, no property behind an operator.
@@ -43,7 +43,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing lazy values.
-    pub(crate) fn real_args(&mut self, args: &Args) -> R<Option<RealArgs<'py>>> {
+    pub fn real_args(&mut self, args: &Args) -> R<Option<RealArgs<'py>>> {
         let Some((pos, kw)) = self.held_args(args)? else {
             return Ok(None);
         };
@@ -60,7 +60,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing lazy values.
-    pub(crate) fn held_args(&mut self, args: &Args) -> R<Option<RealArgs<'py>>> {
+    pub fn held_args(&mut self, args: &Args) -> R<Option<RealArgs<'py>>> {
         self.args_as(args, Self::real_copy)
     }
 
@@ -68,7 +68,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of `read`.
-    pub(crate) fn args_as<T: IntoPyObject<'py>>(
+    pub fn args_as<T: IntoPyObject<'py>>(
         &mut self,
         args: &Args,
         mut read: impl FnMut(&mut Self, &Var) -> R<Option<T>>,
@@ -97,7 +97,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing lazy values.
-    pub(crate) fn real_copy(&mut self, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
+    pub fn real_copy(&mut self, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
         let py = self.py;
         let v = self.realize(v)?;
         if let Some(o) = self.as_const(&v)? {
@@ -162,7 +162,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether C code that reads an object runs none of the program's.
-    pub(crate) fn stays_in_c(&self, o: &Bound<'py, PyAny>) -> R<bool> {
+    pub fn stays_in_c(&self, o: &Bound<'py, PyAny>) -> R<bool> {
         let class = o.get_type();
         if self.known.is_const_type(class.as_any()) {
             return Ok(true);

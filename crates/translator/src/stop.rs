@@ -59,7 +59,7 @@ pub enum Stop {
 
 /// How many values may be nested in one another where an operation goes through all of them. Each
 /// level takes native stack; what is nested deeper, or in itself, is left to Python.
-pub(crate) const MAX_NESTING: usize = 200;
+pub const MAX_NESTING: usize = 200;
 
 /// Result of a translation step.
 pub type R<T> = Result<T, Stop>;
@@ -134,7 +134,7 @@ impl Stop {
     }
 
     /// The same stop, where the graph can break at another place instead.
-    pub(crate) fn or_retreat(self, to: Retreat) -> Stop {
+    pub fn or_retreat(self, to: Retreat) -> Stop {
         match self {
             Stop::Break(mut reason) => {
                 reason.context = to.context().into();

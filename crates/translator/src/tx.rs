@@ -23,6 +23,7 @@ use crate::code::{CodeCache, CodeInfo};
 use crate::dynamic::DynamicInts;
 use crate::known::Known;
 use crate::refusal::Refusal;
+use crate::rules::Rules;
 use crate::state::State;
 use crate::stop::{MAX_NESTING, R, Stop};
 use crate::torch_ops::sizes::Sizes;
@@ -228,6 +229,8 @@ pub struct Tx<'py> {
     pub yielded: Option<Var>,
     /// result of the nested run that just ended
     pub nested_result: Option<Var>,
+    /// the rules that hang on the interpreter
+    pub rules: &'static Rules,
     /// graph functions of this torch
     pub functions: Rc<FnTable>,
     /// targets of graph functions, by address
@@ -237,7 +240,7 @@ pub struct Tx<'py> {
     /// how many function modes were in force when the frame began, where one of them is the program's
     pub outer_modes: usize,
     /// whether a tensor may be one of an inference mode; once true, it stays so
-    pub(crate) met_inference: bool,
+    pub met_inference: bool,
     /// whether a tensor may be one whose class torch asks; once true, it stays so
     pub met_subclass: bool,
     /// torch's FakeTensorMode, once it was needed
@@ -253,7 +256,7 @@ pub struct Tx<'py> {
     /// whether parameters and buffers are bound by identity
     pub bind_tensors: bool,
     /// tensors by node that nodes were given, while a function is traced that a transform is given
-    pub(crate) used: Option<FxHashMap<fx_graph::NodeId, Var>>,
+    pub used: Option<FxHashMap<fx_graph::NodeId, Var>>,
     /// a module whose parameters or buffers are bound
     pub owner: Option<Obj>,
     /// what the user keeps out of graphs, once it was asked for
@@ -283,7 +286,7 @@ pub struct Tx<'py> {
     /// classes of libraries, whose bases are not guarded
     pub(crate) bases_guarded: FxHashSet<usize>,
     /// functions by address that were found to have no meaning of their own for a tracer
-    pub(crate) unmarked: FxHashMap<usize, Obj>,
+    pub unmarked: FxHashMap<usize, Obj>,
     /// addresses of what is private (see [`crate::private`]), which nothing but the program's end lets go
     pub(crate) private: FxHashSet<usize>,
 }
@@ -296,6 +299,7 @@ impl<'py> Tx<'py> {
         codes: Rc<RefCell<CodeCache>>,
         known: Rc<Known>,
         functions: Rc<FnTable>,
+        rules: &'static Rules,
         ctx: Ctx,
     ) -> Tx<'py> {
         Tx {
@@ -329,6 +333,7 @@ impl<'py> Tx<'py> {
             stack_floor: 0,
             yielded: None,
             nested_result: None,
+            rules,
             functions,
             targets: FxHashMap::default(),
             met_inference: ctx.inference_mode,

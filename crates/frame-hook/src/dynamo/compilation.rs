@@ -15,8 +15,8 @@ use cache::{CompileId, Entries, GuardedCode};
 use guards::exec::CheckProgram;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use residual::{self, Finish, Residual, ResumeCache};
 use torch_abi::modes::ModesAside;
-use translator::output::{self, Finish, Residual, ResumeCache};
 use translator::retreat::WayBack;
 use translator::step::End;
 use translator::{BreakReason, DynamicInts, Ladder, R, Retreat, SetUp, Stop, Tx};
@@ -396,7 +396,7 @@ impl<'py> Compilation<'_, 'py> {
         let mut ladder = Ladder::default();
         loop {
             close(tx, env.backend)?;
-            let result = output::finish(tx, finish, env);
+            let result = residual::finish(tx, finish, env);
             interrupts::check(self.py)?;
             let Err(Stop::Retreat(to, reason)) = result else {
                 return Ok(result);

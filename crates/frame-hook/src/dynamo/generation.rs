@@ -5,11 +5,12 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use backends::{AotInput, Backend, BackendError, Compiled, Numbers};
+use backends::{Backend, BackendError, Compiled, Numbers};
+use fx_graph::AotInput;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};
-use translator::output::{CompiledGraph, OutputEnv, ResumeCache, ResumeInfo};
+use residual::{CompiledGraph, OutputEnv, ResumeCache, ResumeInfo};
 use variables::Obj;
 
 use super::compilation::Compilation;
@@ -52,7 +53,7 @@ fn compile_with(
     }
     let examples = PyList::new(py, examples)?;
     // A backend asks for one where it needs a float as a constant.
-    let has_floats = backends::has_floats(inputs);
+    let has_floats = inputs.iter().any(AotInput::is_float);
     let mut restarts = 0;
     let compiled = loop {
         let module = backends::to_torch(py, graph, objects, &[])?;
@@ -148,7 +149,7 @@ impl OutputEnv for Env<'_, '_, '_> {
                 // With constants in their place it may do.
                 self.wants_constants = match e {
                     BackendError::Raised { .. } => !inputs.is_empty(),
-                    _ => backends::has_floats(inputs),
+                    _ => inputs.iter().any(AotInput::is_float),
                 };
                 let e = e.into_py_err(py);
                 self.error = Some(e.clone_ref(py));

@@ -10,10 +10,10 @@ use guards::exec::CheckProgram;
 use guards::{ConstTypes, GuardSet, NameStyle, Program, UserFrame};
 use pyo3::prelude::*;
 use pyo3::types::PyCode;
+use residual::{self, Residual};
 use rustc_hash::FxHashMap;
 use translator::Tx;
 use translator::code::CodeInfo;
-use translator::output::{self, Residual};
 
 use super::compilation::{Compilation, Compiled};
 use super::slot::CodeSlot;
@@ -92,7 +92,7 @@ impl Compilation<'_, '_> {
     fn bytecode_text(&self, residual: &Residual) -> String {
         let py = self.py;
         let text = |code: &Bound<'_, PyAny>| match CodeInfo::new(code) {
-            Ok(info) => output::listing(py, &info, &residual.names),
+            Ok(info) => residual::listing(py, &info, &residual.names),
             Err(stop) => stop_text(&stop),
         };
         let name = self.entries.name();

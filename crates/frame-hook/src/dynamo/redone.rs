@@ -4,8 +4,9 @@
 //! fails for the call that it was made for, the frame is translated once more, with all that in place.
 //! What the backend made is used where the graph is the same.
 
-use backends::{Compiled, ShapeGuard};
+use backends::Compiled;
 use fx_graph::Graph;
+use fx_graph::ShapeGuard;
 use guards::exec::CheckProgram;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;

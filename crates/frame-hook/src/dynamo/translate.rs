@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use backends::{Numbers, forward_function, to_torch};
 use guards::exec::Pins;
 use guards::{ConstVal, GlobalState, GuardKind, Source, exec};
 use pyo3::ffi::PyObject;
@@ -13,10 +14,11 @@ use tensor_meta::{Autocast, Ctx, DType, Device, DeviceKind};
 use torch_abi::TorchAbi;
 use torch_abi::overlap::tensors_may_overlap;
 use torch_abi::view::TensorView;
+use torch_rules::has_program_mode;
 use translator::code::CodeCache;
 use translator::known::Known;
+use translator::rules::{Graphs, Rules};
 use translator::state::State;
-use translator::torch_ops::function_modes::has_program_mode;
 use translator::torch_ops::table::FnTable;
 use translator::{R, Stop, Tx};
 use variables::{Body, ObjState, Origin, Var};
@@ -24,6 +26,19 @@ use variables::{Body, ObjState, Origin, Var};
 /// The state in which `__torch_function__` of modes is not asked either.
 const ALL_ENABLED: u8 = 0;
 const ALL_DISABLED: u8 = 2;
+
+/// The rules that hang on the interpreter.
+static RULES: Rules = Rules::new(
+    &[builtins::LISTED, torch_rules::LISTED],
+    builtins::FOUND,
+    builtins::ASKED,
+    torch_rules::ASKED,
+    Graphs {
+        function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),
+        module: |py, graph, objects| to_torch(py, graph, objects, &[]),
+        put_back: backends::put_back,
+    },
+);
 
 /// What is translated: a function's code with its arguments bound.
 pub struct Request<'a, 'py> {
@@ -145,6 +160,7 @@ pub fn begin<'py>(
         tables.codes.clone(),
         tables.known.clone(),
         tables.functions.clone(),
+        &RULES,
         ctx,
     );
     tx.pins = pins;
@@ -153,7 +169,7 @@ pub fn begin<'py>(
     }
     bind_arguments(&mut tx, request);
     bind_closure(&mut tx, request);
-    tx.begin_in_modes(modes)?;
+    torch_rules::begin_in_modes(&mut tx, modes)?;
     Ok(tx)
 }
 

@@ -227,7 +227,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Holds a class to the bases that it has.
-    pub(crate) fn guard_mro(&mut self, class: &Obj) {
+    pub fn guard_mro(&mut self, class: &Obj) {
         let b = class.bind(self.py);
         let Ok(ty) = b.cast::<PyType>() else { return };
         if !is_heap_type(ty) {

@@ -194,7 +194,7 @@ impl Tx<'_> {
     }
 
     /// Whether an attribute is kept by a slot or C getter of the class, and not in the dict.
-    pub(crate) fn is_c_level(&self, class: &variables::Obj, name: &str) -> bool {
+    pub fn is_c_level(&self, class: &variables::Obj, name: &str) -> bool {
         let Ok(class) = class.bind(self.py).cast::<PyType>() else {
             return false;
         };

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{MethodVar, Obj, Var};
+use variables::{Body, MethodVar, Obj, ObjId, Var};
 
 use crate::raw::{derives_from, type_lookup};
 use crate::state::LookUp;
@@ -27,7 +27,7 @@ use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
 /// How a class attribute behaves when it is read through an instance.
-pub(crate) enum Descriptor {
+pub enum Descriptor {
     /// a Python function
     Function,
     /// `property`
@@ -49,6 +49,19 @@ pub(crate) enum Descriptor {
 }
 
 impl<'py> Tx<'py> {
+    /// Breaks in front of an attribute of what `torch.compile` gave in the compiled function.
+    ///
+    /// # Errors
+    /// A break, for such an object.
+    pub(super) fn no_call_result(&self, id: ObjId, name: &Arc<str>) -> R<()> {
+        match &self.obj(id).body {
+            Body::Result(_) => Err(Stop::unsupported(format!(
+                "attribute {name} of what was compiled here"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// `obj.name`: follows `object.__getattribute__`, descriptors and `__getattr__`.
     ///
     /// # Errors
@@ -166,7 +179,7 @@ impl<'py> Tx<'py> {
 
     /// As [`Tx::descriptor`]; holds the class of a value that user code may make a descriptor of
     /// to what it is now.
-    pub(crate) fn guarded_descriptor(&mut self, class: &Obj, name: &str, d: &Obj) -> R<Descriptor> {
+    pub fn guarded_descriptor(&mut self, class: &Obj, name: &str, d: &Obj) -> R<Descriptor> {
         let kind = self.descriptor(d);
         if !matches!(kind, Descriptor::Value | Descriptor::User(_)) {
             return Ok(kind);
@@ -187,7 +200,8 @@ impl<'py> Tx<'py> {
         Ok(kind)
     }
 
-    pub(crate) fn descriptor(&self, d: &Obj) -> Descriptor {
+    /// How an attribute that was found in a class behaves when it is read through an instance.
+    pub fn descriptor(&self, d: &Obj) -> Descriptor {
         let py = self.py;
         let k = &self.known;
         let b = d.bind(py);

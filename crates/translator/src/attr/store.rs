@@ -104,7 +104,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether what a class has under the name of a special method is a C class's own.
-    pub(crate) fn is_c_slot(&self, found: &Obj, name: &str) -> R<bool> {
+    pub fn is_c_slot(&self, found: &Obj, name: &str) -> R<bool> {
         let wrapper = &self.known.wrapper_descriptor;
         let found_type = found.bind(self.py).get_type();
         Ok(found_type.is(wrapper.bind(self.py)) && !self.is_renamed(found, name)?)

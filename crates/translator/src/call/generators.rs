@@ -233,14 +233,14 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether any generator was made.
-    pub(crate) fn has_generators(&self) -> bool {
+    pub fn has_generators(&self) -> bool {
         (0..self.st.effects.len())
             .any(|i| matches!(self.obj(ObjId(i as u32)).body, Body::Generator(_)))
     }
 
     /// Whether a generator that is not `kept` is left suspended where its `finally` or `except` would
     /// still have an effect: in plain Python that happens when the generator is dropped.
-    pub(crate) fn leaves_generator_in_try(&mut self, kept: impl Fn(ObjId) -> bool) -> bool {
+    pub fn leaves_generator_in_try(&mut self, kept: impl Fn(ObjId) -> bool) -> bool {
         let suspended: Vec<ObjId> = (0..self.st.effects.len())
             .map(|i| ObjId(i as u32))
             .filter(|id| match self.generator_frame(*id) {

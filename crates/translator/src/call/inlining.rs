@@ -82,7 +82,7 @@ impl<'py> Tx<'py> {
     }
 
     /// What inlining an existing function needs; guards what it looks at.
-    pub(crate) fn existing_callee(
+    pub fn existing_callee(
         &mut self,
         b: &Bound<'py, PyAny>,
         source: Option<SourceId>,
@@ -185,12 +185,17 @@ impl<'py> Tx<'py> {
         }
     }
 
-    pub(crate) fn inline(&mut self, callee: Callee, args: Args, on_return: OnReturn) -> R<Flow> {
+    /// Binds the arguments of a Python function and pushes its frame; `on_return` says what becomes of its result. Where a
+    /// rule stands for the function, or it makes a generator, there is no frame and the value is there at once.
+    ///
+    /// # Errors
+    /// `TypeError` for arguments that do not fit; a break beyond the depth to which calls are inlined.
+    pub fn inline(&mut self, callee: Callee, args: Args, on_return: OnReturn) -> R<Flow> {
         let args = self.with_tensors_alone(args);
         let code = self.codes.borrow_mut().get(callee.code.bind(self.py))?;
         // What `jacrev` and `jacfwd` make is known by its code; its name tells most others apart at once.
         if &*code.name == "wrapper_fn"
-            && let Some(flow) = self.jacobian(&callee, &args)?
+            && let Some(flow) = (self.rules.torch.jacobian)(self, &callee, &args)?
         {
             return Ok(flow);
         }

@@ -47,7 +47,7 @@ impl<'py> Tx<'py> {
         let k = self.known.clone();
         let cls = class.clone().into_any().unbind();
         if class.is_subclass(k.tensor_base.bind(py))? {
-            return self.construct_tensor(class, args);
+            return (self.rules.torch.construct_tensor)(self, class, args);
         }
         let new = self.class_lookup(&cls, "__new__")?;
         let mut init = self.class_lookup(&cls, "__init__")?;
@@ -200,7 +200,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether instances of a class are laid out like `object` (dict, weakrefs and slots aside).
-    pub(crate) fn is_plain_layout(&self, class: &Bound<'py, PyType>) -> R<bool> {
+    pub fn is_plain_layout(&self, class: &Bound<'py, PyType>) -> R<bool> {
         // A C class may have an allocator of its own, heap type or not.
         let new = type_lookup(class, "__new__");
         let objects_new = type_lookup(

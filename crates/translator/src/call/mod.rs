@@ -9,7 +9,7 @@ mod generators;
 mod initialising;
 mod inlining;
 mod instances;
-pub(crate) mod modules;
+pub mod modules;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{Body, Obj, PyVar, Var};
+use variables::{Body, CallResult, Obj, PyVar, Var};
 
 use crate::raw::{printed_name, type_lookup};
 use crate::state::{Frame, Globals, OnReturn};
@@ -32,12 +32,16 @@ pub(crate) const MAX_DEPTH: u32 = 200;
 pub type Constants<'py> = crate::real::RealArgs<'py, Obj>;
 
 /// A function about to be inlined.
-pub(crate) struct Callee {
-    pub(crate) code: Obj,
+pub struct Callee {
+    /// its code object
+    pub code: Obj,
     pub(crate) globals: Globals,
-    pub(crate) defaults: Vec<Var>,
-    pub(crate) kwdefaults: Vec<(Arc<str>, Var)>,
-    pub(crate) closure: Vec<Var>,
+    /// defaults of the last parameters that may be given by position
+    pub defaults: Vec<Var>,
+    /// defaults of parameters that are given by name only
+    pub kwdefaults: Vec<(Arc<str>, Var)>,
+    /// cells of its free variables, in their order
+    pub closure: Vec<Var>,
     /// where the function comes from, if it was there before
     pub(crate) source: Option<SourceId>,
     /// the function itself, if it was there before
@@ -106,6 +110,32 @@ impl<'py> Tx<'py> {
             | Var::Computed(_)
             | Var::Text(_) => Err(Stop::Internal("call of NULL".into())),
         }
+    }
+
+    /// Calls what `torch.compile` gave in the compiled function.
+    ///
+    /// # Errors
+    /// As [`Tx::call`].
+    pub(crate) fn call_result(&mut self, made: &CallResult, args: Args) -> R<Flow> {
+        let Some(model) = made.pos.first() else {
+            let function = Var::py(made.function.clone());
+            if args.pos.len() != 1 || !args.kw.is_empty() {
+                return Err(Stop::unsupported("compiling without a function"));
+            }
+            let kw = made.kw.clone();
+            return self.call(&function, Args { pos: args.pos, kw });
+        };
+        if matches!(model, Var::Obj(_)) {
+            let module = self.py.import("torch.nn.modules.module")?;
+            let hooked = module.getattr("_has_any_global_hook")?.unbind();
+            let hooked = self.call_sync(&Var::py(hooked), Args::default())?;
+            if self.truth(&hooked)? {
+                return Err(Stop::unsupported(
+                    "a compiled module and hooks of all modules",
+                ));
+            }
+        }
+        self.call(model, args)
     }
 
     /// A method of a value of builtin type, by name.
@@ -232,11 +262,11 @@ impl<'py> Tx<'py> {
 
     pub(crate) fn call_existing(&mut self, f: &Var, p: &Rc<PyVar>, mut args: Args) -> R<Flow> {
         let b = p.obj.bind(self.py).clone();
-        self.make_on_entered_device(&b, &mut args)?;
-        if !self.is_asked_about(&b, &args)? {
+        (self.rules.torch.make_on_entered_device)(self, &b, &mut args)?;
+        if !(self.rules.torch.is_asked_about)(self, &b, &args)? {
             return self.call_unasked(f, p, args);
         }
-        match self.ask(&b, &args)? {
+        match (self.rules.torch.ask)(self, &b, &args)? {
             Asked::Answer(v) => Ok(Flow::Value(v)),
             Asked::Unseen => self.without_modes(|tx| tx.call_unasked(f, p, args)),
             Asked::Within => {
@@ -257,7 +287,7 @@ impl<'py> Tx<'py> {
             if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
                 return Ok(flow);
             }
-            if let Some(flow) = self.marked_function(&b, p.source, &args)? {
+            if let Some(flow) = (self.rules.torch.marked_function)(self, &b, p.source, &args)? {
                 return Ok(flow);
             }
             if self.is_graph_function(&b)? {
@@ -276,21 +306,21 @@ impl<'py> Tx<'py> {
             return self.construct(&class.clone(), f, args);
         }
         if is(&k.builtin_function) || is(&k.method_wrapper) {
-            if let Some(flow) = self.marked_function(&b, p.source, &args)? {
+            if let Some(flow) = (self.rules.torch.marked_function)(self, &b, p.source, &args)? {
                 return Ok(flow);
             }
             if let Some(flow) = self.call_builtin(&p.obj, args.clone())? {
                 return Ok(flow);
             }
             if is(&k.method_wrapper)
-                && let Some(flow) = self.tensor_accessor(&b, &args)?
+                && let Some(flow) = (self.rules.torch.tensor_accessor)(self, &b, &args)?
             {
                 return Ok(flow);
             }
             if self.is_graph_function(&b)? {
                 return self.graph_call(&p.obj, args);
             }
-            if let Some(flow) = self.torch_state_call(&b, &args)? {
+            if let Some(flow) = (self.rules.torch.state_call)(self, &b, &args)? {
                 return Ok(flow);
             }
             return Err(self.skipped(&b));
@@ -345,7 +375,7 @@ impl<'py> Tx<'py> {
             if b.getattr("_torchdynamo_disable")
                 .is_ok_and(|d| d.is_truthy().unwrap_or(false))
             {
-                return Err(crate::torch_ops::state_calls::disabled(&b));
+                return Err(crate::torch_ops::marks::disabled(&b));
             }
             if inner.get_type().is(k.method.bind(py)) {
                 // An entry keeps what it wraps, so its own identity stands for that of the instance.

@@ -55,7 +55,7 @@ impl Tx<'_> {
 }
 
 /// The break in front of what packs a sequence, or works on a packed one.
-pub(crate) fn packed(what: &str) -> Stop {
+pub fn packed(what: &str) -> Stop {
     Stop::brk(
         format!("Packed sequence in {what}"),
         "How many sequences there are at each step depends on the values of their lengths, so plain Python does it, between two graphs.",

@@ -14,13 +14,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// `TypeError` in CPython's words.
-    pub(crate) fn positional(
-        &mut self,
-        name: &str,
-        args: Args,
-        min: usize,
-        max: usize,
-    ) -> R<Vec<Var>> {
+    pub fn positional(&mut self, name: &str, args: Args, min: usize, max: usize) -> R<Vec<Var>> {
         if !args.kw.is_empty() {
             return Err(self.raise("TypeError", &format!("{name}() takes no keyword arguments")));
         }
@@ -52,13 +46,13 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// `TypeError` in CPython's words.
-    pub(crate) fn one(&mut self, name: &str, args: Args) -> R<Var> {
+    pub fn one(&mut self, name: &str, args: Args) -> R<Var> {
         let mut v = self.positional(name, args, 1, 1)?;
         Ok(v.remove(0))
     }
 
     /// A C function got a keyword that it does not have.
-    pub(crate) fn unexpected_keyword(&mut self, func: &str, name: &str) -> Stop {
+    pub fn unexpected_keyword(&mut self, func: &str, name: &str) -> Stop {
         let message = if self.py.version_info() >= (3, 13) {
             format!("{func}() got an unexpected keyword argument '{name}'")
         } else {
@@ -72,7 +66,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// `TypeError` in CPython's words.
-    pub(crate) fn by_name(
+    pub fn by_name(
         &mut self,
         func: &str,
         args: Args,

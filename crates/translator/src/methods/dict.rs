@@ -231,7 +231,7 @@ impl Tx<'_> {
     }
 
     /// A defaultdict's factory.
-    pub(crate) fn factory_of(&self, id: ObjId) -> Option<Var> {
+    pub fn factory_of(&self, id: ObjId) -> Option<Var> {
         let s = self.obj(id);
         s.attrs
             .get("default_factory")
@@ -244,7 +244,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever iterating or hashing raises.
-    pub(crate) fn dict_fromkeys(
+    pub fn dict_fromkeys(
         &mut self,
         class: variables::Obj,
         keys: &Var,
@@ -266,7 +266,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever reading the argument raises.
-    pub(crate) fn update_with(&mut self, recv: &Var, func: &str, args: Args) -> R<()> {
+    pub fn update_with(&mut self, recv: &Var, func: &str, args: Args) -> R<()> {
         if args.pos.len() > 1 {
             let message = format!("{func} expected at most 1 argument, got {}", args.pos.len());
             return Err(self.raise("TypeError", &message));

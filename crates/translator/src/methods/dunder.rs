@@ -210,7 +210,7 @@ impl Tx<'_> {
     /// # Errors
     /// `TypeError` for unhashable values; a break where the hash is that of an address that does not
     /// exist yet.
-    pub(crate) fn hash_of(&mut self, v: &Var) -> R<Var> {
+    pub fn hash_of(&mut self, v: &Var) -> R<Var> {
         let v = self.realize(v)?;
         if let Some(o) = self.pure_const(&v)? {
             return self.fold(move |py| {

@@ -9,7 +9,7 @@ use crate::values::body_len;
 
 impl Tx<'_> {
     /// `StopIteration(value)`.
-    pub(crate) fn stop_iteration(&mut self, value: Option<Var>) -> Stop {
+    pub fn stop_iteration(&mut self, value: Option<Var>) -> Stop {
         let class = self.known.stop_iteration.clone();
         let args = match value {
             Some(v) if !v.is_none(self.py) => vec![v],

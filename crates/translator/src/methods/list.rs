@@ -307,7 +307,7 @@ impl Tx<'_> {
     }
 
     /// A constant `str` as Rust text.
-    pub(crate) fn text_of(&self, v: &Var) -> String {
+    pub fn text_of(&self, v: &Var) -> String {
         match v {
             Var::Const(o) => o
                 .bind(self.py)
@@ -349,7 +349,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever the key function or a comparison raises; a break for tensors.
-    pub(crate) fn sorted_items(
+    pub fn sorted_items(
         &mut self,
         items: Vec<Var>,
         key: Option<Var>,
@@ -411,7 +411,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Those of realizing lazy values.
-    pub(crate) fn pure_const(&mut self, v: &Var) -> R<Option<variables::Obj>> {
+    pub fn pure_const(&mut self, v: &Var) -> R<Option<variables::Obj>> {
         fn pure(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
             Ok(match tx.realize(v)? {
                 Var::Const(_) => true,

@@ -20,7 +20,7 @@ impl Tx<'_> {
         let recv = Var::Obj(id);
         let class = self.obj(id).class.clone();
         if class.is(&self.known.asks_no_class) {
-            return self.ask_no_class(&recv, name);
+            return (self.rules.torch.ask_no_class)(self, &recv, name);
         }
         if self.is_subtype(&class, &self.known.base_exception.clone()) {
             match name {
@@ -79,10 +79,10 @@ impl Tx<'_> {
             self.guard(source, GuardKind::IdMatch { obj: pinned });
             return self.regex_method(&obj, name, args);
         }
-        if let Some(flow) = self.draw_method(id, name, &args)? {
+        if let Some(flow) = (self.rules.builtins.draw_method)(self, id, name, &args)? {
             return Ok(Some(flow));
         }
-        if let Some(flow) = self.array_method(&recv, name, &args)? {
+        if let Some(flow) = (self.rules.builtins.array_method)(self, &recv, name, &args)? {
             return Ok(Some(flow));
         }
         if name == "get"
@@ -323,7 +323,7 @@ impl Tx<'_> {
     }
 
     /// As [`Tx::from_const`], for an object of any GIL lifetime.
-    pub(crate) fn adopt(&mut self, v: &Bound<'_, PyAny>) -> R<Var> {
+    pub fn adopt(&mut self, v: &Bound<'_, PyAny>) -> R<Var> {
         let owned = v.clone().unbind();
         self.from_const(owned.bind(self.py).clone())
     }

@@ -153,7 +153,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever iterating or hashing raises.
-    pub(crate) fn other_set(&mut self, v: &Var) -> R<OrderedMap> {
+    pub fn other_set(&mut self, v: &Var) -> R<OrderedMap> {
         let v = self.realize(v)?;
         match self.set_items(&v)? {
             Some(s) => Ok(s),

@@ -26,7 +26,7 @@ impl<'py> Tx<'py> {
             return self.join(&b, &items).map(|v| Some(Flow::Value(v)));
         }
         if matches!(name, "__enter__" | "__exit__") && b.is_instance(self.known.device.bind(py))? {
-            return self.device_as_context(o, name).map(Some);
+            return (self.rules.torch.device_as_context)(self, o, name).map(Some);
         }
         if !b.hasattr(name)? {
             return Ok(None);

@@ -2,12 +2,12 @@
 //!
 //! The graph checks the condition, and what is captured is the other way. A check that fails makes the
 //! graph raise, and then the function runs from its start as plain Python, which raises where the
-//! program does ([`crate::output`]). So the check is for a graph that can be said not to have run.
+//! program does (the crate `residual`). So the check is for a graph that can be said not to have run.
 
-use backends::{Changes, Numbers};
 use bytecode::Body;
 use bytecode::op::{JumpCond, Label, Op};
 use fx_graph::{NodeData, NodeId, OpKind};
+use torch_abi::contexts::modes_see_operations;
 use variables::Var;
 
 use crate::stop::R;
@@ -65,17 +65,17 @@ impl Tx<'_> {
     }
 
     /// Whether a node that raises here makes the whole function run again as plain Python.
-    pub(crate) fn can_raise_unseen(&self) -> R<bool> {
+    pub fn can_raise_unseen(&self) -> R<bool> {
         if !self.runs_as_is || self.nested != 0 || self.st.vmap.is_active() {
             return Ok(false);
         }
-        let changes = Changes::of(&self.graph);
+        let put_back = (self.rules.graphs.put_back)(&self.graph);
         let is_repeatable = |(id, node): (NodeId, &NodeData)| {
             node.can_repeat()
                 || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
-                || changes.at(id).is_some()
+                || put_back.contains(&id)
         };
-        Ok(self.graph.iter().all(is_repeatable) && Numbers::now(self.py)? == Numbers::AsTensors)
+        Ok(self.graph.iter().all(is_repeatable) && !modes_see_operations(self.py)?)
     }
 }
 

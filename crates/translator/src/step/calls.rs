@@ -28,7 +28,7 @@ impl<'py> Tx<'py> {
             }
         };
         let args = Args { pos: args, kw };
-        if let Some(v) = self.tell_backward_later(&callable, &args)? {
+        if let Some(v) = (self.rules.torch.tell_backward_later)(self, &callable, &args)? {
             self.push(v);
             return Ok(Next::Fall);
         }

@@ -67,7 +67,7 @@ impl<'py> Tx<'py> {
 
     /// Whether a cell is one of the function's own variables, as the user wrote it: a resume function
     /// has all cells for free variables.
-    pub(crate) fn is_own_cell(&self, f: &Frame, l: LocalIdx) -> bool {
+    pub fn is_own_cell(&self, f: &Frame, l: LocalIdx) -> bool {
         let at = l.0 as usize;
         let kind = |code: &CodeInfo, at: usize| code.fields.localspluskinds[at] & kinds::FREE == 0;
         match (&self.resumed, f.depth) {
@@ -82,7 +82,7 @@ impl<'py> Tx<'py> {
 
     /// `locals()`: the variables of the running function that have a value. Until 3.12 a frame has
     /// one dictionary for it, which each call brings up to date.
-    pub(crate) fn local_variables(&mut self) -> R<Var> {
+    pub fn local_variables(&mut self) -> R<Var> {
         let frame = self.st.frame.clone();
         let names = match (&self.resumed, frame.depth) {
             (Some(original), 0) => original.local_names.clone(),

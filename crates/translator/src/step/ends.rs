@@ -11,7 +11,7 @@ use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
 /// How many weak references there are to an object.
-pub(crate) fn weak_references(obj: &Bound<'_, PyAny>) -> usize {
+pub fn weak_references(obj: &Bound<'_, PyAny>) -> usize {
     obj.py()
         .import("_weakref")
         .and_then(|m| m.call_method1("getweakrefcount", (obj,)))
@@ -20,14 +20,14 @@ pub(crate) fn weak_references(obj: &Bound<'_, PyAny>) -> usize {
 }
 
 /// Whether something runs when an instance of a class goes.
-pub(crate) fn has_finalizer(class: &Bound<'_, PyAny>) -> bool {
+pub fn has_finalizer(class: &Bound<'_, PyAny>) -> bool {
     let class = class.cast::<PyType>();
     class.is_ok_and(|class| type_lookup(class, "__del__").is_some())
 }
 
 impl Tx<'_> {
     /// Where a value comes from and what it is, if from outside.
-    pub(crate) fn origin_of(&self, v: &Var) -> Option<(SourceId, Obj)> {
+    pub fn origin_of(&self, v: &Var) -> Option<(SourceId, Obj)> {
         match v {
             Var::Lazy(l) => Some((l.source, l.obj.clone())),
             Var::Py(p) => Some((p.source?, p.obj.clone())),

@@ -147,7 +147,7 @@ impl<'py> Tx<'py> {
 
     /// The traceback of an exception. That of one that was raised while tracing is an object that
     /// nothing is known of: what looks inside breaks the graph, where the exception was raised.
-    pub(crate) fn traceback_of(&mut self, exc: &Var) -> Var {
+    pub fn traceback_of(&mut self, exc: &Var) -> Var {
         let (obj, base) = match exc {
             Var::Obj(id) => match &self.obj(*id).origin {
                 Origin::Source { obj, source } => (obj.clone(), *source),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use variables::{GlobalKey, Obj, Var};
 impl<'py> Tx<'py> {
     /// A global or builtin.
-    pub(crate) fn load_global(&mut self, name: &Arc<str>) -> R<Var> {
+    pub fn load_global(&mut self, name: &Arc<str>) -> R<Var> {
         let globals = self.st.frame.globals.clone();
         self.global_of(&globals, name)
     }

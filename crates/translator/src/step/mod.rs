@@ -7,7 +7,7 @@
 mod asserted;
 mod calls;
 mod cells;
-pub(crate) mod ends;
+pub mod ends;
 mod functions;
 mod globals;
 mod missing;

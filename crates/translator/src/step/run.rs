@@ -1,7 +1,7 @@
 //! The loop: checkpoints, nested runs, unwinding, and why it stopped.
 
 use super::{End, Next, may_break};
-use crate::builtins::numpy::StrictErrors;
+use crate::numpy_errors::StrictErrors;
 use crate::state::OnReturn;
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Flow, Snapshot, Tx};
@@ -94,7 +94,7 @@ impl<'py> Tx<'py> {
 
     /// A break for what stops inside of `what`, which is captured whole or not at all. `not_captured`
     /// says so.
-    pub(crate) fn stop_inside(&mut self, stop: Stop, what: &str, not_captured: &str) -> Stop {
+    pub fn stop_inside(&mut self, stop: Stop, what: &str, not_captured: &str) -> Stop {
         let inner = *self.reason_of(stop);
         Stop::Break(Box::new(BreakReason {
             reason: format!("{what}: {}", inner.reason),

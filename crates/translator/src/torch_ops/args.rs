@@ -242,7 +242,7 @@ impl<'py> Tx<'py> {
 
     /// Whether a number of NumPy is in a value. Those that are Python floats as well do not count
     /// for an operation that looks at classes only.
-    pub(crate) fn holds_numpy(&mut self, v: &Var, floats: bool) -> R<bool> {
+    pub fn holds_numpy(&mut self, v: &Var, floats: bool) -> R<bool> {
         self.any_element(v, &|tx, v| {
             let Var::Const(o) = v else { return false };
             let b = o.bind(tx.py);

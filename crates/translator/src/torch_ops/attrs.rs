@@ -26,7 +26,7 @@ impl<'py> Tx<'py> {
     pub fn tensor_attr(&mut self, t: &Rc<TensorVar>, var: &Var, name: &Arc<str>) -> R<Flow> {
         // Python finds it in the program's class first, and torch is not there to ask anybody.
         if self.is_subclass(t)
-            && let Some(flow) = self.own_class_attr(t, var, name)?
+            && let Some(flow) = (self.rules.torch.own_class_attr)(self, t, var, name)?
         {
             return Ok(flow);
         }
@@ -37,14 +37,14 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// As [`Tx::tensor_attr`].
-    pub(crate) fn tensor_attr_of_torch(
+    pub fn tensor_attr_of_torch(
         &mut self,
         t: &Rc<TensorVar>,
         var: &Var,
         name: &Arc<str>,
     ) -> R<Flow> {
         if self.is_seen() || self.asks_class(var) {
-            if let Some(flow) = self.attribute_in_modes(var, name, None)? {
+            if let Some(flow) = (self.rules.torch.attribute_in_modes)(self, var, name, None)? {
                 return Ok(flow);
             }
             return self.without_modes(|tx| tx.tensor_attr_of_torch(t, var, name));
@@ -59,7 +59,7 @@ impl<'py> Tx<'py> {
             };
         }
         if !self.is_subclass(t)
-            && let Some(flow) = self.own_class_attr(t, var, name)?
+            && let Some(flow) = (self.rules.torch.own_class_attr)(self, t, var, name)?
         {
             return Ok(flow);
         }
@@ -252,7 +252,7 @@ impl<'py> Tx<'py> {
     /// A break for what changes the tensor itself, and where torch would refuse.
     pub fn tensor_setattr(&mut self, t: &Var, name: &Arc<str>, value: Option<Var>) -> R<Flow> {
         if let Var::Tensor(tensor) = t
-            && let Some(property) = self.own_property(tensor, name)?
+            && let Some(property) = (self.rules.torch.own_property)(self, tensor, name)?
         {
             let class = tensor.class.clone();
             return self.set_property(t.clone(), &class, name, &property, value);
@@ -263,7 +263,8 @@ impl<'py> Tx<'py> {
                     "deleting an attribute within a function mode",
                 ));
             };
-            if let Some(flow) = self.attribute_in_modes(t, name, Some(&value))? {
+            if let Some(flow) = (self.rules.torch.attribute_in_modes)(self, t, name, Some(&value))?
+            {
                 return Ok(flow);
             }
             return self.without_modes(|tx| tx.tensor_setattr(t, name, Some(value)));

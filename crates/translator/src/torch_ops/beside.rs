@@ -9,7 +9,7 @@ use variables::{TensorVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
 use super::emit::Callee;
-use crate::output::raising;
+use super::raising;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
 

@@ -1,6 +1,8 @@
-//! Contexts of torch that have rules of their own: `torch.autocast` and `torch.inference_mode`, which
-//! nodes of the graph enter and leave, labels for the profiler, which a graph has not, the function mode
-//! that makes subscripts of a tensor look-ups by tensors, and devices, of which `entered_device.rs` says more.
+//! The contexts of torch that are open where the frame stands, and what is in force because of them: `torch.autocast`
+//! and `torch.inference_mode`, which nodes of the graph enter and leave, labels for the profiler, which a graph has not,
+//! the function mode that makes subscripts of a tensor look-ups by tensors, function modes of the program, and devices.
+//!
+//! Not here: how a program enters and leaves them (the crate `torch-rules`).
 //!
 //! Invariant: a graph leaves every context that it enters. One that is open where a graph ends is
 //! entered by the residual code, as the object that it is.
@@ -15,7 +17,7 @@ use tensor_meta::{Autocast, DType, DeviceKind};
 use variables::{Body, Obj, Var};
 
 use super::emit::Callee;
-use crate::stop::{R, Stop};
+use crate::stop::R;
 use crate::tx::{Args, Flow, Tx};
 
 /// A context that was entered in the compiled function.
@@ -24,16 +26,17 @@ pub struct OpenContext {
     /// the context: an object, or a device
     pub context: Var,
     /// what it does
-    pub(super) effect: Effect,
+    pub effect: Effect,
 }
 
 impl OpenContext {
     /// Whether it is a function mode of the program: its own `__enter__` was followed, and is not run again.
-    pub(crate) fn is_function_mode(&self) -> bool {
+    pub fn is_function_mode(&self) -> bool {
         matches!(self.effect, Effect::Functions)
     }
 
-    fn is(&self, context: &Var) -> bool {
+    /// Whether it is this context that was entered.
+    pub fn is(&self, context: &Var) -> bool {
         match (&self.context, context) {
             (Var::Obj(a), Var::Obj(b)) => a == b,
             // One device is like another: leaving it leaves the last.
@@ -45,7 +48,7 @@ impl OpenContext {
 
 /// What entering a context changed.
 #[derive(Clone, Debug)]
-pub(super) enum Effect {
+pub enum Effect {
     /// nothing that a graph could show
     Label,
     /// casts of arguments
@@ -64,141 +67,44 @@ pub(super) enum Effect {
 
 /// An inference mode.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Inference {
+pub struct Inference {
     /// the node that entered it
-    node: NodeId,
-    enabled: bool,
+    pub node: NodeId,
+    /// whether it is switched on, or off
+    pub enabled: bool,
     /// the grad mode to go back to
-    grad_enabled: bool,
+    pub grad_enabled: bool,
 }
 
 /// An autocast context.
 #[derive(Debug)]
-pub(super) struct Cast {
+pub struct Cast {
     /// the node that entered it
-    node: NodeId,
-    device: String,
-    enabled: bool,
-    dtype: Obj,
-    cache: bool,
+    pub node: NodeId,
+    /// the device type whose operations are cast
+    pub device: String,
+    /// whether it is switched on, or off
+    pub enabled: bool,
+    /// what arguments are cast to
+    pub dtype: Obj,
+    /// whether casts of parameters are kept
+    pub cache: bool,
 }
 
 const MODULE: &str = "torch.amp.autocast_mode";
-const GRAD_MODE: &str = "torch.autograd.grad_mode";
+
+/// The module of torch with the functions that enter and leave an inference mode.
+pub const GRAD_MODE: &str = "torch.autograd.grad_mode";
+
 const SUBSCRIPTS: &str = "torch._dynamo._trace_wrapped_higher_order_op";
 
 /// Whether a class is that of the mode that makes subscripts look-ups by tensors.
-pub(super) fn is_subscript_mode(class: &Bound<'_, PyType>) -> PyResult<bool> {
+pub fn is_subscript_mode(class: &Bound<'_, PyType>) -> PyResult<bool> {
     Ok(class.getattr("__module__")?.eq(SUBSCRIPTS)?
         && class.getattr("__name__")?.eq("TransformGetItemToIndex")?)
 }
 
 impl Tx<'_> {
-    /// `autocast.__enter__(context)`.
-    ///
-    /// # Errors
-    /// A break where the context's settings are not known.
-    pub(crate) fn enter_autocast(&mut self, context: &Var) -> R<Flow> {
-        let py = self.py;
-        let context = self.realize(context)?;
-        let Var::Obj(id) = context else {
-            return Err(Stop::unsupported("an autocast context that is no object"));
-        };
-        let mut setting = |name: &str| -> R<Obj> {
-            let v = self.getattr_sync(&Var::Obj(id), &Arc::from(name))?;
-            match self.as_const(&v)? {
-                Some(o) => Ok(o),
-                None => Err(Stop::unsupported(format!("autocast with {name} unknown"))),
-            }
-        };
-        let device: String = setting("device")?.extract(py)?;
-        let dtype = setting("fast_dtype")?;
-        let enabled: bool = setting("_enabled")?.extract(py)?;
-        let cache: bool = setting("_cache_enabled")?.extract(py)?;
-        // What `__exit__` puts back, where plain Python runs it.
-        let now = self.autocast_now(&device)?;
-        let was_cached = self.autocast_cache()?;
-        for (name, v) in [
-            ("prev_cache_enabled", self.bool(was_cached)),
-            ("prev", self.bool(now.0)),
-            ("prev_fastdtype", Var::Const(now.1)),
-        ] {
-            self.st.effects.write_attr(id, &Arc::from(name), Some(v));
-        }
-        let (dtype_arg, _) = self.node_arg(&Var::Const(dtype.clone()))?;
-        let node = self.autocast_node(
-            "_enter_autocast",
-            vec![
-                Arg::Str(device.as_str().into()),
-                dtype_arg,
-                Arg::Bool(enabled),
-                Arg::Bool(cache),
-            ],
-        )?;
-        self.st.contexts.push_back(OpenContext {
-            context: Var::Obj(id),
-            effect: Effect::Cast(Rc::new(Cast {
-                node,
-                device,
-                enabled,
-                dtype,
-                cache,
-            })),
-        });
-        Ok(Flow::Value(Var::Obj(id)))
-    }
-
-    /// `record_function.__enter__(context)`: the operations of a graph have no label.
-    ///
-    /// # Errors
-    /// A break where the context is no object.
-    pub(crate) fn enter_label(&mut self, context: &Var) -> R<Flow> {
-        let Var::Obj(id) = self.realize(context)? else {
-            return Err(Stop::unsupported("a label that is no object"));
-        };
-        self.st.contexts.push_back(OpenContext {
-            context: Var::Obj(id),
-            effect: Effect::Label,
-        });
-        Ok(Flow::Value(Var::Obj(id)))
-    }
-
-    /// `__enter__` of a function mode; `None` for one that is no object.
-    ///
-    /// # Errors
-    /// As [`Tx::realize`].
-    pub(crate) fn enter_function_mode(&mut self, mode: &Var) -> R<Option<Flow>> {
-        let mode = self.realize(mode)?;
-        let Var::Obj(id) = mode else {
-            return Ok(None);
-        };
-        let class = self.obj(id).class.clone();
-        let known = is_subscript_mode(class.bind(self.py).cast().map_err(PyErr::from)?)?;
-        if !known {
-            return self.enter_mode(&mode).map(Some);
-        }
-        self.not_seen("a mode that looks at subscripts")?;
-        self.st.contexts.push_back(OpenContext {
-            context: Var::Obj(id),
-            effect: Effect::Subscripts,
-        });
-        Ok(Some(Flow::Value(mode)))
-    }
-
-    /// `__exit__` of a function mode; `None` for one that was not entered here.
-    ///
-    /// # Errors
-    /// As [`Tx::leave_context`].
-    pub(crate) fn leave_function_mode(&mut self, mode: &Var) -> R<Option<Flow>> {
-        let mode = self.realize(mode)?;
-        match &mode {
-            Var::Obj(_) if self.st.contexts.iter().any(|o| o.is(&mode)) => {
-                self.leave_context(&mode).map(Some)
-            }
-            _ => self.leave_outer_mode(&mode),
-        }
-    }
-
     /// `t[key]` where a mode that was entered here takes it for a look-up by tensors: all parts of the key
     /// are tensors or ints.
     ///
@@ -260,37 +166,22 @@ impl Tx<'_> {
         Ok(true)
     }
 
-    /// `inference_mode.__enter__(context)`.
+    /// The grad mode changes from here on, in the graph as well.
     ///
     /// # Errors
-    /// A break where it is not known whether the mode is switched on or off.
-    pub(crate) fn enter_inference_mode(&mut self, context: &Var) -> R<Flow> {
-        let Var::Obj(id) = self.realize(context)? else {
-            return Err(Stop::unsupported("an inference mode that is no object"));
-        };
-        let mode = self.getattr_sync(&Var::Obj(id), &Arc::from("mode"))?;
-        let enabled = self.truth(&mode)?;
-        let f = self
-            .py
-            .import(GRAD_MODE)?
-            .getattr("_enter_inference_mode")?;
-        let node = self.state_node(&f, GRAD_MODE, vec![Arg::Bool(enabled)])?;
-        self.met_inference |= enabled;
-        self.st.contexts.push_back(OpenContext {
-            context: Var::Obj(id),
-            effect: Effect::Inference(Inference {
-                node,
-                enabled,
-                grad_enabled: self.st.grad_enabled,
-            }),
-        });
-        // The mode brings its own grad mode.
-        self.st.grad_enabled = !enabled;
-        Ok(Flow::Value(self.none()))
+    /// Whatever looking at the function `f` that sets it raises.
+    pub fn set_grad_enabled(&mut self, f: &Obj, enabled: bool) -> R<()> {
+        let target = self.target(f, "torch._C._set_grad_enabled")?;
+        let node = self
+            .graph
+            .call_function(target, vec![Arg::Bool(enabled)], Kwargs::new());
+        self.graph.set_impure(node, true);
+        self.st.grad_enabled = enabled;
+        Ok(())
     }
 
     /// The grad mode that the program has set since it entered an inference mode that is open.
-    pub(crate) fn grad_mode_within(&self) -> Option<bool> {
+    pub fn grad_mode_within(&self) -> Option<bool> {
         let entered = self.st.contexts.iter().rev().find_map(|o| match &o.effect {
             Effect::Inference(mode) => Some(!mode.enabled),
             _ => None,
@@ -301,7 +192,7 @@ impl Tx<'_> {
     }
 
     /// Whether tensors that are made now are inference tensors.
-    pub(crate) fn inference_now(&self) -> bool {
+    pub fn inference_now(&self) -> bool {
         let inner = self.st.contexts.iter().rev().find_map(|o| match &o.effect {
             Effect::Inference(mode) => Some(mode.enabled),
             _ => None,
@@ -309,47 +200,11 @@ impl Tx<'_> {
         inner.unwrap_or(self.ctx.inference_mode)
     }
 
-    /// `__exit__(context, ...)` of either.
-    ///
-    /// # Errors
-    /// A break where the compiled function did not enter the context last.
-    pub(crate) fn leave_context(&mut self, context: &Var) -> R<Flow> {
-        let context = self.realize(context)?;
-        match self.st.contexts.last().cloned() {
-            Some(open) if open.is(&context) => {
-                self.st.contexts.pop_back();
-                self.leave_in_graph(&open.effect)?;
-                if matches!(open.effect, Effect::Functions | Effect::Device) {
-                    self.st.modes.pop_back();
-                }
-                Ok(Flow::Value(match open.effect {
-                    Effect::Cast(_) => self.bool(false),
-                    Effect::Label | Effect::Subscripts | Effect::Device | Effect::Functions => {
-                        self.none()
-                    }
-                    Effect::Inference(mode) => {
-                        self.st.grad_enabled = mode.grad_enabled;
-                        self.none()
-                    }
-                    Effect::Classes(before) => {
-                        self.st.asks_no_class = before;
-                        self.none()
-                    }
-                }))
-            }
-            _ => Err(Stop::brk(
-                "Context left that was not entered here",
-                "The context was entered by plain Python, which has to leave it as well.",
-                "Enter and leave the context in the same compiled function.",
-            )),
-        }
-    }
-
     /// Leaves what is still open, innermost first, for the end of the graph.
     ///
     /// # Errors
     /// [`Stop::Internal`] where torch lacks the function.
-    pub(crate) fn close_contexts(&mut self) -> R<()> {
+    pub fn close_contexts(&mut self) -> R<()> {
         for open in self.st.contexts.clone().iter().rev() {
             self.leave_in_graph(&open.effect)?;
             if let Effect::Inference(mode) = open.effect {
@@ -360,7 +215,7 @@ impl Tx<'_> {
     }
 
     /// Makes the node that leaves a context.
-    fn leave_in_graph(&mut self, effect: &Effect) -> R<()> {
+    pub fn leave_in_graph(&mut self, effect: &Effect) -> R<()> {
         match effect {
             Effect::Label
             | Effect::Subscripts
@@ -391,7 +246,7 @@ impl Tx<'_> {
     }
 
     /// Whether the program has entered autocast here.
-    pub(crate) fn in_autocast(&self) -> bool {
+    pub fn in_autocast(&self) -> bool {
         self.casts().next().is_some()
     }
 
@@ -399,7 +254,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever torch raises.
-    pub(crate) fn autocast_cache(&self) -> R<bool> {
+    pub fn autocast_cache(&self) -> R<bool> {
         if let Some(cast) = self.casts().next() {
             return Ok(cast.cache);
         }
@@ -407,7 +262,11 @@ impl Tx<'_> {
         Ok(torch.call_method0("is_autocast_cache_enabled")?.extract()?)
     }
 
-    fn autocast_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
+    /// The node of one of the functions that enter and leave autocast.
+    ///
+    /// # Errors
+    /// As [`Tx::state_node`].
+    pub fn autocast_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
         let f = self.py.import(MODULE)?.getattr(name)?;
         self.state_node(&f, MODULE, args)
     }
@@ -416,12 +275,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever looking at the function raises.
-    pub(super) fn state_node(
-        &mut self,
-        f: &Bound<'_, PyAny>,
-        module: &str,
-        args: Vec<Arg>,
-    ) -> R<NodeId> {
+    pub fn state_node(&mut self, f: &Bound<'_, PyAny>, module: &str, args: Vec<Arg>) -> R<NodeId> {
         let name: String = f.getattr("__name__")?.extract()?;
         let target = self.target(&f.clone().unbind(), &format!("{module}.{name}"))?;
         let node = self.graph.call_function(target, args, Kwargs::new());
@@ -433,7 +287,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever torch raises for an unknown device.
-    pub(crate) fn autocast_now(&self, device: &str) -> R<(bool, Obj)> {
+    pub fn autocast_now(&self, device: &str) -> R<(bool, Obj)> {
         let py = self.py;
         if let Some(open) = self.casts().find(|o| o.device == device) {
             return Ok((open.enabled, open.dtype.clone()));
@@ -450,7 +304,7 @@ impl Tx<'_> {
     }
 
     /// Where autocast is on.
-    pub(crate) fn autocasts(&self) -> Autocast {
+    pub fn autocasts(&self) -> Autocast {
         // Where it is on already, unless a context here says otherwise of the device.
         let outside = match self.ctx.autocast {
             Autocast::Off => None,

@@ -10,8 +10,8 @@ use variables::{Obj, TensorVar, TupleVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
 use super::beside::may_write;
+use super::raising;
 use super::table::fn_target;
-use crate::output::raising;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -100,7 +100,9 @@ impl<'py> Tx<'py> {
         }
         match self.emit(&Callee::Function(f, &path, rule), &args) {
             // What no graph holds may answer for itself.
-            Err(stop @ Stop::Break(_)) => self.overridden_call(f, &args)?.ok_or(stop),
+            Err(stop @ Stop::Break(_)) => {
+                (self.rules.torch.overridden_call)(self, f, &args)?.ok_or(stop)
+            }
             made => made.map(Flow::Value),
         }
     }
@@ -334,7 +336,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// [`Stop::Internal`] for a function without a name.
-    pub(super) fn emit_inferred(
+    pub fn emit_inferred(
         &mut self,
         callee: &Callee<'_>,
         node_args: NodeArgs,
@@ -346,7 +348,7 @@ impl<'py> Tx<'py> {
     }
 
     /// The same, for a node of which it is known whether anybody can tell that it ran twice.
-    pub(super) fn emit_inferred_as(
+    pub fn emit_inferred_as(
         &mut self,
         callee: &Callee<'_>,
         node_args: NodeArgs,

@@ -18,7 +18,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// A break for data-dependent results and for what FakeTensor rejects.
-    pub(crate) fn infer_fake(
+    pub fn infer_fake(
         &mut self,
         callee: &Callee<'_>,
         args: &NodeArgs,
@@ -31,7 +31,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// As [`Tx::infer_fake`].
-    pub(super) fn infer_fake_result(
+    pub fn infer_fake_result(
         &mut self,
         callee: &Callee<'_>,
         args: &NodeArgs,

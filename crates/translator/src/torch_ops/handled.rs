@@ -1,7 +1,7 @@
 //! Exceptions of operations that the program handles.
 //!
 //! A graph that raises did not run, so the function runs again as plain Python, and the exception finds its
-//! handler (`output/again.rs`). Behind an operation that must not run twice that is impossible.
+//! handler (`again.rs` of the crate `residual`). Behind an operation that must not run twice that is impossible.
 //! Invariant: no operation of a graph raises past a handler of the program, unless a mode of the program sees operations
 //! and a compiler takes the graph apart.
 
@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::Obj;
 
+use super::raising;
 use crate::library::is_library_file;
-use crate::output::raising;
 use crate::state::Frame;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
@@ -125,7 +125,7 @@ impl Tx<'_> {
     }
 
     /// Whether the program does something about an exception that is raised here.
-    pub(crate) fn may_be_handled(&self) -> bool {
+    pub fn may_be_handled(&self) -> bool {
         self.in_some_frame(catches) || self.in_own_frame(cleans_up)
     }
 

@@ -7,7 +7,7 @@ use variables::{TensorVar, Var};
 
 use super::beside::{VIEWS, writes_first};
 use super::emit::Callee;
-use crate::output::raising;
+use super::raising;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
 

@@ -90,7 +90,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// A break for tensors without plain strides.
-    pub(crate) fn early_tensor(&mut self, obj: &Obj, source: SourceId, of: SourceId) -> R<Var> {
+    pub fn early_tensor(&mut self, obj: &Obj, source: SourceId, of: SourceId) -> R<Var> {
         let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
         let meta = abi
             .read_meta(self.py, obj.bind(self.py))

@@ -12,7 +12,7 @@ use variables::{TensorVar, Var};
 
 use super::beside::writes_first;
 use super::emit::Callee;
-use crate::output::raising;
+use super::raising;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
 

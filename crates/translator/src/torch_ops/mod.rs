@@ -7,54 +7,36 @@
 //! - [`ops`]: operators, subscripts, methods
 //! - [`beside`]: what an operation does beside giving its result
 //! - [`attrs`]: attributes of tensors
-//! - [`contexts`], [`flags`]: autocast and the like, flags that a program sets for a while
-//! - [`parameters`]: tensors of other classes, made by the program
-//! - [`tensor_classes`]: classes that the program derives from torch's
-//! - [`deep_copy`]: `copy.deepcopy` of tensors
-//! - [`hooks`]: hooks of tensors
+//! - [`raising`], [`handled`]: which operations may raise, and what that means where the program handles it
 //! - [`numbers`]: operands that are numbers
-//! - [`vmap`]: batched tensors
-//! - [`bodies`]: functions that a node runs
-//! - [`checkpoint`]: functions that are computed again in the backward pass
-//! - [`transforms`]: gradients of functions, as functions
-//! - [`function_modes`]: function modes of the program, which see torch's functions first
-//! - [`state_calls`]: functions that read or change torch's global state
+//! - [`contexts`], [`function_modes`], [`subclasses`]: what of these is in force where the frame stands
+//! - [`vmap`]: operations on batched tensors
+//!
+//! Not here: functions that are more than one node (the crate `torch-rules`).
 //!
 //! Invariant: every node that may have an effect or raise is kept, in program order.
 
 pub mod args;
 pub mod attrs;
-mod autograd_function;
 mod beside;
-mod bodies;
-pub mod checkpoint;
 pub mod contexts;
 mod data_pointer;
-mod deep_copy;
 pub mod emit;
-mod entered_device;
 pub mod fake;
-pub(crate) mod flags;
 pub mod function_modes;
 mod handled;
-pub(crate) mod higher_order;
-mod hooks;
 mod inference;
 pub mod input;
 mod known_values;
 mod leaves;
+pub mod marks;
 mod numbers;
 pub mod ops;
 mod optimizer_step;
-mod overrides;
-mod parameters;
+pub mod raising;
 mod scaled;
 pub(crate) mod sizes;
-pub mod state_calls;
 pub mod subclasses;
 mod substitutes;
 pub mod table;
-mod tensor_classes;
-mod tracer_options;
-pub mod transforms;
 pub mod vmap;

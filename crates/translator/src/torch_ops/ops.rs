@@ -46,7 +46,7 @@ impl<'py> Tx<'py> {
 
     fn call_operator(&mut self, name: &str, args: Vec<Var>) -> R<Flow> {
         if self.is_seen_with(args.iter()) {
-            if let Some(flow) = self.operator_in_modes(name, &args)? {
+            if let Some(flow) = (self.rules.torch.operator_in_modes)(self, name, &args)? {
                 return Ok(flow);
             }
             return self.without_modes(|tx| tx.call_operator(name, args));
@@ -187,7 +187,7 @@ impl<'py> Tx<'py> {
     pub fn tensor_method(&mut self, t: &Var, name: &str, args: Args) -> R<Flow> {
         // Torch asks nobody about the class of an object.
         if name != "as_subclass" && self.is_seen_with(args.values().chain([t])) {
-            if let Some(flow) = self.method_in_modes(t, name, &args)? {
+            if let Some(flow) = (self.rules.torch.method_in_modes)(self, t, name, &args)? {
                 return Ok(flow);
             }
             return self.without_modes(|tx| tx.tensor_method(t, name, args));
@@ -230,7 +230,7 @@ impl<'py> Tx<'py> {
             && let Var::Py(class) = self.realize(class)?
             && let Ok(class) = class.obj.bind(self.py).cast::<PyType>()
         {
-            return self.as_subclass(t, class).map(Flow::Value);
+            return (self.rules.torch.as_subclass)(self, t, class).map(Flow::Value);
         }
         if let Some(made) = self.scaled_by_tensor(name, &all)? {
             return Ok(Flow::Value(made));
@@ -309,7 +309,7 @@ impl<'py> Tx<'py> {
                 None => Err(self.raise("TypeError", "len() of a 0-d tensor")),
             },
             "__iter__" => self.get_iter(t).map(Flow::Value),
-            "__deepcopy__" => self.deepcopy_tensor(&tv.clone(), args.clone()),
+            "__deepcopy__" => (self.rules.torch.deep_copy)(self, &tv.clone(), args.clone()),
             _ => Err(Stop::unsupported(format!("Tensor.{name}"))),
         }
     }

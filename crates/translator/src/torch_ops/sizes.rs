@@ -184,7 +184,7 @@ impl Sizes {
 
 impl Tx<'_> {
     /// The dimensions of a tensor from outside whose sizes are no constants, in ascending order.
-    pub(crate) fn dynamic_sizes(&self, tensor: SourceId) -> Vec<usize> {
+    pub fn dynamic_sizes(&self, tensor: SourceId) -> Vec<usize> {
         let symbols = self.sizes.symbols.iter();
         let mut dims: Vec<usize> = symbols
             .filter_map(|(expr, _)| match expr {
@@ -322,7 +322,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// [`Stop::Internal`] where `leaf` is not among the sizes that this graph met.
-    pub(crate) fn fix_leaf(&mut self, leaf: &IntExpr) -> R<i64> {
+    pub fn fix_leaf(&mut self, leaf: &IntExpr) -> R<i64> {
         match self.sizes.split(leaf) {
             Some(n) => Ok(self.fix_size(n)),
             None => Err(Stop::Internal(format!("no value of the size {leaf:?}"))),

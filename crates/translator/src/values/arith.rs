@@ -112,7 +112,9 @@ impl Tx<'_> {
             return self.fold_binary(op, inplace, x, y).map(Flow::Value);
         }
         let names = names(op);
-        if !inplace && let Some(flow) = self.array_operator(names.direct, &[&a, &b])? {
+        if !inplace
+            && let Some(flow) = (self.rules.builtins.array_operator)(self, names.direct, &[&a, &b])?
+        {
             return Ok(flow);
         }
         let tensor = matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_));

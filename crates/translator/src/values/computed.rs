@@ -5,7 +5,7 @@
 //! guards what it is computed from.
 //!
 //! Lives here: which values change, and what is computed of them. Does not live here: which functions are pure
-//! (`builtins::pure`), the code that computes (`output::computed`).
+//! (the crate `builtins`), the code that computes (the crate `residual`).
 //!
 //! Invariant: what is computed is of one type, whatever the values are.
 
@@ -25,7 +25,7 @@ use crate::tx::{Args, Tx};
 
 /// Which values from outside may be something else on each call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Changing {
+pub enum Changing {
     /// texts, and numbers that were found to change: a number is a constant at first
     Found,
     /// all immutable ones: they only become text
@@ -35,7 +35,7 @@ pub(crate) enum Changing {
 impl<'py> Tx<'py> {
     /// A value as one that is no constant, whose type alone is guarded; `None` where it is one, or is not of an exact
     /// immutable builtin type.
-    pub(crate) fn as_changing(&mut self, v: &Var, which: Changing) -> Option<Var> {
+    pub fn as_changing(&mut self, v: &Var, which: Changing) -> Option<Var> {
         match v {
             Var::Int(_) | Var::Float(_) | Var::Computed(_) => Some(v.clone()),
             Var::Text(t) if !t.shows_tensor() => Some(v.clone()),
@@ -175,7 +175,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether a value, or an item of a tuple, is no constant.
-    pub(crate) fn changes(&mut self, v: &Var, which: Changing) -> bool {
+    pub fn changes(&mut self, v: &Var, which: Changing) -> bool {
         match v {
             Var::Tuple(t) => t.items.iter().any(|v| self.changes(v, which)),
             v => self.as_changing(v, which).is_some(),
@@ -242,7 +242,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing that.
-    pub(crate) fn specialize_computed(&mut self, c: &ComputedVar) -> R<Var> {
+    pub fn specialize_computed(&mut self, c: &ComputedVar) -> R<Var> {
         for arg in &c.args {
             self.specialize_parts(arg)?;
         }
@@ -463,7 +463,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of looking at the items.
-    pub(crate) fn extreme_of_floats(&mut self, name: &str, items: &[Var]) -> R<Option<Var>> {
+    pub fn extreme_of_floats(&mut self, name: &str, items: &[Var]) -> R<Option<Var>> {
         if items.len() < 2 {
             return Ok(None);
         }
@@ -484,7 +484,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// None are expected.
-    pub(crate) fn truth_of_number(&mut self, v: &Var) -> R<Option<bool>> {
+    pub fn truth_of_number(&mut self, v: &Var) -> R<Option<bool>> {
         let v = self
             .as_changing(v, Changing::Found)
             .unwrap_or_else(|| v.clone());
@@ -560,11 +560,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing arguments.
-    pub(crate) fn compute_call(
-        &mut self,
-        function: &Bound<'py, PyAny>,
-        args: &Args,
-    ) -> R<Option<Var>> {
+    pub fn compute_call(&mut self, function: &Bound<'py, PyAny>, args: &Args) -> R<Option<Var>> {
         if !args.kw.is_empty() {
             return Ok(None);
         }

@@ -35,7 +35,7 @@ const EXACT: i64 = 1 << 53;
 
 impl Tx<'_> {
     /// A value as a dynamic float, where it is one. Nothing of its value is guarded.
-    pub(crate) fn as_dynamic_float(&mut self, v: &Var) -> Option<Rc<FloatVar>> {
+    pub fn as_dynamic_float(&mut self, v: &Var) -> Option<Rc<FloatVar>> {
         match v {
             Var::Float(f) => Some(f.clone()),
             Var::Lazy(l) => self.dynamic_float(&l.clone()).map(Rc::new),

@@ -548,7 +548,7 @@ impl Tx<'_> {
     }
 
     /// The break for a value whose text is known only when the program runs.
-    pub(crate) fn no_text(&self, v: &Var) -> Stop {
+    pub fn no_text(&self, v: &Var) -> Stop {
         let what = self.describe(v);
         Stop::brk(
             format!("Text of {what}"),

@@ -157,7 +157,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// None in practice.
-    pub(crate) fn reversed_dict(&mut self, dict: ObjId, view: DictView) -> R<Var> {
+    pub fn reversed_dict(&mut self, dict: ObjId, view: DictView) -> R<Var> {
         let (class, walk) = self.dict_walk(dict, view, true)?;
         let Body::Dict(map) = &self.obj(dict).body else {
             return Err(Stop::Internal("view of no dict".into()));
@@ -189,7 +189,7 @@ impl Tx<'_> {
     }
 
     /// A new iterator over a tracked deque.
-    pub(crate) fn iter_deque(&mut self, deque: ObjId, reverse: bool) -> R<Var> {
+    pub fn iter_deque(&mut self, deque: ObjId, reverse: bool) -> R<Var> {
         let class = if reverse {
             IterClass::DequeReverse
         } else {

@@ -23,14 +23,12 @@ mod slicing;
 mod special;
 mod subscr;
 mod symbolic;
-#[cfg(test)]
-mod tests;
 mod truth;
 mod types;
 mod unpack;
 
 pub use classes::IterClass;
-pub(crate) use computed::Changing;
+pub use computed::Changing;
 pub(crate) use operators::combine;
 pub use special::Special;
-pub(crate) use truth::body_len;
+pub use truth::body_len;

@@ -259,7 +259,7 @@ impl Tx<'_> {
     }
 
     /// A set or, where its items are all constants and the class is `frozenset`, a constant.
-    pub(crate) fn make_set(&mut self, class: Obj, map: OrderedMap) -> R<Var> {
+    pub fn make_set(&mut self, class: Obj, map: OrderedMap) -> R<Var> {
         if class.is(&self.known.frozenset) {
             let items: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
             let mut real = Vec::with_capacity(items.len());

@@ -78,7 +78,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Those of looking at the class.
-    pub(crate) fn is_float(&mut self, v: &Var) -> R<bool> {
+    pub fn is_float(&mut self, v: &Var) -> R<bool> {
         let class = self.type_of(v)?;
         let class = class.bind(self.py).cast::<PyType>().map_err(PyErr::from)?;
         Ok(class.is_subclass_of::<PyFloat>()?)

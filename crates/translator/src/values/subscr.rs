@@ -259,7 +259,9 @@ impl Tx<'_> {
             }
             Body::Dict(d) => self.dict_item(id, &d, key),
             _ => {
-                if let Some(flow) = self.array_operator("__getitem__", &[&obj, key])? {
+                if let Some(flow) =
+                    (self.rules.builtins.array_operator)(self, "__getitem__", &[&obj, key])?
+                {
                     return Ok(flow);
                 }
                 if self.special(&obj, "__getitem__")? != Special::Absent {

@@ -19,7 +19,7 @@ use crate::tx::Tx;
 
 impl Tx<'_> {
     /// A value as a dynamic int, where it is one. Nothing of its value is guarded.
-    pub(crate) fn as_dynamic(&mut self, v: &Var) -> Option<Rc<IntVar>> {
+    pub fn as_dynamic(&mut self, v: &Var) -> Option<Rc<IntVar>> {
         match v {
             Var::Int(i) => Some(i.clone()),
             Var::Lazy(l) => self.dynamic_int(&l.clone()).map(Rc::new),
@@ -31,7 +31,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// As [`Tx::realize`].
-    pub(crate) fn look(&mut self, v: &Var) -> R<Var> {
+    pub fn look(&mut self, v: &Var) -> R<Var> {
         if let Some(i) = self.as_dynamic(v) {
             return Ok(Var::Int(i));
         }
@@ -58,7 +58,7 @@ impl Tx<'_> {
     }
 
     /// Holds the code to what is true of dynamic ints.
-    pub(crate) fn guard_relation(&mut self, relation: IntRelation) {
+    pub fn guard_relation(&mut self, relation: IntRelation) {
         self.guard_ambient(GuardKind::ShapeEnv {
             relation: Arc::new(relation),
         });
@@ -142,7 +142,7 @@ impl Tx<'_> {
     }
 
     /// `abs(a)` of a dynamic int. `None`: it takes the value.
-    pub(crate) fn int_abs(&mut self, a: &Var) -> Option<Var> {
+    pub fn int_abs(&mut self, a: &Var) -> Option<Var> {
         let i = self.as_dynamic(a)?;
         Self::int_function(IntUnary::Abs, &i)
     }

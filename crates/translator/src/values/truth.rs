@@ -227,7 +227,7 @@ impl Tx<'_> {
 }
 
 /// Number of items, where the body holds items.
-pub(crate) fn body_len(body: &Body) -> Option<usize> {
+pub fn body_len(body: &Body) -> Option<usize> {
     match body {
         Body::List(v) | Body::Deque(v, _) => Some(v.len()),
         Body::Dict(d) | Body::Set(d) => Some(d.len()),

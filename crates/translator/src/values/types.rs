@@ -217,7 +217,7 @@ impl Tx<'_> {
     }
 
     /// Holds a class of the user's to its bases. Those of a library are not replaced.
-    pub(crate) fn guard_bases(&mut self, class: &Obj) {
+    pub fn guard_bases(&mut self, class: &Obj) {
         if self.bases_guarded.contains(&(class.as_ptr() as usize)) {
             return;
         }
@@ -431,7 +431,7 @@ impl Tx<'_> {
     }
 
     /// Holds the abstract classes to what is registered with them: `register` makes a new token.
-    pub(crate) fn guard_abc_registry(&mut self) -> R<()> {
+    pub fn guard_abc_registry(&mut self) -> R<()> {
         let ask = self.py.import("_abc")?.getattr("get_cache_token")?;
         let token = ask.call0()?;
         self.guard_call(&ask.unbind(), None, &[], &token)

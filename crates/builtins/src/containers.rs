@@ -1,0 +1,79 @@
+//! Constructors of containers.
+
+use pyo3::prelude::*;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::Stop;
+use translator::tx::{Args, Tx};
+use variables::{Body, ObjState, OrderedMap, Var};
+
+pub(crate) const RULES: RuleList = &[(
+    "builtins",
+    &[
+        ("list", list as Rule),
+        ("tuple", tuple),
+        ("dict", dict),
+        ("set", set),
+        ("frozenset", set),
+        ("bytearray", buffer),
+        ("memoryview", buffer),
+    ],
+)];
+
+fn list(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 0, 1)?;
+    let items = match a.first() {
+        Some(v) => tx.listed(v)?,
+        None => Vec::new(),
+    };
+    value(tx.new_list(items))
+}
+
+fn tuple(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 0, 1)?;
+    let Some(v) = a.first() else {
+        return value(Var::tuple(Vec::new()));
+    };
+    let v = tx.realize(v)?;
+    if matches!(&v, Var::Tuple(t) if t.class.is_none()) {
+        return value(v);
+    }
+    let items = tx.listed(&v)?;
+    value(Var::tuple(items))
+}
+
+fn dict(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let d = tx.new_dict(OrderedMap::default());
+    tx.update_with(&d, name, args)?;
+    value(d)
+}
+
+fn set(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 0, 1)?;
+    let class = if name == "set" {
+        tx.known.set.clone()
+    } else {
+        tx.known.frozenset.clone()
+    };
+    let map = match a.first() {
+        Some(v) => {
+            let v = tx.realize(v)?;
+            if name == "frozenset"
+                && matches!(&v, Var::Const(o) if o.bind(tx.py).get_type().is(class.bind(tx.py)))
+            {
+                return value(v);
+            }
+            tx.other_set(&v)?
+        }
+        None => OrderedMap::default(),
+    };
+    if name == "set" {
+        return value(Var::Obj(
+            tx.st.effects.add(ObjState::new(class, Body::Set(map))),
+        ));
+    }
+    value(tx.make_set(class, map)?)
+}
+
+fn buffer(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
+    Err(Stop::unsupported(format!("{name}()")))
+}

@@ -1,0 +1,73 @@
+//! `inspect.signature` of functions and classes.
+//!
+//! A signature is made of what is guarded anyway: the code object, and the defaults. So Python's own
+//! function answers while translating, and the answer is a constant. Its parts are read by
+//! `inspect`'s own Python, which is inlined.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::R;
+use translator::tx::{Args, Tx};
+use variables::{Obj, Var};
+
+pub(crate) const RULES: RuleList = &[("inspect", &[("signature", signature as Rule)])];
+
+fn signature(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
+    if args.pos.len() != 1 {
+        return Ok(None);
+    }
+    let options = PyDict::new(tx.py);
+    for (name, v) in std::mem::take(&mut args.kw) {
+        match tx.realize(&v)? {
+            Var::Const(o) => options.set_item(&*name, o)?,
+            _ => return Ok(None),
+        }
+    }
+    let f = tx.realize(&args.pos[0])?;
+    let (func, bound) = match &f {
+        Var::Method(m) => (tx.realize(&m.func)?, true),
+        _ => (f, false),
+    };
+    let Var::Py(p) = &func else { return Ok(None) };
+    let b = p.obj.bind(tx.py).clone();
+    if let Ok(class) = b.cast::<PyType>() {
+        // A metaclass that takes part in calls may have a signature of its own.
+        if !class.get_type().is(tx.known.type_.bind(tx.py)) || b.hasattr("__signature__")? {
+            return Ok(None);
+        }
+    } else if !is_plain(tx, &b)? {
+        return Ok(None);
+    }
+    if b.get_type().is(tx.known.function.bind(tx.py)) {
+        let callee = tx.existing_callee(&b, p.source)?;
+        let kw = callee.kwdefaults.into_iter().map(|d| d.1);
+        for v in callee.defaults.into_iter().chain(kw) {
+            tx.realize(&v)?;
+        }
+    }
+    let target: Obj = if bound {
+        // The receiver is no part of a method's signature.
+        let method = tx.known.method.bind(tx.py);
+        method.call1((b, tx.known.object.call0(tx.py)?))?.unbind()
+    } else {
+        b.unbind()
+    };
+    let inspect = tx.py.import("inspect")?;
+    value(tx.fold(move |_| inspect.call_method("signature", (target,), Some(&options)))?)
+}
+
+/// Whether a callable is a Python function, and so is whatever it wraps.
+fn is_plain(tx: &Tx<'_>, f: &Bound<'_, PyAny>) -> R<bool> {
+    let mut f = f.clone();
+    for _ in 0..100 {
+        if !f.get_type().is(tx.known.function.bind(tx.py)) || f.hasattr("__signature__")? {
+            return Ok(false);
+        }
+        if !f.hasattr("__wrapped__")? {
+            return Ok(true);
+        }
+        f = f.getattr("__wrapped__")?;
+    }
+    Ok(false)
+}

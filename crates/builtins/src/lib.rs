@@ -1,0 +1,245 @@
+//! Rules of Python's builtin functions and constructors, and of the standard library.
+//!
+//! Lives here: one rule for each callable of Python's own C code, and for the few Python functions
+//! of the standard library that a rule serves better than inlining; NumPy's functions, and those that make
+//! tensors of its arrays. Does not live here: methods of builtin types (`methods` in `translator`),
+//! operators (its `values`), functions of torch (`torch-rules`).
+//!
+//! The interpreter does not know this crate: it is handed [`LISTED`], [`FOUND`] and [`ASKED`]
+//! (`translator::rules`).
+//!
+//! Invariant: a rule does what the callable does, raises what it raises, or breaks.
+//!
+//! A rule is a free function, [`translator::rules::Rule`], and is written with methods of `Tx`:
+//! - `positional`, `one`, `by_name` (`methods/binding` of `translator`): arguments, or CPython's `TypeError`;
+//! - `realize`: the value behind an argument, with its guards, to be matched on (`variables::Var`);
+//! - `special`, and `special_sync` to call what it found: a special method, the user's or C's;
+//! - `iterate`, `truth`, `index_obj`, `compare`, `binary`, `getattr_sync`, `getitem_sync`: what the
+//!   interpreter does at such an operation;
+//! - `real_args` and `fold`: Python itself, on constants;
+//! - `call_sync`: a function of the program, run to its end; `tensor_method`: a node of the graph;
+//! - `raise`: an exception of the program; `Stop::unsupported` and `Stop::brk`: a break;
+//! - `value(v)`: the result; `Ok(None)`: no rule for this call, which is treated as any other.
+
+mod arrays;
+mod collections;
+mod containers;
+mod copying;
+mod functools;
+mod heapq;
+mod inspection;
+mod iterators;
+mod itertools;
+mod lru_cache;
+mod numbers;
+mod numpy;
+mod objects;
+mod operator;
+mod outside;
+mod pure;
+mod random;
+mod receivers;
+mod reduce;
+mod regex;
+
+#[cfg(test)]
+mod embedded;
+#[cfg(test)]
+mod tests;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+use translator::rules::{Builtins, FoundRules, Given, RuleList, value};
+use translator::stop::Stop;
+use translator::tx::{Args, Flow, Tx};
+use variables::{Obj, Var};
+
+/// Rules by callable, one list a file.
+pub const LISTED: &[RuleList] = &[
+    objects::RULES,
+    numbers::RULES,
+    reduce::RULES,
+    containers::RULES,
+    iterators::RULES,
+    itertools::RULES,
+    functools::RULES,
+    lru_cache::RULES,
+    heapq::RULES,
+    operator::RULES,
+    collections::RULES,
+    copying::RULES,
+    inspection::RULES,
+    outside::RULES,
+    random::RULES,
+    arrays::RULES,
+    regex::RULES,
+];
+
+/// Rules of callables that are looked for: pure functions of the standard library, NumPy where it is imported.
+pub const FOUND: &[FoundRules] = &[pure::add_all, numpy::add_all];
+
+/// What the interpreter asks of this crate.
+pub const ASKED: Builtins = Builtins {
+    call,
+    array_method: arrays::array_method,
+    array_operator: arrays::array_operator,
+    array_size: arrays::array_size,
+    draw_method: random::draw_method,
+    single_dispatch: functools::single_dispatch,
+};
+
+/// A call of a callable of C's that is not listed.
+///
+/// # Errors
+/// Whatever the callable raises; a break where its rule does not apply.
+fn call(tx: &mut Tx<'_>, callable: &Obj, args: Args) -> Given {
+    let py = tx.py;
+    let b = callable.bind(py).clone();
+    let ty = b.get_type();
+    if ty.is(tx.known.builtin_function.bind(py)) {
+        let receiver = b.getattr("__self__")?;
+        let name: String = b.getattr("__name__")?.extract()?;
+        // A static method: it has no receiver.
+        let owner = py.get_type::<pyo3::types::PyString>();
+        let class = match name.as_str() {
+            "maketrans" if receiver.is_none() => &owner,
+            _ => match receiver.cast::<PyType>() {
+                Ok(class) => class,
+                Err(_) => return random::call_bound(tx, callable, &receiver, &name, &args),
+            },
+        };
+        return class_call(tx, class, &name, &b, args);
+    }
+    if b.is_instance_of::<PyType>() {
+        return Ok(None);
+    }
+    call_helper_object(tx, &b, args)
+}
+
+/// `cls.__new__` and class methods of C classes.
+fn class_call<'py>(
+    tx: &mut Tx<'py>,
+    class: &Bound<'py, PyType>,
+    name: &str,
+    f: &Bound<'py, PyAny>,
+    mut args: Args,
+) -> Given {
+    let py = tx.py;
+    let cls = class.clone().into_any().unbind();
+    match name {
+        "__new__" => {
+            if args.pos.is_empty() {
+                return Ok(None);
+            }
+            let target = args.pos.remove(0);
+            let Some(target) = tx.realize(&target)?.as_obj().cloned() else {
+                return Ok(None);
+            };
+            new_instance(
+                tx,
+                &cls,
+                target.bind(py).cast::<PyType>().map_err(PyErr::from)?,
+                args,
+            )
+        }
+        "fromkeys" if class.is_subclass(tx.known.dict.bind(py))? => {
+            let ordered = class.is_subclass(tx.known.ordered_dict.bind(py))?;
+            let given = ordered.then(|| args.take_kw("value")).flatten();
+            args.pos.extend(given);
+            let a = tx.positional("fromkeys", args, 1, 2)?;
+            value(tx.dict_fromkeys(cls, &a[0], a.get(1).cloned())?)
+        }
+        "apply"
+            if class
+                .is_subclass(tx.known.torch_c.bind(py).getattr("_FunctionBase")?.as_any())? =>
+        {
+            (tx.rules.torch.apply_function)(tx, cls, args).map(Some)
+        }
+        "from_iterable" if class.name()? == "chain" => {
+            let outer = tx.one("from_iterable", args)?;
+            value(itertools::chain_of(tx, cls, &outer)?)
+        }
+        "from_bytes" | "fromhex" | "maketrans" => {
+            let Some((pos, kw)) = tx.real_args(&args)? else {
+                return Ok(None);
+            };
+            let f = f.clone();
+            value(tx.fold(move |py| f.call(PyTuple::new(py, pos)?, kw.as_ref()))?)
+        }
+        "mro" => {
+            tx.guard_mro(&cls);
+            let f = f.clone();
+            value(tx.fold(move |_| f.call0())?)
+        }
+        "__init_subclass__" | "__subclasshook__" if cls.is(&tx.known.object) => value(tx.none()),
+        _ => Ok(None),
+    }
+}
+
+/// `base.__new__(target, ...)` for a builtin `base`.
+fn new_instance<'py>(
+    tx: &mut Tx<'py>,
+    base: &Obj,
+    target: &Bound<'py, PyType>,
+    args: Args,
+) -> Given {
+    let k = tx.known.clone();
+    if base.is(&k.tuple) {
+        let items = match args.pos.first() {
+            Some(v) => tx.iterate(v)?,
+            None => Vec::new(),
+        };
+        let class = target.clone().into_any().unbind();
+        let class = (!class.is(&k.tuple)).then_some(class);
+        return value(Var::Tuple(std::rc::Rc::new(variables::TupleVar {
+            items,
+            class,
+            origin: None,
+        })));
+    }
+    let same = target.is(base.bind(tx.py));
+    if same && tx.is_builtin_container(base) {
+        // `dict.__new__(dict, ...)` makes an empty one; `frozenset.__new__` fills it.
+        let args = if base.is(&k.frozenset) {
+            args
+        } else {
+            Args::default()
+        };
+        return tx.call_builtin(base, args);
+    }
+    if same && tx.known.is_const_type(base.bind(tx.py)) {
+        return tx.call_builtin(base, args);
+    }
+    if target.is_subclass(k.frozenset.bind(tx.py))? {
+        return Err(Stop::unsupported("an instance of a frozenset subclass"));
+    }
+    if base.is(&k.object) && !tx.is_plain_layout(target)? {
+        // `object.__new__` refuses a class that needs an allocator of its own.
+        return Ok(None);
+    }
+    if base.is(&k.object) && !(args.pos.is_empty() && args.kw.is_empty()) {
+        // Only for a class with an `__init__` of its own that takes them.
+        let object = k.object.bind(tx.py);
+        let is_objects =
+            |name: &str| -> PyResult<bool> { Ok(target.getattr(name)?.is(&object.getattr(name)?)) };
+        if !is_objects("__new__")? || is_objects("__init__")? {
+            return Ok(None);
+        }
+    }
+    Ok(tx.allocate(target, &args)?.map(Flow::Value))
+}
+
+/// Callables that are instances of small C classes: `operator.itemgetter(...)`,
+/// functions under `functools.lru_cache`.
+fn call_helper_object<'py>(tx: &mut Tx<'py>, b: &Bound<'py, PyAny>, args: Args) -> Given {
+    let ty = b.get_type();
+    let module = ty.module()?.to_string();
+    let name = ty.name()?.to_string();
+    match (module.as_str(), name.as_str()) {
+        ("operator", "itemgetter" | "attrgetter" | "methodcaller") => {
+            operator::call_getter(tx, &name, b, args)
+        }
+        ("functools", "_lru_cache_wrapper") => functools::call_cached(tx, b, args),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,161 @@
+//! `sum`, `min`, `max`, `any`, `all`, `sorted`.
+
+use bytecode::op::{BinaryOp, CompareOp};
+use pyo3::prelude::*;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::tx::{Args, Tx};
+use variables::Var;
+
+use crate::numbers::holds;
+
+pub(crate) const RULES: RuleList = &[(
+    "builtins",
+    &[
+        ("sum", sum as Rule),
+        ("min", extreme),
+        ("max", extreme),
+        ("any", any),
+        ("all", any),
+        ("sorted", sorted),
+    ],
+)];
+
+fn sum(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.by_name(name, args, &["iterable", "start"], 1, 2)?;
+    let Some(iterable) = &a[0] else {
+        return Ok(None);
+    };
+    let start = match &a[1] {
+        Some(s) => tx.realize(s)?,
+        None => tx.int(0),
+    };
+    if tx.type_name(&start)? == "bytearray" {
+        return Ok(None);
+    }
+    if let Var::Const(o) = &start {
+        let b = o.bind(tx.py);
+        let other = if b.is_instance_of::<pyo3::types::PyString>() {
+            Some("strings [use ''.join(seq) instead]")
+        } else if b.is_instance_of::<pyo3::types::PyBytes>() {
+            Some("bytes [use b''.join(seq) instead]")
+        } else {
+            None
+        };
+        if let Some(what) = other {
+            return Err(tx.raise("TypeError", &format!("sum() can't sum {what}")));
+        }
+    }
+    if !matches!(tx.realize(iterable)?, Var::Tuple(_)) {
+        // The items of others may be computed between the additions.
+        tx.not_seen("sum()")?;
+    }
+    let items = tx.iterate(iterable)?;
+    // Python's own summation of floats is compensated (3.12): it adds constants itself.
+    let mut real = Vec::with_capacity(items.len());
+    for v in &items {
+        match tx.pure_const(v)? {
+            Some(o) => real.push(o),
+            None => break,
+        }
+    }
+    if real.len() == items.len()
+        && let Some(s) = tx.pure_const(&start)?
+    {
+        return value(tx.fold(move |py| {
+            py.import("builtins")?
+                .call_method1("sum", (pyo3::types::PyList::new(py, real)?, s))
+        })?);
+    }
+    let mut out = start;
+    for v in items {
+        out = tx.binary_sync(BinaryOp::Add, &out, &v)?;
+    }
+    value(out)
+}
+
+fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+    let key = args.take_kw("key").filter(|k| !k.is_none(tx.py));
+    let default = args.take_kw("default");
+    if let Some((k, _)) = args.kw.first() {
+        return Err(tx.unexpected_keyword(name, &k.clone()));
+    }
+    let items = match args.pos.len() {
+        0 => {
+            return Err(tx.raise(
+                "TypeError",
+                &format!("{name} expected at least 1 argument, got 0"),
+            ));
+        }
+        1 => tx.iterate(&args.pos[0])?,
+        _ if default.is_some() => {
+            let message =
+                format!("Cannot specify a default for {name}() with multiple positional arguments");
+            return Err(tx.raise("TypeError", &message));
+        }
+        _ => args.pos,
+    };
+    if key.is_none()
+        && let Some(v) = tx.extreme_of_floats(name, &items)?
+    {
+        return value(v);
+    }
+    let op = if name == "min" {
+        CompareOp::Lt
+    } else {
+        CompareOp::Gt
+    };
+    let mut best: Option<(Var, Var)> = None;
+    for v in items {
+        let k = match &key {
+            Some(f) => tx.call_sync(f, Args::pos(vec![v.clone()]))?,
+            None => v.clone(),
+        };
+        let better = match &best {
+            Some((b, _)) => {
+                let b = b.clone();
+                holds(tx, op, &k, &b)?
+            }
+            None => true,
+        };
+        if better {
+            best = Some((k, v));
+        }
+    }
+    match (best, default) {
+        (Some((_, v)), _) => value(v),
+        (None, Some(d)) => value(d),
+        (None, None) => {
+            let message = if tx.py.version_info() >= (3, 12) {
+                format!("{name}() iterable argument is empty")
+            } else {
+                format!("{name}() arg is an empty sequence")
+            };
+            Err(tx.raise("ValueError", &message))
+        }
+    }
+}
+
+fn any(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let v = tx.one(name, args)?;
+    let it = tx.get_iter(&v)?;
+    let stop_at = name == "any";
+    while let Some(v) = tx.iter_next(&it)? {
+        if tx.truth(&v)? == stop_at {
+            return value(tx.bool(stop_at));
+        }
+    }
+    value(tx.bool(!stop_at))
+}
+
+fn sorted(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if args.pos.len() != 1 {
+        return Ok(None); // The iterable is positional alone.
+    }
+    let a = tx.by_name(name, args, &["iterable", "key", "reverse"], 1, 1)?;
+    let Some(iterable) = &a[0] else {
+        return Ok(None);
+    };
+    let items = tx.listed(iterable)?;
+    let out = tx.sorted_items(items, a[1].clone(), a[2].clone())?;
+    value(tx.new_list(out))
+}

@@ -1,0 +1,164 @@
+//! A graph at the boundary to a backend: what the backend is told of each input, and what it relies on.
+//!
+//! Only data. Not here: how torch is told (`backends`), how a condition becomes a guard (`residual`).
+
+/// What a placeholder stands for, for a backend that traces the graph once more (AOTAutograd).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AotInput {
+    /// A tensor.
+    Tensor {
+        /// Text that tells it from the other inputs, such as `x` or `self.layer.weight`. It ends up
+        /// in the backend's cache key, so it must not change from one process to the next.
+        source: String,
+        /// Dimensions whose size may differ from call to call.
+        dynamic_dims: Vec<usize>,
+        /// Whether its storage stays where it is: a parameter or a buffer.
+        is_static: bool,
+    },
+    /// The size of one dimension of a tensor input; an int at run time.
+    Size {
+        /// Position of the tensor among the inputs.
+        of: usize,
+        /// The dimension.
+        dim: usize,
+    },
+    /// An int that may differ from call to call.
+    Int {
+        /// As for a tensor.
+        source: String,
+    },
+    /// A float that may differ from call to call: a tensor without dimensions, of double precision, at run time.
+    Float {
+        /// As for a tensor.
+        source: String,
+    },
+    /// Anything else.
+    Other {
+        /// As for a tensor.
+        source: String,
+    },
+}
+
+impl AotInput {
+    /// Whether it is a float.
+    pub fn is_float(&self) -> bool {
+        matches!(self, AotInput::Float { .. })
+    }
+}
+
+/// An int of the inputs of a graph. Inputs are positions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShapeLeaf {
+    /// An input that is an int.
+    Int(usize),
+    /// `input.size()[dim]`
+    Size(usize, u8),
+    /// `input.stride()[dim]`
+    Stride(usize, u8),
+    /// `input._base.size()[dim]`, of an input that is a view
+    BaseSize(usize, u8),
+    /// `input._base.stride()[dim]`
+    BaseStride(usize, u8),
+}
+
+/// An int computed from inputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShapeExpr {
+    /// A number.
+    Const(i64),
+    /// What an input says.
+    Leaf(ShapeLeaf),
+    /// `-x`
+    Negative(Box<ShapeExpr>),
+    /// The larger of two.
+    Max(Box<(ShapeExpr, ShapeExpr)>),
+    /// The smaller of two.
+    Min(Box<(ShapeExpr, ShapeExpr)>),
+    /// An operation of two.
+    Binary(ShapeOperator, Box<(ShapeExpr, ShapeExpr)>),
+}
+
+/// Python's operators of two ints that shape expressions use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShapeOperator {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `//`
+    FloorDivide,
+    /// `%`
+    Remainder,
+    /// `**`
+    Power,
+}
+
+/// Python's comparisons of two ints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShapeCompare {
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `==`
+    Equal,
+    /// `!=`
+    Differ,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+/// What must hold for the compiled graph to be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShapeGuard {
+    /// A comparison.
+    Compare(ShapeCompare, ShapeExpr, ShapeExpr),
+    /// What an input says is what it says now: the backend's condition has no other form here.
+    Unchanged(ShapeLeaf),
+}
+
+impl ShapeCompare {
+    /// By the name of the class that Python's parser gives it.
+    pub fn of(operator: &str) -> Option<ShapeCompare> {
+        Some(match operator {
+            "Lt" => Self::Less,
+            "LtE" => Self::LessOrEqual,
+            "Eq" => Self::Equal,
+            "NotEq" => Self::Differ,
+            "Gt" => Self::Greater,
+            "GtE" => Self::GreaterOrEqual,
+            _ => return None,
+        })
+    }
+
+    /// The comparison that holds where this one does not.
+    pub fn negated(self) -> ShapeCompare {
+        match self {
+            Self::Less => Self::GreaterOrEqual,
+            Self::LessOrEqual => Self::Greater,
+            Self::Equal => Self::Differ,
+            Self::Differ => Self::Equal,
+            Self::Greater => Self::LessOrEqual,
+            Self::GreaterOrEqual => Self::Less,
+        }
+    }
+}
+
+impl ShapeOperator {
+    /// By the name of the class that Python's parser gives it.
+    pub fn of(operator: &str) -> Option<ShapeOperator> {
+        Some(match operator {
+            "Add" => Self::Add,
+            "Sub" => Self::Subtract,
+            "Mult" => Self::Multiply,
+            "FloorDiv" => Self::FloorDivide,
+            "Mod" => Self::Remainder,
+            "Pow" => Self::Power,
+            _ => return None,
+        })
+    }
+}

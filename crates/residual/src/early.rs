@@ -1,0 +1,102 @@
+//! Early calls, as bytecode: made before the graph runs, in the program's order.
+
+use bytecode::op::Op;
+use pyo3::prelude::*;
+use translator::stop::R;
+use variables::{EarlyArg, EarlyCall, EarlyKind};
+
+use crate::emitter::Emitter;
+
+impl Emitter<'_, '_> {
+    /// Gives the result of each call a local.
+    pub(crate) fn name_early_values(&mut self) {
+        for _ in 0..self.tx.st.effects.early.len() {
+            let local = self.asm.tmp("___early");
+            self.early_values.push(local);
+        }
+    }
+
+    /// Makes the calls. `undoable`: what generators were before is kept.
+    ///
+    /// # Errors
+    /// As [`Emitter::load_source`].
+    pub(crate) fn make_early_calls(&mut self, undoable: bool) -> R<()> {
+        let calls = self.tx.st.effects.early.clone();
+        for (i, call) in calls.iter().enumerate().filter(|_| undoable) {
+            if !is_draw(call) || calls.iter().take(i).any(|c| same_generator(c, call)) {
+                continue;
+            }
+            self.state_method("getstate")?;
+            self.generator_of(call)?;
+            self.asm.call(1);
+            let local = self.asm.tmp("___random_state");
+            self.asm.store_fast(local);
+            self.generator_states.push((i, local));
+        }
+        for (call, local) in calls.iter().zip(self.early_values.clone()) {
+            self.asm.callee(&call.function);
+            self.call_passing(&call.pos, &call.kw, Self::early_arg)?;
+            self.asm.store_fast(local);
+        }
+        Ok(())
+    }
+
+    /// Puts generators back to where they were before the calls.
+    ///
+    /// # Errors
+    /// As [`Emitter::load_source`].
+    pub(crate) fn take_draws_back(&mut self) -> R<()> {
+        // Two draws may be from one generator without that being known: the first state comes last.
+        for (i, local) in self.generator_states.clone().into_iter().rev() {
+            let call = self.tx.st.effects.early[i].clone();
+            self.state_method("setstate")?;
+            self.generator_of(&call)?;
+            self.asm.load_fast(local);
+            self.asm.call(2);
+            self.asm.op(Op::PopTop);
+        }
+        Ok(())
+    }
+
+    /// Pushes a method in C: those in Python keep the second number of `gauss` as well, which no draw touches.
+    fn state_method(&mut self, name: &str) -> R<()> {
+        let class = self.tx.py.import("_random")?.getattr("Random")?;
+        self.asm.callee(&class.getattr(name)?.unbind());
+        Ok(())
+    }
+
+    /// `-- generator`: what the function is bound to, or its first argument.
+    fn generator_of(&mut self, call: &EarlyCall) -> R<()> {
+        if let Some(arg @ EarlyArg::Source(_)) = call.pos.first() {
+            return self.early_arg(arg);
+        }
+        let owner = call.function.bind(self.tx.py).getattr("__self__")?;
+        self.asm.load_const(&owner.unbind());
+        Ok(())
+    }
+
+    /// `-- argument`
+    fn early_arg(&mut self, arg: &EarlyArg) -> R<()> {
+        match arg {
+            EarlyArg::Const(o) => self.asm.load_const(o),
+            EarlyArg::Source(source) => self.load_source(*source)?,
+        }
+        Ok(())
+    }
+}
+
+fn is_draw(call: &EarlyCall) -> bool {
+    matches!(call.kind, EarlyKind::Draw(_))
+}
+
+/// Whether two draws are known to be from one generator.
+fn same_generator(a: &EarlyCall, b: &EarlyCall) -> bool {
+    if !is_draw(a) || !is_draw(b) {
+        return false;
+    }
+    match (a.pos.first(), b.pos.first()) {
+        (Some(EarlyArg::Source(a)), Some(EarlyArg::Source(b))) => a == b,
+        (Some(EarlyArg::Source(_)), _) | (_, Some(EarlyArg::Source(_))) => false,
+        _ => a.function.is(&b.function),
+    }
+}

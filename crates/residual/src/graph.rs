@@ -1,0 +1,199 @@
+//! The graph's last steps: outputs, dead code, the order of inputs, the backend.
+
+use bytecode::op::LocalIdx;
+use fx_graph::{Arg, NodeId};
+use guards::{IntExpr, Source};
+use pyo3::prelude::*;
+use pyo3::types::PyFloat;
+use rustc_hash::FxHashMap;
+use translator::stop::{R, Stop};
+use translator::tx::{FloatInput, GraphInput, IntInput, Tx};
+use variables::{FloatExpr, Obj};
+
+use crate::{OutputEnv, shapes};
+
+/// One argument of the call of the graph.
+pub enum CallInput {
+    /// a tensor
+    Tensor(GraphInput),
+    /// an int
+    Int(IntInput),
+    /// a float
+    Float(FloatInput),
+}
+
+impl CallInput {
+    /// How an int is computed.
+    pub fn expr(&self) -> Option<&IntExpr> {
+        match self {
+            CallInput::Tensor(_) | CallInput::Float(_) => None,
+            CallInput::Int(i) => Some(&i.int.expr),
+        }
+    }
+
+    /// The tensor that it is at each call.
+    pub fn bound(&self) -> Option<&Obj> {
+        match self {
+            CallInput::Tensor(t) if t.bound => Some(&t.obj),
+            _ => None,
+        }
+    }
+}
+
+/// A compiled graph and how the residual code calls it.
+pub struct Compiled {
+    /// what the backend gave
+    pub function: Obj,
+    /// what calls it with all inputs that are bound, and takes the others
+    pub binding: Option<Obj>,
+    /// `__compiled_fn_N`
+    pub name: String,
+    /// inputs, in the order of the arguments
+    pub inputs: Vec<CallInput>,
+    /// where the results go, in order
+    pub outputs: Vec<LocalIdx>,
+}
+
+impl Compiled {
+    /// What the residual code calls.
+    pub fn callee(&self) -> &Obj {
+        self.binding.as_ref().unwrap_or(&self.function)
+    }
+
+    /// Its name in listings.
+    pub fn callee_name(&self) -> String {
+        let bound = self.inputs.iter().filter(|input| input.bound().is_some());
+        match &self.binding {
+            Some(_) => format!("{} with {} bound inputs", self.name, bound.count()),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// Finishes the graph of a translation and has it compiled; `None` where it does nothing.
+///
+/// # Errors
+/// [`Stop::Internal`] with what the backend raised.
+pub fn compile(
+    tx: &mut Tx<'_>,
+    mut outputs: Vec<(NodeId, LocalIdx)>,
+    env: &mut dyn OutputEnv,
+) -> R<Option<Compiled>> {
+    let py = tx.py;
+    let position: FxHashMap<NodeId, usize> =
+        tx.graph.order().enumerate().map(|(i, n)| (n, i)).collect();
+    outputs.sort_by_key(|(n, _)| position.get(n).copied().unwrap_or(usize::MAX));
+    tx.graph.output(Arg::Tuple(
+        outputs.iter().map(|(n, _)| Arg::Node(*n)).collect(),
+    ));
+    tx.graph.eliminate_dead_code();
+    // A mode that is in force would see the residual code set the state.
+    if tx.graph.op_count() == 0 || tx.outer_modes == 0 && only_state(tx) {
+        return Ok(None);
+    }
+    tx.graph.erase_unused_placeholders();
+    let ints = tx.int_inputs.iter().map(|input| {
+        let source = match input.int.expr {
+            IntExpr::Source(source) => Some(source),
+            _ => None,
+        };
+        (input.node, source)
+    });
+    let floats = tx.float_inputs.iter().map(|input| {
+        let source = match input.float.expr {
+            FloatExpr::Source(source) => Some(source),
+            _ => None,
+        };
+        (input.node, source)
+    });
+    let numbers = ints.chain(floats);
+    let rank: FxHashMap<NodeId, (u8, usize)> = tx
+        .inputs
+        .iter()
+        .enumerate()
+        .map(|(i, input)| match tx.sources.get(input.source) {
+            Source::Local { index, .. } => (input.node, (0, *index as usize)),
+            _ => (input.node, (1, i)),
+        })
+        .chain(numbers.enumerate().map(|(i, (node, source))| {
+            match source.map(|source| tx.sources.get(source)) {
+                Some(Source::Local { index, .. }) => (node, (0, *index as usize)),
+                _ => (node, (2, i)),
+            }
+        }))
+        .collect();
+    tx.graph
+        .sort_placeholders_by_key(|id, _| rank.get(&id).copied().unwrap_or((3, id.index())));
+    tx.graph
+        .verify()
+        .map_err(|e| Stop::Internal(format!("graph: {e}")))?;
+    let inputs = tx
+        .graph
+        .placeholders()
+        .iter()
+        .map(|id| {
+            let tensor = tx.inputs.iter().find(|i| i.node == *id).cloned();
+            let int = || tx.int_inputs.iter().find(|i| i.node == *id).cloned();
+            let float = || tx.float_inputs.iter().find(|i| i.node == *id).cloned();
+            tensor
+                .map(CallInput::Tensor)
+                .or_else(|| int().map(CallInput::Int))
+                .or_else(|| float().map(CallInput::Float))
+        })
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| Stop::Internal("a placeholder without an input".into()))?;
+    let name = env.next_compiled_name();
+    let examples = inputs
+        .iter()
+        .map(|i| match i {
+            CallInput::Tensor(t) => Ok(t.obj.clone()),
+            CallInput::Int(i) => {
+                let value = i.int.value.into_pyobject(py).map_err(PyErr::from)?;
+                Ok(value.into_any().unbind())
+            }
+            CallInput::Float(f) if tx.runs_as_is => {
+                Ok(PyFloat::new(py, f.float.value).into_any().unbind())
+            }
+            CallInput::Float(f) => Ok(torch_abi::number_tensor(py)?.call1(py, (f.float.value,))?),
+        })
+        .collect::<R<_>>()?;
+    // What the backend raises is kept by `env` and reaches the program from there, an interrupt too.
+    let described = shapes::describe(tx, &inputs);
+    let compiled = env
+        .compile_graph(py, &tx.graph, &tx.objects, examples, &described, &name)
+        .map_err(|e| Stop::Internal(format!("the backend raised: {e}")))?;
+    shapes::guard(tx, &inputs, &compiled.shape_guards)?;
+    let function = compiled.callable;
+    let bound: Vec<_> = inputs.iter().map(|input| input.bound().cloned()).collect();
+    let binding = match bound.iter().any(Option::is_some) {
+        true => env.bind_inputs(py, &function, bound)?,
+        false => None,
+    };
+    Ok(Some(Compiled {
+        function,
+        binding,
+        name,
+        inputs,
+        outputs: outputs.into_iter().map(|(_, l)| l).collect(),
+    }))
+}
+
+/// Functions that only change torch's state.
+const STATE: [&str; 5] = [
+    "torch._C._set_grad_enabled",
+    "torch.autograd.grad_mode._enter_inference_mode",
+    "torch.autograd.grad_mode._exit_inference_mode",
+    "torch.amp.autocast_mode._enter_autocast",
+    "torch.amp.autocast_mode._exit_autocast",
+];
+
+/// Whether the graph computes nothing: the residual code sets the state that it would leave.
+fn only_state(tx: &Tx<'_>) -> bool {
+    tx.graph.iter().all(|(_, node)| match &node.target {
+        fx_graph::Target::Function(f) => STATE.contains(&&*f.path),
+        fx_graph::Target::Name(_) => !matches!(
+            node.op,
+            fx_graph::OpKind::CallMethod | fx_graph::OpKind::CallModule
+        ),
+    })
+}

@@ -1,0 +1,251 @@
+//! Sizes and ints that are not constants, at the boundary to a backend that traces the graph again: which inputs
+//! have them, and what the backend relies on about them.
+//!
+//! Invariant: whatever the backend relies on is guarded, so the compiled graph never runs for sizes that it does not
+//! hold for.
+
+use std::sync::Arc;
+
+use fx_graph::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
+use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Source};
+use pyo3::prelude::*;
+use torch_abi::TorchAbi;
+use translator::stop::{R, Stop};
+use translator::tx::Tx;
+
+use crate::graph::CallInput;
+
+/// What of each input may differ from call to call. Empty where nothing may, or where the graph runs as it is.
+pub(crate) fn describe(tx: &Tx<'_>, inputs: &[CallInput]) -> Vec<AotInput> {
+    if tx.runs_as_is || !tx.is_dynamic() && tx.float_inputs.is_empty() {
+        return Vec::new();
+    }
+    let name = |at: usize| {
+        let node = tx.graph.placeholders()[at];
+        let name = tx.graph.get(node).and_then(|n| n.target.name().cloned());
+        name.as_deref().unwrap_or_default().to_owned()
+    };
+    let tensor = |source| {
+        inputs
+            .iter()
+            .position(|i| matches!(i, CallInput::Tensor(t) if t.source == source))
+    };
+    let describe = |at: usize, input: &CallInput| match input {
+        CallInput::Tensor(t) => AotInput::Tensor {
+            source: name(at),
+            dynamic_dims: tx.dynamic_sizes(t.source),
+            is_static: false,
+        },
+        CallInput::Int(i) => match &i.int.expr {
+            IntExpr::Dim(source, Extent::Size, dim) if tensor(*source).is_some() => {
+                AotInput::Size {
+                    of: tensor(*source).unwrap_or_default(),
+                    dim: usize::from(*dim),
+                }
+            }
+            _ => AotInput::Int { source: name(at) },
+        },
+        CallInput::Float(_) => AotInput::Float { source: name(at) },
+    };
+    inputs
+        .iter()
+        .enumerate()
+        .map(|(at, input)| describe(at, input))
+        .collect()
+}
+
+/// Guards what the backend relies on.
+///
+/// # Errors
+/// [`Stop::Internal`] for a leaf that is no int of the inputs.
+pub(crate) fn guard(tx: &mut Tx<'_>, inputs: &[CallInput], found: &[ShapeGuard]) -> R<()> {
+    for guard in found {
+        let relation = match guard {
+            ShapeGuard::Compare(op, left, right) => {
+                let op = match op {
+                    ShapeCompare::Less => IntCompare::Lt,
+                    ShapeCompare::LessOrEqual => IntCompare::Le,
+                    ShapeCompare::Equal => IntCompare::Eq,
+                    ShapeCompare::Differ => IntCompare::Ne,
+                    ShapeCompare::Greater => IntCompare::Gt,
+                    ShapeCompare::GreaterOrEqual => IntCompare::Ge,
+                };
+                match (expr(tx, inputs, left)?, expr(tx, inputs, right)?) {
+                    (Some(left), Some(right)) => Some(IntRelation { op, left, right }),
+                    _ => None,
+                }
+            }
+            ShapeGuard::Unchanged(_) => None,
+        };
+        match relation {
+            Some(relation) => tx.guard_relation(relation),
+            // Too large an expression, or none: for the values of this call it holds.
+            None => {
+                for leaf in leaves(guard) {
+                    hold(tx, inputs, &leaf)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn leaves(guard: &ShapeGuard) -> Vec<ShapeLeaf> {
+    fn add(expr: &ShapeExpr, out: &mut Vec<ShapeLeaf>) {
+        match expr {
+            ShapeExpr::Const(_) => {}
+            ShapeExpr::Leaf(leaf) => out.push(leaf.clone()),
+            ShapeExpr::Negative(x) => add(x, out),
+            ShapeExpr::Binary(_, ab) | ShapeExpr::Max(ab) | ShapeExpr::Min(ab) => {
+                add(&ab.0, out);
+                add(&ab.1, out);
+            }
+        }
+    }
+    let mut out = Vec::new();
+    match guard {
+        ShapeGuard::Compare(_, left, right) => {
+            add(left, &mut out);
+            add(right, &mut out);
+        }
+        ShapeGuard::Unchanged(leaf) => out.push(leaf.clone()),
+    }
+    out
+}
+
+/// Guards the value that a leaf has in this call.
+fn hold(tx: &mut Tx<'_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<()> {
+    let left = leaf_expr(tx, inputs, leaf)?;
+    let value = value(tx, inputs, leaf)?;
+    tx.guard_relation(IntRelation {
+        op: IntCompare::Eq,
+        left,
+        right: IntExpr::Const(value),
+    });
+    Ok(())
+}
+
+fn expr(tx: &mut Tx<'_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Option<IntExpr>> {
+    Ok(match of {
+        ShapeExpr::Const(n) => Some(IntExpr::Const(*n)),
+        ShapeExpr::Leaf(leaf) => Some(leaf_expr(tx, inputs, leaf)?),
+        ShapeExpr::Negative(x) => {
+            expr(tx, inputs, x)?.and_then(|x| IntExpr::unary(IntUnary::Negative, &x))
+        }
+        // Which of two it is in this call is guarded, so it is that one.
+        ShapeExpr::Max(ab) | ShapeExpr::Min(ab) => {
+            let (left, right) = (expr(tx, inputs, &ab.0)?, expr(tx, inputs, &ab.1)?);
+            let (a, b) = (value_of(tx, inputs, &ab.0)?, value_of(tx, inputs, &ab.1)?);
+            let (Some(left), Some(right), Some(a), Some(b)) = (left, right, a, b) else {
+                return Ok(None);
+            };
+            let is_max = matches!(of, ShapeExpr::Max(_));
+            let (op, chosen) = match a >= b {
+                true => (IntCompare::Ge, [&right, &left][usize::from(is_max)].clone()),
+                false => (IntCompare::Lt, [&left, &right][usize::from(is_max)].clone()),
+            };
+            tx.guard_relation(IntRelation { op, left, right });
+            Some(chosen)
+        }
+        ShapeExpr::Binary(op, ab) => {
+            let op = operator(*op);
+            let (a, b) = (expr(tx, inputs, &ab.0)?, expr(tx, inputs, &ab.1)?);
+            match (a, b) {
+                (Some(a), Some(b)) => IntExpr::binary(op, &a, &b),
+                _ => None,
+            }
+        }
+    })
+}
+
+fn operator(op: ShapeOperator) -> IntBinary {
+    match op {
+        ShapeOperator::Add => IntBinary::Add,
+        ShapeOperator::Subtract => IntBinary::Subtract,
+        ShapeOperator::Multiply => IntBinary::Multiply,
+        ShapeOperator::FloorDivide => IntBinary::FloorDivide,
+        ShapeOperator::Remainder => IntBinary::Remainder,
+        ShapeOperator::Power => IntBinary::Power,
+    }
+}
+
+/// What an expression is in this call; `None` where it does not fit 64 bits.
+fn value_of(tx: &Tx<'_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Option<i64>> {
+    let both = |ab: &(ShapeExpr, ShapeExpr)| -> R<Option<(i64, i64)>> {
+        let (a, b) = (value_of(tx, inputs, &ab.0)?, value_of(tx, inputs, &ab.1)?);
+        Ok(a.zip(b))
+    };
+    Ok(match of {
+        ShapeExpr::Const(n) => Some(*n),
+        ShapeExpr::Leaf(leaf) => Some(value(tx, inputs, leaf)?),
+        ShapeExpr::Negative(x) => value_of(tx, inputs, x)?.and_then(i64::checked_neg),
+        ShapeExpr::Max(ab) => both(ab)?.map(|(a, b)| a.max(b)),
+        ShapeExpr::Min(ab) => both(ab)?.map(|(a, b)| a.min(b)),
+        ShapeExpr::Binary(op, ab) => both(ab)?.and_then(|(a, b)| operator(*op).eval(a, b)),
+    })
+}
+
+fn leaf_expr(tx: &mut Tx<'_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<IntExpr> {
+    let (at, extent, dim, of_base) = match leaf {
+        ShapeLeaf::Int(at) => {
+            return match inputs.get(*at) {
+                Some(CallInput::Int(i)) => Ok(i.int.expr.clone()),
+                _ => Err(no_int()),
+            };
+        }
+        ShapeLeaf::Size(at, dim) => (at, Extent::Size, dim, false),
+        ShapeLeaf::Stride(at, dim) => (at, Extent::Stride, dim, false),
+        ShapeLeaf::BaseSize(at, dim) => (at, Extent::Size, dim, true),
+        ShapeLeaf::BaseStride(at, dim) => (at, Extent::Stride, dim, true),
+    };
+    let Some(CallInput::Tensor(tensor)) = inputs.get(*at) else {
+        return Err(no_int());
+    };
+    let source = match of_base {
+        true => tx.source(Source::Attr {
+            base: tensor.source,
+            name: Arc::from("_base"),
+        }),
+        false => tensor.source,
+    };
+    Ok(IntExpr::Dim(source, extent, *dim))
+}
+
+/// What a leaf is in this call.
+fn value(tx: &Tx<'_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64> {
+    let (at, dim, is_size, of_base) = match leaf {
+        ShapeLeaf::Int(at) => {
+            return match inputs.get(*at) {
+                Some(CallInput::Int(i)) => Ok(i.int.value),
+                _ => Err(no_int()),
+            };
+        }
+        ShapeLeaf::Size(at, dim) => (at, dim, true, false),
+        ShapeLeaf::Stride(at, dim) => (at, dim, false, false),
+        ShapeLeaf::BaseSize(at, dim) => (at, dim, true, true),
+        ShapeLeaf::BaseStride(at, dim) => (at, dim, false, true),
+    };
+    let Some(CallInput::Tensor(tensor)) = inputs.get(*at) else {
+        return Err(no_int());
+    };
+    let tensor = tensor.obj.bind(tx.py);
+    let tensor = match of_base {
+        true => tensor.getattr("_base")?,
+        false => tensor.clone(),
+    };
+    let abi = TorchAbi::get(tx.py).map_err(|e| Stop::Internal(e.to_string()))?;
+    let meta = abi
+        .read_meta(tx.py, &tensor)
+        .map_err(|e| Stop::Internal(e.to_string()))?;
+    let found = match is_size {
+        true => meta.sizes(),
+        false => meta.stride(),
+    };
+    found
+        .and_then(|all| all.get(usize::from(*dim)).copied())
+        .ok_or_else(no_int)
+}
+
+fn no_int() -> Stop {
+    Stop::Internal("a backend relies on what is no int of the graph's inputs".into())
+}

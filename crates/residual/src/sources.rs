@@ -1,0 +1,523 @@
+//! Sources as bytecode: how residual code reaches what existed before the frame.
+//!
+//! Invariant: loading a source runs no user code.
+
+use bytecode::op::{BinaryOp, LocalIdx, Op, UnaryOp};
+use guards::{ConstVal, Extent, IntBinary, IntExpr, IntUnary, Source, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
+use translator::code::kinds;
+use translator::raw::type_lookup;
+use translator::stop::{R, Stop};
+use variables::{FloatBinary, FloatExpr, Obj};
+
+use crate::emitter::Emitter;
+
+impl Emitter<'_, '_> {
+    /// The fast local of an argument, where the source is one and no cell, or of a value that was made before the graph.
+    pub fn argument(&self, source: SourceId) -> Option<LocalIdx> {
+        match self.tx.sources.get(source) {
+            Source::Local { index, .. } => {
+                let kind = self.root.fields.localspluskinds.get(*index as usize)?;
+                (kind & kinds::CELL == 0).then_some(LocalIdx(*index))
+            }
+            Source::Early { index } => self.early_values.get(*index as usize).copied(),
+            _ => None,
+        }
+    }
+
+    /// Local of a free variable of the root frame.
+    pub fn free_var(&self, index: u32) -> LocalIdx {
+        LocalIdx((self.root.local_names.len() - self.root.n_free()) as u32 + index)
+    }
+
+    /// `-- obj`: as a constant, or through a weak reference where the compiled code must not keep
+    /// it alive.
+    ///
+    /// # Errors
+    /// Whatever making the weak reference raises.
+    pub fn load_obj(&mut self, obj: &Obj) -> R<()> {
+        match self.weak_reference(obj)? {
+            Some(reference) => {
+                self.asm.callee(&reference);
+                self.asm.call(0);
+            }
+            None => self.asm.load_const(obj),
+        }
+        Ok(())
+    }
+
+    /// A weak reference to what the compiled code must not keep alive, if it can have one.
+    fn weak_reference(&self, obj: &Obj) -> R<Option<Obj>> {
+        if !self.is_weak(obj) {
+            return Ok(None);
+        }
+        let py = self.tx.py;
+        let make = py.import("weakref")?.getattr("ref")?;
+        Ok(make.call1((obj.bind(py),)).ok().map(Bound::unbind))
+    }
+
+    /// `-- obj` or `-- reference`: as [`Emitter::load_obj`], for a callee that takes a weak reference as well.
+    ///
+    /// # Errors
+    /// Whatever making the weak reference raises.
+    pub fn load_obj_or_reference(&mut self, obj: &Obj) -> R<()> {
+        let reference = self.weak_reference(obj)?;
+        self.asm.load_const(reference.as_ref().unwrap_or(obj));
+        Ok(())
+    }
+
+    /// `-- text`
+    pub fn load_str(&mut self, text: &str) {
+        let s = PyString::intern(self.tx.py, text).into_any().unbind();
+        self.asm.load_const(&s);
+    }
+
+    /// `-- number`
+    pub fn load_int(&mut self, i: i64) -> R<()> {
+        let o = i
+            .into_pyobject(self.tx.py)
+            .map_err(PyErr::from)?
+            .into_any()
+            .unbind();
+        self.asm.load_const(&o);
+        Ok(())
+    }
+
+    /// `-- size` of a tensor from outside, as it was before the graph ran.
+    fn dim(&mut self, expr: &IntExpr) -> R<()> {
+        if self.in_step {
+            let value = self.tx.fix_leaf(expr)?;
+            return self.load_int(value);
+        }
+        let local = self.dim_local(expr);
+        self.asm.load_fast(local);
+        Ok(())
+    }
+
+    /// The local that a size is kept in.
+    pub(crate) fn dim_local(&mut self, expr: &IntExpr) -> LocalIdx {
+        if let Some((_, known)) = self.dims.iter().find(|d| d.0 == *expr) {
+            return *known;
+        }
+        let local = self.asm.tmp("___size");
+        self.dims.push((expr.clone(), local));
+        local
+    }
+
+    /// Reads the sizes that the code behind needs, and those of `ints`: in front of all that may
+    /// change them.
+    ///
+    /// # Errors
+    /// As [`Emitter::load_source`].
+    pub(crate) fn read_dims<'e>(&mut self, ints: impl Iterator<Item = &'e IntExpr>) -> R<()> {
+        for leaf in ints.flat_map(IntExpr::leaves) {
+            if matches!(leaf, IntExpr::Dim(..)) {
+                self.dim_local(&leaf);
+            }
+        }
+        for (expr, local) in self.dims.clone() {
+            let IntExpr::Dim(source, extent, dim) = expr else {
+                continue;
+            };
+            let name = match extent {
+                Extent::Size => "size",
+                Extent::Stride => "stride",
+            };
+            let method = self.tx.known.tensor_base.bind(self.tx.py).getattr(name)?;
+            self.asm.callee(&method.unbind());
+            self.load_source(source)?;
+            self.load_int(i64::from(dim))?;
+            self.asm.call(2);
+            self.asm.store_fast(local);
+        }
+        Ok(())
+    }
+
+    /// `-- number` computed from sources.
+    ///
+    /// # Errors
+    /// As [`Emitter::load_source`].
+    pub fn int(&mut self, expr: &IntExpr) -> R<()> {
+        match expr {
+            IntExpr::Source(source) => self.load_source(*source)?,
+            IntExpr::Dim(..) => self.dim(expr)?,
+            IntExpr::Const(n) => self.load_int(*n)?,
+            IntExpr::Unary(IntUnary::Abs, x) => {
+                let abs = self.tx.known.builtins.bind(self.tx.py).getattr("abs")?;
+                self.asm.callee(&abs.unbind());
+                self.int(x)?;
+                self.asm.call(1);
+            }
+            IntExpr::Unary(op, x) => {
+                self.int(x)?;
+                self.asm.op(Op::Unary(match op {
+                    IntUnary::Invert => UnaryOp::Invert,
+                    IntUnary::Negative | IntUnary::Abs => UnaryOp::Negative,
+                }));
+            }
+            IntExpr::Binary(op, ab) => {
+                self.int(&ab.0)?;
+                self.int(&ab.1)?;
+                let op = match op {
+                    IntBinary::Add => BinaryOp::Add,
+                    IntBinary::Subtract => BinaryOp::Subtract,
+                    IntBinary::Multiply => BinaryOp::Multiply,
+                    IntBinary::FloorDivide => BinaryOp::FloorDivide,
+                    IntBinary::Remainder => BinaryOp::Remainder,
+                    IntBinary::Power => BinaryOp::Power,
+                    IntBinary::Lshift => BinaryOp::Lshift,
+                    IntBinary::Rshift => BinaryOp::Rshift,
+                    IntBinary::And => BinaryOp::And,
+                    IntBinary::Or => BinaryOp::Or,
+                    IntBinary::Xor => BinaryOp::Xor,
+                };
+                self.asm.op(Op::Binary { op, inplace: false });
+            }
+        }
+        Ok(())
+    }
+
+    /// `-- number` computed from sources.
+    ///
+    /// # Errors
+    /// As [`Emitter::load_source`].
+    pub fn float(&mut self, expr: &FloatExpr) -> R<()> {
+        match expr {
+            FloatExpr::Source(source) => self.load_source(*source)?,
+            FloatExpr::Const(value) => {
+                let value = PyFloat::new(self.tx.py, *value).into_any().unbind();
+                self.asm.load_const(&value);
+            }
+            FloatExpr::Negative(x) => {
+                self.float(x)?;
+                self.asm.op(Op::Unary(UnaryOp::Negative));
+            }
+            FloatExpr::Computed(c) => self.computed(c)?,
+            FloatExpr::Binary(op, ab) => {
+                self.float(&ab.0)?;
+                self.float(&ab.1)?;
+                let op = match op {
+                    FloatBinary::Add => BinaryOp::Add,
+                    FloatBinary::Subtract => BinaryOp::Subtract,
+                    FloatBinary::Multiply => BinaryOp::Multiply,
+                    FloatBinary::TrueDivide => BinaryOp::TrueDivide,
+                };
+                self.asm.op(Op::Binary { op, inplace: false });
+            }
+        }
+        Ok(())
+    }
+
+    /// `-- value` of a source.
+    ///
+    /// # Errors
+    /// A break for a source that has no code free of user code.
+    pub fn load_source(&mut self, id: SourceId) -> R<()> {
+        let py = self.tx.py;
+        match self.tx.sources.get(id).clone() {
+            Source::Local { index, .. } => match self.argument(id) {
+                Some(local) => self.asm.load_fast(local),
+                None => self.asm.op(Op::LoadDeref(LocalIdx(index))),
+            },
+            Source::Early { index } => match self.argument(id) {
+                Some(local) => self.asm.load_fast(local),
+                None => return Err(Stop::Internal(format!("there is no early call {index}"))),
+            },
+            Source::Closure { index, .. } => {
+                let local = self.free_var(index);
+                self.asm.op(Op::LoadDeref(local));
+            }
+            Source::Global { name } => {
+                let n = self.asm.name_idx(&name);
+                self.asm.op(Op::LoadGlobal(n));
+            }
+            Source::Globals => {
+                let dict = self.globals.clone();
+                self.asm.load_const(&dict);
+            }
+            Source::GlobalsOf { pin, name, .. } => {
+                let dict = self.pinned(pin)?;
+                self.asm.load_const(&dict);
+                self.load_str(&name);
+                self.asm.op(Op::BinarySubscr);
+            }
+            Source::Builtin { name } => {
+                let dict = py.import("builtins")?.getattr("__dict__")?.unbind();
+                self.asm.load_const(&dict);
+                self.load_str(&name);
+                self.asm.op(Op::BinarySubscr);
+            }
+            Source::Attr { base, name } => {
+                self.load_source(base)?;
+                self.asm.load_attr(&name);
+            }
+            Source::InstanceDict { base } => self.load_instance_dict(base)?,
+            Source::InstanceDictItem { base, name } => {
+                if self.plain_attr(base, &name) {
+                    self.load_source(base)?;
+                    self.asm.load_attr(&name);
+                } else {
+                    self.load_instance_dict(base)?;
+                    self.load_str(&name);
+                    self.asm.op(Op::BinarySubscr);
+                }
+            }
+            Source::DictItem { base, key } => {
+                let key = self.const_obj(&key)?;
+                let known = self.tx.known.clone();
+                let exact = [&known.dict, &known.ordered_dict, &known.defaultdict];
+                self.load_item(base, &exact, &known.dict, |g| g.load_obj(&key))?;
+            }
+            Source::DictKeyAt { base, index } => {
+                let keys = self.tx.known.dict.bind(py).getattr("keys")?.unbind();
+                self.asm.op(Op::BuildList(0));
+                self.asm.callee(&keys);
+                self.load_source(base)?;
+                self.asm.call(1);
+                self.asm.op(Op::ListExtend(1));
+                self.load_int(index.into())?;
+                self.asm.op(Op::BinarySubscr);
+            }
+            Source::ListItem { base, index } => {
+                let known = self.tx.known.clone();
+                if self.class_of(base).is_some_and(|c| {
+                    c.bind(py)
+                        .cast::<PyType>()
+                        .is_ok_and(|c| c.is_subclass(known.list.bind(py)).unwrap_or(false))
+                }) {
+                    self.load_item(base, &[&known.list], &known.list, |g| {
+                        g.load_int(index.into())
+                    })?;
+                } else {
+                    self.load_source(base)?;
+                    self.load_int(index.into())?;
+                    self.asm.op(Op::BinarySubscr);
+                }
+            }
+            Source::TupleItem { base, index } => {
+                self.load_source(base)?;
+                self.load_int(index.into())?;
+                self.asm.op(Op::BinarySubscr);
+            }
+            Source::CellContents { base } => {
+                self.load_source(base)?;
+                self.asm.load_attr("cell_contents");
+            }
+            Source::Under { base } => {
+                let referents = py.import("gc")?.getattr("get_referents")?.unbind();
+                self.asm.callee(&referents);
+                self.load_source(base)?;
+                self.asm.call(1);
+                self.load_int(0)?;
+                self.asm.op(Op::BinarySubscr);
+            }
+            Source::TypeOf { base } => {
+                let ty = self.tx.known.type_.clone();
+                self.asm.callee(&ty);
+                self.load_source(base)?;
+                self.asm.call(1);
+            }
+            Source::MroAttr { base, name } => self.load_mro_attr(base, &name)?,
+            Source::FuncDefaults { base } => self.load_func_part(base, "__defaults__")?,
+            Source::FuncKwDefaults { base } => self.load_func_part(base, "__kwdefaults__")?,
+            Source::FuncClosure { base } => self.load_func_part(base, "__closure__")?,
+            Source::FuncCode { base } => self.load_func_part(base, "__code__")?,
+            Source::Pinned { pin, .. } | Source::WeakPinned { pin, .. } => {
+                let obj = self.pinned(pin)?;
+                self.load_obj(&obj)?;
+            }
+            Source::FunctionMode { index } => {
+                let at = self
+                    .tx
+                    .known
+                    .torch_c
+                    .getattr(py, torch_abi::names::FUNCTION_STACK_AT)?;
+                self.asm.callee(&at);
+                self.load_int(index.into())?;
+                self.asm.call(1);
+            }
+            #[allow(unreachable_patterns)]
+            other => return Err(self.cannot(format!("a value reached by {other:?}"))),
+        }
+        Ok(())
+    }
+
+    fn load_func_part(&mut self, base: SourceId, name: &str) -> R<()> {
+        self.load_source(base)?;
+        self.asm.load_attr(name);
+        Ok(())
+    }
+
+    fn pinned(&self, pin: u32) -> R<Obj> {
+        let found = self.tx.pins.get(self.tx.py, pin);
+        found
+            .map(Bound::unbind)
+            .ok_or_else(|| Stop::Internal("a pinned object is gone".into()))
+    }
+
+    /// `-- base[key]` without a subclass's own `__getitem__`.
+    fn load_item(
+        &mut self,
+        base: SourceId,
+        exact: &[&Obj],
+        class: &Obj,
+        key: impl FnOnce(&mut Self) -> R<()>,
+    ) -> R<()> {
+        let py = self.tx.py;
+        let is_exact = self
+            .class_of(base)
+            .is_some_and(|c| exact.iter().any(|e| e.is(&c)))
+            || matches!(
+                self.tx.sources.get(base),
+                Source::InstanceDict { .. } | Source::InstanceDictItem { .. }
+            );
+        if is_exact {
+            self.load_source(base)?;
+            key(self)?;
+            self.asm.op(Op::BinarySubscr);
+        } else {
+            let get = class.bind(py).getattr("__getitem__")?.unbind();
+            self.asm.callee(&get);
+            self.load_source(base)?;
+            key(self)?;
+            self.asm.call(2);
+        }
+        Ok(())
+    }
+
+    /// Whether `LOAD_ATTR` of an instance attribute reads the instance dict and nothing else.
+    fn plain_attr(&mut self, base: SourceId, name: &str) -> bool {
+        let py = self.tx.py;
+        let Some(class) = self.class_of(base) else {
+            return false;
+        };
+        let Ok(class) = class.bind(py).cast::<PyType>().cloned() else {
+            return false;
+        };
+        let generic = type_lookup(&class, "__getattribute__").is_some_and(|g| {
+            g.bind(py)
+                .get_type()
+                .is(self.tx.known.wrapper_descriptor.bind(py))
+        });
+        generic
+            && type_lookup(&class, name).is_none_or(|d| {
+                let ty = d.bind(py).get_type();
+                type_lookup(&ty, "__set__").is_none() && type_lookup(&ty, "__delete__").is_none()
+            })
+            && !class.is_subclass_of::<PyType>().unwrap_or(true)
+    }
+
+    /// `-- base.__dict__`
+    fn load_instance_dict(&mut self, base: SourceId) -> R<()> {
+        if self.plain_dict(base) {
+            self.load_source(base)?;
+            self.asm.load_attr("__dict__");
+            return Ok(());
+        }
+        let get = self
+            .tx
+            .known
+            .object
+            .bind(self.tx.py)
+            .getattr("__getattribute__")?
+            .unbind();
+        self.asm.callee(&get);
+        self.load_source(base)?;
+        self.load_str("__dict__");
+        self.asm.call(2);
+        Ok(())
+    }
+
+    fn plain_dict(&mut self, base: SourceId) -> bool {
+        let py = self.tx.py;
+        let Some(class) = self.class_of(base) else {
+            return false;
+        };
+        let Ok(class) = class.bind(py).cast::<PyType>().cloned() else {
+            return false;
+        };
+        let generic = type_lookup(&class, "__getattribute__").is_some_and(|g| {
+            g.bind(py)
+                .get_type()
+                .is(self.tx.known.wrapper_descriptor.bind(py))
+        });
+        let getset = type_lookup(&class, "__dict__").is_some_and(|d| {
+            d.bind(py)
+                .get_type()
+                .is(self.tx.known.getset_descriptor.bind(py))
+        });
+        generic && getset
+    }
+
+    /// `-- value` that the MRO of a known class holds for a name, unbound.
+    fn load_mro_attr(&mut self, base: SourceId, name: &str) -> R<()> {
+        let py = self.tx.py;
+        let class = match self.tx.sources.get(base).clone() {
+            Source::TypeOf { base } => self.class_of(base),
+            Source::Pinned { pin, .. } | Source::WeakPinned { pin, .. } => Some(self.pinned(pin)?),
+            _ => None,
+        };
+        let Some(class) = class else {
+            return Err(self.cannot(format!("the attribute {name} of a class")));
+        };
+        for c in class
+            .bind(py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?
+            .mro()
+            .iter()
+        {
+            if c.getattr("__dict__")?.contains(name)? {
+                self.load_obj(&c.unbind())?;
+                self.asm.load_attr("__dict__");
+                self.load_str(name);
+                self.asm.op(Op::BinarySubscr);
+                return Ok(());
+            }
+        }
+        Err(self.cannot(format!("the attribute {name} of a class")))
+    }
+
+    /// A guard's constant as an object.
+    fn const_obj(&self, c: &ConstVal) -> R<Obj> {
+        let py = self.tx.py;
+        let any = |b: Bound<'_, PyAny>| b.unbind();
+        Ok(match c {
+            ConstVal::None => py.None(),
+            ConstVal::Ellipsis => any(py.Ellipsis().into_bound(py)),
+            ConstVal::NotImplemented => any(py.NotImplemented().into_bound(py)),
+            ConstVal::Bool(b) => any(PyBool::new(py, *b).to_owned().into_any()),
+            ConstVal::Int(i) => any(i.into_pyobject(py).map_err(PyErr::from)?.into_any()),
+            ConstVal::BigInt(text) => any(py.get_type::<PyInt>().call1((&**text,))?),
+            ConstVal::Float(bits) => any(PyFloat::new(py, f64::from_bits(*bits)).into_any()),
+            ConstVal::Complex(re, im) => {
+                any(
+                    PyComplex::from_doubles(py, f64::from_bits(*re), f64::from_bits(*im))
+                        .into_any(),
+                )
+            }
+            ConstVal::Str(s) => any(PyString::intern(py, s).into_any()),
+            ConstVal::Bytes(b) => any(PyBytes::new(py, b).into_any()),
+            ConstVal::Tuple(items) => {
+                let items = items
+                    .iter()
+                    .map(|i| self.const_obj(i))
+                    .collect::<R<Vec<_>>>()?;
+                any(PyTuple::new(py, items)?.into_any())
+            }
+            ConstVal::Size(dims) => any(self
+                .tx
+                .known
+                .size
+                .bind(py)
+                .call1((PyTuple::new(py, dims.iter())?,))?),
+            ConstVal::Device { text, .. } => {
+                any(self.tx.known.device.bind(py).call1((&**text,))?)
+            }
+            ConstVal::Obj(r) => self.pinned(r.pin)?,
+            #[allow(unreachable_patterns)]
+            other => return Err(self.cannot(format!("the dictionary key {other}"))),
+        })
+    }
+}

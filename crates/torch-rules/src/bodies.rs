@@ -1,0 +1,342 @@
+//! Functions that a node of the graph runs: traced beside it, as graphs of their own.
+//!
+//! Invariant: what such a function does besides computing would be done once more, or at another time,
+//! by who runs it, so a function with side effects is refused.
+
+use std::sync::Arc;
+
+use fx_graph::{Graph, NodeId};
+use guards::SourceId;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rustc_hash::FxHashMap;
+use tensor_meta::{Alias, TensorMeta};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Snapshot, Tx};
+use variables::{Body, Effects, Obj, ObjId, ObjState, Origin, Var};
+
+/// The function's graph, and what it gives.
+pub(crate) struct Traced {
+    pub(crate) graph: Graph,
+    /// the nodes that its placeholders stand for
+    pub(crate) inputs: Vec<NodeId>,
+    /// inputs of the whole graph that it was the first to use
+    read: Vec<(NodeId, Obj, SourceId)>,
+    pub(crate) out: Out,
+    pub(crate) metas: Vec<TensorMeta>,
+}
+
+/// A result of the function.
+pub(crate) enum Out {
+    /// one of the graph's
+    New(usize),
+    /// a tensor that was there before
+    Given(Var),
+    /// an input that only the function used
+    Read(NodeId),
+    Constant(Var),
+    Tuple(Vec<Out>, Option<Obj>),
+    List(Vec<Out>),
+    Dict(Vec<(Var, Out)>),
+}
+
+/// The graph around functions that are traced beside it, in which their operands are inputs or nodes.
+pub(crate) struct GraphAround(Snapshot);
+
+/// The state to which an operator returns when it has traced its functions.
+///
+/// The operands are arguments of the operator's node too. One that nobody has used so far becomes an
+/// input of the graph here: made an input later, it would be dropped with what the functions did.
+///
+/// # Errors
+/// A break for an operand that is not supported.
+pub(crate) fn graph_around<'v>(
+    tx: &mut Tx<'_>,
+    operands: impl IntoIterator<Item = &'v Var>,
+) -> R<GraphAround> {
+    for v in operands {
+        make_inputs(tx, v)?;
+    }
+    Ok(GraphAround(tx.snapshot()))
+}
+
+/// Drops what was traced beside the graph, guards aside.
+pub(crate) fn return_to(tx: &mut Tx<'_>, around: &GraphAround) {
+    tx.restore_but_guards(&around.0);
+}
+
+/// Makes the tensors in a value's containers inputs of the graph.
+fn make_inputs(tx: &mut Tx<'_>, v: &Var) -> R<()> {
+    let items: Vec<Var> = match tx.look(v)? {
+        Var::Tuple(t) => t.items.clone(),
+        Var::Obj(id) => match &tx.obj(id).body {
+            Body::List(items) => items.iter().cloned().collect(),
+            Body::Dict(map) => map.iter().map(|(_, v)| v.clone()).collect(),
+            _ => return Ok(()),
+        },
+        _ => return Ok(()),
+    };
+    tx.inside(|tx| items.iter().try_for_each(|v| make_inputs(tx, v)))
+}
+
+/// Runs the function beside the graph; leaves nothing but guards.
+pub(crate) fn trace_body(
+    tx: &mut Tx<'_>,
+    what: &str,
+    function: &Var,
+    args: &Args,
+    given: &[NodeId],
+) -> R<Traced> {
+    tx.not_seen_with(what, args)?;
+    let before = tx.snapshot();
+    let from = tx.graph.checkpoint();
+    let bound = tx.graph.id_bound() as u32;
+    let (inputs, int_inputs) = (tx.inputs.len(), tx.int_inputs.len());
+    let float_inputs = tx.float_inputs.len();
+    let effects = tx.st.effects.clone();
+    let (contexts, flags) = (tx.st.contexts.len(), tx.st.flags.clone());
+    let grad_enabled = tx.st.grad_enabled;
+    let listed = tx.st.effects.list_changes();
+    let result = tx.call_sync(function, args.clone());
+    // A function that runs once more in the backward pass is not behind the graph then.
+    let result = result.and_then(|made| tx.not_seen(what).map(|()| made));
+    let changed = tx.st.effects.stop_listing(listed);
+    let plain = changed.iter().all(|id| is_as_before(tx, *id, &effects))
+        && !tx.st.effects.others_since(&effects)
+        && !tx.st.effects.advanced_since(&effects)
+        && tx.st.contexts.len() == contexts
+        && tx.st.flags.ptr_eq(&flags)
+        && tx.st.grad_enabled == grad_enabled
+        && tx.int_inputs.len() == int_inputs
+        && tx.float_inputs.len() == float_inputs;
+    let traced = match result {
+        Err(stop) => Err(tx.stop_inside(stop, what, "The function is not captured.")),
+        Ok(_) if !plain => Err(Stop::brk(
+            format!("{what} of a function with side effects"),
+            "The function changes something besides the tensors that it makes, which a graph of its own can't.",
+            "Do that outside of the function.",
+        )),
+        Ok(out) => traced(tx, what, &out, from, bound, inputs, given),
+    };
+    tx.restore_but_guards(&before);
+    traced
+}
+
+fn traced(
+    tx: &mut Tx<'_>,
+    what: &str,
+    out: &Var,
+    from: fx_graph::Checkpoint,
+    bound: u32,
+    inputs: usize,
+    given: &[NodeId],
+) -> R<Traced> {
+    let read: Vec<_> = tx.inputs[inputs..]
+        .iter()
+        .map(|i| (i.node, i.obj.clone(), i.source))
+        .collect();
+    let mut outputs = Vec::new();
+    let mut metas = Vec::new();
+    let out = body_out(tx, what, out, bound, &mut outputs, &mut metas)?;
+    let (graph, used) = tx
+        .graph
+        .part_since(from, given, &outputs)
+        .map_err(|e| Stop::Internal(e.to_string()))?;
+    // Their names are free again.
+    for (node, ..) in &read {
+        let name = placeholder_of(tx, *node);
+        tx.input_names.remove(&*name);
+    }
+    let returned = |node: &NodeId| out.reads(*node);
+    let read = read
+        .into_iter()
+        .filter(|r| used.contains(&r.0) || returned(&r.0))
+        .collect();
+    Ok(Traced {
+        graph,
+        inputs: used,
+        read,
+        out,
+        metas,
+    })
+}
+
+fn placeholder_of(tx: &Tx<'_>, node: NodeId) -> Arc<str> {
+    let name = tx.graph.get(node).and_then(|n| n.target.name().cloned());
+    name.unwrap_or_else(|| "".into())
+}
+
+/// What the function gave, apart from the tensors that its graph gives.
+fn body_out(
+    tx: &mut Tx<'_>,
+    what: &str,
+    v: &Var,
+    bound: u32,
+    outputs: &mut Vec<NodeId>,
+    metas: &mut Vec<TensorMeta>,
+) -> R<Out> {
+    let v = tx.realize(v)?;
+    let mut each = |tx: &mut Tx<'_>, items: Vec<Var>| -> R<Vec<Out>> {
+        let mut all = Vec::with_capacity(items.len());
+        for i in &items {
+            all.push(body_out(tx, what, i, bound, outputs, metas)?);
+        }
+        Ok(all)
+    };
+    Ok(match &v {
+        Var::Tensor(t) if t.input.is_some() && t.node.0 >= bound => Out::Read(t.node),
+        Var::Tensor(t) if t.node.0 < bound => Out::Given(v.clone()),
+        Var::Tensor(t) => {
+            let at = outputs.iter().position(|n| *n == t.node);
+            Out::New(at.unwrap_or_else(|| {
+                let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
+                // A tensor object that nobody had before, perhaps of memory that was there.
+                meta.alias = Alias::View;
+                metas.push(meta);
+                outputs.push(t.node);
+                outputs.len() - 1
+            }))
+        }
+        Var::Tuple(t) => Out::Tuple(each(tx, t.items.clone())?, t.class.clone()),
+        Var::Const(_) | Var::Py(_) => Out::Constant(v.clone()),
+        Var::Obj(id) if tx.obj(*id).is_new() && tx.obj(*id).attrs.is_empty() => {
+            let state = tx.obj(*id);
+            let (list, dict) = (tx.known.list.clone(), tx.known.dict.clone());
+            match state.body.clone() {
+                Body::List(items) if state.class.is(&list) => {
+                    Out::List(each(tx, items.iter().cloned().collect())?)
+                }
+                Body::Dict(map) if state.class.is(&dict) => {
+                    let (keys, values): (Vec<Var>, Vec<Var>) =
+                        map.iter().map(|(k, v)| (k.clone(), v.clone())).unzip();
+                    Out::Dict(keys.into_iter().zip(each(tx, values)?).collect())
+                }
+                _ => return Err(strange_result(tx, what, &v)),
+            }
+        }
+        _ => return Err(strange_result(tx, what, &v)),
+    })
+}
+
+fn strange_result(tx: &Tx<'_>, what: &str, v: &Var) -> Stop {
+    Stop::unsupported(format!(
+        "{what} of a function that gives {}",
+        tx.describe(v)
+    ))
+}
+
+/// Whether an object that was changed is what it was: a program may put things back.
+pub(crate) fn is_as_before(tx: &Tx<'_>, id: ObjId, before: &Effects) -> bool {
+    let now = tx.obj(id);
+    let existed = (id.0 as usize) < before.len();
+    if now.is_new() && !existed {
+        return true;
+    }
+    if existed && (before.get(id).is_new() || before.get(id).is_dirty()) {
+        let old = before.get(id);
+        let attr = |state: &ObjState, name| state.attrs.get(name).cloned().flatten();
+        let same_attrs = now.attr_order == old.attr_order
+            && now.attr_order.iter().all(|name| {
+                let (now, old) = (attr(now, name), attr(old, name));
+                matches!((now, old), (Some(now), Some(old)) if is_one(&now, &old))
+            });
+        return same_attrs
+            && match (&now.body, &old.body) {
+                (Body::Dict(now), Body::Dict(old)) => {
+                    now.len() == old.len()
+                        && now
+                            .iter()
+                            .zip(old.iter())
+                            .all(|(n, o)| is_one(n.0, o.0) && is_one(n.1, o.1))
+                }
+                _ => false,
+            };
+    }
+    let (Origin::Source { obj, .. }, Body::Dict(map)) = (&now.origin, &now.body) else {
+        return false;
+    };
+    let Ok(real) = obj.bind(tx.py).cast::<PyDict>() else {
+        return false;
+    };
+    now.attr_order.is_empty()
+        && real.len() == map.len()
+        && real
+            .iter()
+            .zip(map.iter())
+            .all(|((key, value), (k, v))| stands_for(tx, k, &key) && stands_for(tx, v, &value))
+}
+
+/// Whether a value is an object that was there before.
+fn stands_for(tx: &Tx<'_>, v: &Var, real: &Bound<'_, PyAny>) -> bool {
+    match v {
+        Var::Const(o) => o.is(real),
+        Var::Py(p) => p.obj.is(real),
+        Var::Lazy(l) => l.obj.is(real),
+        Var::Tensor(t) => t.input.as_ref().is_some_and(|i| i.obj.is(real)),
+        Var::Obj(id) => {
+            matches!(&tx.obj(*id).origin, Origin::Source { obj, .. } if obj.is(real))
+        }
+        _ => false,
+    }
+}
+
+/// Reads what only the function reads, for the graph around it; says which values these are.
+pub(crate) fn read_again(tx: &mut Tx<'_>, traced: &mut Traced) -> R<Vec<(NodeId, Var)>> {
+    let mut read = Vec::new();
+    for (node, obj, source) in std::mem::take(&mut traced.read) {
+        let v = tx.build(&obj, source)?;
+        let Var::Tensor(t) = &v else {
+            return Err(Stop::Internal("an input that is no tensor any more".into()));
+        };
+        for input in traced.inputs.iter_mut().filter(|i| **i == node) {
+            *input = t.node;
+        }
+        read.push((node, v.clone()));
+    }
+    Ok(read)
+}
+
+/// What a function uses besides the first `given` of its inputs, as nodes and values of the graph around it;
+/// `used`: the tensors that its nodes were given.
+pub(crate) fn taken_along(
+    tx: &mut Tx<'_>,
+    what: &str,
+    traced: &mut Traced,
+    given: usize,
+    used: &FxHashMap<NodeId, Var>,
+) -> R<Vec<(NodeId, Var)>> {
+    let read = read_again(tx, traced)?;
+    let others = traced.inputs[given..].iter().map(|node| {
+        let is_node = |v: &&Var| matches!(v, Var::Tensor(t) if t.node == *node);
+        let known = read.iter().map(|r| &r.1).find(is_node);
+        match known.or_else(|| used.get(node)) {
+            Some(v) => Ok((*node, v.clone())),
+            None => Err(Stop::unsupported(format!("{what} of a strange value"))),
+        }
+    });
+    others.collect()
+}
+
+impl Out {
+    /// Whether an input that only the function used is among the results.
+    fn reads(&self, node: NodeId) -> bool {
+        match self {
+            Out::Read(n) => *n == node,
+            Out::Tuple(items, _) | Out::List(items) => items.iter().any(|i| i.reads(node)),
+            Out::Dict(items) => items.iter().any(|i| i.1.reads(node)),
+            Out::New(_) | Out::Given(_) | Out::Constant(_) => false,
+        }
+    }
+}
+
+/// Whether two values are certainly one object.
+fn is_one(a: &Var, b: &Var) -> bool {
+    match (a, b) {
+        (Var::Const(x), Var::Const(y)) => x.is(y),
+        (Var::Py(x), Var::Py(y)) => x.obj.is(&y.obj),
+        (Var::Lazy(x), Var::Lazy(y)) => x.source == y.source,
+        (Var::Tensor(x), Var::Tensor(y)) => x.node == y.node,
+        (Var::Obj(x), Var::Obj(y)) => x == y,
+        _ => false,
+    }
+}

@@ -1,0 +1,211 @@
+//! `torch.utils.checkpoint.checkpoint` where gradients are recorded: one node of the graph, which runs a
+//! graph of its own under torch's checkpointing, now and again in the backward pass.
+//!
+//! Invariant: what the function does besides computing would be done twice by plain Python, so a
+//! function with side effects is left to it.
+
+use fx_graph::NodeId;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyCFunction, PyDict};
+use tensor_meta::Inferred;
+use translator::own_module::OwnModule;
+use translator::rules::{Given, Rule, RuleList};
+use translator::stop::{R, Stop};
+use translator::torch_ops::args::NodeArgs;
+use translator::torch_ops::emit::Callee;
+use translator::tx::{Args, Flow, Tx};
+use variables::{Obj, OrderedMap, TupleVar, Var};
+
+use crate::bodies::Out;
+
+/// What a node calls. Where torch traces the graph below a backend, it wants the operator that it
+/// knows to compute again; the numbers of a plain run come from torch's own function.
+const FUNCTION: &std::ffi::CStr = c"
+import torch
+from torch.utils.checkpoint import checkpoint as run
+
+def function(body, module, given, options):
+    def checkpoint(*inputs):
+        if torch._C._len_torch_dispatch_stack() and torch._guards.detect_fake_mode(inputs):
+            from torch._higher_order_ops.wrap import tag_activation_checkpoint
+            return tag_activation_checkpoint(module(), *inputs, **options)
+        args, others = inputs[:given], inputs[given:]
+        return run(lambda *args: body(*args, *others), *args, **options)
+    return checkpoint
+";
+
+/// What breaks where the function is not captured.
+const WHAT: &str = "torch.utils.checkpoint";
+
+static MODULE: OwnModule =
+    OwnModule::new(FUNCTION, c"<ferrodyn checkpoint>", c"ferrodyn_checkpoint");
+
+pub(crate) const RULES: RuleList = &[(
+    "torch.utils.checkpoint",
+    &[("checkpoint", checkpoint as Rule)],
+)];
+
+/// Keywords of `checkpoint` itself; all others are the function's.
+const OPTIONS: [&str; 7] = [
+    "use_reentrant",
+    "preserve_rng_state",
+    "determinism_check",
+    "debug",
+    "early_stop",
+    "context_fn",
+    "respect_saved_tensors_hooks",
+];
+
+fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+    let py = tx.py;
+    let options = PyDict::new(py);
+    let mut known = true;
+    for option in OPTIONS {
+        let Some(v) = args.take_kw(option) else {
+            continue;
+        };
+        match tx.as_const(&v)? {
+            Some(v) => options.set_item(option, v)?,
+            None => known = false,
+        }
+    }
+    // torch warns where nobody has chosen; contexts around the function are a program of their own.
+    let reentrant = match options.get_item("use_reentrant")? {
+        Some(v) if v.is_instance_of::<PyBool>() => Some(v.is_truthy()?),
+        _ => None,
+    };
+    let (Some(reentrant), true) = (
+        reentrant,
+        known
+            && !args.pos.is_empty()
+            && !options.contains("context_fn")?
+            && !tx.st.vmap.is_active(),
+    ) else {
+        let function = py.import("torch.utils.checkpoint")?.getattr(name)?;
+        return Err(tx.skipped(&function));
+    };
+    let function = args.pos.remove(0);
+    if !tx.st.grad_enabled {
+        // There is nothing to keep or to compute again.
+        return tx.call(&function, args).map(Some);
+    }
+    checkpointed(tx, &function, args, &options, reentrant).map(|v| Some(Flow::Value(v)))
+}
+
+fn checkpointed(
+    tx: &mut Tx<'_>,
+    function: &Var,
+    args: Args,
+    options: &Bound<'_, PyDict>,
+    reentrant: bool,
+) -> R<Var> {
+    let py = tx.py;
+    if reentrant && !args.kw.is_empty() {
+        return Err(Stop::unsupported("a reentrant checkpoint with keywords"));
+    }
+    let mut given = Vec::new();
+    let mut differentiable = false;
+    for v in args.values() {
+        if let Var::Tensor(t) = tx.realize(v)? {
+            differentiable |= tx.st.effects.meta(&t).requires_grad;
+            if !given.contains(&t.node) {
+                given.push(t.node);
+            }
+        }
+    }
+    if reentrant && !differentiable {
+        return Err(Stop::unsupported(
+            "a reentrant checkpoint of arguments without gradients",
+        ));
+    }
+    let mut traced = crate::bodies::trace_body(tx, WHAT, function, &args, &given)?;
+    let mut read = Vec::new();
+    if reentrant {
+        // What runs now runs without gradients, and with them in the backward pass.
+        tx.st.grad_enabled = false;
+        let now = crate::bodies::trace_body(tx, WHAT, function, &args, &given);
+        tx.st.grad_enabled = true;
+        let mut now = now?;
+        // Inputs that only the function reads are other nodes each time, until the graph has them.
+        read = crate::bodies::read_again(tx, &mut traced)?;
+        crate::bodies::read_again(tx, &mut now)?;
+        if now.graph.to_text() != traced.graph.to_text() || now.inputs != traced.inputs {
+            return Err(Stop::unsupported(
+                "a reentrant checkpoint of a function that asks for the grad mode",
+            ));
+        }
+        for meta in &mut traced.metas {
+            let requires = meta.dtype.is_floating() || meta.dtype.is_complex();
+            *meta = meta.clone().with_grad(requires);
+            meta.is_leaf = !requires;
+        }
+    }
+    read.extend(crate::bodies::read_again(tx, &mut traced)?);
+    let inputs = traced.inputs;
+    let objects: Vec<Obj> = tx.objects.clone();
+    let body = (tx.rules.graphs.function)(py, &traced.graph, &objects)?;
+    let Some(body) = body else {
+        return Err(Stop::Internal("a checkpoint without a function".into()));
+    };
+    let graph = traced.graph;
+    let as_module = tx.rules.graphs.module;
+    let make_module = PyCFunction::new_closure(py, None, None, move |args, _| {
+        as_module(args.py(), &graph, &objects)
+    })?;
+    let node = MODULE
+        .get(py)?
+        .call_method1("function", (body, make_module, given.len(), options))?
+        .unbind();
+    let path = "torch.utils.checkpoint.checkpoint";
+    let callee = Callee::Function(&node, path, None);
+    let node_args = NodeArgs {
+        pos: inputs.into_iter().map(fx_graph::Arg::Node).collect(),
+        ..NodeArgs::default()
+    };
+    let results = traced.metas.into_iter().map(Inferred::Tensor).collect();
+    let made = tx.emit_inferred(
+        &callee,
+        node_args,
+        Inferred::Tuple(results),
+        &Args::default(),
+    )?;
+    let Var::Tuple(made) = made else {
+        return Err(Stop::Internal("a checkpoint's results".into()));
+    };
+    checkpoint_result(tx, traced.out, &made.items, &read)
+}
+
+fn checkpoint_result(tx: &mut Tx<'_>, out: Out, made: &[Var], read: &[(NodeId, Var)]) -> R<Var> {
+    let each = |tx: &mut Tx<'_>, items: Vec<Out>| -> R<Vec<Var>> {
+        items
+            .into_iter()
+            .map(|i| checkpoint_result(tx, i, made, read))
+            .collect()
+    };
+    let missing = || Stop::Internal("a checkpoint's result".into());
+    Ok(match out {
+        Out::New(at) => made.get(at).cloned().ok_or_else(missing)?,
+        Out::Given(v) | Out::Constant(v) => v,
+        Out::Read(node) => {
+            let found = read.iter().find(|r| r.0 == node);
+            found.map(|r| r.1.clone()).ok_or_else(missing)?
+        }
+        Out::Tuple(items, class) => Var::Tuple(std::rc::Rc::new(TupleVar {
+            items: each(tx, items)?,
+            class,
+            origin: None,
+        })),
+        Out::List(items) => {
+            let items = each(tx, items)?;
+            tx.new_list(items)
+        }
+        Out::Dict(items) => {
+            let mut map = OrderedMap::default();
+            for (key, v) in items {
+                let v = checkpoint_result(tx, v, made, read)?;
+                map.insert(tx.key(&key)?, key, v);
+            }
+            tx.new_dict(map)
+        }
+    })
+}

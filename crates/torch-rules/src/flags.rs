@@ -1,0 +1,82 @@
+//! Global flags of torch that a program sets for a while, such as which kernels attention may use.
+//!
+//! Invariant: the graph sets a flag where the program does, and what the program reads afterwards is
+//! what it set. What a compiler makes of the graph computes as under the flag, but sets none: the residual code does.
+
+use fx_graph::Arg;
+use pyo3::prelude::*;
+use translator::own_module::OwnModule;
+use translator::rules::{Given, Rule, RuleList};
+use translator::stop::R;
+use translator::tx::{Args, Tx};
+use variables::Var;
+
+pub(crate) const RULES: RuleList = &[(
+    "torch.nn.attention",
+    &[("sdpa_kernel", sdpa_kernel as Rule)],
+)];
+
+/// The context without its order of kernels: torch also keeps whether there is one, in a variable of
+/// the thread's that it then sets to what it is.
+const CONTEXT: &std::ffi::CStr = c"
+import contextlib
+from torch.nn import attention
+
+@contextlib.contextmanager
+def sdpa_kernel(backends):
+    if isinstance(backends, attention.SDPBackend):
+        backends = [backends]
+    chosen = attention._cur_sdpa_kernel_backends()
+    try:
+        attention._sdpa_kernel(backends)
+        yield {}
+    finally:
+        attention._sdpa_kernel(chosen)
+";
+
+static MODULE: OwnModule = OwnModule::new(CONTEXT, c"<ferrodyn attention>", c"ferrodyn_attention");
+
+fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let given = tx.by_name(name, args, &["backends", "set_priority"], 1, 2)?;
+    let [Some(backends), order] = &given[..] else {
+        return Ok(None);
+    };
+    let attention = tx.py.import("torch.nn.attention")?;
+    let class = tx.type_of(backends)?;
+    if !class.is(&tx.known.list) && !class.is(&attention.getattr("SDPBackend")?) {
+        return Ok(None);
+    }
+    if let Some(order) = order
+        && tx.truth(order)?
+    {
+        return Err(tx.skipped(&attention.getattr(name)?));
+    }
+    let function = MODULE.get(tx.py)?.getattr(name)?.unbind();
+    tx.call(&Var::py(function), Args::pos(vec![backends.clone()]))
+        .map(Some)
+}
+
+/// Sets a flag, here and in the graph; `None` for a value that is not known.
+///
+/// # Errors
+/// As [`Tx::realize`].
+pub(crate) fn set_flag(tx: &mut Tx<'_>, f: &Bound<'_, PyAny>, args: &Args) -> R<Option<Var>> {
+    let name: String = f.getattr("__name__")?.extract()?;
+    let (Some(getter), [value]) = (torch_abi::contexts::flag_getter(&name), args.pos.as_slice())
+    else {
+        return Ok(None);
+    };
+    let Some(real) = tx.real_copy(value)? else {
+        return Ok(None);
+    };
+    let arg: Arg = match tx.node_arg(value) {
+        Ok((arg, _)) => arg,
+        Err(_) => return Ok(None),
+    };
+    tx.state_node(f, "torch._C", vec![arg])?;
+    tx.needs_as_is |= tx.runs_as_is;
+    // What is read later is a value of its own: the program may change a list that it passed.
+    let kept = tx.from_const(real)?;
+    tx.st.flags.insert(getter, kept);
+    Ok(Some(tx.none()))
+}

@@ -1,0 +1,625 @@
+//! `torch.cond`, `while_loop`, `map` and `scan`: one node of the graph, which is torch's operator of graphs of
+//! the program's functions.
+//!
+//! torch's own Python is inlined down to the operators. The program's functions are traced once beside the
+//! graph; tensors that they use besides their arguments are arguments of the node. What the node gives is
+//! asked of torch's fake tensors.
+//!
+//! Invariant: what plain Python refuses is left to it: functions that write to what they are given, or that
+//! give it back.
+
+use fx_graph::{NodeData, NodeId, OpKind, Target};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tensor_meta::{Alias, DType, Inferred, SymInt, TensorMeta};
+use torch_abi::contexts::changes_context;
+use translator::own_module::OwnModule;
+use translator::rules::{Given, Rule, RuleList};
+use translator::state::OnReturn;
+use translator::stop::{R, Stop};
+use translator::torch_ops::emit::Callee;
+use translator::tx::{Args, Flow, Tx};
+use variables::{Body, Obj, Var};
+
+use crate::bodies::{GraphAround, Out, Traced};
+
+/// What a node calls. When it is first run, on fake tensors, it looks at what each function does.
+const FUNCTION: &std::ffi::CStr = c"
+import torch
+
+def memory(tensor):
+    return tensor.untyped_storage()._cdata
+
+def description(tensor):
+    return tensor.shape, tensor.stride(), tensor.dtype, tensor.device
+
+def run(body, given):
+    versions = [tensor._version for tensor in given]
+    taken = {memory(tensor) for tensor in given}
+    with torch.no_grad():
+        made = body(*given)
+    for tensor in made:
+        if memory(tensor) in taken:
+            raise TypeError('a result that shares memory')
+        taken.add(memory(tensor))
+    if any(tensor._version != version for tensor, version in zip(given, versions)):
+        raise TypeError('an argument that is written to')
+    return [description(tensor) for tensor in made]
+
+def same(found, wanted):
+    if found != wanted:
+        raise TypeError('results that differ from what they have to be like')
+
+def history(tensor):
+    if tensor.is_floating_point() or tensor.is_complex():
+        return tensor.requires_grad_().view_as(tensor)
+    return tensor
+
+def part(body, places):
+    return lambda *given: body(*[given[at] for at in places])
+
+def rows(tensors):
+    return tuple(tensor.select(0, 0) for tensor in tensors)
+
+def cond(op, bodies, counts):
+    def check(pred, *given):
+        same(run(bodies[0], given), run(bodies[1], given))
+    return check, lambda pred, *given: op(pred, *bodies, given)
+
+def while_loop(op, bodies, counts):
+    goes_on, body = bodies
+    carried, = counts
+    def check(*given):
+        run(goes_on, given)
+        same(run(body, given), [description(tensor) for tensor in given[:carried]])
+        # The operator itself wants a mode that knows of sizes that depend on data.
+        recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in given)
+        like = [t.new_empty_strided(t.size(), t.stride()) for t in given[:carried]]
+        return tuple(history(tensor) if recorded else tensor for tensor in like)
+    goes_on_value = lambda *given: goes_on(*given)[0]
+    return check, lambda *given: op(goes_on_value, body, given[:carried], given[carried:])
+
+def map(op, bodies, counts):
+    body, = bodies
+    mapped, = counts
+    def check(*given):
+        run(body, rows(given[:mapped]) + given[mapped:])
+    return check, lambda *given: op(body, list(given[:mapped]), list(given[mapped:]))
+
+def scan(op, bodies, counts):
+    body, = bodies
+    first, end = counts
+    def check(*given):
+        made = run(body, given[:first] + rows(given[first:end]) + given[end:])
+        same(made[:first], [description(tensor) for tensor in given[:first]])
+    return check, lambda *given: op(body, list(given[:first]), list(given[first:end]), given[end:])
+
+def function(kind, op, bodies, counts):
+    check, calls = kind(op, bodies, counts)
+    checked = []
+    def higher_order(*tensors):
+        if not checked:
+            found = check(*tensors)
+            checked.append(True)
+            if found is not None:
+                return found
+        return tuple(calls(*tensors))
+    higher_order.__name__ = higher_order.__qualname__ = kind.__name__
+    return higher_order
+";
+
+static MODULE: OwnModule = OwnModule::new(
+    FUNCTION,
+    c"<ferrodyn higher order>",
+    c"ferrodyn_higher_order",
+);
+
+pub(crate) const RULES: RuleList = &[
+    (
+        "torch._higher_order_ops.cond",
+        &[("cond", whole_cond as Rule), ("CondOp.__call__", cond)],
+    ),
+    (
+        "torch._higher_order_ops.while_loop",
+        &[
+            ("while_loop", whole_while_loop as Rule),
+            ("WhileLoopOp.__call__", while_loop),
+        ],
+    ),
+    (
+        "torch._higher_order_ops.map",
+        &[("map", whole_map as Rule), ("MapImpl.__call__", map)],
+    ),
+    (
+        "torch._higher_order_ops.scan",
+        &[("scan", whole_scan as Rule), ("ScanOp.__call__", scan)],
+    ),
+];
+
+fn whole_cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    whole(tx, "torch._higher_order_ops.cond", name, args)
+}
+
+fn whole_while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    whole(tx, "torch._higher_order_ops.while_loop", name, args)
+}
+
+fn whole_map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    whole(tx, "torch._higher_order_ops.map", name, args)
+}
+
+fn whole_scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    whole(tx, "torch._higher_order_ops.scan", name, args)
+}
+
+fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let names = ["self", "pred", "true_fn", "false_fn", "operands"];
+    let given = tx.by_name(name, args, &names, 5, 5)?;
+    let [_, Some(pred), Some(yes), Some(no), Some(operands)] = &given[..] else {
+        return Ok(None);
+    };
+    let pred = tx.realize(pred)?;
+    let operands = tx.iterate(operands)?;
+    let Var::Tensor(t) = &pred else {
+        // Only a number decides while tracing; torch refuses everything else.
+        if !matches!(&pred, Var::Const(o) if is_plain_number(tx, o)) {
+            return Err(refused("torch.cond", "a predicate that is no tensor"));
+        }
+        let branch = if tx.truth(&pred)? { yes } else { no };
+        return tx.call(branch, Args::pos(operands)).map(Some);
+    };
+    let one = |n: &SymInt| n.as_const() == Some(1);
+    if !tx.st.effects.meta(t).shape.iter().all(one) {
+        return Err(refused(
+            "torch.cond",
+            "a predicate of more than one element",
+        ));
+    }
+    let around = crate::bodies::graph_around(tx, &operands)?;
+    let mut op = HigherOrder::new("torch.cond", "cond", "cond_op");
+    op.before.push(pred);
+    let mut tensors = Vec::new();
+    for v in &operands {
+        all_tensors(tx, op.path, v, &mut tensors)?;
+    }
+    for t in tensors {
+        op.pass(&t);
+    }
+    let args = Args::pos(operands);
+    higher_order(
+        tx,
+        op,
+        &[(yes, args.clone()), (no, args)],
+        &around,
+        |bodies| {
+            let [yes, no] = bodies else { return false };
+            same_form(&yes.out, &no.out)
+        },
+    )
+}
+
+fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let names = ["self", "cond_fn", "body_fn", "carried", "additional"];
+    let given = tx.by_name(name, args, &names, 5, 5)?;
+    let [_, Some(goes_on), Some(body), Some(carried), Some(others)] = &given[..] else {
+        return Ok(None);
+    };
+    let (carried, others) = (tx.iterate(carried)?, tx.iterate(others)?);
+    let path = "torch.while_loop";
+    let around = crate::bodies::graph_around(tx, carried.iter().chain(&others))?;
+    let mut op = HigherOrder::new(path, "while_loop", "while_loop_op");
+    op.counts.push(carried.len());
+    let mut all = Vec::new();
+    for v in &carried {
+        all.push(stand_in(tx, &mut op, v, false)?);
+    }
+    for v in others {
+        all.push(passed(tx, &mut op, &v)?);
+    }
+    let args = Args::pos(all);
+    let count = carried.len();
+    higher_order(
+        tx,
+        op,
+        &[(goes_on, args.clone()), (body, args)],
+        &around,
+        |bodies| {
+            let [goes_on, body] = bodies else {
+                return false;
+            };
+            let decides = |m: &TensorMeta| m.dtype == DType::Bool && m.shape.is_empty();
+            matches!(goes_on.out, Out::New(_))
+                && goes_on.metas.iter().all(decides)
+                && body.metas.len() == count
+        },
+    )
+}
+
+fn map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let given = tx.by_name(name, args, &["self", "f", "xs", "pos_args"], 4, 4)?;
+    let [_, Some(f), Some(xs), Some(others)] = &given[..] else {
+        return Ok(None);
+    };
+    let (xs, others) = (tx.iterate(xs)?, tx.iterate(others)?);
+    let path = "torch._higher_order_ops.map";
+    let around = crate::bodies::graph_around(tx, xs.iter().chain(&others))?;
+    let mut op = HigherOrder::new(path, "map", "map_impl");
+    op.counts.push(xs.len());
+    let mut all = Vec::new();
+    for v in &xs {
+        all.push(stand_in(tx, &mut op, v, true)?);
+    }
+    for v in others {
+        all.push(passed(tx, &mut op, &v)?);
+    }
+    higher_order(tx, op, &[(f, Args::pos(all))], &around, |_| true)
+}
+
+fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let names = ["self", "combine_fn", "init", "xs", "additional"];
+    let given = tx.by_name(name, args, &names, 5, 5)?;
+    let [_, Some(f), Some(init), Some(xs), Some(others)] = &given[..] else {
+        return Ok(None);
+    };
+    let (init, xs) = (tx.iterate(init)?, tx.iterate(xs)?);
+    let others = tx.iterate(others)?;
+    let path = "torch._higher_order_ops.scan";
+    let around = crate::bodies::graph_around(tx, init.iter().chain(&xs).chain(&others))?;
+    let mut op = HigherOrder::new(path, "scan", "scan_op");
+    op.counts = vec![init.len(), init.len() + xs.len()];
+    let mut all = Vec::new();
+    for v in &init {
+        all.push(stand_in(tx, &mut op, v, false)?);
+    }
+    for v in &xs {
+        all.push(stand_in(tx, &mut op, v, true)?);
+    }
+    for v in others {
+        all.push(passed(tx, &mut op, &v)?);
+    }
+    let count = init.len();
+    higher_order(tx, op, &[(f, Args::pos(all))], &around, |bodies| {
+        let [
+            Traced {
+                out: Out::Tuple(parts, None),
+                ..
+            },
+        ] = bodies
+        else {
+            return false;
+        };
+        matches!(&parts[..], [carry, _] if tensors_in(carry) == count)
+    })
+}
+
+/// A call of one of the operators.
+struct HigherOrder {
+    path: &'static str,
+    /// its name in the graph
+    name: &'static str,
+    /// where torch has it: its module is named after it
+    object: &'static str,
+    /// how many arguments are of the first kinds
+    counts: Vec<usize>,
+    /// arguments of the node that no function gets
+    before: Vec<Var>,
+    /// arguments of the node that the functions get
+    inputs: Vec<Var>,
+    /// what stands for each of them in the functions
+    inside: Vec<NodeId>,
+}
+
+impl HigherOrder {
+    fn new(path: &'static str, name: &'static str, object: &'static str) -> HigherOrder {
+        HigherOrder {
+            path,
+            name,
+            object,
+            counts: Vec::new(),
+            before: Vec::new(),
+            inputs: Vec::new(),
+            inside: Vec::new(),
+        }
+    }
+
+    /// Hands a tensor on as it is, once.
+    fn pass(&mut self, v: &Var) {
+        if let Var::Tensor(t) = v
+            && !self.inside.contains(&t.node)
+        {
+            self.inside.push(t.node);
+            self.inputs.push(v.clone());
+        }
+    }
+}
+
+fn refused(path: &str, what: &str) -> Stop {
+    Stop::unsupported(format!("{path} of {what}"))
+}
+
+/// Whether two results have the same containers.
+fn same_form(a: &Out, b: &Out) -> bool {
+    let all =
+        |a: &[Out], b: &[Out]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_form(a, b));
+    match (a, b) {
+        (Out::New(_), Out::New(_)) => true,
+        (Out::Tuple(a, None), Out::Tuple(b, None)) | (Out::List(a), Out::List(b)) => all(a, b),
+        (Out::Dict(a), Out::Dict(b)) => {
+            let key = |a: &Var, b: &Var| match (a, b) {
+                (Var::Const(a), Var::Const(b)) => {
+                    Python::attach(|py| a.bind(py).eq(b.bind(py)).unwrap_or(false))
+                }
+                _ => false,
+            };
+            a.len() == b.len()
+                && a.iter()
+                    .zip(b)
+                    .all(|(a, b)| key(&a.0, &b.0) && same_form(&a.1, &b.1))
+        }
+        _ => false,
+    }
+}
+
+/// How many tensors there are in a result.
+fn tensors_in(out: &Out) -> usize {
+    match out {
+        Out::Tuple(items, _) | Out::List(items) => items.iter().map(tensors_in).sum(),
+        Out::Dict(items) => items.iter().map(|i| tensors_in(&i.1)).sum(),
+        Out::New(_) | Out::Given(_) | Out::Read(_) | Out::Constant(_) => 1,
+    }
+}
+
+/// Whether all parts of a result are tensors of the function's own, each once.
+fn all_new(out: &Out, next: &mut usize) -> bool {
+    match out {
+        Out::New(at) => {
+            *next += 1;
+            *at + 1 == *next
+        }
+        Out::Tuple(items, None) | Out::List(items) => items.iter().all(|i| all_new(i, next)),
+        Out::Dict(items) => items.iter().all(|i| all_new(&i.1, next)),
+        Out::Tuple(..) | Out::Given(_) | Out::Read(_) | Out::Constant(_) => false,
+    }
+}
+
+/// Whether a node of a function is an operation of torch's, which does no more than compute.
+fn computes(node: &NodeData) -> bool {
+    let outside = ["torch.ops.", "torch.utils.", "torch.autograd."];
+    let of_torch = match &node.target {
+        Target::Function(f) => {
+            f.path.starts_with("torch.") && !outside.iter().any(|o| f.path.starts_with(o))
+        }
+        Target::Name(_) => node.op == OpKind::CallMethod,
+    };
+    node.repeatable
+        || matches!(node.op, OpKind::Placeholder | OpKind::Output)
+        || of_torch
+            && !node
+                .target
+                .function()
+                .is_some_and(|f| changes_context(&f.path))
+}
+
+/// torch's own Python down to the operator: a break inside is one of the whole call, as plain Python does not
+/// call the operator.
+fn whole(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Given {
+    let f = tx.py.import(module)?.getattr(name)?;
+    let callee = tx.existing_callee(&f, None)?;
+    let asked = tx.asked_compiling;
+    let result = match tx.inline(callee, args, OnReturn::Push) {
+        Ok(flow) => tx.finish_flow(flow),
+        Err(stop) => Err(stop),
+    };
+    tx.asked_compiling = asked;
+    match result {
+        // What it raises is said otherwise where nobody compiles.
+        Err(Stop::Raise(_)) => Err(refused(module, "arguments that it refuses")),
+        other => other.map(|v| Some(Flow::Value(v))),
+    }
+}
+
+fn is_plain_number(tx: &Tx<'_>, o: &Obj) -> bool {
+    let b = o.bind(tx.py);
+    b.is_exact_instance_of::<PyBool>()
+        || b.is_exact_instance_of::<PyInt>()
+        || b.is_exact_instance_of::<PyFloat>()
+}
+
+/// The tensors in an argument's containers, of which nothing else may be a part.
+fn all_tensors(tx: &mut Tx<'_>, path: &str, v: &Var, found: &mut Vec<Var>) -> R<()> {
+    let v = tx.realize(v)?;
+    let items: Vec<Var> = match &v {
+        Var::Tensor(_) => {
+            found.push(v);
+            return Ok(());
+        }
+        Var::Tuple(t) if t.class.is_none() => t.items.clone(),
+        Var::Obj(id) => {
+            let class = tx.obj(*id).class.clone();
+            match &tx.obj(*id).body {
+                Body::List(items) if class.is(&tx.known.list) => items.iter().cloned().collect(),
+                Body::Dict(map) if class.is(&tx.known.dict) => {
+                    map.iter().map(|(_, v)| v.clone()).collect()
+                }
+                _ => return Err(refused(path, "an operand that is no tensor")),
+            }
+        }
+        _ => return Err(refused(path, "an operand that is no tensor")),
+    };
+    items
+        .iter()
+        .try_for_each(|v| all_tensors(tx, path, v, found))
+}
+
+/// A tensor that the functions get as it is.
+fn passed(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var) -> R<Var> {
+    let v = tx.realize(v)?;
+    if !matches!(v, Var::Tensor(_)) {
+        return Err(refused(op.path, "an operand that is no tensor"));
+    }
+    op.pass(&v);
+    Ok(v)
+}
+
+/// What stands in the functions for a tensor that is another one each time, of which nothing is known but
+/// what it looks like; `row`: for what is at one place of its first dimension.
+fn stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var, row: bool) -> R<Var> {
+    let v = tx.realize(v)?;
+    let Var::Tensor(_) = &v else {
+        return Err(refused(op.path, "an operand that is no tensor"));
+    };
+    let like = match row {
+        true => {
+            let args = Args::pos(vec![v.clone(), tx.int(0), tx.int(0)]);
+            tx.emit(&Callee::Method("select"), &args)?
+        }
+        false => v.clone(),
+    };
+    let Var::Tensor(t) = &like else {
+        return Err(Stop::Internal("a row of a tensor".into()));
+    };
+    let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
+    meta.alias = Alias::View;
+    let args = Args::pos(vec![like]);
+    let node_args = tx.node_args(&args)?;
+    let made = Inferred::Tensor(meta);
+    let inside = tx.emit_inferred(&Callee::Method("detach"), node_args, made, &args)?;
+    if let Var::Tensor(t) = &inside {
+        op.inside.push(t.node);
+        op.inputs.push(v);
+    }
+    Ok(inside)
+}
+
+/// Traces the functions, each with its arguments, and makes the node if they fit.
+fn higher_order(
+    tx: &mut Tx<'_>,
+    op: HigherOrder,
+    bodies: &[(&Var, Args)],
+    around: &GraphAround,
+    fits: impl Fn(&[Traced]) -> bool,
+) -> Given {
+    let py = tx.py;
+    if tx.st.effects.shows_tensors || tx.inference_now() || tx.st.vmap.is_active() {
+        return Err(refused(
+            op.path,
+            "tensors in a transform or an inference mode",
+        ));
+    }
+    let mut traced = Vec::new();
+    for (function, args) in bodies {
+        let outer = tx.used.replace(FxHashMap::default());
+        let body = crate::bodies::trace_body(tx, op.path, function, args, &op.inside);
+        let used = std::mem::replace(&mut tx.used, outer).unwrap_or_default();
+        traced.push((body?, used));
+    }
+    // What stood for arguments is no part of the graph.
+    crate::bodies::return_to(tx, around);
+    let mut inputs = op.inputs.clone();
+    let mut known = op.inside.clone();
+    let mut functions = Vec::new();
+    let mut repeatable = true;
+    let objects: Vec<Obj> = tx.objects.clone();
+    let make = MODULE.get(py)?;
+    let mut all = Vec::new();
+    for (mut body, used) in traced {
+        if !body.graph.iter().all(|(_, n)| computes(n)) {
+            return Err(refused(op.path, "a function that does more than compute"));
+        }
+        if !all_new(&body.out, &mut 0) {
+            return Err(refused(
+                op.path,
+                "a function that gives what is no new tensor",
+            ));
+        }
+        repeatable &= body
+            .graph
+            .iter()
+            .all(|(_, n)| n.repeatable || matches!(n.op, OpKind::Placeholder | OpKind::Output));
+        let function = (tx.rules.graphs.function)(py, &body.graph, &objects)?;
+        let mut places: Vec<usize> = (0..op.inside.len()).collect();
+        let others = crate::bodies::taken_along(tx, op.path, &mut body, op.inside.len(), &used)?;
+        for (node, v) in others {
+            let at = known[op.inside.len()..].iter().position(|n| *n == node);
+            places.push(op.inside.len() + at.unwrap_or(known.len() - op.inside.len()));
+            if at.is_none() {
+                known.push(node);
+                inputs.push(v);
+            }
+        }
+        let Some(function) = function else {
+            return Err(Stop::Internal("a graph without a function".into()));
+        };
+        functions.push(make.call_method1("part", (function, places))?);
+        all.push(body);
+    }
+    if !fits(&all) {
+        return Err(refused(op.path, "functions whose results do not fit"));
+    }
+    share_no_memory(tx, op.path, &inputs)?;
+    let place = py.import(format!("torch._higher_order_ops.{}", op.name))?;
+    let made = make.call_method1(
+        "function",
+        (
+            make.getattr(op.name)?,
+            place.getattr(op.object)?,
+            functions,
+            op.counts,
+        ),
+    )?;
+    let function = made.unbind();
+    let callee = Callee::Function(&function, op.path, None);
+    let args = Args::pos(op.before.into_iter().chain(inputs).collect());
+    let node_args = tx.node_args(&args)?;
+    let inferred = tx.infer_fake(&callee, &node_args, "")?;
+    let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
+    let (Var::Tuple(tensors), Some(body)) = (result, all.last()) else {
+        return Err(Stop::Internal("what an operator gives".into()));
+    };
+    let template = crate::transforms::result_template(tx, op.path, &body.out)?;
+    crate::transforms::filled(tx, template.bind(py), &tensors.items).map(|v| Some(Flow::Value(v)))
+}
+
+/// Torch refuses tensors that lie in the same memory.
+fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
+    let mut storages = FxHashSet::default();
+    let mut nodes: FxHashSet<NodeId> = FxHashSet::default();
+    let mut views = Vec::new();
+    let shared = || refused(path, "tensors that may share memory");
+    for v in tensors {
+        let Var::Tensor(t) = v else { continue };
+        if !nodes.insert(t.node) {
+            // Compilers refuse that, too.
+            if !tx.runs_as_is {
+                return Err(shared());
+            }
+            tx.needs_as_is = true;
+            continue;
+        }
+        if let Some(input) = &t.input {
+            let storage = input.obj.bind(tx.py).call_method0("untyped_storage")?;
+            if !storages.insert(storage.getattr("_cdata")?.extract::<usize>()?) {
+                return Err(shared());
+            }
+        } else if tx.st.effects.meta(t).alias != Alias::Fresh {
+            views.push(t.node);
+        }
+    }
+    // What a view may be of: whatever it was computed from.
+    let mut origins: FxHashSet<NodeId> = FxHashSet::default();
+    for view in views {
+        let mut own: FxHashSet<NodeId> = FxHashSet::default();
+        let mut open = tx.graph.inputs(view);
+        while let Some(node) = open.pop() {
+            if own.insert(node) {
+                open.extend(tx.graph.inputs(node));
+            }
+        }
+        if own.iter().any(|n| nodes.contains(n) || origins.contains(n)) {
+            return Err(shared());
+        }
+        origins.extend(own);
+    }
+    Ok(())
+}

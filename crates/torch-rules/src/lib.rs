@@ -1,0 +1,74 @@
+//! Rules of torch's functions that are more than one node of the graph.
+//!
+//! Lives here: transforms of `torch.func` and `vmap`, control flow operators, `torch.autograd.Function`, checkpointing,
+//! contexts and flags that a program enters, function modes, tensor subclasses and other classes of tensors, functions
+//! that read or change torch's state, and what optimizers and `torch.compile` itself bring along. Does not live here:
+//! how a call becomes a node and what it gives (`torch_ops` in `translator`), metadata of operations (`tensor-meta`).
+//!
+//! The interpreter does not know this crate: it is handed [`LISTED`] and [`ASKED`] (`translator::rules`).
+//!
+//! Invariants: a rule makes the nodes that torch's function would run, does what it does, or breaks; while a function
+//! mode or a tensor subclass of the program is asked, nothing becomes a node that it was not asked about.
+
+mod autograd_function;
+mod bodies;
+mod checkpoint;
+mod compilers;
+mod contexts;
+mod deep_copy;
+mod entered_device;
+mod flags;
+mod function_modes;
+mod higher_order;
+mod hooks;
+mod overrides;
+mod parameters;
+mod state_calls;
+mod subclasses;
+mod tensor_classes;
+mod torch_python;
+mod tracer_options;
+mod transforms;
+mod vmap;
+
+use translator::rules::{RuleList, Torch};
+
+pub use function_modes::{begin_in_modes, has_program_mode};
+
+/// Rules by callable, one list a file.
+pub const LISTED: &[RuleList] = &[
+    transforms::RULES,
+    vmap::RULES,
+    higher_order::RULES,
+    checkpoint::RULES,
+    flags::RULES,
+    subclasses::RULES,
+    torch_python::RULES,
+    compilers::RULES,
+];
+
+/// What the interpreter asks of this crate.
+pub const ASKED: Torch = Torch {
+    is_asked_about: function_modes::is_asked_about,
+    ask: function_modes::ask,
+    operator_in_modes: function_modes::operator_in_modes,
+    method_in_modes: function_modes::method_in_modes,
+    attribute_in_modes: function_modes::attribute_in_modes,
+    tensor_accessor: function_modes::tensor_accessor,
+    make_on_entered_device: entered_device::make_on_entered_device,
+    device_as_context: entered_device::device_as_context,
+    state_call: state_calls::torch_state_call,
+    marked_function: state_calls::marked_function,
+    jacobian: transforms::jacobian,
+    apply_function: autograd_function::apply_function,
+    construct_tensor: parameters::construct_tensor,
+    is_tensor_like: tensor_classes::is_tensor_like,
+    is_followed: subclasses::is_followed,
+    own_class_attr: tensor_classes::own_class_attr,
+    own_property: tensor_classes::own_property,
+    as_subclass: subclasses::as_subclass,
+    ask_no_class: subclasses::ask_no_class,
+    deep_copy: deep_copy::deepcopy_tensor,
+    tell_backward_later: hooks::tell_backward_later,
+    overridden_call: overrides::overridden_call,
+};

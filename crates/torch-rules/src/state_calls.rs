@@ -1,0 +1,546 @@
+//! Functions that read or change torch's global state, and functions that torch or Ferrodyn mark.
+
+use guards::{Source, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use translator::raw::type_lookup;
+use translator::stop::{BreakReason, R, Stop};
+use translator::torch_ops::marks::disabled;
+use translator::torch_ops::table::QUERIES;
+use translator::tx::{Args, Flow, Tx};
+use variables::{Obj, Var};
+
+/// Where torch's optimizers enter and leave `no_grad`: how the path of the file ends.
+const OPTIMIZER: &str = "/torch/optim/optimizer.py";
+
+/// Modules of torch whose functions act outside a graph.
+const SKIPPED_TORCH: [&str; 24] = [
+    "torch.serialization",
+    "torch.autograd",
+    "torch.random",
+    "torch.utils.data",
+    "torch.cuda",
+    "torch.distributed",
+    "torch.multiprocessing",
+    "torch.jit",
+    "torch.onnx",
+    "torch.profiler",
+    "torch._dynamo",
+    "torch._inductor",
+    "torch.hub",
+    "torch.fx",
+    "torch.package",
+    "torch.testing",
+    "torch.library",
+    "torch._library",
+    "torch._subclasses",
+    "torch._tensor_str",
+    "torch._guards",
+    "torch.export",
+    "torch.compiler",
+    "torch.storage",
+];
+
+/// Modules of the standard library whose functions have effects, or look at the running interpreter.
+const SKIPPED_STDLIB: [&str; 33] = [
+    "logging",
+    "warnings",
+    "inspect",
+    "os",
+    "io",
+    "subprocess",
+    "threading",
+    "tempfile",
+    "pathlib",
+    "posixpath",
+    "random",
+    "time",
+    "datetime",
+    "json",
+    "pickle",
+    "re",
+    "traceback",
+    "linecache",
+    "unittest",
+    "asyncio",
+    "ctypes",
+    "importlib",
+    "gc",
+    "sys",
+    "socket",
+    "shutil",
+    "glob",
+    "multiprocessing",
+    "concurrent",
+    "queue",
+    "signal",
+    "weakref",
+    "pdb",
+];
+
+/// Queries whose answer is the same for the whole process, or is part of GLOBAL_STATE.
+const KNOWN_QUERIES: [&str; 18] = [
+    "_accelerator_getAccelerator",
+    "is_storage",
+    "promote_types",
+    "result_type",
+    "can_cast",
+    "is_inference_mode_enabled",
+    "is_autocast_enabled",
+    "is_autocast_cpu_enabled",
+    "get_default_dtype",
+    "_get_deterministic_algorithms",
+    "_get_deterministic_algorithms_warn_only",
+    "_is_autocast_available",
+    "_is_torch_function_enabled",
+    "_is_torch_function_all_disabled",
+    "_len_torch_dispatch_stack",
+    "_are_functorch_transforms_active",
+    "_is_key_in_tls_include",
+    "_is_key_in_tls_exclude",
+];
+
+/// Python functions with a meaning of their own for a tracer; `None`: inline it.
+///
+/// # Errors
+/// A break for functions that must not be inlined.
+pub fn marked_function<'py>(
+    tx: &mut Tx<'py>,
+    f: &Bound<'py, PyAny>,
+    source: Option<SourceId>,
+    args: &Args,
+) -> R<Option<Flow>> {
+    let py = tx.py;
+    if tx.unmarked.contains_key(&(f.as_ptr() as usize)) {
+        return Ok(None);
+    }
+    let module: String = f
+        .getattr("__module__")
+        .and_then(|m| m.extract())
+        .unwrap_or_default();
+    let name: String = f
+        .getattr("__name__")
+        .and_then(|m| m.extract())
+        .unwrap_or_default();
+    // Marks are attributes that somebody set; a missing one is dear to ask for.
+    let marked = translator::raw::may_have_marks(f);
+    let flag = |n: &str| marked && f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false));
+    let qualname = || -> String {
+        f.getattr("__qualname__")
+            .and_then(|q| q.extract())
+            .unwrap_or_default()
+    };
+    match (module.as_str(), name.as_str()) {
+        (
+            "torch.compiler"
+            | "ferrodyn"
+            | "ferrodyn._api"
+            | "ferrodyn._core"
+            | "torch._dynamo.external_utils",
+            "is_compiling" | "is_dynamo_compiling",
+        ) => {
+            // An optimizer would compute with tensors what eager computes with numbers: as a compiler needs it.
+            if tx.before_step.is_some() && tx.runs_as_is {
+                return Ok(Some(Flow::Value(tx.bool(false))));
+            }
+            tx.asked_compiling = true;
+            return Ok(Some(Flow::Value(tx.bool(true))));
+        }
+        ("functools", "dispatch") if let [class] = args.pos.as_slice() => {
+            let class = class.clone();
+            return (tx.rules.builtins.single_dispatch)(tx, f, source, &class);
+        }
+        // What they answer for a size that is known is the condition itself.
+        (
+            "torch.fx.experimental.symbolic_shapes",
+            "expect_true"
+            | "guard_bool"
+            | "guard_or_true"
+            | "guard_or_false"
+            | "guard_size_oblivious"
+            | "statically_known_true",
+        ) if let [v] = args.pos.as_slice()
+            && let Var::Const(o) = tx.realize(v)?
+            && o.bind(py).is_exact_instance_of::<pyo3::types::PyBool>() =>
+        {
+            return Ok(Some(Flow::Value(Var::Const(o))));
+        }
+        // Compiled by torch.compile itself where it is not traced.
+        ("torch.nn.attention.flex_attention", "flex_attention") => {
+            return Err(tx.skipped(f));
+        }
+        // Options of torch's tracer for a part of a function, which mean nothing here.
+        ("torch._dynamo.decorators", "patch_dynamo_config" | "error_on_graph_break")
+            if let Some((pos, kw)) = tx.constants(args)? =>
+        {
+            let pos = PyTuple::new(py, pos)?;
+            let made = tx.fold(|_| f.call(pos, kw.as_ref()))?;
+            return Ok(Some(Flow::Value(made)));
+        }
+        ("torch._dynamo.decorators", "__enter__" | "__exit__")
+            if [
+                "DynamoConfigPatchProxy.",
+                "ErrorOnGraphBreakDecoratorContextManager.",
+            ]
+            .iter()
+            .any(|class| qualname().starts_with(class)) =>
+        {
+            return crate::tracer_options::tracer_options(tx, f, &name, args).map(Some);
+        }
+        ("torch._dynamo.decorators", "mark_static") => {
+            return Ok(Some(Flow::Value(tx.none())));
+        }
+        // Tells torch's tracer that a compiled module runs.
+        ("torch._dynamo.eval_frame", "_set_in_optimized_module") => {
+            let nothing = py.import("contextlib")?.getattr("nullcontext")?;
+            return tx
+                .call(&Var::py(nothing.unbind()), Args::default())
+                .map(Some);
+        }
+        // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
+        ("torch._dynamo.mutation_guard", "tag") => return Ok(Some(Flow::Value(tx.none()))),
+        ("torch.compiler", "is_exporting")
+        | ("torch._jit_internal", "is_scripting")
+        | ("torch.jit._trace", "is_tracing")
+        | ("torch.onnx", "is_in_onnx_export") => {
+            return Ok(Some(Flow::Value(tx.bool(false))));
+        }
+        // `torch.fx` traces in a thread, not in a process.
+        ("torch.fx._symbolic_trace", "is_fx_tracing" | "is_fx_symbolic_tracing") => {
+            let asked = py.import(module.as_str())?.getattr("_get_is_fx_tracing")?;
+            let now = asked.call0()?;
+            tx.guard_call(&asked.unbind(), None, &[], &now)?;
+            return Ok(Some(Flow::Value(
+                tx.bool(now.is_truthy()? && name != "is_fx_symbolic_tracing"),
+            )));
+        }
+        // Questions about symbolic sizes, of which there are none here.
+        (
+            "torch.fx.experimental.symbolic_shapes",
+            "expect_true"
+            | "guard_size_oblivious"
+            | "guard_or_false"
+            | "guard_or_true"
+            | "guard_bool"
+            | "statically_known_true",
+        ) if args.pos.len() == 1 => {
+            let v = tx.realize(&args.pos[0])?;
+            if matches!(&v, Var::Const(o) if o.bind(py).is_instance_of::<pyo3::types::PyBool>()) {
+                return Ok(Some(Flow::Value(v)));
+            }
+        }
+        ("torch.fx.experimental.symbolic_shapes", "_advise_is_size" | "_advise_is_bounded") => {
+            return Ok(Some(Flow::Value(tx.none())));
+        }
+        // Tells TorchScript a type; the value is its second argument.
+        ("torch.jit", "annotate") if args.pos.len() == 2 && args.kw.is_empty() => {
+            return Ok(Some(Flow::Value(args.pos[1].clone())));
+        }
+        (
+            "torch.overrides",
+            "has_torch_function" | "has_torch_function_unary" | "has_torch_function_variadic",
+        ) => {
+            return overrides_torch(tx, args).map(|v| Some(Flow::Value(v)));
+        }
+        // Optimizers keep compilers from tracing their writes together with what records gradients.
+        // One of the two calls comes in front of a step, the other behind it. In a generator, from where
+        // there is no way back, they break.
+        ("torch._dynamo.decorators", "graph_break")
+            if tx.ways.here.is_some() && tx.st.frame.code.filename.ends_with(OPTIMIZER) =>
+        {
+            tx.needs_as_is |= tx.runs_as_is;
+            if tx.before_step.is_none() {
+                tx.before_step = Some(Box::new(tx.ways.clone()));
+            } else if tx.st.frame.handling.is_empty() {
+                tx.before_step = None;
+            } else {
+                return Err(Stop::unsupported("an optimizer whose step raises"));
+            }
+            return Ok(Some(Flow::Value(tx.none())));
+        }
+        (m, "graph_break") if m.starts_with("ferrodyn") || m.starts_with("torch._dynamo") => {
+            let text = match args.pos.first().or(args.kw.first().map(|k| &k.1)) {
+                Some(Var::Const(o)) => o.bind(py).str()?.to_string(),
+                _ => String::new(),
+            };
+            return Err(Stop::Break(Box::new(BreakReason {
+                reason: "Call to `graph_break()`".into(),
+                explanation: format!(
+                    "User-inserted graph break. Message: {}",
+                    if text.is_empty() { "None" } else { &text }
+                ),
+                hints: vec!["Remove the `graph_break()` call.".into()],
+                context: format!("called `{m}.graph_break` with message `{text}`"),
+                ..BreakReason::default()
+            })));
+        }
+        _ => {}
+    }
+    if flag("_torchdynamo_disable") || flag("_dynamo_forbidden") {
+        // torch.compile marks this one for itself, for all optimizers, once it is used.
+        if name == "_init_group"
+            && module.starts_with("torch.optim.")
+            && let Ok(inner) = f.getattr("_torchdynamo_orig_callable")
+        {
+            return tx.call(&Var::py(inner.unbind()), args.clone()).map(Some);
+        }
+        return Err(disabled(f));
+    }
+    // The outer choices hold for what torch.compile has compiled.
+    if marked && is_compiled_by_torch(f) {
+        let base = match source {
+            Some(s) => s,
+            None => tx.pinned_source(&f.clone().unbind(), true, "___compiled"),
+        };
+        let inline = tx.source(Source::Attr {
+            base,
+            name: "_torchdynamo_inline".into(),
+        });
+        let inner = tx.build(&f.getattr("_torchdynamo_inline")?.unbind(), inline)?;
+        return tx.call(&inner, args.clone()).map(Some);
+    }
+    // A region that is to be compiled once: its calls are in the graph one by one.
+    if marked && let Ok(inner) = f.getattr("__marked_compile_region_fn__") {
+        return tx.call(&Var::py(inner.unbind()), args.clone()).map(Some);
+    }
+    if flag("_dynamo_marked_constant")
+        && let Some((pos, kw)) = tx.constants(args)?
+    {
+        let pos = PyTuple::new(py, pos)?;
+        return tx
+            .fold(|_| f.call(pos, kw.as_ref()))
+            .map(|v| Some(Flow::Value(v)));
+    }
+    let under = |list: &[&str]| {
+        list.iter()
+            .any(|m| module == *m || module.strip_prefix(*m).is_some_and(|r| r.starts_with('.')))
+    };
+    let graph = tx.is_graph_function(f)?;
+    let inlined_anyway = is_pure_stdlib(&module, &name, qualname)
+        || module == "torch._dynamo.mutation_guard"
+        || module == "torch.autograd.grad_mode"
+        || module == "torch.cuda.amp.autocast_mode"
+        || module == "torch.autograd.profiler" && name == "__init__"
+        || module == "torch._dynamo.external_utils"
+            && qualname().starts_with("wrap_dunder_call_ctx_manager")
+        || module == "torch._dynamo.eval_frame"
+            && matches!(
+                &*name,
+                "__call__" | "__getattr__" | "__setattr__" | "__delattr__" | "__len__" | "training"
+            )
+            && qualname().starts_with("OptimizedModule.")
+        || module == "torch.fx.graph_module" && matches!(&*name, "call_wrapped" | "__call__");
+    if !graph
+        && !inlined_anyway
+        && tx.rules.of(f).is_none()
+        && (under(&SKIPPED_TORCH) || under(&SKIPPED_STDLIB) || module.starts_with("numpy"))
+    {
+        return Err(tx.skipped(f));
+    }
+    let file: String = f
+        .getattr("__code__")
+        .and_then(|c| c.getattr("co_filename"))
+        .and_then(|n| n.extract())
+        .unwrap_or_default();
+    if file.ends_with("torch/_compile.py") && tx.rules.of(f).is_none() {
+        return Err(tx.skipped(f));
+    }
+    if !marked {
+        tx.unmarked.insert(f.as_ptr() as usize, f.clone().unbind());
+    }
+    Ok(None)
+}
+
+/// C functions that read or change torch's global state; `None` where there is no rule.
+///
+/// # Errors
+/// A break for arguments that are not constants.
+pub fn torch_state_call<'py>(
+    tx: &mut Tx<'py>,
+    f: &Bound<'py, PyAny>,
+    args: &Args,
+) -> R<Option<Flow>> {
+    let module: String = f
+        .getattr("__module__")
+        .and_then(|m| m.extract())
+        .unwrap_or_default();
+    let name: String = f
+        .getattr("__name__")
+        .and_then(|m| m.extract())
+        .unwrap_or_default();
+    if !module.starts_with("torch") && !module.is_empty() {
+        return Ok(None);
+    }
+    if tx.st.vmap.in_gradients() && (module.ends_with("_functorch") || name.contains("functorch")) {
+        return Err(Stop::unsupported(format!("{name} in a transform")));
+    }
+    if let Some(answer) = crate::function_modes::modes_question(tx, &name, args)? {
+        return Ok(Some(Flow::Value(answer)));
+    }
+    let value = match name.as_str() {
+        "is_grad_enabled" => tx.bool(tx.st.grad_enabled),
+        "is_inference_mode_enabled" => tx.bool(tx.inference_now()),
+        setter if torch_abi::contexts::flag_getter(setter).is_some() => {
+            return crate::flags::set_flag(tx, f, args).map(|v| v.map(Flow::Value));
+        }
+        getter if tx.st.flags.contains_key(getter) => tx.st.flags[getter].clone(),
+        "_set_grad_enabled" => {
+            let enabled = match args.pos.first() {
+                Some(v) => tx.truth(&v.clone())?,
+                None => return Ok(None),
+            };
+            tx.set_grad_enabled(&f.clone().unbind(), enabled)?;
+            tx.none()
+        }
+        "_log_api_usage_once" => tx.none(),
+        "is_autocast_enabled" | "get_autocast_dtype" if tx.in_autocast() => {
+            let device = match args.pos.first() {
+                Some(v) => tx.as_const(&v.clone())?,
+                None if name == "is_autocast_enabled" => Some(device_text(tx, "cuda")),
+                None => None,
+            };
+            let Some(device) = device.and_then(|d| d.extract::<String>(tx.py).ok()) else {
+                return Ok(None);
+            };
+            let now = tx.autocast_now(&device)?;
+            match name.as_str() {
+                "is_autocast_enabled" => tx.bool(now.0),
+                _ => Var::Const(now.1),
+            }
+        }
+        "_is_any_autocast_enabled" if tx.in_autocast() => {
+            tx.bool(tx.autocasts() != tensor_meta::Autocast::Off)
+        }
+        "is_autocast_cache_enabled" => tx.bool(tx.autocast_cache()?),
+        "is_autocast_cpu_enabled" if tx.in_autocast() => tx.bool(tx.autocast_now("cpu")?.0),
+        "get_autocast_gpu_dtype" if tx.in_autocast() => Var::Const(tx.autocast_now("cuda")?.1),
+        "get_autocast_cpu_dtype" if tx.in_autocast() => Var::Const(tx.autocast_now("cpu")?.1),
+        "_has_torch_function" | "_has_torch_function_unary" | "_has_torch_function_variadic" => {
+            overrides_torch(tx, args)?
+        }
+        "is_tensor" => {
+            let v = args.pos.first().cloned().unwrap_or(Var::Null);
+            let v = tx.realize(&v)?;
+            tx.bool(matches!(v, Var::Tensor(_)))
+        }
+        "is_floating_point" | "is_complex" | "numel" | "is_signed" => {
+            let (([t], []) | ([], [(_, t)])) = (&args.pos[..], &args.kw[..]) else {
+                return Ok(None);
+            };
+            if args.kw.first().is_some_and(|(name, _)| &**name != "input") {
+                return Ok(None);
+            }
+            let t = tx.realize(t)?;
+            if !matches!(t, Var::Tensor(_)) {
+                return Ok(None);
+            }
+            return tx.tensor_method(&t, &name, Args::pos(Vec::new())).map(Some);
+        }
+        // Nothing is captured while `torch.jit.trace` records, and the thread's dispatch keys say so.
+        "_get_tracing_state" => tx.none(),
+        "_is_tracing" => tx.bool(false),
+        n if QUERIES.contains(&n)
+            || KNOWN_QUERIES.contains(&n)
+            || matches!(n, "_mps_is_available" | "_cuda_isInBadFork")
+            || n.starts_with("_is_")
+            || n.starts_with("_get_")
+            || n.starts_with("get_")
+            || n.starts_with("is_") =>
+        {
+            match tx.constants(args)? {
+                Some((pos, kw)) => {
+                    if kw.is_none() && !KNOWN_QUERIES.contains(&n) {
+                        let now = f.call1(PyTuple::new(tx.py, &pos)?);
+                        if let Ok(now) = now {
+                            tx.guard_call(&f.clone().unbind(), None, &pos, &now)?;
+                        }
+                    }
+                    let pos = PyTuple::new(tx.py, pos)?;
+                    return tx
+                        .fold(|_| f.call(pos, kw.as_ref()))
+                        .map(|v| Some(Flow::Value(v)));
+                }
+                None => return Ok(None),
+            }
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(Flow::Value(value)))
+}
+
+/// Whether arguments have a `__torch_function__`: tensors that are captured have torch's own.
+///
+/// # Errors
+/// A break where another object has one.
+fn overrides_torch(tx: &mut Tx<'_>, args: &Args) -> R<Var> {
+    if tx.is_seen() {
+        return Ok(tx.bool(true));
+    }
+    for arg in &args.pos {
+        let arg = tx.look(arg)?;
+        let one = std::slice::from_ref(&arg);
+        let asked = match &arg {
+            Var::Tuple(t) => &t.items[..],
+            _ => one,
+        };
+        for v in asked {
+            let v = tx.look(v)?;
+            if tx.asks_class(&v) {
+                return Ok(tx.bool(true));
+            }
+            if matches!(v, Var::Tensor(_) | Var::Const(_)) {
+                continue;
+            }
+            let class = tx.type_of(&v)?;
+            let class = class.bind(tx.py).cast().map_err(PyErr::from)?;
+            if type_lookup(class, "__torch_function__").is_some() {
+                return Err(Stop::unsupported(format!(
+                    "`__torch_function__` of {}",
+                    tx.describe(&v)
+                )));
+            }
+        }
+    }
+    Ok(tx.bool(false))
+}
+
+fn device_text(tx: &Tx<'_>, name: &str) -> Obj {
+    pyo3::types::PyString::new(tx.py, name).into_any().unbind()
+}
+
+/// Functions of modules listed in [`SKIPPED_STDLIB`] that only read: the environment (each variable
+/// that was read is guarded), signatures, kinds of objects.
+fn is_pure_stdlib(module: &str, name: &str, qualname: impl Fn() -> String) -> bool {
+    match module {
+        "os" => match name {
+            "getenv" | "getenvb" | "fspath" | "fsencode" | "fsdecode" => true,
+            "encode" | "decode" | "check_str" => qualname().starts_with("_createenviron."),
+            "__getitem__" | "__len__" | "__iter__" | "copy" => qualname().starts_with("_Environ."),
+            _ => false,
+        },
+        "inspect" => {
+            name.starts_with("is")
+                || matches!(name, "_has_code_flag" | "unwrap" | "_is_wrapper")
+                || ["Signature.", "Parameter.", "BoundArguments."]
+                    .iter()
+                    .any(|c| qualname().starts_with(c))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a function is torch.compile's own around one that it has compiled; a wrapper of the program's may
+/// have its attributes.
+fn is_compiled_by_torch(f: &Bound<'_, PyAny>) -> bool {
+    let code = |name: &str| -> Option<String> {
+        f.getattr("__code__")
+            .ok()?
+            .getattr(name)
+            .ok()?
+            .extract()
+            .ok()
+    };
+    code("co_name").is_some_and(|n| n == "compile_wrapper")
+        && code("co_filename").is_some_and(|n| n.ends_with("torch/_dynamo/eval_frame.py"))
+        && f.hasattr("_torchdynamo_inline").unwrap_or(false)
+}

@@ -1,0 +1,455 @@
+//! `torch.func.grad`, `grad_and_value`, `jvp`, `jacrev`, `jacfwd`: one node of the graph, which is torch's own
+//! function of a graph of the program's.
+//!
+//! The program's function is traced once beside the graph, with tensors in place of those that torch
+//! hands it. What the node gives is asked of torch's fake tensors, on which the node's function is run.
+//!
+//! Invariants: nothing that only holds within a transform is looked at (whether a tensor there requires
+//! gradients); no result is a tensor that was there before.
+
+use fx_graph::{NodeId, OpKind};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use rustc_hash::FxHashMap;
+use translator::call::Callee as Function;
+use translator::own_module::OwnModule;
+use translator::rules::{Given, Rule, RuleList};
+use translator::stop::{R, Stop};
+use translator::torch_ops::emit::Callee;
+use translator::tx::{Args, Flow, Tx};
+use variables::{Body, Obj, OrderedMap, Var};
+
+use crate::bodies::{Out, Traced};
+
+/// What a node calls. Arguments and results are templates: containers with slots for tensors.
+const FUNCTION: &std::ffi::CStr = c"
+import torch
+from torch.utils._pytree import SUPPORTED_NODES as containers
+
+class Slot:
+    __slots__ = ('at',)
+    def __init__(self, at):
+        self.at = at
+
+def fill(template, values):
+    kind = type(template)
+    if kind is Slot:
+        return values[template.at]
+    if kind is tuple or kind is list:
+        return kind([fill(item, values) for item in template])
+    if kind is dict:
+        return {key: fill(item, values) for key, item in template.items()}
+    return template
+
+def tensors_in(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (tuple, list)):
+        return []
+    return [tensor for item in value for tensor in tensors_in(item)]
+
+def template_of(value, tensors):
+    if isinstance(value, torch.Tensor):
+        for at, known in enumerate(tensors):
+            if known is value:
+                return Slot(at)
+        tensors.append(value)
+        return Slot(len(tensors) - 1)
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind([template_of(item, tensors) for item in value])
+    if kind is dict:
+        return {key: template_of(item, tensors) for key, item in value.items()}
+    raise TypeError('a result that is no tensor')
+
+def grad(implementation, argnums, has_aux):
+    return lambda program, given: implementation(program, argnums, has_aux, *given[0])
+
+def jvp(implementation, options):
+    return lambda program, given: implementation(program, given[0][0], given[1], **options)
+
+def jacobian(implementation, options):
+    def run(program, given):
+        args, kwargs = given[0]
+        return implementation(program, **options)(*args, **kwargs)
+    return run
+
+def function(name, run, body, given, count, results):
+    found = []
+    def transformed(*tensors):
+        own, others = tensors[:count], tensors[count:]
+        def program(*args, **kwargs):
+            return fill(results, body(*tensors_in((args, kwargs)), *others))
+        made = []
+        template = template_of(run(program, fill(given, own)), made)
+        if not found:
+            if any(a is b for a in made for b in tensors):
+                raise TypeError('a result that is an argument')
+            found.append(template)
+        return tuple(made)
+    transformed.__name__ = transformed.__qualname__ = name
+    return transformed, found
+";
+
+static MODULE: OwnModule =
+    OwnModule::new(FUNCTION, c"<ferrodyn transforms>", c"ferrodyn_transforms");
+static JACOBIANS: PyOnceLock<[(Obj, &'static str); 2]> = PyOnceLock::new();
+
+const TRANSFORMS: &str = "torch._functorch.eager_transforms";
+
+pub(crate) const RULES: RuleList = &[(
+    TRANSFORMS,
+    &[
+        ("grad_impl", grad as Rule),
+        ("grad_and_value_impl", grad),
+        ("jvp", jvp),
+    ],
+)];
+
+fn grad(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let names = ["func", "argnums", "has_aux", "args", "kwargs"];
+    let given = tx.by_name(name, args, &names, 5, 5)?;
+    let [
+        Some(func),
+        Some(argnums),
+        Some(has_aux),
+        Some(pos),
+        Some(kw),
+    ] = &given[..]
+    else {
+        return Ok(None);
+    };
+    let (Some(argnums), Some(has_aux)) = (tx.as_const(argnums)?, tx.as_const(has_aux)?) else {
+        return Ok(None);
+    };
+    let program = Args {
+        pos: tx.iterate(pos)?,
+        kw: tx.keyword_items(kw)?,
+    };
+    let run = MODULE.get(tx.py)?.call_method1(
+        "grad",
+        (tx.py.import(TRANSFORMS)?.getattr(name)?, argnums, has_aux),
+    )?;
+    let transform = Transform {
+        name: name.trim_end_matches("_impl"),
+        run: run.unbind(),
+        records: true,
+    };
+    transformed(tx, &transform, func, &program, None)
+}
+
+fn jvp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+    let options = PyDict::new(tx.py);
+    for option in ["strict", "has_aux"] {
+        if let Some(v) = args.take_kw(option) {
+            let Some(v) = tx.as_const(&v)? else {
+                return Ok(None);
+            };
+            options.set_item(option, v)?;
+        }
+    }
+    let ([func, primals, tangents], true) = (&args.pos[..], args.kw.is_empty()) else {
+        return Ok(None);
+    };
+    let Var::Tuple(primals) = tx.realize(primals)? else {
+        return Ok(None);
+    };
+    let implementation = tx.py.import(TRANSFORMS)?.getattr(name)?;
+    let run = MODULE
+        .get(tx.py)?
+        .call_method1(name, (implementation, options))?;
+    let transform = Transform {
+        name,
+        run: run.unbind(),
+        records: false,
+    };
+    let program = Args::pos(primals.items.clone());
+    transformed(tx, &transform, func, &program, Some(tangents))
+}
+
+/// One of torch's functions of functions.
+struct Transform {
+    name: &'static str,
+    /// torch's function with its options: of the program's function and the arguments
+    run: Obj,
+    /// whether it turns on that gradients are recorded
+    records: bool,
+}
+
+/// Tensors that are handed on, in order.
+#[derive(Default)]
+struct Handed {
+    tensors: Vec<Var>,
+    /// what the function gets instead of them
+    inside: Vec<NodeId>,
+}
+
+/// A call of what `jacrev` or `jacfwd` has made.
+pub(crate) fn jacobian(tx: &mut Tx<'_>, f: &Function, args: &Args) -> Given {
+    let py = tx.py;
+    let code = f.code.bind(py);
+    let made_by = JACOBIANS.get_or_try_init(py, || -> PyResult<_> {
+        let transforms = py.import(TRANSFORMS)?;
+        let inner = |name: &'static str| -> PyResult<(Obj, &'static str)> {
+            let constants = transforms.getattr(name)?.getattr("__code__")?;
+            for c in constants.getattr("co_consts")?.try_iter()? {
+                let c = c?;
+                if c.get_type().is(f.code.bind(py).get_type()) {
+                    return Ok((c.unbind(), name));
+                }
+            }
+            Ok((py.None(), name))
+        };
+        Ok([inner("jacrev")?, inner("jacfwd")?])
+    })?;
+    let Some((_, name)) = made_by.iter().find(|m| m.0.is(code)) else {
+        return Ok(None);
+    };
+    let names: Vec<String> = code.getattr("co_freevars")?.extract()?;
+    let options = PyDict::new(py);
+    let mut func = None;
+    for (name, cell) in names.iter().zip(&f.closure) {
+        let Var::Obj(id) = cell else {
+            return Ok(None);
+        };
+        let Body::Cell(Some(v)) = tx.obj(*id).body.clone() else {
+            return Ok(None);
+        };
+        if name == "func" {
+            func = Some(v);
+        } else if let Some(v) = tx.as_const(&v)? {
+            options.set_item(name, v)?;
+        } else {
+            return Ok(None);
+        }
+    }
+    let Some(func) = func else {
+        return Ok(None);
+    };
+    let implementation = py.import(TRANSFORMS)?.getattr(*name)?;
+    let run = MODULE
+        .get(py)?
+        .call_method1("jacobian", (implementation, options))?;
+    let transform = Transform {
+        name,
+        run: run.unbind(),
+        records: *name == "jacrev",
+    };
+    transformed(tx, &transform, &func, args, None)
+}
+
+/// `None` where torch's own Python is to be followed.
+fn transformed(
+    tx: &mut Tx<'_>,
+    transform: &Transform,
+    func: &Var,
+    args: &Args,
+    beside: Option<&Var>,
+) -> Given {
+    if tx.st.effects.shows_tensors || tx.inference_now() {
+        return Ok(None);
+    }
+    let path = format!("torch.func.{}", transform.name);
+    let py = tx.py;
+    let around = crate::bodies::graph_around(tx, args.values().chain(beside))?;
+    let mut handed = Handed::default();
+    let mut program = Args::default();
+    let (mut pos, kw) = (Vec::new(), PyDict::new(py));
+    for v in &args.pos {
+        let (template, v) = handed_on(tx, v, &mut handed)?;
+        pos.push(template);
+        program.pos.push(v);
+    }
+    for (name, v) in &args.kw {
+        let (template, v) = handed_on(tx, v, &mut handed)?;
+        kw.set_item(&**name, template)?;
+        program.kw.push((name.clone(), v));
+    }
+    let inside = handed.inside.clone();
+    let beside = match beside {
+        Some(v) => handed_on(tx, v, &mut handed)?.0,
+        None => py.None(),
+    };
+    let given = ((PyTuple::new(py, pos)?, kw), beside);
+
+    tx.st.vmap.transforms += 1;
+    tx.st.grad_enabled |= transform.records;
+    let outer = tx.used.replace(FxHashMap::default());
+    let traced = crate::bodies::trace_body(tx, &path, func, &program, &inside);
+    let used = std::mem::replace(&mut tx.used, outer).unwrap_or_default();
+    crate::bodies::return_to(tx, &around);
+    let mut traced = traced?;
+    let others = crate::bodies::taken_along(tx, &path, &mut traced, inside.len(), &used)?;
+    let mut inputs = handed.tensors.clone();
+    inputs.extend(others.into_iter().map(|o| o.1));
+    let given = given.into_pyobject(py)?.into_any().unbind();
+    let count = handed.tensors.len();
+    transform_node(tx, transform, &path, &traced, given, inputs, count)
+        .map(|v| Some(Flow::Value(v)))
+}
+
+fn transform_node(
+    tx: &mut Tx<'_>,
+    transform: &Transform,
+    path: &str,
+    traced: &Traced,
+    given: Obj,
+    inputs: Vec<Var>,
+    count: usize,
+) -> R<Var> {
+    let py = tx.py;
+    let objects: Vec<Obj> = tx.objects.clone();
+    let body = (tx.rules.graphs.function)(py, &traced.graph, &objects)?;
+    let Some(body) = body else {
+        return Err(Stop::Internal("a transform without a function".into()));
+    };
+    let results = result_template(tx, path, &traced.out)?;
+    let made = MODULE.get(py)?.call_method1(
+        "function",
+        (transform.name, &transform.run, body, given, count, results),
+    )?;
+    let (function, found) = (made.get_item(0)?.unbind(), made.get_item(1)?);
+    let callee = Callee::Function(&function, path, None);
+    let args = Args::pos(inputs);
+    let node_args = tx.node_args(&args)?;
+    let batched = tx.is_batched(&node_args);
+    let (inferred, fake) = tx.infer_fake_result(&callee, &node_args, "")?;
+    let repeatable = traced
+        .graph
+        .iter()
+        .all(|(_, n)| n.repeatable || matches!(n.op, OpKind::Placeholder | OpKind::Output));
+    let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
+    if batched {
+        tx.keep_shadow(&result, fake.bind(py))?;
+    }
+    let Var::Tuple(tensors) = result else {
+        return Err(Stop::Internal("what a transform gives".into()));
+    };
+    filled(tx, &found.get_item(0)?, &tensors.items)
+}
+
+/// A template of an argument, and what the program's function gets for it: new tensors in
+/// containers of their own.
+fn handed_on(tx: &mut Tx<'_>, v: &Var, handed: &mut Handed) -> R<(Obj, Var)> {
+    let py = tx.py;
+    let v = tx.realize(v)?;
+    let class = tx.type_of(&v)?;
+    let k = tx.known.clone();
+    match &v {
+        Var::Tensor(_) => {
+            let inside = tx.emit(&Callee::Method("detach"), &Args::pos(vec![v.clone()]))?;
+            let Var::Tensor(t) = &inside else {
+                return Err(Stop::Internal("a tensor detached".into()));
+            };
+            handed.inside.push(t.node);
+            handed.tensors.push(v);
+            let slot = MODULE
+                .get(py)?
+                .call_method1("Slot", (handed.tensors.len() - 1,))?;
+            Ok((slot.unbind(), inside))
+        }
+        Var::Tuple(t) if t.class.is_none() => {
+            let (templates, items) = all_handed_on(tx, &t.items, handed)?;
+            let templates = PyTuple::new(py, templates)?.into_any().unbind();
+            Ok((templates, Var::tuple(items)))
+        }
+        Var::Obj(id) if class.is(&k.list) || class.is(&k.dict) => match tx.obj(*id).body.clone() {
+            Body::List(items) => {
+                let items: Vec<Var> = items.iter().cloned().collect();
+                let (templates, items) = all_handed_on(tx, &items, handed)?;
+                let templates = PyList::new(py, templates)?.into_any().unbind();
+                Ok((templates, tx.new_list(items)))
+            }
+            Body::Dict(map) => {
+                let template = PyDict::new(py);
+                let mut inside = OrderedMap::default();
+                for (key, v) in map.iter() {
+                    let Some(name) = tx.as_const(key)? else {
+                        return Err(not_handed());
+                    };
+                    let (item, v) = handed_on(tx, v, handed)?;
+                    template.set_item(name, item)?;
+                    inside.insert(tx.key(key)?, key.clone(), v);
+                }
+                Ok((template.into_any().unbind(), tx.new_dict(inside)))
+            }
+            _ => Err(not_handed()),
+        },
+        _ => {
+            // torch looks for tensors in what is registered as a container.
+            let containers = MODULE.get(py)?.getattr("containers")?;
+            match containers.contains(&class)? {
+                true => Err(not_handed()),
+                false => Ok((py.None(), v)),
+            }
+        }
+    }
+}
+
+fn all_handed_on(tx: &mut Tx<'_>, items: &[Var], handed: &mut Handed) -> R<(Vec<Obj>, Vec<Var>)> {
+    let all = items.iter().map(|v| handed_on(tx, v, handed));
+    Ok(all.collect::<R<Vec<_>>>()?.into_iter().unzip())
+}
+
+/// A template of what the program's function gave.
+pub(crate) fn result_template(tx: &mut Tx<'_>, path: &str, out: &Out) -> R<Obj> {
+    let py = tx.py;
+    let all = |tx: &mut Tx<'_>, items: &[Out]| -> R<Vec<Obj>> {
+        items.iter().map(|i| result_template(tx, path, i)).collect()
+    };
+    Ok(match out {
+        Out::New(at) => MODULE.get(py)?.call_method1("Slot", (*at,))?.unbind(),
+        Out::Constant(Var::Const(o)) => o.clone(),
+        Out::Tuple(items, None) => PyTuple::new(py, all(tx, items)?)?.into_any().unbind(),
+        Out::List(items) => PyList::new(py, all(tx, items)?)?.into_any().unbind(),
+        Out::Dict(items) => {
+            let template = PyDict::new(py);
+            for (key, v) in items {
+                let Some(key) = tx.as_const(key)? else {
+                    return Err(not_handed());
+                };
+                template.set_item(key, result_template(tx, path, v)?)?;
+            }
+            template.into_any().unbind()
+        }
+        Out::Given(_) | Out::Read(_) | Out::Constant(_) | Out::Tuple(..) => {
+            return Err(Stop::unsupported(format!(
+                "{path} of a function that gives what it was given"
+            )));
+        }
+    })
+}
+
+/// What a template stands for.
+pub(crate) fn filled(tx: &mut Tx<'_>, template: &Bound<'_, PyAny>, tensors: &[Var]) -> R<Var> {
+    if let Ok(t) = template.cast_exact::<PyTuple>() {
+        let items = t.iter().map(|i| filled(tx, &i, tensors));
+        return Ok(Var::tuple(items.collect::<R<Vec<_>>>()?));
+    }
+    if let Ok(t) = template.cast_exact::<PyList>() {
+        let items = t.iter().map(|i| filled(tx, &i, tensors));
+        let items = items.collect::<R<Vec<_>>>()?;
+        return Ok(tx.new_list(items));
+    }
+    if let Ok(t) = template.cast_exact::<PyDict>() {
+        let mut map = OrderedMap::default();
+        for (key, v) in t.iter() {
+            let key = Var::Const(key.unbind());
+            let v = filled(tx, &v, tensors)?;
+            map.insert(tx.key(&key)?, key, v);
+        }
+        return Ok(tx.new_dict(map));
+    }
+    let at: usize = template.getattr("at")?.extract()?;
+    tensors
+        .get(at)
+        .cloned()
+        .ok_or_else(|| Stop::Internal("a slot without a tensor".into()))
+}
+
+fn not_handed() -> Stop {
+    Stop::unsupported("a container that a transform of torch.func does not get")
+}

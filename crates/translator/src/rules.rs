@@ -1,0 +1,208 @@
+//! What hangs on the interpreter: the form of a rule, and how the rule of a callable is found.
+//!
+//! Lives here: the types of rules, and [`Rules`], which whoever makes a [`Tx`] hands in. Does not live here: any rule.
+//! Those of Python's builtins are the crate `builtins`, those of torch's functions that are more than one node the
+//! crate `torch-rules`.
+//!
+//! Invariant: the interpreter names no callable that has a rule; it asks the table, or a function of [`Rules`].
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fx_graph::{Graph, NodeId};
+use guards::SourceId;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+use rustc_hash::{FxHashMap, FxHashSet};
+use variables::{Obj, ObjId, TensorVar, Var};
+
+use crate::call::Callee;
+use crate::stop::R;
+use crate::torch_ops::function_modes::Asked;
+use crate::tx::{Args, Flow, Tx};
+
+/// What a rule gave: `None` where it does not apply and the callable is to be treated as any other.
+pub type Given = R<Option<Flow>>;
+
+/// A rule; its second argument is the name under which it is listed.
+pub type Rule = fn(&mut Tx<'_>, &'static str, Args) -> Given;
+
+/// Rules of one file: module, names, rule for each.
+pub type RuleList = &'static [(&'static str, &'static [(&'static str, Rule)])];
+
+/// Lists a rule: module, name, rule.
+pub type List<'a> = dyn FnMut(&str, &'static str, Rule) + 'a;
+
+/// Lists rules of callables that are known only where they are found.
+pub type FoundRules = fn(Python<'_>, &mut List<'_>);
+
+/// Address of a callable to its rule. The objects belong to modules that are never unloaded.
+type Table = FxHashMap<usize, (&'static str, Rule)>;
+
+/// What the interpreter asks of Python's builtins, besides calls of what is listed.
+#[derive(Clone, Copy)]
+pub struct Builtins {
+    /// a call of a callable of C's that is not listed
+    pub call: fn(&mut Tx<'_>, &Obj, Args) -> Given,
+    /// a method, by name, of a NumPy array
+    pub array_method: fn(&mut Tx<'_>, &Var, &str, &Args) -> Given,
+    /// an operator, by the name of its special method, where one of the operands may be a NumPy array
+    pub array_operator: fn(&mut Tx<'_>, &str, &[&Var]) -> Given,
+    /// an attribute of what may be a NumPy array, reached by a source, that says how large it is
+    pub array_size: fn(&mut Tx<'_>, &Obj, SourceId, &str) -> R<Option<Var>>,
+    /// a method, by name, of what may be a generator of `random`
+    pub draw_method: fn(&mut Tx<'_>, ObjId, &str, &Args) -> Given,
+    /// the implementation that a function under `functools.singledispatch` has for a class
+    pub single_dispatch:
+        for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, Option<SourceId>, &Var) -> Given,
+}
+
+/// What the interpreter asks of the rules of torch that are more than one node, besides calls of what is listed.
+#[derive(Clone, Copy)]
+pub struct Torch {
+    /// whether a function mode of the program, or a class of tensors, may be asked about a call
+    pub is_asked_about: for<'py> fn(&Tx<'py>, &Bound<'py, PyAny>, &Args) -> R<bool>,
+    /// asks them
+    pub ask: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, &Args) -> R<Asked>,
+    /// an operator, by its name in `operator`, that they may be asked about
+    pub operator_in_modes: fn(&mut Tx<'_>, &str, &[Var]) -> Given,
+    /// a method of a tensor, by name, that they may be asked about
+    pub method_in_modes: fn(&mut Tx<'_>, &Var, &str, &Args) -> Given,
+    /// a read of a tensor's attribute, or a write of the value, that they may be asked about
+    pub attribute_in_modes: fn(&mut Tx<'_>, &Var, &Arc<str>, Option<&Var>) -> Given,
+    /// `__get__` or `__set__` of an attribute of tensors
+    pub tensor_accessor: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, &Args) -> Given,
+    /// gives a factory the device that the program has entered
+    pub make_on_entered_device: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, &mut Args) -> R<()>,
+    /// `__enter__` and `__exit__` of a device
+    pub device_as_context: fn(&mut Tx<'_>, &Obj, &str) -> R<Flow>,
+    /// a function of C that reads or changes torch's state
+    pub state_call: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, &Args) -> Given,
+    /// a function of Python that torch, or the program, has marked for a tracer; `None`: it is inlined
+    pub marked_function:
+        for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, Option<SourceId>, &Args) -> Given,
+    /// a call of what `torch.func.jacrev` or `jacfwd` has made
+    pub jacobian: fn(&mut Tx<'_>, &Callee, &Args) -> Given,
+    /// `apply` of a class derived from `torch.autograd.Function`
+    pub apply_function: fn(&mut Tx<'_>, Obj, Args) -> R<Flow>,
+    /// a call of a class of tensors
+    pub construct_tensor: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, Args) -> R<Flow>,
+    /// whether torch treats the tensors of a class as its own, as the interpreter does; guarded then
+    pub is_tensor_like: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>) -> R<bool>,
+    /// whether what torch asks a class of tensors can be followed; guarded then
+    pub is_followed: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>) -> R<bool>,
+    /// an attribute that the program's class of a tensor has
+    pub own_class_attr: fn(&mut Tx<'_>, &Rc<TensorVar>, &Var, &Arc<str>) -> Given,
+    /// a property that the program's class of a tensor has
+    pub own_property: fn(&mut Tx<'_>, &TensorVar, &str) -> R<Option<Obj>>,
+    /// `tensor.as_subclass(class)`
+    pub as_subclass: for<'py> fn(&mut Tx<'py>, &Rc<TensorVar>, &Bound<'py, PyType>) -> R<Var>,
+    /// `__enter__` and `__exit__` of the context in which torch asks no class
+    pub ask_no_class: fn(&mut Tx<'_>, &Var, &str) -> Given,
+    /// `tensor.__deepcopy__(memo)`, the tensor first among the arguments
+    pub deep_copy: fn(&mut Tx<'_>, &TensorVar, Args) -> R<Flow>,
+    /// a call of a tensor's method that tells the backward pass something, where it can wait for the graph
+    pub tell_backward_later: fn(&mut Tx<'_>, &Var, &Args) -> R<Option<Var>>,
+    /// what the `__torch_function__` of an argument that is no tensor gives for a call of a function of torch
+    pub overridden_call: fn(&mut Tx<'_>, &Obj, &Args) -> Given,
+}
+
+/// What the interpreter needs of graphs beyond their nodes. How it is done is the business of backends.
+#[derive(Clone, Copy)]
+pub struct Graphs {
+    /// a graph as a Python function; handles name the objects. `None` for a graph that none can be made of
+    pub function: fn(Python<'_>, &Graph, &[Obj]) -> PyResult<Option<Obj>>,
+    /// a graph as a module of `torch.fx`
+    pub module: fn(Python<'_>, &Graph, &[Obj]) -> PyResult<Obj>,
+    /// the nodes whose change of a context is put back where the graph raises, or made again whatever happens
+    pub put_back: fn(&Graph) -> FxHashSet<NodeId>,
+}
+
+/// The rules that translations are made with.
+pub struct Rules {
+    listed: &'static [&'static [RuleList]],
+    found: &'static [FoundRules],
+    /// what is asked of Python's builtins
+    pub builtins: Builtins,
+    /// what is asked of torch's functions that are more than one node
+    pub torch: Torch,
+    /// what is needed of graphs beyond their nodes
+    pub graphs: Graphs,
+    table: PyOnceLock<Table>,
+}
+
+impl Rules {
+    /// Rules by the lists of several crates; where two list one callable, the first has it.
+    pub const fn new(
+        listed: &'static [&'static [RuleList]],
+        found: &'static [FoundRules],
+        builtins: Builtins,
+        torch: Torch,
+        graphs: Graphs,
+    ) -> Rules {
+        Rules {
+            listed,
+            found,
+            builtins,
+            torch,
+            graphs,
+            table: PyOnceLock::new(),
+        }
+    }
+
+    fn table(&self, py: Python<'_>) -> &Table {
+        // The table outlives every interpreter state that a test may make: it is never dropped.
+        self.table.get_or_init(py, || {
+            let mut table = Table::default();
+            let mut add = |module: &str, name: &'static str, rule: Rule| {
+                // A name that this version of Python does not have has no rule.
+                let found = py
+                    .import(module)
+                    .and_then(|m| name.split('.').try_fold(m.into_any(), |o, n| o.getattr(n)));
+                if let Ok(o) = found {
+                    let o = o.unbind();
+                    let addr = o.as_ptr() as usize;
+                    // Held for ever: an address in the table stays taken.
+                    std::mem::forget(o);
+                    table.entry(addr).or_insert((name, rule));
+                }
+            };
+            for list in self.listed.iter().copied().flatten() {
+                for (module, names) in *list {
+                    for (name, rule) in *names {
+                        add(module, name, *rule);
+                    }
+                }
+            }
+            for found in self.found {
+                found(py, &mut add);
+            }
+            table
+        })
+    }
+
+    /// The rule of a callable, and the name under which it is listed.
+    pub fn of(&self, callable: &Bound<'_, PyAny>) -> Option<(&'static str, Rule)> {
+        let table = self.table(callable.py());
+        table.get(&(callable.as_ptr() as usize)).copied()
+    }
+}
+
+/// A rule's result.
+pub fn value(v: Var) -> Given {
+    Ok(Some(Flow::Value(v)))
+}
+
+impl Tx<'_> {
+    /// Calls a builtin; `None` where it has no rule.
+    ///
+    /// # Errors
+    /// Whatever the builtin raises; a break where its rule does not apply.
+    pub fn call_builtin(&mut self, callable: &Obj, args: Args) -> Given {
+        match self.rules.of(callable.bind(self.py)) {
+            Some((name, rule)) => rule(self, name, args),
+            None => (self.rules.builtins.call)(self, callable, args),
+        }
+    }
+}
