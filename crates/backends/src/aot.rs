@@ -149,7 +149,12 @@ fn prepare(
     let shape_env = torch.shapes.call_method(
         "ShapeEnv",
         (),
-        Some(&dict(py, "tracked_fakes", PyList::empty(py))?),
+        Some(&{
+            let options = dict(py, "tracked_fakes", PyList::empty(py))?;
+            // Numbers that the graph reads of tensors are symbols without a value.
+            options.set_item("allow_scalar_outputs", true)?;
+            options
+        }),
     )?;
     let mode_class = py.import(names::FAKE_TENSOR)?.getattr("FakeTensorMode")?;
     let new_mode = || mode_class.call((), Some(&dict(py, "shape_env", &shape_env)?));
@@ -284,8 +289,12 @@ fn prepare(
         }
         node.getattr("meta")?.set_item("tensor_dict", tensor_dict)?;
     }
-    for (node, value) in values {
-        node.getattr("meta")?.set_item("example_value", value)?;
+    for made in values {
+        let meta = made.node.getattr("meta")?;
+        meta.set_item("example_value", made.value)?;
+        if made.unbacked.is_truthy()? {
+            meta.set_item(names::UNBACKED_BINDINGS, made.unbacked)?;
+        }
     }
     gm.setattr(names::PARAM_SOURCES, params)?;
     let id = guards.call_method(
@@ -326,8 +335,16 @@ fn prepare(
     })
 }
 
+/// A node with its fake value.
+struct FakeValue<'py> {
+    node: Bound<'py, PyAny>,
+    value: Bound<'py, PyAny>,
+    /// where in the value symbols without a value are, if there are some
+    unbacked: Bound<'py, PyAny>,
+}
+
 /// Nodes with their fake values, and the name of the node that has none, if the run stopped there.
-type Propagated<'py> = (Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>, Option<String>);
+type Propagated<'py> = (Vec<FakeValue<'py>>, Option<String>);
 
 /// Runs the graph on fake values; gives the value of each node. Stops at a node whose value cannot
 /// be known (it depends on data).
@@ -343,6 +360,7 @@ fn propagate<'py>(
     let mut values = Vec::new();
     let mut running = None;
     let env = PyDict::new(py);
+    let shape_env = mode.getattr("shape_env")?;
     let lookup = env.getattr("__getitem__")?;
     let map_arg = py.import(names::FX_NODE)?.getattr("map_arg")?;
     let mut input = 0;
@@ -390,8 +408,13 @@ fn propagate<'py>(
                     }
                 }
             };
+            let unbacked = torch.bind_unbacked(&shape_env, &value)?;
             env.set_item(&node, &value)?;
-            values.push((node, value));
+            values.push(FakeValue {
+                node,
+                value,
+                unbacked,
+            });
         }
         Ok(())
     };
@@ -424,6 +447,17 @@ impl<'py> Torch<'py> {
     fn is_scalar(&self, tensor: &Bound<'py, PyAny>) -> PyResult<bool> {
         Ok(tensor.get_type().is(&self.tensor)
             && tensor.call_method0("dim")?.extract::<usize>()? == 0)
+    }
+
+    /// Where in a value the symbols without a value are that making it has brought, so that they are not pending any
+    /// more; something false where there are none.
+    fn bind_unbacked(
+        &self,
+        shape_env: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.shapes
+            .call_method1("compute_unbacked_bindings", (shape_env, value))
     }
 
     fn local(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {

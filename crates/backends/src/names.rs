@@ -75,6 +75,8 @@ pub const SOURCE: &str = "torch._dynamo.source";
 pub const NODE_SOURCE: &str = "_dynamo_source";
 /// Attribute of a graph module: sources of its parameters and buffers.
 pub const PARAM_SOURCES: &str = "_param_name_to_source";
+/// Key of a node's `meta`: where in its value symbols without a value are.
+pub const UNBACKED_BINDINGS: &str = "unbacked_bindings";
 /// Key of `gm.meta`: which compilation made the module.
 pub const COMPILE_ID: &str = "dynamo_compile_id";
 /// Key of a placeholder's `tensor_dict`: the tensor's storage stays where it is.

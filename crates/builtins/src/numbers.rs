@@ -93,7 +93,8 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             let flow = tx.tensor_method(&v, "item", Args::default())?;
             let item = tx.finish_flow(flow)?;
             return match &item {
-                Var::Const(_) => number(tx, name, Args::pos(vec![item])),
+                Var::Float(_) if name == "float" => value(item),
+                Var::Const(_) | Var::Int(_) => number(tx, name, Args::pos(vec![item])),
                 _ => Err(tx.data_dependent(&v)),
             };
         }

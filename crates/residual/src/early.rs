@@ -34,6 +34,9 @@ impl Emitter<'_, '_> {
             self.generator_states.push((i, local));
         }
         for (call, local) in calls.iter().zip(self.early_values.clone()) {
+            if matches!(call.kind, EarlyKind::Read(_)) {
+                continue;
+            }
             self.asm.callee(&call.function);
             self.call_passing(&call.pos, &call.kw, Self::early_arg)?;
             self.asm.store_fast(local);

@@ -21,7 +21,9 @@ impl Emitter<'_, '_> {
                 let kind = self.root.fields.localspluskinds.get(*index as usize)?;
                 (kind & kinds::CELL == 0).then_some(LocalIdx(*index))
             }
-            Source::Early { index } => self.early_values.get(*index as usize).copied(),
+            Source::Early { index } if self.tx.read_number(source).is_none() => {
+                self.early_values.get(*index as usize).copied()
+            }
             _ => None,
         }
     }
@@ -219,6 +221,19 @@ impl Emitter<'_, '_> {
             Source::Local { index, .. } => match self.argument(id) {
                 Some(local) => self.asm.load_fast(local),
                 None => self.asm.op(Op::LoadDeref(LocalIdx(index))),
+            },
+            Source::Early { .. } if let Some(read) = self.tx.read_number(id) => match read.tensor {
+                None => {
+                    let local = self.output(read.node);
+                    self.asm.load_fast(local);
+                }
+                Some(tensor) => {
+                    let item = self.tx.known.tensor.getattr(py, "item")?;
+                    let local = self.output(tensor);
+                    self.asm.callee(&item);
+                    self.asm.load_fast(local);
+                    self.asm.call(1);
+                }
             },
             Source::Early { index } => match self.argument(id) {
                 Some(local) => self.asm.load_fast(local),

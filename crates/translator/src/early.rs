@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use guards::{GuardKind, IntBinary, IntExpr, IntUnary, Source, SourceId};
 use pyo3::types::PyFloat;
-use variables::{EarlyCall, EarlyKind, FloatVar, IntVar, Var};
+use variables::{EarlyCall, EarlyKind, FloatVar, IntVar, ReadNumber, Var};
 
 use crate::stop::Stop;
 use crate::tx::Tx;
@@ -69,6 +69,17 @@ impl Tx<'_> {
         )
     }
 
+    /// What a source is in the graph, where it is a number that the graph reads of a tensor.
+    pub fn read_number(&self, source: SourceId) -> Option<ReadNumber> {
+        let Source::Early { index } = self.sources.get(source) else {
+            return None;
+        };
+        match self.st.effects.early.get(*index as usize)?.kind {
+            EarlyKind::Read(read) => Some(read),
+            _ => None,
+        }
+    }
+
     /// Whether a guard is about what is made early.
     pub(crate) fn is_about_early(&self, source: Option<SourceId>, kind: &GuardKind) -> bool {
         if self.st.effects.early.is_empty() {
@@ -105,10 +116,12 @@ impl Tx<'_> {
                     return None;
                 };
                 let call = self.st.effects.early.get(*index as usize)?;
-                let EarlyKind::Draw(Some((low, high))) = call.kind else {
-                    return None;
+                let range = match call.kind {
+                    EarlyKind::Draw(range) => range,
+                    EarlyKind::Read(read) => read.range,
+                    EarlyKind::Make => None,
                 };
-                Some((low.into(), high.into()))
+                range.map(|(low, high)| (low.into(), high.into()))
             }
             IntExpr::Unary(IntUnary::Negative, x) => {
                 let (low, high) = self.drawn_range(x)?;

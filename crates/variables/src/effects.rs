@@ -81,6 +81,19 @@ pub enum EarlyKind {
     Draw(Option<(i64, i64)>),
     /// nothing: it makes an object
     Make,
+    /// it is no call in front of the graph: the graph reads a tensor
+    Read(ReadNumber),
+}
+
+/// A number that the graph reads of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadNumber {
+    /// the node that reads it
+    pub node: NodeId,
+    /// what holds it when the graph has run, where that is no result of the graph itself: the tensor that was read
+    pub tensor: Option<NodeId>,
+    /// between what it is, where it is an int
+    pub range: Option<(i64, i64)>,
 }
 
 /// A frame on the stack of a [`DeferredCall`].

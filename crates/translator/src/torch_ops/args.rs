@@ -134,6 +134,9 @@ impl<'py> Tx<'py> {
                 };
                 self.const_arg(number.bind(self.py))
             }
+            Var::Float(f) if self.reads(&f.expr) => {
+                (Arg::Node(self.read_float_node(&f.expr)?), MetaArg::SymFloat)
+            }
             Var::Float(f) => (Arg::Node(self.float_input(f)), MetaArg::SymFloat),
             Var::Tensor(t) => {
                 if self.graph.get(t.node).is_none() {

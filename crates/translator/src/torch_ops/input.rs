@@ -193,6 +193,9 @@ impl Tx<'_> {
     /// # Errors
     /// [`Stop::Internal`] for an operation without a function.
     pub(super) fn int_node(&mut self, int: &Rc<IntVar>) -> R<NodeId> {
+        if self.follows_from_read(&Var::Int(int.clone())) {
+            return self.read_int_node(&int.expr);
+        }
         let inner: Vec<&IntExpr> = match &int.expr {
             IntExpr::Unary(_, x) => vec![x],
             IntExpr::Binary(_, ab) => vec![&ab.0, &ab.1],

@@ -34,6 +34,7 @@ mod numbers;
 pub mod ops;
 mod optimizer_step;
 pub mod raising;
+mod read_numbers;
 mod scaled;
 pub(crate) mod sizes;
 pub mod subclasses;

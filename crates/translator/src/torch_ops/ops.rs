@@ -215,6 +215,12 @@ impl<'py> Tx<'py> {
             {
                 return Ok(Flow::Value(address));
             }
+            if name == "item"
+                && is_plain
+                && let Some(number) = self.read_in_graph(t)?
+            {
+                return Ok(Flow::Value(number));
+            }
             return Err(self.breaking_method(name));
         }
         let attr = self.known.tensor.bind(self.py).getattr(name);

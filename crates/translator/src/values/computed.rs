@@ -213,6 +213,10 @@ impl<'py> Tx<'py> {
         args: Vec<Var>,
         may_raise: bool,
     ) -> R<Option<Var>> {
+        // Residual code computes in front of the graph.
+        if args.iter().any(|v| self.follows_from_read(v)) {
+            return Ok(None);
+        }
         let mut values = Vec::with_capacity(args.len());
         for v in &args {
             match self.value_now(v)? {

@@ -1,0 +1,238 @@
+//! Numbers that the graph reads of its tensors: `x.item()`, whose result goes on into operations of tensors.
+//!
+//! Such a number is a dynamic float or int with a source of its own, [`guards::Source::Early`]: nothing is known of it
+//! while translating. What can't do without breaks the graph at its own place, and finds the number read.
+//!
+//! Invariants: no number is read where something else is to happen at its place (modes, `vmap`); what is computed of it
+//! beside tensors is computed in the graph, by Python's own operators.
+
+use std::rc::Rc;
+
+use fx_graph::{Arg, NodeId, OpKind};
+use guards::{IntBinary, IntExpr, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::PyFloat;
+use tensor_meta::DType;
+use variables::{
+    ComputedVar, EarlyCall, EarlyKind, FloatBinary, FloatExpr, FloatVar, IntVar, ReadNumber, Var,
+};
+
+use crate::early::value_needed;
+use crate::stop::R;
+use crate::tx::Tx;
+
+impl Tx<'_> {
+    /// `t.item()` as an operation of the graph. `None` where the graph has to end in front of it.
+    ///
+    /// # Errors
+    /// What looking up the method raises.
+    pub(super) fn read_in_graph(&mut self, t: &Var) -> R<Option<Var>> {
+        let Var::Tensor(t) = t else { return Ok(None) };
+        let meta = self.st.effects.meta(t).clone();
+        let is_plain = t.class.is(&self.known.tensor) || t.class.is(&self.known.parameter);
+        let is_one = meta.shape.iter().all(|size| size.as_const() == Some(1));
+        let is_beside = self.st.vmap.is_active() || self.has_modes() || self.used.is_some();
+        if !is_plain || !is_one || is_beside || self.nested != 0 || self.inference_now() {
+            return Ok(None);
+        }
+        let Some(kind) = kind_of(meta.dtype) else {
+            return Ok(None);
+        };
+        let mut tensor = t.node;
+        // A compiler gives tensors back, and what is written to this one later is not what was read.
+        if !self.runs_as_is {
+            for method in ["detach", "clone"] {
+                tensor = self
+                    .graph
+                    .call_method(method, vec![tensor.into()], Vec::new());
+                self.graph.set_repeatable(tensor);
+            }
+        }
+        let node = self
+            .graph
+            .call_method("item", vec![tensor.into()], Vec::new());
+        self.graph.set_repeatable(node);
+        let read = ReadNumber {
+            node,
+            tensor: (!self.runs_as_is).then_some(tensor),
+            range: match kind {
+                Kind::Float => None,
+                Kind::Int(low, high) => Some((low, high)),
+            },
+        };
+        let source = self.add_early(EarlyCall {
+            function: self.known.tensor.getattr(self.py, "item")?,
+            pos: Vec::new(),
+            kw: Vec::new(),
+            kind: EarlyKind::Read(read),
+        });
+        Ok(Some(match kind {
+            Kind::Float => {
+                // Any number: what depends on it is not decided.
+                let value = 0.5_f64;
+                self.float_values.insert(source, value.to_bits());
+                let object = PyFloat::new(self.py, value).into_any().unbind();
+                Var::Float(Rc::new(FloatVar::existing(source, value, object)))
+            }
+            Kind::Int(..) => {
+                let value = 2;
+                self.int_values.insert(source, value);
+                Var::Int(Rc::new(IntVar {
+                    expr: IntExpr::Source(source),
+                    value,
+                }))
+            }
+        }))
+    }
+
+    /// Whether a number follows from one that the graph reads.
+    pub(crate) fn follows_from_read(&self, v: &Var) -> bool {
+        match v {
+            Var::Int(i) => i
+                .expr
+                .sources()
+                .iter()
+                .any(|s| self.read_number(*s).is_some()),
+            Var::Float(f) => self.reads(&f.expr),
+            Var::Computed(c) => self.computes_read(c),
+            Var::Tuple(t) => t.items.iter().any(|v| self.follows_from_read(v)),
+            _ => false,
+        }
+    }
+
+    fn computes_read(&self, computed: &ComputedVar) -> bool {
+        computed.args.iter().any(|v| self.follows_from_read(v))
+    }
+
+    /// Whether a float follows from a number that the graph reads.
+    pub(crate) fn reads(&self, expr: &FloatExpr) -> bool {
+        let mut found = false;
+        expr.for_each_leaf(&mut |leaf| {
+            found |= match leaf {
+                FloatExpr::Source(source) => self.read_number(*source).is_some(),
+                FloatExpr::Computed(c) => self.computes_read(c),
+                _ => false,
+            };
+        });
+        found
+    }
+
+    /// The node of a float that follows from numbers that the graph reads.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub(crate) fn read_float_node(&mut self, expr: &FloatExpr) -> R<NodeId> {
+        match expr {
+            FloatExpr::Source(source) => self.read_node(*source),
+            FloatExpr::Negative(x) => {
+                let x = self.float_arg(x)?;
+                self.number_node("neg", vec![x])
+            }
+            FloatExpr::Binary(op, ab) => {
+                let name = match op {
+                    FloatBinary::Add => "add",
+                    FloatBinary::Subtract => "sub",
+                    FloatBinary::Multiply => "mul",
+                    FloatBinary::TrueDivide => "truediv",
+                };
+                let args = vec![self.float_arg(&ab.0)?, self.float_arg(&ab.1)?];
+                self.number_node(name, args)
+            }
+            _ => Err(value_needed()),
+        }
+    }
+
+    fn float_arg(&mut self, expr: &FloatExpr) -> R<Arg> {
+        match expr {
+            FloatExpr::Const(value) => Ok(Arg::Float(*value)),
+            expr if self.reads(expr) => self.read_float_node(expr).map(Arg::Node),
+            _ => Err(value_needed()),
+        }
+    }
+
+    fn read_node(&self, source: SourceId) -> R<NodeId> {
+        let read = self.read_number(source).ok_or_else(value_needed)?;
+        Ok(read.node)
+    }
+
+    /// The node of an int that follows from numbers that the graph reads.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub(super) fn read_int_node(&mut self, expr: &IntExpr) -> R<NodeId> {
+        match expr {
+            IntExpr::Source(source) => self.read_node(*source),
+            IntExpr::Unary(op, x) => {
+                let x = self.int_arg(x)?;
+                self.number_node(op.function(), vec![x])
+            }
+            // Divisors may be zero, and exponents large.
+            IntExpr::Binary(
+                op @ (IntBinary::Add | IntBinary::Subtract | IntBinary::Multiply),
+                ab,
+            ) if self.drawn_fits(expr) => {
+                let args = vec![self.int_arg(&ab.0)?, self.int_arg(&ab.1)?];
+                self.number_node(op.function(), args)
+            }
+            _ => Err(value_needed()),
+        }
+    }
+
+    fn int_arg(&mut self, expr: &IntExpr) -> R<Arg> {
+        match expr {
+            IntExpr::Const(n) => Ok(Arg::Int(*n)),
+            expr => self.read_int_node(expr).map(Arg::Node),
+        }
+    }
+
+    /// A node that calls a function of `operator`; the same for the same operands.
+    fn number_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
+        let function = self.known.operator.bind(self.py).getattr(name)?.unbind();
+        let target = self.target(&function, &format!("operator.{name}"))?;
+        let operand = args.iter().find_map(|arg| match arg {
+            Arg::Node(node) => Some(*node),
+            _ => None,
+        });
+        let users = operand
+            .map(|node| self.graph.users(node))
+            .unwrap_or_default();
+        let known = users.into_iter().find(|user| {
+            let node = &self.graph[*user];
+            node.op == OpKind::CallFunction
+                && node
+                    .target
+                    .function()
+                    .is_some_and(|f| f.handle == target.handle)
+                && node.args == args
+        });
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let node = self.graph.call_function(target, args, Vec::new());
+        self.graph.set_repeatable(node);
+        Ok(node)
+    }
+}
+
+/// What `item()` gives.
+enum Kind {
+    Float,
+    /// the least and the greatest
+    Int(i64, i64),
+}
+
+/// `None` for what is no number that a graph computes with.
+fn kind_of(dtype: DType) -> Option<Kind> {
+    if dtype.is_floating() {
+        return Some(Kind::Float);
+    }
+    let bits = match dtype {
+        DType::Int8 => 8,
+        DType::Int16 => 16,
+        DType::Int32 => 32,
+        DType::Int64 => 64,
+        DType::UInt8 => return Some(Kind::Int(0, 255)),
+        _ => return None,
+    };
+    Some(Kind::Int(i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)))
+}
