@@ -31,14 +31,14 @@ const LINES_OF_A_CRATE: usize = 25_000;
 const LINES_OF_A_FILE: usize = 800;
 
 /// Crates that are larger: with the lines that they may have.
-const LARGER_CRATES: [(&str, usize); 1] = [("translator", 27_200)];
+const LARGER_CRATES: [(&str, usize); 1] = [("translator", 26_700)];
 
 /// The interpreter, and what hangs on it.
 const INTERPRETER: [&str; 4] = ["residual", "torch-rules", "builtins", "translator"];
 
 /// Lines of the interpreter that have a private name of torch's in them, or a version of Python's.
 const PRIVATE_NAMES: usize = 70;
-const VERSIONS: usize = 9;
+const VERSIONS: usize = 6;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

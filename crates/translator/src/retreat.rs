@@ -4,7 +4,8 @@
 //! ([`Ladder`]). Does not live here: when a way back is remembered (`tx::WaysBack`), the loop that takes one
 //! after the other (`frame-hook`).
 
-use crate::tx::{Snapshot, Tx, WaysBack};
+use crate::state::Snapshot;
+use crate::tx::{Tx, WaysBack};
 
 /// Where a break is possible instead. Residual code asks for it with [`crate::Stop::Retreat`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use pyo3::types::PyType;
 use variables::{Body, CallResult, Obj, PyVar, Var};
 
 use crate::raw::{printed_name, type_lookup};
-use crate::state::{Frame, Globals, OnReturn};
+use crate::state::{Globals, OnReturn};
 use crate::stop::{BreakReason, R, Stop};
 use crate::torch_ops::function_modes::Asked;
 use crate::tx::{Args, Flow, Tx};
@@ -573,16 +573,6 @@ pub enum Yielded {
     Value(Var),
     /// it returned
     Return(Var),
-}
-
-/// A suspended generator; replaced, never changed, so that snapshots keep theirs.
-pub struct GeneratorState {
-    /// the frame; `None` while it runs and once it has finished
-    pub frame: Option<Frame>,
-    /// whether it has run at all
-    pub started: bool,
-    /// its `__name__` and `__qualname__`, where the code's may not be right
-    pub names: Option<[Var; 2]>,
 }
 
 /// Whether a type is one of the native module's: of functions that were compiled.
