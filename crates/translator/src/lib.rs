@@ -24,7 +24,6 @@ pub mod dynamic;
 mod early;
 mod hashing;
 pub mod known;
-pub mod library;
 pub mod methods;
 pub mod module_attr;
 mod numpy_errors;
@@ -45,7 +44,7 @@ pub mod values;
 
 pub use dynamic::DynamicInts;
 pub use refusal::Refusal;
-pub use retreat::{Ladder, Retreat};
+pub use retreat::Retreat;
 pub use stop::{BreakReason, R, SetUp, Stop};
 pub use tx::{Args, Flow, Tx};
-pub use variables::{code, state};
+pub use variables::{code, library, state};

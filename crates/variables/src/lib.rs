@@ -5,7 +5,8 @@
 //! symbolic state is a clone and restoring it is an assignment.
 //!
 //! Lives here: values, the table of mutable objects, hash keys of tracked dictionaries; frames and
-//! suspended generators ([`state`]), the code that they run ([`code`]), contexts and modes of torch
+//! suspended generators ([`state`]), the code that they run ([`code`]) and whose it is
+//! ([`library`]), contexts and modes of torch
 //! ([`contexts`]). Does not live here: what an operation does with a value (`translator`), and how a
 //! value is rebuilt in residual bytecode (`residual`).
 //!
@@ -19,6 +20,7 @@ pub mod dict;
 pub mod effects;
 pub mod float;
 pub mod key;
+pub mod library;
 pub mod object;
 pub mod state;
 pub mod var;

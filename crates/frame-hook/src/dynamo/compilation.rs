@@ -16,12 +16,12 @@ use cache::{CompileId, Entries, GuardedCode};
 use guards::exec::CheckProgram;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use residual::{self, Finish, Residual, ResumeCache};
+use residual::{self, Finish, Ladder, Residual, ResumeCache};
 use torch_abi::modes::ModesAside;
 use translator::library;
 use translator::retreat::WayBack;
 use translator::step::End;
-use translator::{BreakReason, DynamicInts, Ladder, R, Retreat, SetUp, Stop, Tx};
+use translator::{BreakReason, DynamicInts, R, Retreat, SetUp, Stop, Tx};
 
 use super::declined::Declined;
 use super::generation::Env;

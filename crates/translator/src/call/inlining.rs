@@ -231,7 +231,8 @@ impl<'py> Tx<'py> {
             let text = refusal(self.py, &sig, &name, given, &keywords)?;
             return Err(self.raise("TypeError", &text));
         };
-        let whole = self.is_whole_for_compiler(&callee, &code.name, &on_return)?;
+        let whole =
+            (self.rules.torch.is_whole_for_compiler)(self, &callee, &code.name, &on_return)?;
         let parent = self.st.frame.clone();
         let depth = parent.depth + 1;
         let mut frame = Frame {

@@ -4,9 +4,7 @@
 //! result put into a new frame, generators, nested runs.
 //! Does not live here: binding itself (`bind`), builtins, methods of builtin types, tensor ops.
 
-mod enums;
 mod generators;
-mod initialising;
 mod inlining;
 mod instances;
 pub mod modules;
@@ -35,7 +33,8 @@ pub type Constants<'py> = crate::real::RealArgs<'py, Obj>;
 pub struct Callee {
     /// its code object
     pub code: Obj,
-    pub(crate) globals: Globals,
+    /// the globals that it runs in
+    pub globals: Globals,
     /// defaults of the last parameters that may be given by position
     pub defaults: Vec<Var>,
     /// defaults of parameters that are given by name only

@@ -35,6 +35,5 @@ pub mod ops;
 pub mod raising;
 pub(crate) mod sizes;
 pub mod subclasses;
-mod substitutes;
 pub mod table;
 pub mod vmap;
