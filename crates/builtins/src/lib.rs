@@ -1,9 +1,10 @@
 //! Rules of Python's builtin functions and constructors, and of the standard library.
 //!
 //! Lives here: one rule for each callable of Python's own C code, and for the few Python functions
-//! of the standard library that a rule serves better than inlining; NumPy's functions, and those that make
-//! tensors of its arrays. Does not live here: methods of builtin types (`methods` in `translator`),
-//! operators (its `values`), functions of torch (`torch-rules`).
+//! of the standard library that a rule serves better than inlining; the text of values; methods of
+//! constants, of regular expressions and the like, and special methods called by name; NumPy's
+//! functions, and those that make tensors of its arrays. Does not live here: methods of containers
+//! (`methods` in `translator`), operators (its `values`), functions of torch (`torch-rules`).
 //!
 //! The interpreter does not know this crate: it is handed [`LISTED`], [`FOUND`] and [`ASKED`]
 //! (`translator::rules`).
@@ -25,6 +26,9 @@ mod arrays;
 mod collections;
 mod containers;
 mod copying;
+mod dunder;
+mod enums;
+mod format;
 mod functools;
 mod heapq;
 mod inspection;
@@ -36,11 +40,16 @@ mod numpy;
 mod objects;
 mod operator;
 mod outside;
+mod patterns;
+mod percent;
+mod pickling;
 mod pure;
 mod random;
 mod receivers;
 mod reduce;
 mod regex;
+mod text;
+mod weakref;
 
 #[cfg(test)]
 mod embedded;
@@ -81,6 +90,17 @@ pub const FOUND: &[FoundRules] = &[pure::add_all, numpy::add_all];
 /// What the interpreter asks of this crate.
 pub const ASKED: Builtins = Builtins {
     call,
+    constant_method: text::const_method,
+    dunder_method: dunder::dunder_method,
+    reduce_method: pickling::reduce_method,
+    reduce_derived_dict: pickling::reduce_derived_dict,
+    regex_method: patterns::regex_method,
+    weakref_call: weakref::weakref_call,
+    format_value: format::format_value,
+    convert_or_wait: format::convert_or_wait,
+    repr_text: format::text,
+    percent_format: percent::percent_format,
+    enum_member: enums::enum_member,
     array_method: arrays::array_method,
     array_operator: arrays::array_operator,
     array_size: arrays::array_size,

@@ -132,7 +132,7 @@ fn no_address(tx: &Tx<'_>, v: &Var) -> Stop {
 
 fn hash(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
-    value(tx.hash_of(&v)?)
+    value(crate::dunder::hash_of(tx, &v)?)
 }
 
 fn type_(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
@@ -223,24 +223,28 @@ fn next(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn repr(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
-    value(tx.repr_of(&v)?)
+    value(crate::format::repr_of(tx, &v)?)
 }
 
 fn ascii(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
-    value(tx.convert_value(&v, bytecode::op::Conversion::Ascii)?)
+    value(crate::format::convert_value(
+        tx,
+        &v,
+        bytecode::op::Conversion::Ascii,
+    )?)
 }
 
 fn format(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 1, 2)?;
-    value(tx.format_value(&a[0], None, a.get(1))?)
+    value(crate::format::format_value(tx, &a[0], None, a.get(1))?)
 }
 
 fn str_(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.by_name(name, args.clone(), &["object", "encoding", "errors"], 0, 3)?;
     match (&a[0], &a[1], &a[2]) {
         (None, None, None) => value(tx.str("")),
-        (Some(v), None, None) => value(tx.str_of(v)?),
+        (Some(v), None, None) => value(crate::format::str_of(tx, v)?),
         _ => {
             let Some((pos, kw)) = tx.real_args(&args)? else {
                 return Ok(None);

@@ -74,7 +74,7 @@ fn print(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         // The text of what can change is made now; that of a tensor is known when the graph has run.
         pos.push(match &v {
             Var::Const(_) | Var::Tensor(_) => v,
-            _ => tx.str_of(&v)?,
+            _ => crate::format::str_of(tx, &v)?,
         });
     }
     args.pos = pos;

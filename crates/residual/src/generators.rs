@@ -6,16 +6,12 @@
 //! generator stands, and then goes on behind that. The residual code takes the first value, so what
 //! it has then is suspended as the user's generator is.
 
-use std::any::Any;
-use std::rc::Rc;
-
 use bytecode::op::{FuncAttr, Label, LocalIdx, Op};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rustc_hash::FxHashSet;
-use translator::call::GeneratorState;
 use translator::code::{flags, kinds, stack_name};
-use translator::state::Frame;
+use translator::state::{Frame, GeneratorState};
 use translator::stop::{R, Stop};
 use variables::{Body, Obj, ObjId, Var};
 
@@ -24,11 +20,8 @@ use crate::emitter::{Emitter, Ident};
 use crate::entered::{copied_body, free_names, is_cell};
 
 /// The values that a generator's frame holds.
-pub fn values(state: &Rc<dyn Any>) -> Vec<Var> {
-    let frame = state
-        .downcast_ref::<GeneratorState>()
-        .and_then(|s| s.frame.as_ref());
-    frame.map_or_else(Vec::new, |f| {
+pub fn values(state: &GeneratorState) -> Vec<Var> {
+    state.frame.as_ref().map_or_else(Vec::new, |f| {
         let bound = f.locals.iter().flatten();
         let all = f.stack.iter().chain(bound).chain(f.closure.iter());
         all.cloned().collect()
@@ -56,8 +49,7 @@ impl Emitter<'_, '_> {
         let Body::Generator(state) = &self.tx.obj(*id).body else {
             return false;
         };
-        let state = state.downcast_ref::<GeneratorState>();
-        state.is_some_and(|state| state.frame.is_none())
+        state.frame.is_none()
     }
 
     /// Whether a value leads to a generator that was made while translating and may go on.
@@ -79,9 +71,6 @@ impl Emitter<'_, '_> {
     pub(crate) fn generator(&mut self, id: ObjId) -> R<()> {
         let Body::Generator(state) = self.tx.obj(id).body.clone() else {
             return Err(Stop::Internal("not a generator".into()));
-        };
-        let Some(state) = state.downcast_ref::<GeneratorState>() else {
-            return Err(Stop::Internal("generator state".into()));
         };
         match &state.frame {
             None => Err(self.cannot("a generator that is running or has ended")),

@@ -23,6 +23,7 @@ mod entered;
 mod generators;
 mod graph;
 mod iterators;
+mod ladder;
 mod natives;
 mod rebuild;
 mod resume;
@@ -55,6 +56,7 @@ use translator::torch_ops::raising;
 use translator::tx::Tx;
 use variables::{Obj, Var};
 
+pub use ladder::Ladder;
 pub use resume::{ResumeCache, ResumeInfo};
 pub use text::listing;
 

@@ -15,7 +15,7 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use tensor_meta::{Ctx, DType, Device};
 use translator::code::CodeCache;
 use translator::known::Known;
-use translator::retreat::{Ladder, WayBack};
+use translator::retreat::WayBack;
 use translator::rules::{Graphs, Rules};
 use translator::state::State;
 use translator::step::End;
@@ -24,7 +24,7 @@ use translator::torch_ops::table::FnTable;
 use translator::tx::Tx;
 use variables::{Body, ObjState, Origin, Var};
 
-use crate::{CompiledGraph, Finish, OutputEnv, ResumeCache, ResumeInfo, finish};
+use crate::{CompiledGraph, Finish, Ladder, OutputEnv, ResumeCache, ResumeInfo, finish};
 
 /// The rules that the tests are made with.
 static RULES: Rules = Rules::new(

@@ -11,8 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rustc_hash::FxHashMap;
 use tensor_meta::{Alias, TensorMeta};
+use translator::state::Snapshot;
 use translator::stop::{R, Stop};
-use translator::tx::{Args, Snapshot, Tx};
+use translator::tx::{Args, Tx};
 use variables::{Body, Effects, Obj, ObjId, ObjState, Origin, Var};
 
 /// The function's graph, and what it gives.

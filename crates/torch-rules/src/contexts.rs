@@ -13,10 +13,9 @@ use std::sync::Arc;
 use fx_graph::Arg;
 use pyo3::prelude::*;
 use translator::stop::{R, Stop};
-use translator::torch_ops::contexts::{
-    Cast, Effect, GRAD_MODE, Inference, OpenContext, is_subscript_mode,
-};
+use translator::torch_ops::contexts::{GRAD_MODE, is_subscript_mode};
 use translator::tx::{Flow, Tx};
+use variables::contexts::{Cast, Effect, Inference, OpenContext};
 use variables::{Obj, Var};
 
 /// `autocast.__enter__(context)`.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use translator::stop::{R, Stop};
-use translator::torch_ops::contexts::{Effect, OpenContext};
-use translator::torch_ops::function_modes::FunctionMode;
 use translator::tx::{Args, Flow, Tx};
+use variables::contexts::FunctionMode;
+use variables::contexts::{Effect, OpenContext};
 use variables::{Obj, Var};
 
 const MODULE: &str = "torch.utils._device";

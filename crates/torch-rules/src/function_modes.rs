@@ -15,9 +15,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use translator::raw::type_lookup;
 use translator::stop::{R, Stop};
-use translator::torch_ops::contexts::{Effect, OpenContext};
-use translator::torch_ops::function_modes::{Asked, FunctionMode, unseen};
+use translator::torch_ops::function_modes::{Asked, unseen};
 use translator::tx::{Args, Flow, Tx};
+use variables::contexts::FunctionMode;
+use variables::contexts::{Effect, OpenContext};
 use variables::{OrderedMap, Var};
 
 use crate::overrides::Told;

@@ -21,10 +21,12 @@ mod flags;
 mod function_modes;
 mod higher_order;
 mod hooks;
+mod initialising;
 mod overrides;
 mod parameters;
 mod state_calls;
 mod subclasses;
+mod substitutes;
 mod tensor_classes;
 mod torch_python;
 mod tracer_options;
@@ -68,6 +70,8 @@ pub const ASKED: Torch = Torch {
     own_property: tensor_classes::own_property,
     as_subclass: subclasses::as_subclass,
     ask_no_class: subclasses::ask_no_class,
+    is_whole_for_compiler: initialising::is_whole_for_compiler,
+    stand_in: substitutes::stand_in,
     deep_copy: deep_copy::deepcopy_tensor,
     tell_backward_later: hooks::tell_backward_later,
     overridden_call: overrides::overridden_call,

@@ -17,9 +17,9 @@ use translator::own_module::OwnModule;
 use translator::raw::type_lookup;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
-use translator::torch_ops::contexts::{Effect, OpenContext};
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
+use variables::contexts::{Effect, OpenContext};
 use variables::{Body, Obj, TensorVar, Var};
 
 /// What a node calls that gives a tensor another class: a graph holds functions, but no classes. Those are held

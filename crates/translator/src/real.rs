@@ -1,7 +1,7 @@
 //! Tracked values as real objects, for C functions that are called while tracing.
 //!
 //! Lives here: which values have such an object, and whether C code that reads it stays in C. Does
-//! not live here: the functions (the crate `builtins`, `methods::text`).
+//! not live here: the functions (the crate `builtins`).
 //!
 //! Invariant: what [`Tx::real_args`] gives runs no code of the program when it is read: no function,
 //! no special method, no property behind an operator.

@@ -1,10 +1,10 @@
 //! Where the graph breaks instead, where residual code for a break at the present place cannot be written.
 //!
-//! Lives here: what residual code asks for ([`Retreat`]), the ways back that answer it, and their order
-//! ([`Ladder`]). Does not live here: when a way back is remembered (`tx::WaysBack`), the loop that takes one
-//! after the other (`frame-hook`).
+//! Lives here: what residual code asks for ([`Retreat`]), and the ways back that answer it. Does not live here: when a
+//! way back is remembered (`tx::WaysBack`), in which order they are taken (`Ladder` in `residual`).
 
-use crate::tx::{Snapshot, Tx, WaysBack};
+use crate::state::Snapshot;
+use crate::tx::{Tx, WaysBack};
 
 /// Where a break is possible instead. Residual code asks for it with [`crate::Stop::Retreat`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,39 +49,6 @@ pub enum WayBack {
     FirstPrivate,
     /// in front of the root frame's call
     Outermost,
-}
-
-/// The ways back in the order in which they are taken. Where the last exception that was caught is not the one
-/// that is needed, the first is early enough.
-const RUNGS: [(Retreat, WayBack); 5] = [
-    (Retreat::Raise, WayBack::LastCatch),
-    (Retreat::Raise, WayBack::FirstCatch),
-    (Retreat::Text, WayBack::FirstText),
-    (Retreat::Private, WayBack::FirstPrivate),
-    (Retreat::Outermost, WayBack::Outermost),
-];
-
-/// The ways back that one translation has left. Each is taken once and none in front of one that was taken, so a
-/// loop that asks for the next one ends.
-pub struct Ladder {
-    left: std::slice::Iter<'static, (Retreat, WayBack)>,
-}
-
-impl Default for Ladder {
-    fn default() -> Ladder {
-        Ladder { left: RUNGS.iter() }
-    }
-}
-
-impl Ladder {
-    /// How many ways back one translation takes at most.
-    pub const LONGEST: usize = RUNGS.len();
-
-    /// The next way back that answers `retreat`. `None` where none is left.
-    pub fn next(&mut self, retreat: Retreat) -> Option<WayBack> {
-        let (_, way) = self.left.find(|(answered, _)| *answered == retreat)?;
-        Some(*way)
-    }
 }
 
 impl WaysBack {
@@ -129,61 +96,6 @@ mod tests {
         Retreat::Outermost,
     ];
 
-    /// The ways back that answer these requests, up to the first that none answers.
-    fn ways(retreats: &[Retreat]) -> Vec<WayBack> {
-        let mut ladder = Ladder::default();
-        retreats.iter().map_while(|r| ladder.next(*r)).collect()
-    }
-
-    #[test]
-    fn each_retreat_has_a_way_back() {
-        assert_eq!(ways(&[Retreat::Text]), [WayBack::FirstText]);
-        assert_eq!(ways(&[Retreat::Private]), [WayBack::FirstPrivate]);
-        assert_eq!(ways(&[Retreat::Outermost]), [WayBack::Outermost]);
-        assert_eq!(
-            ways(&[Retreat::Raise; 3]),
-            [WayBack::LastCatch, WayBack::FirstCatch]
-        );
-    }
-
-    #[test]
-    fn ways_back_are_taken_in_their_order() {
-        let order = [
-            Retreat::Raise,
-            Retreat::Raise,
-            Retreat::Text,
-            Retreat::Private,
-            Retreat::Outermost,
-        ];
-        assert_eq!(ways(&order), RUNGS.map(|(_, way)| way));
-        assert_eq!(ways(&[Retreat::Text, Retreat::Raise]), [WayBack::FirstText]);
-        assert_eq!(
-            ways(&[Retreat::Outermost, Retreat::Outermost]),
-            [WayBack::Outermost]
-        );
-    }
-
-    #[test]
-    fn the_ladder_ends_whatever_is_asked_for() {
-        // All sequences that are one longer than the ladder.
-        let length = Ladder::LONGEST + 1;
-        for number in 0..ALL.len().pow(length as u32) {
-            let digit = |i: usize| number / ALL.len().pow(i as u32) % ALL.len();
-            let asked: Vec<_> = (0..length).map(|i| ALL[digit(i)]).collect();
-            let taken = ways(&asked);
-            assert!(taken.len() <= Ladder::LONGEST, "{asked:?}");
-            let mut ladder = Ladder::default();
-            for retreat in &asked {
-                if ladder.next(*retreat).is_none() {
-                    break;
-                }
-            }
-            // What was refused once stays refused.
-            let refused = asked.get(taken.len()).copied();
-            assert_eq!(refused.and_then(|r| ladder.next(r)), None, "{asked:?}");
-        }
-    }
-
     #[test]
     fn reasons_that_users_see() {
         let own: Vec<_> = ALL.into_iter().filter(|r| r.has_own_reason()).collect();
@@ -193,7 +105,13 @@ mod tests {
     #[test]
     fn without_checkpoints_there_is_no_way_back() {
         let mut none = WaysBack::default();
-        for (_, way) in RUNGS {
+        for way in [
+            WayBack::LastCatch,
+            WayBack::FirstCatch,
+            WayBack::FirstText,
+            WayBack::FirstPrivate,
+            WayBack::Outermost,
+        ] {
             assert!(none.take(way).is_none());
         }
     }

@@ -9,6 +9,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use bytecode::op::Conversion;
 use fx_graph::{Graph, NodeId};
 use guards::SourceId;
 use pyo3::prelude::*;
@@ -18,6 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use variables::{Obj, ObjId, TensorVar, Var};
 
 use crate::call::Callee;
+use crate::state::OnReturn;
 use crate::stop::R;
 use crate::torch_ops::function_modes::Asked;
 use crate::tx::{Args, Flow, Tx};
@@ -45,6 +47,28 @@ type Table = FxHashMap<usize, (&'static str, Rule)>;
 pub struct Builtins {
     /// a call of a callable of C's that is not listed
     pub call: fn(&mut Tx<'_>, &Obj, Args) -> Given,
+    /// a method, by name, of a constant: a number, a text, bytes
+    pub constant_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
+    /// a special method, by name, of a value: the builtin class's own
+    pub dunder_method: fn(&mut Tx<'_>, &Var, &str, Args) -> Given,
+    /// `__reduce_ex__` or `__getstate__` of an object
+    pub reduce_method: fn(&mut Tx<'_>, &Var, &str, &Args) -> Given,
+    /// what `__reduce__` of an instance of a class derived from `dict` gives
+    pub reduce_derived_dict: fn(&mut Tx<'_>, ObjId) -> R<Option<Var>>,
+    /// a method, by name, of a regular expression or a match
+    pub regex_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
+    /// a call of a weak reference
+    pub weakref_call: fn(&mut Tx<'_>, ObjId) -> Given,
+    /// a replacement field of an f-string: a value, its conversion, its format
+    pub format_value: fn(&mut Tx<'_>, &Var, Option<Conversion>, Option<&Var>) -> R<Var>,
+    /// the text of a conversion by an instruction of its own
+    pub convert_or_wait: fn(&mut Tx<'_>, &Var, Conversion) -> R<Var>,
+    /// the `repr` of a value, for a message
+    pub repr_text: fn(&mut Tx<'_>, &Var) -> R<String>,
+    /// `text % args`
+    pub percent_format: fn(&mut Tx<'_>, &Var, &Var) -> R<Var>,
+    /// a call of an enum, with the class in front of the arguments
+    pub enum_member: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, &Args) -> R<Flow>,
     /// a method, by name, of a NumPy array
     pub array_method: fn(&mut Tx<'_>, &Var, &str, &Args) -> Given,
     /// an operator, by the name of its special method, where one of the operands may be a NumPy array
@@ -100,6 +124,10 @@ pub struct Torch {
     pub as_subclass: for<'py> fn(&mut Tx<'py>, &Rc<TensorVar>, &Bound<'py, PyType>) -> R<Var>,
     /// `__enter__` and `__exit__` of the context in which torch asks no class
     pub ask_no_class: fn(&mut Tx<'_>, &Var, &str) -> Given,
+    /// whether a compiler's graph has the call of a function, of this name, whole
+    pub is_whole_for_compiler: fn(&Tx<'_>, &Callee, &str, &OnReturn) -> R<bool>,
+    /// what stands in the graph for a function with this path, where something does
+    pub stand_in: for<'py> fn(&Tx<'py>, &Bound<'py, PyAny>, &str) -> R<Option<Obj>>,
     /// `tensor.__deepcopy__(memo)`, the tensor first among the arguments
     pub deep_copy: fn(&mut Tx<'_>, &TensorVar, Args) -> R<Flow>,
     /// a call of a tensor's method that tells the backward pass something, where it can wait for the graph

@@ -9,12 +9,11 @@ use std::fmt::Write;
 use guards::SourceId;
 use pyo3::prelude::*;
 use tensor_meta::TensorMeta;
+use variables::contexts::FunctionMode;
 use variables::{Body, IterBody, ObjId, Origin, TextPart, Var};
 
-use crate::call::GeneratorState;
 use crate::code::CodeInfo;
 use crate::state::Frame;
-use crate::torch_ops::function_modes::FunctionMode;
 use crate::tx::Tx;
 
 /// How deep tuples, and what belongs to a value, are written out.
@@ -139,7 +138,6 @@ impl Writer<'_, '_> {
             let text = self.object(id);
             let _ = writeln!(self.text, "object {text}");
             if let Body::Generator(state) = &self.tx.st.effects.get(id).body
-                && let Some(state) = state.downcast_ref::<GeneratorState>()
                 && let Some(frame) = &state.frame
             {
                 self.frame(frame, "suspended");
@@ -203,10 +201,10 @@ impl Writer<'_, '_> {
                 "of a call of {}",
                 crate::tx::qualified_name(call.function.bind(self.tx.py))
             ),
-            Body::Generator(state) => match state.downcast_ref::<GeneratorState>() {
-                Some(state) if state.frame.is_none() => "running, or finished".into(),
-                Some(state) if state.started => "suspended".into(),
-                _ => "not started".into(),
+            Body::Generator(state) => match state.frame {
+                None => "running, or finished".into(),
+                Some(_) if state.started => "suspended".into(),
+                Some(_) => "not started".into(),
             },
         }
     }

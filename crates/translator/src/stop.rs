@@ -2,6 +2,7 @@
 
 use pyo3::PyErr;
 use variables::Var;
+use variables::code::CodeError;
 
 use crate::retreat::Retreat;
 
@@ -63,6 +64,15 @@ pub const MAX_NESTING: usize = 200;
 
 /// Result of a translation step.
 pub type R<T> = Result<T, Stop>;
+
+impl From<CodeError> for Stop {
+    fn from(e: CodeError) -> Stop {
+        match e {
+            CodeError::Python(e) => e.into(),
+            CodeError::Invalid(what) => Stop::Internal(what),
+        }
+    }
+}
 
 impl From<PyErr> for Stop {
     fn from(e: PyErr) -> Stop {

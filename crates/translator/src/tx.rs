@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::{Checkpoint, FnTarget, Graph, NodeId};
+use fx_graph::{FnTarget, Graph, NodeId};
 use guards::exec::Pins;
 use guards::{Guard, GuardKind, IntExpr, SourceId, SourceTable};
 use pyo3::exceptions::PyFloatingPointError;
@@ -24,7 +24,7 @@ use crate::dynamic::DynamicInts;
 use crate::known::Known;
 use crate::refusal::Refusal;
 use crate::rules::Rules;
-use crate::state::State;
+use crate::state::{Snapshot, State};
 use crate::stop::{MAX_NESTING, R, Stop};
 use crate::torch_ops::sizes::Sizes;
 use crate::torch_ops::table::FnTable;
@@ -74,20 +74,6 @@ pub enum Flow {
     Pushed,
 }
 
-/// State to go back to.
-#[derive(Clone)]
-pub struct Snapshot {
-    state: State,
-    guards: usize,
-    touched: usize,
-    inputs: usize,
-    int_inputs: usize,
-    int_nodes: usize,
-    float_inputs: usize,
-    known_equal: usize,
-    graph: Checkpoint,
-}
-
 /// The ways back from an instruction.
 #[derive(Clone, Default)]
 pub struct WaysBack {
@@ -121,18 +107,6 @@ impl WaysBack {
             at: self.here.clone()?,
             outer: self.outer.clone(),
         })
-    }
-}
-
-impl Snapshot {
-    /// Whether gradients were recorded.
-    pub fn grad_enabled(&self) -> bool {
-        self.state.grad_enabled
-    }
-
-    /// The innermost frame.
-    pub fn frame(&self) -> &crate::state::Frame {
-        &self.state.frame
     }
 }
 

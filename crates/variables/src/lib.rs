@@ -1,22 +1,28 @@
-//! What a Python value is while a function is translated.
+//! What a Python value is while a function is translated, and the whole symbolic state.
 //!
 //! [`Var`] is an immutable description of one value, cheap to clone. Whatever can change is an
 //! [`ObjId`]: its contents live in the persistent [`Effects`] table, so that a snapshot of the
 //! symbolic state is a clone and restoring it is an assignment.
 //!
-//! Lives here: values, the table of mutable objects, hash keys of tracked dictionaries.
-//! Does not live here: what an operation does with a value (the translator) and how a value is
-//! rebuilt in residual bytecode (the translator's code generator).
+//! Lives here: values, the table of mutable objects, hash keys of tracked dictionaries; frames and
+//! suspended generators ([`state`]), the code that they run ([`code`]) and whose it is
+//! ([`library`]), contexts and modes of torch
+//! ([`contexts`]). Does not live here: what an operation does with a value (`translator`), and how a
+//! value is rebuilt in residual bytecode (`residual`).
 //!
 //! Invariant: nothing in this crate runs user code.
 
 pub mod attr_map;
+pub mod code;
 pub mod computed;
+pub mod contexts;
 pub mod dict;
 pub mod effects;
 pub mod float;
 pub mod key;
+pub mod library;
 pub mod object;
+pub mod state;
 pub mod var;
 
 pub use attr_map::AttrMap;

@@ -7,6 +7,7 @@ use guards::SourceId;
 
 use crate::attr_map::AttrMap;
 use crate::dict::OrderedMap;
+use crate::state::GeneratorState;
 use crate::var::{Obj, Var};
 
 /// Identity of a mutable object during one translation.
@@ -56,8 +57,8 @@ pub enum Body {
     DataPointer(Var),
     /// what a call gives of which nothing is known but its class; made where it is needed
     Result(Rc<CallResult>),
-    /// a generator: the translator's suspended frame
-    Generator(Rc<dyn std::any::Any>),
+    /// a generator: its suspended frame
+    Generator(Rc<GeneratorState>),
 }
 
 /// A call without effects, which may be made later than the program makes it.

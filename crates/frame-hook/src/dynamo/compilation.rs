@@ -15,11 +15,12 @@ use cache::{CompileId, Entries, GuardedCode};
 use guards::exec::CheckProgram;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use residual::{self, Finish, Residual, ResumeCache};
+use residual::{self, Finish, Ladder, Residual, ResumeCache};
 use torch_abi::modes::ModesAside;
+use translator::library;
 use translator::retreat::WayBack;
 use translator::step::End;
-use translator::{BreakReason, DynamicInts, Ladder, R, Retreat, SetUp, Stop, Tx};
+use translator::{BreakReason, DynamicInts, R, Retreat, SetUp, Stop, Tx};
 
 use super::declined::Declined;
 use super::generation::Env;
@@ -145,7 +146,11 @@ impl<'py> Compilation<'_, 'py> {
             let compiled = match session.get_mut() {
                 Some(session) => {
                     let compiled = self.run_in(session, request, Before::default());
-                    session.tables.codes.borrow_mut().forget_user_code();
+                    session
+                        .tables
+                        .codes
+                        .borrow_mut()
+                        .forget(library::is_library_file);
                     compiled
                 }
                 None => Ok(Compiled::Run),

@@ -93,7 +93,7 @@ impl Compilation<'_, '_> {
         let py = self.py;
         let text = |code: &Bound<'_, PyAny>| match CodeInfo::new(code) {
             Ok(info) => residual::listing(py, &info, &residual.names),
-            Err(stop) => stop_text(&stop),
+            Err(stop) => stop_text(&stop.into()),
         };
         let name = self.entries.name();
         let mut out = format!(

@@ -1,15 +1,16 @@
 //! Attributes that C code gives: slots, getters, fields of tuples, constants, `super`, functions.
 
-use crate::call::GeneratorState;
-use crate::raw::type_lookup;
-use crate::stop::{R, Stop};
-use crate::tx::{Flow, Tx};
+use std::rc::Rc;
+use std::sync::Arc;
+
 use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use std::rc::Rc;
-use std::sync::Arc;
 use variables::{Body, Obj, ObjId, Origin, Var};
+
+use crate::raw::type_lookup;
+use crate::stop::{R, Stop};
+use crate::tx::{Flow, Tx};
 impl<'py> Tx<'py> {
     /// What a `threading.local` from outside holds for this thread; setting it breaks the graph. `None`: it is no
     /// constant, or not there.
@@ -180,8 +181,7 @@ impl<'py> Tx<'py> {
             }
             ("__name__" | "__qualname__", Body::Generator(state)) => {
                 let names = self.generator_names(id);
-                let frame = state.downcast_ref::<GeneratorState>();
-                match (names, frame.and_then(|s| s.frame.as_ref())) {
+                match (names, state.frame.as_ref()) {
                     (Some([short, _]), _) if &**name == "__name__" => Ok(Flow::Value(short)),
                     (Some([_, long]), _) => Ok(Flow::Value(long)),
                     (None, Some(f)) if &**name == "__name__" => {

@@ -1,14 +1,16 @@
 //! Generators: suspended frames that are run to their next `yield`.
 
-use super::{GeneratorState, Yielded};
-use crate::state::{Frame, OnReturn};
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Tx};
-use bytecode::op::{Intrinsic1, Label, Op};
-use pyo3::prelude::*;
 use std::rc::Rc;
 use std::sync::Arc;
+
+use bytecode::op::{Intrinsic1, Label, Op};
+use pyo3::prelude::*;
 use variables::{Body, Obj, ObjId, Origin, Var};
+
+use super::Yielded;
+use crate::state::{Frame, GeneratorState, OnReturn};
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Tx};
 impl<'py> Tx<'py> {
     /// Runs a generator to its next `yield`; `None` when it returned.
     ///
@@ -33,9 +35,6 @@ impl<'py> Tx<'py> {
         let Body::Generator(state) = self.obj(id).body.clone() else {
             return Err(Stop::unsupported("a generator from outside"));
         };
-        let state = state
-            .downcast::<GeneratorState>()
-            .map_err(|_| Stop::Internal("generator state".into()))?;
         let Some(mut frame) = state.frame.clone() else {
             return Ok(Yielded::Return(self.none()));
         };
@@ -72,7 +71,7 @@ impl<'py> Tx<'py> {
     /// The `__name__` and `__qualname__` that a generator was given, where the code's may not be right.
     pub(crate) fn generator_names(&self, id: ObjId) -> Option<[Var; 2]> {
         match &self.obj(id).body {
-            Body::Generator(state) => state.downcast_ref::<GeneratorState>()?.names.clone(),
+            Body::Generator(state) => state.names.clone(),
             _ => None,
         }
     }
@@ -191,9 +190,6 @@ impl<'py> Tx<'py> {
         let Body::Generator(state) = &self.obj(id).body else {
             return Err(Stop::unsupported("a generator from outside"));
         };
-        let state = state
-            .downcast_ref::<GeneratorState>()
-            .ok_or_else(|| Stop::Internal("generator state".into()))?;
         Ok((state.frame.clone(), state.started))
     }
 

@@ -1,18 +1,20 @@
 //! Inlining of Python functions: what a callee needs, and its frame.
 
-use super::{Callee, GeneratorState, MAX_DEPTH};
-use crate::bind::{Signature, bind, refusal};
-use crate::code::{CodeInfo, flags};
-use crate::library::is_library;
-use crate::state::{Frame, Globals, OnReturn};
-use crate::stop::{R, Stop};
-use crate::tx::{Args, Flow, Tx};
+use std::rc::Rc;
+use std::sync::Arc;
+
 use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::rc::Rc;
-use std::sync::Arc;
 use variables::{Body, Obj, Var};
+
+use super::{Callee, MAX_DEPTH};
+use crate::bind::{Signature, bind, refusal};
+use crate::code::{CodeInfo, flags};
+use crate::library::is_library;
+use crate::state::{Frame, GeneratorState, Globals, OnReturn};
+use crate::stop::{R, Stop};
+use crate::tx::{Args, Flow, Tx};
 impl<'py> Tx<'py> {
     pub(crate) fn new_function_callee(&mut self, f: &variables::FuncVar) -> R<Callee> {
         let defaults = match &f.defaults {
@@ -230,7 +232,8 @@ impl<'py> Tx<'py> {
             let text = refusal(self.py, &sig, &name, given, &keywords)?;
             return Err(self.raise("TypeError", &text));
         };
-        let whole = self.is_whole_for_compiler(&callee, &code.name, &on_return)?;
+        let whole =
+            (self.rules.torch.is_whole_for_compiler)(self, &callee, &code.name, &on_return)?;
         let parent = self.st.frame.clone();
         let depth = parent.depth + 1;
         let mut frame = Frame {

@@ -34,7 +34,7 @@ impl<'py> Tx<'py> {
             let mut args = args;
             args.pos.insert(0, f.clone());
             if class.is_subclass(k.enum_.bind(py))? {
-                return self.enum_member(class, &args);
+                return (self.rules.builtins.enum_member)(self, class, &args);
             }
             return self.call(&Var::py(call), args);
         }

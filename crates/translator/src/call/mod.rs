@@ -4,9 +4,7 @@
 //! result put into a new frame, generators, nested runs.
 //! Does not live here: binding itself (`bind`), builtins, methods of builtin types, tensor ops.
 
-mod enums;
 mod generators;
-mod initialising;
 mod inlining;
 mod instances;
 pub mod modules;
@@ -20,7 +18,7 @@ use pyo3::types::PyType;
 use variables::{Body, CallResult, Obj, PyVar, Var};
 
 use crate::raw::{printed_name, type_lookup};
-use crate::state::{Frame, Globals, OnReturn};
+use crate::state::{Globals, OnReturn};
 use crate::stop::{BreakReason, R, Stop};
 use crate::torch_ops::function_modes::Asked;
 use crate::tx::{Args, Flow, Tx};
@@ -35,7 +33,8 @@ pub type Constants<'py> = crate::real::RealArgs<'py, Obj>;
 pub struct Callee {
     /// its code object
     pub code: Obj,
-    pub(crate) globals: Globals,
+    /// the globals that it runs in
+    pub globals: Globals,
     /// defaults of the last parameters that may be given by position
     pub defaults: Vec<Var>,
     /// defaults of parameters that are given by name only
@@ -573,16 +572,6 @@ pub enum Yielded {
     Value(Var),
     /// it returned
     Return(Var),
-}
-
-/// A suspended generator; replaced, never changed, so that snapshots keep theirs.
-pub struct GeneratorState {
-    /// the frame; `None` while it runs and once it has finished
-    pub frame: Option<Frame>,
-    /// whether it has run at all
-    pub started: bool,
-    /// its `__name__` and `__qualname__`, where the code's may not be right
-    pub names: Option<[Var; 2]>,
 }
 
 /// Whether a type is one of the native module's: of functions that were compiled.

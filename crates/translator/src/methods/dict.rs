@@ -157,7 +157,7 @@ impl Tx<'_> {
             }
             "__reduce__" => {
                 self.positional(name, args, 0, 0)?;
-                match self.reduce_derived_dict(id)? {
+                match (self.rules.builtins.reduce_derived_dict)(self, id)? {
                     Some(parts) => parts,
                     None => return Ok(None),
                 }

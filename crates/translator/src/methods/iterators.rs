@@ -2,7 +2,7 @@
 
 use variables::{Body, IterBody, ObjId, Var};
 
-use crate::call::{GeneratorState, Yielded};
+use crate::call::Yielded;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 use crate::values::body_len;
@@ -120,7 +120,7 @@ impl Tx<'_> {
 
     fn generator_started(&self, id: ObjId) -> bool {
         match &self.obj(id).body {
-            Body::Generator(s) => s.downcast_ref::<GeneratorState>().is_none_or(|s| s.started),
+            Body::Generator(s) => s.started,
             _ => true,
         }
     }

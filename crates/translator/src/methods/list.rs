@@ -191,7 +191,7 @@ impl Tx<'_> {
                 match self.find(id, &a[0], start, stop)? {
                     Some(i) => self.int(i as i64),
                     None => {
-                        let text = self.text(&a[0])?;
+                        let text = (self.rules.builtins.repr_text)(self, &a[0])?;
                         return Err(self.raise("ValueError", &format!("{text} is not in deque")));
                     }
                 }
@@ -302,7 +302,7 @@ impl Tx<'_> {
     }
 
     fn not_in_list(&mut self, v: &Var) -> R<Stop> {
-        let text = self.text(v)?;
+        let text = (self.rules.builtins.repr_text)(self, v)?;
         Ok(self.raise("ValueError", &format!("{text} is not in list")))
     }
 

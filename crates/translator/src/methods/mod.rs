@@ -1,26 +1,21 @@
 //! Methods of builtin types, called by name on tracked receivers.
 //!
-//! Lives here: what `[].append(x)`, `{}.get(k)`, `"".join(xs)` and the like do, one type a module.
-//! Does not live here: operators and subscripts (`values`), constructors (`builtins`), tensors.
+//! Lives here: what `[].append(x)`, `{}.get(k)` and the like do, one type a module. Does not live here: operators and
+//! subscripts (`values`), tensors; constructors, methods of constants and special methods called by name (the crate
+//! `builtins`).
 //!
 //! Invariant: a method whose arguments do not bind raises `TypeError`; one without a rule breaks.
 
 mod binding;
 mod dict;
-mod dunder;
 mod iterators;
 mod list;
 mod object;
-mod reduce;
-mod regex;
 mod set;
-mod text;
 mod tuple;
-mod weakref;
 
 use std::sync::Arc;
 
-pub(crate) use regex::is_regex_method;
 pub(crate) use set::opaque_set;
 
 use pyo3::prelude::*;
@@ -50,6 +45,22 @@ fn is_text_method(name: &str) -> bool {
         )
 }
 
+/// Whether a method belongs to a regular expression or to a match, and reads nothing but text.
+pub(crate) fn is_regex_method(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
+    let kind = class.name()?;
+    Ok(match kind.to_str()? {
+        "Pattern" => matches!(
+            name,
+            "match" | "fullmatch" | "search" | "sub" | "subn" | "split" | "findall" | "finditer"
+        ),
+        "Match" => matches!(
+            name,
+            "group" | "groups" | "groupdict" | "start" | "end" | "span" | "expand" | "__getitem__"
+        ),
+        _ => false,
+    } && class.module()?.to_str()? == "re")
+}
+
 impl Tx<'_> {
     /// Calls a method of a builtin type, by name: the builtin's own, whatever a subclass overrides.
     ///
@@ -71,7 +82,7 @@ impl Tx<'_> {
         let given = match &recv {
             // Only `object`'s own constructor is called on what has no other.
             Var::Const(o) if &**name != "__iter__" => {
-                self.const_method(&o.clone(), name, args.clone())?
+                (self.rules.builtins.constant_method)(self, &o.clone(), name, args.clone())?
             }
             Var::Tuple(t) => self.tuple_method(&t.clone(), name, args.clone())?,
             Var::Slice(s) => self.slice_method(&s.clone(), name, args.clone())?,
@@ -118,11 +129,11 @@ impl Tx<'_> {
             return Ok(flow);
         }
         if matches!(&**name, "__reduce_ex__" | "__getstate__")
-            && let Some(flow) = self.reduce_method(&recv, name, &args)?
+            && let Some(flow) = (self.rules.builtins.reduce_method)(self, &recv, name, &args)?
         {
             return Ok(flow);
         }
-        if let Some(flow) = self.dunder_method(&recv, name, args)? {
+        if let Some(flow) = (self.rules.builtins.dunder_method)(self, &recv, name, args)? {
             return Ok(flow);
         }
         let class = self.type_of(&recv)?;

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 use variables::{MethodVar, Obj, ObjId, Origin, Var};
 
-use super::regex::is_regex_method;
+use super::is_regex_method;
 use crate::attr::native::named_tuple_field;
 use crate::raw::{derives_from, type_lookup};
 use crate::stop::{R, Stop};
@@ -77,7 +77,7 @@ impl Tx<'_> {
         {
             let pinned = self.pin(&obj, true);
             self.guard(source, GuardKind::IdMatch { obj: pinned });
-            return self.regex_method(&obj, name, args);
+            return (self.rules.builtins.regex_method)(self, &obj, name, args);
         }
         if let Some(flow) = (self.rules.builtins.draw_method)(self, id, name, &args)? {
             return Ok(Some(flow));
@@ -96,7 +96,7 @@ impl Tx<'_> {
         }
         if name == "__call__" && class.is(&self.known.weakref) {
             self.positional("__call__", args, 0, 0)?;
-            return self.weakref_call(id);
+            return (self.rules.builtins.weakref_call)(self, id);
         }
         // `object`'s takes nothing and does nothing; other C classes have contents of their own.
         let objects = self.known.object.bind(self.py).getattr("__init__")?;
@@ -202,7 +202,7 @@ impl Tx<'_> {
             return self.getattr(recv, &attr).map(Some);
         }
         if is_regex_method(&ty, name)? {
-            return self.regex_method(o, name, args);
+            return (self.rules.builtins.regex_method)(self, o, name, args);
         }
         if ty.is(k.property.bind(py)) && name == "__get__" {
             let a = self.positional("__get__", args, 1, 2)?;

@@ -489,12 +489,12 @@ impl<'py> Tx<'py> {
             Op::FormatValue { conv, spec } => {
                 let spec = if *spec { Some(self.pop()?) } else { None };
                 let v = self.pop()?;
-                let s = self.format_value(&v, *conv, spec.as_ref())?;
+                let s = (self.rules.builtins.format_value)(self, &v, *conv, spec.as_ref())?;
                 self.push(s);
             }
             Op::ConvertValue(conv) => {
                 let v = self.pop()?;
-                let s = self.convert_or_wait(&v, *conv)?;
+                let s = (self.rules.builtins.convert_or_wait)(self, &v, *conv)?;
                 self.push(s);
             }
             Op::Jump { to, .. } => return Ok(Next::Jump(*to)),

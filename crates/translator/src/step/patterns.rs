@@ -62,7 +62,7 @@ impl Tx<'_> {
             for key in keys {
                 let hashed = self.key(&key)?;
                 if seen.contains(&hashed) {
-                    let text = self.text(&key)?;
+                    let text = (self.rules.builtins.repr_text)(self, &key)?;
                     return Err(self.raise(
                         "ValueError",
                         &format!("mapping pattern checks duplicate key ({text})"),

@@ -1,13 +1,15 @@
 //! The loop: checkpoints, nested runs, unwinding, and why it stopped.
 
-use super::{End, Next, may_break};
-use crate::numpy_errors::StrictErrors;
-use crate::state::OnReturn;
-use crate::stop::{BreakReason, R, Stop};
-use crate::tx::{Flow, Snapshot, Tx};
 use bytecode::op::Op;
 use pyo3::prelude::*;
 use variables::{Key, Var};
+
+use super::{End, Next, may_break};
+use crate::numpy_errors::StrictErrors;
+use crate::state::OnReturn;
+use crate::state::Snapshot;
+use crate::stop::{BreakReason, R, Stop};
+use crate::tx::{Flow, Tx};
 
 impl<'py> Tx<'py> {
     /// Interprets from the present state until the root frame returns or the graph breaks.

@@ -14,82 +14,12 @@ use fx_graph::{Arg, Kwargs, NodeId};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyType};
 use tensor_meta::{Autocast, DType, DeviceKind};
+use variables::contexts::{Cast, Effect, OpenContext};
 use variables::{Body, Obj, Var};
 
 use super::emit::Callee;
 use crate::stop::R;
 use crate::tx::{Args, Flow, Tx};
-
-/// A context that was entered in the compiled function.
-#[derive(Clone, Debug)]
-pub struct OpenContext {
-    /// the context: an object, or a device
-    pub context: Var,
-    /// what it does
-    pub effect: Effect,
-}
-
-impl OpenContext {
-    /// Whether it is a function mode of the program: its own `__enter__` was followed, and is not run again.
-    pub fn is_function_mode(&self) -> bool {
-        matches!(self.effect, Effect::Functions)
-    }
-
-    /// Whether it is this context that was entered.
-    pub fn is(&self, context: &Var) -> bool {
-        match (&self.context, context) {
-            (Var::Obj(a), Var::Obj(b)) => a == b,
-            // One device is like another: leaving it leaves the last.
-            (Var::Const(_), Var::Const(_)) => true,
-            _ => false,
-        }
-    }
-}
-
-/// What entering a context changed.
-#[derive(Clone, Debug)]
-pub enum Effect {
-    /// nothing that a graph could show
-    Label,
-    /// casts of arguments
-    Cast(Rc<Cast>),
-    /// whether new tensors are inference tensors
-    Inference(Inference),
-    /// subscripts are calls of another function
-    Subscripts,
-    /// factories make tensors on the device that the context is
-    Device,
-    /// torch asks a mode of the program before it runs a function
-    Functions,
-    /// torch asks no class of tensors; whether that was so before
-    Classes(bool),
-}
-
-/// An inference mode.
-#[derive(Clone, Copy, Debug)]
-pub struct Inference {
-    /// the node that entered it
-    pub node: NodeId,
-    /// whether it is switched on, or off
-    pub enabled: bool,
-    /// the grad mode to go back to
-    pub grad_enabled: bool,
-}
-
-/// An autocast context.
-#[derive(Debug)]
-pub struct Cast {
-    /// the node that entered it
-    pub node: NodeId,
-    /// the device type whose operations are cast
-    pub device: String,
-    /// whether it is switched on, or off
-    pub enabled: bool,
-    /// what arguments are cast to
-    pub dtype: Obj,
-    /// whether casts of parameters are kept
-    pub cache: bool,
-}
 
 const MODULE: &str = "torch.amp.autocast_mode";
 

@@ -393,10 +393,7 @@ impl<'py> Tx<'py> {
     fn add_node(&mut self, callee: &Callee<'_>, pos: Vec<Arg>, kw: Kwargs) -> R<NodeId> {
         let node = match callee {
             Callee::Function(f, path, _) => {
-                let substitute = match self.is_nonstrict(f.bind(self.py))? {
-                    true => Some(super::substitutes::nonstrict(f.bind(self.py))?),
-                    false => super::substitutes::substitute(self.py, path)?,
-                };
+                let substitute = (self.rules.torch.stand_in)(self, f.bind(self.py), path)?;
                 let target = self.target(substitute.as_ref().unwrap_or(f), path)?;
                 self.graph.call_function(target, pos, kw)
             }

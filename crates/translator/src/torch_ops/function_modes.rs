@@ -7,30 +7,11 @@
 //! Invariant: while a mode is in force nothing becomes a node that the mode was not asked about, unless torch
 //! does not ask it either.
 
-use variables::{Obj, Var};
+use variables::Var;
+use variables::contexts::{Effect, FunctionMode, OpenContext};
 
-use super::contexts::{Effect, OpenContext};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
-
-/// What torch asks before it runs a function.
-#[derive(Clone, Debug)]
-pub enum FunctionMode {
-    /// a mode with Python code of its own
-    Program(Var),
-    /// a device that was entered: factories make tensors there
-    Device(Obj),
-}
-
-impl FunctionMode {
-    /// The device, where it is one.
-    pub fn device(&self) -> Option<&Obj> {
-        match self {
-            FunctionMode::Device(device) => Some(device),
-            FunctionMode::Program(_) => None,
-        }
-    }
-}
 
 /// What became of a call that a mode may be asked about.
 pub enum Asked {

@@ -32,7 +32,7 @@ impl<'py> Tx<'py> {
     }
 
     /// `torch.compiler.nonstrict_trace`.
-    pub(super) fn is_nonstrict(&self, f: &Bound<'py, PyAny>) -> R<bool> {
+    pub fn is_nonstrict(&self, f: &Bound<'py, PyAny>) -> R<bool> {
         if self.functions.get(f).is_some() {
             return Ok(false);
         }

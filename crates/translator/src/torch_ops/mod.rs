@@ -38,6 +38,5 @@ mod read_numbers;
 mod scaled;
 pub(crate) mod sizes;
 pub mod subclasses;
-mod substitutes;
 pub mod table;
 pub mod vmap;

@@ -15,31 +15,6 @@ use super::emit::Callee;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
 
-/// The levels that are entered, and the shadows of batched nodes.
-#[derive(Clone, Default)]
-pub struct Vmap {
-    /// batch size, randomness and node of each level, innermost last
-    pub levels: im::Vector<(i64, Obj, NodeId)>,
-    /// batched fake tensors by node
-    pub shadows: im::HashMap<u32, Obj>,
-    /// what was wrapped, with its fake tensor: unwrapping gives the same object where nothing moved
-    pub wrapped: im::Vector<(Obj, Var)>,
-    /// how many functions are being traced that another transform is given
-    pub transforms: u32,
-}
-
-impl Vmap {
-    /// Whether the program is in a `vmap` or another transform.
-    pub fn is_active(&self) -> bool {
-        !self.levels.is_empty() || self.transforms > 0
-    }
-
-    /// Whether the program is in a transform in which tensors require gradients of their own.
-    pub fn in_gradients(&self) -> bool {
-        self.transforms > 0
-    }
-}
-
 /// The module of torch that enters and leaves levels.
 ///
 /// # Errors

@@ -262,7 +262,7 @@ impl Tx<'_> {
     }
 
     /// The `TypeError` of operands that do not go together.
-    pub(crate) fn unsupported_operands(
+    pub fn unsupported_operands(
         &mut self,
         op: BinaryOp,
         inplace: bool,

@@ -316,7 +316,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Those of looking at the class.
-    pub(crate) fn is_read_by_methods(&mut self, class: &Obj) -> R<bool> {
+    pub fn is_read_by_methods(&mut self, class: &Obj) -> R<bool> {
         if self.is_builtin_container(class) {
             return Ok(false);
         }

@@ -176,7 +176,11 @@ impl Tx<'_> {
         }
     }
 
-    pub(crate) fn compare_builtin(&mut self, a: &Var, op: CompareOp, b: &Var) -> R<Option<Var>> {
+    /// A comparison of two values of builtin types, as their classes make it; `None` where they leave it to the other.
+    ///
+    /// # Errors
+    /// What comparing items raises; a break for values whose order is not known.
+    pub fn compare_builtin(&mut self, a: &Var, op: CompareOp, b: &Var) -> R<Option<Var>> {
         if let Some(mapping) = self.mapping_under(a)? {
             let flow = self.compare(op, &mapping, b)?;
             return self.finish_flow(flow).map(Some);
@@ -513,7 +517,11 @@ impl Tx<'_> {
         }
     }
 
-    pub(crate) fn body_contains(&mut self, c: &Var, body: Body, item: &Var) -> R<bool> {
+    /// `item in container`, of what the container holds.
+    ///
+    /// # Errors
+    /// What comparing items raises.
+    pub fn body_contains(&mut self, c: &Var, body: Body, item: &Var) -> R<bool> {
         match body {
             Body::List(v) | Body::Deque(v, _) => {
                 let items: Vec<Var> = v.iter().cloned().collect();
@@ -579,7 +587,7 @@ impl Tx<'_> {
     }
 
     /// Whether an item is identical or equal to one of a few.
-    pub(crate) fn any_equal(&mut self, items: &[Var], item: &Var) -> R<bool> {
+    pub fn any_equal(&mut self, items: &[Var], item: &Var) -> R<bool> {
         for v in items {
             if self.equals(v, item)? {
                 return Ok(true);

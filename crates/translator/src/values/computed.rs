@@ -207,7 +207,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// None are expected.
-    pub(crate) fn compute(
+    pub fn compute(
         &mut self,
         function: &Bound<'py, PyAny>,
         args: Vec<Var>,
@@ -311,7 +311,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Whether a value is a text that is no constant.
-    pub(crate) fn is_changing_text(&self, v: &Var) -> bool {
+    pub fn is_changing_text(&self, v: &Var) -> bool {
         let is_text = |o: &Obj| o.bind(self.py).is_exact_instance_of::<PyString>();
         match v {
             Var::Text(_) => true,
@@ -336,7 +336,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing items.
-    pub(crate) fn join_texts(&mut self, sep: &Obj, items: &[Var]) -> R<Option<Var>> {
+    pub fn join_texts(&mut self, sep: &Obj, items: &[Var]) -> R<Option<Var>> {
         if !items.iter().any(|v| self.is_changing_text(v)) {
             return Ok(None);
         }

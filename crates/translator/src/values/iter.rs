@@ -104,7 +104,7 @@ impl Tx<'_> {
     }
 
     /// The iterator of a builtin container, by what it holds.
-    pub(crate) fn iter_body(&mut self, id: ObjId) -> R<Var> {
+    pub fn iter_body(&mut self, id: ObjId) -> R<Var> {
         let py = self.py;
         let (class, body) = match &self.obj(id).body {
             Body::List(_) => (IterClass::List, IterBody::List(id, Some(0))),

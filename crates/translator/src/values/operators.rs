@@ -17,7 +17,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever the operation raises; a break where it has no rule.
-    pub(crate) fn builtin_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+    pub fn builtin_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
         self.no_broadcast(a, names(op).symbol, b)?;
         match op {
             BinaryOp::Add => {
@@ -32,7 +32,9 @@ impl Tx<'_> {
                     }
                 }
             }
-            BinaryOp::Remainder if self.is_text(a) => return self.percent_format(a, b).map(Some),
+            BinaryOp::Remainder if self.is_text(a) => {
+                return (self.rules.builtins.percent_format)(self, a, b).map(Some);
+            }
             BinaryOp::Or | BinaryOp::And | BinaryOp::Subtract | BinaryOp::Xor => {
                 // A mapping proxy stands for what it shows, as in `mappingproxy_or`.
                 let shown = (self.mapping_under(a)?, self.mapping_under(b)?);
@@ -364,7 +366,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever the operation raises.
-    pub(crate) fn builtin_inplace(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+    pub fn builtin_inplace(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
         let Var::Obj(id) = a else { return Ok(None) };
         let id = *id;
         match (self.obj(id).body.clone(), op) {
@@ -416,7 +418,7 @@ impl Tx<'_> {
     }
 
     /// The id of a tracked object.
-    pub(crate) fn id_of(&self, v: &Var) -> Option<ObjId> {
+    pub fn id_of(&self, v: &Var) -> Option<ObjId> {
         match v {
             Var::Obj(id) => Some(*id),
             _ => None,

@@ -63,7 +63,7 @@ impl Tx<'_> {
     }
 
     /// What a text (or bytes) of a class of its own is for the methods that C gives it: the plain one.
-    pub(crate) fn plain_text(&self, v: &Var) -> Option<Obj> {
+    pub fn plain_text(&self, v: &Var) -> Option<Obj> {
         let Var::Py(p) = v else { return None };
         let b = p.obj.bind(self.py);
         if let Ok(text) = b.cast::<PyString>() {
@@ -88,7 +88,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Those of looking at the class.
-    pub(crate) fn is_opaque_number(&mut self, v: &Var) -> R<bool> {
+    pub fn is_opaque_number(&mut self, v: &Var) -> R<bool> {
         if !matches!(v, Var::Obj(_) | Var::Py(_)) {
             return Ok(false);
         }

@@ -168,7 +168,11 @@ impl Tx<'_> {
         Err(self.bad_index(obj, key)?)
     }
 
-    pub(crate) fn tuple_item(&mut self, t: &Rc<TupleVar>, key: &Var) -> R<Var> {
+    /// `tuple[key]`
+    ///
+    /// # Errors
+    /// What Python raises for the key.
+    pub fn tuple_item(&mut self, t: &Rc<TupleVar>, key: &Var) -> R<Var> {
         if let Var::Slice(s) = key {
             let span = self.span(s, t.items.len())?;
             if span.count == t.items.len() && span.step == 1 && t.class.is_none() {
@@ -241,7 +245,11 @@ impl Tx<'_> {
         })
     }
 
-    pub(crate) fn body_item(&mut self, id: ObjId, key: &Var) -> R<Flow> {
+    /// `object[key]`, of what a container holds.
+    ///
+    /// # Errors
+    /// What Python raises for the key; a break for an object that is no container.
+    pub fn body_item(&mut self, id: ObjId, key: &Var) -> R<Flow> {
         let obj = Var::Obj(id);
         match self.obj(id).body.clone() {
             Body::List(v) => {
@@ -366,7 +374,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever the assignment raises.
-    pub(crate) fn set_body_item(&mut self, id: ObjId, key: &Var, value: &Var) -> R<()> {
+    pub fn set_body_item(&mut self, id: ObjId, key: &Var, value: &Var) -> R<()> {
         let obj = Var::Obj(id);
         match &self.obj(id).body {
             Body::List(v) => {
@@ -479,7 +487,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever the deletion raises.
-    pub(crate) fn delete_body_item(&mut self, id: ObjId, key: &Var) -> R<()> {
+    pub fn delete_body_item(&mut self, id: ObjId, key: &Var) -> R<()> {
         let obj = Var::Obj(id);
         match self.obj(id).body.clone() {
             Body::List(mut v) => {

@@ -2,9 +2,10 @@
 //! backend, gets wrong.
 
 use pyo3::prelude::*;
+use translator::own_module::OwnModule;
+use translator::stop::R;
+use translator::tx::Tx;
 use variables::Obj;
-
-use crate::own_module::OwnModule;
 
 /// By path. The oneDNN kernel of an LSTM in training saves `None` where AOTAutograd expects a tensor:
 /// while a dispatch mode traces it, the plain kernel is used.
@@ -41,15 +42,26 @@ static MODULE: OwnModule = OwnModule::new(
     c"ferrodyn_substitutes",
 );
 
+/// What stands in the graph for a function with this path, where something does.
+///
+/// # Errors
+/// Whatever looking at the function raises.
+pub(crate) fn stand_in<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, path: &str) -> R<Option<Obj>> {
+    Ok(match tx.is_nonstrict(f)? {
+        true => Some(nonstrict(f)?),
+        false => substitute(tx.py, path)?,
+    })
+}
+
 /// What stands for a function under `torch.compiler.nonstrict_trace`: tensors that it reads from
 /// outside are constants for a backend that traces it with fake tensors.
-pub(super) fn nonstrict(function: &Bound<'_, PyAny>) -> PyResult<Obj> {
+fn nonstrict(function: &Bound<'_, PyAny>) -> PyResult<Obj> {
     let make = MODULE.get(function.py())?.getattr("nonstrict")?;
     Ok(make.call1((function,))?.unbind())
 }
 
 /// The function that stands for the operation of this path, if it needs one.
-pub(super) fn substitute(py: Python<'_>, path: &str) -> PyResult<Option<Obj>> {
+fn substitute(py: Python<'_>, path: &str) -> PyResult<Option<Obj>> {
     if path != "torch.lstm" {
         return Ok(None);
     }

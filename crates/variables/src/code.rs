@@ -8,9 +8,8 @@ use bytecode::{Body, CodeFields, ExceptEntry, Version};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use rustc_hash::FxHashMap;
-use variables::{Obj, Var};
 
-use crate::stop::{R, Stop};
+use crate::{Obj, Var};
 
 /// `co_flags` bits (CPython `Include/cpython/code.h`).
 pub mod flags {
@@ -49,6 +48,21 @@ pub fn is_stack_name(name: &str) -> bool {
     name.starts_with(STACK)
 }
 
+/// Why a code object is not read.
+#[derive(Debug)]
+pub enum CodeError {
+    /// what Python raises
+    Python(PyErr),
+    /// what is wrong with it
+    Invalid(String),
+}
+
+impl From<PyErr> for CodeError {
+    fn from(e: PyErr) -> CodeError {
+        CodeError::Python(e)
+    }
+}
+
 /// What the translator reads of a code object.
 pub struct CodeInfo {
     /// the code object
@@ -77,8 +91,8 @@ impl CodeInfo {
     /// Reads and decodes a code object.
     ///
     /// # Errors
-    /// [`Stop::Internal`] where the bytecode is not valid.
-    pub fn new(code: &Bound<'_, PyAny>) -> R<CodeInfo> {
+    /// [`CodeError`] where the bytecode is not valid, or of a Python that is not known.
+    pub fn new(code: &Bound<'_, PyAny>) -> Result<CodeInfo, CodeError> {
         let py = code.py();
         let get = |n: &str| code.getattr(n);
         let bytes = |n: &str| -> PyResult<Vec<u8>> {
@@ -109,7 +123,8 @@ impl CodeInfo {
             localspluskinds: kinds,
             n_consts: consts.len() as u32,
         };
-        let body = bytecode::decode(&fields).map_err(|e| Stop::Internal(format!("decode: {e}")))?;
+        let body =
+            bytecode::decode(&fields).map_err(|e| CodeError::Invalid(format!("decode: {e}")))?;
         Ok(CodeInfo {
             obj: code.clone().unbind(),
             body,
@@ -201,17 +216,15 @@ fn local_kinds(code: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
 }
 
 /// The running interpreter's version.
-pub fn version(py: Python<'_>) -> R<Version> {
+///
+/// # Errors
+/// [`CodeError::Invalid`] for one that is not supported.
+pub fn version(py: Python<'_>) -> Result<Version, CodeError> {
     let v = py.version_info();
-    match (v.major, v.minor) {
-        (3, 11) => Ok(Version::V311),
-        (3, 12) => Ok(Version::V312),
-        (3, 13) => Ok(Version::V313),
-        _ => Err(Stop::Internal(format!(
-            "CPython {}.{} is not supported",
-            v.major, v.minor
-        ))),
-    }
+    let known = Version::from_minor(v.minor).filter(|_| v.major == 3);
+    known.ok_or_else(|| {
+        CodeError::Invalid(format!("CPython {}.{} is not supported", v.major, v.minor))
+    })
 }
 
 /// The handler that an exception at an instruction is given to, where that handler or one that it
@@ -260,7 +273,7 @@ impl CodeCache {
     ///
     /// # Errors
     /// As [`CodeInfo::new`].
-    pub fn get(&mut self, code: &Bound<'_, PyAny>) -> R<Rc<CodeInfo>> {
+    pub fn get(&mut self, code: &Bound<'_, PyAny>) -> Result<Rc<CodeInfo>, CodeError> {
         let addr = code.as_ptr() as usize;
         if let Some(c) = self.map.get(&addr) {
             return Ok(c.clone());
@@ -270,10 +283,8 @@ impl CodeCache {
         Ok(c)
     }
 
-    /// Lets go of the user's code, which may be made and dropped at run time; what libraries define
-    /// stays.
-    pub fn forget_user_code(&mut self) {
-        self.map
-            .retain(|_, code| crate::library::is_library_file(&code.filename));
+    /// Lets go of code that may be made and dropped at run time: all but that of files which `stay`.
+    pub fn forget(&mut self, stay: impl Fn(&str) -> bool) {
+        self.map.retain(|_, code| stay(&code.filename));
     }
 }

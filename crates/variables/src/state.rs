@@ -2,10 +2,12 @@
 
 use std::rc::Rc;
 
+use fx_graph::Checkpoint;
 use guards::SourceId;
-use variables::{Effects, Obj, Var};
 
 use crate::code::CodeInfo;
+use crate::contexts::{FunctionMode, OpenContext, Vmap};
+use crate::{Effects, Key, Obj, ObjId, Var};
 
 /// What happens to the value that an inlined frame returns.
 #[derive(Clone, Debug)]
@@ -38,7 +40,7 @@ pub struct LookUp {
     /// the attribute
     pub name: std::sync::Arc<str>,
     /// where a break goes back to once the descriptor's frame is left: before the look-up
-    pub before: Option<crate::tx::Snapshot>,
+    pub before: Option<Snapshot>,
 }
 
 /// One interpreted frame. A clone is O(1).
@@ -61,9 +63,9 @@ pub struct Frame {
     /// exceptions being handled, innermost last (`sys.exc_info`)
     pub handling: im::Vector<Var>,
     /// the dictionary that `locals()` gave
-    pub locals_dict: Option<variables::ObjId>,
+    pub locals_dict: Option<ObjId>,
     /// the generator object whose frame this is
-    pub generator: Option<variables::ObjId>,
+    pub generator: Option<ObjId>,
     /// the attribute that it looks up, of an object whose class has a `__getattr__`: that answers
     /// where the frame ends with an `AttributeError`
     pub looks_up: Option<Rc<LookUp>>,
@@ -71,6 +73,26 @@ pub struct Frame {
     pub parent: Option<Rc<Frame>>,
     /// 0 for the root
     pub depth: u32,
+}
+
+/// A suspended generator; replaced, never changed, so that snapshots keep theirs.
+pub struct GeneratorState {
+    /// the frame; `None` while it runs and once it has finished
+    pub frame: Option<Frame>,
+    /// whether it has run at all
+    pub started: bool,
+    /// its `__name__` and `__qualname__`, where the code's may not be right
+    pub names: Option<[Var; 2]>,
+}
+
+impl std::fmt::Debug for GeneratorState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = self.frame.as_ref().map(|frame| &frame.code.qualname);
+        f.debug_struct("GeneratorState")
+            .field("frame", &name)
+            .field("started", &self.started)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The whole of it. A clone is O(1).
@@ -81,22 +103,22 @@ pub struct State {
     /// what was changed
     pub effects: Effects,
     /// objects that were hashed by their own `__hash__`, with their keys
-    pub hashed: im::Vector<(variables::ObjId, variables::Key)>,
+    pub hashed: im::Vector<(ObjId, Key)>,
     /// what functions under `functools.lru_cache` gave: the function, its arguments, its result
-    pub cached: im::Vector<(usize, Vec<variables::Key>, Var)>,
+    pub cached: im::Vector<(usize, Vec<Key>, Var)>,
     /// the exceptions that were raised and caught so far: tracebacks exist in plain Python only
-    pub caught: im::Vector<variables::ObjId>,
+    pub caught: im::Vector<ObjId>,
     /// contexts of torch that the program has entered, innermost last
-    pub contexts: im::Vector<crate::torch_ops::contexts::OpenContext>,
+    pub contexts: im::Vector<OpenContext>,
     /// function modes in force, innermost last: those that the program has entered, and those that were in force
     /// when the frame began, if one of them is the program's
-    pub modes: im::Vector<crate::torch_ops::function_modes::FunctionMode>,
+    pub modes: im::Vector<FunctionMode>,
     /// how many of the latter the program has left
     pub left_modes: usize,
     /// whether torch asks no class of tensors about what is done with them
     pub asks_no_class: bool,
     /// levels of `vmap` that the program is in
-    pub vmap: crate::torch_ops::vmap::Vmap,
+    pub vmap: Vmap,
     /// flags of torch that the program has set, by the function that reads them
     pub flags: im::HashMap<&'static str, Var>,
     /// temporaries for global state changed by the program: grad mode now
@@ -141,5 +163,40 @@ impl State {
             grad_enabled,
             leads_to_handler: false,
         }
+    }
+}
+
+/// State to go back to: a clone of it, and how long what is cut back with it was.
+#[derive(Clone)]
+pub struct Snapshot {
+    /// the state
+    pub state: State,
+    /// how many guards there were
+    pub guards: usize,
+    /// how many names had been found
+    pub touched: usize,
+    /// how many inputs the graph had that are tensors
+    pub inputs: usize,
+    /// how many that are ints
+    pub int_inputs: usize,
+    /// how many ints the graph computed
+    pub int_nodes: usize,
+    /// how many inputs were floats
+    pub float_inputs: usize,
+    /// how much was known of sizes that are equal
+    pub known_equal: usize,
+    /// where the graph ended
+    pub graph: Checkpoint,
+}
+
+impl Snapshot {
+    /// Whether gradients were recorded.
+    pub fn grad_enabled(&self) -> bool {
+        self.state.grad_enabled
+    }
+
+    /// The innermost frame.
+    pub fn frame(&self) -> &Frame {
+        &self.state.frame
     }
 }

@@ -1,0 +1,124 @@
+//! What of torch is in force where the frame stands: the contexts that are open, function modes, levels of `vmap`.
+//!
+//! Not here: how a program enters and leaves them (`torch-rules`), and what follows for a node (`translator`).
+
+use std::rc::Rc;
+
+use fx_graph::NodeId;
+
+use crate::{Obj, Var};
+
+/// A context that was entered in the compiled function.
+#[derive(Clone, Debug)]
+pub struct OpenContext {
+    /// the context: an object, or a device
+    pub context: Var,
+    /// what it does
+    pub effect: Effect,
+}
+
+impl OpenContext {
+    /// Whether it is a function mode of the program: its own `__enter__` was followed, and is not run again.
+    pub fn is_function_mode(&self) -> bool {
+        matches!(self.effect, Effect::Functions)
+    }
+
+    /// Whether it is this context that was entered.
+    pub fn is(&self, context: &Var) -> bool {
+        match (&self.context, context) {
+            (Var::Obj(a), Var::Obj(b)) => a == b,
+            // One device is like another: leaving it leaves the last.
+            (Var::Const(_), Var::Const(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// What entering a context changed.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// nothing that a graph could show
+    Label,
+    /// casts of arguments
+    Cast(Rc<Cast>),
+    /// whether new tensors are inference tensors
+    Inference(Inference),
+    /// subscripts are calls of another function
+    Subscripts,
+    /// factories make tensors on the device that the context is
+    Device,
+    /// torch asks a mode of the program before it runs a function
+    Functions,
+    /// torch asks no class of tensors; whether that was so before
+    Classes(bool),
+}
+
+/// An inference mode.
+#[derive(Clone, Copy, Debug)]
+pub struct Inference {
+    /// the node that entered it
+    pub node: NodeId,
+    /// whether it is switched on, or off
+    pub enabled: bool,
+    /// the grad mode to go back to
+    pub grad_enabled: bool,
+}
+
+/// An autocast context.
+#[derive(Debug)]
+pub struct Cast {
+    /// the node that entered it
+    pub node: NodeId,
+    /// the device type whose operations are cast
+    pub device: String,
+    /// whether it is switched on, or off
+    pub enabled: bool,
+    /// what arguments are cast to
+    pub dtype: Obj,
+    /// whether casts of parameters are kept
+    pub cache: bool,
+}
+
+/// What torch asks before it runs a function.
+#[derive(Clone, Debug)]
+pub enum FunctionMode {
+    /// a mode with Python code of its own
+    Program(Var),
+    /// a device that was entered: factories make tensors there
+    Device(Obj),
+}
+
+impl FunctionMode {
+    /// The device, where it is one.
+    pub fn device(&self) -> Option<&Obj> {
+        match self {
+            FunctionMode::Device(device) => Some(device),
+            FunctionMode::Program(_) => None,
+        }
+    }
+}
+
+/// The levels that are entered, and the shadows of batched nodes.
+#[derive(Clone, Default)]
+pub struct Vmap {
+    /// batch size, randomness and node of each level, innermost last
+    pub levels: im::Vector<(i64, Obj, NodeId)>,
+    /// batched fake tensors by node
+    pub shadows: im::HashMap<u32, Obj>,
+    /// what was wrapped, with its fake tensor: unwrapping gives the same object where nothing moved
+    pub wrapped: im::Vector<(Obj, Var)>,
+    /// how many functions are being traced that another transform is given
+    pub transforms: u32,
+}
+
+impl Vmap {
+    /// Whether the program is in a `vmap` or another transform.
+    pub fn is_active(&self) -> bool {
+        !self.levels.is_empty() || self.transforms > 0
+    }
+
+    /// Whether the program is in a transform in which tensors require gradients of their own.
+    pub fn in_gradients(&self) -> bool {
+        self.transforms > 0
+    }
+}
