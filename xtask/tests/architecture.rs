@@ -227,3 +227,22 @@ fn panics_end_in_every_function_that_c_calls() {
                 type T = unsafe extern \"C\" fn(A) -> B;";
     assert_eq!(called_by_c(text), [("f", false), ("h", true)]);
 }
+
+/// Crates that others may want: each with a program that shows how, which `cargo test` builds.
+#[test]
+fn crates_for_others_have_an_example() {
+    for name in [
+        "bytecode",
+        "eval-frame",
+        "fx-graph",
+        "guards",
+        "tensor-meta",
+    ] {
+        let folder = root().join("crates").join(name).join("examples");
+        let mut files = folder.read_dir().into_iter().flatten().flatten();
+        assert!(
+            files.any(|file| file.path().extension().is_some_and(|e| e == "rs")),
+            "{name} has none"
+        );
+    }
+}
