@@ -228,6 +228,14 @@ fn panics_end_in_every_function_that_c_calls() {
     assert_eq!(called_by_c(text), [("f", false), ("h", true)]);
 }
 
+/// Functions of CPython that PyO3 does not declare are declared once.
+#[test]
+fn only_one_crate_declares_functions_of_cpython() {
+    for name in ORDER.iter().filter(|name| **name != "cpython-abi") {
+        assert_eq!(lines_with(name, &["extern \"C\" {"]), 0, "{name}");
+    }
+}
+
 /// Crates that others may want: each with a program that shows how, which `cargo test` builds.
 #[test]
 fn crates_for_others_have_an_example() {
