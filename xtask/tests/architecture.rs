@@ -216,3 +216,30 @@ fn panics_end_in_every_function_that_c_calls() {
                 type T = unsafe extern \"C\" fn(A) -> B;";
     assert_eq!(called_by_c(text), [("f", false), ("h", true)]);
 }
+
+/// Functions of CPython that PyO3 does not declare are declared once.
+#[test]
+fn only_one_crate_declares_functions_of_cpython() {
+    for name in ORDER.iter().filter(|name| **name != "cpython-abi") {
+        assert_eq!(lines_with(name, &["extern \"C\" {"]), 0, "{name}");
+    }
+}
+
+/// Crates that others may want: each with a program that shows how, which `cargo test` builds.
+#[test]
+fn crates_for_others_have_an_example() {
+    for name in [
+        "bytecode",
+        "eval-frame",
+        "fx-graph",
+        "guards",
+        "tensor-meta",
+    ] {
+        let folder = root().join("crates").join(name).join("examples");
+        let mut files = folder.read_dir().into_iter().flatten().flatten();
+        assert!(
+            files.any(|file| file.path().extension().is_some_and(|e| e == "rs")),
+            "{name} has none"
+        );
+    }
+}

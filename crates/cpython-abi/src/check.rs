@@ -3,6 +3,8 @@
 //! Reads stay inside the smallest size that the objects can have, so a wrong
 //! offset gives a wrong value and an error, never a crash.
 
+mod objects;
+
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int};
 
@@ -137,6 +139,9 @@ fn check_fields(py: Python<'_>) -> PyResult<Option<&'static str>> {
         if let Some(field) = check_function(function)? {
             return Ok(Some(field));
         }
+    }
+    if let Some(field) = objects::check(py)? {
+        return Ok(Some(field));
     }
     if let Some(field) = check_thread(py)? {
         return Ok(Some(field));
@@ -406,4 +411,14 @@ fn check_frame(py: Python<'_>, probe: &Bound<'_, PyAny>) -> PyResult<Option<&'st
         .into_iter()
         .find(|(_, holds)| !holds)
         .map(|(name, _)| name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_python_is_one_of_those_that_are_known() {
+        Python::attach(|py| self_check(py).unwrap_or_else(|error| panic!("{error}")));
+    }
 }

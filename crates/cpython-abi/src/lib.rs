@@ -1,7 +1,8 @@
 //! The border to CPython: where it keeps what no public function gives, and how its C code calls us.
 //!
-//! What lives here: offsets of code objects ([`code`]), interpreter frames ([`frame`]) and thread states ([`thread`]),
-//! private symbols ([`symbols`]), whether a tool follows frames ([`tools`]), and the check of all of it at import
+//! What lives here: offsets of code objects ([`code`]), interpreter frames ([`frame`]), thread states ([`thread`]),
+//! dictionaries ([`dict`]), iterators ([`iterators`]) and other builtin objects ([`objects`]), private symbols
+//! ([`symbols`]), watchers ([`watchers`]), whether a tool follows frames ([`tools`]), and the check of all of it at import
 //! ([`check`]); where panics end ([`panics`]), what waits until the interpreter can run any code ([`later`]), and what
 //! is logged once ([`report`]). What does not: any decision about what is read.
 //!
@@ -12,13 +13,17 @@
 
 pub mod check;
 pub mod code;
+pub mod dict;
 pub mod frame;
+pub mod iterators;
 pub mod later;
+pub mod objects;
 pub mod panics;
 pub mod report;
 pub mod symbols;
 pub mod thread;
 pub mod tools;
+pub mod watchers;
 
 /// Minor version of the Python that this build is for: the `12` of `3.12`.
 pub const MINOR: u32 = if cfg!(Py_3_13) {

@@ -5,7 +5,7 @@
 
 use std::ffi::c_int;
 
-use pyo3::ffi::{PyInterpreterState, PyObject, PyThreadState, PyTypeObject};
+use pyo3::ffi::{Py_hash_t, Py_ssize_t, PyInterpreterState, PyObject, PyThreadState, PyTypeObject};
 
 use super::frame::RawFrame;
 
@@ -23,6 +23,34 @@ unsafe extern "C" {
 
     /// What a class and its bases have under a name, borrowed, or null; runs no code of attributes.
     pub fn _PyType_Lookup(class: *mut PyTypeObject, name: *mut PyObject) -> *mut PyObject;
+
+    /// Where an object has its dictionary, or null; may make one.
+    pub fn _PyObject_GetDictPtr(obj: *mut PyObject) -> *mut *mut PyObject;
+
+    /// The next item of a set, borrowed, and its hash; 0 at the end.
+    pub fn _PySet_NextEntry(
+        set: *mut PyObject,
+        pos: *mut Py_ssize_t,
+        key: *mut *mut PyObject,
+        hash: *mut Py_hash_t,
+    ) -> c_int;
+
+    /// The class of `collections.OrderedDict`.
+    pub static mut PyODict_Type: PyTypeObject;
+    /// The class of descriptors of slots and of fields of C types.
+    pub static mut PyMemberDescr_Type: PyTypeObject;
+    /// The class of computed attributes of C types.
+    pub static mut PyGetSetDescr_Type: PyTypeObject;
+    /// The class of iterators over tuples.
+    pub static mut PyTupleIter_Type: PyTypeObject;
+    /// The class of iterators over ranges.
+    pub static mut PyRangeIter_Type: PyTypeObject;
+    /// The class of iterators over lists.
+    pub static mut PyListIter_Type: PyTypeObject;
+    /// The class of `reversed` lists.
+    pub static mut PyListRevIter_Type: PyTypeObject;
+    /// The class of `types.MappingProxyType`.
+    pub static mut PyDictProxy_Type: PyTypeObject;
 
     /// The class of bound methods.
     pub static mut PyMethod_Type: PyTypeObject;

@@ -104,6 +104,7 @@ static ATTRIBUTES: [Attribute; 2] = [
 #[pyfunction]
 fn _after_fork_in_child() {
     region::after_fork_in_child();
+    guards::plan::after_fork_in_child();
 }
 
 /// Fills the module; for a crate that builds the extension from several parts.

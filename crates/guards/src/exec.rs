@@ -11,7 +11,6 @@ mod abc;
 pub mod check;
 pub mod explain;
 mod fields;
-mod iterators;
 pub mod link;
 mod linked;
 pub(crate) mod objects;

@@ -1,8 +1,8 @@
 //! Guards: the conditions under which a captured graph and its residual bytecode may be used again.
 //!
-//! Two halves. The planning half ([`source`], [`value`], [`expr`], [`calls`], [`guard`], [`set`], [`program`], [`tree`], [`text`]) is
-//! pure Rust: it interns sources, dedupes and merges guards, compiles them to flat check programs and prints them
-//! as Python, as PyTorch's guard tree and as program text. It needs no interpreter and builds with
+//! Two halves. The planning half ([`source`], [`value`], [`expr`], [`calls`], [`guard`], [`set`], [`program`], [`plan`], [`tree`], [`text`])
+//! is pure Rust: it interns sources, dedupes and merges guards, compiles them to flat check programs, in threads of its
+//! own where that is worth it, and prints them as Python, as PyTorch's guard tree and as program text. It needs no interpreter and builds with
 //! `--no-default-features`. The executing half (feature `python`) pins objects, links a program to a running
 //! interpreter, checks it on each call and says why it failed.
 //!
@@ -15,6 +15,7 @@ pub mod exec;
 pub mod expr;
 pub mod guard;
 pub mod kinds;
+pub mod plan;
 pub mod program;
 pub mod set;
 pub mod source;

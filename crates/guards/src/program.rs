@@ -10,6 +10,7 @@
 use std::fmt::{self, Write as _};
 
 use crate::kinds::TextCx;
+use crate::plan;
 use crate::set::GuardSet;
 use crate::source::{NameStyle, Source, SourceId};
 
@@ -105,9 +106,11 @@ impl Program {
         compiler
             .ops
             .extend(set.ambient().iter().map(|&guard| Op::Ambient { guard }));
-        for &root in set.roots() {
-            compiler.emit(root);
-        }
+        let ops = match plan::is_split(set.guards().len()) {
+            true => compiler.emit_split(set.roots(), &compiler.weights(), 0),
+            false => compiler.emit(set.roots()),
+        };
+        compiler.ops.extend(ops);
         for &guard in set.relational() {
             let g = set.guard(guard);
             let others = g.kind.other_sources();
@@ -280,29 +283,72 @@ impl Compiler<'_> {
         self.regs[id.index()].unwrap_or_else(|| Reg(self.set.sources().depth(id) as u16))
     }
 
-    fn emit(&mut self, root: SourceId) {
-        let mut stack = vec![root];
+    /// The steps of these sources and of what hangs on them.
+    fn emit(&self, ids: &[SourceId]) -> Vec<Op> {
+        let mut ops = Vec::new();
+        let mut stack: Vec<SourceId> = ids.iter().rev().copied().collect();
         while let Some(id) = stack.pop() {
-            let dst = self.reg(id);
-            let base = self
-                .set
-                .sources()
-                .get(id)
-                .base()
-                .map_or(dst, |base| self.reg(base));
-            self.ops.push(Op::Load {
-                dst,
-                base,
-                source: id,
-            });
-            let node = self.set.node(id);
-            self.ops.extend(
-                node.guards
-                    .iter()
-                    .map(|&guard| Op::Check { reg: dst, guard }),
-            );
-            stack.extend(node.children.iter().rev());
+            self.emit_own(id, &mut ops);
+            stack.extend(self.set.node(id).children.iter().rev());
         }
+        ops
+    }
+
+    /// The steps of a source itself.
+    fn emit_own(&self, id: SourceId, ops: &mut Vec<Op>) {
+        let dst = self.reg(id);
+        let base = self.set.sources().get(id).base();
+        ops.push(Op::Load {
+            dst,
+            base: base.map_or(dst, |base| self.reg(base)),
+            source: id,
+        });
+        let guards = self.set.node(id).guards.iter();
+        ops.extend(guards.map(|&guard| Op::Check { reg: dst, guard }));
+    }
+
+    /// How many steps each source and what hangs on it have.
+    fn weights(&self) -> Vec<u32> {
+        let mut weights = vec![0; self.set.sources().len()];
+        for id in (0..weights.len()).rev() {
+            let node = self.set.node(SourceId(id as u32));
+            let below: u32 = node.children.iter().map(|c| weights[c.index()]).sum();
+            weights[id] = 1 + node.guards.len() as u32 + below;
+        }
+        weights
+    }
+
+    /// As [`Compiler::emit`], by halves of the subtrees in several threads. `depth`: how often they were halved.
+    fn emit_split(&self, ids: &[SourceId], weights: &[u32], depth: u32) -> Vec<Op> {
+        /// Steps that are not worth another thread.
+        const FEW: u32 = 2048;
+        /// A tree that is still deep then is a list.
+        const DEEPEST: u32 = 64;
+        let mut ops = Vec::new();
+        let mut ids = ids;
+        // A source alone is done here, so that what hangs on it can be halved.
+        while let [only] = ids {
+            self.emit_own(*only, &mut ops);
+            ids = &self.set.node(*only).children;
+        }
+        let total: u32 = ids.iter().map(|id| weights[id.index()]).sum();
+        if total < FEW || depth == DEEPEST {
+            ops.extend(self.emit(ids));
+            return ops;
+        }
+        let mut before = 0;
+        let half = ids.iter().position(|id| {
+            before += weights[id.index()];
+            before >= total / 2
+        });
+        let half = half.unwrap_or(0).clamp(1, ids.len() - 1);
+        let (left, right) = rayon::join(
+            || self.emit_split(&ids[..half], weights, depth + 1),
+            || self.emit_split(&ids[half..], weights, depth + 1),
+        );
+        ops.extend(left);
+        ops.extend(right);
+        ops
     }
 }
 

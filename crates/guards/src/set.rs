@@ -10,6 +10,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::guard::{Guard, GuardKind};
+use crate::plan;
 use crate::source::{Source, SourceId, SourceTable};
 
 /// Addresses of the builtin types that constants have, for the text of type checks.
@@ -63,8 +64,25 @@ impl GuardSet {
         guards: impl IntoIterator<Item = Guard>,
         const_types: ConstTypes,
     ) -> Self {
-        let guards = dedupe(guards);
+        let mut guards: Vec<Guard> = guards.into_iter().collect();
+        let split = plan::is_split(guards.len());
         let mut nodes = vec![Node::default(); sources.len()];
+        let (mut ambient, mut relational) = (Vec::new(), Vec::new());
+        for (i, guard) in guards.iter().enumerate() {
+            match guard.source {
+                _ if guard.kind.is_relational() => relational.push(i as u32),
+                Some(source) => nodes[source.index()].guards.push(i as u32),
+                None => ambient.push(i as u32),
+            }
+        }
+        let tidy = |list: &mut Vec<u32>| {
+            drop_repeated(list, &guards);
+            list.sort_by_key(|&g| guards[g as usize].kind.rank());
+        };
+        tidy(&mut ambient);
+        tidy(&mut relational);
+        plan::for_each(&mut nodes, split, |node| tidy(&mut node.guards));
+        compact(&mut guards, &mut nodes, &mut ambient, &mut relational);
         let mut needed = vec![false; sources.len()];
         let mut mark = |mut id: SourceId| {
             while !std::mem::replace(&mut needed[id.index()], true) {
@@ -74,24 +92,15 @@ impl GuardSet {
                 }
             }
         };
-        let (mut ambient, mut relational) = (Vec::new(), Vec::new());
-        for (i, guard) in guards.iter().enumerate() {
+        for guard in &guards {
             guard
                 .source
                 .into_iter()
                 .chain(guard.kind.other_sources().iter().copied())
                 .for_each(&mut mark);
-            match guard.source {
-                _ if guard.kind.is_relational() => relational.push(i as u32),
-                Some(source) => nodes[source.index()].guards.push(i as u32),
-                None => ambient.push(i as u32),
-            }
         }
         let mut roots = Vec::new();
         for (id, source) in sources.iter() {
-            nodes[id.index()]
-                .guards
-                .sort_by_key(|&g| guards[g as usize].kind.rank());
             if needed[id.index()] {
                 match source.base() {
                     Some(base) => nodes[base.index()].children.push(id),
@@ -99,8 +108,6 @@ impl GuardSet {
                 }
             }
         }
-        ambient.sort_by_key(|&g| guards[g as usize].kind.rank());
-        relational.sort_by_key(|&g| guards[g as usize].kind.rank());
         let mut set = Self {
             sources,
             guards,
@@ -110,13 +117,13 @@ impl GuardSet {
             nodes,
             const_types,
         };
-        set.order();
+        set.order(split);
         set
     }
 
     /// Puts subtrees that are cheap and likely to fail first: the frame's own variables before pinned objects
     /// and globals, and within a level the smallest subtree first (inputs before models).
-    fn order(&mut self) {
+    fn order(&mut self, split: bool) {
         let mut size = vec![0usize; self.nodes.len()];
         for id in (0..self.nodes.len()).rev() {
             let below: usize = self.nodes[id]
@@ -141,9 +148,9 @@ impl GuardSet {
             (place, size[id.index()], *id)
         };
         self.roots.sort_by_key(key);
-        for node in &mut self.nodes {
-            node.children.sort_by_key(key);
-        }
+        plan::for_each(&mut self.nodes, split, |node| {
+            node.children.sort_by_key(key)
+        });
     }
 
     /// The sources.
@@ -200,10 +207,56 @@ impl GuardSet {
     }
 }
 
-fn dedupe(guards: impl IntoIterator<Item = Guard>) -> Vec<Guard> {
-    let mut seen: FxHashSet<(Option<SourceId>, GuardKind)> = FxHashSet::default();
-    guards
-        .into_iter()
-        .filter(|guard| seen.insert((guard.source, guard.kind.clone())))
-        .collect()
+/// Leaves the first of equal guards in a list.
+fn drop_repeated(list: &mut Vec<u32>, guards: &[Guard]) {
+    /// Up to so many are compared with each other.
+    const FEW: usize = 16;
+    let said = |g: u32| {
+        let guard = &guards[g as usize];
+        (guard.source, &guard.kind)
+    };
+    if list.len() > FEW {
+        let mut seen: FxHashSet<(Option<SourceId>, &GuardKind)> = FxHashSet::default();
+        list.retain(|&g| seen.insert(said(g)));
+        return;
+    }
+    let mut kept = 0;
+    for at in 0..list.len() {
+        let guard = list[at];
+        if list[..kept].iter().all(|&known| said(known) != said(guard)) {
+            list[kept] = guard;
+            kept += 1;
+        }
+    }
+    list.truncate(kept);
+}
+
+/// Drops the guards that are in no list, and numbers the others anew.
+fn compact(
+    guards: &mut Vec<Guard>,
+    nodes: &mut [Node],
+    ambient: &mut [u32],
+    relational: &mut [u32],
+) {
+    let lists = nodes.iter().map(|node| node.guards.len());
+    if lists.sum::<usize>() + ambient.len() + relational.len() == guards.len() {
+        return;
+    }
+    /// Of a guard that is dropped.
+    const GONE: u32 = u32::MAX;
+    let mut numbers = vec![GONE; guards.len()];
+    let lists = nodes.iter().map(|node| &node.guards[..]);
+    for &guard in lists.chain([&*ambient, &*relational]).flatten() {
+        numbers[guard as usize] = 0;
+    }
+    let kept = numbers.iter_mut().filter(|number| **number != GONE);
+    for (next, number) in (0..).zip(kept) {
+        *number = next;
+    }
+    let mut at = numbers.iter();
+    guards.retain(|_| at.next() != Some(&GONE));
+    let lists = nodes.iter_mut().map(|node| &mut node.guards[..]);
+    for guard in lists.chain([ambient, relational]).flatten() {
+        *guard = numbers[*guard as usize];
+    }
 }

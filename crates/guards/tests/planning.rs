@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use guards::plan::{self, Plan};
 use guards::{
     ConstTypes, ConstVal, GlobalState, Guard, GuardKind, GuardSet, Key, NameStyle, ObjRef, Program,
     Source, SourceId, SourceTable, TensorSpec, UserFrame, VerifyError,
@@ -449,4 +450,72 @@ fn deep_chains_need_no_recursion_in_the_compiler() {
     let program = Program::compile(&set);
     assert_eq!(program.registers, 2001);
     assert_eq!(program.verify(&set), Ok(()));
+}
+
+/// A set that is large enough to be split: wide at one place, and a long list at another. Each guard twice.
+fn large() -> (SourceTable, Vec<Guard>) {
+    let mut t = SourceTable::new();
+    let me = t.intern(Source::Local {
+        index: 0,
+        name: "self".into(),
+    });
+    let mut guards = Vec::new();
+    let mut deep = me;
+    for i in 0..3000 {
+        let base = if i % 3 == 0 { deep } else { me };
+        let item = t.intern(Source::InstanceDictItem {
+            base,
+            name: format!("a{i}").into(),
+        });
+        if i % 3 == 0 {
+            deep = item;
+        }
+        let value = ConstVal::Int(i);
+        guards.push(Guard::new(item, GuardKind::EqualsMatch { value }));
+        guards.push(Guard::new(item, GuardKind::NotNoneMatch));
+        let other = me;
+        guards.push(Guard::new(item, GuardKind::NotAliasing { other }));
+    }
+    let again = guards.clone();
+    guards.extend(again);
+    (t, guards)
+}
+
+#[test]
+fn threads_make_the_same_plan() {
+    let (t, guards) = large();
+    let alone = Plan::new(t.clone(), guards.clone(), types());
+    assert_eq!(alone.set.guards().len(), 9000);
+    assert_eq!(alone.program.verify(&alone.set), Ok(()));
+    let copy = |_: usize, guard: &Guard| guard.clone();
+    let (result, beside) = plan::beside(&t, &guards, copy, types(), || 7);
+    assert_eq!(result, 7);
+    let in_pool = Plan::in_pool(t.clone(), guards.clone(), types());
+    // One processor has no pool.
+    for other in beside.into_iter().chain([in_pool]) {
+        assert_eq!(other.set.guards(), alone.set.guards());
+        assert_eq!(other.set.checking_order(), alone.set.checking_order());
+        assert_eq!(other.program, alone.program);
+    }
+}
+
+#[test]
+fn few_guards_are_no_work_for_a_thread() {
+    let (t, guards) = large();
+    let copy = |_: usize, guard: &Guard| guard.clone();
+    let (result, plan) = plan::beside(&t, &guards[..100], copy, types(), || 7);
+    assert_eq!(result, 7);
+    assert!(plan.is_none());
+}
+
+#[test]
+fn a_panic_of_a_plan_leaves_the_work_alone() {
+    let (t, guards) = large();
+    let broken = |i: usize, guard: &Guard| match i {
+        5000 => panic!("a test asked for it"),
+        _ => guard.clone(),
+    };
+    let (result, plan) = plan::beside(&t, &guards, broken, types(), || 7);
+    assert_eq!(result, 7);
+    assert!(plan.is_none());
 }

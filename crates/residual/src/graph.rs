@@ -10,7 +10,7 @@ use translator::stop::{R, Stop};
 use translator::tx::{FloatInput, GraphInput, IntInput, Tx};
 use variables::{FloatExpr, Obj};
 
-use crate::{OutputEnv, shapes};
+use crate::{GuardsSoFar, OutputEnv, shapes};
 
 /// One argument of the call of the graph.
 pub enum CallInput {
@@ -159,8 +159,14 @@ pub fn compile(
         .collect::<R<_>>()?;
     // What the backend raises is kept by `env` and reaches the program from there, an interrupt too.
     let described = shapes::describe(tx, &inputs);
+    let guards = GuardsSoFar {
+        guards: &tx.guards,
+        places: &tx.guard_lines,
+        sources: &tx.sources,
+    };
+    let (graph, objects) = (&tx.graph, &tx.objects);
     let compiled = env
-        .compile_graph(py, &tx.graph, &tx.objects, examples, &described, &name)
+        .compile_graph(py, graph, objects, examples, &described, &name, guards)
         .map_err(|e| Stop::Internal(format!("the backend raised: {e}")))?;
     shapes::guard(tx, &inputs, &compiled.shape_guards)?;
     let function = compiled.callable;

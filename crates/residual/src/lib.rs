@@ -40,6 +40,7 @@ mod embedded;
 mod tests;
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use asm::{Built, Shape, loc_of, prologue_len};
 use bytecode::op::{Label, LocalIdx, Op};
@@ -47,8 +48,10 @@ use bytecode::{Body, ExceptEntry, Instr};
 use emitter::Emitter;
 use fx_graph::{AotInput, ShapeGuard};
 use graph::{CallInput, Compiled};
+use guards::{Guard, SourceTable};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use translator::code::CodeInfo;
 use translator::retreat::Retreat;
 use translator::state::Frame;
 use translator::stop::{BreakReason, R, Stop};
@@ -69,13 +72,25 @@ pub enum Finish {
     Break(Box<BreakReason>),
 }
 
+/// The guards of a translation up to the call of the backend, behind which there may be more.
+#[derive(Clone, Copy)]
+pub struct GuardsSoFar<'a> {
+    /// the guards
+    pub guards: &'a [Guard],
+    /// for each the code and the line that asked for it
+    pub places: &'a [(Rc<CodeInfo>, u32)],
+    /// what their sources are
+    pub sources: &'a SourceTable,
+}
+
 /// What code generation needs from its caller.
 pub trait OutputEnv {
     /// Has the backend compile a graph module. `inputs` says of each input which of its sizes may differ from call
-    /// to call; it is empty where none may.
+    /// to call; it is empty where none may. Meanwhile something may be made of the guards.
     ///
     /// # Errors
     /// Whatever the backend raises.
+    #[expect(clippy::too_many_arguments, reason = "all of them are one call")]
     fn compile_graph(
         &mut self,
         py: Python<'_>,
@@ -84,6 +99,7 @@ pub trait OutputEnv {
         examples: Vec<Obj>,
         inputs: &[AotInput],
         name: &str,
+        guards: GuardsSoFar<'_>,
     ) -> PyResult<CompiledGraph>;
     /// `__compiled_fn_N`
     fn next_compiled_name(&mut self) -> String;

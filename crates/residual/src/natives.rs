@@ -7,19 +7,13 @@ use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use cpython_abi::objects::MANAGED_DICT;
 use cpython_abi::panics::contained_or_raise;
+use cpython_abi::symbols::{_PyType_Lookup, PyODict_Type};
 use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use variables::Obj;
-
-unsafe extern "C" {
-    static mut PyODict_Type: PyTypeObject;
-    fn _PyType_Lookup(class: *mut PyTypeObject, name: *mut PyObject) -> *mut PyObject;
-}
-
-/// Flag of a class whose instances have no fixed place for their dictionary.
-const MANAGED_DICT: std::ffi::c_ulong = 1 << 4;
 
 /// The builtins.
 pub(crate) struct Natives {

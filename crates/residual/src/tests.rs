@@ -24,7 +24,9 @@ use translator::torch_ops::table::FnTable;
 use translator::tx::Tx;
 use variables::{Body, ObjState, Origin, Var};
 
-use crate::{CompiledGraph, Finish, Ladder, OutputEnv, ResumeCache, ResumeInfo, finish};
+use crate::{
+    CompiledGraph, Finish, GuardsSoFar, Ladder, OutputEnv, ResumeCache, ResumeInfo, finish,
+};
 
 /// The rules that the tests are made with.
 static RULES: Rules = Rules::new(
@@ -69,6 +71,7 @@ impl OutputEnv for Env<'_> {
         _examples: Vec<Py<PyAny>>,
         _inputs: &[fx_graph::AotInput],
         _name: &str,
+        _guards: GuardsSoFar<'_>,
     ) -> PyResult<CompiledGraph> {
         Ok(CompiledGraph {
             callable: to_torch(py, graph, objects, &[])?,

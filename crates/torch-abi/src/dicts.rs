@@ -5,48 +5,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use cpython_abi::dict::{self, Kind};
 use pyo3::ffi::{self, PyObject};
 
-/// Offsets in a dictionary: its version (3.11 and 3.12), its keys object and its split values (CPython 3.11 to 3.13).
-const VERSION: usize = 24;
-const KEYS: usize = 32;
-const VALUES: usize = 40;
-/// Offsets in a keys object: the logarithm of the size of its index, its kind, the number of entries, the index.
-const INDEX_BYTES: usize = 9;
-const KIND: usize = 10;
-const ENTRIES: usize = 24;
-const INDEX: usize = 32;
-/// Kinds of keys objects of strings only: each entry is a key and a value. Values of split ones lie elsewhere.
-const KIND_STRINGS: u8 = 1;
-const KIND_SPLIT: u8 = 2;
-
-unsafe extern "C" {
-    static Py_Version: std::ffi::c_ulong;
-}
-
-/// Offset of the first of the split values.
-#[inline]
-fn first_value() -> usize {
-    // SAFETY: a constant of the interpreter, exported from 3.11 on.
-    if unsafe { Py_Version } >= 0x030d_0000 {
-        8
-    } else {
-        0
-    }
-}
-
-/// A number that a dictionary has until it is changed, and no other dictionary at any time; `None` where CPython
-/// counts no changes.
-///
-/// # Safety
-/// `dict` is a live dictionary.
-#[inline]
-pub(crate) unsafe fn version(dict: *mut PyObject) -> Option<u64> {
-    // SAFETY: a constant of the interpreter; the layout above.
-    unsafe {
-        (Py_Version < 0x030d_0000).then(|| dict.cast::<u8>().add(VERSION).cast::<u64>().read())
-    }
-}
+pub(crate) use cpython_abi::dict::version;
 
 /// Where a key was found last, and before that: calls take turns between a few dictionaries.
 pub struct Place([AtomicUsize; 2]);
@@ -69,28 +31,27 @@ impl Place {
     /// The GIL is held, `dict` is a dictionary whose keys are strings, and `name` an exact interned string.
     #[inline]
     pub unsafe fn get(&self, dict: *mut PyObject, name: *mut PyObject) -> *mut PyObject {
-        // SAFETY: the caller's promise, and the layout above: a dictionary has a keys object, with as many
-        // entries as it says.
+        // SAFETY: the caller's promise, and entries are read up to their number.
         unsafe {
-            let keys = dict.cast::<u8>().add(KEYS).cast::<*const u8>().read();
-            let kind = keys.add(KIND).read();
-            let count = keys.add(ENTRIES).cast::<usize>().read();
-            let entries = keys.add(INDEX + (1usize << keys.add(INDEX_BYTES).read()));
-            let entries = entries.cast::<[*mut PyObject; 2]>();
+            let kind = dict::kind(dict);
+            let (entries, count) = dict::entries(dict);
             for place in &self.0 {
                 let at = place.load(Ordering::Relaxed);
-                if at >= count || !matches!(kind, KIND_STRINGS | KIND_SPLIT) {
+                if at >= count || !matches!(kind, Kind::Strings | Kind::Split) {
                     continue;
                 }
-                let [key, mut value] = if kind == KIND_STRINGS {
-                    entries.add(at).read()
-                } else {
-                    [entries.add(at).read()[0], std::ptr::null_mut()]
+                let (key, mut value) = match kind {
+                    Kind::Strings => {
+                        let [key, value] = entries.add(at).read();
+                        (key, value)
+                    }
+                    _ => ((*entries.add(at))[0], std::ptr::null_mut()),
                 };
-                let values = dict.cast::<u8>().add(VALUES).cast::<*const u8>().read();
-                if kind == KIND_SPLIT && !values.is_null() {
-                    let values = values.add(first_value()).cast::<*mut PyObject>();
-                    value = values.add(at).read();
+                if kind == Kind::Split {
+                    let values = dict::split_values(dict);
+                    if !values.is_null() {
+                        value = values.add(at).read();
+                    }
                 }
                 if key == name && !value.is_null() {
                     return value;
@@ -113,13 +74,9 @@ impl Place {
                 }
                 return value;
             }
-            let keys = dict.cast::<u8>().add(KEYS).cast::<*const u8>().read();
-            if matches!(keys.add(KIND).read(), KIND_STRINGS | KIND_SPLIT) {
-                let entries = keys.add(INDEX + (1usize << keys.add(INDEX_BYTES).read()));
-                let entries = std::slice::from_raw_parts(
-                    entries.cast::<[*mut PyObject; 2]>(),
-                    keys.add(ENTRIES).cast::<usize>().read(),
-                );
+            if matches!(dict::kind(dict), Kind::Strings | Kind::Split) {
+                let (entries, count) = dict::entries(dict);
+                let entries = std::slice::from_raw_parts(entries, count);
                 if let Some(at) = entries.iter().position(|entry| entry[0] == name) {
                     let last = self.0[0].swap(at, Ordering::Relaxed);
                     self.0[1].store(last, Ordering::Relaxed);

@@ -10,6 +10,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use cpython_abi::symbols::_PyType_Lookup;
 use pyo3::exceptions::PyLookupError;
 use pyo3::ffi::{self, PyObject, PyTypeObject};
 use pyo3::prelude::*;
@@ -17,10 +18,6 @@ use pyo3::types::{PyDict, PyString, PyType};
 
 use crate::dicts::{self, Place};
 use crate::{TorchAbi, names};
-
-unsafe extern "C" {
-    fn _PyType_Lookup(class: *mut PyTypeObject, name: *mut PyObject) -> *mut PyObject;
-}
 
 /// The `forward` that a call of a module runs; borrowed from the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

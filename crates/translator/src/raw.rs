@@ -2,15 +2,11 @@
 //!
 //! Invariant: nothing here calls back into Python code.
 
+use cpython_abi::symbols::_PyType_Lookup;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 use variables::Obj;
-
-unsafe extern "C" {
-    /// Borrowed reference to what the MRO of a type holds for a name, without binding.
-    fn _PyType_Lookup(ty: *mut ffi::PyTypeObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject;
-}
 
 /// Whether instances of a class read attributes as `object` does, Python hooks of the class aside.
 pub fn reads_attributes_plainly(class: &Bound<'_, PyType>) -> bool {

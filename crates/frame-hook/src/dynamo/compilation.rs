@@ -24,6 +24,7 @@ use translator::{BreakReason, DynamicInts, R, Retreat, SetUp, Stop, Tx};
 
 use super::declined::Declined;
 use super::generation::Env;
+use super::plans::EarlyPlan;
 use super::redone::{Before, Constants, Made, renew_program};
 use super::relevant::{holds_tensors, is_of_module};
 use super::slot::CodeSlot;
@@ -214,6 +215,7 @@ impl<'py> Compilation<'_, 'py> {
             wants_constants: false,
             unseen_by: Seeing::of(!modes.is_empty(), tx.met_subclass),
             seconds: 0.0,
+            plan: None,
         };
         let result = self.finish(&mut tx, finish, &mut env)?;
         if let Some(again) = self.again(&tx, result.is_ok(), &mut env, &before)? {
@@ -226,7 +228,8 @@ impl<'py> Compilation<'_, 'py> {
         let residual = self.residual(&mut tx, result, env.error.take())?;
         drop(aside);
         let made = env.result.take();
-        let program = self.program(&mut tx, started, env.seconds)?;
+        let (plan, seconds) = (env.plan.take(), env.seconds);
+        let program = self.program(&mut tx, plan, started, seconds)?;
         if let Some(why) = self.failure(&program)? {
             // The backend changed it. What it does once is done by now.
             if let (Some(result), false) = (made, before.is_redone) {
@@ -401,6 +404,7 @@ impl<'py> Compilation<'_, 'py> {
         let mut ladder = Ladder::default();
         loop {
             close(tx, env.backend)?;
+            env.plan = None;
             let result = residual::finish(tx, finish, env);
             interrupts::check(self.py)?;
             let Err(Stop::Retreat(to, reason)) = result else {
@@ -505,11 +509,12 @@ impl<'py> Compilation<'_, 'py> {
     fn program(
         &self,
         tx: &mut Tx<'py>,
+        plan: Option<EarlyPlan>,
         started: Instant,
         backend_seconds: f64,
     ) -> Result<CheckProgram, Ended> {
         let guards_started = Instant::now();
-        let program = self.link(tx).map_err(|text| self.give_up(&text))?;
+        let program = self.link(tx, plan).map_err(|text| self.give_up(&text))?;
         explain::record(|r| {
             *r.seconds.entry("guards").or_default() += guards_started.elapsed().as_secs_f64();
             *r.seconds.entry("backend").or_default() += backend_seconds;

@@ -10,11 +10,12 @@ use fx_graph::AotInput;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};
-use residual::{CompiledGraph, OutputEnv, ResumeCache, ResumeInfo};
+use residual::{CompiledGraph, GuardsSoFar, OutputEnv, ResumeCache, ResumeInfo};
 use variables::Obj;
 
 use super::compilation::Compilation;
 use super::declined::Declined;
+use super::plans::{EarlyPlan, beside};
 use super::redone::{BackendResult, Made};
 use super::{log, without_modes};
 use eval_frame::code_state;
@@ -94,6 +95,8 @@ pub struct Env<'a, 'b, 'py> {
     /// whom torch would ask where the graph is called, who are not to see it
     pub unseen_by: Option<without_modes::Seeing>,
     pub seconds: f64,
+    /// what was made of the guards while the backend ran
+    pub plan: Option<EarlyPlan>,
 }
 
 impl OutputEnv for Env<'_, '_, '_> {
@@ -105,6 +108,7 @@ impl OutputEnv for Env<'_, '_, '_> {
         examples: Vec<Obj>,
         inputs: &[AotInput],
         name: &str,
+        guards: GuardsSoFar<'_>,
     ) -> PyResult<CompiledGraph> {
         let id = self.compilation.id.to_string();
         log::debug(py, "graph", &id, || {
@@ -118,8 +122,12 @@ impl OutputEnv for Env<'_, '_, '_> {
         let known = known.and_then(|made| made.find(graph, objects, &examples));
         let result = match known {
             Some(known) => Ok(known),
-            None => compile_with(py, self.backend, graph, objects, &examples, inputs)
-                .map(|compiled| BackendResult::of(compiled, examples)),
+            None => {
+                let call = || compile_with(py, self.backend, graph, objects, &examples, inputs);
+                let (compiled, plan) = beside(py, &guards, call);
+                self.plan = plan;
+                compiled.map(|compiled| BackendResult::of(compiled, examples))
+            }
         };
         self.seconds += started.elapsed().as_secs_f64();
         match result {

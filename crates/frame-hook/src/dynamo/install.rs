@@ -1,56 +1,35 @@
 //! From a finished translation to an entry: the guards as a program, the residual code in the cache, the logs of both.
 //!
-//! Does not live here: whether an entry is made at all (`compilation`).
+//! Does not live here: whether an entry is made at all (`compilation`), when the guards are planned (`plans`).
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use cache::GuardedCode;
+use guards::NameStyle;
 use guards::exec::CheckProgram;
-use guards::{ConstTypes, GuardSet, NameStyle, Program, UserFrame};
 use pyo3::prelude::*;
 use pyo3::types::PyCode;
 use residual::{self, Residual};
-use rustc_hash::FxHashMap;
 use translator::Tx;
 use translator::code::CodeInfo;
 
 use super::compilation::{Compilation, Compiled};
+use super::plans::{self, EarlyPlan};
 use super::slot::CodeSlot;
 use super::translate::stop_text;
-use super::{env, explain, log, reasons};
+use super::{env, explain, log};
 use eval_frame::code_state;
 
 impl Compilation<'_, '_> {
-    /// Turns the guards of the translation into a program.
-    pub fn link(&self, tx: &mut Tx<'_>) -> Result<CheckProgram, String> {
+    /// Turns the guards of the translation into a program; they are planned already where `early` has all of them.
+    pub fn link(&self, tx: &mut Tx<'_>, early: Option<EarlyPlan>) -> Result<CheckProgram, String> {
         let py = self.py;
-        let abi = torch_abi::TorchAbi::get(py).map_err(|e| e.to_string())?;
-        let mut lines: FxHashMap<(usize, u32), Arc<UserFrame>> = FxHashMap::default();
-        let guards = std::mem::take(&mut tx.guards);
-        let places = std::mem::take(&mut tx.guard_lines);
-        let guards: Vec<_> = guards
-            .into_iter()
-            .zip(places)
-            .map(|(g, (code, line))| {
-                let frame = lines
-                    .entry((std::rc::Rc::as_ptr(&code) as usize, line))
-                    .or_insert_with(|| {
-                        Arc::new(UserFrame {
-                            file: code.filename.clone(),
-                            line,
-                            function: code.name.clone(),
-                            text: reasons::source_line(py, &code.filename, line).into(),
-                        })
-                    });
-                g.at(Some(frame.clone()))
-            })
-            .collect();
-        let sources = std::mem::take(&mut tx.sources);
+        let plan = match early.and_then(|early| early.of_all(&tx.guards, &tx.sources)) {
+            Some(plan) => plan,
+            None => plans::of_all(py, tx).map_err(|e| e.to_string())?,
+        };
         let pins = std::mem::take(&mut tx.pins);
-        let set = Arc::new(GuardSet::new(sources, guards, ConstTypes::of(abi)));
-        let program = Program::compile(&set);
-        CheckProgram::link(py, set, program, pins).map_err(|e| e.to_string())
+        CheckProgram::link(py, plan.set, plan.program, pins).map_err(|e| e.to_string())
     }
 
     pub fn install(&self, program: CheckProgram, residual: &Residual) -> PyResult<Compiled> {

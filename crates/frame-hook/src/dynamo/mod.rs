@@ -20,6 +20,7 @@ pub mod ignored;
 mod install;
 pub mod log;
 mod only_reads;
+mod plans;
 pub mod python;
 pub mod reasons;
 pub mod redone;

@@ -4,12 +4,13 @@
 
 use std::mem::MaybeUninit;
 
+use cpython_abi::iterators;
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 
 use crate::exec::check::{CheckEnv, CheckProgram};
 use crate::exec::linked::LinkedOp;
-use crate::exec::{iterators, objects};
+use crate::exec::objects;
 use crate::guard::{Guard, GuardKind};
 use crate::kinds::tensor;
 use crate::program::Op;

@@ -4,25 +4,12 @@
 
 use std::ffi::CStr;
 
+use cpython_abi::objects::MemberDescriptor;
+use cpython_abi::symbols::{PyMemberDescr_Type, PyMethod_Type};
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 
 use crate::exec::objects;
-
-unsafe extern "C" {
-    static mut PyMemberDescr_Type: ffi::PyTypeObject;
-    static mut PyMethod_Type: ffi::PyTypeObject;
-}
-
-/// A member descriptor, as CPython 3.11 to 3.13 have it.
-#[repr(C)]
-struct MemberDescriptor {
-    ob_base: PyObject,
-    class: *mut ffi::PyTypeObject,
-    name: *mut PyObject,
-    qualname: *mut PyObject,
-    member: *const ffi::PyMemberDef,
-}
 
 /// Where an object holds what a member descriptor (a slot, for one) gives, or null: the field holds no object, or is
 /// to be read by CPython alone.

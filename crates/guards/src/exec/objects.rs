@@ -8,6 +8,11 @@
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use cpython_abi::dict::Kind;
+use cpython_abi::symbols::{
+    _PyObject_GetDictPtr, _PySet_NextEntry, _PyType_Lookup, PyGetSetDescr_Type, PyMemberDescr_Type,
+    PyMethod_Type, PyODict_Type,
+};
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
@@ -16,56 +21,14 @@ use pyo3::types::PyType;
 use crate::exec::fields;
 use crate::value::ConstVal;
 
-unsafe extern "C" {
-    fn _PyType_Lookup(ty: *mut ffi::PyTypeObject, name: *mut PyObject) -> *mut PyObject;
-    fn _PyObject_GetDictPtr(obj: *mut PyObject) -> *mut *mut PyObject;
-    fn _PySet_NextEntry(
-        set: *mut PyObject,
-        pos: *mut ffi::Py_ssize_t,
-        key: *mut *mut PyObject,
-        hash: *mut ffi::Py_hash_t,
-    ) -> i32;
-    static Py_Version: std::ffi::c_ulong;
-    static mut PyODict_Type: ffi::PyTypeObject;
-    static mut PyMemberDescr_Type: ffi::PyTypeObject;
-    static mut PyMethod_Type: ffi::PyTypeObject;
-    static mut PyGetSetDescr_Type: ffi::PyTypeObject;
-}
-
-/// Whether the running interpreter is 3.12 or newer.
-#[inline]
-pub(crate) fn is_python_3_12() -> bool {
-    // SAFETY: a constant of the interpreter, exported from 3.11 on.
-    unsafe { Py_Version >= 0x030c_0000 }
-}
-
-/// Whether the running interpreter is 3.13 or newer.
-#[inline]
-pub(crate) fn is_python_3_13() -> bool {
-    // SAFETY: as above.
-    unsafe { Py_Version >= 0x030d_0000 }
-}
-
-/// Offset of `ma_keys` in a dictionary, and of the kind in its keys object (CPython 3.11 to 3.13).
-const DICT_KEYS: usize = 32;
-const KEYS_KIND: usize = 10;
-
 /// Whether every key of a dictionary is an exact `str` (its keys object is not of the general kind).
 ///
 /// # Safety
 /// `dict` must be a dictionary.
 #[inline]
 pub(crate) unsafe fn has_only_str_keys(dict: *mut PyObject) -> bool {
-    // SAFETY: the layout above; a dictionary always has a keys object.
-    unsafe {
-        dict.cast::<u8>()
-            .add(DICT_KEYS)
-            .cast::<*const u8>()
-            .read()
-            .add(KEYS_KIND)
-            .read()
-            != 0
-    }
+    // SAFETY: the caller's promise.
+    unsafe { cpython_abi::dict::kind(dict) != Kind::General }
 }
 
 /// Value for an exact, interned string key, or null.
@@ -606,8 +569,8 @@ pub(crate) unsafe fn is_deque(obj: *mut PyObject) -> bool {
 /// # Safety
 /// `weak` must be a weak reference object.
 pub(crate) unsafe fn weakref_target(weak: *mut PyObject) -> Option<*mut PyObject> {
-    // SAFETY: from the header on, a weak reference holds its target (or None once that died).
-    let target = unsafe { weak.cast::<u8>().add(16).cast::<*mut PyObject>().read() };
+    // SAFETY: the caller's promise; it holds None once the target has died.
+    let target = unsafe { cpython_abi::objects::held(weak) };
     // SAFETY: a target with no references left is being torn down; CPython treats it as dead too.
     (target != unsafe { ffi::Py_None() } && unsafe { ffi::Py_REFCNT(target) } > 0).then_some(target)
 }
@@ -618,10 +581,10 @@ pub(crate) unsafe fn weakref_target(weak: *mut PyObject) -> Option<*mut PyObject
 /// `obj` must be live.
 #[inline]
 pub(crate) unsafe fn cell_contents(obj: *mut PyObject) -> *mut PyObject {
-    // SAFETY: exact type first; the struct is {header, contents}.
+    // SAFETY: exact type first.
     unsafe {
         if ffi::Py_TYPE(obj) == &raw mut ffi::PyCell_Type {
-            obj.cast::<*mut PyObject>().add(2).read()
+            cpython_abi::objects::held(obj)
         } else {
             std::ptr::null_mut()
         }

@@ -5,6 +5,7 @@
 
 use std::mem::MaybeUninit;
 
+use cpython_abi::iterators;
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
@@ -14,7 +15,6 @@ use torch_abi::thread::ThreadModes;
 use torch_abi::view::TensorView;
 
 use crate::exec::check::{CheckEnv, CheckProgram, is_int};
-use crate::exec::iterators;
 use crate::exec::linked::{FuncField, LinkedConst, LinkedKey, LinkedOp};
 use crate::exec::objects::{self, Found};
 use crate::guard::GlobalState;

@@ -25,6 +25,7 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+use cpython_abi::objects::size_place;
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -51,8 +52,6 @@ mod words;
 
 use words::Asked;
 
-/// Offset of the number of items of a list.
-const LIST_SIZE: usize = 16;
 /// Whether an op still reads nothing but what reports changes. A class may have got a descriptor.
 ///
 /// # Safety
@@ -409,7 +408,7 @@ impl Builder<'_, '_> {
                 }
                 LinkedOp::Len { .. } => {
                     if ffi::PyList_Check(value) != 0 {
-                        self.slot(value.cast::<u8>().add(LIST_SIZE).cast(), NONE);
+                        self.slot(size_place(value), NONE);
                         true
                     } else if ffi::PyDict_Check(value) != 0 {
                         self.dict(value, structure(), read)

@@ -9,10 +9,11 @@
 //! watching of it.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::c_int;
 use std::sync::Arc;
 
 use cpython_abi::panics::contained;
+use cpython_abi::watchers::{self, Functions, dict_event, function_event};
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use rustc_hash::FxHashMap;
@@ -154,29 +155,15 @@ pub(super) enum Watched {
     Function(*mut PyObject),
 }
 
-type DictCallback =
-    unsafe extern "C" fn(c_int, *mut PyObject, *mut PyObject, *mut PyObject) -> c_int;
-type TypeCallback = unsafe extern "C" fn(*mut ffi::PyTypeObject) -> c_int;
-type FunctionCallback = unsafe extern "C" fn(c_int, *mut PyObject, *mut PyObject) -> c_int;
-type Watch = unsafe extern "C" fn(c_int, *mut PyObject) -> c_int;
-
 /// The watchers of this interpreter.
 pub(super) struct Watchers {
+    functions: Functions,
     dict: c_int,
-    watch_dict: Watch,
-    unwatch_dict: Watch,
     type_: Option<c_int>,
-    watch_type: Watch,
     has_functions: bool,
 }
 
 static WATCHERS: Gil<UnsafeCell<Option<Option<Watchers>>>> = Gil::new(UnsafeCell::new(None));
-
-fn symbol(name: &std::ffi::CStr) -> Option<*mut c_void> {
-    // SAFETY: a NUL-terminated name; the interpreter's symbols are global.
-    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr().cast::<c_char>()) };
-    (!address.is_null()).then_some(address)
-}
 
 impl Watchers {
     /// The watchers, or `None` where there are none (3.11, or all eight are taken).
@@ -195,18 +182,9 @@ impl Watchers {
     }
 
     unsafe fn take() -> Option<Self> {
-        // SAFETY: each symbol has the type that its header gives it from 3.12 on; ids are returned as they are
-        // wanted, and an error (no watcher left) is cleared.
+        let functions = watchers::functions()?;
+        // SAFETY: the GIL is held; ids are returned as they are wanted, and an error (no watcher left) is cleared.
         unsafe {
-            let watch = |name| symbol(name).map(|f| std::mem::transmute::<*mut c_void, Watch>(f));
-            let add_dict: unsafe extern "C" fn(DictCallback) -> c_int =
-                std::mem::transmute(symbol(c"PyDict_AddWatcher")?);
-            let add_type: unsafe extern "C" fn(TypeCallback) -> c_int =
-                std::mem::transmute(symbol(c"PyType_AddWatcher")?);
-            let add_function: unsafe extern "C" fn(FunctionCallback) -> c_int =
-                std::mem::transmute(symbol(c"PyFunction_AddWatcher")?);
-            let (watch_dict, unwatch_dict) = (watch(c"PyDict_Watch")?, watch(c"PyDict_Unwatch")?);
-            let watch_type = watch(c"PyType_Watch")?;
             let id = |id: c_int| {
                 if id < 0 {
                     ffi::PyErr_Clear();
@@ -214,12 +192,10 @@ impl Watchers {
                 (id >= 0).then_some(id)
             };
             Some(Self {
-                dict: id(add_dict(on_dict))?,
-                watch_dict,
-                unwatch_dict,
-                type_: id(add_type(on_type)),
-                watch_type,
-                has_functions: id(add_function(on_function)).is_some(),
+                dict: id((functions.add_dict)(on_dict))?,
+                type_: id((functions.add_type)(on_type)),
+                has_functions: id((functions.add_function)(on_function)).is_some(),
+                functions,
             })
         }
     }
@@ -237,9 +213,9 @@ impl Watchers {
         // SAFETY: the caller's promise.
         unsafe {
             let done = match what {
-                Watched::Dict(dict) => (self.watch_dict)(self.dict, dict),
+                Watched::Dict(dict) => (self.functions.watch_dict)(self.dict, dict),
                 Watched::Type(ty) => match self.type_ {
-                    Some(id) => (self.watch_type)(id, ty.cast()),
+                    Some(id) => (self.functions.watch_type)(id, ty.cast()),
                     None => return false,
                 },
                 Watched::Function(_) => return self.has_functions,
@@ -301,15 +277,6 @@ impl Watchers {
     }
 }
 
-/// Numbers of `PyDict_WatchEvent`.
-const ADDED: c_int = 0;
-const MODIFIED: c_int = 1;
-const DELETED: c_int = 2;
-const DICT_DEALLOCATED: c_int = 5;
-/// Numbers of `PyFunction_WatchEvent`.
-const FUNCTION_CREATED: c_int = 0;
-const FUNCTION_DESTROYED: c_int = 1;
-
 unsafe extern "C" fn on_dict(
     event: c_int,
     dict: *mut PyObject,
@@ -328,21 +295,21 @@ unsafe extern "C" fn on_dict(
                     return;
                 };
                 match event {
-                    ADDED | MODIFIED | DELETED
+                    dict_event::ADDED | dict_event::MODIFIED | dict_event::DELETED
                         if !key.is_null() && ffi::PyUnicode_CheckExact(key) != 0 =>
                     {
                         let hash = ffi::PyObject_Hash(key);
                         for user in users {
                             let interest = &user.interest;
                             if interest.all
-                                || (interest.structure && event != MODIFIED)
+                                || (interest.structure && event != dict_event::MODIFIED)
                                 || interest.keys.contains(&hash)
                             {
                                 user.told.get().changed(user.dep);
                             }
                         }
                     }
-                    DICT_DEALLOCATED => {
+                    dict_event::DEALLOCATED => {
                         for user in users {
                             user.told.get().died();
                         }
@@ -357,10 +324,10 @@ unsafe extern "C" fn on_dict(
                 }
             });
             if nobody
-                && event != DICT_DEALLOCATED
+                && event != dict_event::DEALLOCATED
                 && let Some(watchers) = Watchers::get()
             {
-                (watchers.unwatch_dict)(watchers.dict, dict);
+                (watchers.functions.unwatch_dict)(watchers.dict, dict);
             }
         }
         0
@@ -387,7 +354,7 @@ unsafe extern "C" fn on_function(
     _value: *mut PyObject,
 ) -> c_int {
     contained("a function watcher", tell_all, || {
-        if event == FUNCTION_CREATED {
+        if event == function_event::CREATED {
             return 0;
         }
         // SAFETY: called by the interpreter with the GIL held; only flags are set.
@@ -398,13 +365,13 @@ unsafe extern "C" fn on_function(
                     return;
                 };
                 for user in users {
-                    if event == FUNCTION_DESTROYED {
+                    if event == function_event::DESTROYED {
                         user.told.get().died();
                     } else {
                         user.told.get().changed(user.dep);
                     }
                 }
-                if event == FUNCTION_DESTROYED {
+                if event == function_event::DESTROYED {
                     registry.functions.remove(&at);
                 }
             });

@@ -7,11 +7,10 @@ use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::exec::objects;
 use crate::exec::watch::events::{DictInterest, Gil, Told, Watched, Watchers};
 
-/// Offset of the split values in a dictionary (CPython 3.11 to 3.13).
-const DICT_VALUES: usize = 40;
+/// Whether instances may keep their attributes inside the object.
+const KEEPS_INLINE: bool = cpython_abi::MINOR >= 13;
 
 static INSTANCES_REPORT: OnceLock<bool> = OnceLock::new();
 
@@ -69,7 +68,7 @@ pub fn prepare(py: Python<'_>) {
 unsafe fn leave_inline(dict: *mut PyObject) -> bool {
     // SAFETY: the caller's promise; the item is held while it is out of the dictionary.
     unsafe {
-        if !objects::is_python_3_13() || !is_split(dict) {
+        if !KEEPS_INLINE || !is_split(dict) {
             return true;
         }
         if ffi::PyDict_CheckExact(dict) == 0 || ffi::PyDict_Size(dict) == 0 {
@@ -103,10 +102,7 @@ unsafe fn leave_inline(dict: *mut PyObject) -> bool {
 
 unsafe fn is_split(dict: *mut PyObject) -> bool {
     // SAFETY: a live dictionary.
-    unsafe {
-        let values = dict.cast::<u8>().add(DICT_VALUES).cast::<*const u8>();
-        !values.read().is_null()
-    }
+    unsafe { !cpython_abi::dict::split_values(dict).is_null() }
 }
 
 /// Whether no event would tell of a change of a dictionary's items. Where it can, the items are moved to where
@@ -117,7 +113,7 @@ unsafe fn is_split(dict: *mut PyObject) -> bool {
 pub(super) unsafe fn is_unseen(dict: *mut PyObject) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        objects::is_python_3_13()
+        KEEPS_INLINE
             && !(INSTANCES_REPORT.get() == Some(&true) && leave_inline(dict))
             && is_split(dict)
     }

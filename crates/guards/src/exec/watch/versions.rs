@@ -7,9 +7,6 @@ use pyo3::ffi;
 use crate::exec::objects;
 use crate::exec::watch::events::Watched;
 
-/// Offset of the version in a dictionary (CPython 3.11 to 3.13).
-const DICT_VERSION: usize = 24;
-
 /// The version of a class; 0 where it has none.
 ///
 /// # Safety
@@ -31,7 +28,7 @@ pub(super) unsafe fn type_version(ty: *mut ffi::PyTypeObject) -> u32 {
 /// Where the version of a dictionary or class is, which changes with it.
 pub(super) fn version_slot(what: Watched) -> Option<*const usize> {
     match what {
-        Watched::Dict(dict) => Some(dict.cast::<u8>().wrapping_add(DICT_VERSION).cast()),
+        Watched::Dict(dict) => Some(cpython_abi::dict::version_place(dict)),
         // SAFETY: only the address of a field of a live class is taken; the 32 bits after it are padding.
         Watched::Type(ty) => Some(unsafe { &raw const (*ty).tp_version_tag }.cast()),
         Watched::Function(_) => None,

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use cpython_abi::objects::{cell_place, class_place};
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 
@@ -12,9 +13,6 @@ use crate::exec::objects;
 use crate::exec::watch::clock::MANY;
 use crate::exec::watch::events::Watched;
 use crate::exec::watch::memo::{NONE, OtherSlot, Owned, Slot};
-
-/// Which word of a cell is its content.
-const CELL_CONTENT: usize = 2;
 
 /// What a program asks of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,7 +84,7 @@ impl Builder<'_, '_> {
         unsafe {
             let ty = ffi::Py_TYPE(obj);
             if !is_immutable(ty) || ffi::PyModule_Check(obj) != 0 {
-                self.slot(obj.cast::<usize>().add(1), NONE);
+                self.slot(class_place(obj), NONE);
             }
         }
     }
@@ -129,7 +127,7 @@ impl Builder<'_, '_> {
     ) -> bool {
         // SAFETY: a live cell, whose content follows its header, and is live.
         unsafe {
-            let at = cell.cast::<usize>().add(CELL_CONTENT);
+            let at = cell_place(cell);
             if self.word(at, content, asked) {
                 return true;
             }
@@ -158,7 +156,7 @@ impl Builder<'_, '_> {
                 self.slot(at, NONE);
             }
             if !keeps && asked == Asked::Class {
-                self.slot(value.cast::<usize>().add(1), NONE);
+                self.slot(class_place(value), NONE);
             }
             keeps || asked != Asked::More
         }

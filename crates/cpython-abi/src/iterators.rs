@@ -2,16 +2,8 @@
 
 use pyo3::ffi::{self, PyObject};
 
-use super::objects;
-
-// Not declared by pyo3.
-unsafe extern "C" {
-    static mut PyTupleIter_Type: ffi::PyTypeObject;
-    static mut PyRangeIter_Type: ffi::PyTypeObject;
-    static mut PyListIter_Type: ffi::PyTypeObject;
-    static mut PyListRevIter_Type: ffi::PyTypeObject;
-    static mut PyDictProxy_Type: ffi::PyTypeObject;
-}
+use crate::objects;
+use crate::symbols::{PyListIter_Type, PyListRevIter_Type, PyRangeIter_Type, PyTupleIter_Type};
 
 /// Index and sequence of an iterator of this type; the sequence is null once it is exhausted.
 ///
@@ -35,7 +27,7 @@ unsafe fn position(
 ///
 /// # Safety
 /// `obj` must be live.
-pub(crate) unsafe fn tuple_left(obj: *mut PyObject) -> Option<usize> {
+pub unsafe fn tuple_left(obj: *mut PyObject) -> Option<usize> {
     // SAFETY: the struct is as `position` wants it.
     unsafe {
         let (index, tuple) = position(obj, &raw mut PyTupleIter_Type)?;
@@ -50,7 +42,7 @@ pub(crate) unsafe fn tuple_left(obj: *mut PyObject) -> Option<usize> {
 ///
 /// # Safety
 /// `obj` must be live.
-pub(crate) unsafe fn list_left(obj: *mut PyObject, reverse: bool) -> Option<usize> {
+pub unsafe fn list_left(obj: *mut PyObject, reverse: bool) -> Option<usize> {
     // SAFETY: both structs are as `position` wants it.
     unsafe {
         let ty = if reverse {
@@ -76,7 +68,7 @@ pub(crate) unsafe fn list_left(obj: *mut PyObject, reverse: bool) -> Option<usiz
 ///
 /// # Safety
 /// `obj` must be live.
-pub(crate) unsafe fn count(obj: *mut PyObject) -> Option<(i64, i64)> {
+pub unsafe fn count(obj: *mut PyObject) -> Option<(i64, i64)> {
     // SAFETY: exact type first: no class of the program's has this name for its C name, and what is
     // read below are words of an object of more than their number. The struct is {header, value or
     // the largest, value as an object or null, step}.
@@ -117,11 +109,11 @@ unsafe fn int(obj: *mut PyObject) -> Option<i64> {
 ///
 /// # Safety
 /// `obj` must be live.
-pub(crate) unsafe fn under(obj: *mut PyObject) -> *mut PyObject {
-    // SAFETY: the structs are as `position` wants it; a proxy's is {header, mapping}.
+pub unsafe fn under(obj: *mut PyObject) -> *mut PyObject {
+    // SAFETY: the structs are as `position` wants it.
     unsafe {
-        if ffi::Py_TYPE(obj) == &raw mut PyDictProxy_Type {
-            return obj.cast::<*mut PyObject>().add(2).read();
+        if objects::is_proxy(obj) {
+            return objects::held(obj);
         }
         let types = [
             &raw mut PyTupleIter_Type,
@@ -137,7 +129,7 @@ pub(crate) unsafe fn under(obj: *mut PyObject) -> *mut PyObject {
 ///
 /// # Safety
 /// `obj` must be live.
-pub(crate) unsafe fn range(obj: *mut PyObject) -> Option<(i64, i64, i64)> {
+pub unsafe fn range(obj: *mut PyObject) -> Option<(i64, i64, i64)> {
     // SAFETY: exact type first. The struct is {header, start, step, len} of C longs from 3.12 on and
     // {header, index, start, step, len} before.
     unsafe {
@@ -145,7 +137,7 @@ pub(crate) unsafe fn range(obj: *mut PyObject) -> Option<(i64, i64, i64)> {
             return None;
         }
         let words = obj.cast::<i64>().add(2);
-        let (start, step, left) = if objects::is_python_3_12() {
+        let (start, step, left) = if cfg!(Py_3_12) {
             (words.read(), words.add(1).read(), words.add(2).read())
         } else {
             let (index, start, step, len) = (

@@ -1,0 +1,123 @@
+//! Dictionaries: their version, and where keys and values lie.
+//!
+//! Not here: looking a key up (`torch_abi::dicts`, for one).
+
+use pyo3::ffi::{Py_ssize_t, PyObject};
+
+/// Whether a dictionary has a number that is another one after each change.
+pub const COUNTS_CHANGES: bool = cfg!(not(Py_3_13));
+
+/// `PyDictObject`.
+#[repr(C)]
+struct RawDict {
+    ob_base: PyObject,
+    used: Py_ssize_t,
+    /// On 3.13 it holds no version.
+    version: usize,
+    keys: *const RawKeys,
+    values: *const u8,
+}
+
+/// `PyDictKeysObject`.
+#[repr(C)]
+struct RawKeys {
+    refcnt: Py_ssize_t,
+    log2_size: u8,
+    log2_index_bytes: u8,
+    kind: u8,
+    version: u32,
+    usable: Py_ssize_t,
+    count: Py_ssize_t,
+    /// The index, with the entries behind it.
+    index: [u8; 0],
+}
+
+const _: () = {
+    assert!(std::mem::offset_of!(RawDict, version) == 24);
+    assert!(std::mem::offset_of!(RawDict, values) == 40);
+    assert!(std::mem::offset_of!(RawKeys, kind) == 10);
+    assert!(std::mem::offset_of!(RawKeys, index) == 32);
+};
+
+/// Bytes before the first of the values of a split dictionary.
+const BEFORE_VALUES: usize = if cfg!(Py_3_13) { 8 } else { 0 };
+
+/// What the keys of a dictionary are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Anything.
+    General,
+    /// Exact strings. Each entry is a key and a value.
+    Strings,
+    /// Exact strings that instances of a class share. An entry is a key and nothing: values are the dictionary's own.
+    Split,
+    /// What no supported version has.
+    Unknown,
+}
+
+/// Where a dictionary's version is ([`COUNTS_CHANGES`]).
+#[inline]
+pub fn version_place(dict: *mut PyObject) -> *const usize {
+    let offset = std::mem::offset_of!(RawDict, version);
+    dict.cast::<u8>().wrapping_add(offset).cast()
+}
+
+/// A number that a dictionary has until it is changed, and no other dictionary at any time; `None` where CPython
+/// counts no changes.
+///
+/// # Safety
+/// `dict` is a live dictionary.
+#[inline]
+pub unsafe fn version(dict: *mut PyObject) -> Option<u64> {
+    // SAFETY: the caller's promise.
+    COUNTS_CHANGES.then(|| unsafe { version_place(dict).read() as u64 })
+}
+
+/// What the keys are.
+///
+/// # Safety
+/// `dict` is a live dictionary.
+#[inline]
+pub unsafe fn kind(dict: *mut PyObject) -> Kind {
+    // SAFETY: the caller's promise; a dictionary always has a keys object.
+    match unsafe { (*(*dict.cast::<RawDict>()).keys).kind } {
+        0 => Kind::General,
+        1 => Kind::Strings,
+        2 => Kind::Split,
+        _ => Kind::Unknown,
+    }
+}
+
+/// The entries of a dictionary of [`Kind::Strings`] or [`Kind::Split`] and how many there are: keys with their values,
+/// in the order of their insertion. Where a key is gone the pointers are null; in a split dictionary those to values
+/// are ([`split_values`]).
+///
+/// # Safety
+/// `dict` is a live dictionary of such a kind. The entries are good until it is changed.
+#[inline]
+pub unsafe fn entries(dict: *mut PyObject) -> (*const [*mut PyObject; 2], usize) {
+    // SAFETY: the caller's promise. Behind the index lie as many entries as the keys object says.
+    unsafe {
+        let keys = (*dict.cast::<RawDict>()).keys;
+        let index = 1usize << (*keys).log2_index_bytes;
+        let offset = std::mem::offset_of!(RawKeys, index) + index;
+        let entries = keys.cast::<u8>().add(offset).cast();
+        (entries, (*keys).count as usize)
+    }
+}
+
+/// The values of a split dictionary, or null where it is not split.
+///
+/// # Safety
+/// `dict` is a live dictionary.
+#[inline]
+pub unsafe fn split_values(dict: *mut PyObject) -> *const *mut PyObject {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let values = (*dict.cast::<RawDict>()).values;
+        match values.is_null() {
+            true => std::ptr::null(),
+            false => values.add(BEFORE_VALUES).cast(),
+        }
+    }
+}
