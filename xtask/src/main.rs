@@ -10,6 +10,7 @@ mod checks;
 mod demo;
 mod environment;
 mod extension;
+mod features;
 mod models;
 mod opinfo;
 mod project;
@@ -88,6 +89,13 @@ enum Command {
         pythons: Pythons,
         #[command(flatten)]
         options: models::Options,
+    },
+    /// Run features as small programs under eager, ferrodyn and torch.compile, and count what is captured.
+    Features {
+        #[command(flatten)]
+        pythons: Pythons,
+        #[command(flatten)]
+        options: features::Options,
     },
     /// Run torch's operator and module databases under eager, ferrodyn and torch.compile.
     Opinfo {
@@ -177,6 +185,11 @@ fn run(cli: Cli) -> Result<bool> {
             let found = pythons.one_or_named()?;
             let environment = Environment::prepare(&project, &found)?;
             models::run(&project, &environment, &options)
+        }
+        Command::Features { pythons, options } => {
+            let found = pythons.one_or_named()?;
+            let environment = Environment::prepare(&project, &found)?;
+            features::run(&project, &environment, &options)
         }
         Command::Opinfo { pythons, options } => {
             let found = pythons.one_or_named()?;

@@ -22,8 +22,8 @@ use crate::tx::Tx;
 pub(crate) fn value_needed() -> Stop {
     Stop::brk(
         "Value that is made when the compiled code runs is needed",
-        "A random number is drawn, and an array is made, when the compiled code runs: nothing can be decided by it while tracing.",
-        "Make it outside of the compiled function, or use it in operations of tensors only.",
+        "A number that is read of a tensor or drawn at random, and an array that is made, are known only when the compiled code runs: nothing can be decided by them while tracing.",
+        "Use it in operations of tensors only (`torch.where` in place of a branch), or make it outside of the compiled function.",
     )
 }
 

@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 7
+GRAPHS = 3
 
 
 def fn(x):

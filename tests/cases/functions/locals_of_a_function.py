@@ -2,7 +2,7 @@
 
 import torch
 
-BREAKS = ["Unsupported Tensor.item() call"]
+BREAKS = ["Unsupported Tensor.tolist() call"]
 
 
 def inner(n):
@@ -17,7 +17,7 @@ def inner(n):
 def fn(x, a=1):
     b = 2
     first = locals()
-    print(float(x.sum()))
+    print(x.tolist())
     c = a + b
     del b
     second = [1, c, sorted(locals()), sorted(vars()), dir()]

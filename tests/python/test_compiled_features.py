@@ -1,0 +1,148 @@
+"""What a backend that compiles is handed: features that need no graph that runs as it is.
+
+Each program runs under AOTAutograd and, a few of them, under inductor; results are eager's.
+"""
+
+import copy
+
+import ferrodyn
+import pytest
+import torch
+from torch import nn
+
+
+class Counting:
+    """A hand-written backend around one of torch's: what it makes of a graph is no graph."""
+
+    def __init__(self, name):
+        from torch._dynamo.backends.registry import lookup_backend
+
+        self.inner = lookup_backend(name)
+        self.graphs = []
+
+    def __call__(self, gm, inputs):
+        self.graphs.append(gm)
+        return self.inner(gm, inputs)
+
+    @property
+    def targets(self):
+        """What the last graph calls."""
+        nodes = self.graphs[-1].graph.nodes
+        return [str(node.target) for node in nodes if node.op.startswith("call")]
+
+
+def known(name):
+    """The same, known for a compiler before its first graph."""
+    from torch._dynamo.backends.common import AotAutograd
+
+    class Known(Counting, AotAutograd):
+        pass
+
+    return Known(name)
+
+
+def agree(fn, backend, calls, **tolerance):
+    compiled = ferrodyn.compile(fn, backend=backend)
+    for args in calls:
+        torch.manual_seed(0)
+        expected = fn(*copy.deepcopy(args))
+        torch.manual_seed(0)
+        torch.testing.assert_close(compiled(*args), expected, **tolerance)
+    return len(backend.graphs)
+
+
+BACKENDS = ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_floats_that_change(name):
+    calls = [(torch.randn(4), 0.5 + i) for i in range(5)]
+    assert agree(lambda x, s: torch.relu(x) * s + s / 2, known(name), calls) == 2
+
+
+def test_floats_of_a_hand_written_backend():
+    calls = [(torch.randn(4), 0.5 + i) for i in range(5)]
+    assert agree(lambda x, s: x * s, Counting("aot_eager"), calls) == 2
+
+
+def test_sizes_of_a_hand_written_backend():
+    calls = [(torch.randn(n, 3),) for n in (4, 5, 7, 9)]
+    backend = Counting("aot_eager")
+    assert agree(lambda x: x.sum(0) / x.shape[0], backend, calls) == 2
+    placeholders = [n for n in backend.graphs[1].graph.nodes if n.op == "placeholder"]
+    assert all("example_value" in node.meta for node in placeholders)
+
+
+def test_floats_that_a_compiler_needs_as_constants():
+    """`alpha=` is no tensor for AOTAutograd: a graph for each value, one attempt with a float."""
+    backend = known("aot_eager")
+    calls = [(torch.randn(4), 0.5 + i) for i in range(4)]
+    assert agree(lambda x, s: x.add(x, alpha=s), backend, calls) == 5
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_floats_that_are_not_finite(value):
+    calls = [(torch.ones(2), s) for s in (0.5, 1.5, value, 2.5)]
+    agree(lambda x, s: x * s, known("aot_eager"), calls, equal_nan=True)
+
+
+OPTIMIZERS = [
+    "SGD Adam AdamW NAdam RAdam Adamax Adagrad Adadelta RMSprop ASGD Rprop".split(),
+    [False, True],
+]
+
+
+@pytest.mark.parametrize("foreach", OPTIMIZERS[1])
+@pytest.mark.parametrize("name", OPTIMIZERS[0])
+def test_steps_of_optimizers(name, foreach):
+    def make():
+        torch.manual_seed(0)
+        model = nn.Linear(3, 2)
+        for p in model.parameters():
+            p.grad = torch.rand_like(p)
+        options = {"lr": 0.1, "foreach": foreach}
+        return model, getattr(torch.optim, name)(model.parameters(), **options)
+
+    (model, optimizer), (plain, other) = make(), make()
+    backend = known("aot_eager")
+    step = ferrodyn.compile(lambda: optimizer.step(), backend=backend)
+    for _ in range(4):
+        step()
+        other.step()
+        for p, q in zip(model.parameters(), plain.parameters(), strict=True):
+            torch.testing.assert_close(p, q, rtol=1e-4, atol=1e-4)
+    # The first makes the state.
+    assert len(backend.graphs) <= 2
+    assert len(backend.targets) > 1
+    assert optimizer.param_groups[0].get("capturable") in (None, False)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        torch.func.grad(lambda x: torch.sin(x).sum()),
+        lambda x: torch.func.jacrev(torch.sin)(x),
+        lambda x: torch.func.hessian(lambda y: torch.sin(y).sum())(x),
+        lambda x: torch.func.jvp(torch.sin, (x,), (x,)),
+        lambda x: torch.vmap(torch.func.grad(lambda y: (y * y).sum()))(x),
+    ],
+    ids=["grad", "jacrev", "hessian", "jvp", "vmap_grad"],
+)
+def test_transforms(fn):
+    backend = known("aot_eager")
+    assert agree(fn, backend, [(torch.randn(3, 2),) for _ in range(2)]) == 1
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_numbers_that_the_graph_reads(name):
+    def fn(x, i):
+        y = x.clone()
+        total = y.sum()
+        n = total.item()
+        total.add_(1)
+        return x * n + n + i.item() * 2, n, total
+
+    backend = known(name)
+    calls = [(torch.randn(3), torch.tensor(i, dtype=torch.int32)) for i in range(3)]
+    assert agree(fn, backend, calls) == 1
+    assert backend.targets.count("item") == 2
