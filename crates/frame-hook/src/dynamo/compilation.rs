@@ -15,7 +15,7 @@ use cache::{CompileId, Entries, GuardedCode};
 use guards::exec::CheckProgram;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use residual::{self, Finish, Ladder, Residual, ResumeCache};
+use residual::{self, Finish, Finished, Ladder, Residual, ResumeCache};
 use torch_abi::modes::ModesAside;
 use translator::library;
 use translator::retreat::WayBack;
@@ -401,7 +401,7 @@ impl<'py> Compilation<'_, 'py> {
         let mut ladder = Ladder::default();
         loop {
             close(tx, env.backend)?;
-            let result = residual::finish(tx, finish, env);
+            let result = residual::finish(Finished::new(tx), finish, env);
             interrupts::check(self.py)?;
             let Err(Stop::Retreat(to, reason)) = result else {
                 return Ok(result);
