@@ -203,7 +203,7 @@ fn is_torchs_aot(callable: &Bound<'_, PyAny>) -> PyResult<bool> {
     for defined in std::iter::once(callable.clone()).chain(bases.iter()) {
         let module = of(&defined)?;
         let is_within = |aot: &&str| module == **aot || module.starts_with(&format!("{aot}."));
-        if names::AOT_MODULES.iter().any(|aot| is_within(aot)) {
+        if names::AOT_MODULES.iter().any(is_within) {
             return Ok(true);
         }
     }

@@ -638,7 +638,7 @@ impl<'py> Compilation<'_, 'py> {
     fn report_break(&self, tx: &Tx<'_>, reason: &BreakReason) -> Vec<String> {
         let py = self.py;
         log::debug(py, "state", &self.id.to_string(), || {
-            format!("STATE AT A GRAPH BREAK\n{}", tx.state_text())
+            format!("STATE AT A GRAPH BREAK\n{}", tx.printer().state_text())
         });
         if !log::enabled(py, "graph_breaks") && !explain::active() && !self.ctx.fullgraph() {
             return Vec::new();
