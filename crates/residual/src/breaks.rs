@@ -220,11 +220,11 @@ impl Emitter<'_, '_> {
         let py = self.tx.py;
         let finalized = |class: &Obj| {
             let class = class.bind(py);
-            class.is(self.tx.known.generator.bind(py)) || has_finalizer(class)
+            class.is(self.tx.known().generator.bind(py)) || has_finalizer(class)
         };
         let class_of = |o: &Obj| o.bind(py).get_type().into_any().unbind();
         if let Some((source, obj)) = self.tx.origin_of(v)
-            && matches!(self.tx.sources.get(source), Source::Local { .. })
+            && matches!(self.tx.sources().get(source), Source::Local { .. })
             && self.may_be_last(&obj)
         {
             return true;
@@ -251,7 +251,7 @@ impl Emitter<'_, '_> {
     /// of tensors is worth more than a weak reference that nobody has taken.
     fn may_be_last(&self, obj: &Obj) -> bool {
         let py = self.tx.py;
-        let k = &self.tx.known;
+        let k = self.tx.known();
         let b = obj.bind(py);
         let class = b.get_type();
         if derives_from(b, k.tensor.bind(py)) {
@@ -319,7 +319,7 @@ impl Emitter<'_, '_> {
     /// keeps it alive.
     fn is_weakly_held(&self, v: &Var) -> bool {
         let py = self.tx.py;
-        let frame = &self.tx.st.frame;
+        let frame = &self.tx.state().frame;
         let op = &frame.code.body.instrs[frame.ip].op;
         if !matches!(
             op,
@@ -341,7 +341,7 @@ impl Emitter<'_, '_> {
             };
             let of = of.bind(py);
             let is_definition = of.is_instance_of::<PyType>()
-                || [&self.tx.known.function, &self.tx.known.builtin_function]
+                || [&self.tx.known().function, &self.tx.known().builtin_function]
                     .iter()
                     .any(|class| of.get_type().is(class.bind(py)));
             let definition = match is_definition {
@@ -360,7 +360,7 @@ impl Emitter<'_, '_> {
 
     /// The frames, innermost first.
     fn frames(&self) -> Vec<Frame> {
-        let mut out = vec![self.tx.st.frame.clone()];
+        let mut out = vec![self.tx.state().frame.clone()];
         while let Some(parent) = out[out.len() - 1].parent.clone() {
             out.push((*parent).clone());
         }
@@ -480,7 +480,7 @@ impl Emitter<'_, '_> {
                     .and_then(|n| n.extract::<String>());
                 let builtin = o.bind(self.tx.py).get_type().is(self
                     .tx
-                    .known
+                    .known()
                     .builtin_function
                     .bind(self.tx.py));
                 builtin && name.is_ok_and(|n| FRAME_FUNCTIONS.contains(&n.as_str()))
@@ -542,9 +542,7 @@ impl Emitter<'_, '_> {
         let internal = |e: bytecode::VerifyError| Stop::Internal(e.to_string());
         let around = loop_of(&f.code.body, ip as u32).map_err(internal)?;
         let plain = ip == f.ip || around == Some(Loop::Statement);
-        let source = env
-            .resume_cache()
-            .source(py, &mut self.tx.codes.borrow_mut(), &f.code);
+        let source = env.resume_cache().source(py, &mut self.tx.codes(), &f.code);
         let Some(target) = ip.checked_sub(source.shift) else {
             return Err(Stop::Internal(
                 "a graph break in the prologue of a resume function".into(),
@@ -598,7 +596,7 @@ impl Emitter<'_, '_> {
                     cells.push(match v {
                         Some(v) => self.prepare(&v)?,
                         None => {
-                            let cell = self.tx.known.cell.clone();
+                            let cell = self.tx.known().cell.clone();
                             let tmp = self.asm.tmp("___tmp");
                             self.asm.callee(&cell);
                             self.asm.call(0);

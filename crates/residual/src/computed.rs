@@ -40,7 +40,7 @@ impl Emitter<'_, '_> {
     /// at it: then the value is a constant, and nothing is computed.
     pub(crate) fn is_held(&mut self, c: &ComputedVar) -> bool {
         let (known, sources) = &mut self.held;
-        let guards = &self.tx.guards;
+        let guards = self.tx.guards();
         for guard in guards.get(*known..).unwrap_or_default() {
             if let (Some(source), GuardKind::EqualsMatch { .. }) = (guard.source, &guard.kind) {
                 sources.insert(source);

@@ -33,7 +33,7 @@ pub enum AttrStore {
 impl Emitter<'_, '_> {
     /// `-- obj` for a new object.
     pub(crate) fn object(&mut self, id: ObjId) -> R<()> {
-        let known = self.tx.known.clone();
+        let known = self.tx.known().clone();
         let ObjState {
             class,
             body,
@@ -122,7 +122,7 @@ impl Emitter<'_, '_> {
     }
 
     fn data_pointer(&mut self, of: &Var) -> R<()> {
-        let tensor = self.tx.known.tensor.bind(self.tx.py);
+        let tensor = self.tx.known().tensor.bind(self.tx.py);
         let method = tensor.getattr("data_ptr")?.unbind();
         self.asm.callee(&method);
         self.value(of)?;
@@ -162,15 +162,17 @@ impl Emitter<'_, '_> {
 
     /// Attributes that making the object sets already.
     fn is_constructor_attr(&self, s: &ObjState, name: &str) -> bool {
-        (name == "args" && self.is_subclass(&s.class, &self.tx.known.base_exception))
-            || (name == "default_factory" && self.is_subclass(&s.class, &self.tx.known.defaultdict))
-            || (matches!(name, "func" | "args" | "keywords") && s.class.is(&self.tx.known.partial))
+        (name == "args" && self.is_subclass(&s.class, &self.tx.known().base_exception))
+            || (name == "default_factory"
+                && self.is_subclass(&s.class, &self.tx.known().defaultdict))
+            || (matches!(name, "func" | "args" | "keywords")
+                && s.class.is(&self.tx.known().partial))
     }
 
     /// The factory that an instance of a subclass of `defaultdict` gets behind its making.
     fn factory_of_subclass(&self, id: ObjId) -> Option<Var> {
         let s = self.tx.obj(id);
-        let known = &self.tx.known;
+        let known = self.tx.known();
         let subclass = matches!(s.body, Body::Dict(_))
             && !s.class.is(&known.defaultdict)
             && self.is_subclass(&s.class, &known.defaultdict);
@@ -226,7 +228,7 @@ impl Emitter<'_, '_> {
 
     /// The builtin dict class whose methods act on the storage of a dict of this class.
     pub(crate) fn dict_base(&self, class: &Obj) -> Obj {
-        let known = &self.tx.known;
+        let known = self.tx.known();
         if self.is_subclass(class, &known.ordered_dict) {
             known.ordered_dict.clone()
         } else {
@@ -259,7 +261,7 @@ impl Emitter<'_, '_> {
     /// `-- obj`, made without attributes and contents.
     pub(crate) fn empty(&mut self, id: ObjId) -> R<()> {
         let py = self.tx.py;
-        let known = self.tx.known.clone();
+        let known = self.tx.known().clone();
         let ObjState { class, body, .. } = self.tx.obj(id).clone();
         match &body {
             Body::Plain if class.is(&known.partial) => self.partial(id)?,
@@ -344,7 +346,7 @@ impl Emitter<'_, '_> {
 
     /// `-- partial`
     fn partial(&mut self, id: ObjId) -> R<()> {
-        let class = self.tx.known.partial.clone();
+        let class = self.tx.known().partial.clone();
         let part = |g: &Self, name: &str| g.tx.obj(id).attrs.get(name).cloned().flatten();
         let (Some(func), Some(Var::Tuple(args)), Some(keywords)) = (
             part(self, "func"),
@@ -367,7 +369,7 @@ impl Emitter<'_, '_> {
     /// `-- exception` by the constructor of its static base.
     fn exception(&mut self, id: ObjId, class: &Obj) -> R<()> {
         let py = self.tx.py;
-        if self.tx.st.caught.contains(&id) {
+        if self.tx.state().caught.contains(&id) {
             return Err(crate::in_handler());
         }
         let args = match self.tx.obj(id).attrs.get("args") {
@@ -412,7 +414,7 @@ impl Emitter<'_, '_> {
     /// Gives an object that was made empty, and is in a temporary, its contents and attributes.
     pub(crate) fn fill(&mut self, id: ObjId) -> R<()> {
         let py = self.tx.py;
-        let known = self.tx.known.clone();
+        let known = self.tx.known().clone();
         let local = self.memo[&Ident::Obj(id)];
         let state = self.tx.obj(id).clone();
         match &state.body {
@@ -568,7 +570,7 @@ impl Emitter<'_, '_> {
         let Ok(class) = class.bind(py).cast::<PyType>() else {
             return AttrStore::Object;
         };
-        let known = &self.tx.known;
+        let known = self.tx.known();
         if let Some(d) = type_lookup(class, name) {
             let ty = d.bind(py).get_type();
             let c_level =
@@ -598,7 +600,7 @@ impl Emitter<'_, '_> {
         value: impl FnOnce(&mut Self) -> R<()>,
         obj: impl FnOnce(&mut Self) -> R<()>,
     ) -> R<()> {
-        let object = self.tx.known.object.clone();
+        let object = self.tx.known().object.clone();
         let method =
             |g: &Self, n: &str| -> R<Obj> { Ok(object.bind(g.tx.py).getattr(n)?.unbind()) };
         match self.attr_store(class, name) {
@@ -643,7 +645,7 @@ impl Emitter<'_, '_> {
         name: &str,
         obj: impl FnOnce(&mut Self) -> R<()>,
     ) -> R<()> {
-        let object = self.tx.known.object.clone();
+        let object = self.tx.known().object.clone();
         let py = self.tx.py;
         match self.attr_store(class, name) {
             AttrStore::Plain => {

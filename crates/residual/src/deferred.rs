@@ -41,7 +41,7 @@ impl Emitter<'_, '_> {
     /// # Errors
     /// A break where an argument cannot be rebuilt, or where the program changed where output goes.
     pub(crate) fn deferred_calls(&mut self, steps: &mut Vec<Step>) -> R<()> {
-        let calls = self.tx.st.effects.calls.clone();
+        let calls = self.tx.state().effects.calls.clone();
         let shown = calls.iter().any(|call| !call.silent);
         if shown && self.tx.changes_output() {
             return Err(Stop::unsupported(
@@ -133,7 +133,11 @@ impl Emitter<'_, '_> {
                 .getattr("__code__")?
                 .call_method("replace", (), Some(&kw))?
                 .unbind();
-            let function = self.tx.known.function.call1(py, (&code, &frame.globals))?;
+            let function = self
+                .tx
+                .known()
+                .function
+                .call1(py, (&code, &frame.globals))?;
             self.names.push((function.clone(), "frame".into()));
             self.left_alone.push(code);
             functions.push(function);

@@ -10,7 +10,7 @@ use crate::emitter::Emitter;
 impl Emitter<'_, '_> {
     /// Gives the result of each call a local.
     pub(crate) fn name_early_values(&mut self) {
-        for _ in 0..self.tx.st.effects.early.len() {
+        for _ in 0..self.tx.state().effects.early.len() {
             let local = self.asm.tmp("___early");
             self.early_values.push(local);
         }
@@ -21,7 +21,7 @@ impl Emitter<'_, '_> {
     /// # Errors
     /// As [`Emitter::load_source`].
     pub(crate) fn make_early_calls(&mut self, undoable: bool) -> R<()> {
-        let calls = self.tx.st.effects.early.clone();
+        let calls = self.tx.state().effects.early.clone();
         for (i, call) in calls.iter().enumerate().filter(|_| undoable) {
             if !is_draw(call) || calls.iter().take(i).any(|c| same_generator(c, call)) {
                 continue;
@@ -51,7 +51,7 @@ impl Emitter<'_, '_> {
     pub(crate) fn take_draws_back(&mut self) -> R<()> {
         // Two draws may be from one generator without that being known: the first state comes last.
         for (i, local) in self.generator_states.clone().into_iter().rev() {
-            let call = self.tx.st.effects.early[i].clone();
+            let call = self.tx.state().effects.early[i].clone();
             self.state_method("setstate")?;
             self.generator_of(&call)?;
             self.asm.load_fast(local);

@@ -51,7 +51,7 @@ impl Emitter<'_, '_> {
     /// Counts references below everything that effects write.
     pub fn analyse_effects(&mut self) {
         let mut values: Vec<Var> = Vec::new();
-        for id in self.tx.st.effects.dirty.iter() {
+        for id in self.tx.state().effects.dirty.iter() {
             let s = self.tx.obj(*id);
             if s.body_dirty {
                 match &s.body {
@@ -68,25 +68,32 @@ impl Emitter<'_, '_> {
         }
         values.extend(
             self.tx
-                .st
+                .state()
                 .effects
                 .global_writes
                 .iter()
                 .filter_map(|w| w.value.clone()),
         );
-        for (t, name) in self.tx.st.effects.tensor_writes.iter() {
+        for (t, name) in self.tx.state().effects.tensor_writes.iter() {
             values.push(t.clone());
             if let Var::Tensor(t) = t {
-                values.extend(self.tx.st.effects.tensor_attr(t, name).cloned().flatten());
+                values.extend(
+                    self.tx
+                        .state()
+                        .effects
+                        .tensor_attr(t, name)
+                        .cloned()
+                        .flatten(),
+                );
             }
         }
-        values.extend(self.tx.st.contexts.iter().map(|o| o.context.clone()));
-        for call in self.tx.st.effects.calls.iter() {
+        values.extend(self.tx.state().contexts.iter().map(|o| o.context.clone()));
+        for call in self.tx.state().effects.calls.iter() {
             values.push(call.function.clone());
             values.extend(call.pos.iter().cloned());
             values.extend(call.kw.iter().map(|k| k.1.clone()));
         }
-        for tail in &self.tx.st.effects.tails {
+        for tail in &self.tx.state().effects.tails {
             values.push(Var::Lazy(tail.list.clone()));
             values.extend(tail.items.iter().cloned());
         }
@@ -101,18 +108,18 @@ impl Emitter<'_, '_> {
     /// A break where a value cannot be rebuilt.
     pub fn effects(&mut self) -> R<Vec<Step>> {
         let mut steps = Vec::new();
-        for id in self.tx.st.effects.dirty.clone() {
+        for id in self.tx.state().effects.dirty.clone() {
             self.object_effects(id, &mut steps)?;
         }
-        for tail in self.tx.st.effects.tails.clone() {
-            let list = self.tx.known.list.clone();
+        for tail in self.tx.state().effects.tails.clone() {
+            let list = self.tx.known().list.clone();
             let extend = list.bind(self.tx.py).getattr("extend")?.unbind();
             let target = self.prepare(&Var::Lazy(tail.list.clone()))?;
             let items: Vec<Var> = tail.items.iter().cloned().collect();
             let items = self.new_list_of(&items)?;
             steps.push(Step::Call(extend, vec![target, items]));
         }
-        for w in self.tx.st.effects.global_writes.clone() {
+        for w in self.tx.state().effects.global_writes.clone() {
             if w.value.is_none() && !w.set_first && !self.has_global(&w.dict, &w.name) {
                 continue;
             }
@@ -131,22 +138,29 @@ impl Emitter<'_, '_> {
                 steps.extend(delete.then_some(Step::DelItem(dict, key)));
             }
         }
-        for (var, name) in self.tx.st.effects.tensor_writes.clone() {
+        for (var, name) in self.tx.state().effects.tensor_writes.clone() {
             let Var::Tensor(t) = &var else { continue };
             let target = self.prepare(&var)?;
             // What was deleted again was made here as well.
-            if let Some(v) = self.tx.st.effects.tensor_attr(t, &name).cloned().flatten() {
+            if let Some(v) = self
+                .tx
+                .state()
+                .effects
+                .tensor_attr(t, &name)
+                .cloned()
+                .flatten()
+            {
                 let v = self.prepare(&v)?;
                 steps.push(Step::SetTensorAttr(target, name, v));
             }
         }
         self.deferred_calls(&mut steps)?;
-        let torch_c = self.tx.known.torch_c.clone();
-        for _ in 0..self.tx.st.left_modes {
+        let torch_c = self.tx.known().torch_c.clone();
+        for _ in 0..self.tx.state().left_modes {
             let leave = torch_c.getattr(self.tx.py, torch_abi::names::POP_FUNCTION_MODE)?;
             steps.push(Step::Call(leave, Vec::new()));
         }
-        for open in self.tx.st.contexts.clone() {
+        for open in self.tx.state().contexts.clone() {
             let context = self.prepare(&open.context)?;
             if open.is_function_mode() {
                 let enter = torch_c.getattr(self.tx.py, torch_abi::names::PUSH_FUNCTION_MODE)?;
@@ -163,7 +177,7 @@ impl Emitter<'_, '_> {
             }
             let set = self
                 .tx
-                .known
+                .known()
                 .torch_c
                 .getattr(self.tx.py, "_set_grad_enabled")?;
             let Var::Const(enabled) = self.tx.bool(enabled) else {
@@ -258,7 +272,7 @@ impl Emitter<'_, '_> {
         let Some(Some(Var::Lazy(found))) = state.seen.get(name) else {
             return false;
         };
-        if !self.tx.st.effects.calls.is_empty() {
+        if !self.tx.state().effects.calls.is_empty() {
             return false;
         }
         if self.source_of(value) == Some(found.source) {
@@ -274,7 +288,7 @@ impl Emitter<'_, '_> {
             value if value.is(PyBool::new(py, false)) => GuardKind::FalseMatch,
             _ => return false,
         };
-        let mut guards = self.tx.guards.iter();
+        let mut guards = self.tx.guards().iter();
         guards.any(|guard| guard.source == Some(found.source) && guard.kind == kind)
     }
 
@@ -293,11 +307,11 @@ impl Emitter<'_, '_> {
             return Ok(false);
         };
         let constant = value.bind(py);
-        let held = self.tx.st.effects.holder(real.as_ptr() as usize);
+        let held = self.tx.state().effects.holder(real.as_ptr() as usize);
         let is_own = state.rewritten.contains(name)
             && held.is_none()
             && !state.seen.contains_key(name)
-            && self.tx.st.effects.calls.is_empty()
+            && self.tx.state().effects.calls.is_empty()
             && (constant.is_none() || constant.is_exact_instance_of::<PyBool>())
             && matches!(state.body, Body::Plain)
             && !self.tx.is_c_level(&state.class, name);
@@ -321,7 +335,7 @@ impl Emitter<'_, '_> {
     fn frame_cell(&self, state: &ObjState) -> Option<LocalIdx> {
         match &state.origin {
             Origin::RootCell(i) => Some(LocalIdx(*i)),
-            Origin::Source { source, .. } => match self.tx.sources.get(*source) {
+            Origin::Source { source, .. } => match self.tx.sources().get(*source) {
                 Source::Closure { index, .. } => Some(self.free_var(*index)),
                 _ => None,
             },
@@ -337,7 +351,7 @@ impl Emitter<'_, '_> {
         steps: &mut Vec<Step>,
     ) -> R<()> {
         let py = self.tx.py;
-        let known = self.tx.known.clone();
+        let known = self.tx.known().clone();
         let method =
             |class: &Obj, name: &str| -> R<Obj> { Ok(class.bind(py).getattr(name)?.unbind()) };
         match &state.body {
@@ -472,10 +486,10 @@ impl Emitter<'_, '_> {
 
     /// The value that stands for a real object as a dictionary key or set item.
     fn known_var(&mut self, obj: &Obj) -> R<Var> {
-        if let Some(v) = self.tx.st.effects.known(obj.as_ptr() as usize) {
+        if let Some(v) = self.tx.state().effects.known(obj.as_ptr() as usize) {
             return Ok(v.clone());
         }
-        self.tx.from_const(obj.bind(self.tx.py).clone())
+        self.tx.constant(obj.bind(self.tx.py).clone())
     }
 
     fn dict_effects(
@@ -487,7 +501,7 @@ impl Emitter<'_, '_> {
         steps: &mut Vec<Step>,
     ) -> R<()> {
         let py = self.tx.py;
-        let known = self.tx.known.clone();
+        let known = self.tx.known().clone();
         let real = real.bind(py).cast::<PyDict>().map_err(PyErr::from)?.clone();
         let mut old = OrderedMap::default();
         let mut old_items = Vec::new();

@@ -13,10 +13,10 @@ use guards::{IntExpr, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use translator::code::CodeInfo;
 use translator::stop::{MAX_NESTING, R, Stop};
-use translator::tx::Tx;
 use variables::{Body, ComputedVar, FloatExpr, Obj, ObjId, Origin, Var};
 
 use crate::asm::{Asm, Val};
+use crate::finished::Finished;
 use crate::iterators::Late;
 
 /// Identity of a value that is built: an object, or an immutable value by its address.
@@ -31,7 +31,7 @@ pub enum Ident {
 /// Generates the code of one residual function.
 pub struct Emitter<'a, 'py> {
     /// the translation
-    pub tx: &'a mut Tx<'py>,
+    pub tx: Finished<'a, 'py>,
     /// the instructions behind the call of the graph
     pub asm: Asm,
     /// code of the root frame
@@ -80,17 +80,17 @@ pub struct Emitter<'a, 'py> {
 
 impl<'a, 'py> Emitter<'a, 'py> {
     /// Starts.
-    pub fn new(tx: &'a mut Tx<'py>, root: Rc<CodeInfo>, globals: Obj) -> Emitter<'a, 'py> {
+    pub fn new(tx: Finished<'a, 'py>, root: Rc<CodeInfo>, globals: Obj) -> Emitter<'a, 'py> {
         let keep = &root.consts[..root.consts.len().min(1)];
         let asm = Asm::new(root.fields.version, keep, &[]);
         let bound = tx
-            .inputs
+            .inputs()
             .iter()
             .filter(|i| i.bound)
             .map(|i| (i.node, i.obj.clone()))
             .collect();
         let mut own_cells = FxHashMap::default();
-        for i in 0..tx.st.effects.len() {
+        for i in 0..tx.state().effects.len() {
             let id = ObjId(i as u32);
             if let Origin::RootCell(slot) = tx.obj(id).origin {
                 own_cells.entry(slot).or_insert(id);
@@ -300,7 +300,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
         let tx = &self.tx;
         let map = self.classes.get_or_insert_with(|| {
             let mut map = FxHashMap::default();
-            for i in 0..tx.st.effects.len() {
+            for i in 0..tx.state().effects.len() {
                 let s = tx.obj(ObjId(i as u32));
                 if let Origin::Source { source, .. } = &s.origin {
                     map.insert(*source, s.class.clone());
@@ -313,7 +313,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
 
     /// Whether the compiled code may hold an object only weakly.
     pub fn is_weak(&self, obj: &Obj) -> bool {
-        self.tx.pins.is_weak(obj.bind(self.tx.py))
+        self.tx.pins().is_weak(obj.bind(self.tx.py))
     }
 
     // ---- values for later --------------------------------------------------------------------

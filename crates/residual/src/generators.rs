@@ -175,7 +175,7 @@ impl Emitter<'_, '_> {
     /// `-- callable NULL`: a function of the generator's, in its globals.
     fn generator_function(&mut self, f: &Frame, code: &Obj, cells: &[Var]) -> R<()> {
         let py = self.tx.py;
-        let class = self.tx.known.function.clone();
+        let class = self.tx.known().function.clone();
         if cells.is_empty() {
             let function = class.call1(py, (code, &f.globals.dict))?;
             self.asm.callee(&function);

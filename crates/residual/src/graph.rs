@@ -7,9 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use rustc_hash::FxHashMap;
 use translator::stop::{R, Stop};
-use translator::tx::{FloatInput, GraphInput, IntInput, Tx};
+use translator::tx::{FloatInput, GraphInput, IntInput};
 use variables::{FloatExpr, Obj};
 
+use crate::finished::Finished;
 use crate::{GuardsSoFar, OutputEnv, shapes};
 
 /// One argument of the call of the graph.
@@ -75,31 +76,35 @@ impl Compiled {
 /// # Errors
 /// [`Stop::Internal`] with what the backend raised.
 pub fn compile(
-    tx: &mut Tx<'_>,
+    tx: &mut Finished<'_, '_>,
     mut outputs: Vec<(NodeId, LocalIdx)>,
     env: &mut dyn OutputEnv,
 ) -> R<Option<Compiled>> {
     let py = tx.py;
-    let position: FxHashMap<NodeId, usize> =
-        tx.graph.order().enumerate().map(|(i, n)| (n, i)).collect();
+    let position: FxHashMap<NodeId, usize> = tx
+        .graph()
+        .order()
+        .enumerate()
+        .map(|(i, n)| (n, i))
+        .collect();
     outputs.sort_by_key(|(n, _)| position.get(n).copied().unwrap_or(usize::MAX));
-    tx.graph.output(Arg::Tuple(
+    tx.graph_mut().output(Arg::Tuple(
         outputs.iter().map(|(n, _)| Arg::Node(*n)).collect(),
     ));
-    tx.graph.eliminate_dead_code();
+    tx.graph_mut().eliminate_dead_code();
     // A mode that is in force would see the residual code set the state.
-    if tx.graph.op_count() == 0 || tx.outer_modes == 0 && only_state(tx) {
+    if tx.graph().op_count() == 0 || tx.outer_modes() == 0 && only_state(tx) {
         return Ok(None);
     }
-    tx.graph.erase_unused_placeholders();
-    let ints = tx.int_inputs.iter().map(|input| {
+    tx.graph_mut().erase_unused_placeholders();
+    let ints = tx.int_inputs().iter().map(|input| {
         let source = match input.int.expr {
             IntExpr::Source(source) => Some(source),
             _ => None,
         };
         (input.node, source)
     });
-    let floats = tx.float_inputs.iter().map(|input| {
+    let floats = tx.float_inputs().iter().map(|input| {
         let source = match input.float.expr {
             FloatExpr::Source(source) => Some(source),
             _ => None,
@@ -108,33 +113,33 @@ pub fn compile(
     });
     let numbers = ints.chain(floats);
     let rank: FxHashMap<NodeId, (u8, usize)> = tx
-        .inputs
+        .inputs()
         .iter()
         .enumerate()
-        .map(|(i, input)| match tx.sources.get(input.source) {
+        .map(|(i, input)| match tx.sources().get(input.source) {
             Source::Local { index, .. } => (input.node, (0, *index as usize)),
             _ => (input.node, (1, i)),
         })
         .chain(numbers.enumerate().map(|(i, (node, source))| {
-            match source.map(|source| tx.sources.get(source)) {
+            match source.map(|source| tx.sources().get(source)) {
                 Some(Source::Local { index, .. }) => (node, (0, *index as usize)),
                 _ => (node, (2, i)),
             }
         }))
         .collect();
-    tx.graph
+    tx.graph_mut()
         .sort_placeholders_by_key(|id, _| rank.get(&id).copied().unwrap_or((3, id.index())));
-    tx.graph
+    tx.graph()
         .verify()
         .map_err(|e| Stop::Internal(format!("graph: {e}")))?;
     let inputs = tx
-        .graph
+        .graph()
         .placeholders()
         .iter()
         .map(|id| {
-            let tensor = tx.inputs.iter().find(|i| i.node == *id).cloned();
-            let int = || tx.int_inputs.iter().find(|i| i.node == *id).cloned();
-            let float = || tx.float_inputs.iter().find(|i| i.node == *id).cloned();
+            let tensor = tx.inputs().iter().find(|i| i.node == *id).cloned();
+            let int = || tx.int_inputs().iter().find(|i| i.node == *id).cloned();
+            let float = || tx.float_inputs().iter().find(|i| i.node == *id).cloned();
             tensor
                 .map(CallInput::Tensor)
                 .or_else(|| int().map(CallInput::Int))
@@ -151,7 +156,7 @@ pub fn compile(
                 let value = i.int.value.into_pyobject(py).map_err(PyErr::from)?;
                 Ok(value.into_any().unbind())
             }
-            CallInput::Float(f) if tx.runs_as_is => {
+            CallInput::Float(f) if tx.runs_as_is() => {
                 Ok(PyFloat::new(py, f.float.value).into_any().unbind())
             }
             CallInput::Float(f) => Ok(torch_abi::number_tensor(py)?.call1(py, (f.float.value,))?),
@@ -160,11 +165,11 @@ pub fn compile(
     // What the backend raises is kept by `env` and reaches the program from there, an interrupt too.
     let described = shapes::describe(tx, &inputs);
     let guards = GuardsSoFar {
-        guards: &tx.guards,
-        places: &tx.guard_lines,
-        sources: &tx.sources,
+        guards: tx.guards(),
+        places: tx.guard_lines(),
+        sources: tx.sources(),
     };
-    let (graph, objects) = (&tx.graph, &tx.objects);
+    let (graph, objects) = (tx.graph(), tx.objects());
     let compiled = env
         .compile_graph(py, graph, objects, examples, &described, &name, guards)
         .map_err(|e| Stop::Internal(format!("the backend raised: {e}")))?;
@@ -194,8 +199,8 @@ const STATE: [&str; 5] = [
 ];
 
 /// Whether the graph computes nothing: the residual code sets the state that it would leave.
-fn only_state(tx: &Tx<'_>) -> bool {
-    tx.graph.iter().all(|(_, node)| match &node.target {
+fn only_state(tx: &Finished<'_, '_>) -> bool {
+    tx.graph().iter().all(|(_, node)| match &node.target {
         fx_graph::Target::Function(f) => STATE.contains(&&*f.path),
         fx_graph::Target::Name(_) => !matches!(
             node.op,

@@ -156,7 +156,7 @@ impl Emitter<'_, '_> {
                 self.asm.op(Op::GetIter);
             }
             IterBody::List(list, Some(at)) => {
-                let (known, list) = (self.tx.known.clone(), *list);
+                let (known, list) = (self.tx.known().clone(), *list);
                 if self.tx.obj(list).class.is(&known.list) {
                     self.value(&Var::Obj(list))?;
                     self.asm.op(Op::GetIter);
@@ -168,7 +168,7 @@ impl Emitter<'_, '_> {
                 }
             }
             IterBody::ListReverse(list, Some(at)) => {
-                let known = self.tx.known.clone();
+                let known = self.tx.known().clone();
                 self.call_method_of(&known.list, "__reversed__", *list)?;
                 self.place(*list, *at as i64)?;
             }
@@ -182,7 +182,7 @@ impl Emitter<'_, '_> {
                 } else {
                     "__iter__"
                 };
-                let base = self.tx.known.deque.clone();
+                let base = self.tx.known().deque.clone();
                 self.call_method_of(&base, method, walk.deque)?;
                 self.consume(walk.taken)?;
             }
@@ -196,7 +196,7 @@ impl Emitter<'_, '_> {
                 }
                 // A set that is made again has an order of its own.
                 if *at == 0 || (!state.is_new() && !state.body_dirty) {
-                    let base = self.tx.known.set.clone();
+                    let base = self.tx.known().set.clone();
                     self.call_method_of(&base, "__iter__", *set)?;
                     self.consume(*at)?;
                 } else {
@@ -211,11 +211,11 @@ impl Emitter<'_, '_> {
                 self.consume(at)?;
             }
             IterBody::Enumerate(it, count) => {
-                let f = self.tx.known.enumerate.clone();
+                let f = self.tx.known().enumerate.clone();
                 self.call_with(&f, &[it, count])?;
             }
             IterBody::Zip(its, strict) => {
-                let f = self.tx.known.zip.clone();
+                let f = self.tx.known().zip.clone();
                 self.asm.callee(&f);
                 for it in its {
                     self.value(it)?;
@@ -229,12 +229,12 @@ impl Emitter<'_, '_> {
                 }
             }
             IterBody::Map(f, its) => {
-                let map = self.tx.known.map.clone();
+                let map = self.tx.known().map.clone();
                 let args: Vec<&Var> = std::iter::once(f).chain(its).collect();
                 self.call_with(&map, &args)?;
             }
             IterBody::Filter(f, it) => {
-                let filter = self.tx.known.filter.clone();
+                let filter = self.tx.known().filter.clone();
                 self.call_with(&filter, &[f, it])?;
             }
             IterBody::Chain(outer, current) => {
@@ -276,7 +276,7 @@ impl Emitter<'_, '_> {
             }
             IterBody::Count(a, b) => self.call_tool("count", &[a, b])?,
             IterBody::Call(f, sentinel) => {
-                let iter = self.tx.known.iter.clone();
+                let iter = self.tx.known().iter.clone();
                 self.call_with(&iter, &[f, sentinel])?;
             }
             IterBody::Starmap(f, it) => self.call_tool("starmap", &[f, it])?,
@@ -299,7 +299,7 @@ impl Emitter<'_, '_> {
                 self.asm.call(4);
             }
             IterBody::Sequence(v, at) => {
-                let known = self.tx.known.clone();
+                let known = self.tx.known().clone();
                 self.call_with(&known.iter, &[v])?;
                 if *at != 0 {
                     self.set_state(*at)?;
@@ -406,7 +406,7 @@ impl Emitter<'_, '_> {
     fn builtin(&self, name: &str) -> R<Obj> {
         Ok(self
             .tx
-            .known
+            .known()
             .builtins
             .bind(self.tx.py)
             .getattr(name)?
@@ -562,7 +562,7 @@ impl Emitter<'_, '_> {
             return Ok(());
         }
         let tmp = self.asm.tmp("___tmp");
-        let (deque, islice) = (self.tx.known.deque.clone(), self.itertools("islice")?);
+        let (deque, islice) = (self.tx.known().deque.clone(), self.itertools("islice")?);
         self.asm.store_fast(tmp);
         self.asm.callee(&deque);
         self.asm.callee(&islice);
@@ -595,7 +595,7 @@ impl Emitter<'_, '_> {
                 };
                 let range = self
                     .tx
-                    .known
+                    .known()
                     .range
                     .bind(py)
                     .call1((start, stop, step))?
@@ -608,7 +608,7 @@ impl Emitter<'_, '_> {
         // Matches of a regular expression: what `finditer` gives calls until there is none.
         let calls = self.tx.class_name(class) == "callable_iterator";
         if calls {
-            let iter = self.tx.known.iter.clone();
+            let iter = self.tx.known().iter.clone();
             self.asm.callee(&iter);
         }
         for i in items {

@@ -1,6 +1,8 @@
 //! Residual bytecode: a finished translation becomes a code object that calls the compiled graph,
 //! rebuilds values, replays side effects, and returns or goes on in resume functions.
 //!
+//! It takes a [`Finished`] translation, which is all that it knows of the interpreter.
+//!
 //! Lives here: which values are live, how each is rebuilt, what a graph break runs, resume
 //! functions, which iterators and effects come when. Does not live here: how the state came about and
 //! where else the graph could break (`translator`), bytes of instructions (`bytecode`), what a
@@ -20,6 +22,7 @@ mod early;
 mod effects;
 mod emitter;
 mod entered;
+mod finished;
 mod generators;
 mod graph;
 mod iterators;
@@ -56,9 +59,9 @@ use translator::retreat::Retreat;
 use translator::state::Frame;
 use translator::stop::{BreakReason, R, Stop};
 use translator::torch_ops::raising;
-use translator::tx::Tx;
 use variables::{Obj, Var};
 
+pub use finished::Finished;
 pub use ladder::Ladder;
 pub use resume::{ResumeCache, ResumeInfo};
 pub use text::listing;
@@ -235,9 +238,9 @@ fn nested_call(f: &Frame) -> Stop {
 /// [`Stop::Break`] where a value cannot be rebuilt, [`Stop::Retreat`] where the graph can break at another
 /// place instead: the translation is as it was. [`Stop::Internal`] with what the backend raised, and for
 /// defects.
-pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Residual> {
+pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Residual> {
     let py = tx.py;
-    let root = root_frame(tx);
+    let root = root_frame(&tx);
     let code = root.code.clone();
     let mut g = Emitter::new(tx, code.clone(), root.globals.dict.clone());
     let mut resumes = Vec::new();
@@ -250,7 +253,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
             g.analyse(&value);
             g.analyse_effects();
             g.check_abandoned()?;
-            let st = &g.tx.st;
+            let st = g.tx.state();
             if st.effects.any() || !st.contexts.is_empty() || st.left_modes > 0 {
                 let value = g.prepare_late(&value)?;
                 let steps = g.effects()?;
@@ -276,16 +279,16 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
     }
     g.tx.close_contexts()?;
     let outputs = g.outputs.clone();
-    let autocast = g.tx.ctx.autocast != tensor_meta::Autocast::Off;
-    raising::keep_random_state(&mut g.tx.graph, autocast);
-    let compiled = graph::compile(g.tx, outputs, env)?;
+    let autocast = g.tx.ctx().autocast != tensor_meta::Autocast::Off;
+    raising::keep_random_state(g.tx.graph_mut(), autocast);
+    let compiled = graph::compile(&mut g.tx, outputs, env)?;
 
     g.asm.body.set_loc(loc);
     for instr in &code.body.instrs[..prologue_len(&code.body)] {
         g.asm.body.emit_at(instr.op.clone(), instr.loc);
     }
-    let may_raise = compiled.is_some() && raising::may_raise(&g.tx.graph, autocast);
-    let can_run_again = may_raise && raising::can_all_run_again(&g.tx.graph);
+    let may_raise = compiled.is_some() && raising::may_raise(g.tx.graph(), autocast);
+    let can_run_again = may_raise && raising::can_all_run_again(g.tx.graph());
     for input in compiled.iter().flat_map(|c| &c.inputs) {
         if let CallInput::Float(f) = input {
             g.register_float(&f.float.expr);
@@ -303,9 +306,9 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
         names.push((c.callee().clone(), c.callee_name()));
         (called, skip) = call_graph(&mut g, c, &post)?;
         set_flags(&mut g)?;
-    } else if g.tx.st.grad_enabled != g.tx.ctx.grad_enabled {
-        let set = g.tx.known.torch_c.bind(py).getattr("_set_grad_enabled")?;
-        let enabled = pyo3::types::PyBool::new(py, g.tx.st.grad_enabled);
+    } else if g.tx.state().grad_enabled != g.tx.ctx().grad_enabled {
+        let set = g.tx.known().torch_c.bind(py).getattr("_set_grad_enabled")?;
+        let enabled = pyo3::types::PyBool::new(py, g.tx.state().grad_enabled);
         g.asm.callee(&set.unbind());
         g.asm.load_const(&enabled.to_owned().into_any().unbind());
         g.asm.call(1);
@@ -341,16 +344,16 @@ pub fn finish(tx: &mut Tx<'_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Res
 
 /// Sets the flags of torch that the program has set: the graph does, but what a compiler made of it does not.
 fn set_flags(g: &mut Emitter<'_, '_>) -> R<()> {
-    if g.tx.runs_as_is {
+    if g.tx.runs_as_is() {
         return Ok(());
     }
     let py = g.tx.py;
-    let mut flags: Vec<_> = g.tx.st.flags.clone().into_iter().collect();
+    let mut flags: Vec<_> = g.tx.state().flags.clone().into_iter().collect();
     flags.sort_by_key(|(getter, _)| *getter);
     for (getter, value) in flags {
         let value = g.tx.real_copy(&value)?;
         if let (Some(setter), Some(value)) = (torch_abi::contexts::flag_setter(getter), value) {
-            let setter = g.tx.known.torch_c.bind(py).getattr(setter)?;
+            let setter = g.tx.known().torch_c.bind(py).getattr(setter)?;
             g.asm.callee(&setter.unbind());
             g.asm.load_const(&value.unbind());
             g.asm.call(1);
@@ -360,8 +363,8 @@ fn set_flags(g: &mut Emitter<'_, '_>) -> R<()> {
     Ok(())
 }
 
-fn root_frame(tx: &Tx<'_>) -> Frame {
-    let mut frame = tx.st.frame.clone();
+fn root_frame(tx: &Finished<'_, '_>) -> Frame {
+    let mut frame = tx.state().frame.clone();
     while let Some(parent) = frame.parent.clone() {
         frame = (*parent).clone();
     }
@@ -382,7 +385,7 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<(Range<u3
             (Some(obj), _) => g.asm.load_const(obj),
             (None, CallInput::Tensor(t)) => g.load_source(t.source)?,
             (None, CallInput::Int(i)) => g.int(&i.int.expr)?,
-            (None, CallInput::Float(f)) if g.tx.runs_as_is => g.float(&f.float.expr)?,
+            (None, CallInput::Float(f)) if g.tx.runs_as_is() => g.float(&f.float.expr)?,
             (None, CallInput::Float(f)) => {
                 let tensor = torch_abi::number_tensor(g.tx.py)?;
                 g.asm.callee(tensor);

@@ -109,7 +109,7 @@ impl Emitter<'_, '_> {
     /// constant: it is guarded. To read `__defaults__` on each call would tell audit hooks of it, which costs
     /// more than all the rest.
     pub(crate) fn constant_read(&mut self, lazy: &Rc<LazyVar>) -> R<Option<Obj>> {
-        let sources = &self.tx.sources;
+        let sources = self.tx.sources();
         let of_function = match sources.get(lazy.source) {
             Source::TupleItem { base, .. } | Source::DictItem { base, .. } => matches!(
                 sources.get(*base),
@@ -121,7 +121,7 @@ impl Emitter<'_, '_> {
         let class = lazy.obj.bind(self.tx.py).get_type();
         // An int may become a variable of the graph, whose inputs are settled by now.
         let is_int = class.is(self.tx.py.get_type::<pyo3::types::PyInt>());
-        if !wanted || is_int || !self.tx.known.is_const_type(class.as_any()) {
+        if !wanted || is_int || !self.tx.known().is_const_type(class.as_any()) {
             return Ok(None);
         }
         let value = Var::Lazy(lazy.clone());
@@ -154,7 +154,7 @@ impl Emitter<'_, '_> {
         match state.origin.clone() {
             Origin::Source { source, .. } => {
                 if matches!(state.body, Body::Cell(_))
-                    && let Source::Closure { index, .. } = *self.tx.sources.get(source)
+                    && let Source::Closure { index, .. } = *self.tx.sources().get(source)
                 {
                     let local = self.free_var(index);
                     self.asm.op(Op::LoadClosure(local));
@@ -185,7 +185,7 @@ impl Emitter<'_, '_> {
             Var::Obj(id) => self.object(*id),
             Var::Func(f) => self.function(f),
             Var::Method(m) => {
-                let class = self.tx.known.method.clone();
+                let class = self.tx.known().method.clone();
                 self.asm.callee(&class);
                 self.value(&m.func)?;
                 self.value(&m.receiver)?;
@@ -198,7 +198,7 @@ impl Emitter<'_, '_> {
                 Ok(())
             }
             Var::Super(s) => {
-                let class = self.tx.known.super_.clone();
+                let class = self.tx.known().super_.clone();
                 self.asm.callee(&class);
                 self.load_obj(&s.after)?;
                 self.value(&s.receiver)?;
@@ -221,7 +221,7 @@ impl Emitter<'_, '_> {
                     spec,
                     writes,
                 } => {
-                    if *writes != self.tx.st.effects.writes {
+                    if *writes != self.tx.state().effects.writes {
                         return Err(self.tx.no_text(tensor).or_retreat(Retreat::Text));
                     }
                     if let Some(convert) = conversion {
@@ -259,7 +259,7 @@ impl Emitter<'_, '_> {
             return items(self);
         };
         let py = self.tx.py;
-        let known = self.tx.known.clone();
+        let known = self.tx.known().clone();
         let c = class.bind(py);
         if class.is(&known.size) || c.hasattr("n_sequence_fields")? {
             self.load_callable(class)?;
@@ -309,7 +309,7 @@ impl Emitter<'_, '_> {
             self.asm.load_const(&f.code);
             self.asm.make_function(FuncAttr(parts));
         } else {
-            let class = self.tx.known.function.clone();
+            let class = self.tx.known().function.clone();
             let name: String = f.code.bind(self.tx.py).getattr("co_name")?.extract()?;
             self.asm.callee(&class);
             self.asm.load_const(&f.code);

@@ -11,18 +11,18 @@ use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Sour
 use pyo3::prelude::*;
 use torch_abi::TorchAbi;
 use translator::stop::{R, Stop};
-use translator::tx::Tx;
 
+use crate::finished::Finished;
 use crate::graph::CallInput;
 
 /// What of each input may differ from call to call. Empty where nothing may, or where the graph runs as it is.
-pub(crate) fn describe(tx: &Tx<'_>, inputs: &[CallInput]) -> Vec<AotInput> {
-    if tx.runs_as_is || !tx.is_dynamic() && tx.float_inputs.is_empty() {
+pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotInput> {
+    if tx.runs_as_is() || !tx.is_dynamic() && tx.float_inputs().is_empty() {
         return Vec::new();
     }
     let name = |at: usize| {
-        let node = tx.graph.placeholders()[at];
-        let name = tx.graph.get(node).and_then(|n| n.target.name().cloned());
+        let node = tx.graph().placeholders()[at];
+        let name = tx.graph().get(node).and_then(|n| n.target.name().cloned());
         name.as_deref().unwrap_or_default().to_owned()
     };
     let tensor = |source| {
@@ -58,7 +58,11 @@ pub(crate) fn describe(tx: &Tx<'_>, inputs: &[CallInput]) -> Vec<AotInput> {
 ///
 /// # Errors
 /// [`Stop::Internal`] for a leaf that is no int of the inputs.
-pub(crate) fn guard(tx: &mut Tx<'_>, inputs: &[CallInput], found: &[ShapeGuard]) -> R<()> {
+pub(crate) fn guard(
+    tx: &mut Finished<'_, '_>,
+    inputs: &[CallInput],
+    found: &[ShapeGuard],
+) -> R<()> {
     for guard in found {
         let relation = match guard {
             ShapeGuard::Compare(op, left, right) => {
@@ -114,7 +118,7 @@ fn leaves(guard: &ShapeGuard) -> Vec<ShapeLeaf> {
 }
 
 /// Guards the value that a leaf has in this call.
-fn hold(tx: &mut Tx<'_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<()> {
+fn hold(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<()> {
     let left = leaf_expr(tx, inputs, leaf)?;
     let value = value(tx, inputs, leaf)?;
     tx.guard_relation(IntRelation {
@@ -125,7 +129,7 @@ fn hold(tx: &mut Tx<'_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<()> {
     Ok(())
 }
 
-fn expr(tx: &mut Tx<'_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Option<IntExpr>> {
+fn expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Option<IntExpr>> {
     Ok(match of {
         ShapeExpr::Const(n) => Some(IntExpr::Const(*n)),
         ShapeExpr::Leaf(leaf) => Some(leaf_expr(tx, inputs, leaf)?),
@@ -170,7 +174,7 @@ fn operator(op: ShapeOperator) -> IntBinary {
 }
 
 /// What an expression is in this call; `None` where it does not fit 64 bits.
-fn value_of(tx: &Tx<'_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Option<i64>> {
+fn value_of(tx: &Finished<'_, '_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Option<i64>> {
     let both = |ab: &(ShapeExpr, ShapeExpr)| -> R<Option<(i64, i64)>> {
         let (a, b) = (value_of(tx, inputs, &ab.0)?, value_of(tx, inputs, &ab.1)?);
         Ok(a.zip(b))
@@ -185,7 +189,7 @@ fn value_of(tx: &Tx<'_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Option<i64>>
     })
 }
 
-fn leaf_expr(tx: &mut Tx<'_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<IntExpr> {
+fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<IntExpr> {
     let (at, extent, dim, of_base) = match leaf {
         ShapeLeaf::Int(at) => {
             return match inputs.get(*at) {
@@ -212,7 +216,7 @@ fn leaf_expr(tx: &mut Tx<'_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<IntEx
 }
 
 /// What a leaf is in this call.
-fn value(tx: &Tx<'_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64> {
+fn value(tx: &Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64> {
     let (at, dim, is_size, of_base) = match leaf {
         ShapeLeaf::Int(at) => {
             return match inputs.get(*at) {

@@ -16,7 +16,7 @@ use crate::emitter::Emitter;
 impl Emitter<'_, '_> {
     /// The fast local of an argument, where the source is one and no cell, or of a value that was made before the graph.
     pub fn argument(&self, source: SourceId) -> Option<LocalIdx> {
-        match self.tx.sources.get(source) {
+        match self.tx.sources().get(source) {
             Source::Local { index, .. } => {
                 let kind = self.root.fields.localspluskinds.get(*index as usize)?;
                 (kind & kinds::CELL == 0).then_some(LocalIdx(*index))
@@ -126,7 +126,7 @@ impl Emitter<'_, '_> {
                 Extent::Size => "size",
                 Extent::Stride => "stride",
             };
-            let method = self.tx.known.tensor_base.bind(self.tx.py).getattr(name)?;
+            let method = self.tx.known().tensor_base.bind(self.tx.py).getattr(name)?;
             self.asm.callee(&method.unbind());
             self.load_source(source)?;
             self.load_int(i64::from(dim))?;
@@ -146,7 +146,7 @@ impl Emitter<'_, '_> {
             IntExpr::Dim(..) => self.dim(expr)?,
             IntExpr::Const(n) => self.load_int(*n)?,
             IntExpr::Unary(IntUnary::Abs, x) => {
-                let abs = self.tx.known.builtins.bind(self.tx.py).getattr("abs")?;
+                let abs = self.tx.known().builtins.bind(self.tx.py).getattr("abs")?;
                 self.asm.callee(&abs.unbind());
                 self.int(x)?;
                 self.asm.call(1);
@@ -217,7 +217,7 @@ impl Emitter<'_, '_> {
     /// A break for a source that has no code free of user code.
     pub fn load_source(&mut self, id: SourceId) -> R<()> {
         let py = self.tx.py;
-        match self.tx.sources.get(id).clone() {
+        match self.tx.sources().get(id).clone() {
             Source::Local { index, .. } => match self.argument(id) {
                 Some(local) => self.asm.load_fast(local),
                 None => self.asm.op(Op::LoadDeref(LocalIdx(index))),
@@ -228,7 +228,7 @@ impl Emitter<'_, '_> {
                     self.asm.load_fast(local);
                 }
                 Some(tensor) => {
-                    let item = self.tx.known.tensor.getattr(py, "item")?;
+                    let item = self.tx.known().tensor.getattr(py, "item")?;
                     let local = self.output(tensor);
                     self.asm.callee(&item);
                     self.asm.load_fast(local);
@@ -280,12 +280,12 @@ impl Emitter<'_, '_> {
             }
             Source::DictItem { base, key } => {
                 let key = self.const_obj(&key)?;
-                let known = self.tx.known.clone();
+                let known = self.tx.known().clone();
                 let exact = [&known.dict, &known.ordered_dict, &known.defaultdict];
                 self.load_item(base, &exact, &known.dict, |g| g.load_obj(&key))?;
             }
             Source::DictKeyAt { base, index } => {
-                let keys = self.tx.known.dict.bind(py).getattr("keys")?.unbind();
+                let keys = self.tx.known().dict.bind(py).getattr("keys")?.unbind();
                 self.asm.op(Op::BuildList(0));
                 self.asm.callee(&keys);
                 self.load_source(base)?;
@@ -295,7 +295,7 @@ impl Emitter<'_, '_> {
                 self.asm.op(Op::BinarySubscr);
             }
             Source::ListItem { base, index } => {
-                let known = self.tx.known.clone();
+                let known = self.tx.known().clone();
                 if self.class_of(base).is_some_and(|c| {
                     c.bind(py)
                         .cast::<PyType>()
@@ -328,7 +328,7 @@ impl Emitter<'_, '_> {
                 self.asm.op(Op::BinarySubscr);
             }
             Source::TypeOf { base } => {
-                let ty = self.tx.known.type_.clone();
+                let ty = self.tx.known().type_.clone();
                 self.asm.callee(&ty);
                 self.load_source(base)?;
                 self.asm.call(1);
@@ -345,7 +345,7 @@ impl Emitter<'_, '_> {
             Source::FunctionMode { index } => {
                 let at = self
                     .tx
-                    .known
+                    .known()
                     .torch_c
                     .getattr(py, torch_abi::names::FUNCTION_STACK_AT)?;
                 self.asm.callee(&at);
@@ -365,7 +365,7 @@ impl Emitter<'_, '_> {
     }
 
     fn pinned(&self, pin: u32) -> R<Obj> {
-        let found = self.tx.pins.get(self.tx.py, pin);
+        let found = self.tx.pins().get(self.tx.py, pin);
         found
             .map(Bound::unbind)
             .ok_or_else(|| Stop::Internal("a pinned object is gone".into()))
@@ -384,7 +384,7 @@ impl Emitter<'_, '_> {
             .class_of(base)
             .is_some_and(|c| exact.iter().any(|e| e.is(&c)))
             || matches!(
-                self.tx.sources.get(base),
+                self.tx.sources().get(base),
                 Source::InstanceDict { .. } | Source::InstanceDictItem { .. }
             );
         if is_exact {
@@ -413,7 +413,7 @@ impl Emitter<'_, '_> {
         let generic = type_lookup(&class, "__getattribute__").is_some_and(|g| {
             g.bind(py)
                 .get_type()
-                .is(self.tx.known.wrapper_descriptor.bind(py))
+                .is(self.tx.known().wrapper_descriptor.bind(py))
         });
         generic
             && type_lookup(&class, name).is_none_or(|d| {
@@ -432,7 +432,7 @@ impl Emitter<'_, '_> {
         }
         let get = self
             .tx
-            .known
+            .known()
             .object
             .bind(self.tx.py)
             .getattr("__getattribute__")?
@@ -455,12 +455,12 @@ impl Emitter<'_, '_> {
         let generic = type_lookup(&class, "__getattribute__").is_some_and(|g| {
             g.bind(py)
                 .get_type()
-                .is(self.tx.known.wrapper_descriptor.bind(py))
+                .is(self.tx.known().wrapper_descriptor.bind(py))
         });
         let getset = type_lookup(&class, "__dict__").is_some_and(|d| {
             d.bind(py)
                 .get_type()
-                .is(self.tx.known.getset_descriptor.bind(py))
+                .is(self.tx.known().getset_descriptor.bind(py))
         });
         generic && getset
     }
@@ -468,7 +468,7 @@ impl Emitter<'_, '_> {
     /// `-- value` that the MRO of a known class holds for a name, unbound.
     fn load_mro_attr(&mut self, base: SourceId, name: &str) -> R<()> {
         let py = self.tx.py;
-        let class = match self.tx.sources.get(base).clone() {
+        let class = match self.tx.sources().get(base).clone() {
             Source::TypeOf { base } => self.class_of(base),
             Source::Pinned { pin, .. } | Source::WeakPinned { pin, .. } => Some(self.pinned(pin)?),
             _ => None,
@@ -523,12 +523,12 @@ impl Emitter<'_, '_> {
             }
             ConstVal::Size(dims) => any(self
                 .tx
-                .known
+                .known()
                 .size
                 .bind(py)
                 .call1((PyTuple::new(py, dims.iter())?,))?),
             ConstVal::Device { text, .. } => {
-                any(self.tx.known.device.bind(py).call1((&**text,))?)
+                any(self.tx.known().device.bind(py).call1((&**text,))?)
             }
             ConstVal::Obj(r) => self.pinned(r.pin)?,
             #[allow(unreachable_patterns)]

@@ -161,7 +161,7 @@ impl Emitter<'_, '_> {
             offset,
             plain: true,
         };
-        let function_type = self.tx.known.function.clone();
+        let function_type = self.tx.known().function.clone();
         let function = function_type.call1(py, (&built.code, &level.frame.globals.dict))?;
         self.names.push((function.clone(), info.name.clone()));
         resumes.push(info);
@@ -566,7 +566,7 @@ impl Emitter<'_, '_> {
         resumes: &mut Vec<ResumeInfo>,
     ) -> R<()> {
         let py = self.tx.py;
-        let function_type = self.tx.known.function.clone();
+        let function_type = self.tx.known().function.clone();
         if let Some(behind) = &ready.plan.behind {
             let info = self.made(env, behind)?.info.clone();
             add(resumes, info);
@@ -597,7 +597,7 @@ impl Emitter<'_, '_> {
     fn made<'e>(&mut self, env: &'e mut dyn OutputEnv, plan: &Plan) -> R<&'e mut Resume> {
         if !env.resume_cache().has(plan) {
             let index = env.next_resume_index();
-            let codes = &mut self.tx.codes.borrow_mut();
+            let codes = &mut self.tx.codes();
             env.resume_cache().make(self.tx.py, codes, plan, index)?;
         }
         env.resume_cache().get(plan)

@@ -25,7 +25,8 @@ use translator::tx::Tx;
 use variables::{Body, ObjState, Origin, Var};
 
 use crate::{
-    CompiledGraph, Finish, GuardsSoFar, Ladder, OutputEnv, ResumeCache, ResumeInfo, finish,
+    CompiledGraph, Finish, Finished, GuardsSoFar, Ladder, OutputEnv, ResumeCache, ResumeInfo,
+    finish,
 };
 
 /// The rules that the tests are made with.
@@ -243,12 +244,16 @@ fn translate_in(
         }
     };
     let mut ladder = Ladder::default();
-    let mut result = finish(&mut tx, end, &mut Env { session });
+    let mut result = finish(Finished::new(&mut tx), end, &mut Env { session });
     while let Err(Stop::Retreat(to, _)) = &result
         && let Some(way) = ladder.next(*to)
         && tx.retreat(way)
     {
-        result = finish(&mut tx, Finish::Break(Box::default()), &mut Env { session });
+        result = finish(
+            Finished::new(&mut tx),
+            Finish::Break(Box::default()),
+            &mut Env { session },
+        );
     }
     match result {
         Ok(residual) => {

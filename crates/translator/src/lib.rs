@@ -35,7 +35,6 @@ mod real;
 pub mod refusal;
 pub mod retreat;
 pub mod rules;
-mod state_text;
 pub mod step;
 pub mod stop;
 pub mod torch_ops;

@@ -12,12 +12,15 @@ use guards::exec::Pins;
 use guards::{Guard, GuardKind, IntExpr, SourceId, SourceTable};
 use pyo3::exceptions::PyFloatingPointError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensor_meta::Ctx;
+use variables::text::{self, Printer};
 use variables::{
-    Body, FloatVar, IntVar, IterBody, Obj, ObjId, ObjState, OrderedMap, TextPart, TupleVar, Var,
+    Body, FloatVar, IntVar, IterBody, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var,
 };
+
+pub use variables::text::qualified_name;
 
 use crate::code::{CodeCache, CodeInfo};
 use crate::dynamic::DynamicInts;
@@ -650,74 +653,21 @@ impl<'py> Tx<'py> {
 
     /// `__name__` of a class.
     pub fn class_name(&self, class: &Obj) -> String {
-        class
-            .bind(self.py)
-            .cast::<PyType>()
-            .ok()
-            .and_then(|t| t.name().ok())
-            .map_or_else(String::new, |n| n.to_string())
+        text::class_name(class.bind(self.py))
     }
 
-    /// A value in a few words, for reasons and logs. Runs no user code.
-    pub fn describe(&self, var: &Var) -> String {
-        match var {
-            Var::Null | Var::Handled(_) => "NULL".into(),
-            Var::Const(o) => format!(
-                "constant {}",
-                o.bind(self.py)
-                    .repr()
-                    .map_or_else(|_| "?".into(), |r| r.to_string())
-            ),
-            Var::Tensor(t) => format!("tensor {}", self.graph.name(t.node)),
-            Var::Tuple(t) => format!("tuple of {}", t.items.len()),
-            Var::Slice(_) => "slice".into(),
-            Var::Obj(id) => format!("{} object", self.class_name(&self.obj(*id).class)),
-            Var::Func(f) => format!("function {}", qualified_name(f.code.bind(self.py))),
-            Var::Method(_) => "bound method".into(),
-            Var::BuiltinMethod(m) => format!("method {} of {}", m.1, self.describe(&m.0)),
-            Var::Super(_) => "super object".into(),
-            Var::Py(p) => describe_obj(p.obj.bind(self.py)),
-            Var::Int(_) => "int object".into(),
-            Var::Float(_) => "float object".into(),
-            Var::Computed(c) => describe_obj(c.value.bind(self.py)),
-            Var::Text(t) => t
-                .parts
-                .iter()
-                .find_map(|p| match p {
-                    TextPart::Tensor { tensor, .. } => Some(self.describe(tensor)),
-                    TextPart::Known(_) | TextPart::Value(_) => None,
-                })
-                .unwrap_or_else(|| "str object".into()),
-            Var::Lazy(l) => describe_obj(l.obj.bind(self.py)),
+    /// What values are printed by.
+    pub fn printer(&self) -> Printer<'_, 'py> {
+        Printer {
+            py: self.py,
+            state: &self.st,
+            graph: &self.graph,
+            sources: &self.sources,
         }
     }
-}
 
-/// `module.qualname` (without `builtins.`) of a class or function; its type's where it has none.
-pub fn qualified_name(obj: &Bound<'_, PyAny>) -> String {
-    let text = |n: &str| obj.getattr(n).ok().and_then(|v| v.extract::<String>().ok());
-    let Some(name) = text("__qualname__")
-        .or_else(|| text("__name__"))
-        .or_else(|| text("co_qualname"))
-    else {
-        return qualified_name(obj.get_type().as_any());
-    };
-    match text("__module__") {
-        Some(m) if m != "builtins" => format!("{m}.{name}"),
-        _ => name,
-    }
-}
-
-fn describe_obj(obj: &Bound<'_, PyAny>) -> String {
-    let ty = qualified_name(obj.get_type().as_any());
-    let named = obj.is_instance_of::<PyType>()
-        || matches!(
-            ty.as_str(),
-            "function" | "builtin_function_or_method" | "module" | "method_descriptor"
-        );
-    if named {
-        format!("{ty} {}", qualified_name(obj))
-    } else {
-        format!("{ty} object")
+    /// As [`Printer::describe`].
+    pub fn describe(&self, var: &Var) -> String {
+        self.printer().describe(var)
     }
 }

@@ -15,7 +15,7 @@ use cache::{CompileId, Entries, GuardedCode};
 use guards::exec::CheckProgram;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use residual::{self, Finish, Ladder, Residual, ResumeCache};
+use residual::{self, Finish, Finished, Ladder, Residual, ResumeCache};
 use torch_abi::modes::ModesAside;
 use translator::library;
 use translator::retreat::WayBack;
@@ -405,7 +405,7 @@ impl<'py> Compilation<'_, 'py> {
         loop {
             close(tx, env.backend)?;
             env.plan = None;
-            let result = residual::finish(tx, finish, env);
+            let result = residual::finish(Finished::new(tx), finish, env);
             interrupts::check(self.py)?;
             let Err(Stop::Retreat(to, reason)) = result else {
                 return Ok(result);
@@ -643,7 +643,7 @@ impl<'py> Compilation<'_, 'py> {
     fn report_break(&self, tx: &Tx<'_>, reason: &BreakReason) -> Vec<String> {
         let py = self.py;
         log::debug(py, "state", &self.id.to_string(), || {
-            format!("STATE AT A GRAPH BREAK\n{}", tx.state_text())
+            format!("STATE AT A GRAPH BREAK\n{}", tx.printer().state_text())
         });
         if !log::enabled(py, "graph_breaks") && !explain::active() && !self.ctx.fullgraph() {
             return Vec::new();

@@ -1,7 +1,7 @@
 //! The symbolic state as text, for the log `state` and for tests: what a graph break goes on from.
 //!
 //! One line a slot, frames innermost first, then what has been changed, contexts and modes. Not here: why the break
-//! is there (`stop.rs`), and guards. Invariant: nothing is run or looked at that is not known already, so printing
+//! is there, and guards (`translator`). Invariant: nothing is run or looked at that is not known already, so printing
 //! changes no decision.
 
 use std::fmt::Write;
@@ -9,32 +9,32 @@ use std::fmt::Write;
 use guards::SourceId;
 use pyo3::prelude::*;
 use tensor_meta::TensorMeta;
-use variables::contexts::FunctionMode;
-use variables::{Body, IterBody, ObjId, Origin, TextPart, Var};
 
 use crate::code::CodeInfo;
+use crate::contexts::FunctionMode;
 use crate::state::Frame;
-use crate::tx::Tx;
+use crate::text::{Printer, class_name, qualified_name};
+use crate::{Body, IterBody, Obj, ObjId, Origin, TextPart, Var};
 
 /// How deep tuples, and what belongs to a value, are written out.
 const DEPTH: usize = 3;
 
 struct Writer<'a, 'py> {
-    tx: &'a Tx<'py>,
+    of: Printer<'a, 'py>,
     /// objects that are to be written out, in the order in which they were met
     met: Vec<ObjId>,
     text: String,
 }
 
-impl Tx<'_> {
+impl Printer<'_, '_> {
     /// The state as text. Runs no user code: constants are of exact builtin types, or torch's.
-    pub fn state_text(&self) -> String {
+    pub fn state_text(self) -> String {
         let mut writer = Writer {
-            tx: self,
+            of: self,
             met: Vec::new(),
             text: String::new(),
         };
-        let mut frame = Some(&self.st.frame);
+        let mut frame = Some(&self.state.frame);
         while let Some(f) = frame {
             writer.frame(f, "frame");
             frame = f.parent.as_deref();
@@ -74,7 +74,7 @@ impl Writer<'_, '_> {
     }
 
     fn effects(&mut self) {
-        let effects = &self.tx.st.effects;
+        let effects = &self.of.state.effects;
         for &id in &effects.dirty {
             self.meet(id);
         }
@@ -99,13 +99,13 @@ impl Writer<'_, '_> {
             );
         }
         for call in &effects.early {
-            let function = crate::tx::qualified_name(call.function.bind(self.tx.py));
+            let function = qualified_name(call.function.bind(self.of.py));
             let _ = writeln!(self.text, "call in front of the graph: {function}");
         }
     }
 
     fn contexts(&mut self) {
-        let state = &self.tx.st;
+        let state = self.of.state;
         for open in &state.contexts {
             let context = self.value(&open.context, 0);
             let _ = writeln!(self.text, "context {context}");
@@ -137,7 +137,7 @@ impl Writer<'_, '_> {
             next += 1;
             let text = self.object(id);
             let _ = writeln!(self.text, "object {text}");
-            if let Body::Generator(state) = &self.tx.st.effects.get(id).body
+            if let Body::Generator(state) = &self.of.state.effects.get(id).body
                 && let Some(frame) = &state.frame
             {
                 self.frame(frame, "suspended");
@@ -146,13 +146,13 @@ impl Writer<'_, '_> {
     }
 
     fn object(&mut self, id: ObjId) -> String {
-        let state = self.tx.st.effects.get(id);
+        let state = self.of.state.effects.get(id);
         let origin = match &state.origin {
             Origin::New => "new".into(),
             Origin::Source { source, .. } => self.source(*source),
             Origin::RootCell(index) => format!("cell {index} of the frame"),
         };
-        let class = self.tx.class_name(&state.class);
+        let class = class_name(state.class.bind(self.of.py));
         let changed = match state.body_dirty && !matches!(state.origin, Origin::New) {
             true => ", changed",
             false => "",
@@ -199,7 +199,7 @@ impl Writer<'_, '_> {
             Body::DictView(dict, view) => format!("{view:?} of {}", self.meet(*dict)),
             Body::Result(call) => format!(
                 "of a call of {}",
-                crate::tx::qualified_name(call.function.bind(self.tx.py))
+                qualified_name(call.function.bind(self.of.py))
             ),
             Body::Generator(state) => match state.frame {
                 None => "running, or finished".into(),
@@ -238,8 +238,8 @@ impl Writer<'_, '_> {
         match value {
             Var::Const(constant) => self.repr(constant),
             Var::Tensor(tensor) => {
-                let meta = self.tx.st.effects.meta(tensor);
-                let mut text = format!("%{} {}", self.tx.graph.name(tensor.node), shape(meta));
+                let meta = self.of.state.effects.meta(tensor);
+                let mut text = format!("%{} {}", self.of.graph.name(tensor.node), shape(meta));
                 if let Some(input) = &tensor.input {
                     let _ = write!(text, " from {}", self.source(input.source));
                 }
@@ -270,11 +270,11 @@ impl Writer<'_, '_> {
             }
             Var::Handled(exception) => format!("handled {}", self.value(exception, depth + 1)),
             Var::Py(object) => match object.source {
-                Some(source) => format!("{} from {}", self.tx.describe(value), self.source(source)),
-                None => self.tx.describe(value),
+                Some(source) => format!("{} from {}", self.of.describe(value), self.source(source)),
+                None => self.of.describe(value),
             },
             Var::Int(int) => {
-                let name = |source| self.tx.sources.name(source);
+                let name = |source| self.of.sources.name(source);
                 format!("int {}", int.expr.text(&name))
             }
             Var::Text(text) => {
@@ -289,10 +289,10 @@ impl Writer<'_, '_> {
             }
             Var::Lazy(lazy) => self.source(lazy.source),
             Var::Computed(computed) => {
-                let function = crate::tx::qualified_name(computed.function.bind(self.tx.py));
-                format!("{} computed by {function}", self.tx.describe(value))
+                let function = qualified_name(computed.function.bind(self.of.py));
+                format!("{} computed by {function}", self.of.describe(value))
             }
-            Var::Null | Var::Func(_) | Var::Super(_) | Var::Float(_) => self.tx.describe(value),
+            Var::Null | Var::Func(_) | Var::Super(_) | Var::Float(_) => self.of.describe(value),
         }
     }
 
@@ -305,11 +305,11 @@ impl Writer<'_, '_> {
     }
 
     fn source(&self, source: SourceId) -> String {
-        self.tx.sources.name(source)
+        self.of.sources.name(source)
     }
 
-    fn repr(&self, object: &variables::Obj) -> String {
-        let text = object.bind(self.tx.py).repr();
+    fn repr(&self, object: &Obj) -> String {
+        let text = object.bind(self.of.py).repr();
         text.map_or_else(|_| "?".into(), |text| text.to_string())
     }
 }

@@ -1,0 +1,331 @@
+//! A translation that has ended, as residual code is made of it.
+//!
+//! Lives here: what there is to read (the state, the graph, its inputs), and the little that is still asked of the
+//! interpreter: guards on what the code relies on, sources of what it reaches, values that were not looked at yet. Does
+//! not live here: any instruction. No other module of this crate names the interpreter.
+//!
+//! Invariant: no instruction runs from here on. What is still asked adds guards, sources, and values for what was not
+//! looked at; it changes nothing that the program has done.
+
+use std::cell::RefMut;
+use std::rc::Rc;
+
+use bytecode::op::LocalIdx;
+use fx_graph::Graph;
+use guards::exec::Pins;
+use guards::{Guard, IntExpr, IntRelation, ObjRef, Source, SourceId, SourceTable};
+use pyo3::prelude::*;
+use tensor_meta::Ctx;
+use translator::code::{CodeCache, CodeInfo};
+use translator::known::Known;
+use translator::state::{Frame, State};
+use translator::stop::{R, Stop};
+use translator::tx::{FloatInput, GraphInput, IntInput, Tx};
+use variables::{ComputedVar, FloatVar, Key, Obj, ObjId, ObjState, ReadNumber, Var};
+
+/// The translation.
+pub struct Finished<'a, 'py> {
+    /// the interpreter of Python
+    pub py: Python<'py>,
+    tx: &'a mut Tx<'py>,
+}
+
+impl<'a, 'py> Finished<'a, 'py> {
+    /// Takes a translation whose last instruction is done.
+    pub fn new(tx: &'a mut Tx<'py>) -> Finished<'a, 'py> {
+        Finished { py: tx.py, tx }
+    }
+
+    // ---- what there is --------------------------------------------------------------------------
+
+    /// The symbolic state.
+    pub fn state(&self) -> &State {
+        &self.tx.st
+    }
+
+    /// An object of the state.
+    pub fn obj(&self, id: ObjId) -> &ObjState {
+        self.tx.obj(id)
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.tx.graph
+    }
+
+    /// The graph, to be brought to its end.
+    pub fn graph_mut(&mut self) -> &mut Graph {
+        &mut self.tx.graph
+    }
+
+    /// What nodes of the graph name by handle.
+    pub fn objects(&self) -> &[Obj] {
+        &self.tx.objects
+    }
+
+    /// Inputs of the graph that are tensors.
+    pub fn inputs(&self) -> &[GraphInput] {
+        &self.tx.inputs
+    }
+
+    /// Inputs of the graph that are ints.
+    pub fn int_inputs(&self) -> &[IntInput] {
+        &self.tx.int_inputs
+    }
+
+    /// Inputs of the graph that are floats.
+    pub fn float_inputs(&self) -> &[FloatInput] {
+        &self.tx.float_inputs
+    }
+
+    /// The guards, in the order in which they were added.
+    pub fn guards(&self) -> &[Guard] {
+        &self.tx.guards
+    }
+
+    /// For each of them the code and line that asked for it.
+    pub fn guard_lines(&self) -> &[(Rc<CodeInfo>, u32)] {
+        &self.tx.guard_lines
+    }
+
+    /// The sources that guards and values name.
+    pub fn sources(&self) -> &SourceTable {
+        &self.tx.sources
+    }
+
+    /// The objects that guards hold.
+    pub fn pins(&self) -> &Pins {
+        &self.tx.pins
+    }
+
+    /// Well-known Python objects.
+    pub fn known(&self) -> &Rc<Known> {
+        &self.tx.known
+    }
+
+    /// Decoded code objects.
+    pub fn codes(&self) -> RefMut<'_, CodeCache> {
+        self.tx.codes.borrow_mut()
+    }
+
+    /// The state of torch when translation began.
+    pub fn ctx(&self) -> &Ctx {
+        &self.tx.ctx
+    }
+
+    /// Whether the graph runs as it is, as far as is known of the backend.
+    pub fn runs_as_is(&self) -> bool {
+        self.tx.runs_as_is
+    }
+
+    /// How many function modes were in force when the frame began, where one of them is the program's.
+    pub fn outer_modes(&self) -> usize {
+        self.tx.outer_modes
+    }
+
+    // ---- what follows from it -------------------------------------------------------------------
+
+    /// As [`Tx::is_dynamic`].
+    pub fn is_dynamic(&self) -> bool {
+        self.tx.is_dynamic()
+    }
+
+    /// As [`Tx::dynamic_sizes`].
+    pub fn dynamic_sizes(&self, tensor: SourceId) -> Vec<usize> {
+        self.tx.dynamic_sizes(tensor)
+    }
+
+    /// As [`Tx::read_number`].
+    pub fn read_number(&self, source: SourceId) -> Option<ReadNumber> {
+        self.tx.read_number(source)
+    }
+
+    /// As [`Tx::has_modes`].
+    pub fn has_modes(&self) -> bool {
+        self.tx.has_modes()
+    }
+
+    /// As [`Tx::grad_mode_within`].
+    pub fn grad_mode_within(&self) -> Option<bool> {
+        self.tx.grad_mode_within()
+    }
+
+    /// As [`Tx::has_generators`].
+    pub fn has_generators(&self) -> bool {
+        self.tx.has_generators()
+    }
+
+    /// As [`Tx::is_generator`].
+    pub fn is_generator(&self, var: &Var) -> bool {
+        self.tx.is_generator(var)
+    }
+
+    /// As [`Tx::leaves_generator_in_try`].
+    pub fn leaves_generator_in_try(&mut self, kept: impl Fn(ObjId) -> bool) -> bool {
+        self.tx.leaves_generator_in_try(kept)
+    }
+
+    /// As [`Tx::is_own_cell`].
+    pub fn is_own_cell(&self, frame: &Frame, local: LocalIdx) -> bool {
+        self.tx.is_own_cell(frame, local)
+    }
+
+    /// As [`Tx::changes_output`].
+    pub fn changes_output(&self) -> bool {
+        self.tx.changes_output()
+    }
+
+    /// As [`Tx::origin_of`].
+    pub fn origin_of(&self, v: &Var) -> Option<(SourceId, Obj)> {
+        self.tx.origin_of(v)
+    }
+
+    /// As [`Tx::factory_of`].
+    pub fn factory_of(&self, id: ObjId) -> Option<Var> {
+        self.tx.factory_of(id)
+    }
+
+    /// As [`Tx::is_of_private`].
+    pub fn is_of_private(&self, source: SourceId) -> bool {
+        self.tx.is_of_private(source)
+    }
+
+    /// As [`Tx::check_constants`].
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn check_constants(&self, constants: &[Obj]) -> R<()> {
+        self.tx.check_constants(constants)
+    }
+
+    /// As [`Tx::class_name`].
+    pub fn class_name(&self, class: &Obj) -> String {
+        self.tx.class_name(class)
+    }
+
+    /// As [`Tx::is_c_level`].
+    pub fn is_c_level(&self, class: &Obj, name: &str) -> bool {
+        self.tx.is_c_level(class, name)
+    }
+
+    /// As [`Tx::is_c_slot`].
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn is_c_slot(&self, found: &Obj, name: &str) -> R<bool> {
+        self.tx.is_c_slot(found, name)
+    }
+
+    /// As [`Tx::no_text`].
+    pub fn no_text(&self, v: &Var) -> Stop {
+        self.tx.no_text(v)
+    }
+
+    // ---- values ---------------------------------------------------------------------------------
+
+    /// `None`
+    pub fn none(&self) -> Var {
+        self.tx.none()
+    }
+
+    /// A `bool`.
+    pub fn bool(&self, b: bool) -> Var {
+        self.tx.bool(b)
+    }
+
+    /// An `int`.
+    pub fn int(&self, i: i64) -> Var {
+        self.tx.int(i)
+    }
+
+    /// As [`Tx::lazy`].
+    pub fn lazy(&self, obj: Obj, source: SourceId) -> Var {
+        self.tx.lazy(obj, source)
+    }
+
+    /// As [`Tx::from_const`].
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn constant(&mut self, obj: Bound<'py, PyAny>) -> R<Var> {
+        self.tx.from_const(obj)
+    }
+
+    // ---- what is still asked: each may add guards -----------------------------------------------
+
+    /// As [`Tx::source`].
+    pub fn source(&mut self, source: Source) -> SourceId {
+        self.tx.source(source)
+    }
+
+    /// As [`Tx::pin`].
+    pub fn pin(&mut self, obj: &Obj, weak: bool) -> ObjRef {
+        self.tx.pin(obj, weak)
+    }
+
+    /// As [`Tx::guard_relation`].
+    pub fn guard_relation(&mut self, relation: IntRelation) {
+        self.tx.guard_relation(relation);
+    }
+
+    /// As [`Tx::realize`].
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn realize(&mut self, var: &Var) -> R<Var> {
+        self.tx.realize(var)
+    }
+
+    /// As [`Tx::type_of`].
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn type_of(&mut self, v: &Var) -> R<Obj> {
+        self.tx.type_of(v)
+    }
+
+    /// As [`Tx::known_key`].
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn known_key(&mut self, var: &Var) -> R<Key> {
+        self.tx.known_key(var)
+    }
+
+    /// As [`Tx::real_copy`].
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn real_copy(&mut self, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
+        self.tx.real_copy(v)
+    }
+
+    /// As [`Tx::as_dynamic_float`].
+    pub fn as_dynamic_float(&mut self, v: &Var) -> Option<Rc<FloatVar>> {
+        self.tx.as_dynamic_float(v)
+    }
+
+    /// As [`Tx::specialize_computed`].
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn specialize_computed(&mut self, c: &ComputedVar) -> R<Var> {
+        self.tx.specialize_computed(c)
+    }
+
+    /// As [`Tx::fix_leaf`].
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn fix_leaf(&mut self, leaf: &IntExpr) -> R<i64> {
+        self.tx.fix_leaf(leaf)
+    }
+
+    /// As [`Tx::close_contexts`].
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn close_contexts(&mut self) -> R<()> {
+        self.tx.close_contexts()
+    }
+}
