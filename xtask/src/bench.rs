@@ -3,7 +3,8 @@
 //!
 //! A run gives figures by name: medians of the criterion benchmarks and of `benches/` in nanoseconds,
 //! and instruction counts of the benchmarks that link no Python, counted by callgrind. A saved run is
-//! a JSON file in the build folder.
+//! a JSON file in the build folder. Instruction counts hardly depend on the machine: those of the last
+//! time that somebody looked at them are in `benches/instructions.json`.
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -23,6 +24,8 @@ use crate::workspace::Workspace;
 const TIME_TOLERANCE: f64 = 0.10;
 /// The same of instruction counts, which hardly vary.
 const COUNT_TOLERANCE: f64 = 0.01;
+/// How far a count may be from the one that was committed: other versions of what is linked move them a little.
+const COMMITTED_TOLERANCE: f64 = 0.02;
 /// What names of instruction counts begin with.
 const COUNT: &str = "instructions: ";
 
@@ -40,6 +43,9 @@ pub struct Options {
     /// Only count instructions.
     #[arg(long)]
     instructions: bool,
+    /// Commit to the instruction counts: writes `benches/instructions.json`.
+    #[arg(long)]
+    bless: bool,
 }
 
 /// What of `cargo xtask compare` can be asked for.
@@ -64,6 +70,7 @@ pub fn run(project: &Project, environment: &Environment, options: &Options) -> R
         good &= pipeline(project, environment, options, &mut figures)?;
     }
     instructions(project, options.filter.as_deref(), &mut figures)?;
+    committed(project, options, &figures)?;
     if let Some(base) = &options.compare {
         let text = std::fs::read_to_string(saved(project, base))
             .with_context(|| format!("no run was saved as {base} (cargo xtask bench --save)"))?;
@@ -76,6 +83,50 @@ pub fn run(project: &Project, environment: &Environment, options: &Options) -> R
         println!("{} figures saved in {}", figures.len(), file.display());
     }
     Ok(good)
+}
+
+/// Writes the instruction counts to the file that is committed, or prints which are far from what is there.
+fn committed(project: &Project, options: &Options, figures: &Figures) -> Result<()> {
+    let file = project.root.join("benches").join("instructions.json");
+    let mut known: BTreeMap<String, u64> = match std::fs::read_to_string(&file) {
+        Ok(text) => serde_json::from_str(&text)?,
+        Err(_) => BTreeMap::new(),
+    };
+    let counts = figures.iter().filter_map(|(name, count)| {
+        let name = name.strip_prefix(COUNT)?;
+        Some((name.to_owned(), *count as u64))
+    });
+    let counts: BTreeMap<String, u64> = counts.collect();
+    if options.bless {
+        match options.filter {
+            Some(_) => known.extend(counts),
+            None => known = counts,
+        }
+        std::fs::write(&file, serde_json::to_string_pretty(&known)? + "\n")?;
+        println!("{} instruction counts in {}", known.len(), file.display());
+        return Ok(());
+    }
+    let as_figures = |counts: &BTreeMap<String, u64>| -> Figures {
+        let counts = counts.iter();
+        counts.map(|(name, n)| (name.clone(), *n as f64)).collect()
+    };
+    let moved = changes(&as_figures(&known), &as_figures(&counts), |_| {
+        COMMITTED_TOLERANCE
+    });
+    let new = counts
+        .keys()
+        .filter(|name| !known.contains_key(*name))
+        .count();
+    let percent = COMMITTED_TOLERANCE * 100.0;
+    println!(
+        "{} instruction counts, {} of them moved by more than {percent} %, {new} are new (--bless writes them)",
+        counts.len(),
+        moved.len(),
+    );
+    if !moved.is_empty() {
+        println!("{}", table(&moved));
+    }
+    Ok(())
 }
 
 fn saved(project: &Project, name: &str) -> PathBuf {
@@ -197,9 +248,8 @@ fn instructions(project: &Project, filter: Option<&str>, figures: &mut Figures) 
         let names = listed
             .lines()
             .filter_map(|line| line.strip_suffix(": benchmark"));
-        let without = counted(&program, "no benchmark has this name")?;
         for name in names.filter(|name| filter.is_none_or(|filter| name.contains(filter))) {
-            let count = counted(&program, name)?.saturating_sub(without);
+            let count = counted(&program, name)?;
             println!("{count:>14} instructions  {name}");
             figures.insert(format!("{COUNT}{name}"), count as f64);
         }
@@ -218,7 +268,11 @@ fn built(project: &Project, package: &str, target: &str) -> Result<PathBuf> {
     anyhow::ensure!(output.status.success(), "{package} does not build");
     cargo_metadata::Message::parse_stream(output.stdout.as_slice())
         .filter_map(|message| match message {
-            Ok(cargo_metadata::Message::CompilerArtifact(artifact)) => artifact.executable,
+            Ok(cargo_metadata::Message::CompilerArtifact(artifact))
+                if artifact.target.name == target =>
+            {
+                artifact.executable
+            }
             _ => None,
         })
         .last()
@@ -226,21 +280,25 @@ fn built(project: &Project, package: &str, target: &str) -> Result<PathBuf> {
         .with_context(|| format!("the benchmark {target} of {package} was not built"))
 }
 
-/// Instructions of a program that runs one benchmark once.
+/// Instructions of one pass over a benchmark: those below criterion's `iter` and its kin, which are the same at each
+/// run. What the program does before and after is not.
 fn counted(program: &Path, name: &str) -> Result<u64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg("--toggle-collect=criterion::bencher::Bencher*")
         .arg(program)
         .args(["--test", "--exact", name])
         .output()?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    collected(&text).with_context(|| format!("callgrind counted nothing:\n{text}"))
+    let count = collected(&text).filter(|count| *count > 0);
+    count.with_context(|| format!("callgrind counted nothing of {name}:\n{text}"))
 }
 
-/// The count in what callgrind says at its end.
+/// The count in what callgrind says at its end. Processes that the program starts say theirs, too.
 fn collected(text: &str) -> Option<u64> {
-    let line = text.lines().find(|line| line.contains("Collected :"))?;
-    line.split_whitespace().next_back()?.parse().ok()
+    let lines = text.lines().filter(|line| line.contains("Collected :"));
+    let counts = lines.filter_map(|line| line.split_whitespace().next_back()?.parse().ok());
+    counts.max()
 }
 
 /// A figure that changed by more than it may.
@@ -251,15 +309,19 @@ struct Change {
     now: f64,
 }
 
+/// What a figure of this name may differ by.
+fn tolerance(name: &str) -> f64 {
+    match name.starts_with(COUNT) {
+        true => COUNT_TOLERANCE,
+        false => TIME_TOLERANCE,
+    }
+}
+
 /// The figures of both runs that differ by more than the tolerance, worst first.
-fn changes(base: &Figures, now: &Figures) -> Vec<Change> {
+fn changes(base: &Figures, now: &Figures, tolerance: impl Fn(&str) -> f64) -> Vec<Change> {
     let differs = |(name, now): (&String, &f64)| {
         let base = *base.get(name)?;
-        let tolerance = match name.starts_with(COUNT) {
-            true => COUNT_TOLERANCE,
-            false => TIME_TOLERANCE,
-        };
-        ((now - base).abs() > base * tolerance).then(|| Change {
+        ((now - base).abs() > base * tolerance(name)).then(|| Change {
             name: name.clone(),
             base,
             now: *now,
@@ -270,15 +332,11 @@ fn changes(base: &Figures, now: &Figures) -> Vec<Change> {
     found
 }
 
-/// Prints what changed; false if anything became slower.
-fn report(base: &Figures, now: &Figures) -> bool {
-    let changes = changes(base, now);
+fn table(changes: &[Change]) -> comfy_table::Table {
     let mut table = comfy_table::Table::new();
     table.set_header(["benchmark", "before", "now", "change"]);
-    let mut slower = 0;
-    for change in &changes {
+    for change in changes {
         let percent = (change.now / change.base - 1.0) * 100.0;
-        slower += usize::from(percent > 0.0);
         table.add_row([
             change.name.clone(),
             format!("{:.4}", change.base),
@@ -286,9 +344,16 @@ fn report(base: &Figures, now: &Figures) -> bool {
             format!("{percent:+.1}%"),
         ]);
     }
+    table
+}
+
+/// Prints what changed; false if anything became slower.
+fn report(base: &Figures, now: &Figures) -> bool {
+    let changes = changes(base, now, tolerance);
+    let slower = changes.iter().filter(|c| c.now > c.base).count();
     let common = now.keys().filter(|name| base.contains_key(*name)).count();
     if !changes.is_empty() {
-        println!("\n{table}");
+        println!("\n{}", table(&changes));
     }
     println!(
         "{common} figures compared: {slower} slower, {} faster, the others as before",
@@ -347,15 +412,20 @@ mod tests {
             ("instructions: d", 102.0),
             ("new", 1.0),
         ]);
-        let names: Vec<String> = changes(&base, &now).into_iter().map(|c| c.name).collect();
+        let names: Vec<String> = changes(&base, &now, tolerance)
+            .into_iter()
+            .map(|c| c.name)
+            .collect();
         assert_eq!(names, ["b", "instructions: d", "c"]);
         assert!(!report(&base, &now));
+        assert_eq!(changes(&base, &now, |_| 0.45).len(), 1);
         assert!(report(&base, &base));
     }
 
     #[test]
     fn the_count_of_callgrind_is_read() {
-        let text = "==1== Events    : Ir\n==1== Collected : 29763352\n==1== \n";
+        let text =
+            "==2== Collected : 12\n==1== Events    : Ir\n==1== Collected : 29763352\n==1== \n";
         assert_eq!(collected(text), Some(29_763_352));
         assert_eq!(collected("nothing"), None);
     }

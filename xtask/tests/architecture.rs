@@ -177,6 +177,16 @@ fn private_names_of_torch_and_versions_of_python_get_fewer() {
     ] {
         assert_eq!(lines_with(name, &["Version::V3"]), 0, "{name}");
     }
+    // Which version a build is for is known where frames are evaluated and layouts are, and where exceptions are taken,
+    // for which frame-hook has two functions.
+    for name in ORDER {
+        let most = match name {
+            "cpython-abi" | "eval-frame" => continue,
+            "frame-hook" => 2,
+            _ => 0,
+        };
+        assert_eq!(lines_with(name, &["Py_3_1"]), most, "{name}");
+    }
     // The hook is one for any compiler.
     assert_eq!(lines_with("eval-frame", &["torch", "guard"]), 0);
 }

@@ -7,6 +7,9 @@ use pyo3::ffi::{Py_ssize_t, PyObject};
 /// Whether a dictionary has a number that is another one after each change.
 pub const COUNTS_CHANGES: bool = cfg!(not(Py_3_13));
 
+/// Whether instances may keep their attributes inside the object, where no watcher sees them.
+pub const INSTANCES_KEEP_INLINE: bool = cfg!(Py_3_13);
+
 /// `PyDictObject`.
 #[repr(C)]
 struct RawDict {

@@ -2,15 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use cpython_abi::dict::INSTANCES_KEEP_INLINE;
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::exec::watch::events::{DictInterest, Gil, Told, Watched, Watchers};
-
-/// Whether instances may keep their attributes inside the object.
-const KEEPS_INLINE: bool = cpython_abi::MINOR >= 13;
 
 static INSTANCES_REPORT: OnceLock<bool> = OnceLock::new();
 
@@ -68,7 +66,7 @@ pub fn prepare(py: Python<'_>) {
 unsafe fn leave_inline(dict: *mut PyObject) -> bool {
     // SAFETY: the caller's promise; the item is held while it is out of the dictionary.
     unsafe {
-        if !KEEPS_INLINE || !is_split(dict) {
+        if !INSTANCES_KEEP_INLINE || !is_split(dict) {
             return true;
         }
         if ffi::PyDict_CheckExact(dict) == 0 || ffi::PyDict_Size(dict) == 0 {
@@ -113,7 +111,7 @@ unsafe fn is_split(dict: *mut PyObject) -> bool {
 pub(super) unsafe fn is_unseen(dict: *mut PyObject) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        KEEPS_INLINE
+        INSTANCES_KEEP_INLINE
             && !(INSTANCES_REPORT.get() == Some(&true) && leave_inline(dict))
             && is_split(dict)
     }
