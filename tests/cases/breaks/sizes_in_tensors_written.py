@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 3
+GRAPHS = 2
 
 
 def fn(x):

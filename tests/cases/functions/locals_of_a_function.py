@@ -2,7 +2,7 @@
 
 import torch
 
-BREAKS = ["Unsupported Tensor.tolist() call"]
+BREAKS = ["Unsupported Tensor.item() call"]
 
 
 def inner(n):
@@ -17,7 +17,7 @@ def inner(n):
 def fn(x, a=1):
     b = 2
     first = locals()
-    print(x.tolist())
+    print((x.sum() > 0).item())
     c = a + b
     del b
     second = [1, c, sorted(locals()), sorted(vars()), dir()]

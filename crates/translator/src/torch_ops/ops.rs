@@ -215,11 +215,8 @@ impl<'py> Tx<'py> {
             {
                 return Ok(Flow::Value(address));
             }
-            if name == "item"
-                && is_plain
-                && let Some(number) = self.read_in_graph(t)?
-            {
-                return Ok(Flow::Value(number));
+            if is_plain && let Some(read) = self.data_read_in_graph(t, name)? {
+                return Ok(Flow::Value(read));
             }
             return Err(self.breaking_method(name));
         }

@@ -14,14 +14,57 @@ use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use tensor_meta::DType;
 use variables::{
-    ComputedVar, EarlyCall, EarlyKind, FloatBinary, FloatExpr, FloatVar, IntVar, ReadNumber, Var,
+    ComputedVar, EarlyCall, EarlyKind, FloatBinary, FloatExpr, FloatVar, IntVar, ReadNumber,
+    TensorVar, Var,
 };
 
 use crate::early::value_needed;
-use crate::stop::R;
+use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
+/// Longer tensors are data, of which a list is made outside of the graph.
+const MAX_LISTED: i64 = 8;
+
 impl Tx<'_> {
+    /// `t.item()`, or `t.tolist()` of a few numbers. `None` where the graph has to end in front of it.
+    ///
+    /// # Errors
+    /// Those of the operations that give each number.
+    pub(super) fn data_read_in_graph(&mut self, t: &Var, method: &str) -> R<Option<Var>> {
+        let Var::Tensor(tensor) = t else {
+            return Ok(None);
+        };
+        let meta = self.st.effects.meta(tensor).clone();
+        match (method, &meta.shape[..]) {
+            ("item", _) | ("tolist", []) => self.read_in_graph(t),
+            ("tolist", [size])
+                if let Some(count @ 1..=MAX_LISTED) = size.as_const()
+                    && kind_of(meta.dtype).is_some()
+                    && self.can_read_in_graph(tensor) =>
+            {
+                let mut items = im::Vector::new();
+                for at in 0..count {
+                    let index = self.int(at);
+                    let item = self.tensor_getitem(t, &index)?;
+                    let item = self.finish_flow(item)?;
+                    let Some(number) = self.read_in_graph(&item)? else {
+                        return Err(Stop::Internal("an item that is not read".into()));
+                    };
+                    items.push_back(number);
+                }
+                Ok(Some(self.new_list(items)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether nothing is to happen at the place where a number is read but that.
+    fn can_read_in_graph(&self, t: &TensorVar) -> bool {
+        let is_plain = t.class.is(&self.known.tensor) || t.class.is(&self.known.parameter);
+        let is_beside = self.st.vmap.is_active() || self.has_modes() || self.used.is_some();
+        is_plain && !is_beside && self.nested == 0 && !self.inference_now()
+    }
+
     /// `t.item()` as an operation of the graph. `None` where the graph has to end in front of it.
     ///
     /// # Errors
@@ -29,10 +72,8 @@ impl Tx<'_> {
     pub(super) fn read_in_graph(&mut self, t: &Var) -> R<Option<Var>> {
         let Var::Tensor(t) = t else { return Ok(None) };
         let meta = self.st.effects.meta(t).clone();
-        let is_plain = t.class.is(&self.known.tensor) || t.class.is(&self.known.parameter);
         let is_one = meta.shape.iter().all(|size| size.as_const() == Some(1));
-        let is_beside = self.st.vmap.is_active() || self.has_modes() || self.used.is_some();
-        if !is_plain || !is_one || is_beside || self.nested != 0 || self.inference_now() {
+        if !is_one || !self.can_read_in_graph(t) {
             return Ok(None);
         }
         let Some(kind) = kind_of(meta.dtype) else {
