@@ -10,7 +10,7 @@ use translator::tx::{Args, Flow, Tx};
 use translator::values::{IterClass, Special};
 use variables::{Obj, Var};
 
-/// A method for which [`is_regex_method`] holds; `None` for arguments that are not known.
+/// A method for which `is_regex_method` of `translator` holds; `None` for arguments that are not known.
 pub(crate) fn regex_method(
     tx: &mut Tx<'_>,
     o: &Obj,

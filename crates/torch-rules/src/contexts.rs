@@ -1,6 +1,6 @@
 //! How a program enters and leaves contexts of torch that have rules of their own: `torch.autocast` and
 //! `torch.inference_mode`, which nodes of the graph enter and leave, labels for the profiler, which a graph has not,
-//! and function modes. What is open, and in force, is part of the symbolic state (`translator::torch_ops::contexts`).
+//! and function modes. What is open, and in force, is part of the symbolic state (`variables::contexts`).
 //!
 //! Not here: devices (`entered_device`).
 //!

@@ -1,7 +1,7 @@
 //! Function modes of the program: `torch.overrides.TorchFunctionMode`, which torch asks before it runs one of its
 //! functions.
 //!
-//! The modes are a stack of the symbolic state (`translator::torch_ops::function_modes`). What a mode is handed, torch
+//! The modes are a stack of the symbolic state (`variables::contexts`). What a mode is handed, torch
 //! itself says (`overrides`); its `__torch_function__` is then followed with the modes below it in force, as torch has
 //! it. So a graph holds what the modes have made of the program's operations, and runs where no mode is in force.
 //!

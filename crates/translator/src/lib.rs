@@ -7,8 +7,8 @@
 //!
 //! Lives here: what instructions, calls and operations do to values. Does not live here: rules of
 //! builtins (`builtins`) and of torch's functions that are more than one node (`torch-rules`), which
-//! hang on the interpreter by [`rules::Rules`]; how the state becomes
-//! bytecode (`residual`); CPython's frame layout (`frame-hook`), opcode numbers (`bytecode`), torch's
+//! hang on the interpreter by [`rules::Rules`]; the state itself (`variables`) and how it becomes
+//! bytecode (`residual`); CPython's frame layout (`cpython-abi`), opcode numbers (`bytecode`), torch's
 //! internals (`torch-abi`).
 //!
 //! Invariants: translation has no effect that the user's program can see; no state outside
@@ -21,7 +21,7 @@ pub mod call;
 pub mod constants;
 pub mod deferred;
 pub mod dynamic;
-mod early;
+pub mod early;
 mod hashing;
 pub mod known;
 pub mod methods;

@@ -133,7 +133,7 @@ impl Tx<'_> {
     /// Leaves what is still open, innermost first, for the end of the graph.
     ///
     /// # Errors
-    /// [`Stop::Internal`] where torch lacks the function.
+    /// [`crate::Stop::Internal`] where torch lacks the function.
     pub fn close_contexts(&mut self) -> R<()> {
         for open in self.st.contexts.clone().iter().rev() {
             self.leave_in_graph(&open.effect)?;
