@@ -125,7 +125,8 @@ fn pool() -> Option<Arc<ThreadPool>> {
             return None;
         }
         let builder = ThreadPoolBuilder::new()
-            .num_threads(processors.min(MOST_THREADS))
+            // The thread that waits for a plan runs a backend meanwhile.
+            .num_threads((processors - 1).min(MOST_THREADS))
             .thread_name(|i| format!("ferrodyn guards {i}"));
         *pool = Some(Arc::new(builder.build().ok()?));
     }
@@ -140,9 +141,11 @@ pub fn after_fork_in_child() {
     std::mem::forget(pool.take());
 }
 
-/// Whether a set of so many guards is split here: between the threads of a pool, in one of which this must be.
+/// Whether a set of so many guards is split here: between the threads of a pool, of which this must be one of several.
 pub(crate) fn is_split(guards: usize) -> bool {
-    guards >= WORTH_SPLITTING && rayon::current_thread_index().is_some()
+    guards >= WORTH_SPLITTING
+        && rayon::current_thread_index().is_some()
+        && rayon::current_num_threads() > 1
 }
 
 /// Does something to all items, in several threads if `split`.

@@ -491,8 +491,12 @@ fn threads_make_the_same_plan() {
     let (result, beside) = plan::beside(&t, &guards, copy, types(), || 7);
     assert_eq!(result, 7);
     let in_pool = Plan::in_pool(t.clone(), guards.clone(), types());
-    // One processor has no pool.
-    for other in beside.into_iter().chain([in_pool]) {
+    // The process's own pool may have one thread only, or there is none.
+    let three = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+    let three = three.unwrap_or_else(|e| panic!("{e}"));
+    let (_, split) = plan::beside_in(&three, &t, &guards, copy, types(), || ());
+    assert!(split.is_some());
+    for other in beside.into_iter().chain([in_pool]).chain(split) {
         assert_eq!(other.set.guards(), alone.set.guards());
         assert_eq!(other.set.checking_order(), alone.set.checking_order());
         assert_eq!(other.program, alone.program);
