@@ -146,3 +146,25 @@ def test_numbers_that_the_graph_reads(name):
     calls = [(torch.randn(3), torch.tensor(i, dtype=torch.int32)) for i in range(3)]
     assert agree(fn, backend, calls) == 1
     assert backend.targets.count("item") == 2
+
+
+def test_numbers_are_constants_where_no_context_can_be_made(monkeypatch):
+    """A backend that is not told which numbers change may take them for constants."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def refuse(*args, **kwargs):
+        raise NotImplementedError("no fake of it")
+
+    handed = []
+
+    def retraced(gm, inputs):
+        handed.append([type(i) for i in inputs])
+        return make_fx(gm)(*inputs)
+
+    monkeypatch.setattr(FakeTensorMode, "from_tensor", refuse)
+    compiled = ferrodyn.compile(lambda x, n: x * n, backend=retraced)
+    x = torch.ones(2)
+    for n in (2, 3, 4, 3):
+        assert torch.equal(compiled(x, n), x * n)
+    assert handed[-1] == [torch.Tensor]

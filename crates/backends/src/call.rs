@@ -158,8 +158,13 @@ impl BackendCall<'_> {
             true => self.own_forward(&result, gm)?,
             false => None,
         };
+        let is_graph = own.is_some() || untouched && result.is(gm);
+        // Without a context it was not told which sizes and numbers change, and says nothing of them.
+        if context.is_none() && !self.inputs.is_empty() && !is_graph {
+            shape_guards = None;
+        }
         Ok(Compiled {
-            is_graph: own.is_some() || untouched && result.is(gm),
+            is_graph,
             callable: match own {
                 Some(function) => function,
                 None => without_lazy_hop(result)?.unbind(),
