@@ -174,7 +174,11 @@ def test_each_reaches_the_program_once(name):
     during = 0
     kinds = [KeyboardInterrupt, Alarm, Sent if backend == noop else SentToBackend]
     with handlers() as ignored:
-        for i in range(-(-COUNT // len(PROGRAMS))):
+        least = -(-COUNT // len(PROGRAMS))
+        for i in range(least + 100):
+            # On a busy machine all of a few may come too late.
+            if i >= least and during:
+                break
             kind = kinds[i % len(kinds)]
             ferrodyn.reset()
             compiled = ferrodyn.compile(program, backend=backend)
