@@ -3,11 +3,11 @@
 use anyhow::Result;
 use clap::Args;
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::environment::Environment;
-use crate::extension::{self, Profile};
+use crate::extension::Profile;
 use crate::project::Project;
+use crate::script;
 
 /// What of `benches/features/run.py` can be asked for here.
 #[derive(Args)]
@@ -34,20 +34,13 @@ impl Options {
 
 /// Builds and runs `benches/features`; false if ferrodyn differs from eager where torch.compile does not.
 pub fn run(project: &Project, environment: &Environment, options: &Options) -> Result<bool> {
-    let mut good = true;
-    for venv in &environment.venvs {
-        extension::install(project, environment, venv, Profile::Release)?;
-        let mut command = Command::new(&venv.python);
-        command
-            .arg(project.root.join("benches/features/run.py"))
-            .args(options.arguments());
-        good &= command
-            .env_remove("FERRODYN_LOGS")
-            .env("OMP_NUM_THREADS", "1")
-            .status()?
-            .success();
-    }
-    Ok(good)
+    script::run(
+        project,
+        environment,
+        Profile::Release,
+        "benches/features/run.py",
+        &options.arguments(),
+    )
 }
 
 #[cfg(test)]

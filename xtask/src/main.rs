@@ -16,6 +16,7 @@ mod opinfo;
 mod project;
 mod python;
 mod readme;
+mod script;
 mod step;
 mod tally;
 mod workspace;

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use clap::Args;
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::environment::Environment;
-use crate::extension::{self, Profile};
+use crate::extension::Profile;
 use crate::project::Project;
+use crate::script;
 
 /// What of `benches/models/run.py` can be asked for here.
 #[derive(Args)]
@@ -55,22 +55,16 @@ impl Options {
 /// Installs the model packages, builds in release mode and runs `benches/models`; false if a model
 /// differs from eager.
 pub fn run(project: &Project, environment: &Environment, options: &Options) -> Result<bool> {
-    let mut good = true;
     for venv in &environment.venvs {
         environment.add(project, venv, "models", "benches/models/requirements.txt")?;
-        extension::install(project, environment, venv, Profile::Release)?;
-        let mut command = Command::new(&venv.python);
-        command
-            .arg(project.root.join("benches/models/run.py"))
-            .args(options.arguments());
-        good &= command
-            .env_remove("FERRODYN_LOGS")
-            // Idle workers of a busy machine would be measured instead.
-            .env("OMP_NUM_THREADS", "1")
-            .status()?
-            .success();
     }
-    Ok(good)
+    script::run(
+        project,
+        environment,
+        Profile::Release,
+        "benches/models/run.py",
+        &options.arguments(),
+    )
 }
 
 #[cfg(test)]

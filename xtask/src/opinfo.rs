@@ -3,11 +3,11 @@
 use anyhow::Result;
 use clap::Args;
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::environment::Environment;
-use crate::extension::{self, Profile};
+use crate::extension::Profile;
 use crate::project::Project;
+use crate::script;
 
 /// What of `benches/opinfo/run.py` can be asked for here.
 #[derive(Args)]
@@ -67,20 +67,13 @@ pub fn run(project: &Project, environment: &Environment, options: &Options) -> R
         true => Profile::Dev,
         false => Profile::Release,
     };
-    let mut good = true;
-    for venv in &environment.venvs {
-        extension::install(project, environment, venv, profile)?;
-        let mut command = Command::new(&venv.python);
-        command
-            .arg(project.root.join("benches/opinfo/run.py"))
-            .args(options.arguments());
-        good &= command
-            .env_remove("FERRODYN_LOGS")
-            .env("OMP_NUM_THREADS", "1")
-            .status()?
-            .success();
-    }
-    Ok(good)
+    script::run(
+        project,
+        environment,
+        profile,
+        "benches/opinfo/run.py",
+        &options.arguments(),
+    )
 }
 
 #[cfg(test)]

@@ -1,0 +1,31 @@
+//! Scripts in `benches/` that each Python's environment runs with the extension.
+
+use anyhow::Result;
+use std::process::Command;
+
+use crate::environment::Environment;
+use crate::extension::{self, Profile};
+use crate::project::Project;
+
+/// Builds the extension for each Python and runs the script; false if it fails with one.
+pub fn run(
+    project: &Project,
+    environment: &Environment,
+    profile: Profile,
+    script: &str,
+    arguments: &[String],
+) -> Result<bool> {
+    let mut good = true;
+    for venv in &environment.venvs {
+        extension::install(project, environment, venv, profile)?;
+        good &= Command::new(&venv.python)
+            .arg(project.root.join(script))
+            .args(arguments)
+            .env_remove("FERRODYN_LOGS")
+            // Idle workers of a busy machine would be measured instead.
+            .env("OMP_NUM_THREADS", "1")
+            .status()?
+            .success();
+    }
+    Ok(good)
+}
