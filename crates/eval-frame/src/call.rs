@@ -61,14 +61,18 @@ pub(crate) unsafe extern "C" fn call_compiled(
     // arguments as the vectorcall protocol has them. The settings live in the entry's context.
     unsafe {
         let this = &*entry.cast::<Entry>();
-        let plain = || call_plainly(this, args, nargsf, kwnames);
-        with_thread(|thread| {
-            thread.contained("the call of an entry", plain, || {
+        call_contained(
+            "the call of an entry",
+            this,
+            args,
+            nargsf,
+            kwnames,
+            |thread| {
                 // A region of its own: the limit that its caller has reached is not its.
                 let _only_cached = set_for(&thread.only_cached, false);
                 call_with(thread, this, this.settings, args, nargsf, kwnames)
-            })
-        })
+            },
+        )
     }
 }
 
@@ -82,13 +86,34 @@ pub(crate) unsafe extern "C" fn call_resume(
     // SAFETY: as for `call_compiled`; whoever runs the residual code keeps the context alive.
     unsafe {
         let this = &*entry.cast::<Entry>();
-        let plain = || call_plainly(this, args, nargsf, kwnames);
-        with_thread(|thread| {
-            thread.contained("the call of a resume function", plain, || {
-                call_with(thread, this, thread.residual.get(), args, nargsf, kwnames)
-            })
-        })
+        call_contained(
+            "the call of a resume function",
+            this,
+            args,
+            nargsf,
+            kwnames,
+            |thread| call_with(thread, this, thread.residual.get(), args, nargsf, kwnames),
+        )
     }
+}
+
+/// Makes the call of an entry by `body`, and plainly where that panics before anything of the program has run.
+///
+/// # Safety
+/// As for a vectorcall of `this`.
+#[inline(always)]
+pub unsafe fn call_contained(
+    doing: &'static str,
+    this: &Entry,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+    body: impl FnOnce(&ThreadRegions) -> *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: required of the caller.
+    let plain = || unsafe { call_plainly(this, args, nargsf, kwnames) };
+    // SAFETY: the GIL is held, as for any call.
+    with_thread(|thread| unsafe { thread.contained(doing, plain, || body(thread)) })
 }
 
 /// Calls what an entry wraps, where the entry's own call panicked before it did so.
@@ -532,15 +557,19 @@ pub(crate) unsafe extern "C" fn call_disabled(
     // SAFETY: as for `call_compiled`.
     unsafe {
         let this = &*entry.cast::<Entry>();
-        let plain = || call_plainly(this, args, nargsf, kwnames);
-        with_thread(|thread| {
-            thread.contained("the call of a disabled entry", plain, || {
+        call_contained(
+            "the call of a disabled entry",
+            this,
+            args,
+            nargsf,
+            kwnames,
+            |thread| {
                 if this.callable.is_null() {
                     return raise_cleared();
                 }
                 call_paused(thread, this.callable, args, nargsf, kwnames)
-            })
-        })
+            },
+        )
     }
 }
 

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use torch_abi::TorchAbi;
 use torch_abi::modules::{Forward, ModuleCalls};
 
-use eval_frame::call::{call_plainly, call_sharing, raise_cleared};
+use eval_frame::call::{call_contained, call_sharing, raise_cleared};
 use eval_frame::entry::{Entry, EntryKind, make_other};
 use eval_frame::entry_type;
 use eval_frame::region::{ThreadRegions, with_thread};
@@ -187,10 +187,14 @@ unsafe extern "C" fn call_module(
             thread.starts();
             ffi::PyObject_Vectorcall(callable.as_ptr(), args, nargsf, kwnames)
         };
-        let plain = || call_plainly(this, args, nargsf, kwnames);
-        with_thread(|thread| {
-            thread.contained("the call of a class of modules", plain, || body(thread))
-        })
+        call_contained(
+            "the call of a class of modules",
+            this,
+            args,
+            nargsf,
+            kwnames,
+            body,
+        )
     }
 }
 

@@ -13,7 +13,7 @@ use variables::{FloatBinary, FloatExpr, Obj};
 
 use crate::emitter::Emitter;
 
-impl Emitter<'_, '_> {
+impl<'py> Emitter<'_, 'py> {
     /// The fast local of an argument, where the source is one and no cell, or of a value that was made before the graph.
     pub fn argument(&self, source: SourceId) -> Option<LocalIdx> {
         match self.tx.sources().get(source) {
@@ -401,26 +401,27 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
+    /// The class of the value of a source, where its `__getattribute__` is written in C.
+    fn class_in_c(&mut self, base: SourceId) -> Option<Bound<'py, PyType>> {
+        let py = self.tx.py;
+        let class = self.class_of(base)?;
+        let class = class.bind(py).cast::<PyType>().ok()?.clone();
+        let looks_up = type_lookup(&class, "__getattribute__")?;
+        let kind = looks_up.bind(py).get_type();
+        kind.is(self.tx.known().wrapper_descriptor.bind(py))
+            .then_some(class)
+    }
+
     /// Whether `LOAD_ATTR` of an instance attribute reads the instance dict and nothing else.
     fn plain_attr(&mut self, base: SourceId, name: &str) -> bool {
         let py = self.tx.py;
-        let Some(class) = self.class_of(base) else {
+        let Some(class) = self.class_in_c(base) else {
             return false;
         };
-        let Ok(class) = class.bind(py).cast::<PyType>().cloned() else {
-            return false;
-        };
-        let generic = type_lookup(&class, "__getattribute__").is_some_and(|g| {
-            g.bind(py)
-                .get_type()
-                .is(self.tx.known().wrapper_descriptor.bind(py))
-        });
-        generic
-            && type_lookup(&class, name).is_none_or(|d| {
-                let ty = d.bind(py).get_type();
-                type_lookup(&ty, "__set__").is_none() && type_lookup(&ty, "__delete__").is_none()
-            })
-            && !class.is_subclass_of::<PyType>().unwrap_or(true)
+        type_lookup(&class, name).is_none_or(|d| {
+            let ty = d.bind(py).get_type();
+            type_lookup(&ty, "__set__").is_none() && type_lookup(&ty, "__delete__").is_none()
+        }) && !class.is_subclass_of::<PyType>().unwrap_or(true)
     }
 
     /// `-- base.__dict__`
@@ -446,23 +447,14 @@ impl Emitter<'_, '_> {
 
     fn plain_dict(&mut self, base: SourceId) -> bool {
         let py = self.tx.py;
-        let Some(class) = self.class_of(base) else {
+        let Some(class) = self.class_in_c(base) else {
             return false;
         };
-        let Ok(class) = class.bind(py).cast::<PyType>().cloned() else {
-            return false;
-        };
-        let generic = type_lookup(&class, "__getattribute__").is_some_and(|g| {
-            g.bind(py)
-                .get_type()
-                .is(self.tx.known().wrapper_descriptor.bind(py))
-        });
-        let getset = type_lookup(&class, "__dict__").is_some_and(|d| {
+        type_lookup(&class, "__dict__").is_some_and(|d| {
             d.bind(py)
                 .get_type()
                 .is(self.tx.known().getset_descriptor.bind(py))
-        });
-        generic && getset
+        })
     }
 
     /// `-- value` that the MRO of a known class holds for a name, unbound.
