@@ -2,7 +2,6 @@
 
 import torch
 
-COMPILED_WRONG = "the step computes with tensors, as under torch.compile: last digits differ"
 GRAPHS = 2
 REFERENCE_GRAPHS = 3
 
@@ -21,3 +20,6 @@ def fn(x):
 
 def calls():
     return [(torch.randn(2, 3),) for _ in range(3)]
+
+
+COMPILED_WRONG = "the step computes with tensors, as under torch.compile: last digits differ"

@@ -5,6 +5,7 @@ import math
 import torch
 
 BREAKS = ["Value that is made when the compiled code runs is needed"]
+SNAPSHOT = False
 
 
 def fn(x, i):

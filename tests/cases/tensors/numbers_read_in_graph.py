@@ -1,4 +1,4 @@
-"""A number that is read of a tensor goes on into operations, results and later text."""
+"""A number that is read from a tensor goes on into operations, results and later text."""
 
 import torch
 
