@@ -151,7 +151,7 @@ fn prepare(
         (),
         Some(&{
             let options = dict(py, "tracked_fakes", PyList::empty(py))?;
-            // Numbers that the graph reads of tensors are symbols without a value.
+            // Numbers that the graph reads from tensors are symbols without a value.
             options.set_item("allow_scalar_outputs", true)?;
             options
         }),

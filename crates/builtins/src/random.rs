@@ -82,8 +82,8 @@ fn drawn(tx: &mut Tx<'_>, function: Obj, pos: Vec<EarlyArg>, kind: Kind) -> Var 
         kind: EarlyKind::Draw(range),
     };
     match range {
-        Some((least, _)) => tx.draw_int(call, least),
-        None => tx.draw_float(call),
+        Some((least, _)) => tx.early_int(call, least),
+        None => tx.early_float(call),
     }
 }
 

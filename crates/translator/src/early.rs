@@ -22,7 +22,7 @@ use crate::tx::Tx;
 pub(crate) fn value_needed() -> Stop {
     Stop::brk(
         "Value that is made when the compiled code runs is needed",
-        "A number that is read of a tensor or drawn at random, and an array that is made, are known only when the compiled code runs: nothing can be decided by them while tracing.",
+        "A number that is read from a tensor or drawn at random, and an array that is made, are known only when the compiled code runs: nothing can be decided by them while tracing.",
         "Use it in operations of tensors only (`torch.where` in place of a branch), or make it outside of the compiled function.",
     )
 }
@@ -33,8 +33,8 @@ impl Tx<'_> {
         self.runs_as_is && self.ints.floats_as_inputs
     }
 
-    /// Has the residual code draw a float.
-    pub fn draw_float(&mut self, call: EarlyCall) -> Var {
+    /// A float that a call gives.
+    pub fn early_float(&mut self, call: EarlyCall) -> Var {
         // Any number: what depends on it is not captured.
         let value = 0.5_f64;
         let source = self.add_early(call);
@@ -43,13 +43,13 @@ impl Tx<'_> {
         Var::Float(Rc::new(FloatVar::existing(source, value, object)))
     }
 
-    /// Has the residual code draw an int; `least` is the least that it can be.
-    pub fn draw_int(&mut self, call: EarlyCall, least: i64) -> Var {
+    /// An int that a call gives; `value` is one that it can be.
+    pub fn early_int(&mut self, call: EarlyCall, value: i64) -> Var {
         let source = self.add_early(call);
-        self.int_values.insert(source, least);
+        self.int_values.insert(source, value);
         Var::Int(Rc::new(IntVar {
             expr: IntExpr::Source(source),
-            value: least,
+            value,
         }))
     }
 
@@ -69,7 +69,7 @@ impl Tx<'_> {
         )
     }
 
-    /// What a source is in the graph, where it is a number that the graph reads of a tensor.
+    /// What a source is in the graph, where it is a number that the graph reads from a tensor.
     pub fn read_number(&self, source: SourceId) -> Option<ReadNumber> {
         let Source::Early { index } = self.sources.get(source) else {
             return None;

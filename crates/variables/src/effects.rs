@@ -85,7 +85,7 @@ pub enum EarlyKind {
     Read(ReadNumber),
 }
 
-/// A number that the graph reads of a tensor.
+/// A number that the graph reads from a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadNumber {
     /// the node that reads it

@@ -28,6 +28,16 @@ pub enum FloatBinary {
 }
 
 impl FloatBinary {
+    /// The name of the function of `operator`.
+    pub fn function(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Subtract => "sub",
+            Self::Multiply => "mul",
+            Self::TrueDivide => "truediv",
+        }
+    }
+
     /// The value.
     pub fn eval(self, a: f64, b: f64) -> f64 {
         match self {

@@ -158,6 +158,14 @@ impl DType {
         )
     }
 
+    /// The least and the greatest element of the integer types, where both fit 64 bits.
+    pub fn int_elements(self) -> Option<(i64, i64)> {
+        let ints = self.converted_ints()?;
+        let is_unsigned = *ints.start() == -*ints.end();
+        let least = if is_unsigned { 0 } else { *ints.start() };
+        Some((i64::try_from(least).ok()?, i64::try_from(*ints.end()).ok()?))
+    }
+
     /// The ints that a kernel converts to an element of the integer types that arithmetic supports. Unsigned types
     /// take negative numbers of their width too.
     const fn converted_ints(self) -> Option<RangeInclusive<i128>> {

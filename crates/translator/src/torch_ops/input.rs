@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::{Arg, NodeId};
+use fx_graph::{Arg, FnTarget, NodeId};
 use guards::{GuardKind, IntExpr, IntLeaf, IntRelation, Source, SourceId, TensorSpec};
 use pyo3::prelude::*;
 use tensor_meta::TensorMeta;
@@ -225,14 +225,22 @@ impl Tx<'_> {
             IntExpr::Unary(op, _) => op.function(),
             _ => return Err(Stop::Internal("an int that is no operation".into())),
         };
-        let function = self.known.operator.bind(self.py).getattr(name)?.unbind();
-        let target = self.target(&function, &format!("operator.{name}"))?;
+        let target = self.operator_target(name)?;
         let node = self.graph.call_function(target, args, Vec::new());
         if !self.drawn_fits(&int.expr) {
             self.guard_relation(IntRelation::fits(&int.expr));
         }
         self.int_nodes.push((int.expr.clone(), node));
         Ok(node)
+    }
+
+    /// The target of a call of a function of `operator`.
+    ///
+    /// # Errors
+    /// What looking it up raises.
+    pub(super) fn operator_target(&mut self, name: &str) -> R<Arc<FnTarget>> {
+        let function = self.known.operator.bind(self.py).getattr(name)?.unbind();
+        self.target(&function, &format!("operator.{name}"))
     }
 
     /// What an expression is in this call, where all that it is computed from is known.

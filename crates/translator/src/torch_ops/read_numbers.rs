@@ -1,4 +1,4 @@
-//! Numbers that the graph reads of its tensors: `x.item()`, whose result goes on into operations of tensors.
+//! Numbers that the graph reads from its tensors: `x.item()`, whose result goes on into operations of tensors.
 //!
 //! Such a number is a dynamic float or int with a source of its own, [`guards::Source::Early`]: nothing is known of it
 //! while translating. What can't do without breaks the graph at its own place, and finds the number read.
@@ -6,17 +6,10 @@
 //! Invariants: no number is read where something else is to happen at its place (modes, `vmap`); what is computed of it
 //! beside tensors is computed in the graph, by Python's own operators.
 
-use std::rc::Rc;
-
 use fx_graph::{Arg, NodeId, OpKind};
 use guards::{IntBinary, IntExpr, SourceId};
-use pyo3::prelude::*;
-use pyo3::types::PyFloat;
 use tensor_meta::DType;
-use variables::{
-    ComputedVar, EarlyCall, EarlyKind, FloatBinary, FloatExpr, FloatVar, IntVar, ReadNumber,
-    TensorVar, Var,
-};
+use variables::{ComputedVar, EarlyCall, EarlyKind, FloatExpr, ReadNumber, TensorVar, Var};
 
 use crate::early::value_needed;
 use crate::stop::{R, Stop};
@@ -24,6 +17,9 @@ use crate::tx::Tx;
 
 /// Longer tensors are data, of which a list is made outside of the graph.
 const MAX_LISTED: i64 = 8;
+
+/// What an int counts as while translating. Nothing is decided by it.
+const ANY_INT: i64 = 2;
 
 impl Tx<'_> {
     /// `t.item()`, or `t.tolist()` of a few numbers. `None` where the graph has to end in front of it.
@@ -39,7 +35,7 @@ impl Tx<'_> {
             ("item", _) | ("tolist", []) => self.read_in_graph(t),
             ("tolist", [size])
                 if let Some(count @ 1..=MAX_LISTED) = size.as_const()
-                    && kind_of(meta.dtype).is_some()
+                    && number_of(meta.dtype).is_some()
                     && self.can_read_in_graph(tensor) =>
             {
                 let mut items = im::Vector::new();
@@ -76,54 +72,45 @@ impl Tx<'_> {
         if !is_one || !self.can_read_in_graph(t) {
             return Ok(None);
         }
-        let Some(kind) = kind_of(meta.dtype) else {
+        let Some(range) = number_of(meta.dtype) else {
             return Ok(None);
         };
         let mut tensor = t.node;
         // A compiler gives tensors back, and what is written to this one later is not what was read.
         if !self.runs_as_is {
             for method in ["detach", "clone"] {
-                tensor = self
-                    .graph
-                    .call_method(method, vec![tensor.into()], Vec::new());
-                self.graph.set_repeatable(tensor);
+                tensor = self.repeatable_method(method, tensor);
             }
         }
-        let node = self
-            .graph
-            .call_method("item", vec![tensor.into()], Vec::new());
-        self.graph.set_repeatable(node);
+        let node = self.item_node(tensor);
         let read = ReadNumber {
             node,
             tensor: (!self.runs_as_is).then_some(tensor),
-            range: match kind {
-                Kind::Float => None,
-                Kind::Int(low, high) => Some((low, high)),
-            },
+            range,
         };
-        let source = self.add_early(EarlyCall {
+        let call = EarlyCall {
             function: self.known.tensor.getattr(self.py, "item")?,
             pos: Vec::new(),
             kw: Vec::new(),
             kind: EarlyKind::Read(read),
-        });
-        Ok(Some(match kind {
-            Kind::Float => {
-                // Any number: what depends on it is not decided.
-                let value = 0.5_f64;
-                self.float_values.insert(source, value.to_bits());
-                let object = PyFloat::new(self.py, value).into_any().unbind();
-                Var::Float(Rc::new(FloatVar::existing(source, value, object)))
-            }
-            Kind::Int(..) => {
-                let value = 2;
-                self.int_values.insert(source, value);
-                Var::Int(Rc::new(IntVar {
-                    expr: IntExpr::Source(source),
-                    value,
-                }))
-            }
+        };
+        Ok(Some(match range {
+            None => self.early_float(call),
+            Some(_) => self.early_int(call, ANY_INT),
         }))
+    }
+
+    /// The node that reads the number of a tensor.
+    pub(crate) fn item_node(&mut self, tensor: NodeId) -> NodeId {
+        self.repeatable_method("item", tensor)
+    }
+
+    fn repeatable_method(&mut self, name: &str, tensor: NodeId) -> NodeId {
+        let node = self
+            .graph
+            .call_method(name, vec![tensor.into()], Vec::new());
+        self.graph.set_repeatable(node);
+        node
     }
 
     /// Whether a number follows from one that the graph reads.
@@ -170,14 +157,8 @@ impl Tx<'_> {
                 self.number_node("neg", vec![x])
             }
             FloatExpr::Binary(op, ab) => {
-                let name = match op {
-                    FloatBinary::Add => "add",
-                    FloatBinary::Subtract => "sub",
-                    FloatBinary::Multiply => "mul",
-                    FloatBinary::TrueDivide => "truediv",
-                };
                 let args = vec![self.float_arg(&ab.0)?, self.float_arg(&ab.1)?];
-                self.number_node(name, args)
+                self.number_node(op.function(), args)
             }
             _ => Err(value_needed()),
         }
@@ -228,8 +209,7 @@ impl Tx<'_> {
 
     /// A node that calls a function of `operator`; the same for the same operands.
     fn number_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
-        let function = self.known.operator.bind(self.py).getattr(name)?.unbind();
-        let target = self.target(&function, &format!("operator.{name}"))?;
+        let target = self.operator_target(name)?;
         let operand = args.iter().find_map(|arg| match arg {
             Arg::Node(node) => Some(*node),
             _ => None,
@@ -255,25 +235,10 @@ impl Tx<'_> {
     }
 }
 
-/// What `item()` gives.
-enum Kind {
-    Float,
-    /// the least and the greatest
-    Int(i64, i64),
-}
-
-/// `None` for what is no number that a graph computes with.
-fn kind_of(dtype: DType) -> Option<Kind> {
-    if dtype.is_floating() {
-        return Some(Kind::Float);
+/// Between what `item()` is, where it is an int and no float; `None` for what is no number that a graph computes with.
+fn number_of(dtype: DType) -> Option<Option<(i64, i64)>> {
+    match dtype.is_floating() {
+        true => Some(None),
+        false => dtype.int_elements().map(Some),
     }
-    let bits = match dtype {
-        DType::Int8 => 8,
-        DType::Int16 => 16,
-        DType::Int32 => 32,
-        DType::Int64 => 64,
-        DType::UInt8 => return Some(Kind::Int(0, 255)),
-        _ => return None,
-    };
-    Some(Kind::Int(i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)))
 }

@@ -8,7 +8,7 @@ use bytecode::op::CompareOp;
 use guards::{CallExpr, Extent, GuardKind, IntBinary, IntExpr, IntUnary};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCFunction, PyFloat, PyInt, PyType};
-use variables::{FloatBinary, FloatExpr, Var};
+use variables::{FloatExpr, Var};
 
 use super::compare::method;
 use super::computed::Changing;
@@ -188,13 +188,7 @@ impl<'py> Tx<'py> {
                 else {
                     return Ok(None);
                 };
-                let name = match op {
-                    FloatBinary::Add => "add",
-                    FloatBinary::Subtract => "sub",
-                    FloatBinary::Multiply => "mul",
-                    FloatBinary::TrueDivide => "truediv",
-                };
-                self.operator_call(name, vec![a, b])?
+                self.operator_call(op.function(), vec![a, b])?
             }
         }))
     }

@@ -212,9 +212,7 @@ impl Tx<'_> {
         let node = self.number_placeholder(first);
         let number = match self.runs_as_is {
             true => node,
-            false => self
-                .graph
-                .call_method("item", vec![node.into()], Vec::new()),
+            false => self.item_node(node),
         };
         let float = float.clone();
         self.float_inputs.push(FloatInput {
