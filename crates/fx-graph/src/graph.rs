@@ -210,6 +210,7 @@ impl Graph {
             draws: false,
             keeps_random_state: false,
             may_refuse_write: false,
+            gives_class: false,
             repeatable: false,
         };
         let inputs = distinct_inputs(&data);
@@ -390,6 +391,22 @@ impl Graph {
     pub fn set_may_refuse_write(&mut self, id: NodeId) {
         if let Some(node) = self.get_mut(id) {
             node.may_refuse_write = true;
+        }
+    }
+
+    /// Says that the value is the first argument's tensor under another class.
+    pub fn set_gives_class(&mut self, id: NodeId) {
+        if let Some(node) = self.get_mut(id) {
+            node.gives_class = true;
+        }
+    }
+
+    /// The node whose tensor a node gives another class.
+    pub fn given_class(&self, id: NodeId) -> Option<NodeId> {
+        let node = self.get(id).filter(|node| node.gives_class)?;
+        match node.args.first() {
+            Some(Arg::Node(of)) => Some(*of),
+            _ => None,
         }
     }
 

@@ -155,6 +155,7 @@ impl Graph {
             draws: false,
             keeps_random_state: false,
             may_refuse_write: false,
+            gives_class: false,
             repeatable: false,
         });
         match op {

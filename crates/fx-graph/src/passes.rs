@@ -112,6 +112,16 @@ impl Graph {
         Ok(users)
     }
 
+    /// Takes a node out that gives a tensor another class ([`NodeData::gives_class`]): who used it uses the tensor.
+    ///
+    /// # Errors
+    /// [`GraphError::NoSuchNode`] where it is no such node.
+    pub fn leave_class_to_caller(&mut self, id: NodeId) -> Result<(), GraphError> {
+        let of = self.given_class(id).ok_or(GraphError::NoSuchNode { id })?;
+        self.replace_uses(id, &Arg::Node(of))?;
+        self.erase(id)
+    }
+
     /// Gives a node other arguments.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ use translator::stop::{MAX_NESTING, R, Stop};
 use variables::{Body, ComputedVar, FloatExpr, Obj, ObjId, Origin, Var};
 
 use crate::asm::{Asm, Val};
+use crate::classes::Classed;
 use crate::finished::Finished;
 use crate::iterators::Late;
 
@@ -40,6 +41,8 @@ pub struct Emitter<'a, 'py> {
     pub globals: Obj,
     /// tensors that the graph gives, in the order in which they were asked for
     pub outputs: Vec<(NodeId, LocalIdx)>,
+    /// tensors that get their class behind the graph
+    pub(crate) classed: Classed,
     /// locals of the user that a tensor may be kept in
     pub homes: FxHashMap<NodeId, LocalIdx>,
     /// objects whose names listings show
@@ -102,6 +105,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             root,
             globals,
             outputs: Vec::new(),
+            classed: Classed::default(),
             homes: FxHashMap::default(),
             calls_unwrapped: false,
             names: Vec::new(),
@@ -280,12 +284,20 @@ impl<'a, 'py> Emitter<'a, 'py> {
         if let Some((_, l)) = self.outputs.iter().find(|(n, _)| *n == node) {
             return *l;
         }
-        let local = match self.homes.get(&node) {
-            Some(l) => *l,
-            None => self.asm.tmp("___graph_out"),
-        };
+        if let Some(local) = self.classed(node) {
+            return local;
+        }
+        let local = self.home(node);
         self.outputs.push((node, local));
         local
+    }
+
+    /// The local of the user that a node's tensor is kept in, or one of ours.
+    pub(crate) fn home(&mut self, node: NodeId) -> LocalIdx {
+        match self.homes.get(&node) {
+            Some(l) => *l,
+            None => self.asm.tmp("___graph_out"),
+        }
     }
 
     /// The parameter or buffer that the residual code holds for an input of the graph.

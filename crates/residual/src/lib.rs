@@ -15,6 +15,7 @@
 mod again;
 mod asm;
 mod breaks;
+mod classes;
 mod computed;
 mod containers;
 mod deferred;
@@ -281,6 +282,7 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
     let outputs = g.outputs.clone();
     let autocast = g.tx.ctx().autocast != tensor_meta::Autocast::Off;
     raising::keep_random_state(g.tx.graph_mut(), autocast);
+    classes::leave_to_caller(&mut g.tx)?;
     let compiled = graph::compile(&mut g.tx, outputs, env)?;
 
     g.asm.body.set_loc(loc);
@@ -314,6 +316,7 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
         g.asm.call(1);
         g.asm.op(Op::PopTop);
     }
+    g.give_classes()?;
     let pre = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
         .finish()
         .map_err(internal)?;
@@ -412,7 +415,7 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<(Range<u3
             .count()
     };
     let first = matches!(post.instrs.first(), Some(Instr { op: Op::LoadFast { local, .. }, .. }) if local == last);
-    if first && loads(*last) == 1 && !post.targets()[0] {
+    if first && loads(*last) == 1 && g.classed.is_empty() && !post.targets()[0] {
         return Ok((called, 1));
     }
     g.asm.store_fast(*last);

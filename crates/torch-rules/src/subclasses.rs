@@ -22,15 +22,31 @@ use translator::tx::{Args, Flow, Tx};
 use variables::contexts::{Effect, OpenContext};
 use variables::{Body, Obj, TensorVar, Var};
 
-/// What a node calls that gives a tensor another class: a graph holds functions, but no classes. Those are held
-/// weakly; guards hold the program to them.
+/// What gives a tensor another class, behind the graph or, of a leaf, in it: a graph holds functions, but no classes.
+/// Those are held weakly; guards hold the program to them.
 const FUNCTION: &std::ffi::CStr = c"
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
-def as_subclass_of(cls):
-    cls = ref(cls)
+from torch import is_grad_enabled
+from torch._C import DisableTorchFunction, _set_grad_enabled
+
+made = WeakKeyDictionary()
+
+def as_subclass_of(cls, records):
+    both = made.get(cls)
+    if both is None:
+        both = made[cls] = make_as_subclass(ref(cls), False), make_as_subclass(ref(cls), True)
+    return both[records]
+
+def make_as_subclass(cls, records):
     def as_subclass(tensor):
-        return tensor.as_subclass(cls())
+        with DisableTorchFunction():
+            before = is_grad_enabled()
+            _set_grad_enabled(records)
+            try:
+                return tensor.as_subclass(cls())
+            finally:
+                _set_grad_enabled(before)
     return as_subclass
 
 def make_subclass_of(cls):
@@ -75,8 +91,7 @@ const OWN: [&str; 8] = [
 /// # Errors
 /// Whatever looking at the class raises.
 pub(crate) fn is_followed<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>) -> R<bool> {
-    let followed = tx.runs_as_is
-        && !tx.st.vmap.is_active()
+    let followed = !tx.st.vmap.is_active()
         && tx.is_asked(class)
         && !is_of_torch(tx, class)?
         && crate::tensor_classes::is_tensors_own(tx, class, |name, special| {
@@ -93,7 +108,6 @@ pub(crate) fn is_followed<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>) -> 
     }
     crate::tensor_classes::hold_tensor_class(tx, class)?;
     tx.met_subclass = true;
-    tx.needs_as_is = true;
     Ok(true)
 }
 
@@ -147,39 +161,50 @@ pub(crate) fn as_subclass<'py>(
     t: &Rc<TensorVar>,
     class: &Bound<'py, PyType>,
 ) -> R<Var> {
-    let records = tx.st.effects.meta(t).requires_grad && tx.st.grad_enabled;
-    let args = Args::pos(vec![Var::Tensor(t.clone())]);
-    of_class(tx, "as_subclass", class, t, args, (records, !records))
+    check_followed(tx, class)?;
+    let records = tx.st.grad_enabled;
+    // Autograd knows nothing of the new object.
+    let of = match tx.st.effects.meta(t).requires_grad && !records {
+        true => detached(tx, t)?,
+        false => t.clone(),
+    };
+    let mut meta = TensorMeta::clone(tx.st.effects.meta(&of));
+    meta.is_leaf = !meta.requires_grad;
+    let make = MODULE.get(tx.py)?.getattr("as_subclass_of")?;
+    let make = make.call1((class, records))?.unbind();
+    let args = Args::pos(vec![Var::Tensor(of)]);
+    of_class(tx, (&make, "as_subclass"), class, args, meta)
 }
 
-/// The node of one of our functions that give a tensor another class. `grad`: whether the result records
-/// gradients, and whether it is a leaf.
+/// The same memory for autograd to know nothing of.
+fn detached(tx: &mut Tx<'_>, t: &Rc<TensorVar>) -> R<Rc<TensorVar>> {
+    let args = Args::pos(vec![Var::Tensor(t.clone())]);
+    let made = tx.without_classes(|tx| tx.emit(&Callee::Method("detach"), &args))?;
+    match made {
+        Var::Tensor(made) => Ok(made),
+        _ => Err(Stop::Internal("detach() gives no tensor".into())),
+    }
+}
+
+/// The node of one of our functions that give a tensor another class.
 fn of_class<'py>(
     tx: &mut Tx<'py>,
-    name: &str,
+    (make, name): (&Obj, &str),
     class: &Bound<'py, PyType>,
-    t: &Rc<TensorVar>,
     args: Args,
-    grad: (bool, bool),
+    mut meta: TensorMeta,
 ) -> R<Var> {
-    let plain = class.is(&tx.known.tensor);
-    let able = tx.runs_as_is && !tx.st.vmap.is_active();
-    if !able || !(plain || is_followed(tx, class)?) {
-        return Err(unfollowed(class)?);
-    }
-    let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
-    (meta.requires_grad, meta.is_leaf) = grad;
     meta.alias = Alias::View;
-    let make = MODULE.get(tx.py)?.getattr(format!("{name}_of"))?;
-    let f = make.call1((class,))?.unbind();
     let path = format!("ferrodyn_subclasses.{name}");
-    let callee = Callee::Function(&f, &path, None);
+    let callee = Callee::Function(make, &path, None);
     let node_args = tx.node_args(&args)?;
     let made = tx.emit_inferred(&callee, node_args, Inferred::Tensor(meta), &args)?;
-    tx.needs_as_is = true;
     let Var::Tensor(made) = made else {
         return Err(Stop::Internal("a class for what is no tensor".into()));
     };
+    if args.pos.len() == 1 {
+        tx.graph.set_gives_class(made.node);
+    }
     Ok(Var::Tensor(Rc::new(TensorVar {
         node: made.node,
         class: class.clone().into_any().unbind(),
@@ -187,6 +212,16 @@ fn of_class<'py>(
         input: None,
         fresh: true,
     })))
+}
+
+/// # Errors
+/// A break for a class that is not followed.
+fn check_followed<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>) -> R<()> {
+    let plain = class.is(&tx.known.tensor);
+    match !tx.st.vmap.is_active() && (plain || is_followed(tx, class)?) {
+        true => Ok(()),
+        false => Err(unfollowed(class)?),
+    }
 }
 
 /// `Class(...)` of such a class: by its own `__new__` and `__init__`, or of one tensor. `None` for what torch
@@ -311,8 +346,22 @@ fn make_subclass(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if class.is(&tx.known.tensor) || records && !(dtype.is_floating() || dtype.is_complex()) {
         return Ok(None);
     }
-    let args = Args::pos(vec![data.clone(), tx.bool(records)]);
-    of_class(tx, "make_subclass", &class, t, args, (records, true)).map(|v| Some(Flow::Value(v)))
+    if !records {
+        let of = detached(tx, t)?;
+        return as_subclass(tx, &of, &class).map(|made| Some(Flow::Value(made)));
+    }
+    check_followed(tx, &class)?;
+    // The graph computes with the very object whose gradient it is, which a compiler would not give out.
+    if !tx.runs_as_is {
+        return Ok(None);
+    }
+    tx.needs_as_is = true;
+    let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
+    (meta.requires_grad, meta.is_leaf) = (true, true);
+    let make = MODULE.get(tx.py)?.getattr("make_subclass_of")?;
+    let make = make.call1((&class,))?.unbind();
+    let args = Args::pos(vec![data.clone(), tx.bool(true)]);
+    of_class(tx, (&make, "make_subclass"), &class, args, meta).map(|v| Some(Flow::Value(v)))
 }
 
 /// The context in which torch asks no class, which is an object without a state here.

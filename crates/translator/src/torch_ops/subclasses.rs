@@ -6,12 +6,15 @@
 //! Invariant: while torch asks classes, nothing is said of such a tensor, and no operation on it becomes a
 //! node, that its class was not asked about, unless torch does not ask it either.
 
+use fx_graph::Arg;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple, PyType};
+use tensor_meta::{Alias, Inferred};
 use variables::{Body, TensorVar, Var};
 
+use super::args::{MetaArg, NodeArgs};
 use crate::raw::type_lookup;
-use crate::stop::R;
+use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
 impl<'py> Tx<'py> {
@@ -66,6 +69,39 @@ impl<'py> Tx<'py> {
         let off = off.getattr("_disabled_torch_function_impl");
         let own = type_lookup(class, "__torch_function__");
         own.is_some_and(|own| !off.is_ok_and(|off| own.is(&off)))
+    }
+
+    /// A tensor and the one of another class that was made of it are one tensor of the graph.
+    ///
+    /// # Errors
+    /// A break for an operation that changes the size or autograd's record of only one of the two.
+    pub(super) fn parts_no_class(&self, args: &NodeArgs, inferred: &Inferred) -> R<()> {
+        let (Inferred::Tensor(made), Some(Arg::Node(of))) = (inferred, args.pos.first()) else {
+            return Ok(());
+        };
+        let graph = &self.graph;
+        let has_other = || {
+            let users = graph.users(*of);
+            graph.given_class(*of).is_some()
+                || users.iter().any(|u| graph.given_class(*u).is_some())
+        };
+        if made.alias != Alias::Identity || !has_other() {
+            return Ok(());
+        }
+        match args.meta_pos.first() {
+            Some(MetaArg::Tensor(old))
+                if old.shape == made.shape
+                    && old.strides == made.strides
+                    && old.requires_grad <= made.requires_grad =>
+            {
+                Ok(())
+            }
+            _ => Err(Stop::brk(
+                "Tensor of two classes changed in place",
+                "A tensor was given another class in the compiled function, and the operation changes the size, strides or autograd record of one of the two objects only.",
+                "Use the form that gives a new tensor (`unsqueeze` for `unsqueeze_`, `detach` for `detach_`).",
+            )),
+        }
     }
 
     /// Runs a rule as torch runs a function that it asks no class about.

@@ -1,0 +1,97 @@
+//! Tensors that get their class behind the graph: the graph computes plain tensors, and residual code gives the
+//! program those of its classes that it would have.
+//!
+//! Does not live here: which classes can be followed (the crate `torch-rules`).
+//!
+//! Invariant: no node that a backend is handed gives a class, and a tensor of the program's class is one object
+//! wherever residual code needs it.
+
+use bytecode::op::LocalIdx;
+use fx_graph::{NodeId, OpKind, Target};
+use translator::stop::{R, Stop};
+use translator::tx::GraphInput;
+use variables::Obj;
+
+use crate::emitter::Emitter;
+use crate::finished::Finished;
+
+/// Where the tensor is that gets a class.
+enum Base {
+    Local(LocalIdx),
+    Input(GraphInput),
+}
+
+/// Tensors that residual code gives a class, those that others are made of first.
+#[derive(Default)]
+pub(crate) struct Classed {
+    made: Vec<(NodeId, LocalIdx, Obj, Base)>,
+}
+
+impl Classed {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.made.is_empty()
+    }
+
+    fn local(&self, node: NodeId) -> Option<LocalIdx> {
+        let found = self.made.iter().find(|made| made.0 == node)?;
+        Some(found.1)
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// The local of a tensor whose node gives it its class; `None` for another node.
+    pub(crate) fn classed(&mut self, node: NodeId) -> Option<LocalIdx> {
+        let of = self.tx.graph().given_class(node)?;
+        if let Some(local) = self.classed.local(node) {
+            return Some(local);
+        }
+        let Target::Function(target) = &self.tx.graph()[node].target else {
+            return None;
+        };
+        let give = self.tx.objects()[target.handle as usize].clone();
+        let input = self.tx.inputs().iter().find(|input| input.node == of);
+        let base = match input.cloned() {
+            Some(input) => Base::Input(input),
+            None => Base::Local(self.output(of)),
+        };
+        let local = self.home(node);
+        self.classed.made.push((node, local, give, base));
+        Some(local)
+    }
+
+    /// Gives the tensors their classes, behind the call of the graph.
+    ///
+    /// # Errors
+    /// As [`Emitter::load_source`].
+    pub(crate) fn give_classes(&mut self) -> R<()> {
+        for (_, local, give, base) in std::mem::take(&mut self.classed.made) {
+            self.asm.callee(&give);
+            match base {
+                Base::Local(of) => self.asm.load_fast(of),
+                Base::Input(input) if input.bound => self.asm.load_const(&input.obj),
+                Base::Input(input) => self.load_source(input.source)?,
+            }
+            self.asm.call(1);
+            self.asm.store_fast(local);
+        }
+        Ok(())
+    }
+}
+
+/// Takes the nodes that give classes out of the graph.
+///
+/// # Errors
+/// [`Stop::Internal`] for a graph that is broken.
+pub(crate) fn leave_to_caller(tx: &mut Finished<'_, '_>) -> R<()> {
+    let nodes: Vec<_> = tx
+        .graph()
+        .iter()
+        .filter(|(_, node)| node.gives_class && node.op == OpKind::CallFunction)
+        .map(|(id, _)| id)
+        .collect();
+    for node in nodes {
+        let left = tx.graph_mut().leave_class_to_caller(node);
+        left.map_err(|e| Stop::Internal(format!("a class that the graph gives: {e}")))?;
+    }
+    Ok(())
+}
