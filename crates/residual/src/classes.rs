@@ -8,6 +8,9 @@
 
 use bytecode::op::LocalIdx;
 use fx_graph::{NodeId, OpKind, Target};
+use guards::SourceId;
+use pyo3::types::PyAnyMethods;
+use translator::own_module::OwnModule;
 use translator::stop::{R, Stop};
 use translator::tx::GraphInput;
 use variables::Obj;
@@ -38,7 +41,37 @@ impl Classed {
     }
 }
 
+/// What asks a tensor for a size or a stride without its class.
+const READING: &std::ffi::CStr = c"
+from torch._C import DisableTorchFunction, TensorBase
+
+def asking_no_class(method):
+    def read(tensor, dim):
+        with DisableTorchFunction():
+            return method(tensor, dim)
+    return read
+
+size, stride = asking_no_class(TensorBase.size), asking_no_class(TensorBase.stride)
+";
+
+static MODULE: OwnModule = OwnModule::new(READING, c"<ferrodyn sizes>", c"ferrodyn_sizes");
+
 impl Emitter<'_, '_> {
+    /// What reads a size or stride (`name` is the method's) of the tensor that a source yields.
+    ///
+    /// # Errors
+    /// `MemoryError`.
+    pub(crate) fn reader_of(&self, source: SourceId, name: &str) -> R<Obj> {
+        let py = self.tx.py;
+        let input = self.tx.inputs().iter().find(|input| input.source == source);
+        let plain = |obj: &Obj| obj.bind(py).get_type().is(&self.tx.known().tensor);
+        let reads = match input.is_none_or(|input| plain(&input.obj)) {
+            true => self.tx.known().tensor_base.bind(py).getattr(name)?,
+            false => MODULE.get(py)?.getattr(name)?,
+        };
+        Ok(reads.unbind())
+    }
+
     /// The local of a tensor whose node gives it its class; `None` for another node.
     pub(crate) fn classed(&mut self, node: NodeId) -> Option<LocalIdx> {
         let of = self.tx.graph().given_class(node)?;

@@ -126,8 +126,8 @@ impl<'py> Emitter<'_, 'py> {
                 Extent::Size => "size",
                 Extent::Stride => "stride",
             };
-            let method = self.tx.known().tensor_base.bind(self.tx.py).getattr(name)?;
-            self.asm.callee(&method.unbind());
+            let reads = self.reader_of(source, name)?;
+            self.asm.callee(&reads);
             self.load_source(source)?;
             self.load_int(i64::from(dim))?;
             self.asm.call(2);

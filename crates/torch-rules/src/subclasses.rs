@@ -163,17 +163,26 @@ pub(crate) fn as_subclass<'py>(
 ) -> R<Var> {
     check_followed(tx, class)?;
     let records = tx.st.grad_enabled;
-    // Autograd knows nothing of the new object.
-    let of = match tx.st.effects.meta(t).requires_grad && !records {
-        true => detached(tx, t)?,
-        false => t.clone(),
-    };
-    let mut meta = TensorMeta::clone(tx.st.effects.meta(&of));
-    meta.is_leaf = !meta.requires_grad;
+    let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
+    // While autograd is off, a view of what records gradients is a leaf with a gradient of its own.
+    let own_leaf = meta.requires_grad && !records;
+    if own_leaf && !tx.runs_as_is {
+        return Err(Stop::brk(
+            "Tensor that records gradients given another class under no_grad",
+            "The new object gets a gradient of its own, which a compiler does not compute.",
+            "Call `detach()` on the tensor first.",
+        ));
+    }
+    meta.is_leaf = !meta.requires_grad || own_leaf;
     let make = MODULE.get(tx.py)?.getattr("as_subclass_of")?;
     let make = make.call1((class, records))?.unbind();
-    let args = Args::pos(vec![Var::Tensor(of)]);
-    of_class(tx, (&make, "as_subclass"), class, args, meta)
+    let args = Args::pos(vec![Var::Tensor(t.clone())]);
+    let made = of_class(tx, (&make, "as_subclass"), class, args, meta)?;
+    tx.needs_as_is |= own_leaf;
+    if let (false, Var::Tensor(made)) = (own_leaf, &made) {
+        tx.graph.set_gives_class(made.node);
+    }
+    Ok(made)
 }
 
 /// The same memory for autograd to know nothing of.
@@ -202,9 +211,6 @@ fn of_class<'py>(
     let Var::Tensor(made) = made else {
         return Err(Stop::Internal("a class for what is no tensor".into()));
     };
-    if args.pos.len() == 1 {
-        tx.graph.set_gives_class(made.node);
-    }
     Ok(Var::Tensor(Rc::new(TensorVar {
         node: made.node,
         class: class.clone().into_any().unbind(),

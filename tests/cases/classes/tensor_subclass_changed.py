@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 10
+GRAPHS = 8
 REFERENCE_GRAPHS = 6
 BREAKS = ["Tensor subclass Changing", "Attempted to call function marked as skipped"]
 SNAPSHOT = False

@@ -148,9 +148,10 @@ impl Tx<'_> {
         let (Some(sizes), Some(strides)) = (meta.sizes(), meta.stride()) else {
             return is_marked;
         };
-        // Parameters and what else is no plain tensor keep their sizes: residual code asks tensors for theirs, which
-        // the class of a tensor would see.
-        if !spec.strided || !tensor.get_type().is(self.known.tensor.bind(self.py)) {
+        // Parameters keep their sizes.
+        let class = tensor.get_type();
+        let takes = class.is(self.known.tensor.bind(self.py)) || self.is_asked(&class);
+        if !spec.strided || !takes {
             return is_marked;
         }
         let dims = self.dynamic_dims(source, &sizes, (&dynamic, &fixed));
