@@ -508,8 +508,34 @@ impl<'py> Torch<'py> {
             let context = self.symbolic_context(&base, &source, &dims)?;
             kwargs.set_item("view_base_context", context)?;
         }
-        self.shapes
-            .call_method("StatefulSymbolicContext", (), Some(&kwargs))
+        let class = match self.inner_contexts(tensor, source)? {
+            Some(inner) => {
+                kwargs.set_item("inner_contexts", inner)?;
+                "SubclassSymbolicContext"
+            }
+            None => "StatefulSymbolicContext",
+        };
+        self.shapes.call_method(class, (), Some(&kwargs))
+    }
+
+    /// The contexts of the tensors that a wrapper subclass's holds, by their names.
+    fn inner_contexts(
+        &self,
+        tensor: &Bound<'py, PyAny>,
+        source: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if tensor.get_type().is(&self.tensor) || !tensor.hasattr(names::FLATTEN)? {
+            return Ok(None);
+        }
+        let contexts = PyDict::new(tensor.py());
+        let account = tensor.call_method0(names::FLATTEN)?;
+        for name in account.get_item(0)?.try_iter()? {
+            let name = name?.extract::<String>()?;
+            let inner = tensor.getattr(&*name)?;
+            let source = self.source.call_method1("AttrSource", (source, &name))?;
+            contexts.set_item(&name, self.symbolic_context(&inner, &source, &[])?)?;
+        }
+        Ok(Some(contexts))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Names of torch's modules and attributes that the boundary to backends needs. Only strings.
 
+/// Method of a wrapper subclass: which tensors one holds, and what else it takes to make it again.
+pub const FLATTEN: &str = "__tensor_flatten__";
 /// Public package of graphs.
 pub const FX: &str = "torch.fx";
 /// Module of `Graph`.

@@ -32,6 +32,7 @@ mod torch_python;
 mod tracer_options;
 mod transforms;
 mod vmap;
+mod wrappers;
 
 use translator::rules::{RuleList, Torch};
 
@@ -66,6 +67,7 @@ pub const ASKED: Torch = Torch {
     construct_tensor: parameters::construct_tensor,
     is_tensor_like: tensor_classes::is_tensor_like,
     is_followed: subclasses::is_followed,
+    wrapper_tensor: wrappers::wrapper_tensor,
     own_class_attr: tensor_classes::own_class_attr,
     own_property: tensor_classes::own_property,
     as_subclass: subclasses::as_subclass,

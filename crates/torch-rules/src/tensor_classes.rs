@@ -116,7 +116,7 @@ pub(crate) fn hold_tensor_class<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType
     Ok(())
 }
 
-/// Whether a class dispatches as torch's tensors do, and has no special names but harmless ones and those that
+/// Whether a class dispatches as torch's tensors do, or is of wrappers, and has no special names but harmless ones and those that
 /// are `fine`, and other names that are. `fine` gets a name, and whether it is special.
 pub(crate) fn is_tensors_own<'py>(
     tx: &Tx<'py>,
@@ -134,7 +134,8 @@ pub(crate) fn is_tensors_own<'py>(
         |c: &Bound<'_, PyType>| type_lookup(c, "__torch_dispatch__").map(|f| f.as_ptr() as usize);
     let meta = class.get_type();
     let metas = [tensor.get_type(), tx.known.parameter.bind(py).get_type()];
-    if dispatch(class) != dispatch(tensor) || !metas.iter().any(|m| meta.is(m)) {
+    let dispatches = dispatch(class) != dispatch(tensor);
+    if dispatches && !tx.is_wrapper_class(class) || !metas.iter().any(|m| meta.is(m)) {
         return Ok(false);
     }
     for base in class.mro().iter() {
@@ -148,7 +149,8 @@ pub(crate) fn is_tensors_own<'py>(
                 return Ok(false);
             };
             let special = name.starts_with("__") && name.ends_with("__");
-            if !(special && HARMLESS.contains(&&*name) || fine(&name, special)?) {
+            let protocol = dispatches && crate::wrappers::PROTOCOL.contains(&&*name);
+            if !(protocol || special && HARMLESS.contains(&&*name) || fine(&name, special)?) {
                 return Ok(false);
             }
         }
@@ -168,6 +170,9 @@ pub(crate) fn own_class_attr(
 ) -> R<Option<Flow>> {
     if tx.known.tensor_types.contains(&(t.class.as_ptr() as usize)) {
         return Ok(None);
+    }
+    if let Some(flow) = crate::wrappers::attribute(tx, t, var, name)? {
+        return Ok(Some(flow));
     }
     let found: Option<Obj> = tx.class_lookup(&t.class.clone(), name)?;
     let Some(found) = found.filter(|found| !is_torchs(tx, t, name, found)) else {

@@ -196,6 +196,12 @@ impl Tx<'_> {
             return Ok(Var::py(obj.clone()));
         }
         if derives_from(b, known.tensor.bind(py))
+            && self.is_wrapper_class(&ty)
+            && let Some(tensor) = (self.rules.torch.wrapper_tensor)(self, obj, source)?
+        {
+            return Ok(tensor);
+        }
+        if derives_from(b, known.tensor.bind(py))
             && ((self.rules.torch.is_tensor_like)(self, &ty)?
                 || (self.rules.torch.is_followed)(self, &ty)?)
         {

@@ -116,6 +116,8 @@ pub struct Torch {
     pub is_tensor_like: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>) -> R<bool>,
     /// whether what torch asks a class of tensors can be followed; guarded then
     pub is_followed: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>) -> R<bool>,
+    /// a tensor, reached by a source, that holds others and sees each operation (a wrapper subclass)
+    pub wrapper_tensor: fn(&mut Tx<'_>, &Obj, SourceId) -> R<Option<Var>>,
     /// an attribute that the program's class of a tensor has
     pub own_class_attr: fn(&mut Tx<'_>, &Rc<TensorVar>, &Var, &Arc<str>) -> Given,
     /// a property that the program's class of a tensor has

@@ -119,6 +119,8 @@ pub struct State {
     pub asks_no_class: bool,
     /// levels of `vmap` that the program is in
     pub vmap: Vmap,
+    /// fake tensors of nodes whose tensors hold others and see each operation (`__torch_dispatch__`)
+    pub wrappers: im::HashMap<u32, Obj>,
     /// flags of torch that the program has set, by the function that reads them
     pub flags: im::HashMap<&'static str, Var>,
     /// temporaries for global state changed by the program: grad mode now
@@ -159,6 +161,7 @@ impl State {
             left_modes: 0,
             asks_no_class: false,
             vmap: Default::default(),
+            wrappers: im::HashMap::new(),
             flags: im::HashMap::new(),
             grad_enabled,
             leads_to_handler: false,

@@ -181,6 +181,9 @@ impl<'py> Tx<'py> {
         if self.is_batched(&node_args) {
             return self.emit_batched(callee, node_args, args);
         }
+        if self.has_wrapper(&node_args) {
+            return self.emit_wrapped(callee, node_args, args);
+        }
         let inferred = self.infer(callee, &node_args)?;
         self.check_shown(callee, args, &inferred)?;
         self.check_leaf(&inferred)?;
@@ -239,7 +242,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// A break for a graph that does not run as it is.
-    fn check_leaf(&mut self, inferred: &Inferred) -> R<()> {
+    pub(super) fn check_leaf(&mut self, inferred: &Inferred) -> R<()> {
         let Inferred::Tensor(made) = inferred else {
             return Ok(());
         };
@@ -458,7 +461,7 @@ impl<'py> Tx<'py> {
         callee: &Callee<'_>,
         args: &NodeArgs,
     ) -> Result<Inferred, RuleError> {
-        match rule_of(callee) {
+        match rule_of(callee).filter(|_| !self.has_wrapper(args)) {
             Some(rule) => self.with_sizes(|tx| tx.apply_rule(rule, &args.meta_pos, &args.meta_kw)),
             None => Err(RuleError::NoRule),
         }

@@ -122,7 +122,7 @@ impl<'py> Tx<'py> {
         result
     }
 
-    fn fake_mode(&mut self) -> PyResult<Obj> {
+    pub(super) fn fake_mode(&mut self) -> PyResult<Obj> {
         if let Some(m) = &self.fake_mode {
             return Ok(m.clone());
         }

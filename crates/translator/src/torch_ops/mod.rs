@@ -40,3 +40,4 @@ pub(crate) mod sizes;
 pub mod subclasses;
 pub mod table;
 pub mod vmap;
+mod wrappers;

@@ -1,0 +1,116 @@
+//! Operations on wrapper subclasses: tensors that hold others, and whose class sees each operation by
+//! `__torch_dispatch__`.
+//!
+//! What such an operation gives only its class knows: so each node of such a tensor has a fake one, of the same class
+//! around fake tensors, that the operations are run on. The graph holds the operations of the program; what they
+//! become below is for who runs the graph, as under torch's own tracer.
+//!
+//! Does not live here: which classes are taken, and what is guarded of their tensors (the crate `torch-rules`).
+
+use std::rc::Rc;
+
+use fx_graph::{Arg, NodeId};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use variables::{Body, Obj, TensorVar, TupleVar, Var};
+
+use super::args::NodeArgs;
+use super::emit::Callee;
+use crate::raw::type_lookup;
+use crate::stop::R;
+use crate::tx::{Args, Tx};
+
+impl<'py> Tx<'py> {
+    /// Whether a class's tensors hold others and see each operation: torch's protocol of `__tensor_flatten__`.
+    pub fn is_wrapper_class(&self, class: &Bound<'py, PyType>) -> bool {
+        let dispatch = |class| type_lookup(class, "__torch_dispatch__").map(|f| f.as_ptr());
+        let tensor = self.known.tensor.bind(self.py).cast::<PyType>();
+        type_lookup(class, "__tensor_flatten__").is_some()
+            && type_lookup(class, "__tensor_unflatten__").is_some()
+            && tensor.is_ok_and(|tensor| dispatch(class) != dispatch(tensor))
+    }
+
+    /// Whether an operation has such a tensor among its arguments.
+    pub(super) fn has_wrapper(&self, args: &NodeArgs) -> bool {
+        let kw = args.kw.iter().map(|(_, a)| a);
+        !self.st.wrappers.is_empty() && args.pos.iter().chain(kw).any(|a| self.mentions_wrapper(a))
+    }
+
+    fn mentions_wrapper(&self, arg: &Arg) -> bool {
+        let mut found = false;
+        arg.for_each_node(&mut |n: NodeId| found |= self.st.wrappers.contains_key(&n.0));
+        found
+    }
+
+    /// Makes a node for an operation on such a tensor.
+    pub(super) fn emit_wrapped(
+        &mut self,
+        callee: &Callee<'_>,
+        node_args: NodeArgs,
+        args: &Args,
+    ) -> R<Var> {
+        let (inferred, out) = self.infer_fake_result(callee, &node_args, "wrapper subclass")?;
+        self.check_shown(callee, args, &inferred)?;
+        self.check_leaf(&inferred)?;
+        let made = self.emit_inferred(callee, node_args, inferred, args)?;
+        self.with_wrapper_class(made, out.bind(self.py))
+    }
+
+    /// A result with the classes that the fake one has.
+    fn with_wrapper_class(&mut self, made: Var, out: &Bound<'py, PyAny>) -> R<Var> {
+        match &made {
+            Var::Tensor(t) if self.is_wrapper_class(&out.get_type()) => {
+                let known = self.st.wrappers.contains_key(&t.node.0);
+                self.st.wrappers.insert(t.node.0, out.clone().unbind());
+                if known {
+                    return Ok(made);
+                }
+                Ok(Var::Tensor(Rc::new(TensorVar {
+                    node: t.node,
+                    class: out.get_type().into_any().unbind(),
+                    meta: t.meta.clone(),
+                    input: None,
+                    fresh: t.fresh,
+                })))
+            }
+            Var::Tuple(t) => {
+                let items = self.each_with_class(t.items.clone(), out)?;
+                let (class, origin) = (t.class.clone(), None);
+                Ok(Var::Tuple(Rc::new(TupleVar {
+                    items,
+                    class,
+                    origin,
+                })))
+            }
+            Var::Obj(id) => {
+                let Body::List(items) = &self.obj(*id).body else {
+                    return Ok(made);
+                };
+                let items = items.iter().cloned().collect();
+                let items = self.each_with_class(items, out)?;
+                Ok(self.new_list(items))
+            }
+            _ => Ok(made),
+        }
+    }
+
+    fn each_with_class(&mut self, items: Vec<Var>, out: &Bound<'py, PyAny>) -> R<Vec<Var>> {
+        let mut all = Vec::with_capacity(items.len());
+        for (item, out) in items.into_iter().zip(out.try_iter()?) {
+            all.push(self.with_wrapper_class(item, &out?)?);
+        }
+        Ok(all)
+    }
+
+    /// The fake tensor of one from outside.
+    ///
+    /// # Errors
+    /// What torch raises where it can make none.
+    pub fn fake_of(&mut self, tensor: &Bound<'py, PyAny>) -> PyResult<Obj> {
+        let mode = self.fake_mode()?;
+        Ok(mode
+            .bind(self.py)
+            .call_method1("from_tensor", (tensor,))?
+            .unbind())
+    }
+}
