@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 #: True under ``--reference``: programs run under torch.compile, to test the tests.
 REFERENCE = False
@@ -178,6 +179,12 @@ class Describer:
             yield tensor.qscheme(), tensor.int_repr().tolist().__repr__()
             return
         yield tensor.stride(), tensor.storage_offset(), tensor.is_conj(), tensor.is_neg()
+        if is_traceable_wrapper_subclass(tensor):
+            names, context = tensor.__tensor_flatten__()
+            yield "holds", [(name, self(getattr(tensor, name))) for name in names], self(context)
+            if tensor.is_leaf and tensor.requires_grad:
+                yield "grad", self(tensor.grad)
+            return
         if tensor.is_meta:  # It has neither data nor an address.
             return
         storage = tensor.untyped_storage()

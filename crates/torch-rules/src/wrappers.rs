@@ -19,6 +19,7 @@ use translator::raw::{dict_get, instance_dict};
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
+use variables::state::Wrapper;
 use variables::{Obj, TensorVar, Var};
 
 use crate::tensor_classes::{hold_tensor_class, is_tensors_own};
@@ -78,7 +79,7 @@ pub(crate) fn wrapper_tensor(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<
     hold_account(tx, &tensor, source)?;
     let var = tx.build_tensor(obj, source)?;
     if let Var::Tensor(t) = &var {
-        tx.st.wrappers.insert(t.node.0, fake);
+        tx.st.wrappers.insert(t.node.0, Wrapper::new(fake));
     }
     Ok(Some(var))
 }
@@ -148,26 +149,40 @@ pub(crate) fn attribute(
     var: &Var,
     name: &Arc<str>,
 ) -> R<Option<Flow>> {
-    let Some(fake) = tx.st.wrappers.get(&t.node.0).cloned() else {
+    let Some(wrapper) = tx.st.wrappers.get(&t.node.0).cloned() else {
         return Ok(None);
     };
-    let fake = fake.bind(tx.py);
+    let fake = wrapper.fake.bind(tx.py);
     let Some(found) = instance_dict(fake).and_then(|dict| dict_get(&dict, name)) else {
         return Ok(None);
     };
     if tx.st.effects.tensor_attr(t, name).is_some() {
         return Ok(None);
     }
+    if let Some((_, held)) = wrapper.held.get(name).filter(|held| found.is(&held.0)) {
+        return Ok(Some(Flow::Value(held.clone())));
+    }
     let held: Vec<String> = fake
         .call_method0("__tensor_flatten__")?
         .get_item(0)?
         .extract()?;
-    if held.iter().any(|held| **held == **name) {
+    let is_held = held.iter().any(|held| **held == **name);
+    // One that is only taken apart need not be an input of the graph itself.
+    if is_held && t.input.is_some() && !tx.graph.has_users(t.node) {
+        return Ok(None);
+    }
+    if is_held {
         let getattr = tx.known.builtins.getattr(tx.py, "getattr")?;
         let args = Args::pos(vec![var.clone(), tx.str(name)]);
         let path = format!("getattr.{name}");
         let callee = Callee::Function(&getattr, &path, None);
-        return tx.emit(&callee, &args).map(|v| Some(Flow::Value(v)));
+        // Python finds it where torch is not there to ask anybody.
+        let held = tx.without_classes(|tx| tx.emit(&callee, &args))?;
+        if let Some(wrapper) = tx.st.wrappers.get_mut(&t.node.0) {
+            let read = (found.unbind(), held.clone());
+            wrapper.held.insert(name.clone(), read);
+        }
+        return Ok(Some(Flow::Value(held)));
     }
     if t.input.is_some() {
         return Ok(None);

@@ -1,6 +1,7 @@
 //! The symbolic state: everything that a graph break has to put back.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use fx_graph::Checkpoint;
 use guards::SourceId;
@@ -119,8 +120,8 @@ pub struct State {
     pub asks_no_class: bool,
     /// levels of `vmap` that the program is in
     pub vmap: Vmap,
-    /// fake tensors of nodes whose tensors hold others and see each operation (`__torch_dispatch__`)
-    pub wrappers: im::HashMap<u32, Obj>,
+    /// nodes whose tensors hold others and see each operation (`__torch_dispatch__`)
+    pub wrappers: im::HashMap<u32, Wrapper>,
     /// flags of torch that the program has set, by the function that reads them
     pub flags: im::HashMap<&'static str, Var>,
     /// temporaries for global state changed by the program: grad mode now
@@ -165,6 +166,25 @@ impl State {
             flags: im::HashMap::new(),
             grad_enabled,
             leads_to_handler: false,
+        }
+    }
+}
+
+/// What is known of a tensor that holds others.
+#[derive(Clone)]
+pub struct Wrapper {
+    /// a fake tensor of its class, around fake tensors
+    pub fake: Obj,
+    /// the tensors that it holds, by the names under which they were read, with the fake ones
+    pub held: im::HashMap<Arc<str>, (Obj, Var)>,
+}
+
+impl Wrapper {
+    /// One of which nothing was read.
+    pub fn new(fake: Obj) -> Wrapper {
+        Wrapper {
+            fake,
+            held: im::HashMap::new(),
         }
     }
 }

@@ -360,6 +360,7 @@ impl<'py> Tx<'py> {
         repeatable: bool,
     ) -> R<Var> {
         self.parts_no_class(&node_args, &inferred)?;
+        self.writes_to_no_held(callee, &node_args, args, &inferred)?;
         let number = self.number_dtype(callee, args, &inferred)?;
         let may_refuse_number = self.may_refuse_number(callee, &node_args, &inferred);
         self.writes_to_no_inference_tensor(callee, args, &inferred)?;

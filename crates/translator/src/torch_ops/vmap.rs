@@ -45,7 +45,7 @@ impl Tx<'_> {
     /// The shadow of a batched node, or the fake tensor of a wrapper subclass's.
     pub(super) fn shadow(&self, node: NodeId) -> Option<&Obj> {
         let batched = self.st.vmap.shadows.get(&node.0);
-        batched.or_else(|| self.st.wrappers.get(&node.0))
+        batched.or_else(|| self.st.wrappers.get(&node.0).map(|w| &w.fake))
     }
 
     /// Makes a node for an operation with a batched argument.

@@ -10,15 +10,20 @@
 use std::rc::Rc;
 
 use fx_graph::{Arg, NodeId};
+use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use tensor_meta::Inferred;
+use variables::state::Wrapper;
 use variables::{Body, Obj, TensorVar, TupleVar, Var};
 
 use super::args::NodeArgs;
+use super::beside::{may_write, writes_first};
 use super::emit::Callee;
+use super::raising;
 use crate::raw::type_lookup;
-use crate::stop::R;
-use crate::tx::{Args, Tx};
+use crate::stop::{R, Stop};
+use crate::tx::{Args, GraphInput, Tx};
 
 impl<'py> Tx<'py> {
     /// Whether a class's tensors hold others and see each operation: torch's protocol of `__tensor_flatten__`.
@@ -60,11 +65,11 @@ impl<'py> Tx<'py> {
     fn with_wrapper_class(&mut self, made: Var, out: &Bound<'py, PyAny>) -> R<Var> {
         match &made {
             Var::Tensor(t) if self.is_wrapper_class(&out.get_type()) => {
-                let known = self.st.wrappers.contains_key(&t.node.0);
-                self.st.wrappers.insert(t.node.0, out.clone().unbind());
-                if known {
+                if self.st.wrappers.contains_key(&t.node.0) {
                     return Ok(made);
                 }
+                let wrapper = Wrapper::new(out.clone().unbind());
+                self.st.wrappers.insert(t.node.0, wrapper);
                 Ok(Var::Tensor(Rc::new(TensorVar {
                     node: t.node,
                     class: out.get_type().into_any().unbind(),
@@ -100,6 +105,62 @@ impl<'py> Tx<'py> {
             all.push(self.with_wrapper_class(item, &out?)?);
         }
         Ok(all)
+    }
+
+    /// Inputs of the graph that a wrapper, an input too, holds.
+    pub fn held_inputs(&self, wrapper: NodeId) -> Vec<NodeId> {
+        let of = |input: &&GraphInput| input.node == wrapper;
+        let Some(source) = self.inputs.iter().find(of).map(|input| input.source) else {
+            return Vec::new();
+        };
+        let held = |input: &&GraphInput| match self.sources.get(input.source) {
+            Source::InstanceDictItem { base, .. } => *base == source,
+            _ => false,
+        };
+        let held = self.inputs.iter().filter(held);
+        held.map(|input| input.node).collect()
+    }
+
+    /// A compiler takes a tensor and the wrapper that holds it for two, where both are inputs of the graph.
+    ///
+    /// # Errors
+    /// A break for an operation that writes to one, or that reads what was written to the other.
+    pub(super) fn writes_to_no_held(
+        &self,
+        callee: &Callee<'_>,
+        node_args: &NodeArgs,
+        args: &Args,
+        inferred: &Inferred,
+    ) -> R<()> {
+        if self.st.wrappers.is_empty() || self.runs_as_is {
+            return Ok(());
+        }
+        let writes = may_write(callee, args, inferred);
+        let is_written = |node: &NodeId| {
+            let writes = |user: &NodeId| writes_first(raising::name_of(&self.graph[*user]));
+            self.graph.users(*node).iter().any(writes)
+        };
+        let mut parted = false;
+        let kw = node_args.kw.iter().map(|(_, a)| a);
+        for arg in node_args.pos.iter().chain(kw) {
+            arg.for_each_node(&mut |node| {
+                let held = self.held_inputs(node);
+                parted |= writes && !held.is_empty() || held.iter().any(is_written);
+                let holds = |wrapper: &&u32| {
+                    let wrapper = NodeId(**wrapper);
+                    self.graph.has_users(wrapper) && self.held_inputs(wrapper).contains(&node)
+                };
+                parted |= writes && self.st.wrappers.keys().any(|wrapper| holds(&wrapper));
+            });
+        }
+        match parted {
+            false => Ok(()),
+            true => Err(Stop::brk(
+                "Wrapper subclass and a tensor that it holds, of which one is written to",
+                "A compiler does not know that they share memory.",
+                "Write to a clone, or do the writing outside of the compiled function.",
+            )),
+        }
     }
 
     /// The fake tensor of one from outside.
