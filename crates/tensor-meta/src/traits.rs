@@ -188,7 +188,7 @@ pub struct Traits {
 
 impl Traits {
     /// Those of an operation of which nothing is known.
-    pub(crate) const NONE: Traits = Traits {
+    pub const NONE: Traits = Traits {
         does: Does(0),
         on_cpu: Cast::None,
         on_cuda: Cast::None,

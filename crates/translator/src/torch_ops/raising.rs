@@ -94,11 +94,12 @@ pub(crate) fn name_of(node: &NodeData) -> &str {
     }
 }
 
-/// What is known of the operation of a node.
-pub(crate) fn traits_of(node: &NodeData) -> Traits {
-    match &node.target {
-        Target::Function(function) => tensor_meta::function_traits(&function.path),
-        Target::Name(name) => tensor_meta::method_traits(name),
+/// What is known of the operation of a node: nothing where it calls none.
+pub fn traits_of(node: &NodeData) -> Traits {
+    match (&node.target, node.op) {
+        (Target::Function(function), _) => tensor_meta::function_traits(&function.path),
+        (Target::Name(name), OpKind::CallMethod) => tensor_meta::method_traits(name),
+        (Target::Name(_), _) => Traits::NONE,
     }
 }
 
