@@ -113,7 +113,7 @@ impl BackendCall<'_> {
         let has_control_flow = self
             .graph
             .is_some_and(|(graph, _)| holds_control_flow(graph));
-        let context = match backend.compiles() || has_control_flow {
+        let context = match backend.capabilities().wants_context || has_control_flow {
             true => AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id)?,
             false => None,
         };

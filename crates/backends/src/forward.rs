@@ -637,21 +637,9 @@ fn operand(arg: &Arg, dtype: &str) -> Option<f64> {
 
 /// The instruction of a function of `operator` that is one.
 fn operator(name: &str, args: usize) -> Option<Op> {
-    let unary = match name {
-        "pos" => Some(UnaryOp::Positive),
-        "neg" => Some(UnaryOp::Negative),
-        "invert" => Some(UnaryOp::Invert),
-        _ => None,
-    };
-    let compare = match name {
-        "eq" => Some(CompareOp::Eq),
-        "ne" => Some(CompareOp::Ne),
-        "lt" => Some(CompareOp::Lt),
-        "le" => Some(CompareOp::Le),
-        "gt" => Some(CompareOp::Gt),
-        "ge" => Some(CompareOp::Ge),
-        _ => None,
-    };
+    // `not x` asks for the truth of what is a tensor.
+    let unary = UnaryOp::of_function(name).filter(|op| *op != UnaryOp::Not);
+    let compare = CompareOp::of_function(name);
     match (args, unary, compare) {
         (1, Some(unary), _) => return Some(Op::Unary(unary)),
         (2, _, Some(op)) => return Some(Op::Compare { op, to_bool: false }),
@@ -659,29 +647,8 @@ fn operator(name: &str, args: usize) -> Option<Op> {
         (2, None, None) => {}
         _ => return None,
     }
-    let binary = |name: &str| {
-        Some(match name {
-            "add" => BinaryOp::Add,
-            "sub" => BinaryOp::Subtract,
-            "mul" => BinaryOp::Multiply,
-            "floordiv" => BinaryOp::FloorDivide,
-            "truediv" => BinaryOp::TrueDivide,
-            "mod" => BinaryOp::Remainder,
-            "pow" => BinaryOp::Power,
-            "lshift" => BinaryOp::Lshift,
-            "rshift" => BinaryOp::Rshift,
-            "and_" | "and" => BinaryOp::And,
-            "or_" | "or" => BinaryOp::Or,
-            "xor" => BinaryOp::Xor,
-            "matmul" => BinaryOp::MatrixMultiply,
-            _ => return None,
-        })
-    };
-    if let Some(op) = binary(name) {
-        return Some(Op::Binary { op, inplace: false });
-    }
-    let op = name.strip_prefix('i').and_then(binary)?;
-    Some(Op::Binary { op, inplace: true })
+    let (op, inplace) = BinaryOp::of_function(name)?;
+    Some(Op::Binary { op, inplace })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 
 mod aot;
 mod call;
+mod capabilities;
 mod contexts;
 mod error;
 mod forward;
@@ -29,6 +30,7 @@ mod to_torch;
 
 pub use aot::AotContext;
 pub use call::{BackendCall, Compiled, call_backend};
+pub use capabilities::Capabilities;
 pub use contexts::put_back;
 pub use error::BackendError;
 pub use forward::{Numbers, forward_function};

@@ -4,7 +4,6 @@
 //! a callable.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use pyo3::exceptions::{PyAssertionError, PyTypeError};
@@ -12,6 +11,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 
+use crate::capabilities::{Capabilities, Known};
 use crate::error::BackendError;
 use crate::names;
 
@@ -54,8 +54,7 @@ pub struct Backend {
     name: String,
     kind: Kind,
     kwargs: Option<Py<PyDict>>,
-    /// whether it is one of torch's that trace a graph once more, or gave something else than a graph
-    compiles: AtomicBool,
+    can: Known,
 }
 
 impl Backend {
@@ -65,7 +64,7 @@ impl Backend {
             name: "eager".into(),
             kind: Kind::Eager,
             kwargs: None,
-            compiles: AtomicBool::new(false),
+            can: Known::new(Capabilities::ABSENT),
         }
     }
 
@@ -109,15 +108,14 @@ impl Backend {
         &self.name
     }
 
-    /// Whether it makes something else of a graph than the graph, as far as it is known. It is called with
-    /// what torch's own tracer would hand it: a tracing context, fake values, sources, symbols.
-    pub fn compiles(&self) -> bool {
-        self.compiles.load(Ordering::Relaxed)
+    /// What it can do, as far as it is known.
+    pub fn capabilities(&self) -> Capabilities {
+        self.can.now()
     }
 
-    /// Keeps in mind that it does.
-    pub fn note_that_it_compiles(&self) {
-        self.compiles.store(true, Ordering::Relaxed);
+    /// It made something else of a graph than the graph: so it is known from now on.
+    pub fn saw_it_compile(&self) {
+        self.can.saw_it_compile();
     }
 
     /// The Python callable; `None` for [`Backend::eager`].
@@ -162,9 +160,17 @@ fn from_callable(
     Ok(Backend {
         name,
         kwargs: keyword_arguments(py, mode, options)?,
-        compiles: AtomicBool::new(is_torchs_aot(callable)?),
+        can: Known::new(traced_once_more(is_torchs_aot(callable)?)),
         kind: Kind::Callable(callable.clone().unbind()),
     })
+}
+
+/// The capabilities of a callable that is known to trace a graph once more, or is not.
+fn traced_once_more(is_known: bool) -> Capabilities {
+    match is_known {
+        true => Capabilities::COMPILES,
+        false => Capabilities::ANY,
+    }
 }
 
 /// `mode=` and `options=` for a callable, only where they say something.
@@ -239,7 +245,7 @@ fn by_name(
             name: name.to_owned(),
             kind: Kind::Callable(wrapper.unbind()),
             kwargs: None,
-            compiles: AtomicBool::new(true),
+            can: Known::new(Capabilities::COMPILES),
         });
     } else if let Some(callable) = from_entry_point(py, name)? {
         (callable, true)
@@ -253,7 +259,7 @@ fn by_name(
         name: name.to_owned(),
         kind: Kind::Callable(callable.unbind()),
         kwargs: keyword_arguments(py, mode, options)?,
-        compiles: AtomicBool::new(compiles),
+        can: Known::new(traced_once_more(compiles)),
     })
 }
 

@@ -22,7 +22,11 @@ fn eager_and_callables_import_no_tracer() {
         ] {
             let gm = to_torch(py, &read.graph, &read.objects, &read.attrs)?.into_bound(py);
             let backend = Backend::resolve(&spec, &CompileOptions::default())?;
-            assert!(!backend.compiles());
+            assert!(backend.capabilities().gives_graph_back);
+            assert_eq!(
+                backend.capabilities().is_absent,
+                spec.is_instance_of::<PyString>()
+            );
             let args = cases.call_method1("inputs", (false,))?;
             let examples = PyList::new(py, args.try_iter()?.collect::<PyResult<Vec<_>>>()?)?;
             let compiled = call_backend(&backend, &gm, &examples)?;

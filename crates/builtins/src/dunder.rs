@@ -11,24 +11,7 @@ use variables::{Body, Var};
 
 fn binary_name(name: &str) -> Option<(BinaryOp, Form)> {
     let core = name.strip_prefix("__")?.strip_suffix("__")?;
-    let op = |n: &str| {
-        Some(match n {
-            "add" => BinaryOp::Add,
-            "and" => BinaryOp::And,
-            "floordiv" => BinaryOp::FloorDivide,
-            "lshift" => BinaryOp::Lshift,
-            "matmul" => BinaryOp::MatrixMultiply,
-            "mul" => BinaryOp::Multiply,
-            "mod" => BinaryOp::Remainder,
-            "or" => BinaryOp::Or,
-            "pow" => BinaryOp::Power,
-            "rshift" => BinaryOp::Rshift,
-            "sub" => BinaryOp::Subtract,
-            "truediv" => BinaryOp::TrueDivide,
-            "xor" => BinaryOp::Xor,
-            _ => return None,
-        })
-    };
+    let op = BinaryOp::of_method_stem;
     if let Some(o) = op(core) {
         return Some((o, Form::Direct));
     }
@@ -49,15 +32,8 @@ enum Form {
 }
 
 fn compare_name(name: &str) -> Option<CompareOp> {
-    Some(match name {
-        "__lt__" => CompareOp::Lt,
-        "__le__" => CompareOp::Le,
-        "__eq__" => CompareOp::Eq,
-        "__ne__" => CompareOp::Ne,
-        "__gt__" => CompareOp::Gt,
-        "__ge__" => CompareOp::Ge,
-        _ => return None,
-    })
+    let stem = name.strip_prefix("__")?.strip_suffix("__")?;
+    CompareOp::of_function(stem)
 }
 
 /// A special method of a builtin class. `None`: there is none of this name here.

@@ -79,27 +79,11 @@ pub(crate) const RULES: RuleList = &[
 ];
 
 fn binary_op(name: &str) -> Option<(BinaryOp, bool)> {
-    let op = |n: &str| {
-        Some(match n {
-            "add" | "concat" => BinaryOp::Add,
-            "and" | "and_" => BinaryOp::And,
-            "floordiv" => BinaryOp::FloorDivide,
-            "lshift" => BinaryOp::Lshift,
-            "matmul" => BinaryOp::MatrixMultiply,
-            "mod" => BinaryOp::Remainder,
-            "mul" => BinaryOp::Multiply,
-            "or" | "or_" => BinaryOp::Or,
-            "pow" => BinaryOp::Power,
-            "rshift" => BinaryOp::Rshift,
-            "sub" => BinaryOp::Subtract,
-            "truediv" => BinaryOp::TrueDivide,
-            "xor" => BinaryOp::Xor,
-            _ => return None,
-        })
-    };
-    op(name)
-        .map(|o| (o, false))
-        .or_else(|| name.strip_prefix('i').and_then(op).map(|o| (o, true)))
+    match name {
+        "concat" => Some((BinaryOp::Add, false)),
+        "iconcat" => Some((BinaryOp::Add, true)),
+        name => BinaryOp::of_function(name),
+    }
 }
 
 fn binary(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -124,24 +108,16 @@ fn binary(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn compare(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 2, 2)?;
-    let op = match name {
-        "lt" => CompareOp::Lt,
-        "le" => CompareOp::Le,
-        "eq" => CompareOp::Eq,
-        "ne" => CompareOp::Ne,
-        "gt" => CompareOp::Gt,
-        _ => CompareOp::Ge,
+    let Some(op) = CompareOp::of_function(name) else {
+        return Ok(None);
     };
     tx.compare(op, &a[0], &a[1]).map(Some)
 }
 
 fn unary(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
-    let op = match name {
-        "neg" => UnaryOp::Negative,
-        "pos" => UnaryOp::Positive,
-        "not_" => UnaryOp::Not,
-        _ => UnaryOp::Invert,
+    let Some(op) = UnaryOp::of_function(name) else {
+        return Ok(None);
     };
     crate::numbers::unary(tx, op, &v)
 }

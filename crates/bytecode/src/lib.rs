@@ -52,6 +52,7 @@ mod loops;
 mod lower;
 mod opcode;
 mod operand;
+mod operators;
 mod varint;
 mod verify;
 

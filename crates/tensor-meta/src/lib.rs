@@ -1,4 +1,4 @@
-//! Shape, stride, dtype, device and `requires_grad` rules for torch's operations.
+//! The table of torch's operations: shape, stride, dtype, device and `requires_grad` rules, and what else each does.
 //!
 //! [`infer`] says what an op would return, from the metadata of its arguments alone: no data,
 //! no Python interpreter, no torch. Data-dependent results and calls where a rule is not exact
@@ -20,9 +20,12 @@ mod iterator;
 mod promote;
 pub mod registry;
 mod size;
+mod traits;
 pub mod types;
 
-pub use autocast::takes_kept_casts;
-pub use registry::{RuleId, RuleInfo, infer, lookup_function, lookup_method, rules};
+pub use registry::{
+    RuleId, RuleInfo, function_traits, infer, lookup_function, lookup_method, method_traits, rules,
+};
 pub use size::{Atom, Compare, Fact, SizeTable, Term};
+pub use traits::{Cast, Does, Fold, Scale, Switch, Traits};
 pub use types::*;

@@ -1,4 +1,7 @@
-//! The table of rules: which qualified name is which rule, and the checks common to all.
+//! The table of operations: which qualified name is which row, what a row says, and the checks common to all rules.
+//!
+//! A row has the names of an operation, its rule, and what else is known of it ([`Traits`]). Some have no rule: torch is
+//! asked what they give, on fake tensors.
 //!
 //! Not here: what a rule computes (`family`). Invariant: a name is in the table once.
 
@@ -12,6 +15,7 @@ use crate::family;
 use crate::iterator::broadcast;
 use crate::promote::can_cast;
 use crate::size::Size;
+use crate::traits::{Cast, Does, Fold, Scale, Traits, facts};
 use crate::types::{Alias, Ctx, DType, DeviceKind, Inferred, RuleError, TensorMeta, Value};
 
 /// A rule, found once by name and then called by number.
@@ -22,6 +26,13 @@ impl RuleId {
     /// The rule's line in [`rules`].
     pub fn info(self) -> &'static RuleInfo {
         &TABLE.infos[self.0 as usize]
+    }
+
+    /// What its row says of one of its names.
+    fn traits(self, name: &str) -> Traits {
+        let mut traits = self.info().traits;
+        traits.does = traits.does | Traits::named(name).does;
+        traits
     }
 }
 
@@ -34,6 +45,10 @@ pub struct RuleInfo {
     pub functions: Vec<String>,
     /// Names of the `torch.Tensor` methods that it serves.
     pub methods: Vec<String>,
+    /// Whether there is a rule for what it gives.
+    pub has_rule: bool,
+    /// What else is known of it.
+    pub traits: Traits,
 }
 
 /// What a rule computes.
@@ -52,15 +67,15 @@ pub(crate) struct Entry {
     cpu_only: bool,
     mutates: bool,
     switch: Option<usize>,
-    rule: Rule,
+    traits: Traits,
+    rule: Option<Rule>,
 }
 
-/// Begins a line of the table.
-pub(crate) const fn rule(
+/// Begins a line of the table of an operation that has no rule.
+pub(crate) const fn operation(
     name: &'static str,
     functions: &'static str,
     methods: &'static str,
-    rule: Rule,
 ) -> Entry {
     Entry {
         name,
@@ -71,8 +86,21 @@ pub(crate) const fn rule(
         cpu_only: false,
         mutates: false,
         switch: None,
-        rule,
+        traits: Traits::NONE,
+        rule: None,
     }
+}
+
+/// Begins a line of the table.
+pub(crate) const fn rule(
+    name: &'static str,
+    functions: &'static str,
+    methods: &'static str,
+    rule: Rule,
+) -> Entry {
+    let mut line = operation(name, functions, methods);
+    line.rule = Some(rule);
+    line
 }
 
 impl Entry {
@@ -105,6 +133,58 @@ impl Entry {
     /// result is the argument's metadata afterwards.
     pub const fn mutates(mut self) -> Entry {
         self.mutates = true;
+        self.does(facts::WRITES)
+    }
+
+    /// It does these, too.
+    pub const fn does(mut self, does: Does) -> Entry {
+        self.traits.does = self.traits.does.and(does);
+        self
+    }
+
+    /// What autocast does with its arguments on any device.
+    pub const fn cast(self, cast: Cast) -> Entry {
+        self.cast_on(cast, cast)
+    }
+
+    /// What autocast does with its arguments on a CPU, and on CUDA devices.
+    pub const fn cast_on(mut self, cpu: Cast, cuda: Cast) -> Entry {
+        self.traits.on_cpu = cpu;
+        self.traits.on_cuda = cuda;
+        self
+    }
+
+    /// Draws random numbers only if this argument is given and on.
+    pub const fn draws_if(mut self, position: usize, name: &'static str) -> Entry {
+        self.traits.draws_if = Some((position, name));
+        self
+    }
+
+    /// Writes to further arguments unless this one is off.
+    pub const fn writes_unless(mut self, position: usize, name: &'static str) -> Entry {
+        self.traits.writes_unless = Some((position, name));
+        self
+    }
+
+    /// Scales its second argument by a number of this name, or what `combined` makes of the second and
+    /// the third, and adds it by the method `adds`.
+    pub const fn scales(
+        mut self,
+        keyword: &'static str,
+        combined: Option<&'static str>,
+        adds: &'static str,
+    ) -> Entry {
+        self.traits.scales = Some(Scale {
+            keyword,
+            combined,
+            adds,
+        });
+        self
+    }
+
+    /// What it computes of values that are known.
+    pub const fn folds(mut self, fold: Fold) -> Entry {
+        self.traits.folds = Some(fold);
         self
     }
 }
@@ -165,16 +245,22 @@ impl Table {
         for m in &methods {
             self.methods.entry(m.clone()).or_insert(id);
         }
+        let traits = match inplace {
+            true => entry.traits.in_place(),
+            false => entry.traits,
+        };
         self.infos.push(RuleInfo {
             name,
             functions,
             methods,
+            has_rule: entry.rule.is_some(),
+            traits,
         });
         self.entries.push((entry, inplace));
     }
 }
 
-/// Every rule, by number.
+/// Every row of the table, by number.
 pub fn rules() -> &'static [RuleInfo] {
     &TABLE.infos
 }
@@ -184,6 +270,10 @@ pub fn rules() -> &'static [RuleInfo] {
 /// (`_operator.add`, `torch._C._VariableFunctions.cat`, `torch._VariableFunctionsClass.cat`,
 /// `torch.functional.einsum`) work too, and `torch.Tensor.view` is the method.
 pub fn lookup_function(qualified_name: &str) -> Option<RuleId> {
+    row_of_function(qualified_name).filter(|id| id.info().has_rule)
+}
+
+fn row_of_function(qualified_name: &str) -> Option<RuleId> {
     let table = &*TABLE;
     if let Some(id) = table.functions.get(qualified_name) {
         return Some(*id);
@@ -194,7 +284,7 @@ pub fn lookup_function(qualified_name: &str) -> Option<RuleId> {
         "torch._C._TensorBase.",
     ] {
         if let Some(name) = qualified_name.strip_prefix(prefix) {
-            return lookup_method(name);
+            return row_of_method(name);
         }
     }
     if let Some(name) = of_library(qualified_name) {
@@ -236,7 +326,44 @@ fn of_library(qualified_name: &str) -> Option<String> {
 
 /// The rule of a method of `torch.Tensor`, by its bare name.
 pub fn lookup_method(name: &str) -> Option<RuleId> {
+    row_of_method(name).filter(|id| id.info().has_rule)
+}
+
+fn row_of_method(name: &str) -> Option<RuleId> {
     TABLE.methods.get(name).copied()
+}
+
+/// What is known of a function, by its qualified name: what stands in its row, or in that of an operation of torch's
+/// by its last name. What no row has writes in place if its name says so, as everywhere in torch.
+pub fn function_traits(qualified_name: &str) -> Traits {
+    if let Some(id) = row_of_function(qualified_name) {
+        return id.traits(last_of(qualified_name));
+    }
+    let last = last_of(qualified_name);
+    // `torch.linalg.matmul` is `torch.matmul`. A library's operation is another's, whatever its name.
+    let is_of_torch = qualified_name.starts_with("torch.")
+        && (!qualified_name.starts_with("torch.ops.")
+            || qualified_name.starts_with("torch.ops.aten."));
+    let same = match is_of_torch {
+        true => row_of_function(&format!("torch.{last}")).or_else(|| row_of_method(last)),
+        false => None,
+    };
+    match same {
+        Some(id) => id.traits(last),
+        None => Traits::named(last),
+    }
+}
+
+/// What is known of a method of `torch.Tensor`, by its bare name.
+pub fn method_traits(name: &str) -> Traits {
+    match row_of_method(name) {
+        Some(id) => id.traits(name),
+        None => Traits::named(name),
+    }
+}
+
+fn last_of(qualified_name: &str) -> &str {
+    qualified_name.rsplit('.').next().unwrap_or_default()
 }
 
 /// What the op returns for these arguments (`self` first for methods). `kwargs` are by name.
@@ -256,6 +383,9 @@ pub fn infer(
     let Some((entry, inplace)) = TABLE.entries.get(op.0 as usize) else {
         return Err(RuleError::NoRule);
     };
+    let Some(rule) = entry.rule else {
+        return Err(RuleError::NoRule);
+    };
     let mut seen = Seen {
         entry,
         kind: None,
@@ -266,8 +396,8 @@ pub fn infer(
     }
     let call = Call { args, kwargs, ctx };
     let plain = |call: &Call<'_>| match entry.any_dtype {
-        true => (entry.rule)(call),
-        false => autocast::apply(entry.name, entry.rule, call),
+        true => rule(call),
+        false => autocast::apply(&entry.traits, rule, call),
     };
     let asked = entry.switch.and_then(|position| {
         let named = kwargs.iter().find(|(k, _)| *k == "inplace").map(|(_, v)| v);
@@ -288,7 +418,7 @@ pub fn infer(
     if entry.mutates && !inplace {
         check_writable(target, ctx)?;
     }
-    let result = (entry.rule)(&call)?;
+    let result = rule(&call)?;
     if inplace && kwargs.iter().any(|(k, v)| *k == "dtype" && !v.is_none()) {
         return unsupported("in-place op with a dtype");
     }

@@ -43,7 +43,7 @@ fn numbering_of_dtypes_and_devices_round_trips() {
 
 #[test]
 fn every_name_of_every_rule_is_found() {
-    for rule in rules() {
+    for rule in rules().iter().filter(|rule| rule.has_rule) {
         for f in &rule.functions {
             assert!(lookup_function(f).is_some(), "{f}");
         }
@@ -177,7 +177,8 @@ fn no_argument_count_panics() {
         Value::None,
         Value::Float(f64::NAN),
     ];
-    for (number, rule) in rules().iter().enumerate() {
+    let with_rule = rules().iter().filter(|rule| rule.has_rule);
+    for (number, rule) in with_rule.enumerate() {
         let id = rule
             .functions
             .first()

@@ -99,7 +99,8 @@ pub(crate) fn is_asked_about<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, args: &Ar
     let name = text("__name__");
     let module = text("__module__");
     let torch = module.starts_with("torch") || module.is_empty();
-    Ok(torch && (name == SET_GRAD || translator::torch_ops::table::QUERIES.contains(&&*name)))
+    let traits = tensor_meta::function_traits(&format!("torch.{name}"));
+    Ok(torch && (name == SET_GRAD || traits.any(tensor_meta::Does::QUERY)))
 }
 
 /// Asks the innermost mode about a call, or else the classes of the arguments.

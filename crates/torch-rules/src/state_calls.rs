@@ -3,10 +3,10 @@
 use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use tensor_meta::{Does, Traits};
 use translator::raw::type_lookup;
 use translator::stop::{BreakReason, R, Stop};
 use translator::torch_ops::marks::disabled;
-use translator::torch_ops::table::QUERIES;
 use translator::tx::{Args, Flow, Tx};
 use variables::{Obj, Var};
 
@@ -76,28 +76,6 @@ const SKIPPED_STDLIB: [&str; 33] = [
     "signal",
     "weakref",
     "pdb",
-];
-
-/// Queries whose answer is the same for the whole process, or is part of GLOBAL_STATE.
-const KNOWN_QUERIES: [&str; 18] = [
-    "_accelerator_getAccelerator",
-    "is_storage",
-    "promote_types",
-    "result_type",
-    "can_cast",
-    "is_inference_mode_enabled",
-    "is_autocast_enabled",
-    "is_autocast_cpu_enabled",
-    "get_default_dtype",
-    "_get_deterministic_algorithms",
-    "_get_deterministic_algorithms_warn_only",
-    "_is_autocast_available",
-    "_is_torch_function_enabled",
-    "_is_torch_function_all_disabled",
-    "_len_torch_dispatch_stack",
-    "_are_functorch_transforms_active",
-    "_is_key_in_tls_include",
-    "_is_key_in_tls_exclude",
 ];
 
 /// Python functions with a meaning of their own for a tracer; `None`: inline it.
@@ -439,8 +417,7 @@ pub fn torch_state_call<'py>(
         // Nothing is captured while `torch.jit.trace` records, and the thread's dispatch keys say so.
         "_get_tracing_state" => tx.none(),
         "_is_tracing" => tx.bool(false),
-        n if QUERIES.contains(&n)
-            || KNOWN_QUERIES.contains(&n)
+        n if query_traits(n).any(Does::QUERY | Does::STATE_QUERY)
             || matches!(n, "_mps_is_available" | "_cuda_isInBadFork")
             || n.starts_with("_is_")
             || n.starts_with("_get_")
@@ -449,7 +426,7 @@ pub fn torch_state_call<'py>(
         {
             match tx.constants(args)? {
                 Some((pos, kw)) => {
-                    if kw.is_none() && !KNOWN_QUERIES.contains(&n) {
+                    if kw.is_none() && !query_traits(n).any(Does::STATE_QUERY) {
                         let now = f.call1(PyTuple::new(tx.py, &pos)?);
                         if let Ok(now) = now {
                             tx.guard_call(&f.clone().unbind(), None, &pos, &now)?;
@@ -466,6 +443,11 @@ pub fn torch_state_call<'py>(
         _ => return Ok(None),
     };
     Ok(Some(Flow::Value(value)))
+}
+
+/// What is known of a function of torch's, by its name.
+fn query_traits(name: &str) -> Traits {
+    tensor_meta::function_traits(&format!("torch.{name}"))
 }
 
 /// Whether arguments have a `__torch_function__`: tensors that are captured have torch's own.

@@ -7,6 +7,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use bytecode::op::BinaryOp;
 use guards::GuardKind;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
@@ -65,12 +66,6 @@ const ASKED_OF_CLASS: [&str; 24] = [
     "__setattr__",
 ];
 
-/// Binary operators: each has a reflected form and one in place.
-const BINARY: [&str; 13] = [
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
-    "lshift", "rshift",
-];
-
 /// Whether torch treats the tensors of a class as its own, as this does; guarded where it is so.
 ///
 /// # Errors
@@ -108,7 +103,8 @@ pub(crate) fn hold_tensor_class<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType
     for name in ASKED_OF_CLASS {
         tx.class_lookup(&class, name)?;
     }
-    for name in BINARY {
+    // Each has a reflected form and one in place.
+    for name in BinaryOp::all().map(BinaryOp::method_stem) {
         for form in ["", "r", "i"] {
             tx.class_lookup(&class, &format!("__{form}{name}__"))?;
         }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use backends::{Backend, CompileOptions};
+use backends::{Backend, Capabilities, CompileOptions};
 use cache::{CompileId, Entries, GuardedCode};
 use guards::exec::CheckProgram;
 use pyo3::prelude::*;
@@ -114,6 +114,14 @@ enum Again {
     Without(Declined, PyErr),
 }
 
+/// What a frame is compiled for.
+struct Surroundings {
+    /// what the backend can do
+    can: Capabilities,
+    /// whether a function mode of the program is in force
+    has_modes: bool,
+}
+
 /// One compilation of one frame.
 pub struct Compilation<'a, 'py> {
     pub py: Python<'py>,
@@ -196,16 +204,27 @@ impl<'py> Compilation<'_, 'py> {
             true => None,
             false => Some(ModesAside::new(py)?),
         };
-        self.configure(&mut tx, session, request, &before, !modes.is_empty())?;
+        let backend = self.backend()?;
+        let can = backend.capabilities();
+        self.configure(
+            &mut tx,
+            session,
+            request,
+            &before,
+            &Surroundings {
+                can,
+                has_modes: !modes.is_empty(),
+            },
+        )?;
         let breaks = explain::count_breaks();
         let end = tx.run();
         interrupts::check(py)?;
         self.record_tracing(&mut tx, started);
         let finish = self.finish_of(&mut tx, end, session, request)?;
-        let backend = self.backend()?;
         let mut env = Env {
             compilation: self,
             backend: &backend,
+            can,
             resumes: &mut session.resumes,
             error: None,
             declined: None,
@@ -249,15 +268,14 @@ impl<'py> Compilation<'_, 'py> {
         Ok(self.install(program, &residual)?)
     }
 
-    /// Tells a translation what it has to know of this compilation. `has_modes`: whether a function mode of the
-    /// program is in force.
+    /// Tells a translation what it has to know of this compilation.
     fn configure(
         &self,
         tx: &mut Tx<'py>,
         session: &mut Session,
         request: &Request<'_, 'py>,
         before: &Before,
-        has_modes: bool,
+        around: &Surroundings,
     ) -> PyResult<()> {
         let py = self.py;
         tx.bind_tensors = !self.slot().fetch_tensors.get();
@@ -271,13 +289,13 @@ impl<'py> Compilation<'_, 'py> {
         tx.stack_floor = with_thread(ThreadRegions::floor);
         tx.trace = log::enabled(py, "trace_bytecode").then(Vec::new);
         // A mode in force would see residual code ask for sizes, and the function run once more as plain Python.
-        tx.ints = match has_modes {
+        tx.ints = match around.has_modes {
             true => DynamicInts::default(),
-            false => self.dynamic_ints()?,
+            false => self.dynamic_ints(around.can),
         };
         tx.ints.as_inputs &= before.constants != Constants::All;
         tx.ints.floats_as_inputs &= before.constants == Constants::None;
-        tx.runs_as_is = !has_modes && self.runs_as_is()?;
+        tx.runs_as_is = !around.has_modes && around.can.gives_graph_back;
         tx.refusal = before.refusal.clone();
         Ok(())
     }
@@ -403,7 +421,7 @@ impl<'py> Compilation<'_, 'py> {
     ) -> Result<R<Residual>, Ended> {
         let mut ladder = Ladder::default();
         loop {
-            close(tx, env.backend)?;
+            close(tx, env.can)?;
             env.plan = None;
             let result = residual::finish(Finished::new(tx), finish, env);
             interrupts::check(self.py)?;
@@ -435,11 +453,10 @@ impl<'py> Compilation<'_, 'py> {
         before: &Before,
     ) -> PyResult<Option<Again>> {
         // A backend that traces the graph once more may have failed for what only this one can run.
-        env.is_opaque |= env.error.is_some() && tx.needs_as_is && self.runs_as_is()?;
+        env.is_opaque |= env.error.is_some() && tx.needs_as_is && env.can.gives_graph_back;
         if env.is_opaque {
-            let was_told = env.backend.compiles();
-            env.backend.note_that_it_compiles();
-            if tx.needs_as_is || has_code && tx.is_dynamic() && !was_told {
+            env.backend.saw_it_compile();
+            if tx.needs_as_is || has_code && tx.is_dynamic() && !env.can.wants_context {
                 return Ok(Some(Again::Opaque));
             }
         }
@@ -546,7 +563,7 @@ impl<'py> Compilation<'_, 'py> {
     }
 
     /// Which ints are no constants, by what earlier compilations found.
-    fn dynamic_ints(&self) -> PyResult<DynamicInts> {
+    fn dynamic_ints(&self, can: Capabilities) -> DynamicInts {
         let always = self.ctx.dynamic();
         let always = always.unwrap_or(!self.config.assume_static_by_default);
         let mut ints = DynamicInts::new(always);
@@ -562,14 +579,9 @@ impl<'py> Compilation<'_, 'py> {
                 ints.shapes.extend(call.sizes);
             }
         }
-        ints.floats_as_inputs = self.runs_as_is()? || !self.slot().constant_floats.get();
+        ints.floats_as_inputs = can.gives_graph_back || !self.slot().constant_floats.get();
         ints.as_inputs = true;
-        Ok(ints)
-    }
-
-    /// Whether the backend gives back the graph that it gets, as far as it was seen.
-    fn runs_as_is(&self) -> PyResult<bool> {
-        Ok(!self.backend()?.compiles())
+        ints
     }
 
     /// Bytecode that no compiler of CPython emits.
@@ -685,9 +697,9 @@ impl<'py> Compilation<'_, 'py> {
 ///
 /// # Errors
 /// Whatever torch raises.
-fn close(tx: &mut Tx<'_>, backend: &Backend) -> PyResult<()> {
+fn close(tx: &mut Tx<'_>, can: Capabilities) -> PyResult<()> {
     closing_guards(tx);
-    match backend.compiles() {
+    match can.builds_in_hooks {
         true => saved_tensors_hooks_guard(tx),
         false => Ok(()),
     }

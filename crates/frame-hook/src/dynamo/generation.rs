@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use backends::{Backend, BackendError, Compiled, Numbers};
+use backends::{Backend, BackendError, Capabilities, Compiled, Numbers};
 use fx_graph::AotInput;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -41,7 +41,7 @@ fn compile_with(
     examples: &[Obj],
     inputs: &[AotInput],
 ) -> Result<Compiled, BackendError> {
-    if backend.callable().is_none()
+    if backend.capabilities().is_absent
         && let Some(function) =
             backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?
     {
@@ -80,6 +80,8 @@ fn compile_with(
 pub struct Env<'a, 'b, 'py> {
     pub compilation: &'a Compilation<'b, 'py>,
     pub backend: &'a Backend,
+    /// what the backend can do, as it was known when the frame was translated
+    pub can: Capabilities,
     pub resumes: &'a mut ResumeCache,
     pub error: Option<PyErr>,
     /// what the backend can't compile, where it did not fail

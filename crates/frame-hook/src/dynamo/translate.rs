@@ -10,7 +10,7 @@ use guards::{ConstVal, GlobalState, GuardKind, Source, exec};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyTuple};
-use tensor_meta::{Autocast, Ctx, DType, Device, DeviceKind};
+use tensor_meta::{Autocast, Ctx, DType, Device, DeviceKind, Does};
 use torch_abi::TorchAbi;
 use torch_abi::overlap::tensors_may_overlap;
 use torch_abi::view::TensorView;
@@ -19,6 +19,7 @@ use translator::code::CodeCache;
 use translator::known::Known;
 use translator::rules::{Graphs, Rules};
 use translator::state::State;
+use translator::torch_ops::raising::traits_of;
 use translator::torch_ops::table::FnTable;
 use translator::{R, Stop, Tx};
 use variables::{Body, ObjState, Origin, Var};
@@ -330,28 +331,11 @@ pub fn saved_tensors_hooks_guard(tx: &mut Tx<'_>) -> PyResult<()> {
 /// may reorder reads and writes of inputs that were independent. Bound inputs are the same objects
 /// at each call and are not looked at again: the cost is that of the inputs, not of the model.
 fn overlap_guard(tx: &mut Tx<'_>) {
-    let writes = tx.graph.iter().any(|(_, node)| match &node.target {
-        fx_graph::Target::Name(name) => {
-            node.op == fx_graph::OpKind::CallMethod && name.ends_with('_') && !name.ends_with("__")
-        }
-        fx_graph::Target::Function(f) => match f.path.strip_prefix("operator.") {
-            Some(name) => {
-                name == "setitem"
-                    || (name.starts_with('i')
-                        && !matches!(
-                            name,
-                            "invert" | "inv" | "index" | "is_" | "is_not" | "indexOf"
-                        ))
-            }
-            None => {
-                f.path.ends_with('_')
-                    || node
-                        .kwargs
-                        .iter()
-                        .any(|(k, _)| &**k == "inplace" || &**k == "out")
-            }
-        },
-    });
+    let is_asked = |(k, _): &(Arc<str>, fx_graph::Arg)| matches!(&**k, "inplace" | "out");
+    let writes = tx
+        .graph
+        .iter()
+        .any(|(_, node)| traits_of(node).any(Does::WRITES) || node.kwargs.iter().any(is_asked));
     // A graph that gets what the compiled code makes runs as it is.
     let free = tx.inputs.iter().filter(|i| !i.bound);
     let inputs: Vec<_> = free.filter(|i| !tx.is_early(i.source)).collect();

@@ -9,6 +9,8 @@ use crate::geometry::expand_strides;
 use crate::iterator::{is_dense, preserved_strides};
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Cast;
+use crate::traits::facts::{CONVERTS_NUMBERS, DRAWS, NEVER_RAISES};
 use crate::types::{DType, TensorMeta, Value, contiguous_strides};
 
 /// The layout of a unary elementwise op on `x`.
@@ -201,16 +203,27 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             _ => "F N",
         };
         let inplace = if n == "selu" { "F" } else { "F N" };
-        rule(n, functions, "", plain).inplace(inplace, "").switch(1)
+        rule(n, functions, "", plain)
+            .inplace(inplace, "")
+            .switch(1)
+            .does(NEVER_RAISES)
     }));
     out.extend([
-        rule("relu", "* F", "*", relu).inplace("F", "").switch(1),
+        rule("relu", "* F", "*", relu)
+            .does(NEVER_RAISES)
+            .inplace("F", "")
+            .switch(1),
         rule("leaky_relu", "F N", "", leaky_relu)
+            .does(NEVER_RAISES)
             .inplace("F N", "")
             .switch(2),
         rule("celu", "* F", "", celu).inplace("F", "").switch(2),
-        rule("elu", "F", "", elu).inplace("F", "").switch(2),
+        rule("elu", "F", "", elu)
+            .does(NEVER_RAISES)
+            .inplace("F", "")
+            .switch(2),
         rule("hardtanh", "F N", "", hardtanh)
+            .does(NEVER_RAISES | CONVERTS_NUMBERS)
             .inplace("F N", "")
             .switch(3),
         rule("threshold", "* F", "", threshold)
@@ -218,23 +231,31 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             .switch(3),
         rule("hardshrink", "* F", "*", shrink),
         rule("softshrink", "F N", "", shrink),
-        rule("gelu", "F N", "", gelu),
-        rule("softplus", "F N", "", softplus),
+        rule("gelu", "F N", "", gelu).does(NEVER_RAISES),
+        rule("softplus", "F N", "", softplus)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::Single),
         rule("logsigmoid", "F", "", logsigmoid).cpu_only(),
         rule("glu", "F N", "", glu),
-        rule("prelu", "* F", "*", prelu),
+        rule("prelu", "* F", "*", prelu).cast(Cast::Lower),
         rule("softsign", "F torch.nn.functional.tanhshrink", "", softsign),
-        rule("normalize", "F", "", normalize),
+        rule("normalize", "F", "", normalize)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::NotDescribed),
         rule("dropout", "* F", "", dropout)
+            .does(NEVER_RAISES | DRAWS)
             .inplace("", "")
             .switch(3),
-        rule("dropout2d", "F torch.feature_dropout", "", feature_dropout).switch(3),
+        rule("dropout2d", "F torch.feature_dropout", "", feature_dropout)
+            .does(DRAWS)
+            .switch(3),
         rule(
             "alpha_dropout",
             "F torch.nn.functional.feature_alpha_dropout",
             "",
             other_dropout,
         )
+        .does(DRAWS)
         .switch(3),
     ]);
 }

@@ -9,6 +9,8 @@ use crate::family::matmul::same_dtype;
 use crate::iterator::{broadcast, preserved_strides};
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Cast;
+use crate::traits::facts::{DRAWS, NEVER_RAISES};
 use crate::types::{DType, Dims, Inferred, Value};
 
 /// `scaled_dot_product_attention` on the CPU: row-major, or in the query's layout.
@@ -222,8 +224,13 @@ fn encoder_layer(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("scaled_dot_product_attention", "F N", "", attention).cpu_only(),
-        rule("_native_multi_head_attention", "*", "", self_attention),
-        rule("_transformer_encoder_layer_fwd", "*", "", encoder_layer),
+        rule("scaled_dot_product_attention", "F N", "", attention)
+            .does(NEVER_RAISES | DRAWS)
+            .cast(Cast::Lower)
+            .draws_if(4, "dropout_p")
+            .cpu_only(),
+        rule("_native_multi_head_attention", "*", "", self_attention)
+            .cast_on(Cast::Lower, Cast::NotDescribed),
+        rule("_transformer_encoder_layer_fwd", "*", "", encoder_layer).cast(Cast::NotDescribed),
     ]);
 }

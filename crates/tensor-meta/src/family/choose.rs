@@ -8,6 +8,8 @@ use crate::family::elementwise::{
 use crate::iterator::{Layout, output_layout, preserved_strides};
 use crate::promote::promote_types;
 use crate::registry::{Entry, rule};
+use crate::traits::Cast;
+use crate::traits::facts::{CONVERTS_NUMBERS, NEVER_RAISES, TAKES_NUMBERS};
 use crate::types::{DType, TensorMeta, Value};
 
 fn where_(call: &Call<'_>) -> R {
@@ -246,18 +248,43 @@ fn masked_scatter(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("where", "*", "", where_),
-        rule("where_method", "", "where", where_method),
-        rule("clamp", "* torch.clip", "* clip", clamp).inplace("torch.clip_", "clip_"),
-        rule("clamp_min", "*", "*", clamp_min).inplace("", ""),
-        rule("clamp_max", "*", "*", clamp_max).inplace("", ""),
-        rule("lerp", "*", "*", lerp).inplace("", ""),
-        rule("addcmul", "*", "*", addcmul).inplace("", ""),
-        rule("addcdiv", "*", "*", addcdiv).inplace("", ""),
-        rule("masked_fill", "*", "*", masked_fill).inplace("", ""),
+        rule("where", "*", "", where_).does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS),
+        rule("where_method", "", "where", where_method)
+            .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS),
+        rule("clamp", "* torch.clip", "* clip", clamp)
+            .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS)
+            .inplace("torch.clip_", "clip_"),
+        rule("clamp_min", "*", "*", clamp_min)
+            .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS)
+            .inplace("", ""),
+        rule("clamp_max", "*", "*", clamp_max)
+            .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS)
+            .inplace("", ""),
+        rule("lerp", "*", "*", lerp)
+            .does(NEVER_RAISES)
+            .inplace("", ""),
+        rule("addcmul", "*", "*", addcmul)
+            .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS)
+            .cast_on(Cast::None, Cast::NotDescribed)
+            .scales("value", Some("mul"), "add")
+            .inplace("", ""),
+        rule("addcdiv", "*", "*", addcdiv)
+            .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS)
+            .cast_on(Cast::None, Cast::NotDescribed)
+            .scales("value", Some("div"), "add")
+            .inplace("", ""),
+        rule("masked_fill", "*", "*", masked_fill)
+            .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS)
+            .inplace("", ""),
         rule("masked_scatter", "*", "*", masked_scatter).inplace("", ""),
-        rule("fill_", "torch.fill_", "fill_", fill).mutates(),
-        rule("zero_", "torch.zero_", "zero_", zero).mutates(),
-        rule("copy_", "", "copy_", copy).mutates(),
+        rule("fill_", "torch.fill_", "fill_", fill)
+            .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS)
+            .mutates(),
+        rule("zero_", "torch.zero_", "zero_", zero)
+            .does(NEVER_RAISES)
+            .mutates(),
+        rule("copy_", "", "copy_", copy)
+            .does(NEVER_RAISES)
+            .mutates(),
     ]);
 }

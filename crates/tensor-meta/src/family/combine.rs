@@ -13,6 +13,7 @@ use crate::iterator::preserved_strides;
 use crate::promote::promote_types;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::facts::{NEVER_RAISES, ONLY_SIZES, TAKES_SIZES};
 use crate::types::{
     DType, Dims, Inferred, Ints, MemoryFormat, TensorMeta, Value, channels_last_strides,
     contiguous_strides, suggest_memory_format,
@@ -541,8 +542,8 @@ fn searchsorted(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("cat", "* torch.concat torch.concatenate", "", cat),
-        rule("stack", "*", "", stack),
+        rule("cat", "* torch.concat torch.concatenate", "", cat).does(NEVER_RAISES),
+        rule("stack", "*", "", stack).does(NEVER_RAISES),
         rule("hstack", "*", "", hstack),
         rule("vstack", "* torch.row_stack", "", vstack),
         rule("column_stack", "*", "", column_stack),
@@ -550,16 +551,20 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("cartesian_prod", "*", "", cartesian_prod),
         rule("rot90", "*", "*", rot90),
         rule("diagflat", "*", "*", diagflat),
-        rule("roll", "*", "*", roll),
-        rule("flip", "", "*", flip),
-        rule("flip_function", "torch.flip", "", flip_function),
-        rule("repeat", "", "*", repeat),
-        rule("tile", "", "*", tile),
+        rule("roll", "*", "*", roll).does(NEVER_RAISES | TAKES_SIZES),
+        rule("flip", "", "*", flip).does(NEVER_RAISES),
+        rule("flip_function", "torch.flip", "", flip_function).does(NEVER_RAISES),
+        rule("repeat", "", "*", repeat).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES),
+        rule("tile", "", "*", tile).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES),
         rule("repeat_interleave", "*", "*", repeat_interleave),
         rule("block_diag", "*", "", block_diag),
         rule("meshgrid", "*", "", meshgrid),
-        rule("tril", "*", "*", triangle).inplace("", ""),
-        rule("triu", "*", "*", triangle).inplace("", ""),
+        rule("tril", "*", "*", triangle)
+            .does(NEVER_RAISES | TAKES_SIZES)
+            .inplace("", ""),
+        rule("triu", "*", "*", triangle)
+            .does(NEVER_RAISES | TAKES_SIZES)
+            .inplace("", ""),
         rule("diag", "*", "*", diag),
         rule("diag_embed", "*", "*", diag_embed),
         rule("diff", "*", "*", diff),

@@ -5,6 +5,8 @@ use crate::family::elementwise::{Operand, elementwise, pair, to_float};
 use crate::family::view::unnamed;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Cast;
+use crate::traits::facts::VIEW;
 use crate::types::{TensorMeta, Value};
 
 /// A view of the pairs of real numbers in a complex tensor.
@@ -117,20 +119,26 @@ fn angle(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     let lines = [
-        rule("view_as_real", "*", "", view_as_real).any_dtype(),
-        rule("view_as_complex", "*", "", view_as_complex),
-        rule("real", "*", "", real).any_dtype(),
-        rule("imag", "*", "", imag).any_dtype(),
+        rule("view_as_real", "*", "", view_as_real)
+            .does(VIEW)
+            .any_dtype(),
+        rule("view_as_complex", "*", "", view_as_complex)
+            .does(VIEW)
+            .cast_on(Cast::NotDescribed, Cast::None),
+        rule("real", "*", "", real).does(VIEW).any_dtype(),
+        rule("imag", "*", "", imag).does(VIEW).any_dtype(),
         rule("attribute_real", "getattr.real", "", |call| {
             real(&unnamed(call)?)
         })
+        .does(VIEW)
         .any_dtype(),
         rule("attribute_imag", "getattr.imag", "", |call| {
             imag(&unnamed(call)?)
         })
+        .does(VIEW)
         .any_dtype(),
         rule("complex", "*", "", complex),
-        rule("polar", "*", "", polar),
+        rule("polar", "*", "", polar).cast_on(Cast::Single, Cast::None),
         rule("angle", "*", "*", angle),
     ];
     out.extend(lines);

@@ -10,6 +10,8 @@ use crate::family::view::unsqueezed;
 use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Cast;
+use crate::traits::facts::{CONVERTS_NUMBERS, NEVER_RAISES, TAKES_SIZES};
 use crate::types::{
     Autocast, DType, Dims, Inferred, MemoryFormat, Value, channels_last_strides,
     contiguous_strides, suggest_memory_format,
@@ -617,33 +619,50 @@ fn fold(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("conv1d", "* F", "", conv1d),
-        rule("conv2d", "* F", "", conv2d),
-        rule("conv3d", "* F", "", conv3d),
-        rule("conv_transpose1d", "* F", "", conv_transpose1d),
-        rule("conv_transpose2d", "* F", "", conv_transpose2d),
-        rule("conv_transpose3d", "* F", "", conv_transpose3d),
-        rule("max_pool1d", "F", "", max_pool1d),
-        rule("max_pool2d", "F", "", max_pool2d),
-        rule("max_pool3d", "F", "", max_pool3d),
-        rule("avg_pool1d", "F torch.avg_pool1d", "", avg_pool1d),
-        rule("avg_pool2d", "F N", "", avg_pool2d),
-        rule("avg_pool3d", "F N", "", avg_pool3d),
-        rule("lp_pool2d", "F", "", lp_pool2d),
+        rule("conv1d", "* F", "", conv1d)
+            .does(NEVER_RAISES)
+            .cast(Cast::Lower),
+        rule("conv2d", "* F", "", conv2d)
+            .does(NEVER_RAISES)
+            .cast(Cast::Lower),
+        rule("conv3d", "* F", "", conv3d)
+            .does(NEVER_RAISES)
+            .cast(Cast::Lower),
+        rule("conv_transpose1d", "* F", "", conv_transpose1d).cast(Cast::Lower),
+        rule("conv_transpose2d", "* F", "", conv_transpose2d)
+            .does(NEVER_RAISES)
+            .cast(Cast::Lower),
+        rule("conv_transpose3d", "* F", "", conv_transpose3d).cast(Cast::Lower),
+        rule("max_pool1d", "F", "", max_pool1d).does(NEVER_RAISES),
+        rule("max_pool2d", "F", "", max_pool2d).does(NEVER_RAISES),
+        rule("max_pool3d", "F", "", max_pool3d)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::NotDescribed, Cast::None),
+        rule("avg_pool1d", "F torch.avg_pool1d", "", avg_pool1d).does(NEVER_RAISES),
+        rule("avg_pool2d", "F N", "", avg_pool2d).does(NEVER_RAISES),
+        rule("avg_pool3d", "F N", "", avg_pool3d)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::Single, Cast::None),
+        rule("lp_pool2d", "F", "", lp_pool2d).cast_on(Cast::None, Cast::NotDescribed),
         rule(
             "adaptive_avg_pool1d",
             "F torch.adaptive_avg_pool1d",
             "",
             adaptive_avg_pool1d,
-        ),
-        rule("adaptive_avg_pool2d", "F", "", adaptive_avg_pool2d),
-        rule("adaptive_avg_pool3d", "F", "", adaptive_avg_pool3d),
+        )
+        .does(NEVER_RAISES | TAKES_SIZES),
+        rule("adaptive_avg_pool2d", "F", "", adaptive_avg_pool2d).does(NEVER_RAISES | TAKES_SIZES),
+        rule("adaptive_avg_pool3d", "F", "", adaptive_avg_pool3d)
+            .does(NEVER_RAISES | TAKES_SIZES)
+            .cast_on(Cast::Single, Cast::None),
         rule("adaptive_max_pool1d", "F", "", adaptive_max_pool1d),
         rule("adaptive_max_pool2d", "F", "", adaptive_max_pool2d),
-        rule("adaptive_max_pool3d", "F", "", adaptive_max_pool3d),
-        rule("interpolate", "F", "", interpolate),
-        rule("pad", "F N", "", pad),
-        rule("im2col", "torch.nn.functional.unfold", "", unfold),
+        rule("adaptive_max_pool3d", "F", "", adaptive_max_pool3d).cast_on(Cast::Single, Cast::None),
+        rule("interpolate", "F", "", interpolate)
+            .does(NEVER_RAISES | TAKES_SIZES)
+            .cast_on(Cast::None, Cast::NotDescribed),
+        rule("pad", "F N", "", pad).does(NEVER_RAISES | TAKES_SIZES | CONVERTS_NUMBERS),
+        rule("im2col", "torch.nn.functional.unfold", "", unfold).does(TAKES_SIZES),
         rule("col2im", "torch.nn.functional.fold", "", fold),
     ]);
 }

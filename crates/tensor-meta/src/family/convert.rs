@@ -6,6 +6,7 @@ use crate::call::{
 use crate::family::view::format_strides;
 use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
+use crate::traits::facts::{MAY_GIVE_SELF, NEVER_RAISES, QUERY, STATE_QUERY, VIEW};
 use crate::types::{
     DType, Device, Dims, Inferred, MemoryFormat, SymInt, Value, suggest_memory_format,
 };
@@ -233,23 +234,23 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         ("short", |c| cast(c, DType::Int16)),
         ("bool", |c| cast(c, DType::Bool)),
     ];
-    out.extend(casts.map(|(n, r)| rule(n, "", "*", r)));
+    out.extend(casts.map(|(n, r)| rule(n, "", "*", r).does(NEVER_RAISES | MAY_GIVE_SELF)));
     let lines = [
-        rule("to", "", "*", to),
-        rule("type_as", "", "*", type_as),
-        rule("type", "", "*", type_),
-        rule("cpu", "", "*", cpu),
-        rule("clone", "*", "*", clone),
-        rule("size", "", "*", size),
+        rule("to", "", "*", to).does(NEVER_RAISES | VIEW | MAY_GIVE_SELF),
+        rule("type_as", "", "*", type_as).does(NEVER_RAISES | VIEW | MAY_GIVE_SELF),
+        rule("type", "", "*", type_).does(NEVER_RAISES | MAY_GIVE_SELF),
+        rule("cpu", "", "*", cpu).does(NEVER_RAISES | VIEW | MAY_GIVE_SELF),
+        rule("clone", "*", "*", clone).does(NEVER_RAISES),
+        rule("size", "", "*", size).does(NEVER_RAISES),
         rule("stride", "", "*", stride),
-        rule("dim", "", "* ndimension", dim),
-        rule("numel", "*", "* nelement", numel),
-        rule("is_floating_point", "*", "*", is_floating_point),
-        rule("is_complex", "*", "*", is_complex),
+        rule("dim", "", "* ndimension", dim).does(NEVER_RAISES),
+        rule("numel", "*", "* nelement", numel).does(NEVER_RAISES | QUERY),
+        rule("is_floating_point", "*", "*", is_floating_point).does(QUERY),
+        rule("is_complex", "*", "*", is_complex).does(QUERY),
         rule("element_size", "", "*", element_size),
         rule("storage_offset", "", "*", storage_offset),
         rule("is_contiguous", "", "*", is_contiguous),
-        rule("result_type", "*", "", result_type),
+        rule("result_type", "*", "", result_type).does(QUERY | STATE_QUERY),
     ];
     out.extend(lines);
 }

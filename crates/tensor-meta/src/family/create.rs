@@ -11,6 +11,11 @@ use crate::family::view::format_strides;
 use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Fold;
+use crate::traits::facts::{
+    CONVERTS_NUMBERS, DRAWS, FROM_DATA, MADE_OF_SIZES, NEVER_RAISES, ONLY_SIZES, READS_ELEMENTS,
+    SEES_NUMPY, SEES_NUMPY_FLOATS, TAKES_NUMBERS, TAKES_SIZES, VIEW,
+};
 use crate::types::{DType, Device, Dims, MemoryFormat, TensorMeta, Value, contiguous_strides};
 
 /// The keywords that factories share, taken out of the call.
@@ -615,46 +620,59 @@ fn as_tensor(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     let lines = [
-        rule("zeros", "*", "", filled),
-        rule("ones", "*", "", filled),
-        rule("empty", "*", "", filled),
-        rule("rand", "*", "", random),
-        rule("randn", "*", "", random),
-        rule("randint", "*", "", randint),
-        rule("randperm", "*", "", randperm),
-        rule("full", "*", "", full),
-        rule("arange", "*", "", arange),
-        rule("linspace", "*", "", linspace),
+        rule("zeros", "*", "", filled).does(NEVER_RAISES | TAKES_SIZES | MADE_OF_SIZES),
+        rule("ones", "*", "", filled).does(NEVER_RAISES | TAKES_SIZES | MADE_OF_SIZES),
+        rule("empty", "*", "", filled).does(NEVER_RAISES | TAKES_SIZES | MADE_OF_SIZES),
+        rule("rand", "*", "", random).does(NEVER_RAISES | TAKES_SIZES | MADE_OF_SIZES | DRAWS),
+        rule("randn", "*", "", random).does(NEVER_RAISES | TAKES_SIZES | MADE_OF_SIZES | DRAWS),
+        rule("randint", "*", "", randint).does(TAKES_SIZES | DRAWS),
+        rule("randperm", "*", "", randperm).does(TAKES_SIZES | DRAWS),
+        rule("full", "*", "", full)
+            .does(NEVER_RAISES | TAKES_NUMBERS | MADE_OF_SIZES | CONVERTS_NUMBERS),
+        rule("arange", "*", "", arange)
+            .does(NEVER_RAISES | TAKES_SIZES | MADE_OF_SIZES | CONVERTS_NUMBERS)
+            .folds(Fold::Range),
+        rule("linspace", "*", "", linspace).does(TAKES_SIZES),
         rule("logspace", "*", "", logspace),
         rule("tril_indices", "*", "", |call| {
             triangle_indices(call, false)
         }),
         rule("triu_indices", "*", "", |call| triangle_indices(call, true)),
-        rule("_shape_as_tensor", "*", "", shape_as_tensor),
+        rule("_shape_as_tensor", "*", "", shape_as_tensor).folds(Fold::Shape),
         rule("empty_strided", "*", "", empty_strided),
         rule("scalar_tensor", "*", "", scalar_tensor),
-        rule("eye", "*", "", eye),
+        rule("eye", "*", "", eye).does(NEVER_RAISES | TAKES_SIZES),
         rule("hann_window", "*", "", window),
         rule("hamming_window", "*", "", hamming_window),
         rule("blackman_window", "*", "", window),
         rule("bartlett_window", "*", "", window),
         rule("kaiser_window", "*", "", kaiser_window),
-        rule("zeros_like", "*", "", like),
-        rule("ones_like", "*", "", like),
-        rule("empty_like", "*", "", like),
-        rule("full_like", "*", "", full_like),
-        rule("rand_like", "* torch.randn_like", "", random_like),
-        rule("randint_like", "*", "", randint_like),
-        rule("new_tensor", "", "*", new_tensor),
-        rule("new_zeros", "", "* new_ones new_empty", new_sized),
-        rule("new_full", "", "*", new_full),
-        rule("tensor", "*", "", from_data),
+        rule("zeros_like", "*", "", like).does(NEVER_RAISES),
+        rule("ones_like", "*", "", like).does(NEVER_RAISES),
+        rule("empty_like", "*", "", like).does(NEVER_RAISES),
+        rule("full_like", "*", "", full_like).does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS),
+        rule("rand_like", "* torch.randn_like", "", random_like).does(NEVER_RAISES | DRAWS),
+        rule("randint_like", "*", "", randint_like).does(DRAWS),
+        rule("new_tensor", "", "*", new_tensor)
+            .does(TAKES_NUMBERS | FROM_DATA | SEES_NUMPY | SEES_NUMPY_FLOATS)
+            .folds(Fold::NewData),
+        rule("new_zeros", "", "* new_ones new_empty", new_sized)
+            .does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES),
+        rule("new_full", "", "*", new_full)
+            .does(NEVER_RAISES | TAKES_NUMBERS | ONLY_SIZES | CONVERTS_NUMBERS),
+        rule("tensor", "*", "", from_data)
+            .does(TAKES_NUMBERS | FROM_DATA | READS_ELEMENTS | SEES_NUMPY | SEES_NUMPY_FLOATS)
+            .folds(Fold::Data),
         rule("Tensor", "*", "", legacy_default),
         rule("FloatTensor", "*", "", legacy_float),
         rule("DoubleTensor", "*", "", legacy_double),
-        rule("LongTensor", "*", "", legacy_long),
+        rule("LongTensor", "*", "", legacy_long).folds(Fold::LegacyData),
         rule("BoolTensor", "*", "", legacy_bool),
-        rule("as_tensor", "*", "", as_tensor),
+        rule("as_tensor", "*", "", as_tensor)
+            .does(
+                VIEW | TAKES_NUMBERS | FROM_DATA | READS_ELEMENTS | SEES_NUMPY | SEES_NUMPY_FLOATS,
+            )
+            .folds(Fold::Data),
     ];
     out.extend(lines);
 }

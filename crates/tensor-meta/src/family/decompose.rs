@@ -4,6 +4,7 @@ use crate::call::{Call, In, R, bool_or, int, one, raise, string, tensor, tensors
 use crate::family::linalg::{columns, square};
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Cast;
 use crate::types::{DType, Inferred, TensorMeta, Value};
 
 /// A batch of matrices of float32 or float64.
@@ -170,61 +171,71 @@ fn multi_dot(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("qr", "torch.linalg.qr torch._C._linalg.linalg_qr", "", qr),
+        rule("qr", "torch.linalg.qr torch._C._linalg.linalg_qr", "", qr)
+            .cast_on(Cast::Single, Cast::None),
         rule(
             "svd",
             "torch.linalg.svd torch._C._linalg.linalg_svd",
             "",
             svd,
         )
+        .cast_on(Cast::Single, Cast::None)
         .cpu_only(),
         rule(
             "svdvals",
             "torch.linalg.svdvals torch._C._linalg.linalg_svdvals",
             "",
             svdvals,
-        ),
+        )
+        .cast_on(Cast::Single, Cast::None),
         rule(
             "eigh",
             "torch.linalg.eigh torch._C._linalg.linalg_eigh",
             "",
             eigh,
-        ),
+        )
+        .cast_on(Cast::Single, Cast::None),
         rule(
             "eigvalsh",
             "torch.linalg.eigvalsh torch._C._linalg.linalg_eigvalsh",
             "",
             eigvalsh,
-        ),
+        )
+        .cast_on(Cast::Single, Cast::None),
         rule(
             "solve",
             "torch.linalg.solve torch._C._linalg.linalg_solve",
             "",
             solve,
-        ),
+        )
+        .cast_on(Cast::Single, Cast::None),
         rule(
             "lu_factor",
             "torch.linalg.lu_factor torch._C._linalg.linalg_lu_factor",
             "",
             lu_factor,
-        ),
+        )
+        .cast_on(Cast::Single, Cast::None),
         rule(
             "matrix_exp",
             "* torch.linalg.matrix_exp torch._C._linalg.linalg_matrix_exp",
             "*",
             matrix_exp,
-        ),
+        )
+        .cast(Cast::NotDescribed),
         rule(
             "matrix_power",
             "* torch.linalg.matrix_power torch._C._linalg.linalg_matrix_power",
             "*",
             matrix_power,
-        ),
+        )
+        .cast(Cast::NotDescribed),
         rule(
             "multi_dot",
             "torch.linalg.multi_dot torch._C._linalg.linalg_multi_dot",
             "",
             multi_dot,
-        ),
+        )
+        .cast(Cast::NotDescribed),
     ]);
 }

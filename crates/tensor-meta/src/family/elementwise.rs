@@ -7,6 +7,8 @@ use crate::call::{
 use crate::iterator::{Layout, output_layout, preserved_strides};
 use crate::promote::{Rank, result_type};
 use crate::registry::{Entry, rule};
+use crate::traits::facts::{KEEPS_DTYPE, MAY_GIVE_SELF, NEVER_RAISES, TAKES_NUMBERS, VIEW};
+use crate::traits::{Cast, Fold};
 use crate::types::{DType, Inferred, TensorMeta, Value};
 
 /// A tensor or a Python number as an operand. Few live at a time, and nearly all are tensors.
@@ -519,7 +521,15 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "atanh" => ("* torch.arctanh", "* arctanh", "torch.arctanh_", "arctanh_"),
             _ => (functions, "*", "", ""),
         };
-        rule(name, functions, methods, float_unary).inplace(more, in_place)
+        let on_cuda = match name {
+            "exp" | "log" | "tan" | "rsqrt" | "log2" | "log10" | "log1p" | "expm1" | "asin"
+            | "acos" | "sinh" | "cosh" | "reciprocal" => Cast::Single,
+            _ => Cast::None,
+        };
+        rule(name, functions, methods, float_unary)
+            .inplace(more, in_place)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, on_cuda)
     }));
     let real_float = [
         ("erf", "* S"),
@@ -531,20 +541,30 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         ("deg2rad", "*"),
         ("rad2deg", "*"),
     ];
-    out.extend(
-        real_float
-            .map(|(name, functions)| rule(name, functions, "*", real_float_unary).inplace("", "")),
-    );
+    out.extend(real_float.map(|(name, functions)| {
+        let on_cuda = match name {
+            "erfinv" => Cast::Single,
+            _ => Cast::None,
+        };
+        rule(name, functions, "*", real_float_unary)
+            .inplace("", "")
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, on_cuda)
+    }));
     let special = [
         "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri",
     ];
     out.extend(special.map(|name| rule(name, "S", "", real_float_unary)));
     let predicates = ["isnan", "isfinite", "logical_not"];
-    out.extend(predicates.map(|name| rule(name, "*", "*", predicate)));
+    out.extend(predicates.map(|name| rule(name, "*", "*", predicate).does(NEVER_RAISES)));
     let real_predicates = ["signbit", "isposinf", "isneginf"];
     out.extend(real_predicates.map(|name| rule(name, "*", "*", real_predicate)));
     let rounded = ["floor", "ceil", "trunc"];
-    out.extend(rounded.map(|name| rule(name, "*", "*", rounding).inplace("", "")));
+    out.extend(rounded.map(|name| {
+        rule(name, "*", "*", rounding)
+            .inplace("", "")
+            .does(NEVER_RAISES)
+    }));
     let divisions = ["floor_divide", "remainder", "fmod"];
     out.extend(divisions.map(|name| {
         let (f, m, i, im) = match name {
@@ -557,7 +577,13 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "remainder" => ("* operator.mod", "* __mod__", "operator.imod", "__imod__"),
             _ => ("*", "*", "", ""),
         };
-        rule(name, f, m, whole_division).inplace(i, im)
+        let row = rule(name, f, m, whole_division)
+            .inplace(i, im)
+            .does(TAKES_NUMBERS);
+        match name {
+            "floor_divide" => row.folds(Fold::FloorDivide),
+            _ => row,
+        }
     }));
     let bits = [
         (
@@ -582,7 +608,11 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "__ixor__",
         ),
     ];
-    out.extend(bits.map(|(n, f, m, i, im)| rule(n, f, m, bitwise).inplace(i, im)));
+    out.extend(bits.map(|(n, f, m, i, im)| {
+        rule(n, f, m, bitwise)
+            .inplace(i, im)
+            .does(NEVER_RAISES | TAKES_NUMBERS)
+    }));
     let comparisons: [(&str, &str, &str, crate::registry::Rule); 6] = [
         ("eq", "* operator.eq", "* __eq__", equality),
         (
@@ -611,11 +641,27 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             ordering,
         ),
     ];
-    out.extend(comparisons.map(|(n, f, m, r)| rule(n, f, m, r).inplace("", "")));
+    out.extend(comparisons.map(|(n, f, m, r)| {
+        rule(n, f, m, r)
+            .inplace("", "")
+            .does(NEVER_RAISES | TAKES_NUMBERS | KEEPS_DTYPE)
+    }));
     let logic = ["logical_and", "logical_or", "logical_xor"];
-    out.extend(logic.map(|n| rule(n, "*", "*", logical).inplace("", "")));
-    let real_pairs = ["maximum", "minimum", "fmax", "fmin"];
-    out.extend(real_pairs.map(|n| rule(n, "*", "*", real_binary)));
+    out.extend(logic.map(|n| {
+        rule(n, "*", "*", logical)
+            .inplace("", "")
+            .does(NEVER_RAISES)
+    }));
+    let real_pairs = [
+        ("maximum", Some(Fold::Maximum)),
+        ("minimum", Some(Fold::Minimum)),
+        ("fmax", None),
+        ("fmin", None),
+    ];
+    out.extend(real_pairs.map(|(n, fold)| {
+        let row = rule(n, "*", "*", real_binary).does(NEVER_RAISES);
+        fold.map_or(row, |fold| row.folds(fold))
+    }));
     out.extend([
         rule(
             "neg",
@@ -623,37 +669,51 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "* __neg__ negative",
             neg,
         )
+        .does(NEVER_RAISES)
         .inplace("", "negative_"),
-        rule("positive", "* operator.pos", "* __pos__", positive),
+        rule("positive", "* operator.pos", "* __pos__", positive).does(NEVER_RAISES | VIEW),
         rule(
             "conj",
             "* torch.resolve_conj torch.resolve_neg",
             "* resolve_conj resolve_neg",
             conj_like,
-        ),
+        )
+        .does(VIEW | MAY_GIVE_SELF),
         rule(
             "abs",
             "* operator.abs torch.absolute",
             "* __abs__ absolute",
             abs,
         )
+        .does(NEVER_RAISES)
         .inplace("", "absolute_"),
-        rule("round", "*", "*", round).inplace("", ""),
+        rule("round", "*", "*", round)
+            .does(NEVER_RAISES)
+            .inplace("", ""),
         rule("frac", "*", "*", frac).inplace("", ""),
-        rule("sign", "*", "*", sign).inplace("", ""),
+        rule("sign", "*", "*", sign)
+            .does(NEVER_RAISES)
+            .inplace("", ""),
         rule("sgn", "*", "*", sgn).inplace("", ""),
-        rule("square", "*", "*", square).inplace("", ""),
+        rule("square", "*", "*", square)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::Single)
+            .inplace("", ""),
         rule(
             "bitwise_not",
             "* operator.invert operator.inv",
             "* __invert__",
             bitwise_not,
         )
+        .does(NEVER_RAISES)
         .inplace("", ""),
-        rule("isinf", "*", "*", predicate),
+        rule("isinf", "*", "*", predicate).does(NEVER_RAISES),
         rule("nan_to_num", "*", "*", nan_to_num).inplace("", ""),
         rule("logit", "* torch.special.logit", "*", logit).inplace("", ""),
         rule("add", "* operator.add", "* __add__ __radd__", add)
+            .does(NEVER_RAISES | TAKES_NUMBERS | KEEPS_DTYPE)
+            .scales("alpha", None, "add")
+            .folds(Fold::Add)
             .inplace("operator.iadd", "__iadd__"),
         rule(
             "sub",
@@ -661,14 +721,19 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "* __sub__ subtract",
             sub,
         )
+        .does(NEVER_RAISES | TAKES_NUMBERS | KEEPS_DTYPE)
+        .scales("alpha", None, "sub")
+        .folds(Fold::Subtract)
         .inplace("operator.isub", "__isub__ subtract_"),
-        rule("rsub", "*", "__rsub__", rsub),
+        rule("rsub", "*", "__rsub__", rsub).does(NEVER_RAISES | TAKES_NUMBERS),
         rule(
             "mul",
             "* operator.mul torch.multiply",
             "* __mul__ __rmul__ multiply",
             mul,
         )
+        .does(NEVER_RAISES | TAKES_NUMBERS | KEEPS_DTYPE)
+        .folds(Fold::Multiply)
         .inplace("operator.imul", "__imul__ multiply_"),
         rule(
             "div",
@@ -676,9 +741,17 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "* __truediv__ divide true_divide",
             div,
         )
+        .does(NEVER_RAISES | TAKES_NUMBERS | KEEPS_DTYPE)
+        .folds(Fold::Divide)
         .inplace("operator.itruediv", "__itruediv__ divide_ true_divide_"),
-        rule("pow", "* operator.pow", "* __pow__", pow).inplace("operator.ipow", "__ipow__"),
-        rule("atan2", "* torch.arctan2", "* arctan2", atan2).inplace("", ""),
+        rule("pow", "* operator.pow", "* __pow__", pow)
+            .does(TAKES_NUMBERS)
+            .cast_on(Cast::None, Cast::Single)
+            .inplace("operator.ipow", "__ipow__"),
+        rule("atan2", "* torch.arctan2", "* arctan2", atan2)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::NotDescribed)
+            .inplace("", ""),
         rule("hypot", "*", "*", float_binary).inplace("", ""),
         rule("logaddexp", "*", "*", float_or_complex_binary),
         rule("copysign", "*", "*", float_power_ops).inplace("", ""),
@@ -690,7 +763,9 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("igammac", "* torch.special.gammaincc", "*", float_binary).inplace("", ""),
         rule("nextafter", "*", "*", float_binary).inplace("", ""),
         rule("heaviside", "*", "*", heaviside).inplace("", ""),
-        rule("float_power", "*", "*", float_power).cpu_only(),
+        rule("float_power", "*", "*", float_power)
+            .does(TAKES_NUMBERS)
+            .cpu_only(),
         rule("isclose", "*", "*", isclose),
         rule("isreal", "*", "*", isreal),
         rule("polygamma", "* S", "", polygamma),

@@ -6,6 +6,7 @@ use crate::call::{
 use crate::family::conv::{float_input, suggested};
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Cast;
 use crate::types::{DType, Dims, TensorMeta, Value};
 
 fn grid_sample(call: &Call<'_>) -> R {
@@ -142,10 +143,10 @@ fn max_unpool(call: &Call<'_>, space: usize) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("grid_sample", "F", "", grid_sample),
+        rule("grid_sample", "F", "", grid_sample).cast_on(Cast::Single, Cast::NotDescribed),
         rule("pixel_shuffle", "* F", "", pixel_shuffle),
         rule("pixel_unshuffle", "* F", "", pixel_unshuffle),
-        rule("affine_grid", "F", "", affine_grid),
+        rule("affine_grid", "F", "", affine_grid).cast(Cast::NotDescribed),
         rule(
             "channel_shuffle",
             "* F torch.native_channel_shuffle",
@@ -153,7 +154,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             channel_shuffle,
         )
         .cpu_only(),
-        rule("max_unpool1d", "F", "", |call| max_unpool(call, 1)),
-        rule("max_unpool2d", "F", "", |call| max_unpool(call, 2)),
+        rule("max_unpool1d", "F", "", |call| max_unpool(call, 1)).cast_on(Cast::Single, Cast::None),
+        rule("max_unpool2d", "F", "", |call| max_unpool(call, 2)).cast_on(Cast::Single, Cast::None),
     ]);
 }

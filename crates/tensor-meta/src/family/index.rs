@@ -9,6 +9,8 @@ use crate::geometry::expand_strides;
 use crate::iterator::{Layout, broadcast, output_layout};
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Fold;
+use crate::traits::facts::{INDEXES, SEES_NUMPY, TAKES_SIZES, VIEW};
 use crate::types::{DType, Dims, TensorMeta, Value, contiguous_strides};
 
 /// An index tensor: its layout, and the dimension of the view that it indexes.
@@ -295,8 +297,12 @@ fn take_along_dim(call: &Call<'_>) -> R {
 }
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("getitem", "operator.getitem", "__getitem__", getitem),
-        rule("setitem", "operator.setitem", "__setitem__", setitem).mutates(),
+        rule("getitem", "operator.getitem", "__getitem__", getitem)
+            .does(INDEXES | TAKES_SIZES | VIEW | SEES_NUMPY)
+            .folds(Fold::Item),
+        rule("setitem", "operator.setitem", "__setitem__", setitem)
+            .does(INDEXES | TAKES_SIZES | SEES_NUMPY)
+            .mutates(),
         rule("index_select", "*", "*", index_select),
         rule("gather", "*", "*", gather),
         rule("take_along_dim", "*", "*", take_along_dim),

@@ -6,6 +6,7 @@ use crate::call::{Call, In, R, bool_or, float_or, int, one, raise, tensor, unsup
 use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Cast;
 use crate::types::{DType, Dims, Inferred, Value, contiguous_strides};
 
 /// A batch of square matrices of floats or complex numbers.
@@ -196,13 +197,15 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "* torch.linalg.inv torch._C._linalg.linalg_inv",
             "*",
             inverse,
-        ),
+        )
+        .cast_on(Cast::Single, Cast::None),
         rule(
             "det",
             "* torch.linalg.det torch._C._linalg.linalg_det",
             "*",
             determinant,
-        ),
+        )
+        .cast_on(Cast::Single, Cast::NotDescribed),
         rule("logdet", "*", "*", determinant),
         rule(
             "slogdet",
@@ -215,29 +218,32 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "torch.linalg.cholesky torch._C._linalg.linalg_cholesky",
             "",
             cholesky,
-        ),
+        )
+        .cast_on(Cast::Single, Cast::None),
         rule(
             "solve_triangular",
             "torch.linalg.solve_triangular torch._C._linalg.linalg_solve_triangular",
             "",
             triangular,
         ),
-        rule("trace", "*", "*", trace),
-        rule("addmv", "*", "*", added_vector),
-        rule("inner", "*", "*", inner),
-        rule("addr", "*", "*", outer_sum),
-        rule("vdot", "*", "*", vdot),
+        rule("trace", "*", "*", trace).cast_on(Cast::Single, Cast::SingleResult),
+        rule("addmv", "*", "*", added_vector).cast_on(Cast::None, Cast::Lower),
+        rule("inner", "*", "*", inner).cast(Cast::NotDescribed),
+        rule("addr", "*", "*", outer_sum).cast_on(Cast::None, Cast::Lower),
+        rule("vdot", "*", "*", vdot).cast_on(Cast::None, Cast::NotDescribed),
         rule(
             "cross",
             "* torch.linalg.cross torch._C._linalg.linalg_cross",
             "*",
             cross,
-        ),
+        )
+        .cast_on(Cast::None, Cast::NotDescribed),
         rule(
             "grouped_mm_fallback",
             "torch.ops.transformers.grouped_mm_fallback",
             "",
             grouped,
-        ),
+        )
+        .cast(Cast::NotDescribed),
     ]);
 }

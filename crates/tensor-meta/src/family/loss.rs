@@ -6,6 +6,8 @@ use crate::call::{
 use crate::family::norm::float;
 use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
+use crate::traits::Cast;
+use crate::traits::facts::NEVER_RAISES;
 use crate::types::{DType, Dims, TensorMeta, Value};
 
 /// The shape of a loss after its `reduction`.
@@ -412,24 +414,27 @@ fn ctc_loss(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("cross_entropy", "F", "", cross_entropy),
-        rule("nll_loss", "F", "", nll_loss),
-        rule("mse_loss", "F", "", plain_loss),
-        rule("l1_loss", "F", "", plain_loss),
-        rule("smooth_l1_loss", "F", "", smooth_l1_loss),
-        rule("huber_loss", "F", "", huber_loss),
-        rule("binary_cross_entropy", "F", "", bce),
-        rule("binary_cross_entropy_with_logits", "F", "", bce_with_logits),
-        rule("kl_div", "F", "", kl_div),
-        rule("triplet_margin_loss", "F", "", triplet_margin_loss),
-        rule("margin_ranking_loss", "F", "", margin_ranking_loss),
-        rule("poisson_nll_loss", "F", "", poisson_nll_loss),
-        rule("cosine_embedding_loss", "F", "", cosine_embedding_loss),
-        rule("hinge_embedding_loss", "F", "", hinge_embedding_loss),
-        rule("soft_margin_loss", "F", "", soft_margin_loss),
-        rule("gaussian_nll_loss", "F", "", gaussian_nll_loss),
-        rule("multi_margin_loss", "F", "", margin_loss),
-        rule("multilabel_margin_loss", "F", "", multilabel_margin_loss),
-        rule("ctc_loss", "F", "", ctc_loss),
+        rule("cross_entropy", "F", "", cross_entropy).cast(Cast::Single),
+        rule("nll_loss", "F", "", nll_loss).cast(Cast::Single),
+        rule("mse_loss", "F", "", plain_loss)
+            .does(NEVER_RAISES)
+            .cast(Cast::Single),
+        rule("l1_loss", "F", "", plain_loss).cast(Cast::Single),
+        rule("smooth_l1_loss", "F", "", smooth_l1_loss).cast(Cast::Single),
+        rule("huber_loss", "F", "", huber_loss).cast(Cast::Single),
+        rule("binary_cross_entropy", "F", "", bce).cast_on(Cast::Single, Cast::NotDescribed),
+        rule("binary_cross_entropy_with_logits", "F", "", bce_with_logits).cast(Cast::Single),
+        rule("kl_div", "F", "", kl_div).cast(Cast::Single),
+        rule("triplet_margin_loss", "F", "", triplet_margin_loss).cast(Cast::Single),
+        rule("margin_ranking_loss", "F", "", margin_ranking_loss).cast(Cast::Single),
+        rule("poisson_nll_loss", "F", "", poisson_nll_loss).cast(Cast::Single),
+        rule("cosine_embedding_loss", "F", "", cosine_embedding_loss).cast(Cast::Single),
+        rule("hinge_embedding_loss", "F", "", hinge_embedding_loss).cast(Cast::Single),
+        rule("soft_margin_loss", "F", "", soft_margin_loss).cast(Cast::Single),
+        rule("gaussian_nll_loss", "F", "", gaussian_nll_loss)
+            .cast_on(Cast::None, Cast::NotDescribed),
+        rule("multi_margin_loss", "F", "", margin_loss).cast(Cast::Single),
+        rule("multilabel_margin_loss", "F", "", multilabel_margin_loss).cast(Cast::Single),
+        rule("ctc_loss", "F", "", ctc_loss).cast_on(Cast::Single, Cast::None),
     ]);
 }

@@ -10,6 +10,8 @@ use crate::family::elementwise::{Operand, product};
 use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Cast;
+use crate::traits::facts::NEVER_RAISES;
 use crate::types::{DType, Dims, Ints, TensorMeta, Value, contiguous_strides};
 
 /// The dtype that all have: products convert nothing.
@@ -423,22 +425,39 @@ fn addbmm(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("matmul", "* operator.matmul", "* __matmul__", matmul),
-        rule("rmatmul", "", "__rmatmul__", matmul_reversed),
-        rule("mm", "*", "*", mm),
-        rule("bmm", "*", "*", bmm),
-        rule("mv", "*", "*", mv),
-        rule("dot", "*", "*", dot),
-        rule("addmm", "*", "*", addmm).inplace("", ""),
-        rule("baddbmm", "*", "*", baddbmm).inplace("", ""),
-        rule("outer", "* torch.ger", "* ger", outer),
-        rule("linear", "F N", "", linear),
-        rule("bilinear", "* F", "", bilinear),
-        rule("tensordot", "*", "", tensordot),
-        rule("einsum", "*", "", einsum),
-        rule("cdist", "*", "", cdist),
-        rule("cosine_similarity", "* F", "", cosine_similarity),
-        rule("pairwise_distance", "* F", "", pairwise_distance),
-        rule("addbmm", "*", "*", addbmm),
+        rule("matmul", "* operator.matmul", "* __matmul__", matmul)
+            .does(NEVER_RAISES)
+            .cast(Cast::Lower),
+        rule("rmatmul", "", "__rmatmul__", matmul_reversed).cast(Cast::Lower),
+        rule("mm", "*", "*", mm)
+            .does(NEVER_RAISES)
+            .cast(Cast::Lower),
+        rule("bmm", "*", "*", bmm)
+            .does(NEVER_RAISES)
+            .cast(Cast::Lower),
+        rule("mv", "*", "*", mv).cast_on(Cast::None, Cast::Lower),
+        rule("dot", "*", "*", dot).cast_on(Cast::None, Cast::NotDescribed),
+        rule("addmm", "*", "*", addmm)
+            .does(NEVER_RAISES)
+            .cast(Cast::Lower)
+            .inplace("", ""),
+        rule("baddbmm", "*", "*", baddbmm)
+            .does(NEVER_RAISES)
+            .cast(Cast::Lower)
+            .inplace("", ""),
+        rule("outer", "* torch.ger", "* ger", outer).does(NEVER_RAISES),
+        rule("linear", "F N", "", linear)
+            .does(NEVER_RAISES)
+            .cast(Cast::Lower),
+        rule("bilinear", "* F", "", bilinear).cast(Cast::NotDescribed),
+        rule("tensordot", "*", "", tensordot).cast(Cast::NotDescribed),
+        rule("einsum", "*", "", einsum).cast(Cast::NotDescribed),
+        rule("cdist", "*", "", cdist).cast(Cast::Single),
+        rule("cosine_similarity", "* F", "", cosine_similarity)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::Single),
+        rule("pairwise_distance", "* F", "", pairwise_distance)
+            .cast_on(Cast::None, Cast::NotDescribed),
+        rule("addbmm", "*", "*", addbmm).cast(Cast::Lower),
     ]);
 }

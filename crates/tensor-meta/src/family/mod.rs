@@ -1,4 +1,4 @@
-//! The rules, one module a family.
+//! The rows of the table, one module a family.
 
 use crate::registry::Entry;
 
@@ -24,6 +24,7 @@ mod reduce;
 mod sampling;
 mod scatter;
 mod view;
+mod without_rule;
 
 /// Every rule of every family.
 pub(crate) fn entries(out: &mut Vec<Entry>) {
@@ -49,4 +50,5 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     linalg::entries(out);
     decompose::entries(out);
     sampling::entries(out);
+    without_rule::entries(out);
 }

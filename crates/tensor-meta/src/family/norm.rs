@@ -8,6 +8,8 @@ use crate::family::conv::suggested;
 use crate::family::elementwise::{Operand, elementwise};
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Cast;
+use crate::traits::facts::NEVER_RAISES;
 use crate::types::{DType, Dims, TensorMeta, Value, is_channels_last_contiguous};
 
 /// A loss or a normalisation is of floats.
@@ -378,18 +380,32 @@ fn gru_cell(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("layer_norm", "F", "", layer_norm),
-        rule("layer_norm_torch", "torch.layer_norm", "", layer_norm),
-        rule("rms_norm", "F torch.rms_norm", "", rms_norm),
-        rule("group_norm", "F", "", group_norm).cpu_only(),
-        rule("batch_norm", "F", "", batch_norm),
-        rule("instance_norm", "F", "", instance_norm),
-        rule("local_response_norm", "F", "", local_response_norm),
+        rule("layer_norm", "F", "", layer_norm)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::Single),
+        rule("layer_norm_torch", "torch.layer_norm", "", layer_norm)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::Single),
+        rule("rms_norm", "F torch.rms_norm", "", rms_norm)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::NotDescribed),
+        rule("group_norm", "F", "", group_norm)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::Single)
+            .cpu_only(),
+        rule("batch_norm", "F", "", batch_norm)
+            .does(NEVER_RAISES)
+            .writes_unless(5, "training"),
+        rule("instance_norm", "F", "", instance_norm)
+            .does(NEVER_RAISES)
+            .writes_unless(5, "use_input_stats"),
+        rule("local_response_norm", "F", "", local_response_norm).cast(Cast::NotDescribed),
         rule("embedding", "F", "", embedding),
         rule("embedding_torch", "torch.embedding", "", embedding_torch),
         rule("embedding_bag", "F", "", embedding_bag),
         rule("one_hot", "F N", "", one_hot),
-        rule("weight_norm", "torch._weight_norm", "", weight_norm),
-        rule("gru_cell", "*", "", gru_cell),
+        rule("weight_norm", "torch._weight_norm", "", weight_norm)
+            .cast_on(Cast::None, Cast::NotDescribed),
+        rule("gru_cell", "*", "", gru_cell).cast(Cast::NotDescribed),
     ]);
 }

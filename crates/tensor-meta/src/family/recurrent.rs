@@ -7,6 +7,8 @@ use crate::call::{
 };
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::Cast;
+use crate::traits::facts::{DRAWS, LOOPS};
 use crate::types::{Inferred, TensorMeta, Value};
 
 /// What is common to the layers: how many, in how many directions, and the order of dimensions.
@@ -180,12 +182,20 @@ fn plain_cell(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("lstm", "*", "", lstm),
-        rule("gru", "*", "", plain),
-        rule("rnn_tanh", "*", "", plain),
-        rule("rnn_relu", "*", "", plain),
-        rule("lstm_cell", "*", "", lstm_cell),
-        rule("rnn_tanh_cell", "*", "", plain_cell),
-        rule("rnn_relu_cell", "*", "", plain_cell),
+        rule("lstm", "*", "", lstm)
+            .does(DRAWS | LOOPS)
+            .cast(Cast::NotDescribed),
+        rule("gru", "*", "", plain)
+            .does(DRAWS | LOOPS)
+            .cast(Cast::NotDescribed),
+        rule("rnn_tanh", "*", "", plain)
+            .does(DRAWS | LOOPS)
+            .cast(Cast::NotDescribed),
+        rule("rnn_relu", "*", "", plain)
+            .does(DRAWS | LOOPS)
+            .cast(Cast::NotDescribed),
+        rule("lstm_cell", "*", "", lstm_cell).cast(Cast::NotDescribed),
+        rule("rnn_tanh_cell", "*", "", plain_cell).cast(Cast::NotDescribed),
+        rule("rnn_relu_cell", "*", "", plain_cell).cast(Cast::NotDescribed),
     ]);
 }

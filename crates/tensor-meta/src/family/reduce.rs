@@ -10,6 +10,8 @@ use crate::family::elementwise::to_float;
 use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::facts::{CHECKS, NEVER_RAISES, TAKES_SIZES};
+use crate::traits::{Cast, Fold};
 use crate::types::{DType, Dims, Inferred, TensorMeta, Value, contiguous_strides};
 
 /// Which dimensions a reduction removes: all for `None` and `()`.
@@ -551,45 +553,67 @@ fn kthvalue(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     let all_devices = [
-        rule("sum", "*", "*", sum),
+        rule("sum", "*", "*", sum)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::SingleResult),
         rule("nansum", "*", "*", nansum),
-        rule("mean", "*", "*", mean),
-        rule("prod", "*", "*", prod),
-        rule("amax", "*", "*", amax),
-        rule("amin", "*", "*", amax),
-        rule("all", "*", "*", all),
-        rule("any", "*", "*", all),
-        rule("assert_async", "torch._assert_async", "", assert_async),
+        rule("mean", "*", "*", mean).does(NEVER_RAISES),
+        rule("prod", "*", "*", prod)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::Single, Cast::SingleResult),
+        rule("amax", "*", "*", amax).does(NEVER_RAISES),
+        rule("amin", "*", "*", amax).does(NEVER_RAISES),
+        rule("all", "*", "*", all).does(NEVER_RAISES),
+        rule("any", "*", "*", all).does(NEVER_RAISES),
+        rule("assert_async", "torch._assert_async", "", assert_async).does(CHECKS),
         rule("_is_all_true", "*", "*", is_all_true),
         rule("_is_any_true", "*", "*", is_all_true),
-        rule("argmax", "*", "*", argmax),
-        rule("argmin", "*", "*", argmax),
-        rule("max", "*", "*", max),
-        rule("min", "*", "*", min),
+        rule("argmax", "*", "*", argmax).does(NEVER_RAISES),
+        rule("argmin", "*", "*", argmax).does(NEVER_RAISES),
+        rule("max", "*", "*", max)
+            .does(NEVER_RAISES)
+            .folds(Fold::Maximum),
+        rule("min", "*", "*", min)
+            .does(NEVER_RAISES)
+            .folds(Fold::Minimum),
         rule("aminmax", "*", "*", aminmax),
-        rule("var", "*", "*", var),
-        rule("std", "*", "*", var),
+        rule("var", "*", "*", var).does(NEVER_RAISES),
+        rule("std", "*", "*", var).does(NEVER_RAISES),
         rule("var_mean", "*", "", var_mean),
         rule("std_mean", "*", "", var_mean),
-        rule("logsumexp", "* torch.special.logsumexp", "*", logsumexp),
-        rule("norm", "*", "*", norm),
-        rule("vector_norm", "torch.linalg.vector_norm", "", vector_norm),
+        rule("logsumexp", "* torch.special.logsumexp", "*", logsumexp)
+            .cast_on(Cast::None, Cast::Single),
+        rule("norm", "*", "*", norm)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::Single),
+        rule("vector_norm", "torch.linalg.vector_norm", "", vector_norm)
+            .cast_on(Cast::None, Cast::SingleResult),
         rule(
             "linalg_norm",
             "torch.linalg.norm torch._C._linalg.linalg_norm",
             "",
             vector_or_matrix_norm,
-        ),
+        )
+        .does(NEVER_RAISES)
+        .cast_on(Cast::None, Cast::SingleResult),
         rule("count_nonzero", "*", "*", count_nonzero),
-        rule("softmax", "* torch.special.softmax", "*", softmax),
-        rule("softmax_nn", "torch.nn.functional.softmax", "", softmax_nn),
-        rule("log_softmax", "* torch.special.log_softmax", "*", softmax),
+        rule("softmax", "* torch.special.softmax", "*", softmax)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::SingleResult),
+        rule("softmax_nn", "torch.nn.functional.softmax", "", softmax_nn)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::SingleResult),
+        rule("log_softmax", "* torch.special.log_softmax", "*", softmax)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::SingleResult),
         rule(
             "log_softmax_nn",
             "torch.nn.functional.log_softmax torch.nn.functional.softmin",
             "",
             softmax_nn,
-        ),
+        )
+        .does(NEVER_RAISES)
+        .cast_on(Cast::None, Cast::SingleResult),
     ];
     out.extend(all_devices);
     out.extend([
@@ -598,14 +622,19 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("nanmean", "*", "*", nanmean),
         rule("quantile", "* torch.nanquantile", "* nanquantile", quantile),
         rule("msort", "*", "*", msort),
-        rule("cumsum", "*", "*", scan).inplace("", ""),
-        rule("cumprod", "*", "*", scan).inplace("", ""),
+        rule("cumsum", "*", "*", scan)
+            .does(NEVER_RAISES)
+            .cast_on(Cast::None, Cast::SingleResult)
+            .inplace("", ""),
+        rule("cumprod", "*", "*", scan)
+            .cast_on(Cast::None, Cast::SingleResult)
+            .inplace("", ""),
         rule("cummax", "*", "*", cummax),
         rule("cummin", "*", "*", cummin),
         rule("logcumsumexp", "*", "*", logcumsumexp),
         rule("sort", "*", "*", sort),
         rule("argsort", "*", "*", argsort),
-        rule("topk", "*", "*", topk),
+        rule("topk", "*", "*", topk).does(TAKES_SIZES),
         rule("kthvalue", "*", "*", kthvalue),
     ]);
 }

@@ -2,6 +2,7 @@
 
 use crate::call::{Call, R, bool_or, float_or, one, raise, size, tensor, unsupported};
 use crate::registry::{Entry, rule};
+use crate::traits::facts::DRAWS;
 use crate::types::{DType, Dims, Value};
 
 /// Whether the call names a generator of its own.
@@ -80,13 +81,19 @@ fn multinomial(call: &Call<'_>) -> R {
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
-        rule("uniform_", "", "* normal_", floats).mutates(),
-        rule("exponential_", "", "* cauchy_ log_normal_", floats).mutates(),
-        rule("geometric_", "", "*", geometric).mutates(),
-        rule("bernoulli_", "", "*", bernoulli_in_place).mutates(),
-        rule("random_", "", "*", whole).mutates(),
-        rule("bernoulli", "*", "*", each),
-        rule("poisson", "*", "", each),
-        rule("multinomial", "*", "*", multinomial),
+        rule("uniform_", "", "* normal_", floats)
+            .does(DRAWS)
+            .mutates(),
+        rule("exponential_", "", "* cauchy_ log_normal_", floats)
+            .does(DRAWS)
+            .mutates(),
+        rule("geometric_", "", "*", geometric).does(DRAWS).mutates(),
+        rule("bernoulli_", "", "*", bernoulli_in_place)
+            .does(DRAWS)
+            .mutates(),
+        rule("random_", "", "*", whole).does(DRAWS).mutates(),
+        rule("bernoulli", "*", "*", each).does(DRAWS),
+        rule("poisson", "*", "", each).does(DRAWS),
+        rule("multinomial", "*", "*", multinomial).does(DRAWS),
     ]);
 }

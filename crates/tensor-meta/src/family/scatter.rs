@@ -8,6 +8,7 @@ use crate::family::index::{check_index, indexed};
 use crate::family::view::{selected, sliced};
 use crate::iterator::{broadcast, preserved_strides};
 use crate::registry::{Entry, rule};
+use crate::traits::Cast;
 use crate::types::{DType, TensorMeta, Value};
 
 /// `scatter`, `scatter_add`: the input, written to.
@@ -211,14 +212,18 @@ fn isin(call: &Call<'_>) -> R {
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("scatter", "*", "*", scatter).inplace("", ""),
-        rule("scatter_add", "*", "*", scatter).inplace("", ""),
+        rule("scatter_add", "*", "*", scatter)
+            .cast_on(Cast::None, Cast::NotDescribed)
+            .inplace("", ""),
         rule("scatter_reduce", "*", "*", scatter_reduce).inplace("", ""),
         rule("index_copy", "*", "*", index_copy).inplace("", ""),
         rule("index_add", "*", "*", index_copy)
             .inplace("", "")
             .cpu_only(),
         rule("index_fill", "*", "*", index_fill).inplace("", ""),
-        rule("index_put", "*", "*", index_put).inplace("", ""),
+        rule("index_put", "*", "*", index_put)
+            .cast_on(Cast::None, Cast::NotDescribed)
+            .inplace("", ""),
         rule("slice_scatter", "*", "*", slice_scatter),
         rule("select_scatter", "*", "*", select_scatter),
         rule("take", "*", "*", take),

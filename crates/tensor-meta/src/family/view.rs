@@ -10,6 +10,9 @@ use crate::geometry::{expand_strides, infer_size, view_strides};
 use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
+use crate::traits::facts::{
+    MAY_GIVE_SELF, NEVER_RAISES, ONLY_SIZES, SHARES_DATA, TAKES_SIZES, VIEW, VIEWS,
+};
 use crate::types::{Dims, Inferred, MemoryFormat, TensorMeta, Value, contiguous_strides};
 
 /// `x` with these sizes: a view where strides allow it, else a row-major copy.
@@ -692,57 +695,63 @@ pub(crate) fn format_strides(format: MemoryFormat, shape: &[Size]) -> R<Option<D
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
     let lines = [
-        rule("view", "", "*", view),
-        rule("view_as", "", "*", view_as),
-        rule("reshape", "", "*", reshape),
-        rule("reshape_function", "torch.reshape", "", reshape_function),
-        rule("reshape_as", "", "*", reshape_as),
-        rule("flatten", "*", "*", flatten),
-        rule("ravel", "*", "*", ravel),
-        rule("unflatten", "*", "*", unflatten),
-        rule("permute", "", "*", permute),
-        rule("permute_function", "torch.permute", "", permute_function),
-        rule("transpose", "*", "*", transpose),
-        rule("swapaxes", "*", "*", swapaxes),
-        rule("swapdims", "*", "*", transpose),
-        rule("t", "*", "*", t),
-        rule("T", "torch.ops.aten.numpy_T", "", upper_t),
-        rule("mT", "torch.adjoint torch.ops.aten.mT", "adjoint", m_t),
-        rule("movedim", "* torch.moveaxis", "* moveaxis", movedim),
-        rule("expand", "", "*", expand),
-        rule("expand_as", "", "*", expand_as),
-        rule("broadcast_to", "*", "*", broadcast_to),
-        rule("squeeze", "*", "*", squeeze),
+        rule("view", "", "*", view).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES | VIEW),
+        rule("view_as", "", "*", view_as).does(NEVER_RAISES | VIEW),
+        rule("reshape", "", "*", reshape).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES | VIEW),
+        rule("reshape_function", "torch.reshape", "", reshape_function)
+            .does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES | VIEW),
+        rule("reshape_as", "", "*", reshape_as).does(VIEW),
+        rule("flatten", "*", "*", flatten).does(NEVER_RAISES | VIEW),
+        rule("ravel", "*", "*", ravel).does(VIEW),
+        rule("unflatten", "*", "*", unflatten).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES | VIEW),
+        rule("permute", "", "*", permute).does(NEVER_RAISES | VIEW),
+        rule("permute_function", "torch.permute", "", permute_function).does(NEVER_RAISES | VIEW),
+        rule("transpose", "*", "*", transpose).does(NEVER_RAISES | VIEW),
+        rule("swapaxes", "*", "*", swapaxes).does(NEVER_RAISES | VIEW),
+        rule("swapdims", "*", "*", transpose).does(VIEW),
+        rule("t", "*", "*", t).does(NEVER_RAISES | VIEW),
+        rule("T", "torch.ops.aten.numpy_T", "", upper_t).does(VIEW),
+        rule("mT", "torch.adjoint torch.ops.aten.mT", "adjoint", m_t).does(VIEW),
+        rule("movedim", "* torch.moveaxis", "* moveaxis", movedim).does(NEVER_RAISES | VIEW),
+        rule("expand", "", "*", expand)
+            .does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES | VIEW | MAY_GIVE_SELF),
+        rule("expand_as", "", "*", expand_as).does(NEVER_RAISES | VIEW | MAY_GIVE_SELF),
+        rule("broadcast_to", "*", "*", broadcast_to).does(NEVER_RAISES | TAKES_SIZES | VIEW),
+        rule("squeeze", "*", "*", squeeze).does(NEVER_RAISES | VIEW),
         rule("attribute_T", "getattr.T", "", |call| {
             upper_t(&unnamed(call)?)
-        }),
+        })
+        .does(VIEW),
         rule("attribute_mT", "getattr.mT", "", |call| {
             m_t(&unnamed(call)?)
-        }),
-        rule("squeeze_", "", "*", |call| itself(squeeze(call)?)),
-        rule("unsqueeze_", "", "*", |call| itself(unsqueeze(call)?)),
+        })
+        .does(VIEW),
+        rule("squeeze_", "", "*", |call| itself(squeeze(call)?)).does(NEVER_RAISES),
+        rule("unsqueeze_", "", "*", |call| itself(unsqueeze(call)?)).does(NEVER_RAISES),
         rule("transpose_", "", "* swapdims_", |call| {
             itself(transpose(call)?)
-        }),
-        rule("t_", "", "*", |call| itself(t(call)?)),
-        rule("unsqueeze", "*", "*", unsqueeze),
-        rule("narrow", "*", "*", narrow),
-        rule("select", "*", "*", select),
-        rule("unbind", "*", "*", unbind),
-        rule("split", "", "*", split),
-        rule("split_function", "torch.split", "", split_function),
-        rule("split_with_sizes", "*", "*", split_with_sizes),
-        rule("chunk", "*", "*", chunk),
-        rule("tensor_split", "*", "*", tensor_split),
-        rule("hsplit", "*", "*", hsplit),
-        rule("vsplit", "*", "*", vsplit),
-        rule("dsplit", "*", "*", dsplit),
+        })
+        .does(NEVER_RAISES),
+        rule("t_", "", "*", |call| itself(t(call)?)).does(NEVER_RAISES),
+        rule("unsqueeze", "*", "*", unsqueeze).does(NEVER_RAISES | VIEW),
+        rule("narrow", "*", "*", narrow).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES | VIEW),
+        rule("select", "*", "*", select).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES | VIEW),
+        rule("unbind", "*", "*", unbind).does(NEVER_RAISES | VIEWS),
+        rule("split", "", "*", split).does(NEVER_RAISES | TAKES_SIZES | VIEWS),
+        rule("split_function", "torch.split", "", split_function)
+            .does(NEVER_RAISES | TAKES_SIZES | VIEWS),
+        rule("split_with_sizes", "*", "*", split_with_sizes).does(TAKES_SIZES | VIEWS),
+        rule("chunk", "*", "*", chunk).does(NEVER_RAISES | VIEWS),
+        rule("tensor_split", "*", "*", tensor_split).does(VIEWS),
+        rule("hsplit", "*", "*", hsplit).does(VIEWS),
+        rule("vsplit", "*", "*", vsplit).does(VIEWS),
+        rule("dsplit", "*", "*", dsplit).does(VIEWS),
         rule("broadcast_tensors", "*", "", broadcast_tensors),
-        rule("diagonal", "*", "*", diagonal),
-        rule("unfold", "", "*", unfold),
-        rule("as_strided", "*", "*", as_strided),
-        rule("detach", "*", "*", detach),
-        rule("contiguous", "", "*", contiguous),
+        rule("diagonal", "*", "*", diagonal).does(VIEW),
+        rule("unfold", "", "*", unfold).does(TAKES_SIZES | ONLY_SIZES | VIEW),
+        rule("as_strided", "*", "*", as_strided).does(TAKES_SIZES | ONLY_SIZES | VIEW),
+        rule("detach", "*", "*", detach).does(NEVER_RAISES | SHARES_DATA),
+        rule("contiguous", "", "*", contiguous).does(NEVER_RAISES | VIEW | MAY_GIVE_SELF),
     ];
     out.extend(lines.map(|r| r.any_dtype()));
 }

@@ -227,20 +227,9 @@ impl<'py> Tx<'py> {
         Ok(fits.then_some(number))
     }
 
-    /// Whether an operation looks at more of a number than its value: at its dtype, or at its class.
-    pub(super) fn tells_numpy_apart(path: &str) -> bool {
-        matches!(
-            path,
-            "torch.tensor"
-                | "torch.as_tensor"
-                | "torch.asarray"
-                | "new_tensor"
-                | "operator.setitem"
-                | "operator.getitem"
-                | "__setitem__"
-                | "__getitem__"
-        ) || path.starts_with("torch.nn.functional.")
-            || path.starts_with("torch.functional.")
+    /// Whether a function is Python code of torch's, which looks at what it is given.
+    pub(super) fn is_python_of_torch(path: &str) -> bool {
+        path.starts_with("torch.nn.functional.") || path.starts_with("torch.functional.")
     }
 
     /// Whether a number of NumPy is in a value. Those that are Python floats as well do not count

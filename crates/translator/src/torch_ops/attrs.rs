@@ -3,14 +3,15 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::{Arg, NodeId, OpKind, Target};
+use fx_graph::{Arg, NodeId, OpKind};
 use guards::{GuardKind, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
+use tensor_meta::Does;
 use variables::{TensorVar, TupleVar, Var};
 
-use super::data_pointer::MOVING;
 use super::emit::Callee;
+use super::raising;
 use crate::raw::{dict_get, instance_dict};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -121,47 +122,35 @@ impl<'py> Tx<'py> {
             }
             "__class__" => Var::py(t.class.clone()),
             "_is_param" if !t.class.is(&self.known.tensor) => self.bool(true),
-            "T" | "mT" | "H" | "mH" | "real" | "imag" | "data" => {
-                let getattr = self
-                    .known
-                    .builtins
-                    .bind(self.py)
-                    .getattr("getattr")?
-                    .unbind();
-                let arg = self.str(name);
-                let rule = tensor_meta::lookup_method(name);
-                if rule.is_none() && &**name == "data" {
-                    // Like `detach`, but writes to it are not counted as writes to the tensor.
-                    let data = self.known.data_attr.clone();
-                    let rule = tensor_meta::lookup_method("detach");
-                    let callee = Callee::Function(&data, DATA_ATTR, rule);
-                    return self
-                        .emit(&callee, &Args::pos(vec![var.clone()]))
-                        .map(Flow::Value);
-                }
-                return self.emit_getattr(&getattr, var, name, arg);
+            // Like `detach`, but writes to it are not counted as writes to the tensor.
+            "data" => {
+                let data = self.known.data_attr.clone();
+                let rule = tensor_meta::lookup_method("detach");
+                let callee = Callee::Function(&data, DATA_ATTR, rule);
+                return self
+                    .emit(&callee, &Args::pos(vec![var.clone()]))
+                    .map(Flow::Value);
             }
             "grad" => return self.tensor_grad(t, name),
-            _ => return self.other_tensor_attr(t, var, name),
+            _ => {
+                let path = format!("getattr.{name}");
+                return match tensor_meta::function_traits(&path).any(Does::VIEW) {
+                    true => self.emit_getattr(var, name, &path),
+                    false => self.other_tensor_attr(t, var, name),
+                };
+            }
         };
         Ok(Flow::Value(value))
     }
 
     /// A view that is spelled as an attribute: `x.T`.
-    fn emit_getattr(
-        &mut self,
-        getattr: &variables::Obj,
-        var: &Var,
-        name: &str,
-        arg: Var,
-    ) -> R<Flow> {
-        let args = Args::pos(vec![var.clone(), arg]);
-        let path = format!("getattr.{name}");
-        self.emit(
-            &Callee::Function(getattr, &path, tensor_meta::lookup_function(&path)),
-            &args,
-        )
-        .map(Flow::Value)
+    fn emit_getattr(&mut self, var: &Var, name: &str, path: &str) -> R<Flow> {
+        let builtins = self.known.builtins.bind(self.py);
+        let getattr = builtins.getattr("getattr")?.unbind();
+        let args = Args::pos(vec![var.clone(), self.str(name)]);
+        let rule = tensor_meta::lookup_function(path);
+        self.emit(&Callee::Function(&getattr, path, rule), &args)
+            .map(Flow::Value)
     }
 
     fn tensor_grad(&mut self, t: &Rc<TensorVar>, name: &Arc<str>) -> R<Flow> {
@@ -312,22 +301,22 @@ impl<'py> Tx<'py> {
 
     /// Whether a tensor is what `t.data` gave, perhaps written to since: to set it changes nothing.
     fn is_data_of(&self, data: &TensorVar, t: &TensorVar) -> bool {
-        let of_t = |node: NodeId, names: &[&str]| {
+        let of_t = |node: NodeId, does: Does| {
             self.graph.get(node).is_some_and(|n| {
-                let name = match &n.target {
-                    Target::Name(name) => name,
-                    Target::Function(f) => &f.path,
-                };
                 matches!(n.op, OpKind::CallMethod | OpKind::CallFunction)
                     && n.args.first() == Some(&Arg::Node(t.node))
-                    && names.contains(&&**name)
+                    && raising::traits_of(n).any(does)
             })
         };
         let (a, b) = (self.st.effects.meta(data), self.st.effects.meta(t));
-        of_t(data.node, &["detach", DATA_ATTR])
+        of_t(data.node, Does::SHARES_DATA)
             && (&a.shape, &a.strides, a.dtype, a.device)
                 == (&b.shape, &b.strides, b.dtype, b.device)
-            && !self.graph.users(t.node).iter().any(|n| of_t(*n, &MOVING))
+            && !self
+                .graph
+                .users(t.node)
+                .iter()
+                .any(|n| of_t(*n, Does::MOVES))
     }
 
     /// `t.data = from`: the memory of another tensor, without a trace in autograd or in the count of

@@ -4,7 +4,7 @@
 use fx_graph::{Arg, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use tensor_meta::{Alias, DType, Inferred, SymInt};
+use tensor_meta::{Alias, DType, Does, Inferred, SymInt};
 use variables::{TensorVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
@@ -13,30 +13,10 @@ use super::raising;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
 
-/// Methods that may give their receiver back without writing to it.
-const READING: [&str; 16] = [
-    "contiguous",
-    "to",
-    "float",
-    "double",
-    "half",
-    "bfloat16",
-    "int",
-    "long",
-    "bool",
-    "type",
-    "type_as",
-    "cpu",
-    "expand",
-    "expand_as",
-    "resolve_conj",
-    "resolve_neg",
-];
-
 /// Whether an operation may write to a tensor that existed before it.
 pub(super) fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool {
-    let (name, is_method) = (callee.name(), matches!(callee, Callee::Method(_)));
-    if name.ends_with('_') && !name.ends_with("__") || name == "setitem" {
+    let traits = callee.traits();
+    if traits.any(Does::WRITES) {
         return true;
     }
     if args
@@ -46,6 +26,12 @@ pub(super) fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -
     {
         return true;
     }
+    if let Some((position, name)) = traits.writes_unless {
+        let flag = args.named(name).or(args.pos.get(position));
+        return Python::attach(
+            |py| !matches!(flag, Some(Var::Const(o)) if o.bind(py).is_truthy().is_ok_and(|t| !t)),
+        );
+    }
     let known = match callee {
         Callee::Function(_, path, _) => {
             path.starts_with("torch.")
@@ -54,120 +40,13 @@ pub(super) fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -
         }
         Callee::Method(_) => true,
     };
-    if matches!(name, "batch_norm" | "instance_norm") {
-        // `training` or `use_input_stats`; neither writes to its statistics without.
-        let by_name = args
-            .kw
-            .iter()
-            .find(|(n, _)| matches!(&**n, "training" | "use_input_stats"));
-        let flag = by_name.map(|k| &k.1).or(args.pos.get(5));
-        return Python::attach(
-            |py| !matches!(flag, Some(Var::Const(o)) if o.bind(py).is_truthy().is_ok_and(|t| !t)),
-        );
-    }
     if !known {
         return true;
     }
-    matches!(inferred, Inferred::None) && name != "_assert_async"
-        || matches!(inferred, Inferred::Tensor(t) if t.alias == Alias::Identity)
-            && !(is_method && READING.contains(&name))
+    let may_give_self = matches!(callee, Callee::Method(_)) && traits.any(Does::MAY_GIVE_SELF);
+    matches!(inferred, Inferred::None) && !traits.any(Does::CHECKS)
+        || matches!(inferred, Inferred::Tensor(t) if t.alias == Alias::Identity) && !may_give_self
 }
-
-/// Parts of the names of operations that may draw random numbers.
-const RANDOM: [&str; 21] = [
-    "rand",
-    "dropout",
-    "bernoulli",
-    "multinomial",
-    "normal",
-    "poisson",
-    "binomial",
-    "sample",
-    "gumbel",
-    "rrelu",
-    "attention",
-    "lstm",
-    "gru",
-    "rnn",
-    "fractional",
-    "uniform",
-    "exponential",
-    "geometric",
-    "cauchy",
-    "lowrank",
-    "lobpcg",
-];
-
-/// Functions that write to their first argument, besides those whose names end in `_`.
-const IN_PLACE: [&str; 13] = [
-    "iadd",
-    "isub",
-    "imul",
-    "itruediv",
-    "ifloordiv",
-    "imod",
-    "ipow",
-    "iand",
-    "ior",
-    "ixor",
-    "ilshift",
-    "irshift",
-    "setitem",
-];
-
-/// Operations that give a view of their first argument; of `getattr`, the names of attributes.
-pub(super) const VIEWS: [&str; 38] = [
-    "getitem",
-    "view",
-    "view_as",
-    "reshape",
-    "flatten",
-    "unflatten",
-    "squeeze",
-    "unsqueeze",
-    "select",
-    "narrow",
-    "t",
-    "T",
-    "mT",
-    "H",
-    "mH",
-    "adjoint",
-    "transpose",
-    "permute",
-    "movedim",
-    "moveaxis",
-    "swapaxes",
-    "swapdims",
-    "expand",
-    "expand_as",
-    "broadcast_to",
-    "diagonal",
-    "unfold",
-    "as_strided",
-    "contiguous",
-    "ravel",
-    "real",
-    "imag",
-    "view_as_real",
-    "view_as_complex",
-    "to",
-    "type_as",
-    "__get__",
-    "as_subclass",
-];
-
-/// Operations that give several views of one tensor: autograd lets none of them be written to.
-const MANY_VIEWS: [&str; 8] = [
-    "split",
-    "split_with_sizes",
-    "chunk",
-    "tensor_split",
-    "unbind",
-    "hsplit",
-    "vsplit",
-    "dsplit",
-];
 
 /// What a tensor is a view of.
 enum Viewed {
@@ -177,11 +56,6 @@ enum Viewed {
     Own,
     /// one of several views that one operation gave
     OneOfMany,
-}
-
-/// Whether a function or a method writes to its first argument, by its name.
-pub(super) fn writes_first(name: &str) -> bool {
-    IN_PLACE.contains(&name) || name.ends_with('_') && !name.ends_with("__")
 }
 
 impl Tx<'_> {
@@ -223,7 +97,7 @@ impl Tx<'_> {
             }
             Callee::Method(_) => true,
         };
-        is_own && (!may_write(callee, args, inferred) || self.writes_to_own(callee.name(), args))
+        is_own && (!may_write(callee, args, inferred) || self.writes_to_own(callee, args))
     }
 
     /// Whether a tensor of an operation is of a dtype that many kernels lack.
@@ -242,13 +116,12 @@ impl Tx<'_> {
         args: &NodeArgs,
         inferred: &Inferred,
     ) -> bool {
-        let name = raising::without_dunder(callee.name());
-        let name = name.strip_suffix('_').unwrap_or(name);
-        let first = match name {
+        let traits = callee.traits();
+        let first = match traits.any(Does::CONVERTS_NUMBERS) {
             // The index does not become an element.
-            "setitem" => 2,
-            _ if CONVERTING.contains(&name) => 0,
-            _ => usize::MAX,
+            _ if traits.any(Does::INDEXES) && traits.any(Does::WRITES) => 2,
+            true => 0,
+            false => usize::MAX,
         };
         let dtype = match (inferred, args.meta_pos.first()) {
             (Inferred::Tensor(made), _) => made.dtype,
@@ -284,27 +157,25 @@ impl Tx<'_> {
 
     /// Whether an operation may draw random numbers.
     pub(super) fn draws(callee: &Callee<'_>) -> bool {
-        RANDOM.iter().any(|part| callee.name().contains(part))
+        callee.traits().any(Does::DRAWS)
     }
 
     /// Whether an operation that can draw random numbers may do so with these arguments.
     fn trains(&self, callee: &Callee<'_>, args: &Args) -> bool {
         let is_off =
             |v: &Var| matches!(v, Var::Const(o) if o.bind(self.py).is_truthy().is_ok_and(|t| !t));
-        match callee.name() {
-            "scaled_dot_product_attention" => {
-                let dropout = args.named("dropout_p").or(args.pos.get(4));
+        match callee.traits().draws_if {
+            Some((position, name)) => {
+                let dropout = args.named(name).or(args.pos.get(position));
                 dropout.is_some_and(|v| !is_off(v))
             }
-            // A single step of a recurrent layer has no dropout.
-            name if name.ends_with("_cell") => false,
-            _ => !args.named("training").is_some_and(is_off),
+            None => !args.named("training").is_some_and(is_off),
         }
     }
 
     /// Whether an in-place operation writes to a tensor that the graph has made, which goes with it.
-    fn writes_to_own(&self, name: &str, args: &Args) -> bool {
-        writes_first(name)
+    fn writes_to_own(&self, callee: &Callee<'_>, args: &Args) -> bool {
+        callee.traits().any(Does::WRITES)
             && args.kw.iter().all(|(name, _)| &**name != "out")
             && matches!(args.pos.first(), Some(Var::Tensor(t))
                 if t.input.is_none() && self.st.effects.meta(t).alias == Alias::Fresh)
@@ -317,14 +188,14 @@ impl Tx<'_> {
         args: &Args,
         inferred: &Inferred,
     ) -> bool {
-        let name = raising::without_dunder(callee.name());
+        let traits = callee.traits();
         let is_on = |v: &Var| matches!(v, Var::Const(on) if on.bind(self.py).cast_exact::<PyBool>().is_ok_and(|on| on.is_true()));
         // `inplace` is the last one where functions have it, and they give their argument back.
         let last = args.pos.iter().skip(1).last().filter(|_| {
             matches!(inferred, Inferred::Tensor(t) if t.alias == Alias::Identity)
-                && !READING.contains(&name)
+                && !traits.any(Does::MAY_GIVE_SELF)
         });
-        writes_first(name) || args.named("inplace").or(last).is_some_and(is_on)
+        traits.any(Does::WRITES) || args.named("inplace").or(last).is_some_and(is_on)
     }
 
     /// Whether an operation writes to a tensor that autograd or the layout may keep from being written to: a view
@@ -337,13 +208,13 @@ impl Tx<'_> {
         args: &Args,
         inferred: &Inferred,
     ) -> bool {
-        let name = raising::without_dunder(callee.name());
+        let traits = callee.traits();
         let writes = self.writes_in_place(callee, args, inferred);
         let (Some(Var::Tensor(target)), true) = (args.pos.first(), writes) else {
             return false;
         };
         let meta = self.st.effects.meta(target);
-        if name == "detach_" && meta.alias == Alias::View {
+        if traits.any(Does::DETACHES) && meta.alias == Alias::View {
             return true;
         }
         let records = meta.requires_grad
@@ -356,7 +227,7 @@ impl Tx<'_> {
                 Viewed::Leaf | Viewed::Own => {}
             }
         }
-        !(name == "setitem" && self.is_put_back(node))
+        !(traits.any(Does::INDEXES) && self.is_put_back(node))
             && self.memory_is_shared(target, &args.pos[1..])
     }
 
@@ -366,7 +237,8 @@ impl Tx<'_> {
             return false;
         };
         let value = &self.graph[*value];
-        let is_item = matches!(&value.target, Target::Function(f) if f.path.ends_with(".getitem"));
+        let is_item = matches!(value.target, Target::Function(_))
+            && raising::traits_of(value).any(Does::INDEXES);
         is_item && matches!(&value.args[..], [from, at] if from == target && at == index)
     }
 
@@ -403,13 +275,13 @@ impl Tx<'_> {
             {
                 return Viewed::Leaf;
             }
-            let name = raising::name_of(data);
-            if MANY_VIEWS.contains(&name) {
+            let traits = raising::traits_of(data);
+            if traits.any(Does::VIEWS) {
                 return Viewed::OneOfMany;
             }
             let first = self.graph.inputs(node).first().copied();
             match first {
-                Some(first) if VIEWS.contains(&name) => node = first,
+                Some(first) if traits.any(Does::VIEW) => node = first,
                 _ => return Viewed::Own,
             }
         }
@@ -423,22 +295,3 @@ impl Tx<'_> {
         node
     }
 }
-
-/// Operations that make a number one of the dtype of their result, or of their operand, before they compute.
-const CONVERTING: [&str; 15] = [
-    "fill",
-    "full",
-    "full_like",
-    "new_full",
-    "masked_fill",
-    "where",
-    "clamp",
-    "clamp_min",
-    "clamp_max",
-    "clip",
-    "addcmul",
-    "addcdiv",
-    "pad",
-    "arange",
-    "hardtanh",
-];

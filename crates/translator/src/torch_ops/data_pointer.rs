@@ -4,20 +4,18 @@ use bytecode::op::CompareOp;
 use fx_graph::NodeData;
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
-use tensor_meta::Alias;
+use tensor_meta::{Alias, Does};
 use variables::{Body, Obj, TensorVar, Var};
 
 use super::emit::Callee;
+use super::raising;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
-
-/// Methods that give a tensor other memory.
-pub(super) const MOVING: [&str; 3] = ["set_", "resize_", "resize_as_"];
 
 impl Tx<'_> {
     /// The address of a tensor's first item; `None` where a tensor may have got other memory.
     pub(super) fn data_pointer(&mut self, of: &Var) -> Option<Var> {
-        let moves = |node: &NodeData| node.target.name().is_some_and(|n| MOVING.contains(&&**n));
+        let moves = |node: &NodeData| raising::traits_of(node).any(Does::MOVES);
         if self.st.vmap.is_active() || self.graph.iter().any(|(_, node)| moves(node)) {
             return None;
         }
@@ -31,7 +29,9 @@ impl Tx<'_> {
     /// A break in front of a method that gives a tensor other memory, where an address was asked for.
     pub(super) fn check_moved(&self, callee: &Callee<'_>) -> R<()> {
         match callee {
-            Callee::Method(name) if self.st.effects.has_data_pointers && MOVING.contains(name) => {
+            Callee::Method(name)
+                if self.st.effects.has_data_pointers && callee.traits().any(Does::MOVES) =>
+            {
                 Err(Stop::unsupported(format!(
                     "Tensor.{name} behind Tensor.data_ptr"
                 )))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fx_graph::{Arg, FnTarget, Kwargs, NodeId, SourceLine, SourceStack};
 use pyo3::prelude::*;
-use tensor_meta::{Alias, Ctx, DType, Inferred, RuleError, RuleId, TensorMeta};
+use tensor_meta::{Alias, Ctx, DType, Does, Inferred, RuleError, RuleId, TensorMeta, Traits};
 use variables::{Obj, TensorVar, TupleVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
@@ -24,28 +24,14 @@ pub enum Callee<'a> {
 }
 
 impl<'a> Callee<'a> {
-    /// The name alone: `add` of `torch.add`.
-    pub(super) fn name(&self) -> &'a str {
+    /// What is known of the operation.
+    pub(super) fn traits(&self) -> Traits {
         match self {
-            Callee::Function(_, path, _) => path.rsplit('.').next().unwrap_or(path),
-            Callee::Method(name) => name,
+            Callee::Function(_, path, _) => tensor_meta::function_traits(path),
+            Callee::Method(name) => tensor_meta::method_traits(name),
         }
     }
 }
-
-/// Operations that go over a sequence.
-const UNROLLED: [&str; 4] = [
-    "torch.lstm",
-    "torch.gru",
-    "torch.rnn_tanh",
-    "torch.rnn_relu",
-];
-
-/// Functions that read the tensors among the numbers that they are given.
-const READING_ELEMENTS: [&str; 2] = ["torch.tensor", "torch.as_tensor"];
-
-/// Operations that make a tensor of numbers in sequences, by their names.
-const FROM_DATA: [&str; 3] = ["tensor", "as_tensor", "new_tensor"];
 
 /// What reaches a node without a call that could be asked about.
 const STANDING_IN: &str = "an operation that stands for another";
@@ -69,7 +55,8 @@ impl<'py> Tx<'py> {
                 (path, rule)
             }
         };
-        if !self.runs_as_is && UNROLLED.contains(&path.as_str()) {
+        let traits = tensor_meta::function_traits(&path);
+        if !self.runs_as_is && traits.any(Does::LOOPS) {
             return Err(Stop::brk(
                 format!("{path} for a compiler"),
                 "A compiler takes it apart into the operations of each step, which takes minutes.",
@@ -85,7 +72,7 @@ impl<'py> Tx<'py> {
                 .emit_into(&Callee::Function(f, &path, rule), args)
                 .map(Flow::Value);
         }
-        let reads = READING_ELEMENTS.contains(&path.as_str()) && self.has_tensor_element(&args)?;
+        let reads = traits.any(Does::READS_ELEMENTS) && self.has_tensor_element(&args)?;
         if reads && self.runs_as_is {
             self.needs_as_is = true;
         } else if reads && path == "torch.tensor" {
@@ -284,12 +271,13 @@ impl<'py> Tx<'py> {
     /// The operation with dynamic numbers as inputs of the graph; `None` where its rule has to know their
     /// values.
     fn emit_with_numbers(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
-        let name = callee.name();
-        if !(takes_any_number(name) || takes_sizes(name)) || self.st.vmap.is_active() {
+        let traits = callee.traits();
+        let takes_them = traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES);
+        if !takes_them || self.st.vmap.is_active() {
             return Ok(None);
         }
         // A compiler takes the numbers among the data for constants.
-        if !self.runs_as_is && FROM_DATA.contains(&name) {
+        if !self.runs_as_is && traits.any(Does::FROM_DATA) {
             return Ok(None);
         }
         let before = self.snapshot();
@@ -318,11 +306,11 @@ impl<'py> Tx<'py> {
             Callee::Function(_, path, _) => *path,
             Callee::Method(name) => *name,
         };
-        if !Self::tells_numpy_apart(path) {
+        let traits = callee.traits();
+        if !(traits.any(Does::SEES_NUMPY) || Self::is_python_of_torch(path)) {
             return Ok(());
         }
-        // These three give what they make the number's own dtype.
-        let floats = path.ends_with("tensor") || path == "torch.asarray";
+        let floats = traits.any(Does::SEES_NUMPY_FLOATS);
         for v in args.values() {
             if self.holds_numpy(v, floats)? {
                 return Err(Stop::brk(
@@ -643,115 +631,6 @@ fn rule_of(callee: &Callee<'_>) -> Option<RuleId> {
         Callee::Function(_, _, rule) => *rule,
         Callee::Method(name) => tensor_meta::lookup_method(name),
     }
-}
-
-/// Operations that take any int as a number to compute with.
-const NUMERIC: [&str; 49] = [
-    "add",
-    "sub",
-    "subtract",
-    "rsub",
-    "mul",
-    "multiply",
-    "div",
-    "divide",
-    "truediv",
-    "true_divide",
-    "floordiv",
-    "floor_divide",
-    "mod",
-    "remainder",
-    "fmod",
-    "pow",
-    "and",
-    "or",
-    "xor",
-    "eq",
-    "ne",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "not_equal",
-    "clamp",
-    "clamp_min",
-    "clamp_max",
-    "clip",
-    "where",
-    "fill",
-    "full",
-    "full_like",
-    "new_full",
-    "masked_fill",
-    "addcmul",
-    "addcdiv",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "float_power",
-    "tensor",
-    "as_tensor",
-    "new_tensor",
-];
-
-/// Whether an operation of this name takes any number. The operators are named `add`, `iadd`,
-/// `__add__`, `__iadd__`, `__radd__`; other operations `add`, `add_`.
-fn takes_any_number(name: &str) -> bool {
-    let name = raising::without_dunder(name);
-    let name = name.strip_suffix('_').unwrap_or(name);
-    let known = |n: &str| NUMERIC.contains(&n);
-    known(name) || name.strip_prefix(['i', 'r']).is_some_and(known)
-}
-
-/// Operations that count elements with ints: their rules compute with sizes that are no constants, and find for
-/// which of them eager would raise.
-const SIZED: [&str; 38] = [
-    "view",
-    "reshape",
-    "unflatten",
-    "expand",
-    "broadcast_to",
-    "repeat",
-    "tile",
-    "getitem",
-    "setitem",
-    "narrow",
-    "select",
-    "split",
-    "split_with_sizes",
-    "unfold",
-    "as_strided",
-    "pad",
-    "arange",
-    "linspace",
-    "eye",
-    "zeros",
-    "ones",
-    "empty",
-    "rand",
-    "randn",
-    "randperm",
-    "randint",
-    "new_zeros",
-    "new_ones",
-    "new_empty",
-    "topk",
-    "roll",
-    "tril",
-    "triu",
-    "interpolate",
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "__getitem__",
-];
-
-fn takes_sizes(name: &str) -> bool {
-    SIZED.contains(&name)
 }
 
 fn has_tensor(i: &Inferred) -> bool {

@@ -4,7 +4,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
-use tensor_meta::{Alias, Inferred, SymInt, TensorMeta};
+use tensor_meta::{Alias, Does, Inferred, SymInt, TensorMeta};
 use torch_abi::TorchAbi;
 use variables::Obj;
 
@@ -41,7 +41,7 @@ impl<'py> Tx<'py> {
             Callee::Function(_, path, _) => (*path).to_string(),
             Callee::Method(name) => format!("Tensor.{name}"),
         };
-        if makes_quantized(&what) {
+        if callee.traits().any(Does::QUANTIZES) {
             return Err(Stop::brk(
                 format!("Operation that makes a quantized tensor: {what}"),
                 "A graph describes tensors by their sizes and dtype, which leaves out the scale and the zero point.",
@@ -331,12 +331,6 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
         "a result of type {}",
         out.get_type().name()?
     )))
-}
-
-/// Operations whose fake result is a plain tensor, though the real one is quantized.
-fn makes_quantized(what: &str) -> bool {
-    let name = what.rsplit('.').next().unwrap_or(what);
-    name.starts_with("quantize_per_") || name.contains("affine_quantized")
 }
 
 /// A fake tensor has no scale and no zero point: what is done with it is another thing.

@@ -2,10 +2,9 @@
 
 use fx_graph::{Arg, NodeId, OpKind};
 use pyo3::prelude::*;
-use tensor_meta::Inferred;
+use tensor_meta::{Does, Inferred};
 use variables::{TensorVar, Var};
 
-use super::beside::{VIEWS, writes_first};
 use super::emit::Callee;
 use super::raising;
 use crate::stop::{R, Stop};
@@ -75,10 +74,8 @@ impl Tx<'_> {
                     .transpose()?
                     .is_some_and(|a| a.is_truthy().unwrap_or(true)));
             }
-            let name = raising::without_dunder(raising::name_of(data));
-            let gives_first = VIEWS.contains(&name)
-                || matches!(name, "detach" | "_get_data_attr")
-                || writes_first(name);
+            let gives_first =
+                raising::traits_of(data).any(Does::VIEW | Does::SHARES_DATA | Does::WRITES);
             match self.graph.inputs(node).first() {
                 Some(&first) if gives_first => node = first,
                 _ => return Ok(self.inference_at(node)),

@@ -10,7 +10,7 @@
 
 use fx_graph::{Arg, NodeId};
 use pyo3::types::PyFloat;
-use tensor_meta::{DType, Inferred, SymInt};
+use tensor_meta::{DType, Does, Fold, Inferred, SymInt, TensorMeta};
 use variables::{KnownValues, Var};
 
 use super::args::{MetaArg, MetaKwargs, NodeArgs};
@@ -20,28 +20,6 @@ use crate::tx::Tx;
 
 /// Tensors of more items hold data, not sizes.
 const MAX_ITEMS: usize = 16;
-
-/// Functions that make tensors: all their arguments may be sizes.
-const FACTORIES: [&str; 7] = ["arange", "zeros", "ones", "empty", "full", "rand", "randn"];
-
-/// Operations that take nothing but sizes and places beside the operand. To others a tensor is data,
-/// whatever its value.
-const SIZED: [&str; 14] = [
-    "view",
-    "reshape",
-    "expand",
-    "repeat",
-    "tile",
-    "narrow",
-    "select",
-    "unfold",
-    "unflatten",
-    "as_strided",
-    "new_zeros",
-    "new_ones",
-    "new_full",
-    "new_empty",
-];
 
 impl Tx<'_> {
     /// The values of an operation's result, where its arguments tell them.
@@ -57,9 +35,10 @@ impl Tx<'_> {
         if !meta.is_cpu() || meta.requires_grad {
             return None;
         }
-        let data = match callee {
-            Callee::Function(_, "torch.tensor" | "torch.as_tensor", _) => args.meta_pos.first(),
-            Callee::Method("new_tensor") => args.meta_pos.get(1),
+        let folds = callee.traits().folds?;
+        let data = match (callee, folds) {
+            (Callee::Function(..), Fold::Data) => args.meta_pos.first(),
+            (Callee::Method(_), Fold::NewData) => args.meta_pos.get(1),
             _ => None,
         };
         if let Some(float) = data.and_then(|data| rounded(data, meta.dtype)) {
@@ -69,103 +48,67 @@ impl Tx<'_> {
                 of: [].into(),
             });
         }
-        let Callee::Function(_, path, _) = callee else {
-            return None;
-        };
-        if meta.dtype != DType::Int64 {
+        if meta.dtype != DType::Int64 || matches!(callee, Callee::Method(_)) {
             return None;
         }
-        if matches!(
-            *path,
-            "torch.tensor" | "torch.as_tensor" | "torch.LongTensor"
-        ) {
-            let (mut out, mut of) = (Vec::new(), Vec::new());
-            let data = args.meta_pos.first()?;
-            // `torch.LongTensor(3)` is given a size.
-            if *path == "torch.LongTensor" && matches!(data, MetaArg::Int(_) | MetaArg::SymInt(_)) {
-                return None;
+        match folds {
+            Fold::NewData => None,
+            Fold::Data | Fold::LegacyData => {
+                let (mut out, mut of) = (Vec::new(), Vec::new());
+                let data = args.meta_pos.first()?;
+                let is_size = matches!(data, MetaArg::Int(_) | MetaArg::SymInt(_));
+                if folds == Fold::LegacyData && is_size {
+                    return None;
+                }
+                self.collect(data, &mut out, &mut of)
+                    .then(|| known(out, of))
             }
-            return self
-                .collect(data, &mut out, &mut of)
-                .then(|| known(out, of));
+            Fold::Range => known_range(args, meta),
+            Fold::Shape => {
+                let MetaArg::Tensor(x) = args.meta_pos.first()? else {
+                    return None;
+                };
+                let of = x.shape.iter().copied();
+                let of = of.filter(|size| size.as_const().is_none()).collect();
+                let sizes = x.shape.iter().map(|size| self.size_hint(*size));
+                Some(known(sizes.collect(), of))
+            }
+            Fold::Divide => self.known_division(args),
+            _ if self.st.effects.known_values.is_empty() || !args.kw.is_empty() => None,
+            Fold::Item => self.known_item(args, meta),
+            Fold::Add => self.known_pairs(args, i64::checked_add),
+            Fold::Subtract => self.known_pairs(args, i64::checked_sub),
+            Fold::Multiply => self.known_pairs(args, i64::checked_mul),
+            Fold::FloorDivide => self.known_pairs(args, floor_div),
+            Fold::Minimum => self.known_pairs(args, |x, y| Some(x.min(y))),
+            Fold::Maximum => self.known_pairs(args, |x, y| Some(x.max(y))),
         }
-        if *path == "torch.arange" {
-            let ints = args.meta_pos.iter().map(|m| match m {
-                MetaArg::Int(n) => Some(*n),
-                _ => None,
-            });
-            let (start, end, step) = match ints.collect::<Option<Vec<_>>>()?[..] {
-                [end] => (0, end, 1),
-                [start, end] => (start, end, 1),
-                [start, end, step] => (start, end, step),
-                _ => return None,
-            };
-            let n = meta.shape.first()?.as_const()?;
-            let last = start.checked_add(step.checked_mul(n)?)?;
-            // The rule counted the items; nothing else may have a say in them.
-            let named = ["start", "end", "step"];
-            let plain = !args.kw.iter().any(|(k, _)| named.contains(&&**k));
-            let fits = plain && n <= MAX_ITEMS as i64 && (end - last).signum() * step.signum() <= 0;
-            return fits.then(|| known((0..n).map(|i| start + step * i).collect(), Vec::new()));
-        }
-        if *path == "torch._shape_as_tensor" {
-            let MetaArg::Tensor(x) = args.meta_pos.first()? else {
-                return None;
-            };
-            let of = x.shape.iter().copied();
-            let of = of.filter(|size| size.as_const().is_none()).collect();
-            let sizes = x.shape.iter().map(|size| self.size_hint(*size));
-            return Some(known(sizes.collect(), of));
-        }
-        if let Some(whole) = self.known_division(path, args) {
-            return Some(whole);
-        }
-        let operator = match path.split_once('.')? {
-            ("operator", name) => name,
-            ("torch", "min" | "minimum") => "min",
-            ("torch", "max" | "maximum") => "max",
-            _ => return None,
-        };
-        if self.st.effects.known_values.is_empty() || !args.kw.is_empty() {
+    }
+
+    /// `x[i]`: an index into the only dimension.
+    fn known_item(&self, args: &NodeArgs, meta: &TensorMeta) -> Option<KnownValues> {
+        let (x, MetaArg::Int(i)) = (self.values_at(args, 0)?, args.meta_pos.get(1)?) else {
             return None;
-        }
-        if operator == "getitem" {
-            let (x, MetaArg::Int(i)) = (self.values_at(args, 0)?, args.meta_pos.get(1)?) else {
-                return None;
-            };
-            // An index into the only dimension.
-            let n = x.items.len() as i64;
-            let at = if *i < 0 { i + n } else { *i };
-            let scalar = meta.shape.is_empty() && (0..n).contains(&at);
-            return scalar.then(|| KnownValues {
-                items: [x.items[at as usize]].into(),
-                float: None,
-                of: x.of,
-            });
-        }
-        self.known_pairs(args, |x, y| match operator {
-            "add" => x.checked_add(y),
-            "sub" => x.checked_sub(y),
-            "mul" => x.checked_mul(y),
-            "floordiv" => floor_div(x, y),
-            "min" => Some(x.min(y)),
-            "max" => Some(x.max(y)),
-            _ => None,
+        };
+        let n = x.items.len() as i64;
+        let at = if *i < 0 { i + n } else { *i };
+        let scalar = meta.shape.is_empty() && (0..n).contains(&at);
+        scalar.then(|| KnownValues {
+            items: [x.items[at as usize]].into(),
+            float: None,
+            of: x.of,
         })
     }
 
-    /// `torch.div(a, b, rounding_mode=...)`, `torch.floor_divide(a, b)`.
-    fn known_division(&self, path: &str, args: &NodeArgs) -> Option<KnownValues> {
-        let mode = args.kw.iter().map(|(n, a)| match (&**n, a) {
-            ("rounding_mode", Arg::Str(mode)) => Some(&**mode),
-            _ => None,
-        });
-        let mode = match (path, &mode.collect::<Option<Vec<_>>>()?[..]) {
-            ("torch.floor_divide", []) => "floor",
-            ("torch.div" | "torch.divide", [mode]) => mode,
-            _ => return None,
+    /// `torch.div(a, b, rounding_mode=...)`.
+    fn known_division(&self, args: &NodeArgs) -> Option<KnownValues> {
+        let [(name, Arg::Str(mode))] = &args.kw[..] else {
+            return None;
         };
-        self.known_pairs(args, |x, y| match mode {
+        if &**name != "rounding_mode" {
+            return None;
+        }
+        self.known_pairs(args, |x, y| match &**mode {
             "floor" => floor_div(x, y),
             "trunc" => x.checked_div(y),
             _ => None,
@@ -178,6 +121,10 @@ impl Tx<'_> {
         args: &NodeArgs,
         of: impl Fn(i64, i64) -> Option<i64>,
     ) -> Option<KnownValues> {
+        // A third one scales the second.
+        if args.pos.len() != 2 {
+            return None;
+        }
         let (x, y) = (self.values_at(args, 0)?, self.values_at(args, 1)?);
         let (a, b) = (&x.items, &y.items);
         let n = a.len().max(b.len());
@@ -215,10 +162,10 @@ impl Tx<'_> {
             return None;
         }
         let mut found = None;
-        let name = callee.name();
-        let factory = matches!(callee, Callee::Function(..)) && FACTORIES.contains(&name);
-        let indexes = matches!(name, "getitem" | "setitem" | "__getitem__" | "__setitem__");
-        let sized = factory || indexes || SIZED.contains(&name);
+        let traits = callee.traits();
+        let factory = traits.any(Does::MADE_OF_SIZES);
+        let indexes = traits.any(Does::INDEXES);
+        let sized = factory || indexes || traits.any(Does::ONLY_SIZES);
         let mut as_size = |m: &MetaArg, a: &Arg, operand: bool| match m {
             MetaArg::Tensor(_) if operand || !sized => m.clone(),
             _ => self.as_size(m, a, indexes, &mut found),
@@ -345,6 +292,27 @@ fn known(items: Vec<i64>, of: Vec<SymInt>) -> KnownValues {
         float: None,
         of: of.into(),
     }
+}
+
+/// The numbers of a short `torch.arange`.
+fn known_range(args: &NodeArgs, meta: &TensorMeta) -> Option<KnownValues> {
+    let ints = args.meta_pos.iter().map(|m| match m {
+        MetaArg::Int(n) => Some(*n),
+        _ => None,
+    });
+    let (start, end, step) = match ints.collect::<Option<Vec<_>>>()?[..] {
+        [end] => (0, end, 1),
+        [start, end] => (start, end, 1),
+        [start, end, step] => (start, end, step),
+        _ => return None,
+    };
+    let n = meta.shape.first()?.as_const()?;
+    let last = start.checked_add(step.checked_mul(n)?)?;
+    // The rule counted the items; nothing else may have a say in them.
+    let named = ["start", "end", "step"];
+    let plain = !args.kw.iter().any(|(k, _)| named.contains(&&**k));
+    let fits = plain && n <= MAX_ITEMS as i64 && (end - last).signum() * step.signum() <= 0;
+    fits.then(|| known((0..n).map(|i| start + step * i).collect(), Vec::new()))
 }
 
 /// A number as a tensor of a float dtype holds it.

@@ -7,10 +7,9 @@
 use std::rc::Rc;
 
 use fx_graph::{Arg, NodeId, OpKind};
-use tensor_meta::{Alias, Inferred, TensorMeta};
+use tensor_meta::{Alias, Does, Inferred, TensorMeta};
 use variables::{TensorVar, Var};
 
-use super::beside::writes_first;
 use super::emit::Callee;
 use super::raising;
 use crate::stop::R;
@@ -63,7 +62,7 @@ impl Tx<'_> {
                 arg.for_each_node(&mut |n| mentions += usize::from(n == t.node));
             }
             matches!(data.op, OpKind::CallFunction | OpKind::CallMethod)
-                && writes_first(raising::name_of(data))
+                && raising::traits_of(data).any(Does::WRITES)
                 && data.args.first() == Some(&Arg::Node(t.node))
                 && mentions == 1
         };

@@ -4,18 +4,12 @@
 //! Where gradients are recorded the number's tensor can be seen in the history, so it stays torch's.
 
 use pyo3::prelude::*;
-use tensor_meta::{DType, DeviceKind, Inferred};
+use tensor_meta::{DType, DeviceKind, Does, Inferred};
 use variables::Var;
 
 use super::emit::Callee;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
-
-/// Functions of `operator` that compute with the first operand's dtype.
-const OPERATORS: [&str; 14] = [
-    "add", "sub", "mul", "truediv", "iadd", "isub", "imul", "itruediv", "eq", "ne", "lt", "le",
-    "gt", "ge",
-];
 
 impl Tx<'_> {
     /// The dtype of a tensor without dimensions that gives the same as the number that is the second operand.
@@ -25,16 +19,16 @@ impl Tx<'_> {
         args: &Args,
         result: &Inferred,
     ) -> R<Option<&'static str>> {
-        let operator = match callee {
-            Callee::Function(_, path, _) => path
-                .strip_prefix("operator.")
-                .or_else(|| path.strip_prefix("_operator.")),
-            Callee::Method(_) => None,
+        let is_operator = match callee {
+            Callee::Function(_, path, _) => {
+                path.starts_with("operator.") || path.starts_with("_operator.")
+            }
+            Callee::Method(_) => false,
         };
         let ([first, _], Inferred::Tensor(result)) = (&args.pos[..], result) else {
             return Ok(None);
         };
-        if !operator.is_some_and(|name| OPERATORS.contains(&name)) || self.st.vmap.is_active() {
+        if !(is_operator && callee.traits().any(Does::KEEPS_DTYPE)) || self.st.vmap.is_active() {
             return Ok(None);
         }
         // Only tensors are looked at: a dynamic int would become a constant.

@@ -3,38 +3,12 @@
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tensor_meta::Alias;
+use tensor_meta::{Alias, Does};
 use variables::{Obj, Var};
 
 use super::emit::Callee;
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Args, Flow, Tx};
-
-/// Methods whose result depends on data or that act outside the graph.
-const BREAKING_METHODS: [&str; 22] = [
-    "item",
-    "tolist",
-    "numpy",
-    "backward",
-    "register_hook",
-    "retain_grad",
-    "register_post_accumulate_grad_hook",
-    "__bool__",
-    "__int__",
-    "__float__",
-    "__index__",
-    "__complex__",
-    "__array__",
-    "__repr__",
-    "__str__",
-    "__format__",
-    "apply_",
-    "map_",
-    "share_memory_",
-    "data_ptr",
-    "untyped_storage",
-    "storage",
-];
 
 /// Methods of objects that a tensor may be compared with.
 const NUMBER_LIKE: [&str; 4] = ["__index__", "__float__", "__array__", "__torch_function__"];
@@ -66,35 +40,7 @@ impl<'py> Tx<'py> {
         let a = self.look(a)?;
         let b = self.look(b)?;
         let inplace = inplace && matches!(a, Var::Tensor(_));
-        let name = match (op, inplace) {
-            (BinaryOp::Add, false) => "add",
-            (BinaryOp::Add, true) => "iadd",
-            (BinaryOp::And, false) => "and_",
-            (BinaryOp::And, true) => "iand",
-            (BinaryOp::FloorDivide, false) => "floordiv",
-            (BinaryOp::FloorDivide, true) => "ifloordiv",
-            (BinaryOp::Lshift, false) => "lshift",
-            (BinaryOp::Lshift, true) => "ilshift",
-            (BinaryOp::MatrixMultiply, false) => "matmul",
-            (BinaryOp::MatrixMultiply, true) => "imatmul",
-            (BinaryOp::Multiply, false) => "mul",
-            (BinaryOp::Multiply, true) => "imul",
-            (BinaryOp::Remainder, false) => "mod",
-            (BinaryOp::Remainder, true) => "imod",
-            (BinaryOp::Or, false) => "or_",
-            (BinaryOp::Or, true) => "ior",
-            (BinaryOp::Power, false) => "pow",
-            (BinaryOp::Power, true) => "ipow",
-            (BinaryOp::Rshift, false) => "rshift",
-            (BinaryOp::Rshift, true) => "irshift",
-            (BinaryOp::Subtract, false) => "sub",
-            (BinaryOp::Subtract, true) => "isub",
-            (BinaryOp::TrueDivide, false) => "truediv",
-            (BinaryOp::TrueDivide, true) => "itruediv",
-            (BinaryOp::Xor, false) => "xor",
-            (BinaryOp::Xor, true) => "ixor",
-        };
-        self.call_operator(name, vec![a, b])
+        self.call_operator(op.function(inplace), vec![a, b])
     }
 
     /// Unary arithmetic of a tensor (`not` is a break).
@@ -102,13 +48,10 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_unary(&mut self, op: UnaryOp, a: &Var) -> R<Flow> {
-        let name = match op {
-            UnaryOp::Positive => "pos",
-            UnaryOp::Negative => "neg",
-            UnaryOp::Invert => "invert",
-            UnaryOp::Not => return Err(self.data_dependent(a)),
-        };
-        self.call_operator(name, vec![a.clone()])
+        match op {
+            UnaryOp::Not => Err(self.data_dependent(a)),
+            op => self.call_operator(op.function(), vec![a.clone()]),
+        }
     }
 
     /// Comparison with at least one tensor operand.
@@ -116,14 +59,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_compare(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Flow> {
-        let name = match op {
-            CompareOp::Lt => "lt",
-            CompareOp::Le => "le",
-            CompareOp::Eq => "eq",
-            CompareOp::Ne => "ne",
-            CompareOp::Gt => "gt",
-            CompareOp::Ge => "ge",
-        };
+        let name = op.function();
         let (a, b) = (self.look(a)?, self.look(b)?);
         if self.is_seen_with([&a, &b].into_iter()) {
             return self.call_operator(name, vec![a, b]);
@@ -201,7 +137,7 @@ impl<'py> Tx<'py> {
             }
             _ => {}
         }
-        if BREAKING_METHODS.contains(&name) {
+        if tensor_meta::method_traits(name).any(Does::BREAKS) {
             if args.pos.is_empty()
                 && args.kw.is_empty()
                 && let Some(value) = self.known_data(t, name)?

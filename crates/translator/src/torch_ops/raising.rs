@@ -4,32 +4,9 @@
 //! is not known to be one of those may raise. Autocast's casts of parameters are kept between calls, and
 //! no guard sees them.
 
-use std::sync::LazyLock;
-
 use fx_graph::{Arg, Graph, NodeData, NodeId, OpKind, Target};
-use rustc_hash::FxHashSet;
+use tensor_meta::{Does, Traits};
 use torch_abi::contexts::changes_context;
-
-/// Operations that raise for no values. In-place forms and operators come under the same names.
-const NEVER: &str = "
-    abs add addcdiv addcmul addmm all amax amin and any arange argmax argmin atan2 avg_pool1d avg_pool2d
-    avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d baddbmm batch_norm bfloat16 bmm
-    bool broadcast_to cat ceil chunk clamp clamp_max clamp_min clone concat contiguous conv1d conv2d conv3d
-    conv_transpose2d copy cos cosine_similarity cpu cumsum detach dim div double dropout elu empty
-    empty_like eq erf exp expand expand_as eye fill flatten flip float floor full full_like ge gelu
-    group_norm gt half hardsigmoid hardswish hardtanh int instance_norm interpolate invert isfinite isinf
-    isnan layer_norm le leaky_relu lerp linear log log1p log_softmax logical_and logical_not logical_or
-    long lt masked_fill matmul max max_pool1d max_pool2d max_pool3d maximum mean min minimum mish mm
-    movedim mse_loss mul narrow ne neg new_full new_ones new_zeros norm normalize numel ones ones_like or
-    outer pad permute pos prod rand rand_like randn randn_like reciprocal relu relu6 repeat requires_grad
-    reshape rms_norm roll round rsqrt rsub scaled_dot_product_attention select selu sigmoid sign silu sin
-    sinh size softmax softplus split sqrt square squeeze stack std sub sum swapaxes t tan tanh tile to
-    transpose tril triu truediv type type_as unbind unflatten unsqueeze var view view_as where xor zero
-    zeros zeros_like _get_data_attr
-";
-
-static NEVER_RAISE: LazyLock<FxHashSet<&str>> =
-    LazyLock::new(|| NEVER.split_ascii_whitespace().collect());
 
 /// Whether an operation of a graph may raise because of values, and could then be repeated.
 /// `autocast`: whether autocast is on where the graph is entered.
@@ -117,10 +94,13 @@ pub(crate) fn name_of(node: &NodeData) -> &str {
     }
 }
 
-/// `add` of `__add__`; any other name as it is.
-pub(crate) fn without_dunder(name: &str) -> &str {
-    let core = name.strip_prefix("__").and_then(|n| n.strip_suffix("__"));
-    core.unwrap_or(name)
+/// What is known of the operation of a node: nothing where it calls none.
+pub fn traits_of(node: &NodeData) -> Traits {
+    match (&node.target, node.op) {
+        (Target::Function(function), _) => tensor_meta::function_traits(&function.path),
+        (Target::Name(name), OpKind::CallMethod) => tensor_meta::method_traits(name),
+        (Target::Name(_), _) => Traits::NONE,
+    }
 }
 
 fn node_may_raise(node: &NodeData, casts: bool) -> bool {
@@ -129,21 +109,20 @@ fn node_may_raise(node: &NodeData, casts: bool) -> bool {
 
 /// Whether the operation by itself may raise because of values.
 fn raises_for_values(node: &NodeData, casts: bool) -> bool {
-    let name = without_dunder(name_of(node));
-    match name {
-        "getitem" => return node.args.get(1).is_none_or(may_be_out_of_range),
-        "setitem" => return node.args.get(1).is_none_or(has_node),
-        _ => {}
+    let traits = traits_of(node);
+    if traits.any(Does::INDEXES) {
+        let refuses = match traits.any(Does::WRITES) {
+            true => has_node,
+            false => may_be_out_of_range,
+        };
+        return node.args.get(1).is_none_or(refuses);
     }
-    let known =
-        |name: &str| NEVER_RAISE.contains(name) && !(casts && tensor_meta::takes_kept_casts(name));
-    let in_place = name.strip_prefix('i').filter(|_| !name.ends_with('_'));
     // A rounding mode makes a division of ints raise for zero.
     let rounds = node
         .kwargs
         .iter()
         .any(|(name, _)| &**name == "rounding_mode");
-    rounds || !(known(name) || known(name.trim_end_matches('_')) || in_place.is_some_and(known))
+    rounds || !traits.any(Does::NEVER_RAISES) || casts && traits.takes_kept_casts()
 }
 
 /// Whether values decide if an index fits. The ends of a slice always do.

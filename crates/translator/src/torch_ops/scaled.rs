@@ -9,24 +9,6 @@ use super::emit::Callee;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
 
-/// What is scaled: the second operand, or a combination of the second and the third.
-enum Scaled {
-    Operand,
-    Combined(&'static str),
-}
-
-/// Methods, the keyword of their number, what is scaled, and the method that adds it.
-const METHODS: [(&str, &str, Scaled, &str); 8] = [
-    ("add", "alpha", Scaled::Operand, "add"),
-    ("add_", "alpha", Scaled::Operand, "add_"),
-    ("sub", "alpha", Scaled::Operand, "sub"),
-    ("sub_", "alpha", Scaled::Operand, "sub_"),
-    ("addcdiv", "value", Scaled::Combined("div"), "add"),
-    ("addcdiv_", "value", Scaled::Combined("div"), "add_"),
-    ("addcmul", "value", Scaled::Combined("mul"), "add"),
-    ("addcmul_", "value", Scaled::Combined("mul"), "add_"),
-];
-
 impl Tx<'_> {
     /// A call of such a method with a tensor for its number; `None` for any other call.
     ///
@@ -36,7 +18,7 @@ impl Tx<'_> {
         if self.runs_as_is {
             return Ok(None);
         }
-        let Some((_, keyword, scaled, adding)) = METHODS.iter().find(|m| m.0 == name) else {
+        let Some(scale) = tensor_meta::method_traits(name).scales else {
             return Ok(None);
         };
         let [(given, factor)] = &all.kw[..] else {
@@ -45,13 +27,13 @@ impl Tx<'_> {
         let Var::Tensor(t) = self.realize(factor)? else {
             return Ok(None);
         };
-        if &**given != *keyword || !self.st.effects.meta(&t).shape.is_empty() {
+        if &**given != scale.keyword || !self.st.effects.meta(&t).shape.is_empty() {
             return Ok(None);
         }
         let factor = Var::Tensor(t);
-        let operand = match (scaled, &all.pos[..]) {
-            (Scaled::Operand, [_, operand]) => operand.clone(),
-            (Scaled::Combined(how), [_, a, b]) => {
+        let operand = match (scale.combined, &all.pos[..]) {
+            (None, [_, operand]) => operand.clone(),
+            (Some(how), [_, a, b]) => {
                 self.emit(&Callee::Method(how), &Args::pos(vec![a.clone(), b.clone()]))?
             }
             _ => return Ok(None),
@@ -59,6 +41,6 @@ impl Tx<'_> {
         let by = Args::pos(vec![operand, factor]);
         let product = self.emit(&Callee::Method("mul"), &by)?;
         let sum = Args::pos(vec![all.pos[0].clone(), product]);
-        self.emit(&Callee::Method(adding), &sum).map(Some)
+        self.emit(&Callee::Method(scale.adds), &sum).map(Some)
     }
 }

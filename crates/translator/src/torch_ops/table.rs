@@ -10,7 +10,7 @@ use fx_graph::FnTarget;
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
 use rustc_hash::FxHashMap;
-use tensor_meta::RuleId;
+use tensor_meta::{Does, RuleId};
 
 /// A graph function.
 pub struct GraphFn {
@@ -41,46 +41,6 @@ const C_NAMESPACES: [&str; 8] = [
 /// Namespaces all of whose public functions are taken whole.
 const PYTHON_NAMESPACES: [&str; 2] = ["torch.nn.functional", "torch.functional"];
 
-/// Functions of these namespaces that take callables, change global state, look at data, or are
-/// plain Python around ops that are better seen one by one.
-const EXCLUDED: [&str; 12] = [
-    "handle_torch_function",
-    "has_torch_function",
-    "has_torch_function_unary",
-    "has_torch_function_variadic",
-    "boolean_dispatch",
-    "assert_int_or_pair",
-    "multi_head_attention_forward",
-    "triplet_margin_with_distance_loss",
-    "unique",
-    "unique_consecutive",
-    "broadcast_shapes",
-    "gumbel_softmax",
-];
-
-/// C functions in `torch` whose results have tangents, of which fake tensors know nothing.
-const WITH_TANGENTS: [&str; 2] = ["_make_dual", "_unpack_dual"];
-
-/// C functions in `torch` that answer a question about types or state instead of computing a tensor.
-pub const QUERIES: [&str; 16] = [
-    "is_tensor",
-    "is_floating_point",
-    "is_complex",
-    "is_storage",
-    "numel",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "is_autocast_enabled",
-    "is_autocast_cpu_enabled",
-    "is_anomaly_enabled",
-    "get_autocast_dtype",
-    "promote_types",
-    "result_type",
-    "can_cast",
-    "get_num_threads",
-    "is_signed",
-];
-
 impl FnTable {
     /// Looks through torch's namespaces.
     ///
@@ -94,11 +54,11 @@ impl FnTable {
         let variable_functions = py.import("torch._C")?.getattr("_VariableFunctionsClass")?;
         for name in variable_functions.dir()?.iter() {
             let name: String = name.extract()?;
-            let left_out = |names: &[&str]| names.contains(&name.as_str());
-            if name.starts_with("__") || left_out(&QUERIES) || left_out(&WITH_TANGENTS) {
+            let path = format!("torch.{name}");
+            let traits = tensor_meta::function_traits(&path);
+            if name.starts_with("__") || traits.any(Does::QUERY | Does::TANGENTS) {
                 continue;
             }
-            let path = format!("torch.{name}");
             for owner in [torch.as_any(), &variable_functions] {
                 if let Ok(f) = owner.getattr(name.as_str())
                     && f.get_type().name()? == "builtin_function_or_method"
@@ -145,14 +105,15 @@ impl FnTable {
             Err(_) => m.dir()?.extract()?,
         };
         for name in names {
+            let path = format!("{module}.{name}");
             if (name.starts_with('_') && !module.starts_with("torch._C"))
-                || EXCLUDED.contains(&name.as_str())
+                || tensor_meta::function_traits(&path).any(Does::TAKEN_APART)
             {
                 continue;
             }
             let f = m.getattr(name.as_str())?;
             if want(&f) {
-                self.insert(&f, &format!("{module}.{name}"));
+                self.insert(&f, &path);
             }
         }
         Ok(())
