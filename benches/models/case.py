@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -34,6 +35,8 @@ class Case:
     hard: bool = False
     #: Whether another batch size makes sense.
     batched: bool = True
+    #: Whether its inputs are texts, of which another length makes sense.
+    takes_lengths: bool = False
 
     def build(self) -> Any:
         """Return the callable; the same weights each time."""
@@ -66,6 +69,25 @@ def case(name: str, suite: str, inputs: Callable[[int], Inputs], **flags: bool) 
 def randn(*shape: int) -> Callable[[int], Inputs]:
     """Inputs: one tensor of random numbers, `shape` for each item of the batch."""
     return lambda batch: ((torch.randn(batch, *shape),), {})
+
+
+#: How long texts are, where a measurement asks for a length of its own.
+_LENGTH: contextvars.ContextVar[int | None] = contextvars.ContextVar("length", default=None)
+
+
+@contextlib.contextmanager
+def length(wanted: int | None) -> Iterator[None]:
+    """Make texts of another length than a model's own."""
+    token = _LENGTH.set(wanted)
+    try:
+        yield
+    finally:
+        _LENGTH.reset(token)
+
+
+def length_of(usual: int) -> int:
+    """Return how long a text is to be, where it is usually of the length given."""
+    return _LENGTH.get() or usual
 
 
 #: Words of the language models.

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
 
-from .case import VOCABULARY, Inputs, add, case, tokens
+from .case import VOCABULARY, Inputs, add, case, length_of, tokens
 
 
-def _ids(length: int = 16) -> Callable[[int], Inputs]:
-    return lambda batch: ((), {"input_ids": tokens(batch, length)})
+@dataclasses.dataclass(frozen=True)
+class _Ids:
+    """Inputs: texts, usually of this length."""
+
+    length: int = 16
+
+    def __call__(self, batch: int) -> Inputs:
+        return (), {"input_ids": tokens(batch, length_of(self.length))}
 
 
 def _padded(length: int = 16, padding: int = 3) -> Callable[[int], Inputs]:
@@ -47,7 +54,14 @@ def _hf(
     hard: bool = False,
     **options: Any,
 ) -> None:
-    add(f"hf_{name}", "hf", lambda: _built(model, config, **options), inputs, hard=hard)
+    add(
+        f"hf_{name}",
+        "hf",
+        lambda: _built(model, config, **options),
+        inputs,
+        hard=hard,
+        takes_lengths=isinstance(inputs, _Ids),
+    )
 
 
 _SPECIAL = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
@@ -77,22 +91,22 @@ _GPT2 = {
 del _GPT2["pad_token_id"]
 _EXPERTS = {"num_experts_per_tok": 2}
 
-_hf("llama", "LlamaForCausalLM", "LlamaConfig", _ids(), **_LLAMA)
+_hf("llama", "LlamaForCausalLM", "LlamaConfig", _Ids(), **_LLAMA)
 _hf("llama_padmask", "LlamaForCausalLM", "LlamaConfig", _padded(), **_LLAMA)
 _hf(
     "llama_eager_attn",
     "LlamaForCausalLM",
     "LlamaConfig",
-    _ids(),
+    _Ids(),
     attn_implementation="eager",
     **_LLAMA,
 )
-_hf("qwen3", "Qwen3ForCausalLM", "Qwen3Config", _ids(), head_dim=16, **_LLAMA)
+_hf("qwen3", "Qwen3ForCausalLM", "Qwen3Config", _Ids(), head_dim=16, **_LLAMA)
 _hf(
     "mixtral",
     "MixtralForCausalLM",
     "MixtralConfig",
-    _ids(),
+    _Ids(),
     num_local_experts=4,
     **_EXPERTS,
     **_LLAMA,
@@ -101,7 +115,7 @@ _hf(
     "qwen3_moe",
     "Qwen3MoeForCausalLM",
     "Qwen3MoeConfig",
-    _ids(),
+    _Ids(),
     head_dim=16,
     num_experts=4,
     moe_intermediate_size=32,
@@ -113,7 +127,7 @@ _hf(
     "gpt_oss",
     "GptOssForCausalLM",
     "GptOssConfig",
-    _ids(),
+    _Ids(),
     head_dim=16,
     num_local_experts=4,
     sliding_window=8,
@@ -124,7 +138,7 @@ _hf(
     "deepseek_v3",
     "DeepseekV3ForCausalLM",
     "DeepseekV3Config",
-    _ids(),
+    _Ids(),
     moe_intermediate_size=32,
     n_routed_experts=8,
     n_group=2,
@@ -142,23 +156,23 @@ _hf(
     "gemma2",
     "Gemma2ForCausalLM",
     "Gemma2Config",
-    _ids(),
+    _Ids(),
     head_dim=16,
     sliding_window=8,
     **_LLAMA,
 )
-_hf("phi3", "Phi3ForCausalLM", "Phi3Config", _ids(), **_LLAMA)
-_hf("gpt2", "GPT2LMHeadModel", "GPT2Config", _ids(), **_GPT2)
+_hf("phi3", "Phi3ForCausalLM", "Phi3Config", _Ids(), **_LLAMA)
+_hf("gpt2", "GPT2LMHeadModel", "GPT2Config", _Ids(), **_GPT2)
 _hf(
     "gpt_neox",
     "GPTNeoXForCausalLM",
     "GPTNeoXConfig",
-    _ids(),
+    _Ids(),
     intermediate_size=128,
     max_position_embeddings=128,
     **_GPT,
 )
-_hf("falcon", "FalconForCausalLM", "FalconConfig", _ids(), **_GPT)
+_hf("falcon", "FalconForCausalLM", "FalconConfig", _Ids(), **_GPT)
 _hf("bert", "BertForMaskedLM", "BertConfig", _padded(), **_BERT)
 _hf("roberta", "RobertaForSequenceClassification", "RobertaConfig", _padded(), **_BERT)
 _hf(

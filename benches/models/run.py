@@ -301,6 +301,17 @@ def _worker(names: list[str], options: argparse.Namespace) -> None:
     import torch
 
     torch.set_num_threads(1)
+    if options.backend:
+        import compiled
+        import torch._dynamo
+
+        import models
+
+        for name in names:
+            print(f"{_MARK}{json.dumps({'begin': name})}", flush=True)
+            found = compiled.measure(models.CASES[name], options)
+            print(f"{_MARK}{json.dumps({'name': name, 'compiled': found})}", flush=True)
+        return
     if options.device:
         from models import case
 
@@ -319,10 +330,11 @@ def _run_chunk(names: list[str], options: argparse.Namespace) -> list[dict[str, 
         command = [sys.executable, __file__, "--worker", *left]
         command += [
             f"--{flag}"
-            for flag in ("train", "fullgraph", "reference", "once", "table")
+            for flag in ("train", "fullgraph", "reference", "once", "table", "sizes")
             if getattr(options, flag)
         ]
         command += [f"--device={options.device}"] if options.device else []
+        command += [f"--backend={options.backend}"] if options.backend else []
         process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -375,6 +387,11 @@ def _run_chunk(names: list[str], options: argparse.Namespace) -> list[dict[str, 
 
 def _show(said: dict[str, Any], options: argparse.Namespace) -> None:
     name = said["name"]
+    if "compiled" in said:
+        import compiled
+
+        print(compiled.line(name, said["compiled"]), flush=True)
+        return
     if "skipped" in said:
         print(f"{name:34} skipped: {said['skipped'][:150]}", flush=True)
         return
@@ -435,12 +452,16 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="with times and torch, as a table")
     parser.add_argument("--verbose", action="store_true", help="with --reasons: tracebacks")
     parser.add_argument("--device", help="where models and inputs are: cuda")
+    parser.add_argument("--backend", help="below this compiler: aot_eager, inductor")
+    parser.add_argument("--sizes", action="store_true", help="with --backend: several sizes")
     parser.add_argument("--chunk", type=int, default=8, help="models in one process")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one model")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     parser.add_argument("--markdown", type=Path, help="with --table: write it to this file too")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.backend:
+        options.timeout = max(options.timeout, 600)
     if options.table:
         options.reference = True
         options.timeout = max(options.timeout, 600)
@@ -457,6 +478,15 @@ def main() -> int:
         results += _run_chunk(names[start : start + options.chunk], options)
         if options.json:
             options.json.write_text(json.dumps(results, indent=1))
+    if options.backend:
+        import compiled
+
+        ran = [r["compiled"] for r in results if "compiled" in r]
+        good = sum(map(compiled.is_good, ran))
+        print(
+            f"\n{len(results)} models, {good} with no more graphs and no worse than torch.compile"
+        )
+        return 0 if good == len(results) else 1
     if options.table:
         import report
         import torch

@@ -23,6 +23,12 @@ pub struct Options {
     /// Take a graph break for an error.
     #[arg(long)]
     fullgraph: bool,
+    /// Below this compiler (aot_eager, inductor): graphs and equality, beside torch.compile.
+    #[arg(long, value_name = "BACKEND")]
+    backend: Option<String>,
+    /// With --backend: several batches and lengths, and both meanings of `dynamic`.
+    #[arg(long, requires = "backend")]
+    sizes: bool,
     /// In training mode, with gradients.
     #[arg(long)]
     train: bool,
@@ -33,8 +39,15 @@ pub struct Options {
 
 impl Options {
     fn arguments(&self) -> Vec<String> {
-        let mut arguments = vec!["--table".to_owned()];
-        let flags = [("--fullgraph", self.fullgraph), ("--train", self.train)];
+        let mut arguments = match &self.backend {
+            Some(backend) => vec![format!("--backend={backend}")],
+            None => vec!["--table".to_owned()],
+        };
+        let flags = [
+            ("--fullgraph", self.fullgraph),
+            ("--train", self.train),
+            ("--sizes", self.sizes),
+        ];
         arguments.extend(flags.iter().filter(|f| f.1).map(|f| f.0.to_owned()));
         let files = [("--json", &self.json), ("--markdown", &self.markdown)];
         arguments.extend(
@@ -78,6 +91,8 @@ mod tests {
             json: Some("out.json".into()),
             markdown: None,
             fullgraph: true,
+            backend: None,
+            sizes: false,
             train: false,
             device: Some("cuda".into()),
         };

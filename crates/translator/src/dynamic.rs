@@ -107,10 +107,11 @@ impl DynamicInts {
     }
 
     /// Whether a number is dynamic by what is known of earlier ones; `changed` says whether a number of that name
-    /// had another value.
+    /// had another value. `of_module`: it is reached through a module, whose numbers are constants until they change.
     pub(crate) fn is_dynamic(
         &mut self,
         source: SourceId,
+        of_module: bool,
         name: impl FnOnce() -> String,
         changed: impl FnOnce(&Self, &str) -> bool,
     ) -> bool {
@@ -118,7 +119,8 @@ impl DynamicInts {
             return *known;
         }
         let name = name();
-        let dynamic = self.always || self.names.contains(&name) || changed(self, &name);
+        let dynamic =
+            self.always && !of_module || self.names.contains(&name) || changed(self, &name);
         if dynamic {
             self.names.insert(name);
         }
@@ -191,6 +193,19 @@ impl Tx<'_> {
         out
     }
 
+    /// Whether a source leads through a module.
+    pub(crate) fn is_of_module(&self, mut source: SourceId) -> bool {
+        while let Some(base) = self.sources.get(source).base() {
+            let through = self.reached.get(&base).map(|obj| obj.bind(self.py));
+            let module = self.known.module.bind(self.py);
+            if through.is_some_and(|obj| obj.is_instance(module).unwrap_or(false)) {
+                return true;
+            }
+            source = base;
+        }
+        false
+    }
+
     /// What a value from outside is as a dynamic int; `None` where it is none.
     pub(crate) fn dynamic_int(&mut self, l: &LazyVar) -> Option<IntVar> {
         if !self.ints.any() || self.ints.specialize_int {
@@ -204,7 +219,8 @@ impl Tx<'_> {
                 || ints.floats.contains_key(name)
                 || ints.shapes.contains_key(name)
         };
-        if !self.ints.is_dynamic(l.source, name, changed) {
+        let of_module = self.is_of_module(l.source);
+        if !self.ints.is_dynamic(l.source, of_module, name, changed) {
             return None;
         }
         let b = b.clone();

@@ -13,12 +13,13 @@ use fx_graph::{Arg, NodeId};
 use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tensor_meta::Inferred;
+use tensor_meta::{Does, Inferred};
+
 use variables::state::Wrapper;
 use variables::{Body, Obj, TensorVar, TupleVar, Var};
 
 use super::args::NodeArgs;
-use super::beside::{may_write, writes_first};
+use super::beside::may_write;
 use super::emit::Callee;
 use super::raising;
 use crate::raw::type_lookup;
@@ -137,7 +138,7 @@ impl<'py> Tx<'py> {
         }
         let writes = may_write(callee, args, inferred);
         let is_written = |node: &NodeId| {
-            let writes = |user: &NodeId| writes_first(raising::name_of(&self.graph[*user]));
+            let writes = |user: &NodeId| raising::traits_of(&self.graph[*user]).any(Does::WRITES);
             self.graph.users(*node).iter().any(writes)
         };
         let mut parted = false;

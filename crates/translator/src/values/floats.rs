@@ -61,7 +61,8 @@ impl Tx<'_> {
                 || ints.before.contains_key(name)
                 || ints.shapes.contains_key(name)
         };
-        if !self.ints.is_dynamic(l.source, name, changed) {
+        let of_module = self.is_of_module(l.source);
+        if !self.ints.is_dynamic(l.source, of_module, name, changed) {
             return None;
         }
         self.guard_type(&b, l.source);
