@@ -5,18 +5,18 @@ use crate::op::{BinaryOp, CompareOp, UnaryOp};
 /// Operators, what `operator` calls each, and what it calls the one in place.
 const BINARY: [(BinaryOp, &str, &str); 13] = [
     (BinaryOp::Add, "add", "iadd"),
-    (BinaryOp::And, "and_", "iand"),
-    (BinaryOp::FloorDivide, "floordiv", "ifloordiv"),
-    (BinaryOp::Lshift, "lshift", "ilshift"),
-    (BinaryOp::MatrixMultiply, "matmul", "imatmul"),
-    (BinaryOp::Multiply, "mul", "imul"),
-    (BinaryOp::Remainder, "mod", "imod"),
-    (BinaryOp::Or, "or_", "ior"),
-    (BinaryOp::Power, "pow", "ipow"),
-    (BinaryOp::Rshift, "rshift", "irshift"),
     (BinaryOp::Subtract, "sub", "isub"),
+    (BinaryOp::Multiply, "mul", "imul"),
     (BinaryOp::TrueDivide, "truediv", "itruediv"),
+    (BinaryOp::FloorDivide, "floordiv", "ifloordiv"),
+    (BinaryOp::Remainder, "mod", "imod"),
+    (BinaryOp::Power, "pow", "ipow"),
+    (BinaryOp::MatrixMultiply, "matmul", "imatmul"),
+    (BinaryOp::And, "and_", "iand"),
+    (BinaryOp::Or, "or_", "ior"),
     (BinaryOp::Xor, "xor", "ixor"),
+    (BinaryOp::Lshift, "lshift", "ilshift"),
+    (BinaryOp::Rshift, "rshift", "irshift"),
 ];
 
 const COMPARE: [(CompareOp, &str); 6] = [

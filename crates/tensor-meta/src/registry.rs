@@ -336,10 +336,15 @@ fn row_of_method(name: &str) -> Option<RuleId> {
 /// What is known of a function, by its qualified name: what stands in its row, or in that of an operation of torch's
 /// by its last name. What no row has writes in place if its name says so, as everywhere in torch.
 pub fn function_traits(qualified_name: &str) -> Traits {
+    let last = match qualified_name.rsplit_once('.') {
+        // `and_` is there because `and` is a keyword.
+        Some(("operator" | "_operator", _)) => "",
+        Some((_, last)) => last,
+        None => qualified_name,
+    };
     if let Some(id) = row_of_function(qualified_name) {
-        return id.traits(last_of(qualified_name));
+        return id.traits(last);
     }
-    let last = last_of(qualified_name);
     // `torch.linalg.matmul` is `torch.matmul`. A library's operation is another's, whatever its name.
     let is_of_torch = qualified_name.starts_with("torch.")
         && (!qualified_name.starts_with("torch.ops.")
@@ -360,10 +365,6 @@ pub fn method_traits(name: &str) -> Traits {
         Some(id) => id.traits(name),
         None => Traits::named(name),
     }
-}
-
-fn last_of(qualified_name: &str) -> &str {
-    qualified_name.rsplit('.').next().unwrap_or_default()
 }
 
 /// What the op returns for these arguments (`self` first for methods). `kwargs` are by name.

@@ -43,6 +43,9 @@ fn variants_in_place_write() {
     ] {
         assert!(method_traits(name).any(Does::WRITES), "{name}");
     }
+    for name in ["operator.and_", "_operator.or_", "operator.is_"] {
+        assert!(!function_traits(name).any(Does::WRITES), "{name}");
+    }
     for name in ["__add__", "add", "__unknown__"] {
         assert!(!method_traits(name).any(Does::WRITES), "{name}");
     }

@@ -94,8 +94,8 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     let (objects, passed) = split_objects(tx, &args)?;
 
     let around = crate::bodies::graph_around(tx, args.values())?;
-    let inputs = tx.inputs.len();
-    let nodes = tx.graph.id_bound() as u32;
+    let inputs = tx.log.inputs.len();
+    let nodes = tx.log.graph.id_bound() as u32;
     let effects = tx.st.effects.clone();
     let listed = tx.st.effects.list_changes();
     // An exception is an object of the state that is about to be left.
@@ -111,7 +111,7 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
             .iter()
             .all(|id| crate::bodies::is_as_before(tx, *id, &effects));
     let (new_inputs, reads) = reads_since(tx, nodes);
-    let read: Vec<_> = tx.inputs[inputs.min(tx.inputs.len())..]
+    let read: Vec<_> = tx.log.inputs[inputs.min(tx.log.inputs.len())..]
         .iter()
         .map(|i| (i.source, i.obj.clone()))
         .collect();
@@ -154,7 +154,7 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
                 "Pass tensors as arguments of `apply`.",
             ));
         }
-        tx.needs_as_is = true;
+        tx.st.needs_as_is = true;
     }
     let path = format!("{}.apply", translator::tx::qualified_name(class.bind(py)));
     let callee = Callee::Function(&apply, &path, None);
@@ -193,8 +193,8 @@ fn split_objects(tx: &mut Tx<'_>, args: &Args) -> R<(Vec<(usize, Obj)>, Args)> {
 /// What nodes from `first` on read: whether it is inputs that are new too, and the nodes before.
 fn reads_since(tx: &Tx<'_>, first: u32) -> (bool, Vec<NodeId>) {
     let (mut new_inputs, mut reads) = (false, Vec::new());
-    for (id, node) in tx.graph.iter().filter(|(id, _)| id.0 >= first) {
-        new_inputs |= tx.graph.placeholders().contains(&id);
+    for (id, node) in tx.log.graph.iter().filter(|(id, _)| id.0 >= first) {
+        new_inputs |= tx.log.graph.placeholders().contains(&id);
         node.for_each_input(|n| {
             if n.0 < first {
                 reads.push(n);

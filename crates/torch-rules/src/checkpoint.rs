@@ -142,7 +142,7 @@ fn checkpointed(
     }
     read.extend(crate::bodies::read_again(tx, &mut traced)?);
     let inputs = traced.inputs;
-    let objects: Vec<Obj> = tx.objects.clone();
+    let objects: Vec<Obj> = tx.facts.objects.clone();
     let body = (tx.rules.graphs.function)(py, &traced.graph, &objects)?;
     let Some(body) = body else {
         return Err(Stop::Internal("a checkpoint without a function".into()));

@@ -61,7 +61,7 @@ pub(crate) fn tell_backward_later(tx: &mut Tx<'_>, callable: &Var, args: &Args) 
         silent: false,
     });
     tx.st.effects.shows_tensors = true;
-    tx.needs_as_is = true;
+    tx.st.needs_as_is = true;
     Ok(Some(tx.none()))
 }
 

@@ -107,7 +107,7 @@ pub(crate) fn is_followed<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>) -> 
         return Ok(false);
     }
     crate::tensor_classes::hold_tensor_class(tx, class)?;
-    tx.met_subclass = true;
+    tx.st.met_subclass = true;
     Ok(true)
 }
 
@@ -178,9 +178,9 @@ pub(crate) fn as_subclass<'py>(
     let make = make.call1((class, records))?.unbind();
     let args = Args::pos(vec![Var::Tensor(t.clone())]);
     let made = of_class(tx, (&make, "as_subclass"), class, args, meta)?;
-    tx.needs_as_is |= own_leaf;
+    tx.st.needs_as_is |= own_leaf;
     if let (false, Var::Tensor(made)) = (own_leaf, &made) {
-        tx.graph.set_gives_class(made.node);
+        tx.log.graph.set_gives_class(made.node);
     }
     Ok(made)
 }
@@ -361,7 +361,7 @@ fn make_subclass(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if !tx.runs_as_is {
         return Ok(None);
     }
-    tx.needs_as_is = true;
+    tx.st.needs_as_is = true;
     let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
     (meta.requires_grad, meta.is_leaf) = (true, true);
     let make = MODULE.get(tx.py)?.getattr("make_subclass_of")?;

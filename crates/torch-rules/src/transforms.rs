@@ -301,7 +301,7 @@ fn transform_node(
     count: usize,
 ) -> R<Var> {
     let py = tx.py;
-    let objects: Vec<Obj> = tx.objects.clone();
+    let objects: Vec<Obj> = tx.facts.objects.clone();
     let body = (tx.rules.graphs.function)(py, &traced.graph, &objects)?;
     let Some(body) = body else {
         return Err(Stop::Internal("a transform without a function".into()));

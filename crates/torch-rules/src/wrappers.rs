@@ -128,7 +128,7 @@ fn hold_account<'py>(tx: &mut Tx<'py>, tensor: &Bound<'py, PyAny>, source: Sourc
             )));
         };
         let at = tx.source(Source::InstanceDictItem { base: source, name });
-        let spec = TensorSpec::of(tx.py, abi, &mut tx.pins, &inner);
+        let spec = TensorSpec::of(tx.py, abi, &mut tx.facts.pins, &inner);
         let spec = Arc::new(spec.map_err(|e| Stop::Internal(e.to_string()))?);
         tx.guard(at, GuardKind::TensorMatch { spec });
         if tx.is_wrapper_class(&inner.get_type()) {
@@ -168,7 +168,7 @@ pub(crate) fn attribute(
         .extract()?;
     let is_held = held.iter().any(|held| **held == **name);
     // One that is only taken apart need not be an input of the graph itself.
-    if is_held && t.input.is_some() && !tx.graph.has_users(t.node) {
+    if is_held && t.input.is_some() && !tx.log.graph.has_users(t.node) {
         return Ok(None);
     }
     if is_held {

@@ -179,7 +179,7 @@ impl Tx<'_> {
         if !self.ints.as_inputs || !self.ints.any() && dynamic.is_empty() {
             return out;
         }
-        let name = self.sources.name(source);
+        let name = self.facts.sources.name(source);
         for (dim, size) in sizes.iter().enumerate() {
             let is_dynamic = self.ints.is_dynamic_size(&name, dim, sizes.len(), *size);
             if fixed.contains(&dim) || !is_dynamic && !dynamic.contains(&dim) {
@@ -195,8 +195,8 @@ impl Tx<'_> {
 
     /// Whether a source leads through a module.
     pub(crate) fn is_of_module(&self, mut source: SourceId) -> bool {
-        while let Some(base) = self.sources.get(source).base() {
-            let through = self.reached.get(&base).map(|obj| obj.bind(self.py));
+        while let Some(base) = self.facts.sources.get(source).base() {
+            let through = self.facts.reached.get(&base).map(|obj| obj.bind(self.py));
             let module = self.known.module.bind(self.py);
             if through.is_some_and(|obj| obj.is_instance(module).unwrap_or(false)) {
                 return true;
@@ -213,7 +213,7 @@ impl Tx<'_> {
         }
         let b = l.obj.bind(self.py);
         let value = b.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?;
-        let name = || self.sources.name(l.source);
+        let name = || self.facts.sources.name(l.source);
         let changed = |ints: &DynamicInts, name: &str| {
             ints.before.get(name).is_some_and(|before| *before != value)
                 || ints.floats.contains_key(name)
@@ -225,7 +225,7 @@ impl Tx<'_> {
         }
         let b = b.clone();
         self.guard_type(&b, l.source);
-        self.int_values.insert(l.source, value);
+        self.facts.int_values.insert(l.source, value);
         Some(IntVar {
             expr: guards::IntExpr::Source(l.source),
             value,

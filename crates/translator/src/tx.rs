@@ -1,25 +1,24 @@
 //! The translator of one frame: its state, and what every rule needs.
 
 mod guarding;
+mod kept;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::{FnTarget, Graph, NodeId};
-use guards::exec::Pins;
-use guards::{Guard, GuardKind, IntExpr, SourceId, SourceTable};
+use guards::SourceId;
 use pyo3::exceptions::PyFloatingPointError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use tensor_meta::Ctx;
 use variables::text::{self, Printer};
 use variables::{
-    Body, FloatVar, IntVar, IterBody, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var,
+    Body, Doubt, FloatVar, IntVar, IterBody, Obj, ObjId, ObjState, OrderedMap, TupleVar, Var,
 };
 
+pub use kept::{Facts, Log};
 pub use variables::text::qualified_name;
 
 use crate::code::{CodeCache, CodeInfo};
@@ -29,7 +28,6 @@ use crate::refusal::Refusal;
 use crate::rules::Rules;
 use crate::state::{Snapshot, State};
 use crate::stop::{MAX_NESTING, R, Stop};
-use crate::torch_ops::sizes::Sizes;
 use crate::torch_ops::table::FnTable;
 
 /// Arguments of a call.
@@ -150,122 +148,71 @@ pub struct FloatInput {
 pub struct Tx<'py> {
     /// the interpreter
     pub py: Python<'py>,
+    // What is kept from one instruction to the next.
     /// what a break puts back
     pub st: State,
-    /// the graph so far
-    pub graph: Graph,
-    /// inputs of the graph, in the order of their first use
-    pub inputs: Vec<GraphInput>,
-    /// ints that are inputs of the graph, in the order of their first use
-    pub int_inputs: Vec<IntInput>,
-    /// ints that the graph computes, in the order of their first use
-    pub(crate) int_nodes: Vec<(IntExpr, NodeId)>,
-    /// floats that are inputs of the graph, in the order of their first use
-    pub float_inputs: Vec<FloatInput>,
-    /// whether arguments of the operation that is looked at may be dynamic ints
-    pub(crate) keeps_ints: bool,
-    /// which ints and sizes are no constants
-    pub ints: DynamicInts,
-    /// values of dynamic ints, by their sources
-    pub(crate) int_values: FxHashMap<SourceId, i64>,
-    /// bits of the values of dynamic floats, by their sources
-    pub(crate) float_values: FxHashMap<SourceId, u64>,
-    /// sizes that are no constants; only what is known to be equal goes back
-    pub(crate) sizes: Sizes,
-    /// guards so far, in the order in which they were added
-    pub guards: Vec<Guard>,
-    /// for each guard the code and line that asked for it
-    pub guard_lines: Vec<(Rc<CodeInfo>, u32)>,
-    guard_set: FxHashSet<(Option<SourceId>, GuardKind)>,
-    /// the first guard that is about a value that is not made yet
-    pub(crate) early_guard: Option<usize>,
-    /// names that were found, whether or not their values are looked at
-    touched: Vec<SourceId>,
-    /// objects by the source that they were first built from; only grows
-    pub reached: FxHashMap<SourceId, Obj>,
-    /// names of placeholders given so far; only grows
-    pub input_names: FxHashSet<String>,
-    /// interned sources; only grows
-    pub sources: SourceTable,
-    /// objects that guards and sources name; only grows
-    pub pins: Pins,
-    /// Python objects that graph nodes name by handle; only grows
-    pub objects: Vec<Obj>,
-    object_index: FxHashMap<usize, u32>,
-    /// decoded code objects
-    pub codes: Rc<RefCell<CodeCache>>,
+    /// what is cut back with it
+    pub log: Log,
+    /// what only grows
+    pub facts: Facts,
+    // What is given, and stays as it is.
     /// well-known Python objects
     pub known: Rc<Known>,
-    /// how many nested runs are under way: a break inside breaks the outer instruction
-    pub nested: u32,
-    /// how deep inside one another the values are that an operation is looking at
-    pub depth: u32,
-    /// the address below which no native stack is left for what calls itself
-    pub stack_floor: usize,
-    /// value of the `yield` at which a nested run stopped
-    pub yielded: Option<Var>,
-    /// result of the nested run that just ended
-    pub nested_result: Option<Var>,
     /// the rules that hang on the interpreter
     pub rules: &'static Rules,
     /// graph functions of this torch
     pub functions: Rc<FnTable>,
-    /// targets of graph functions, by address
-    pub targets: FxHashMap<usize, Arc<FnTarget>>,
+    /// decoded code objects
+    pub codes: Rc<RefCell<CodeCache>>,
     /// the state of torch when translation began
     pub ctx: Ctx,
     /// how many function modes were in force when the frame began, where one of them is the program's
     pub outer_modes: usize,
-    /// whether a tensor may be one of an inference mode; once true, it stays so
-    pub met_inference: bool,
-    /// whether a tensor may be one whose class torch asks; once true, it stays so
-    pub met_subclass: bool,
-    /// torch's FakeTensorMode, once it was needed
-    pub fake_mode: Option<Obj>,
-    /// the ways back from here
-    pub ways: WaysBack,
-    /// those from where an optimizer's step begins, while it is translated: it is captured whole or not at all
-    pub before_step: Option<Box<WaysBack>>,
     /// the user's code, where the root frame is that of a resume function
     pub resumed: Option<Rc<CodeInfo>>,
-    /// one line an instruction, where the log `trace_bytecode` is on
-    pub trace: Option<Vec<String>>,
     /// whether parameters and buffers are bound by identity
     pub bind_tensors: bool,
-    /// tensors by node that nodes were given, while a function is traced that a transform is given
-    pub used: Option<FxHashMap<fx_graph::NodeId, Var>>,
-    /// a module whose parameters or buffers are bound
-    pub owner: Option<Obj>,
-    /// what the user keeps out of graphs, once it was asked for
-    pub disallowed: Option<Option<Obj>>,
     /// whether the graph runs as it is, as far as is known of the backend
     pub runs_as_is: bool,
-    /// whether the graph is right only where it runs as it is
-    pub needs_as_is: bool,
     /// the operation that the backend refused, where this frame was translated before
     pub refusal: Option<Refusal>,
-    /// instructions interpreted
-    pub instructions: u64,
+    /// which ints and sizes are no constants
+    pub ints: DynamicInts,
+    /// the address below which no native stack is left for what calls itself
+    pub stack_floor: usize,
     /// how many may be
     pub max_instructions: u64,
     /// how many in a row may add nothing to the graph
     pub max_plain_instructions: u64,
+    // Where the interpreter itself stands: how its own calls are nested, the ways back, what it has counted.
+    /// how many nested runs are under way: a break inside breaks the outer instruction
+    pub nested: u32,
+    /// how deep inside one another the values are that an operation is looking at
+    pub depth: u32,
+    /// value of the `yield` at which a nested run stopped
+    pub yielded: Option<Var>,
+    /// result of the nested run that just ended
+    pub nested_result: Option<Var>,
+    /// whether arguments of the operation that is looked at may be dynamic ints
+    pub(crate) keeps_ints: bool,
+    /// tensors by node that nodes were given, while a function is traced that a transform is given
+    pub used: Option<FxHashMap<fx_graph::NodeId, Var>>,
+    /// whether keys were compared that this can't tell apart
+    pub(crate) doubt: Doubt,
+    /// the ways back from here
+    pub ways: WaysBack,
+    /// those from where an optimizer's step begins, while it is translated: it is captured whole or not at all
+    pub before_step: Option<Box<WaysBack>>,
+    /// instructions interpreted
+    pub instructions: u64,
     /// the instruction at which the limits are looked at, and how large the graph was before
     pub(crate) next_limit: (u64, usize),
     /// whether a limit was reached
     pub too_long: bool,
-    /// whether the program asked if it is compiled: what it does then plain Python would not do
-    pub asked_compiling: bool,
     /// whether translation stopped where the program raises
     pub(crate) raises: bool,
-    /// how often metadata came from FakeTensor, by operation
-    pub fake_ops: BTreeMap<String, u64>,
-    /// classes of libraries, whose bases are not guarded
-    pub(crate) bases_guarded: FxHashSet<usize>,
-    /// functions by address that were found to have no meaning of their own for a tracer
-    pub unmarked: FxHashMap<usize, Obj>,
-    /// addresses of what is private (see [`crate::private`]), which nothing but the program's end lets go
-    pub(crate) private: FxHashSet<usize>,
+    /// one line an instruction, where the log `trace_bytecode` is on
+    pub trace: Option<Vec<String>>,
 }
 
 impl<'py> Tx<'py> {
@@ -279,30 +226,15 @@ impl<'py> Tx<'py> {
         rules: &'static Rules,
         ctx: Ctx,
     ) -> Tx<'py> {
+        let mut state = state;
+        state.met_inference = ctx.inference_mode;
         Tx {
             py,
             st: state,
-            graph: Graph::new(),
-            inputs: Vec::new(),
-            int_inputs: Vec::new(),
-            int_nodes: Vec::new(),
-            float_inputs: Vec::new(),
+            log: Log::new(),
+            facts: Facts::default(),
             keeps_ints: false,
             ints: DynamicInts::default(),
-            int_values: FxHashMap::default(),
-            float_values: FxHashMap::default(),
-            sizes: Sizes::default(),
-            guards: Vec::new(),
-            guard_lines: Vec::new(),
-            guard_set: FxHashSet::default(),
-            early_guard: None,
-            touched: Vec::new(),
-            reached: FxHashMap::default(),
-            input_names: FxHashSet::default(),
-            sources: SourceTable::new(),
-            pins: Pins::new(),
-            objects: Vec::new(),
-            object_index: FxHashMap::default(),
             codes,
             known,
             nested: 0,
@@ -312,42 +244,31 @@ impl<'py> Tx<'py> {
             nested_result: None,
             rules,
             functions,
-            targets: FxHashMap::default(),
-            met_inference: ctx.inference_mode,
             ctx,
             outer_modes: 0,
-            met_subclass: false,
-            fake_mode: None,
+            doubt: Doubt::default(),
             ways: WaysBack::default(),
             before_step: None,
             resumed: None,
             trace: None,
             bind_tensors: true,
             used: None,
-            owner: None,
-            disallowed: None,
             runs_as_is: false,
-            needs_as_is: false,
             refusal: None,
             instructions: 0,
             max_instructions: u64::MAX,
             max_plain_instructions: u64::MAX,
             next_limit: (0, 0),
             too_long: false,
-            asked_compiling: false,
             raises: false,
-            fake_ops: BTreeMap::new(),
-            bases_guarded: FxHashSet::default(),
-            unmarked: FxHashMap::default(),
-            private: FxHashSet::default(),
         }
     }
 
     /// Whether the graph is for more than the ints and sizes of this call.
     pub fn is_dynamic(&self) -> bool {
-        !(self.int_inputs.is_empty()
-            && self.float_inputs.is_empty()
-            && self.sizes.is_empty()
+        !(self.log.int_inputs.is_empty()
+            && self.log.float_inputs.is_empty()
+            && self.log.sizes.is_empty()
             && self.st.effects.early.is_empty())
     }
 
@@ -355,40 +276,33 @@ impl<'py> Tx<'py> {
 
     /// O(1).
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            state: self.st.clone(),
-            guards: self.guards.len(),
-            touched: self.touched.len(),
-            inputs: self.inputs.len(),
-            int_inputs: self.int_inputs.len(),
-            int_nodes: self.int_nodes.len(),
-            float_inputs: self.float_inputs.len(),
-            known_equal: self.sizes.known_equal(),
-            graph: self.graph.checkpoint(),
-        }
+        self.log.mark(self.st.clone())
     }
 
     /// Goes back; costs what was added since.
     pub fn restore(&mut self, snap: &Snapshot) {
-        for g in self.guards.drain(snap.guards..) {
-            self.guard_set.remove(&(g.source, g.kind));
-        }
-        self.guard_lines.truncate(snap.guards);
-        self.touched.truncate(snap.touched);
-        self.sizes.forget(snap.known_equal);
+        self.log.cut_guards(snap);
         self.restore_but_guards(snap);
     }
 
     /// Goes back, but keeps what was guarded since.
     pub fn restore_but_guards(&mut self, snap: &Snapshot) {
         self.st = snap.state.clone();
-        self.inputs.truncate(snap.inputs);
-        self.int_inputs.truncate(snap.int_inputs);
-        self.int_nodes.truncate(snap.int_nodes);
-        self.float_inputs.truncate(snap.float_inputs);
-        // Nodes are only added while translating, so a checkpoint never goes stale.
-        let restored = self.graph.restore(snap.graph);
-        debug_assert!(restored.is_ok());
+        self.log.cut_graph(snap);
+    }
+
+    /// Goes back from what was traced beside the graph and is kept as a graph of its own: what was guarded since
+    /// stays, and what that graph needs.
+    pub fn restore_but_needs(&mut self, snap: &Snapshot) {
+        let (needs_as_is, met_inference, met_subclass) = (
+            self.st.needs_as_is,
+            self.st.met_inference,
+            self.st.met_subclass,
+        );
+        self.restore_but_guards(snap);
+        self.st.needs_as_is |= needs_as_is;
+        self.st.met_inference |= met_inference;
+        self.st.met_subclass |= met_subclass;
     }
 
     // ---- objects of the graph ---------------------------------------------------------------
@@ -396,12 +310,12 @@ impl<'py> Tx<'py> {
     /// The handle by which graph nodes name a Python object.
     pub fn handle(&mut self, obj: &Obj) -> u32 {
         let addr = obj.as_ptr() as usize;
-        if let Some(&h) = self.object_index.get(&addr) {
+        if let Some(&h) = self.facts.object_index.get(&addr) {
             return h;
         }
-        let h = self.objects.len() as u32;
-        self.objects.push(obj.clone());
-        self.object_index.insert(addr, h);
+        let h = self.facts.objects.len() as u32;
+        self.facts.objects.push(obj.clone());
+        self.facts.object_index.insert(addr, h);
         h
     }
 
@@ -661,8 +575,8 @@ impl<'py> Tx<'py> {
         Printer {
             py: self.py,
             state: &self.st,
-            graph: &self.graph,
-            sources: &self.sources,
+            graph: &self.log.graph,
+            sources: &self.facts.sources,
         }
     }
 

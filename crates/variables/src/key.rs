@@ -2,6 +2,7 @@
 //!
 //! `__hash__` and `__eq__` of the user's have run when a key is made: equal objects have the same key.
 
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
@@ -23,9 +24,9 @@ pub enum Key {
     Node(NodeId),
     /// a tracked object that hashes by identity
     Obj(ObjId),
-    /// an object whose class defines `__hash__`: that hash, and the first object that was found
-    /// equal
-    Hashed(isize, ObjId),
+    /// an object whose class defines `__hash__`: that hash, the first object that was found
+    /// equal, and who is told where that does not tell it from another key
+    Hashed(isize, ObjId, Doubt),
     /// a tuple of keys
     Tuple(Vec<Key>),
     /// `id()` of what the other key names by identity
@@ -127,15 +128,15 @@ impl Key {
     }
 }
 
-thread_local! {
-    static UNDECIDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
-}
+/// Whether two keys of a translation were compared that only `__eq__` can tell apart: an object with a
+/// hash of its own and a constant with the same hash.
+#[derive(Clone, Debug, Default)]
+pub struct Doubt(Rc<Cell<bool>>);
 
-impl Key {
-    /// Whether, since the last time, two keys were compared that only `__eq__` can tell apart: an
-    /// object with a hash of its own and a constant with the same hash.
-    pub fn take_undecided() -> bool {
-        UNDECIDED.replace(false)
+impl Doubt {
+    /// Whether that was so since the last time.
+    pub fn take(&self) -> bool {
+        self.0.replace(false)
     }
 }
 
@@ -151,10 +152,11 @@ impl PartialEq for Key {
             (Key::Obj(a), Key::Obj(b)) => a == b,
             (Key::Tuple(a), Key::Tuple(b)) => a == b,
             (Key::Address(a), Key::Address(b)) => a == b,
-            (Key::Hashed(h, a), Key::Hashed(k, b)) => h == k && a == b,
-            (Key::Hashed(h, _), Key::Const(k, _)) | (Key::Const(k, _), Key::Hashed(h, _)) => {
+            (Key::Hashed(h, a, _), Key::Hashed(k, b, _)) => h == k && a == b,
+            (Key::Hashed(h, _, doubt), Key::Const(k, _))
+            | (Key::Const(k, _), Key::Hashed(h, _, doubt)) => {
                 if h == k {
-                    UNDECIDED.set(true);
+                    doubt.0.set(true);
                 }
                 false
             }
@@ -168,7 +170,7 @@ impl Eq for Key {}
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
-            Key::Const(h, _) | Key::Hashed(h, _) => h.hash(state),
+            Key::Const(h, _) | Key::Hashed(h, _, _) => h.hash(state),
             Key::Id(a) => a.hash(state),
             Key::Node(n) => n.hash(state),
             Key::Obj(o) => o.hash(state),

@@ -35,7 +35,7 @@ pub use effects::{
     ReadNumber,
 };
 pub use float::{FloatBinary, FloatExpr, FloatVar};
-pub use key::Key;
+pub use key::{Doubt, Key};
 pub use object::{Body, CallResult, DictView, GroupState, IterBody, ObjId, ObjState, Origin};
 pub use var::{
     FuncVar, IntVar, LazyVar, MethodVar, Obj, PyVar, SuperVar, TensorInput, TensorVar, TextPart,

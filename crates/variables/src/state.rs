@@ -128,6 +128,12 @@ pub struct State {
     pub grad_enabled: bool,
     /// whether an operation in the graph may raise what the program handles, so that the graph may run again
     pub leads_to_handler: bool,
+    /// whether the graph is right only where it runs as it is
+    pub needs_as_is: bool,
+    /// whether a tensor may be one of an inference mode
+    pub met_inference: bool,
+    /// whether a tensor may be one whose class torch asks
+    pub met_subclass: bool,
 }
 
 impl State {
@@ -166,6 +172,9 @@ impl State {
             flags: im::HashMap::new(),
             grad_enabled,
             leads_to_handler: false,
+            needs_as_is: false,
+            met_inference: false,
+            met_subclass: false,
         }
     }
 }

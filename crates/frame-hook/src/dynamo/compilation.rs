@@ -232,7 +232,7 @@ impl<'py> Compilation<'_, 'py> {
             result: None,
             is_opaque: false,
             wants_constants: false,
-            unseen_by: Seeing::of(!modes.is_empty(), tx.met_subclass),
+            unseen_by: Seeing::of(!modes.is_empty(), tx.st.met_subclass),
             seconds: 0.0,
             plan: None,
         };
@@ -262,7 +262,7 @@ impl<'py> Compilation<'_, 'py> {
             )));
         }
         interrupts::check(py)?;
-        if let Some(module) = &tx.owner {
+        if let Some(module) = &tx.facts.owner {
             self.entries.belongs_to(module.bind(py));
         }
         Ok(self.install(program, &residual)?)
@@ -311,8 +311,8 @@ impl<'py> Compilation<'_, 'py> {
         explain::record(|r| {
             *r.counts.entry("instructions").or_default() += tx.instructions;
             *r.counts.entry("fake_tensor_fallbacks").or_default() +=
-                tx.fake_ops.values().sum::<u64>();
-            for (op, count) in &tx.fake_ops {
+                tx.facts.fake_ops.values().sum::<u64>();
+            for (op, count) in &tx.facts.fake_ops {
                 *r.fake_ops.entry(op.clone()).or_default() += count;
             }
             *r.seconds.entry("tracing").or_default() += traced;
@@ -352,7 +352,7 @@ impl<'py> Compilation<'_, 'py> {
             return Err(Ended::With(Compiled::Run));
         }
         // Plain Python gets another answer, and may not raise at all.
-        if tx.asked_compiling {
+        if tx.facts.asked_compiling {
             self.report_break(tx, reason);
             return Err(
                 match self.entries.name().file.ends_with("nn/modules/module.py") {
@@ -389,7 +389,7 @@ impl<'py> Compilation<'_, 'py> {
             });
         }
         // Nothing was captured, and a loop that breaks goes on as plain Python.
-        if tx.too_long && tx.graph.is_empty() && tx.st.frame.depth == 0 {
+        if tx.too_long && tx.log.graph.is_empty() && tx.st.frame.depth == 0 {
             return Err(Ended::With(Compiled::Skip));
         }
         // What is set up once is not worth code of its own: later calls find it done.
@@ -453,15 +453,15 @@ impl<'py> Compilation<'_, 'py> {
         before: &Before,
     ) -> PyResult<Option<Again>> {
         // A backend that traces the graph once more may have failed for what only this one can run.
-        env.is_opaque |= env.error.is_some() && tx.needs_as_is && env.can.gives_graph_back;
+        env.is_opaque |= env.error.is_some() && tx.st.needs_as_is && env.can.gives_graph_back;
         if env.is_opaque {
             env.backend.saw_it_compile();
-            if tx.needs_as_is || has_code && tx.is_dynamic() && !env.can.wants_context {
+            if tx.st.needs_as_is || has_code && tx.is_dynamic() && !env.can.wants_context {
                 return Ok(Some(Again::Opaque));
             }
         }
         if env.wants_constants && before.constants != Constants::All {
-            let floats = before.constants == Constants::None && !tx.float_inputs.is_empty();
+            let floats = before.constants == Constants::None && !tx.log.float_inputs.is_empty();
             return Ok(Some(Again::Constants(match floats {
                 true => Constants::Floats,
                 false => Constants::All,

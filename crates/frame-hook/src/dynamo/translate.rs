@@ -164,7 +164,7 @@ pub fn begin<'py>(
         &RULES,
         ctx,
     );
-    tx.pins = pins;
+    tx.facts.pins = pins;
     for kind in ambient {
         tx.guard_ambient(kind);
     }
@@ -250,6 +250,7 @@ pub fn closing_guards(tx: &mut Tx<'_>) {
     tx.guard_touched();
     tx.unbind_replaced();
     let free: Vec<_> = tx
+        .log
         .inputs
         .iter()
         .filter(|i| !i.bound && !tx.is_early(i.source))
@@ -333,11 +334,12 @@ pub fn saved_tensors_hooks_guard(tx: &mut Tx<'_>) -> PyResult<()> {
 fn overlap_guard(tx: &mut Tx<'_>) {
     let is_asked = |(k, _): &(Arc<str>, fx_graph::Arg)| matches!(&**k, "inplace" | "out");
     let writes = tx
+        .log
         .graph
         .iter()
         .any(|(_, node)| traits_of(node).any(Does::WRITES) || node.kwargs.iter().any(is_asked));
     // A graph that gets what the compiled code makes runs as it is.
-    let free = tx.inputs.iter().filter(|i| !i.bound);
+    let free = tx.log.inputs.iter().filter(|i| !i.bound);
     let inputs: Vec<_> = free.filter(|i| !tx.is_early(i.source)).collect();
     if !writes || inputs.len() < 2 {
         return;

@@ -60,7 +60,7 @@ impl Tx<'_> {
         }
         let check = Var::py(function(self, "_assert_async")?);
         self.call_sync(&check, Args::pos(vec![holds]))?;
-        self.needs_as_is = true;
+        self.st.needs_as_is = true;
         Ok(Some(jumps))
     }
 
@@ -69,13 +69,13 @@ impl Tx<'_> {
         if !self.runs_as_is || self.nested != 0 || self.st.vmap.is_active() {
             return Ok(false);
         }
-        let put_back = (self.rules.graphs.put_back)(&self.graph);
+        let put_back = (self.rules.graphs.put_back)(&self.log.graph);
         let is_repeatable = |(id, node): (NodeId, &NodeData)| {
             node.can_repeat()
                 || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
                 || put_back.contains(&id)
         };
-        Ok(self.graph.iter().all(is_repeatable) && !modes_see_operations(self.py)?)
+        Ok(self.log.graph.iter().all(is_repeatable) && !modes_see_operations(self.py)?)
     }
 }
 

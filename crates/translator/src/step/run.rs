@@ -2,7 +2,7 @@
 
 use bytecode::op::Op;
 use pyo3::prelude::*;
-use variables::{Key, Var};
+use variables::Var;
 
 use super::{End, Next, may_break};
 use crate::numpy_errors::StrictErrors;
@@ -14,7 +14,7 @@ use crate::tx::{Flow, Tx};
 impl<'py> Tx<'py> {
     /// Interprets from the present state until the root frame returns or the graph breaks.
     pub fn run(&mut self) -> End {
-        Key::take_undecided();
+        self.doubt.take();
         let _strict = StrictErrors::enter(self.py, &self.known);
         loop {
             if self.nested == 0 && self.may_break() {
@@ -192,7 +192,7 @@ impl<'py> Tx<'py> {
     /// Whether the translation may go on: a long Python loop would be unrolled. Looks again once as
     /// many instructions have passed as may be without an operation for the graph.
     fn check_limits(&mut self) -> R<()> {
-        let (done, nodes) = (self.instructions, self.graph.len());
+        let (done, nodes) = (self.instructions, self.log.graph.len());
         let looked_before = self.next_limit.0 > 0;
         let reason = if done > self.max_instructions {
             format!("More than {} instructions", self.max_instructions)
@@ -236,7 +236,7 @@ impl<'py> Tx<'py> {
             ));
         }
         let next = self.exec(op);
-        if Key::take_undecided() {
+        if self.doubt.take() {
             return Err(Stop::unsupported(
                 "an object with a hash of its own beside a constant with the same hash",
             ));

@@ -302,7 +302,7 @@ impl<'py> Tx<'py> {
     /// Whether a tensor is what `t.data` gave, perhaps written to since: to set it changes nothing.
     fn is_data_of(&self, data: &TensorVar, t: &TensorVar) -> bool {
         let of_t = |node: NodeId, does: Does| {
-            self.graph.get(node).is_some_and(|n| {
+            self.log.graph.get(node).is_some_and(|n| {
                 matches!(n.op, OpKind::CallMethod | OpKind::CallFunction)
                     && n.args.first() == Some(&Arg::Node(t.node))
                     && raising::traits_of(n).any(does)
@@ -313,6 +313,7 @@ impl<'py> Tx<'py> {
             && (&a.shape, &a.strides, a.dtype, a.device)
                 == (&b.shape, &b.strides, b.dtype, b.device)
             && !self
+                .log
                 .graph
                 .users(t.node)
                 .iter()

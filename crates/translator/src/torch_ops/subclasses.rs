@@ -79,7 +79,7 @@ impl<'py> Tx<'py> {
         let (Inferred::Tensor(made), Some(Arg::Node(of))) = (inferred, args.pos.first()) else {
             return Ok(());
         };
-        let graph = &self.graph;
+        let graph = &self.log.graph;
         let has_other = || {
             let users = graph.users(*of);
             graph.given_class(*of).is_some()

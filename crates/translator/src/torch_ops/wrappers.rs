@@ -111,14 +111,14 @@ impl<'py> Tx<'py> {
     /// Inputs of the graph that a wrapper, an input too, holds.
     pub fn held_inputs(&self, wrapper: NodeId) -> Vec<NodeId> {
         let of = |input: &&GraphInput| input.node == wrapper;
-        let Some(source) = self.inputs.iter().find(of).map(|input| input.source) else {
+        let Some(source) = self.log.inputs.iter().find(of).map(|input| input.source) else {
             return Vec::new();
         };
-        let held = |input: &&GraphInput| match self.sources.get(input.source) {
+        let held = |input: &&GraphInput| match self.facts.sources.get(input.source) {
             Source::InstanceDictItem { base, .. } => *base == source,
             _ => false,
         };
-        let held = self.inputs.iter().filter(held);
+        let held = self.log.inputs.iter().filter(held);
         held.map(|input| input.node).collect()
     }
 
@@ -138,8 +138,9 @@ impl<'py> Tx<'py> {
         }
         let writes = may_write(callee, args, inferred);
         let is_written = |node: &NodeId| {
-            let writes = |user: &NodeId| raising::traits_of(&self.graph[*user]).any(Does::WRITES);
-            self.graph.users(*node).iter().any(writes)
+            let writes =
+                |user: &NodeId| raising::traits_of(&self.log.graph[*user]).any(Does::WRITES);
+            self.log.graph.users(*node).iter().any(writes)
         };
         let mut parted = false;
         let kw = node_args.kw.iter().map(|(_, a)| a);
@@ -149,7 +150,7 @@ impl<'py> Tx<'py> {
                 parted |= writes && !held.is_empty() || held.iter().any(is_written);
                 let holds = |wrapper: &&u32| {
                     let wrapper = NodeId(**wrapper);
-                    self.graph.has_users(wrapper) && self.held_inputs(wrapper).contains(&node)
+                    self.log.graph.has_users(wrapper) && self.held_inputs(wrapper).contains(&node)
                 };
                 parted |= writes && self.st.wrappers.keys().any(|wrapper| holds(&wrapper));
             });
