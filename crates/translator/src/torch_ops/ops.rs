@@ -201,6 +201,11 @@ impl<'py> Tx<'py> {
             }
             _ => {}
         }
+        if name == "numpy"
+            && let Some(array) = (self.rules.arrays.of_tensor)(self, t, &args)?
+        {
+            return Ok(array);
+        }
         if BREAKING_METHODS.contains(&name) {
             if args.pos.is_empty()
                 && args.kw.is_empty()
