@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 /// The crates, without their prefix: each may name those that come later, and nothing before it.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "frame-hook",
     "eval-frame",
     "cache",
     "backends",
     "residual",
     "torch-rules",
+    "numpy-rules",
     "builtins",
     "translator",
     "variables",
@@ -41,7 +42,13 @@ const LINES_OF_A_CRATE: usize = 25_000;
 const LINES_OF_A_FILE: usize = 800;
 
 /// The interpreter, and what hangs on it.
-const INTERPRETER: [&str; 4] = ["residual", "torch-rules", "builtins", "translator"];
+const INTERPRETER: [&str; 5] = [
+    "residual",
+    "torch-rules",
+    "numpy-rules",
+    "builtins",
+    "translator",
+];
 
 /// Lines of the interpreter that have a private name of torch's in them, or a version of Python's.
 const PRIVATE_NAMES: usize = 69;

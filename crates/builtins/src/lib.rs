@@ -22,7 +22,6 @@
 //! - `raise`: an exception of the program; `Stop::unsupported` and `Stop::brk`: a break;
 //! - `value(v)`: the result; `Ok(None)`: no rule for this call, which is treated as any other.
 
-mod arrays;
 mod collections;
 mod containers;
 mod copying;
@@ -36,7 +35,6 @@ mod iterators;
 mod itertools;
 mod lru_cache;
 mod numbers;
-mod numpy;
 mod objects;
 mod operator;
 mod outside;
@@ -80,12 +78,11 @@ pub const LISTED: &[RuleList] = &[
     inspection::RULES,
     outside::RULES,
     random::RULES,
-    arrays::RULES,
     regex::RULES,
 ];
 
-/// Rules of callables that are looked for: pure functions of the standard library, NumPy where it is imported.
-pub const FOUND: &[FoundRules] = &[pure::add_all, numpy::add_all];
+/// Rules of callables that are looked for: pure functions of the standard library.
+pub const FOUND: &[FoundRules] = &[pure::add_all];
 
 /// What the interpreter asks of this crate.
 pub const ASKED: Builtins = Builtins {
@@ -101,9 +98,6 @@ pub const ASKED: Builtins = Builtins {
     repr_text: format::text,
     percent_format: percent::percent_format,
     enum_member: enums::enum_member,
-    array_method: arrays::array_method,
-    array_operator: arrays::array_operator,
-    array_size: arrays::array_size,
     draw_method: random::draw_method,
     single_dispatch: functools::single_dispatch,
 };

@@ -23,9 +23,10 @@ use variables::{Body, Var};
 
 /// The rules that the tests are made with.
 static RULES: Rules = Rules::new(
-    &[crate::LISTED, torch_rules::LISTED],
-    crate::FOUND,
+    &[crate::LISTED, numpy_rules::LISTED, torch_rules::LISTED],
+    &[crate::FOUND, numpy_rules::FOUND],
     crate::ASKED,
+    numpy_rules::ASKED,
     torch_rules::ASKED,
     Graphs {
         function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),

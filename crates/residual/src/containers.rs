@@ -97,6 +97,12 @@ impl Emitter<'_, '_> {
             Body::Address(of) => self.address(of),
             Body::DataPointer(of) => self.data_pointer(of),
             Body::Result(made) => self.call_result(made),
+            Body::Array(array) => {
+                self.asm.callee(&array.make);
+                self.value(&Var::Tensor(array.tensor.clone()))?;
+                self.asm.call(1);
+                Ok(())
+            }
             _ => self.via_fill(id),
         }
     }

@@ -266,6 +266,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Body::Set(d) => d.iter().map(|(k, _)| k.clone()).collect(),
             Body::Cell(v) => v.iter().cloned().collect(),
             Body::Address(of) | Body::DataPointer(of) => vec![of.clone()],
+            Body::Array(array) => vec![Var::Tensor(array.tensor.clone())],
             Body::Result(made) => {
                 let kw = made.kw.iter().map(|(_, v)| v);
                 made.pos.iter().chain(kw).cloned().collect()

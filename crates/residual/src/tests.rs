@@ -31,9 +31,10 @@ use crate::{
 
 /// The rules that the tests are made with.
 static RULES: Rules = Rules::new(
-    &[builtins::LISTED, torch_rules::LISTED],
-    builtins::FOUND,
+    &[builtins::LISTED, numpy_rules::LISTED, torch_rules::LISTED],
+    &[builtins::FOUND, numpy_rules::FOUND],
     builtins::ASKED,
+    numpy_rules::ASKED,
     torch_rules::ASKED,
     Graphs {
         function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),

@@ -2,7 +2,7 @@
 //!
 //! What lives here: names of torch's modules and functions ([`names`]), its C symbols ([`symbols`]), where its
 //! tensors keep their fields ([`layout`]), raw reads of tensors ([`view`], many at once: [`packed`]) and of its
-//! thread and global state ([`state`]), what a call of a module comes to ([`modules`]), which functions change the context of others
+//! thread and global state ([`state`]), NumPy on tensors ([`arrays`]), what a call of a module comes to ([`modules`]), which functions change the context of others
 //! ([`contexts`]), tensor metadata ([`meta`])
 //! and memory overlap ([`overlap`]). What does not: any decision about
 //! graphs or guards.
@@ -11,6 +11,7 @@
 //! after known tensors gave exactly one candidate for it, else the stable C ABI or Python is asked; reads run no
 //! user code.
 
+pub mod arrays;
 pub mod contexts;
 pub mod dicts;
 pub mod layout;

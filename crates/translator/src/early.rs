@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use guards::{GuardKind, IntBinary, IntExpr, IntUnary, Source, SourceId};
 use pyo3::types::PyFloat;
-use variables::{EarlyCall, EarlyKind, FloatVar, IntVar, ReadNumber, Var};
+use variables::{Body, EarlyCall, EarlyKind, FloatVar, IntVar, ObjId, ReadNumber, Var};
 
 use crate::stop::Stop;
 use crate::tx::Tx;
@@ -28,6 +28,19 @@ pub(crate) fn value_needed() -> Stop {
 }
 
 impl Tx<'_> {
+    /// The NumPy array that a value is, or the number of NumPy's that the graph has as a tensor. Arrays of subclasses
+    /// have rules of their own.
+    pub fn array_id(&self, v: &Var) -> Option<ObjId> {
+        let Var::Obj(id) = v else { return None };
+        let state = self.obj(*id);
+        let is_array = match state.body {
+            Body::Array(_) => true,
+            Body::Plain => self.known.is_exact_ndarray(&state.class) && !state.is_dirty(),
+            _ => false,
+        };
+        is_array.then_some(*id)
+    }
+
     /// Whether the graph may have what is made early as inputs.
     pub fn can_make_early(&self) -> bool {
         self.runs_as_is && self.ints.floats_as_inputs

@@ -184,6 +184,11 @@ impl Known {
         self.ndarray.as_ref().is_some_and(|c| c.is(class))
     }
 
+    /// The class of NumPy's arrays.
+    pub fn ndarray(&self) -> Option<&Obj> {
+        self.ndarray.as_ref()
+    }
+
     /// Whether an object is a NumPy array, of a subclass too.
     pub fn is_ndarray(&self, b: &Bound<'_, PyAny>) -> bool {
         let class = self.ndarray.as_ref();

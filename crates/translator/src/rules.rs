@@ -69,17 +69,30 @@ pub struct Builtins {
     pub percent_format: fn(&mut Tx<'_>, &Var, &Var) -> R<Var>,
     /// a call of an enum, with the class in front of the arguments
     pub enum_member: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, &Args) -> R<Flow>,
-    /// a method, by name, of a NumPy array
-    pub array_method: fn(&mut Tx<'_>, &Var, &str, &Args) -> Given,
-    /// an operator, by the name of its special method, where one of the operands may be a NumPy array
-    pub array_operator: fn(&mut Tx<'_>, &str, &[&Var]) -> Given,
-    /// an attribute of what may be a NumPy array, reached by a source, that says how large it is
-    pub array_size: fn(&mut Tx<'_>, &Obj, SourceId, &str) -> R<Option<Var>>,
     /// a method, by name, of what may be a generator of `random`
     pub draw_method: fn(&mut Tx<'_>, ObjId, &str, &Args) -> Given,
     /// the implementation that a function under `functools.singledispatch` has for a class
     pub single_dispatch:
         for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, Option<SourceId>, &Var) -> Given,
+}
+
+/// What the interpreter asks of the rules of NumPy: of its arrays, and of its numbers that the graph has as tensors.
+#[derive(Clone, Copy)]
+pub struct Arrays {
+    /// an attribute, by name, that is no method
+    pub attribute: fn(&mut Tx<'_>, ObjId, &str) -> Given,
+    /// a method, by name
+    pub method: fn(&mut Tx<'_>, &Var, &str, &Args) -> Given,
+    /// an operator, by the name of its special method, one of whose operands is an array or such a number
+    pub operator: fn(&mut Tx<'_>, &str, &[&Var]) -> Given,
+    /// what going over an array gives
+    pub items: fn(&mut Tx<'_>, ObjId) -> R<Vec<Var>>,
+    /// how many items an array has
+    pub length: fn(&mut Tx<'_>, ObjId) -> R<usize>,
+    /// what an array or number holds, where that is known while tracing
+    pub known: fn(&mut Tx<'_>, ObjId) -> R<Option<Obj>>,
+    /// `tensor.numpy(...)`
+    pub of_tensor: fn(&mut Tx<'_>, &Var, &Args) -> Given,
 }
 
 /// What the interpreter asks of the rules of torch that are more than one node, besides calls of what is listed.
@@ -152,9 +165,11 @@ pub struct Graphs {
 /// The rules that translations are made with.
 pub struct Rules {
     listed: &'static [&'static [RuleList]],
-    found: &'static [FoundRules],
+    found: &'static [&'static [FoundRules]],
     /// what is asked of Python's builtins
     pub builtins: Builtins,
+    /// what is asked of NumPy
+    pub arrays: Arrays,
     /// what is asked of torch's functions that are more than one node
     pub torch: Torch,
     /// what is needed of graphs beyond their nodes
@@ -166,8 +181,9 @@ impl Rules {
     /// Rules by the lists of several crates; where two list one callable, the first has it.
     pub const fn new(
         listed: &'static [&'static [RuleList]],
-        found: &'static [FoundRules],
+        found: &'static [&'static [FoundRules]],
         builtins: Builtins,
+        arrays: Arrays,
         torch: Torch,
         graphs: Graphs,
     ) -> Rules {
@@ -175,6 +191,7 @@ impl Rules {
             listed,
             found,
             builtins,
+            arrays,
             torch,
             graphs,
             table: PyOnceLock::new(),
@@ -205,7 +222,7 @@ impl Rules {
                     }
                 }
             }
-            for found in self.found {
+            for found in self.found.iter().copied().flatten() {
                 found(py, &mut add);
             }
             table

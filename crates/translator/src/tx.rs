@@ -266,10 +266,12 @@ impl<'py> Tx<'py> {
 
     /// Whether the graph is for more than the ints and sizes of this call.
     pub fn is_dynamic(&self) -> bool {
+        // What is made of arrays looks the same at each call.
+        let is_made = |call: &Rc<variables::EarlyCall>| call.kind == variables::EarlyKind::Make;
         !(self.log.int_inputs.is_empty()
             && self.log.float_inputs.is_empty()
             && self.log.sizes.is_empty()
-            && self.st.effects.early.is_empty())
+            && self.st.effects.early.iter().all(is_made))
     }
 
     // ---- snapshots ------------------------------------------------------------------------
@@ -504,7 +506,7 @@ impl<'py> Tx<'py> {
         if self.known.is_ndarray(&obj) {
             return Err(Stop::brk(
                 "NumPy array made in the compiled function",
-                "Ferrodyn follows NumPy's numbers, not its arrays, so the operation runs as plain Python between two graphs.",
+                "The call is none that Ferrodyn makes an operation of the graph, so it runs as plain Python between two graphs.",
                 "Make the array with torch, or outside of the compiled function.",
             ));
         }

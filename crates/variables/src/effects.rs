@@ -159,6 +159,8 @@ pub struct Effects {
     pub early: im::Vector<Rc<EarlyCall>>,
     /// how many operations may have written to tensors, counted since the first text of a tensor
     pub writes: u32,
+    /// how many operations may have written to NumPy arrays
+    pub array_writes: u32,
     /// whether there is a text of a tensor, see [`Var::Text`]
     pub has_text: bool,
     /// whether a deferred call gets a tensor: nothing may write to tensors before it is made

@@ -8,7 +8,7 @@ use guards::SourceId;
 use crate::attr_map::AttrMap;
 use crate::dict::OrderedMap;
 use crate::state::GeneratorState;
-use crate::var::{Obj, Var};
+use crate::var::{Obj, TensorVar, Var};
 
 /// Identity of a mutable object during one translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,8 +57,23 @@ pub enum Body {
     DataPointer(Var),
     /// what a call gives of which nothing is known but its class; made where it is needed
     Result(Rc<CallResult>),
+    /// a NumPy array, or a number of NumPy's, that the graph has as a tensor
+    Array(Rc<ArrayBody>),
     /// a generator: its suspended frame
     Generator(Rc<GeneratorState>),
+}
+
+/// See [`Body::Array`].
+#[derive(Debug)]
+pub struct ArrayBody {
+    /// the tensor, on the same memory
+    pub tensor: Rc<TensorVar>,
+    /// what makes the array or number of it
+    pub make: Obj,
+    /// whether the program may write to it
+    pub writeable: bool,
+    /// what it holds, where it was made of constants, and [`crate::Effects::array_writes`] at that time
+    pub known: Option<(Obj, u32)>,
 }
 
 /// A call without effects, which may be made later than the program makes it.

@@ -30,9 +30,10 @@ const ALL_DISABLED: u8 = 2;
 
 /// The rules that hang on the interpreter.
 static RULES: Rules = Rules::new(
-    &[builtins::LISTED, torch_rules::LISTED],
-    builtins::FOUND,
+    &[builtins::LISTED, numpy_rules::LISTED, torch_rules::LISTED],
+    &[builtins::FOUND, numpy_rules::FOUND],
     builtins::ASKED,
+    numpy_rules::ASKED,
     torch_rules::ASKED,
     Graphs {
         function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),

@@ -83,6 +83,11 @@ impl<'py> Tx<'py> {
             Var::Const(o) => self.const_attr(&obj, o, name),
             Var::Obj(id) => {
                 self.no_call_result(*id, name)?;
+                if self.array_id(&obj).is_some()
+                    && let Some(flow) = (self.rules.arrays.attribute)(self, *id, name)?
+                {
+                    return Ok(flow);
+                }
                 let class = self.obj(*id).class.clone();
                 self.instance_attr(&obj, &class, name)
             }

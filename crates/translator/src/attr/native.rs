@@ -64,9 +64,6 @@ impl<'py> Tx<'py> {
                     self.describe(obj)
                 )));
             }
-            if let Some(v) = (self.rules.builtins.array_size)(self, &real, source, name)? {
-                return Ok(Flow::Value(v));
-            }
             return self.real_attr(&real, Some(source), class, name);
         }
         let real = match obj {

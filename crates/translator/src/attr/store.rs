@@ -21,6 +21,9 @@ impl<'py> Tx<'py> {
             Var::Obj(id) => {
                 let id = *id;
                 self.no_call_result(id, name)?;
+                if self.array_id(&obj).is_some() {
+                    return Err(Stop::unsupported(format!("setting {name} of an array")));
+                }
                 let class = self.obj(id).class.clone();
                 if !self.st.effects.calls.is_empty() && self.is_outlet(&class)? {
                     return Err(crate::deferred::redirected());

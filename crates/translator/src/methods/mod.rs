@@ -89,6 +89,9 @@ impl Tx<'_> {
             Var::Obj(id) => {
                 let id = *id;
                 match &self.obj(id).body {
+                    _ if self.array_id(&recv).is_some() => {
+                        (self.rules.arrays.method)(self, &recv, name, &args)?
+                    }
                     Body::List(_) => self.list_method(id, name, args.clone())?,
                     Body::Deque(..) => self.deque_method(id, name, args.clone())?,
                     Body::Dict(_) => self.dict_method(id, name, args.clone())?,
@@ -97,6 +100,7 @@ impl Tx<'_> {
                     Body::Iter(_) => self.iterator_method(id, name, args.clone())?,
                     Body::Generator(_) => self.generator_method(id, name, args.clone())?,
                     Body::Result(_)
+                    | Body::Array(_)
                     | Body::Address(_)
                     | Body::DataPointer(_)
                     | Body::MappingProxy(_) => None,

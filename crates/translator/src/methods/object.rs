@@ -82,9 +82,6 @@ impl Tx<'_> {
         if let Some(flow) = (self.rules.builtins.draw_method)(self, id, name, &args)? {
             return Ok(Some(flow));
         }
-        if let Some(flow) = (self.rules.builtins.array_method)(self, &recv, name, &args)? {
-            return Ok(Some(flow));
-        }
         if name == "get"
             && let Origin::Source { obj, source } = self.obj(id).origin.clone()
             && class.is(&self.known.context_variable)

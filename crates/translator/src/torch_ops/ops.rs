@@ -137,6 +137,11 @@ impl<'py> Tx<'py> {
             }
             _ => {}
         }
+        if name == "numpy"
+            && let Some(array) = (self.rules.arrays.of_tensor)(self, t, &args)?
+        {
+            return Ok(array);
+        }
         if tensor_meta::method_traits(name).any(Does::BREAKS) {
             if args.pos.is_empty()
                 && args.kw.is_empty()

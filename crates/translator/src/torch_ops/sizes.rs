@@ -341,7 +341,7 @@ impl Tx<'_> {
     }
 
     /// Arguments with all their sizes as constants, which are guarded. `None`: they are.
-    pub(super) fn fix_args(&mut self, args: &NodeArgs) -> Option<NodeArgs> {
+    pub fn fix_args(&mut self, args: &NodeArgs) -> Option<NodeArgs> {
         if self.log.sizes.is_empty() {
             return None;
         }

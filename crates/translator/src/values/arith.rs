@@ -112,10 +112,14 @@ impl Tx<'_> {
             return self.fold_binary(op, inplace, x, y).map(Flow::Value);
         }
         let names = names(op);
-        if !inplace
-            && let Some(flow) = (self.rules.builtins.array_operator)(self, names.direct, &[&a, &b])?
-        {
-            return Ok(flow);
+        if self.array_id(&a).or(self.array_id(&b)).is_some() {
+            let name = match inplace {
+                true => names.inplace,
+                false => names.direct,
+            };
+            if let Some(flow) = (self.rules.arrays.operator)(self, name, &[&a, &b])? {
+                return Ok(flow);
+            }
         }
         let tensor = matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_));
         let plain = |v: &Var| matches!(v, Var::Const(_) | Var::Tensor(_));
@@ -318,6 +322,11 @@ impl Tx<'_> {
             UnaryOp::Negative => ("__neg__", "-"),
             UnaryOp::Invert | UnaryOp::Not => ("__invert__", "~"),
         };
+        if self.array_id(&a).is_some()
+            && let Some(flow) = (self.rules.arrays.operator)(self, name, &[&a])?
+        {
+            return Ok(flow);
+        }
         match self.special(&a, name)? {
             Special::User => self.special_flow(&a, name, vec![]),
             Special::Builtin => match a.as_obj().cloned() {

@@ -99,6 +99,11 @@ impl Tx<'_> {
                 .fold(move |py| x.bind(py).rich_compare(y.bind(py), real(op)))
                 .map(Flow::Value);
         }
+        if self.array_id(&a).or(self.array_id(&b)).is_some()
+            && let Some(flow) = (self.rules.arrays.operator)(self, method(op), &[&a, &b])?
+        {
+            return Ok(flow);
+        }
         let tensor = matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_));
         let plain = |v: &Var| matches!(v, Var::Const(_) | Var::Tensor(_));
         if tensor && plain(&a) && plain(&b) {
@@ -239,6 +244,7 @@ impl Tx<'_> {
                     (
                         Body::Plain
                         | Body::Result(_)
+                        | Body::Array(_)
                         | Body::Address(_)
                         | Body::Cell(_)
                         | Body::Iter(_)

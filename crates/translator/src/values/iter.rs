@@ -27,12 +27,17 @@ impl Tx<'_> {
             }
             Var::Const(o) => self.iter_const(&v, &o.clone()),
             Var::Tensor(_) => self.iter_tensor(&v),
+            Var::Obj(_) if let Some(id) = self.array_id(&v) => {
+                let items = (self.rules.arrays.items)(self, id)?;
+                self.iter_items(IterClass::Sequence, items)
+            }
             Var::Obj(id) => {
                 let state = self.obj(*id);
                 match &state.body {
                     Body::Iter(_) | Body::Generator(_) => return Ok(v),
                     Body::Plain
                     | Body::Result(_)
+                    | Body::Array(_)
                     | Body::Address(_)
                     | Body::DataPointer(_)
                     | Body::Cell(_) => {}
@@ -122,6 +127,7 @@ impl Tx<'_> {
             Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
             Body::Plain
             | Body::Result(_)
+            | Body::Array(_)
             | Body::Address(_)
             | Body::DataPointer(_)
             | Body::Cell(_)

@@ -267,8 +267,9 @@ impl Tx<'_> {
             }
             Body::Dict(d) => self.dict_item(id, &d, key),
             _ => {
-                if let Some(flow) =
-                    (self.rules.builtins.array_operator)(self, "__getitem__", &[&obj, key])?
+                if self.array_id(&obj).is_some()
+                    && let Some(flow) =
+                        (self.rules.arrays.operator)(self, "__getitem__", &[&obj, key])?
                 {
                     return Ok(flow);
                 }
@@ -402,6 +403,12 @@ impl Tx<'_> {
                 }
             }
             _ => {
+                if self.array_id(&obj).is_some()
+                    && (self.rules.arrays.operator)(self, "__setitem__", &[&obj, key, value])?
+                        .is_some()
+                {
+                    return Ok(());
+                }
                 return Err(Stop::unsupported(format!(
                     "item assignment to {}",
                     self.describe(&obj)

@@ -33,6 +33,12 @@ impl Tx<'_> {
             Var::Tensor(_) => Err(self.data_dependent(&v)),
             Var::Tuple(t) if t.class.is_none() => Ok(!t.items.is_empty()),
             Var::Obj(id) => {
+                if self.array_id(&v).is_some()
+                    && let Some(known) = (self.rules.arrays.known)(self, *id)?
+                    && let Ok(truth) = known.bind(self.py).is_truthy()
+                {
+                    return Ok(truth);
+                }
                 let state = self.obj(*id);
                 if self.is_builtin_container(&state.class) {
                     return Ok(body_len(&state.body).is_none_or(|n| n != 0));
@@ -111,6 +117,9 @@ impl Tx<'_> {
             Var::Obj(id) => match &self.obj(id).body {
                 Body::DictView(d, _) => body_len(&self.obj(*d).body),
                 Body::MappingProxy(mapping) => return self.value_len(&mapping.clone()),
+                _ if self.array_id(&Var::Obj(id)).is_some() => {
+                    return (self.rules.arrays.length)(self, id).map(Some);
+                }
                 b => body_len(b),
             },
             Var::Const(o) => o.bind(self.py).len().ok(),

@@ -1,0 +1,153 @@
+//! Attributes, methods and operators of arrays, and of the numbers that come of them.
+
+use pyo3::prelude::*;
+use torch_abi::arrays::TorchNumpy;
+use translator::raw::type_lookup;
+use translator::rules::{Given, value};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Flow, Tx};
+use variables::{Body, Obj, ObjId, Origin, Var};
+
+use crate::call::{What, call};
+use crate::probe::Stand;
+use crate::values::{array_of, guard_looks};
+
+/// Attributes that follow from the sizes and the dtype.
+const LOOKS: [&str; 6] = ["shape", "ndim", "size", "dtype", "itemsize", "nbytes"];
+
+/// An attribute that is no method. `None`: it is one, or not there.
+pub(crate) fn attribute(tx: &mut Tx<'_>, id: ObjId, name: &str) -> Given {
+    let py = tx.py;
+    if LOOKS.contains(&name) {
+        let real = lookalike(tx, id)?;
+        let found = real.bind(py).getattr(name)?;
+        return value(tx.from_const(found)?);
+    }
+    let class = tx.obj(id).class.clone();
+    let class = class.bind(py).cast().map_err(PyErr::from)?;
+    let getter = tx.known.getset_descriptor.clone();
+    let is_data =
+        type_lookup(class, name).is_some_and(|found| found.bind(py).get_type().is(getter.bind(py)));
+    if !is_data || name.starts_with("__") {
+        return Ok(None);
+    }
+    let get = py.import("builtins")?.getattr("getattr")?;
+    let torch = TorchNumpy::get(py)?
+        .of_arrays(py, name)
+        .map(|_| get.clone());
+    let args = Args::pos(vec![Var::Obj(id), tx.str(name)]);
+    let what = What {
+        name,
+        real: get,
+        torch,
+        is_universal: false,
+    };
+    call(tx, &what, &args)
+}
+
+/// An object of the same sizes and dtype.
+fn lookalike(tx: &mut Tx<'_>, id: ObjId) -> R<Obj> {
+    let state = tx.obj(id);
+    if let (Body::Plain, Origin::Source { obj, .. }) = (&state.body, &state.origin) {
+        let obj = obj.clone();
+        guard_looks(tx, id)?;
+        return Ok(obj);
+    }
+    match array_of(tx, &Var::Obj(id))? {
+        Some(array) => Ok(Stand::new(tx, array)?.real.unbind()),
+        None => Err(Stop::Internal("an array that is none".into())),
+    }
+}
+
+/// A method, by name.
+pub(crate) fn method(tx: &mut Tx<'_>, recv: &Var, name: &str, args: &Args) -> Given {
+    let py = tx.py;
+    let Some(id) = tx.array_id(recv) else {
+        return Ok(None);
+    };
+    let class = tx.obj(id).class.clone();
+    let Ok(real) = class.bind(py).getattr(name) else {
+        return Ok(None);
+    };
+    let is_plain = args.pos.is_empty() && args.kw.is_empty();
+    if matches!(name, "item" | "tolist") && is_plain && known(tx, id)?.is_none() {
+        return match array_of(tx, recv)? {
+            Some(array) => {
+                let tensor = Var::Tensor(array.body.tensor.clone());
+                tx.tensor_method(&tensor, name, Args::default()).map(Some)
+            }
+            None => Ok(None),
+        };
+    }
+    let torch = TorchNumpy::get(py)?.of_arrays(py, name);
+    let mut args = args.clone();
+    args.pos.insert(0, recv.clone());
+    let what = What {
+        name,
+        real,
+        torch,
+        is_universal: false,
+    };
+    call(tx, &what, &args)
+}
+
+/// An operator, by the name of its special method.
+pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given {
+    let py = tx.py;
+    let is_array = |tx: &Tx<'_>, v: &Var| {
+        let id = tx.array_id(v);
+        id.is_some_and(|id| tx.known.is_exact_ndarray(&tx.obj(id).class))
+    };
+    let mut name = name.to_owned();
+    let table = py.import("operator")?;
+    let plain = name.replacen("__i", "__", 1);
+    let is_in_place = name.starts_with("__i") && table.hasattr(&*plain)?;
+    if is_in_place && !operands.first().is_some_and(|v| is_array(tx, v)) {
+        // A number is not written to. A list takes the items of the array.
+        if matches!(operands.first(), Some(v @ Var::Obj(_)) if tx.array_id(v).is_none()) {
+            return Ok(None);
+        }
+        name = plain;
+    }
+    let function = table.getattr(&*name)?;
+    let what = What {
+        name: name.trim_matches('_'),
+        real: function.clone(),
+        torch: Some(function),
+        is_universal: true,
+    };
+    let operands = operands.iter().map(|v| (*v).clone()).collect();
+    call(tx, &what, &Args::pos(operands))
+}
+
+/// What going over an array gives.
+pub(crate) fn items(tx: &mut Tx<'_>, id: ObjId) -> R<Vec<Var>> {
+    let length = length(tx, id)?;
+    let array = Var::Obj(id);
+    let mut items = Vec::with_capacity(length);
+    for i in 0..length {
+        let at = tx.int(i as i64);
+        match operator(tx, "__getitem__", &[&array, &at])? {
+            Some(Flow::Value(item)) => items.push(item),
+            _ => return Err(Stop::unsupported("going over a NumPy array")),
+        }
+    }
+    Ok(items)
+}
+
+/// How many items an array has.
+pub(crate) fn length(tx: &mut Tx<'_>, id: ObjId) -> R<usize> {
+    let real = lookalike(tx, id)?;
+    match real.bind(tx.py).len() {
+        Ok(length) => Ok(length),
+        Err(_) => Err(tx.raise("TypeError", "len() of unsized object")),
+    }
+}
+
+/// What an array or a number holds, where that is known.
+pub(crate) fn known(tx: &mut Tx<'_>, id: ObjId) -> R<Option<Obj>> {
+    match array_of(tx, &Var::Obj(id))? {
+        Some(array) => Ok(array.known(tx)),
+        None => Ok(None),
+    }
+}

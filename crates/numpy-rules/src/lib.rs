@@ -1,0 +1,37 @@
+//! Rules of NumPy: its arrays are tensors of the graph, and what is done with them operations of it.
+//!
+//! Lives here: which calls become operations and which do not ([`functions`], [`arrays`]), how one becomes a node
+//! ([`call`]), what NumPy itself says of its result ([`probe`]), what a node calls ([`operation`]), the values that
+//! stand for arrays and for the numbers that come of them ([`values`]), tensors on an array's memory and arrays on a
+//! tensor's ([`tensors`]). Does not live here: which of NumPy's functions torch has (`torch-abi`), where the
+//! interpreter asks (`values` and `methods` of `translator`).
+//!
+//! Invariant: a result has the class, the dtype, the sizes and the memory that NumPy gives it; where torch's NumPy
+//! would give others, the call runs in eager mode.
+
+mod arrays;
+mod call;
+mod functions;
+mod operation;
+mod probe;
+mod tensors;
+mod values;
+
+use translator::rules::{Arrays, FoundRules, RuleList};
+
+/// Rules by callable, one list a file.
+pub const LISTED: &[RuleList] = &[tensors::RULES];
+
+/// Rules of NumPy's functions, where it is imported.
+pub const FOUND: &[FoundRules] = &[functions::add_all];
+
+/// What the interpreter asks of this crate.
+pub const ASKED: Arrays = Arrays {
+    attribute: arrays::attribute,
+    method: arrays::method,
+    operator: arrays::operator,
+    items: arrays::items,
+    length: arrays::length,
+    known: arrays::known,
+    of_tensor: tensors::of_tensor,
+};

@@ -1,0 +1,253 @@
+//! What NumPy itself says of a call: it is made on arrays that look like the program's and are not.
+//!
+//! Of the result, the class, the dtype and the sizes are taken, and whether it lies in an argument's memory; of the
+//! call, which arguments it writes to. What an array holds counts only where it was made of constants.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use tensor_meta::TensorMeta;
+use translator::stop::{R, Stop};
+use translator::tx::Tx;
+use variables::{Obj, ObjId};
+
+use crate::values::{Array, dtype_name};
+
+/// What stands for an array, or a number, of the program.
+pub(crate) struct Stand<'py> {
+    pub(crate) array: Array,
+    /// an array of the same looks, with memory of its own; a number of the same class
+    pub(crate) real: Bound<'py, PyAny>,
+    /// whether it holds what the program's holds
+    pub(crate) is_known: bool,
+}
+
+impl<'py> Stand<'py> {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// What NumPy raises.
+    pub(crate) fn new(tx: &mut Tx<'py>, array: Array) -> R<Stand<'py>> {
+        let py = tx.py;
+        let numpy = py.import("numpy")?;
+        if let Some(known) = array.known(tx) {
+            let real = numpy.call_method1("copy", (known,))?;
+            let real = number_in(tx, array.id, real)?;
+            return Ok(Stand {
+                array,
+                real,
+                is_known: true,
+            });
+        }
+        let meta = array.meta(tx)?;
+        let real = like(&numpy, &meta)?;
+        let real = number_in(tx, array.id, real)?;
+        Ok(Stand {
+            array,
+            real,
+            is_known: false,
+        })
+    }
+
+    fn set_writeable(&self, writeable: bool) -> PyResult<()> {
+        // A number has flags too, which say nothing.
+        match self.real.hasattr("setflags")? && self.real.hasattr("__setitem__")? {
+            true => (self.real.getattr("flags")?).setattr("writeable", writeable),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The number that an array without dimensions holds, where the program has a number.
+fn number_in<'py>(tx: &Tx<'py>, id: ObjId, real: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match tx.known.is_exact_ndarray(&tx.obj(id).class) {
+        true => Ok(real),
+        false => real.get_item(PyTuple::empty(tx.py)),
+    }
+}
+
+/// An array with the sizes, the strides and the dtype of a tensor. Where it is square it can be inverted, and all its
+/// integers are indices.
+fn like<'py>(numpy: &Bound<'py, pyo3::types::PyModule>, meta: &TensorMeta) -> R<Bound<'py, PyAny>> {
+    let py = numpy.py();
+    let (Some(sizes), Some(strides)) = (meta.sizes(), meta.stride()) else {
+        return Err(Stop::Internal("sizes that are not known".into()));
+    };
+    let is_empty = sizes.contains(&0);
+    let last = |(size, stride): (&i64, &i64)| (size - 1) * stride;
+    let length = match is_empty {
+        true => 0,
+        false => sizes.iter().zip(&strides).map(last).sum::<i64>() + 1,
+    };
+    let memory = numpy.call_method1("zeros", (length, dtype_name(meta)))?;
+    let item: i64 = memory.getattr("itemsize")?.extract()?;
+    let kw = PyDict::new(py);
+    kw.set_item("shape", PyTuple::new(py, &sizes)?)?;
+    kw.set_item("dtype", dtype_name(meta))?;
+    kw.set_item("buffer", &memory)?;
+    if !is_empty {
+        let bytes = strides.iter().map(|s| s * item);
+        kw.set_item("strides", PyTuple::new(py, bytes)?)?;
+    }
+    let array = numpy.getattr("ndarray")?.call((), Some(&kw))?;
+    if meta.dtype.is_floating() || meta.dtype.is_complex() {
+        array.call_method1("fill", (1,))?;
+        if let [.., rows, columns] = sizes[..]
+            && rows == columns
+        {
+            let diagonal = numpy.call_method1("eye", (rows,))?;
+            let raised = numpy.call_method1("multiply", (diagonal, rows))?;
+            numpy.call_method1("copyto", (&array, raised.call_method1("__add__", (1,))?))?;
+        }
+    }
+    Ok(array)
+}
+
+/// A call of NumPy's.
+pub(crate) struct Call<'a, 'py> {
+    pub(crate) function: &'a Bound<'py, PyAny>,
+    pub(crate) pos: &'a Bound<'py, PyTuple>,
+    pub(crate) kw: &'a Bound<'py, PyDict>,
+    pub(crate) stands: &'a [Stand<'py>],
+    /// whether the arguments are those of the program, so that the result is too
+    pub(crate) is_known: bool,
+}
+
+/// What NumPy says.
+pub(crate) struct Probed<'py> {
+    pub(crate) result: Bound<'py, PyAny>,
+    /// which of the arrays were written to, by their places among the stands
+    pub(crate) writes: Vec<usize>,
+}
+
+impl<'py> Call<'_, 'py> {
+    fn run(&self) -> PyResult<Bound<'py, PyAny>> {
+        self.function.call(self.pos, Some(self.kw))
+    }
+
+    fn freeze(&self, which: impl Fn(usize) -> bool) -> PyResult<()> {
+        for (at, stand) in self.stands.iter().enumerate() {
+            stand.set_writeable(!which(at))?;
+        }
+        Ok(())
+    }
+
+    /// Asks NumPy.
+    ///
+    /// # Errors
+    /// A break where NumPy raises, or warns.
+    pub(crate) fn probe(&self, name: &str) -> R<Probed<'py>> {
+        let py = self.pos.py();
+        let quiet = Quiet::enter(py, !self.is_known)?;
+        let probed = self.ask();
+        quiet.leave()?;
+        probed.map_err(|e| refused(py, name, &e))
+    }
+
+    fn ask(&self) -> PyResult<Probed<'py>> {
+        self.freeze(|_| true)?;
+        let frozen = self.run();
+        if let Ok(result) = &frozen
+            && !self.is_view(result)?
+        {
+            return Ok(Probed {
+                result: result.clone(),
+                writes: Vec::new(),
+            });
+        }
+        // Whether the program may write to a view is seen where it may write to what it shows.
+        self.freeze(|_| false)?;
+        let result = self.run()?;
+        let mut writes = Vec::new();
+        if frozen.is_err() {
+            for at in 0..self.stands.len() {
+                self.freeze(|i| i == at)?;
+                if self.run().is_err() {
+                    writes.push(at);
+                }
+            }
+            self.freeze(|_| false)?;
+        }
+        Ok(Probed { result, writes })
+    }
+
+    /// Whether an array in a result lies in the memory of an argument.
+    fn is_view(&self, result: &Bound<'py, PyAny>) -> PyResult<bool> {
+        if let Ok(items) = result.cast::<PyTuple>() {
+            return any(items.iter().map(|i| self.is_view(&i)));
+        }
+        if let Ok(items) = result.cast::<PyList>() {
+            return any(items.iter().map(|i| self.is_view(&i)));
+        }
+        shares(result, self.stands)
+    }
+}
+
+fn any(mut answers: impl Iterator<Item = PyResult<bool>>) -> PyResult<bool> {
+    answers.try_fold(false, |found, answer| Ok(found || answer?))
+}
+
+/// Whether an array, or a tensor's, lies in the memory of one of the stands.
+///
+/// # Errors
+/// What NumPy raises.
+pub(crate) fn shares(array: &Bound<'_, PyAny>, stands: &[Stand<'_>]) -> PyResult<bool> {
+    let numpy = array.py().import("numpy")?;
+    let ndarray = numpy.getattr("ndarray")?;
+    if !array.is_instance(&ndarray)? {
+        return Ok(false);
+    }
+    let ask = numpy.getattr("may_share_memory")?;
+    let arrays = stands.iter().map(|s| &s.real);
+    any(arrays.map(|real| match real.is_instance(&ndarray)? {
+        true => ask.call1((array, real))?.is_truthy(),
+        false => Ok(false),
+    }))
+}
+
+fn refused(py: Python<'_>, name: &str, e: &PyErr) -> Stop {
+    let text = e.value(py).to_string();
+    Stop::raises(
+        format!("NumPy operation that raises or warns: {name}: {text}"),
+        "NumPy raises or warns for arguments of these sizes and dtypes; the operation runs as plain Python so that it does.",
+        "Correct the arguments.",
+    )
+}
+
+/// While this is there NumPy's warnings are exceptions; those about values that no program has are left out.
+struct Quiet<'py> {
+    entered: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> Quiet<'py> {
+    fn enter(py: Python<'py>, any_values: bool) -> PyResult<Quiet<'py>> {
+        let mut quiet = Quiet {
+            entered: Vec::new(),
+        };
+        let warnings = py.import("warnings")?;
+        let caught = warnings.call_method0("catch_warnings")?;
+        caught.call_method0("__enter__")?;
+        quiet.entered.push(caught);
+        warnings.call_method1("simplefilter", ("error",))?;
+        if any_values {
+            let kw = PyDict::new(py);
+            kw.set_item("all", "ignore")?;
+            let state = (py.import("numpy")?).call_method("errstate", (), Some(&kw))?;
+            state.call_method0("__enter__")?;
+            quiet.entered.push(state);
+        }
+        Ok(quiet)
+    }
+
+    fn leave(self) -> PyResult<()> {
+        for entered in self.entered.iter().rev() {
+            let none = entered.py().None();
+            entered.call_method1("__exit__", (&none, &none, &none))?;
+        }
+        Ok(())
+    }
+}
+
+/// The class of a value.
+pub(crate) fn class_of(value: &Bound<'_, PyAny>) -> Obj {
+    value.get_type().into_any().unbind()
+}

@@ -1,0 +1,213 @@
+//! Tensors on the memory of arrays (`torch.from_numpy`, `torch.as_tensor`), copies of arrays as tensors
+//! (`torch.tensor`), and arrays on the memory of tensors (`tensor.numpy()`).
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use tensor_meta::Device;
+use torch_abi::contexts::modes_see_operations;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Tx};
+use variables::Var;
+
+use crate::call::check_memory;
+use crate::operation::Maker;
+use crate::values::{Array, array_of, check_state, new_array};
+
+pub(crate) const RULES: RuleList = &[(
+    "torch",
+    &[
+        ("from_numpy", from_numpy as Rule),
+        ("as_tensor", as_tensor),
+        ("tensor", tensor),
+    ],
+)];
+
+/// A tensor on the memory of an array; `None` where torch warns.
+fn on_memory(tx: &mut Tx<'_>, array: &Array) -> R<Option<Var>> {
+    check_state(tx)?;
+    if !array.body.writeable {
+        return Ok(None);
+    }
+    check_memory(tx)?;
+    // What is done with the tensor is done to the array.
+    tx.st.effects.array_writes += 1;
+    let tensor = Var::Tensor(array.body.tensor.clone());
+    let flow = tx.tensor_method(&tensor, "detach", Args::default())?;
+    tx.finish_flow(flow).map(Some)
+}
+
+fn from_numpy(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    let ([v], true) = (&args.pos[..], args.kw.is_empty()) else {
+        return Ok(None);
+    };
+    let Some(array) = array_of(tx, v)? else {
+        return Ok(None);
+    };
+    if !tx.known.is_exact_ndarray(&tx.obj(array.id).class) {
+        return Ok(None);
+    }
+    match on_memory(tx, &array)? {
+        Some(tensor) => value(tensor),
+        None => Ok(None),
+    }
+}
+
+/// `tensor.numpy(force=...)`: an array on the tensor's memory. `None`: torch refuses to make one.
+pub(crate) fn of_tensor(tx: &mut Tx<'_>, of: &Var, args: &Args) -> Given {
+    let Var::Tensor(t) = of else {
+        return Ok(None);
+    };
+    let Ok(given) = tx.by_name("numpy", args.clone(), &["force"], 0, 0) else {
+        return Ok(None);
+    };
+    let forced = match &given[0] {
+        Some(v) => tx.truth(&v.clone())?,
+        None => false,
+    };
+    let meta = tx.st.effects.meta(t).clone();
+    let fits = meta.is_cpu() && !meta.requires_grad && !meta.conj && !meta.neg;
+    let is_plain = t.class.is(&tx.known.tensor) || t.class.is(&tx.known.parameter);
+    let name = crate::values::dtype_name(&meta);
+    let has_dtype = tx
+        .py
+        .import("numpy")?
+        .call_method1("dtype", (name,))
+        .is_ok();
+    if !(fits || forced) || !is_plain || !has_dtype || !meta.is_cpu() {
+        return Ok(None);
+    }
+    check_state(tx)?;
+    let mut made = of.clone();
+    let resolving: &[&str] = match meta.conj || meta.neg {
+        true => &["detach", "resolve_conj", "resolve_neg"],
+        false => &["detach"],
+    };
+    for name in resolving {
+        let flow = tx.tensor_method(&made, name, Args::default())?;
+        made = tx.finish_flow(flow)?;
+    }
+    let (Var::Tensor(tensor), Some(class)) = (made, tx.known.ndarray().cloned()) else {
+        return Err(Stop::Internal("an array of no tensor".into()));
+    };
+    new_array(tx, tensor, class, Maker::Array, None).map(|v| Some(translator::Flow::Value(v)))
+}
+
+fn as_tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    of_data(tx, name, args, false)
+}
+
+fn tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    of_data(tx, name, args, true)
+}
+
+fn of_data(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Given {
+    match of_numbers(tx, name, &args)? {
+        Some(tensor) => Ok(Some(tensor)),
+        None => of_array(tx, name, args, copies),
+    }
+}
+
+/// A tensor of constants with NumPy's numbers among them, which decide the dtype: a graph holds Python's
+/// numbers, and is told the dtype.
+fn of_numbers(tx: &mut Tx<'_>, name: &'static str, args: &Args) -> Given {
+    let Some(data) = args.pos.first() else {
+        return Ok(None);
+    };
+    if args.pos.len() > 1 || !tx.holds_numpy(data, true)? {
+        return Ok(None);
+    }
+    let Some((real, _)) = tx.real_args(&Args::pos(vec![data.clone()]))? else {
+        return Ok(None);
+    };
+    let Some(real) = real.first() else {
+        return Ok(None);
+    };
+    let torch = tx.known.torch.clone();
+    let torch = torch.bind(tx.py);
+    // The program's mode would see this call.
+    if modes_see_operations(tx.py)? {
+        return Ok(None);
+    }
+    let Ok(made) = torch.call_method1("tensor", (real,)) else {
+        return Ok(None);
+    };
+    let mut args = args.clone();
+    args.pos = vec![plain_numbers(tx, &made.call_method0("tolist")?)?];
+    let is_given = |(n, v): &(_, Var)| -> bool {
+        let n: &std::sync::Arc<str> = n;
+        &**n == "dtype" && !v.is_none(tx.py)
+    };
+    if !args.kw.iter().any(is_given) {
+        let dtype = tx.from_const(made.getattr("dtype")?)?;
+        args.kw.retain(|(n, _)| &**n != "dtype");
+        args.kw.push(("dtype".into(), dtype));
+    }
+    let function = torch.getattr(name)?.unbind();
+    tx.graph_call(&function, args).map(Some)
+}
+
+/// Numbers in nested lists, as tuples.
+fn plain_numbers<'py>(tx: &mut Tx<'py>, data: &Bound<'py, PyAny>) -> R<Var> {
+    let Ok(items) = data.cast::<PyList>() else {
+        return tx.from_const(data.clone());
+    };
+    let items = items.iter().map(|item| plain_numbers(tx, &item));
+    items.collect::<R<Vec<_>>>().map(Var::tuple)
+}
+
+/// `torch.tensor(array, dtype=...)`, which copies always, and `torch.as_tensor`.
+fn of_array(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Given {
+    let Some(first) = args
+        .pos
+        .first()
+        .filter(|_| tx.ctx.default_device == Device::CPU)
+    else {
+        return Ok(None);
+    };
+    let first = &tx.look(first)?;
+    if tx.array_id(first).is_none() {
+        return Ok(None);
+    }
+    let known = &["data", "dtype", "device", "requires_grad", "pin_memory"];
+    let positional = if copies { 1 } else { 3 };
+    let Ok(given) = tx.by_name(name, args.clone(), known, 1, positional) else {
+        return Ok(None);
+    };
+    for v in given.iter().skip(2).flatten() {
+        let v = tx.realize(v)?;
+        let no = tx.bool(false);
+        if !v.is_none(tx.py) && !tx.is_same(&v, &no)? {
+            return Ok(None);
+        }
+    }
+    let dtype = match &given[1] {
+        Some(v) => Some(tx.realize(v)?).filter(|v| !v.is_none(tx.py)),
+        None => None,
+    };
+    let Some(array) = array_of(tx, first)? else {
+        return Ok(None);
+    };
+    let tensor = Var::Tensor(array.body.tensor.clone());
+    // A number has no memory that a tensor could lie in.
+    let copies = copies || !tx.known.is_exact_ndarray(&tx.obj(array.id).class);
+    check_state(tx)?;
+    let flow = match (copies, dtype) {
+        (true, None) => tx.tensor_method(&tensor, "clone", Args::default())?,
+        (true, Some(dtype)) => {
+            let kw = vec![("copy".into(), tx.bool(true))];
+            let pos = vec![dtype];
+            tx.tensor_method(&tensor, "to", Args { pos, kw })?
+        }
+        (false, dtype) => {
+            let Some(tensor) = on_memory(tx, &array)? else {
+                return Ok(None);
+            };
+            match dtype {
+                Some(dtype) => tx.tensor_method(&tensor, "to", Args::pos(vec![dtype]))?,
+                None => return value(tensor),
+            }
+        }
+    };
+    Ok(Some(flow))
+}

@@ -1,0 +1,196 @@
+//! Arrays as values: those from outside, which a call before the graph puts a tensor on, and those of the graph.
+
+use std::rc::Rc;
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+use tensor_meta::{Device, TensorMeta};
+use torch_abi::contexts::modes_see_operations;
+use translator::stop::{R, Stop};
+use translator::tx::Tx;
+use variables::{
+    ArrayBody, Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjId, ObjState, Origin, TensorVar, Var,
+};
+
+use crate::operation::Maker;
+
+/// An array, or a number of NumPy's, that the graph has.
+pub(crate) struct Array {
+    /// the object
+    pub(crate) id: ObjId,
+    /// the tensor
+    pub(crate) body: Rc<ArrayBody>,
+}
+
+impl Array {
+    /// What it holds, where nothing may have been written to it since it was made of constants.
+    pub(crate) fn known(&self, tx: &Tx<'_>) -> Option<Obj> {
+        let known = self.body.known.as_ref();
+        let known = known.filter(|(_, writes)| *writes == tx.st.effects.array_writes);
+        known.map(|(obj, _)| obj.clone())
+    }
+
+    /// What of the tensor is known, with all sizes as constants.
+    pub(crate) fn meta(&self, tx: &mut Tx<'_>) -> R<Rc<TensorMeta>> {
+        let tensor = Var::Tensor(self.body.tensor.clone());
+        let args = tx.node_args(&translator::Args::pos(vec![tensor]))?;
+        let fixed = tx.fix_args(&args);
+        let args = fixed.as_ref().unwrap_or(&args);
+        match args.meta_pos.first() {
+            Some(translator::torch_ops::args::MetaArg::Tensor(meta)) => Ok(meta.clone()),
+            _ => Err(Stop::Internal("a tensor that is none".into())),
+        }
+    }
+}
+
+/// A value as an array of the graph; one from outside becomes that. `None`: it is no array.
+pub(crate) fn array_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Array>> {
+    let v = match v {
+        Var::Lazy(_) => tx.realize(v)?,
+        v => v.clone(),
+    };
+    let Some(id) = tx.array_id(&v) else {
+        return Ok(None);
+    };
+    if let Body::Array(body) = &tx.obj(id).body {
+        let body = body.clone();
+        return Ok(Some(Array { id, body }));
+    }
+    let body = Rc::new(bring_in(tx, id)?);
+    // No change of the object: the graph has it from here on.
+    tx.st.effects.get_mut(id).body = Body::Array(body.clone());
+    Ok(Some(Array { id, body }))
+}
+
+/// Whether arrays can be in the graph at all.
+///
+/// # Errors
+/// A break that says why not.
+pub(crate) fn check_state(tx: &Tx<'_>) -> R<()> {
+    let why = if tx.st.vmap.is_active() {
+        "within torch.vmap"
+    } else if tx.inference_now() {
+        "within torch.inference_mode()"
+    } else if tx.has_modes() || modes_see_operations(tx.py)? {
+        "within a mode of the program, which would see how torch does it"
+    } else if tx.ctx.default_device != Device::CPU {
+        "while the default device is not the CPU"
+    } else {
+        return Ok(());
+    };
+    Err(Stop::brk(
+        format!("Operation on a NumPy array {why}"),
+        "NumPy's operations are captured as operations of tensors on the CPU, outside of such contexts.",
+        "Call NumPy outside of the compiled function, or use torch's operations.",
+    ))
+}
+
+/// What decides how the tensor on an array's memory looks, and whether there is one.
+const LOOKS: [&str; 6] = [
+    "dtype.str",
+    "shape",
+    "strides",
+    "flags.writeable",
+    "flags.aligned",
+    "flags.c_contiguous",
+];
+
+static LOOK: PyOnceLock<Obj> = PyOnceLock::new();
+
+/// Guards how an array from outside looks.
+///
+/// # Errors
+/// What asking it raises.
+pub(crate) fn guard_looks(tx: &mut Tx<'_>, id: ObjId) -> R<()> {
+    let py = tx.py;
+    let Origin::Source { obj, source } = tx.obj(id).origin.clone() else {
+        return Ok(());
+    };
+    let look = LOOK.get_or_try_init(py, || -> PyResult<Obj> {
+        let make = py.import("operator")?.getattr("attrgetter")?;
+        Ok(make.call1(PyTuple::new(py, LOOKS)?)?.unbind())
+    })?;
+    let looks = look.bind(py).call1((&obj,))?;
+    tx.guard_call(look, Some(source), &[], &looks)
+}
+
+fn no_tensor(why: impl std::fmt::Display) -> Stop {
+    Stop::brk(
+        format!("NumPy array that torch makes no tensor of: {why}"),
+        "NumPy's operations are captured as operations of tensors on the memory of the arrays.",
+        "Pass an aligned array of numbers without negative strides: `numpy.ascontiguousarray(x)`.",
+    )
+}
+
+/// An array from outside, as an input of the graph: a tensor on its memory, or on that of a copy where the program may
+/// not write to it.
+fn bring_in(tx: &mut Tx<'_>, id: ObjId) -> R<ArrayBody> {
+    let py = tx.py;
+    check_state(tx)?;
+    let Origin::Source { obj, source } = tx.obj(id).origin.clone() else {
+        return Err(Stop::Internal("an array of nowhere".into()));
+    };
+    let flags = obj.bind(py).getattr("flags")?;
+    let writeable = flags.getattr("writeable")?.is_truthy()?;
+    if !flags.getattr("aligned")?.is_truthy()? {
+        return Err(no_tensor("its items are not aligned"));
+    }
+    let (mut seen, mut of) = (obj.clone(), source);
+    if !writeable {
+        let copy = py.import("numpy")?.getattr("copy")?;
+        seen = copy.call1((&obj,))?.unbind();
+        of = tx.add_early(EarlyCall {
+            function: copy.unbind(),
+            pos: vec![EarlyArg::Source(source)],
+            kw: Vec::new(),
+            kind: EarlyKind::Make,
+        });
+    }
+    let function = py.import("torch")?.getattr("from_numpy")?;
+    let tensor = match function.call1((&seen,)) {
+        Ok(tensor) => tensor.unbind(),
+        Err(e) => return Err(no_tensor(e.value(py))),
+    };
+    guard_looks(tx, id)?;
+    let early = tx.add_early(EarlyCall {
+        function: function.unbind(),
+        pos: vec![EarlyArg::Source(of)],
+        kw: Vec::new(),
+        kind: EarlyKind::Make,
+    });
+    let Var::Tensor(tensor) = tx.early_tensor(&tensor, early, source)? else {
+        return Err(Stop::Internal("a tensor that is none".into()));
+    };
+    Ok(ArrayBody {
+        tensor,
+        make: Maker::Array.function(py)?,
+        writeable,
+        known: None,
+    })
+}
+
+/// An array, or a number of NumPy's, that the graph makes.
+pub(crate) fn new_array(
+    tx: &mut Tx<'_>,
+    tensor: Rc<TensorVar>,
+    class: Obj,
+    maker: Maker,
+    known: Option<Obj>,
+) -> R<Var> {
+    let writes = tx.st.effects.array_writes;
+    let body = ArrayBody {
+        tensor,
+        make: maker.function(tx.py)?,
+        writeable: maker == Maker::Array,
+        known: known.map(|obj| (obj, writes)),
+    };
+    let state = ObjState::new(class, Body::Array(Rc::new(body)));
+    Ok(Var::Obj(tx.st.effects.add(state)))
+}
+
+/// What an array is called in a reason.
+pub(crate) fn dtype_name(meta: &TensorMeta) -> &'static str {
+    let name = meta.dtype.name();
+    name.strip_prefix("torch.").unwrap_or(name)
+}

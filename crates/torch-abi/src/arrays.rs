@@ -1,0 +1,85 @@
+//! NumPy as torch has it: functions of the same names, on tensors.
+
+use std::collections::HashMap;
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyModule};
+
+/// Modules of NumPy, and those that have their functions on tensors.
+const MODULES: [(&str, &str); 3] = [
+    ("numpy", "torch._numpy"),
+    ("numpy.linalg", "torch._numpy.linalg"),
+    ("numpy.fft", "torch._numpy.fft"),
+];
+
+/// Functions and classes of NumPy that torch has.
+pub struct TorchNumpy {
+    /// the class of arrays on tensors; its attribute `tensor` is the tensor
+    pub ndarray: Py<PyAny>,
+    /// address of a function or class of NumPy, which is never unloaded, to torch's
+    functions: HashMap<usize, Py<PyAny>>,
+    names: Vec<(&'static str, String)>,
+}
+
+static TABLE: PyOnceLock<TorchNumpy> = PyOnceLock::new();
+
+impl TorchNumpy {
+    /// The table, made when it is first asked for.
+    ///
+    /// # Errors
+    /// Where NumPy is not installed, or torch has none of it.
+    pub fn get(py: Python<'_>) -> PyResult<&'static TorchNumpy> {
+        TABLE.get_or_try_init(py, || TorchNumpy::new(py))
+    }
+
+    fn new(py: Python<'_>) -> PyResult<TorchNumpy> {
+        let mut functions = HashMap::new();
+        let mut names = Vec::new();
+        for (real, torch) in MODULES {
+            let real_names = dict_of(py, real)?;
+            for (name, on_tensors) in dict_of(py, torch)? {
+                let name: String = name.extract()?;
+                let Some(function) = real_names.get_item(&name)? else {
+                    continue;
+                };
+                if name.starts_with('_') || !function.is_callable() || !on_tensors.is_callable() {
+                    continue;
+                }
+                let function = function.unbind();
+                functions.insert(function.as_ptr() as usize, on_tensors.unbind());
+                // Held for ever: an address in the table stays taken.
+                std::mem::forget(function);
+                names.push((real, name));
+            }
+        }
+        let ndarray = py.import(MODULES[0].1)?.getattr("ndarray")?.unbind();
+        Ok(TorchNumpy {
+            ndarray,
+            functions,
+            names,
+        })
+    }
+
+    /// What torch has for a function or class of NumPy.
+    pub fn of<'py>(&self, function: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        let found = self.functions.get(&(function.as_ptr() as usize));
+        found.map(|f| f.bind(function.py()).clone())
+    }
+
+    /// What torch has for a method or an attribute of arrays.
+    pub fn of_arrays<'py>(&self, py: Python<'py>, name: &str) -> Option<Bound<'py, PyAny>> {
+        self.ndarray.bind(py).getattr(name).ok()
+    }
+
+    /// Module and name of each function and class.
+    pub fn names(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.names.iter().map(|(module, name)| (*module, &**name))
+    }
+}
+
+/// What is in a module already: to ask for more may import other modules.
+fn dict_of<'py>(py: Python<'py>, module: &str) -> PyResult<Bound<'py, PyDict>> {
+    let module = py.import(module)?;
+    Ok(module.cast::<PyModule>().map_err(PyErr::from)?.dict())
+}
