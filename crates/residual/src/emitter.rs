@@ -340,6 +340,9 @@ impl<'a, 'py> Emitter<'a, 'py> {
         if let Var::Handled(exc) = var {
             return Ok(Val::Handled(Box::new(self.prepare(exc)?)));
         }
+        if let Var::Tensor(t) = var {
+            self.check_given_out(t)?;
+        }
         if let Some(val) = self.cheap(var) {
             return Ok(val);
         }

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use translator::code::kinds;
 use translator::retreat::Retreat;
-use translator::stop::{MAX_NESTING, R};
+use translator::stop::{MAX_NESTING, R, Stop};
 use variables::{
     Body, FuncVar, LazyVar, Obj, ObjId, Origin, TensorVar, TextPart, TextVar, TupleVar, Var,
 };
@@ -135,6 +135,7 @@ impl Emitter<'_, '_> {
     }
 
     fn tensor(&mut self, t: &TensorVar) -> R<()> {
+        self.check_given_out(t)?;
         match &t.input {
             None => {
                 let local = self.output(t.node);
@@ -146,6 +147,22 @@ impl Emitter<'_, '_> {
             },
         }
         Ok(())
+    }
+
+    /// # Errors
+    /// A break for a view that was made while autograd was off, of what requires gradients: it is a leaf with a
+    /// gradient of its own, which a compiler does not make.
+    pub(crate) fn check_given_out(&self, t: &TensorVar) -> R<()> {
+        let meta = self.tx.state().effects.meta(t);
+        let is_own_leaf = t.input.is_none() && meta.requires_grad && meta.is_leaf;
+        match is_own_leaf && !self.tx.runs_as_is() {
+            false => Ok(()),
+            true => Err(Stop::brk(
+                "View made under no_grad that leaves the compiled function",
+                "Such a view is a leaf with a gradient of its own, which a compiler does not compute.",
+                "Give out `view.detach()`, or make the view outside of the compiled function.",
+            )),
+        }
     }
 
     /// `-- obj` for an object from outside or a cell of the root frame.

@@ -285,6 +285,14 @@ fn function_result(
     match &v {
         Var::Tensor(t) => {
             let meta = tx.st.effects.meta(t).clone();
+            // A compiler gives out what shares memory without what the class says of gradients.
+            if !tx.runs_as_is && t.input.is_none() && meta.requires_grad && meta.is_leaf {
+                return Err(Stop::brk(
+                    "torch.autograd.Function that gives a view of its input",
+                    "A compiler would compute the view's gradient, not call `backward` for it.",
+                    "Give out a new tensor: `view.clone()`.",
+                ));
+            }
             let requires = differentiable
                 && !plain.contains(&t.node.0)
                 && (meta.dtype.is_floating() || meta.dtype.is_complex());

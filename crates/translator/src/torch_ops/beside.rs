@@ -257,7 +257,7 @@ impl Tx<'_> {
             })
     }
 
-    fn records_gradients(&self, v: &Var) -> bool {
+    pub(super) fn records_gradients(&self, v: &Var) -> bool {
         matches!(v, Var::Tensor(t) if self.st.effects.meta(t).requires_grad)
     }
 

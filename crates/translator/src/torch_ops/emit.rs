@@ -173,7 +173,7 @@ impl<'py> Tx<'py> {
         }
         let inferred = self.infer(callee, &node_args)?;
         self.check_shown(callee, args, &inferred)?;
-        self.check_leaf(&inferred)?;
+        self.check_leaf(args, &inferred)?;
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
             return self.query_result(&inferred);
         }
@@ -223,17 +223,25 @@ impl<'py> Tx<'py> {
         Ok(())
     }
 
-    /// A tensor that a function makes to record gradients for: a compiler makes it record none. The only
-    /// other result that is a leaf and requires gradients is a tensor that was there before. Whether a
-    /// result shares memory says nothing here: of fake tensors that is not known.
+    /// A tensor that a function makes to record gradients for: a compiler makes it record none. Other results that
+    /// are leaves and require gradients are a tensor that was there before, and, while autograd is off, a view of
+    /// what requires them, of which the graph computes no gradient and which residual code does not give out.
+    /// Whether a result shares memory says nothing here: of fake tensors that is not known.
     ///
     /// # Errors
     /// A break for a graph that does not run as it is.
-    pub(super) fn check_leaf(&mut self, inferred: &Inferred) -> R<()> {
+    pub(super) fn check_leaf(&mut self, args: &Args, inferred: &Inferred) -> R<()> {
+        if self.st.grad_enabled && !self.runs_as_is {
+            self.reads_no_own_leaf(args)?;
+        }
         let Inferred::Tensor(made) = inferred else {
             return Ok(());
         };
         if !(made.requires_grad && made.is_leaf) || made.alias == Alias::Identity {
+            return Ok(());
+        }
+        let views = !self.st.grad_enabled && args.values().any(|v| self.records_gradients(v));
+        if views && !self.runs_as_is {
             return Ok(());
         }
         if !self.runs_as_is {
@@ -245,6 +253,26 @@ impl<'py> Tx<'py> {
         }
         self.st.needs_as_is = true;
         Ok(())
+    }
+
+    /// # Errors
+    /// A break for an operation that would record gradients for a view which was made while autograd was off.
+    fn reads_no_own_leaf(&self, args: &Args) -> R<()> {
+        let is_own_leaf = |v: &Var| match v {
+            Var::Tensor(t) if t.input.is_none() => {
+                let meta = self.st.effects.meta(t);
+                meta.requires_grad && meta.is_leaf
+            }
+            _ => false,
+        };
+        match args.values().any(is_own_leaf) {
+            false => Ok(()),
+            true => Err(Stop::brk(
+                "View made under no_grad that an operation records gradients for",
+                "Such a view is a leaf with a gradient of its own, which a compiler does not compute.",
+                "Make the view where gradients are recorded, or call `detach()` on it.",
+            )),
+        }
     }
 
     /// Whether numbers may be dynamic at all.

@@ -57,7 +57,7 @@ impl<'py> Tx<'py> {
     ) -> R<Var> {
         let (inferred, out) = self.infer_fake_result(callee, &node_args, "wrapper subclass")?;
         self.check_shown(callee, args, &inferred)?;
-        self.check_leaf(&inferred)?;
+        self.check_leaf(args, &inferred)?;
         let made = self.emit_inferred(callee, node_args, inferred, args)?;
         self.with_wrapper_class(made, out.bind(self.py))
     }
