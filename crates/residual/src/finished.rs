@@ -118,6 +118,11 @@ impl<'a, 'py> Finished<'a, 'py> {
         self.tx.runs_as_is
     }
 
+    /// Says that the graph has to run as it is.
+    pub fn needs_as_is(&mut self) {
+        self.tx.st.needs_as_is = true;
+    }
+
     /// How many function modes were in force when the frame began, where one of them is the program's.
     pub fn outer_modes(&self) -> usize {
         self.tx.outer_modes

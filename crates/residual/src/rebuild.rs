@@ -152,11 +152,15 @@ impl Emitter<'_, '_> {
     /// # Errors
     /// A break for a view that was made while autograd was off, of what requires gradients: it is a leaf with a
     /// gradient of its own, which a compiler does not make.
-    pub(crate) fn check_given_out(&self, t: &TensorVar) -> R<()> {
+    pub(crate) fn check_given_out(&mut self, t: &TensorVar) -> R<()> {
         let meta = self.tx.state().effects.meta(t);
         let is_own_leaf = t.input.is_none() && meta.requires_grad && meta.is_leaf;
-        match is_own_leaf && !self.tx.runs_as_is() {
+        match is_own_leaf {
             false => Ok(()),
+            true if self.tx.runs_as_is() => {
+                self.tx.needs_as_is();
+                Ok(())
+            }
             true => Err(Stop::brk(
                 "View made under no_grad that leaves the compiled function",
                 "Such a view is a leaf with a gradient of its own, which a compiler does not compute.",

@@ -231,7 +231,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for a graph that does not run as it is.
     pub(super) fn check_leaf(&mut self, args: &Args, inferred: &Inferred) -> R<()> {
-        if self.st.grad_enabled && !self.runs_as_is {
+        if self.st.grad_enabled {
             self.reads_no_own_leaf(args)?;
         }
         let Inferred::Tensor(made) = inferred else {
@@ -241,7 +241,7 @@ impl<'py> Tx<'py> {
             return Ok(());
         }
         let views = !self.st.grad_enabled && args.values().any(|v| self.records_gradients(v));
-        if views && !self.runs_as_is {
+        if views {
             return Ok(());
         }
         if !self.runs_as_is {
@@ -257,7 +257,7 @@ impl<'py> Tx<'py> {
 
     /// # Errors
     /// A break for an operation that would record gradients for a view which was made while autograd was off.
-    fn reads_no_own_leaf(&self, args: &Args) -> R<()> {
+    fn reads_no_own_leaf(&mut self, args: &Args) -> R<()> {
         let is_own_leaf = |v: &Var| match v {
             Var::Tensor(t) if t.input.is_none() => {
                 let meta = self.st.effects.meta(t);
@@ -267,6 +267,10 @@ impl<'py> Tx<'py> {
         };
         match args.values().any(is_own_leaf) {
             false => Ok(()),
+            true if self.runs_as_is => {
+                self.st.needs_as_is = true;
+                Ok(())
+            }
             true => Err(Stop::brk(
                 "View made under no_grad that an operation records gradients for",
                 "Such a view is a leaf with a gradient of its own, which a compiler does not compute.",
