@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use torch_abi::names::TORCH_C_NN;
 use translator::rules::{Given, List, Rule};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
@@ -9,7 +10,7 @@ use variables::Var;
 
 /// One line a module: a name for its rule, the module, its pure functions. `"*"`: all functions.
 macro_rules! pure {
-    ($($rule:ident: $module:literal $names:expr;)*) => {
+    ($($rule:ident: $module:tt $names:expr;)*) => {
         $(fn $rule(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             call(tx, $module, name, args)
         })*
@@ -36,7 +37,7 @@ pure! {
     ];
     re: "re" ["compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"];
     json: "json" ["dumps", "loads"];
-    torch_nn: "torch._C._nn" ["_parse_to"];
+    torch_nn: TORCH_C_NN ["_parse_to"];
 }
 
 /// `"a.b[0]"` as the text `"a"` and an iterator, which each call makes anew.

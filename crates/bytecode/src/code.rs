@@ -1,5 +1,7 @@
 //! A code object as plain data: what `decode` reads. Holds no Python object.
 
+use crate::op::Op;
+
 /// A CPython version whose bytecode this crate knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Version {
@@ -32,6 +34,25 @@ impl Version {
             Self::V312 => 12,
             Self::V313 => 13,
         }
+    }
+
+    /// What stands at the end of a loop, where its iterator is exhausted.
+    pub fn loop_end(self) -> &'static [Op] {
+        match self {
+            Self::V311 => &[],
+            Self::V312 => &[Op::EndFor],
+            Self::V313 => &[Op::EndFor, Op::PopTop],
+        }
+    }
+
+    /// Whether `SEND` leaves the receiver that has returned on the stack, for an instruction that takes it.
+    pub fn send_keeps_receiver(self) -> bool {
+        self > Self::V311
+    }
+
+    /// Whether `generator.close()` gives what the generator returns.
+    pub fn close_gives_result(self) -> bool {
+        self >= Self::V313
     }
 
     /// Where the `NULL` of a call without `self` stands: below the callable (3.11, 3.12) or above.

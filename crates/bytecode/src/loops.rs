@@ -2,18 +2,13 @@
 
 use crate::body::Body;
 use crate::cfg::Cfg;
-use crate::code::Version;
 use crate::op::Op;
 use crate::verify::VerifyError;
 
 /// Where a loop goes on once its iterator, and what ends it, are off the stack; `to` is the target of
 /// its [`Op::ForIter`].
 pub fn behind_loop(body: &Body, to: usize) -> usize {
-    match body.version {
-        Version::V311 => to,
-        Version::V312 => to + 1,
-        Version::V313 => to + 2,
-    }
+    to + body.version.loop_end().len()
 }
 
 /// Whether code goes back to an instruction that it has passed.

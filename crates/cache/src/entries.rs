@@ -6,6 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -17,7 +18,7 @@ use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::FxHashMap;
 
 use crate::entry::{CompileId, GuardedCode};
-use crate::message::{CodeName, recompile_limit_warning};
+use crate::message::{CodeName, most_failing_line, recompile_limit_warning};
 use crate::selector::Selector;
 
 /// Limits on compilations of one code object.
@@ -216,6 +217,23 @@ impl Entries {
     /// Whether there is none.
     pub fn is_empty(&self, py: Python<'_>) -> bool {
         self.len(py) == 0
+    }
+
+    /// What is there as text: a line for the code object, and one for each entry, most recent hit first.
+    pub fn listing(&self, py: Python<'_>) -> String {
+        let mut text = format!(
+            "{}: {} of {} compilations",
+            self.0.name,
+            self.len(py),
+            self.0.compiled.get()
+        );
+        for entry in self.entries(py) {
+            let _ = write!(text, "\n  {entry}");
+        }
+        if let Some(most) = self.most_failing(py) {
+            let _ = write!(text, "\n  {}", most_failing_line(&most));
+        }
+        text
     }
 
     /// The entries, most recent hit first.

@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use guards::GuardSet;
 use guards::exec::CheckProgram;
+use guards::{GuardSet, NameStyle};
 use pyo3::prelude::*;
 
 /// Number of a compilation: the frame, and which compilation of it. Prints as `3/0`.
@@ -41,6 +41,20 @@ pub struct GuardedCode {
     /// Whether frames below the replacement are to be captured too: it calls more than its graph.
     pub needs_hook: bool,
     hits: AtomicU64,
+}
+
+impl fmt::Display for GuardedCode {
+    /// `3/0: 2 hits, if ___check_tensors(L['x'])`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} hits", self.id, self.hits())?;
+        if !self.is_valid() {
+            write!(f, ", no longer valid")?;
+        }
+        if self.needs_hook {
+            write!(f, ", captures what it calls")?;
+        }
+        write!(f, ", if {}", self.guards().guard_code(NameStyle::Explicit))
+    }
 }
 
 impl GuardedCode {

@@ -312,6 +312,31 @@ fn a_miss_says_which_guard_failed() {
 }
 
 #[test]
+fn the_listing_says_what_is_there() {
+    with_torch(|py, abi| {
+        let entries = Entries::new(name());
+        for n in 1..4 {
+            entries.insert(py, entry(py, abi, &entries, &ones(py, n)));
+        }
+        for n in [2, 2, 1] {
+            assert!(matches!(
+                decide(py, &entries, &ones(py, n), 8),
+                Decision::Hit(_)
+            ));
+        }
+        assert!(matches!(
+            decide(py, &entries, &ones(py, 9), 8),
+            Decision::Miss(_)
+        ));
+        let kept = entries.entries(py);
+        kept[2].invalidate();
+        let frame = kept[0].id.frame;
+        let text = entries.listing(py).replace(&format!("{frame}/"), "F/");
+        insta::assert_snapshot!(text);
+    });
+}
+
+#[test]
 fn reset_reaches_every_list() {
     with_torch(|py, abi| {
         let entries = Entries::new(name());

@@ -76,6 +76,34 @@ pub unsafe fn version(dict: *mut PyObject) -> Option<u64> {
     COUNTS_CHANGES.then(|| unsafe { version_place(dict).read() as u64 })
 }
 
+/// Whether anybody is told of changes of a dictionary (3.12 and later): who is stands in the lowest bits beside its
+/// version.
+///
+/// # Safety
+/// `dict` is a live dictionary.
+#[inline]
+pub unsafe fn is_watched(dict: *mut PyObject) -> bool {
+    const WATCHERS: usize = 0xff;
+    // SAFETY: the caller's promise.
+    cfg!(Py_3_12) && unsafe { version_place(dict).read() } & WATCHERS != 0
+}
+
+/// Whether a split dictionary that gets keys of its own, of the size of those that it shares, has room for one more
+/// item: to put one in takes no memory then.
+///
+/// # Safety
+/// `dict` is a live dictionary.
+#[inline]
+pub unsafe fn has_room(dict: *mut PyObject) -> bool {
+    // SAFETY: the caller's promise; a dictionary always has a keys object.
+    unsafe {
+        let dict = dict.cast::<RawDict>();
+        // CPython fills up to two thirds of the places.
+        let usable = (2usize << (*(*dict).keys).log2_size) / 3;
+        ((*dict).used as usize) < usable
+    }
+}
+
 /// What the keys are.
 ///
 /// # Safety

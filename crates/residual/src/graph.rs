@@ -6,6 +6,7 @@ use guards::{IntExpr, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use rustc_hash::FxHashMap;
+use torch_abi::names;
 use translator::stop::{R, Stop};
 use translator::tx::{FloatInput, GraphInput, IntInput};
 use variables::{FloatExpr, Obj};
@@ -191,7 +192,7 @@ pub fn compile(
 
 /// Functions that only change torch's state.
 const STATE: [&str; 5] = [
-    "torch._C._set_grad_enabled",
+    names::SET_GRAD_ENABLED_PATH,
     "torch.autograd.grad_mode._enter_inference_mode",
     "torch.autograd.grad_mode._exit_inference_mode",
     "torch.amp.autocast_mode._enter_autocast",

@@ -12,7 +12,7 @@
 //! breaks in a loop do not nest, and a traceback names each frame once.
 
 use bytecode::op::{FuncAttr, JumpCond, Label, LocalIdx, Op};
-use bytecode::{Version, behind_loop, stack_effect, stack_needs};
+use bytecode::{behind_loop, stack_effect, stack_needs};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use translator::state::{Frame, OnReturn};
@@ -395,13 +395,8 @@ impl Emitter<'_, '_> {
         let with_item = [&level.stack[..], &[Val::Fast(item)]].concat();
         self.go_on(env, level, f.ip + 1, with_item, resumes)?;
         self.asm.body.bind(done);
-        match version {
-            Version::V311 => {}
-            Version::V312 => self.asm.op(Op::EndFor),
-            Version::V313 => {
-                self.asm.op(Op::EndFor);
-                self.asm.op(Op::PopTop);
-            }
+        for op in version.loop_end() {
+            self.asm.op(op.clone());
         }
         let rest = level.stack[..level.stack.len() - 1].to_vec();
         let behind = behind_loop(&f.code.body, to.0 as usize);

@@ -29,6 +29,8 @@ use crate::{
     finish,
 };
 
+mod pinned;
+
 /// The rules that the tests are made with.
 static RULES: Rules = Rules::new(
     &[builtins::LISTED, numpy_rules::LISTED, torch_rules::LISTED],
@@ -53,6 +55,7 @@ struct Session {
     breaks: Vec<String>,
     failures: Vec<String>,
     listings: Vec<String>,
+    states: Vec<String>,
     plain: Vec<usize>,
 }
 
@@ -241,6 +244,7 @@ fn translate_in(
                 tx.retreat(WayBack::FirstCatch);
             }
             session.breaks.push(reason.reason.clone());
+            session.states.push(tx.printer().state_text());
             Finish::Break(reason)
         }
     };

@@ -191,3 +191,78 @@ pub const FLAGS: [(&str, &str); 6] = [
 ];
 /// Functions of [`TORCH_C`] that give how many modes look at operations.
 pub const MODE_STACKS: [&str; 2] = ["_len_torch_function_stack", "_len_torch_dispatch_stack"];
+
+/// The function that sets the grad mode.
+pub const SET_GRAD_ENABLED_PATH: &str = "torch._C._set_grad_enabled";
+/// Its part for autograd.
+pub const TORCH_C_AUTOGRAD: &str = "torch._C._autograd";
+/// What reads `tensor.data`.
+pub const DATA_ATTR_PATH: &str = "torch._C._autograd._get_data_attr";
+/// Its part for transforms.
+pub const TORCH_C_FUNCTORCH: &str = "torch._C._functorch";
+/// Its operations of `torch.nn.functional`.
+pub const TORCH_C_NN: &str = "torch._C._nn";
+/// Its operations of `torch.fft`.
+pub const TORCH_C_FFT: &str = "torch._C._fft";
+/// Its operations of `torch.linalg`.
+pub const TORCH_C_LINALG: &str = "torch._C._linalg";
+/// Its operations of `torch.special`.
+pub const TORCH_C_SPECIAL: &str = "torch._C._special";
+/// Its operations of `torch.sparse`.
+pub const TORCH_C_SPARSE: &str = "torch._C._sparse";
+/// Its operations of nested tensors.
+pub const TORCH_C_NESTED: &str = "torch._C._nested";
+/// Module of `torch.cond`.
+pub const COND: &str = "torch._higher_order_ops.cond";
+/// Module of `while_loop`.
+pub const WHILE_LOOP: &str = "torch._higher_order_ops.while_loop";
+/// Module of `map`.
+pub const MAP: &str = "torch._higher_order_ops.map";
+/// Module of `scan`.
+pub const SCAN: &str = "torch._higher_order_ops.scan";
+/// Package of torch's own tracer.
+pub const DYNAMO: &str = "torch._dynamo";
+/// Its functions for code that it makes.
+pub const DYNAMO_EXTERNAL_UTILS: &str = "torch._dynamo.external_utils";
+/// Its marks.
+pub const DYNAMO_DECORATORS: &str = "torch._dynamo.decorators";
+/// Its entries.
+pub const DYNAMO_EVAL_FRAME: &str = "torch._dynamo.eval_frame";
+/// Its record of changed modules.
+pub const DYNAMO_MUTATION_GUARD: &str = "torch._dynamo.mutation_guard";
+/// What it keeps out of graphs.
+pub const DYNAMO_TRACE_RULES: &str = "torch._dynamo.trace_rules";
+/// Module of operations that stand for what is traced.
+pub const TRACE_WRAPPED: &str = "torch._dynamo._trace_wrapped_higher_order_op";
+/// Package of the default compiler.
+pub const INDUCTOR: &str = "torch._inductor";
+/// Package of custom operations.
+pub const LIBRARY: &str = "torch._library";
+/// Module of `torch.library.custom_op`.
+pub const CUSTOM_OPS: &str = "torch._library.custom_ops";
+/// Package of fake and functional tensors.
+pub const SUBCLASSES: &str = "torch._subclasses";
+/// Module of fake tensors.
+pub const FAKE_TENSOR: &str = "torch._subclasses.fake_tensor";
+/// Module that prints tensors.
+pub const TENSOR_STR: &str = "torch._tensor_str";
+/// Module of the class of tensors' Python half.
+pub const TENSOR_MODULE: &str = "torch._tensor";
+/// Module of tracing contexts.
+pub const GUARDS: &str = "torch._guards";
+/// Module of `torch.jit.is_scripting`.
+pub const JIT_INTERNAL: &str = "torch._jit_internal";
+/// References: operations in Python.
+pub const REFS: &str = "torch._refs";
+/// The one of `torch.tensor`.
+pub const REFS_TENSOR: &str = "torch._refs.tensor";
+/// Module of the classes of operations.
+pub const OPS: &str = "torch._ops";
+/// Module of the transforms of `torch.func`.
+pub const EAGER_TRANSFORMS: &str = "torch._functorch.eager_transforms";
+/// Module of what transforms do to tensors.
+pub const PREDISPATCH: &str = "torch._functorch.predispatch";
+/// Module of `vmap`.
+pub const FUNCTORCH_VMAP: &str = "torch._functorch.vmap";
+/// Package of the control flow operators.
+pub const HIGHER_ORDER_OPS: &str = "torch._higher_order_ops";

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
+use torch_abi::names;
 use translator::raw::{dict_get, instance_dict};
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
@@ -110,7 +111,7 @@ fn class_of_result(tx: &mut Tx<'_>, is_torch: bool, model: Option<&Var>) -> R<Op
             (false, _) => named("ferrodyn._core", "CompiledFunction"),
         },
         Some(Var::Obj(id)) if is_plain_module(tx, *id)? => match is_torch {
-            true => named("torch._dynamo.eval_frame", "OptimizedModule"),
+            true => named(names::DYNAMO_EVAL_FRAME, "OptimizedModule"),
             false => named("ferrodyn._module", "OptimizedModule"),
         },
         Some(_) => Ok(None),

@@ -5,6 +5,7 @@
 
 use fx_graph::Arg;
 use pyo3::prelude::*;
+use torch_abi::names;
 use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::R;
@@ -73,7 +74,7 @@ pub(crate) fn set_flag(tx: &mut Tx<'_>, f: &Bound<'_, PyAny>, args: &Args) -> R<
         Ok((arg, _)) => arg,
         Err(_) => return Ok(None),
     };
-    tx.state_node(f, "torch._C", vec![arg])?;
+    tx.state_node(f, names::TORCH_C, vec![arg])?;
     tx.st.needs_as_is |= tx.runs_as_is;
     // What is read later is a value of its own: the program may change a list that it passed.
     let kept = tx.from_const(real)?;

@@ -14,6 +14,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensor_meta::{Alias, DType, Inferred, SymInt, TensorMeta};
 use torch_abi::contexts::changes_context;
+use torch_abi::names;
 use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
 use translator::state::OnReturn;
@@ -117,40 +118,40 @@ static MODULE: OwnModule = OwnModule::new(
 
 pub(crate) const RULES: RuleList = &[
     (
-        "torch._higher_order_ops.cond",
+        names::COND,
         &[("cond", whole_cond as Rule), ("CondOp.__call__", cond)],
     ),
     (
-        "torch._higher_order_ops.while_loop",
+        names::WHILE_LOOP,
         &[
             ("while_loop", whole_while_loop as Rule),
             ("WhileLoopOp.__call__", while_loop),
         ],
     ),
     (
-        "torch._higher_order_ops.map",
+        names::MAP,
         &[("map", whole_map as Rule), ("MapImpl.__call__", map)],
     ),
     (
-        "torch._higher_order_ops.scan",
+        names::SCAN,
         &[("scan", whole_scan as Rule), ("ScanOp.__call__", scan)],
     ),
 ];
 
 fn whole_cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    whole(tx, "torch._higher_order_ops.cond", name, args)
+    whole(tx, names::COND, name, args)
 }
 
 fn whole_while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    whole(tx, "torch._higher_order_ops.while_loop", name, args)
+    whole(tx, names::WHILE_LOOP, name, args)
 }
 
 fn whole_map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    whole(tx, "torch._higher_order_ops.map", name, args)
+    whole(tx, names::MAP, name, args)
 }
 
 fn whole_scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    whole(tx, "torch._higher_order_ops.scan", name, args)
+    whole(tx, names::SCAN, name, args)
 }
 
 fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -242,7 +243,7 @@ fn map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         return Ok(None);
     };
     let (xs, others) = (tx.iterate(xs)?, tx.iterate(others)?);
-    let path = "torch._higher_order_ops.map";
+    let path = names::MAP;
     let around = crate::bodies::graph_around(tx, xs.iter().chain(&others))?;
     let mut op = HigherOrder::new(path, "map", "map_impl");
     op.counts.push(xs.len());
@@ -264,7 +265,7 @@ fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     let (init, xs) = (tx.iterate(init)?, tx.iterate(xs)?);
     let others = tx.iterate(others)?;
-    let path = "torch._higher_order_ops.scan";
+    let path = names::SCAN;
     let around = crate::bodies::graph_around(tx, init.iter().chain(&xs).chain(&others))?;
     let mut op = HigherOrder::new(path, "scan", "scan_op");
     op.counts = vec![init.len(), init.len() + xs.len()];
@@ -558,7 +559,7 @@ fn higher_order(
         return Err(refused(op.path, "functions whose results do not fit"));
     }
     share_no_memory(tx, op.path, &inputs)?;
-    let place = py.import(format!("torch._higher_order_ops.{}", op.name))?;
+    let place = py.import(format!("{}.{}", names::HIGHER_ORDER_OPS, op.name))?;
     let made = make.call_method1(
         "function",
         (

@@ -4,6 +4,7 @@ use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tensor_meta::{Does, Traits};
+use torch_abi::names;
 use translator::raw::type_lookup;
 use translator::stop::{BreakReason, R, Stop};
 use translator::torch_ops::marks::disabled;
@@ -25,17 +26,17 @@ const SKIPPED_TORCH: [&str; 24] = [
     "torch.jit",
     "torch.onnx",
     "torch.profiler",
-    "torch._dynamo",
-    "torch._inductor",
+    names::DYNAMO,
+    names::INDUCTOR,
     "torch.hub",
     "torch.fx",
     "torch.package",
     "torch.testing",
     "torch.library",
-    "torch._library",
-    "torch._subclasses",
-    "torch._tensor_str",
-    "torch._guards",
+    names::LIBRARY,
+    names::SUBCLASSES,
+    names::TENSOR_STR,
+    names::GUARDS,
     "torch.export",
     "torch.compiler",
     "torch.storage",
@@ -114,7 +115,7 @@ pub fn marked_function<'py>(
             | "ferrodyn"
             | "ferrodyn._api"
             | "ferrodyn._core"
-            | "torch._dynamo.external_utils",
+            | names::DYNAMO_EXTERNAL_UTILS,
             "is_compiling" | "is_dynamo_compiling",
         ) => {
             // An optimizer would compute with tensors what eager computes with numbers: as a compiler needs it.
@@ -148,14 +149,14 @@ pub fn marked_function<'py>(
             return Err(tx.skipped(f));
         }
         // Options of torch's tracer for a part of a function, which mean nothing here.
-        ("torch._dynamo.decorators", "patch_dynamo_config" | "error_on_graph_break")
+        (names::DYNAMO_DECORATORS, "patch_dynamo_config" | "error_on_graph_break")
             if let Some((pos, kw)) = tx.constants(args)? =>
         {
             let pos = PyTuple::new(py, pos)?;
             let made = tx.fold(|_| f.call(pos, kw.as_ref()))?;
             return Ok(Some(Flow::Value(made)));
         }
-        ("torch._dynamo.decorators", "__enter__" | "__exit__")
+        (names::DYNAMO_DECORATORS, "__enter__" | "__exit__")
             if [
                 "DynamoConfigPatchProxy.",
                 "ErrorOnGraphBreakDecoratorContextManager.",
@@ -165,20 +166,20 @@ pub fn marked_function<'py>(
         {
             return crate::tracer_options::tracer_options(tx, f, &name, args).map(Some);
         }
-        ("torch._dynamo.decorators", "mark_static") => {
+        (names::DYNAMO_DECORATORS, "mark_static") => {
             return Ok(Some(Flow::Value(tx.none())));
         }
         // Tells torch's tracer that a compiled module runs.
-        ("torch._dynamo.eval_frame", "_set_in_optimized_module") => {
+        (names::DYNAMO_EVAL_FRAME, "_set_in_optimized_module") => {
             let nothing = py.import("contextlib")?.getattr("nullcontext")?;
             return tx
                 .call(&Var::py(nothing.unbind()), Args::default())
                 .map(Some);
         }
         // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
-        ("torch._dynamo.mutation_guard", "tag") => return Ok(Some(Flow::Value(tx.none()))),
+        (names::DYNAMO_MUTATION_GUARD, "tag") => return Ok(Some(Flow::Value(tx.none()))),
         ("torch.compiler", "is_exporting")
-        | ("torch._jit_internal", "is_scripting")
+        | (names::JIT_INTERNAL, "is_scripting")
         | ("torch.jit._trace", "is_tracing")
         | ("torch.onnx", "is_in_onnx_export") => {
             return Ok(Some(Flow::Value(tx.bool(false))));
@@ -223,7 +224,7 @@ pub fn marked_function<'py>(
         // Optimizers keep compilers from tracing their writes together with what records gradients.
         // One of the two calls comes in front of a step, the other behind it. In a generator, from where
         // there is no way back, they break.
-        ("torch._dynamo.decorators", "graph_break")
+        (names::DYNAMO_DECORATORS, "graph_break")
             if tx.ways.here.is_some() && tx.st.frame.code.filename.ends_with(OPTIMIZER) =>
         {
             tx.st.needs_as_is |= tx.runs_as_is;
@@ -236,7 +237,7 @@ pub fn marked_function<'py>(
             }
             return Ok(Some(Flow::Value(tx.none())));
         }
-        (m, "graph_break") if m.starts_with("ferrodyn") || m.starts_with("torch._dynamo") => {
+        (m, "graph_break") if m.starts_with("ferrodyn") || m.starts_with(names::DYNAMO) => {
             let text = match args.pos.first().or(args.kw.first().map(|k| &k.1)) {
                 Some(Var::Const(o)) => o.bind(py).str()?.to_string(),
                 _ => String::new(),
@@ -295,13 +296,13 @@ pub fn marked_function<'py>(
     };
     let graph = tx.is_graph_function(f)?;
     let inlined_anyway = is_pure_stdlib(&module, &name, qualname)
-        || module == "torch._dynamo.mutation_guard"
+        || module == names::DYNAMO_MUTATION_GUARD
         || module == "torch.autograd.grad_mode"
         || module == "torch.cuda.amp.autocast_mode"
         || module == "torch.autograd.profiler" && name == "__init__"
-        || module == "torch._dynamo.external_utils"
+        || module == names::DYNAMO_EXTERNAL_UTILS
             && qualname().starts_with("wrap_dunder_call_ctx_manager")
-        || module == "torch._dynamo.eval_frame"
+        || module == names::DYNAMO_EVAL_FRAME
             && matches!(
                 &*name,
                 "__call__" | "__getattr__" | "__setattr__" | "__delattr__" | "__len__" | "training"

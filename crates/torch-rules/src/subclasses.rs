@@ -13,6 +13,7 @@ use std::rc::Rc;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tensor_meta::{Alias, Inferred, TensorMeta};
+use torch_abi::names;
 use translator::own_module::OwnModule;
 use translator::raw::type_lookup;
 use translator::rules::{Given, Rule, RuleList, value};
@@ -68,7 +69,7 @@ pub(crate) const RULES: RuleList = &[
         ],
     ),
     (
-        "torch._C",
+        names::TORCH_C,
         &[("DisableTorchFunctionSubclass", disabler as Rule)],
     ),
 ];
@@ -318,7 +319,7 @@ fn torchs_own(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         Var::Py(p) => !unwrapped.contains(&p.obj)?,
         _ => true,
     };
-    let convert = tx.py.import("torch._tensor")?.getattr("_convert")?;
+    let convert = tx.py.import(names::TENSOR_MODULE)?.getattr("_convert")?;
     let class = class.clone();
     tx.without_classes(|tx| {
         let made = tx.call_sync(&function, Args { pos, kw })?;

@@ -5,6 +5,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyRange};
+use torch_abi::names;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
@@ -60,7 +61,7 @@ pub(crate) const RULES: RuleList = &[
         &[("cudagraph_mark_step_begin", mark_step as Rule)],
     ),
     (
-        "torch._C",
+        names::TORCH_C,
         &[("_group_tensors_by_device_and_dtype", group_tensors as Rule)],
     ),
     (
@@ -112,9 +113,9 @@ pub(crate) const RULES: RuleList = &[
         "torch.functional",
         &[("broadcast_shapes", broadcast_shapes as Rule)],
     ),
-    ("torch._C", &[("_infer_size", broadcast_shapes as Rule)]),
+    (names::TORCH_C, &[("_infer_size", broadcast_shapes as Rule)]),
     (
-        "torch._library.custom_ops",
+        names::CUSTOM_OPS,
         &[("CustomOpDef.__call__", inlined as Rule)],
     ),
     (
@@ -203,7 +204,7 @@ fn broadcast_shapes(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         return Ok(None);
     };
     let module = match name {
-        "_infer_size" => "torch._C",
+        "_infer_size" => names::TORCH_C,
         _ => "torch.functional",
     };
     let f = tx.py.import(module)?.getattr(name)?;

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use rustc_hash::FxHashMap;
+use torch_abi::names;
 use translator::call::Callee as Function;
 use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
@@ -98,7 +99,7 @@ static MODULE: OwnModule =
     OwnModule::new(FUNCTION, c"<ferrodyn transforms>", c"ferrodyn_transforms");
 static JACOBIANS: PyOnceLock<[(Obj, &'static str); 2]> = PyOnceLock::new();
 
-const TRANSFORMS: &str = "torch._functorch.eager_transforms";
+const TRANSFORMS: &str = names::EAGER_TRANSFORMS;
 
 pub(crate) const RULES: RuleList = &[(
     TRANSFORMS,

@@ -8,6 +8,7 @@
 
 use fx_graph::{Arg, Kwargs, NodeId};
 use pyo3::prelude::*;
+use torch_abi::names;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::state::OnReturn;
 use translator::stop::{R, Stop};
@@ -16,10 +17,10 @@ use translator::torch_ops::vmap::functorch;
 use translator::tx::{Args, Tx};
 use variables::{Obj, Var};
 
-const MODULE: &str = "torch._functorch.predispatch";
+const MODULE: &str = names::PREDISPATCH;
 
 pub(crate) const RULES: RuleList = &[
-    ("torch._functorch.vmap", &[("vmap_impl", vmap_impl as Rule)]),
+    (names::FUNCTORCH_VMAP, &[("vmap_impl", vmap_impl as Rule)]),
     (
         MODULE,
         &[
@@ -40,7 +41,7 @@ fn vmap_impl(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     {
         return Err(Stop::unsupported("`vmap` inside another transform"));
     }
-    let f = tx.py.import("torch._functorch.vmap")?.getattr(name)?;
+    let f = tx.py.import(names::FUNCTORCH_VMAP)?.getattr(name)?;
     let callee = tx.existing_callee(&f, None)?;
     let flow = tx.inline(callee, args, OnReturn::Push)?;
     value(tx.finish_flow(flow)?)

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use guards::{ConstVal, GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
+use torch_abi::names;
 use variables::{
     Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var,
 };
@@ -642,7 +643,7 @@ impl Tx<'_> {
                 m.to_cow().is_ok_and(|m| {
                     (&*m == "typing"
                         || &*m == "types" && is_alias(&ty)
-                        || &*m == "torch._ops"
+                        || &*m == names::OPS
                         || &*m == "functools"
                         || &*m == "operator"
                         || &*m == "numpy" && is_numpy_function(&ty)

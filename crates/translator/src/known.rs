@@ -3,10 +3,11 @@
 use crate::raw::derives_from;
 use pyo3::prelude::*;
 use rustc_hash::FxHashSet;
+use torch_abi::names::TORCH_C;
 use variables::Obj;
 
 macro_rules! known {
-    ($($(#[$doc:meta])* $field:ident = $module:literal . $name:literal),* $(,)?) => {
+    ($($(#[$doc:meta])* $field:ident = $module:tt . $name:literal),* $(,)?) => {
         /// Well-known objects of Python and torch.
         #[allow(missing_docs)]
         pub struct Known {
@@ -87,18 +88,18 @@ known! {
     sys_modules = "sys"."modules",
     operator = "operator"."",
     torch = "torch"."",
-    torch_c = "torch._C"."",
-    data_attr = "torch._C"."_autograd._get_data_attr",
+    torch_c = TORCH_C."",
+    data_attr = TORCH_C."_autograd._get_data_attr",
     random_generator = "random"."Random",
     context_variable = "contextvars"."ContextVar",
     thread_local = "_thread"."_local",
     lock = "_thread"."LockType",
     rlock = "_thread"."RLock",
-    script_function = "torch._C"."ScriptFunction",
-    variable_functions = "torch._C"."_VariableFunctionsClass",
+    script_function = TORCH_C."ScriptFunction",
+    variable_functions = TORCH_C."_VariableFunctionsClass",
     tensor = "torch"."Tensor",
-    tensor_base = "torch._C"."TensorBase",
-    asks_no_class = "torch._C"."DisableTorchFunctionSubclass",
+    tensor_base = TORCH_C."TensorBase",
+    asks_no_class = TORCH_C."DisableTorchFunctionSubclass",
     parameter = "torch.nn"."Parameter",
     buffer = "torch.nn"."Buffer",
     size = "torch"."Size",
@@ -139,7 +140,7 @@ impl Known {
                 &["NoneType", "EllipsisType", "NotImplementedType"][..],
             ),
             // An enum of pybind11's, whose methods are no descriptors that Python knows.
-            ("torch._C", &["_SDPBackend"][..]),
+            (TORCH_C, &["_SDPBackend"][..]),
         ] {
             for name in names {
                 self.const_types

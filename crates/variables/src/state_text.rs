@@ -85,6 +85,11 @@ impl Writer<'_, '_> {
             };
             let _ = writeln!(self.text, "global {} = {value}", write.name);
         }
+        for tail in &effects.tails {
+            let list = self.source(tail.list.source);
+            let items: Vec<_> = tail.items.iter().map(|item| self.value(item, 0)).collect();
+            let _ = writeln!(self.text, "appended to {list}: {}", items.join(", "));
+        }
         for (tensor, name) in &effects.tensor_writes {
             let value = self.value(tensor, 0);
             let _ = writeln!(self.text, "attribute {name} of {value} is written");
@@ -128,6 +133,9 @@ impl Writer<'_, '_> {
             false => "off",
         };
         let _ = writeln!(self.text, "grad mode {grad}");
+        if state.needs_as_is {
+            let _ = writeln!(self.text, "needs a backend that gives the graph back");
+        }
     }
 
     /// The objects that were met so far, and those that are met in them.

@@ -220,6 +220,7 @@ impl Found<'_> {
                 tell_guard_failures(py, ctx, &code, &misses);
                 if let Some(text) = warning {
                     log::warning(py, "", || text.clone());
+                    log::debug(py, "recompiles", "", || entries.listing(py));
                     if limits.tell_always {
                         return Outcome::Raise(ferrodyn_error(
                             py,

@@ -136,9 +136,9 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// 3.11's `SEND` pops the receiver when it has returned; later versions have `END_SEND`.
+    /// `SEND` may pop the receiver when it has returned, or leave it to `END_SEND`.
     pub(crate) fn send_returned(&mut self, v: Var, to: Label) -> Next {
-        if self.st.frame.code.fields.version == bytecode::Version::V311 {
+        if !self.st.frame.code.fields.version.send_keeps_receiver() {
             self.st.frame.stack.pop_back();
         }
         self.push(v);

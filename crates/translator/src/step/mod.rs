@@ -692,21 +692,13 @@ impl<'py> Tx<'py> {
         })
     }
 
-    /// Behind the `EndFor` (and 3.13's `PopTop`) at a loop's end; on 3.11 the target itself.
+    /// Behind what stands at a loop's end; the target itself where that is nothing.
     pub(crate) fn behind_loop(&self, to: Label) -> Label {
-        let instrs = &self.st.frame.code.body.instrs;
-        let i = to.0 as usize;
-        if !matches!(instrs[i].op, Op::EndFor) {
-            return to;
-        }
-        let v313 = self.st.frame.code.fields.version >= bytecode::Version::V313;
-        Label(
-            to.0 + if v313 && matches!(instrs[i + 1].op, Op::PopTop) {
-                2
-            } else {
-                1
-            },
-        )
+        let body = &self.st.frame.code.body;
+        let end = body.version.loop_end().iter();
+        let there = body.instrs[to.0 as usize..].iter();
+        let is_end = end.zip(there).take_while(|(op, at)| **op == at.op);
+        Label(to.0 + is_end.count() as u32)
     }
 
     pub(crate) fn push_method(&mut self, v: Var, null_first: bool) {

@@ -8,6 +8,7 @@ use guards::{GuardKind, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use tensor_meta::Does;
+use torch_abi::names;
 use variables::{TensorVar, TupleVar, Var};
 
 use super::emit::Callee;
@@ -17,7 +18,7 @@ use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
 /// What reads `tensor.data`.
-const DATA_ATTR: &str = "torch._C._autograd._get_data_attr";
+const DATA_ATTR: &str = names::DATA_ATTR_PATH;
 
 impl<'py> Tx<'py> {
     /// `t.name`.
@@ -348,7 +349,7 @@ impl<'py> Tx<'py> {
             .getattr("_unsafe_set_version_counter")?;
         let pair = [Arg::Node(t.node), Arg::Node(version)];
         let pair = pair.map(|a| Arg::Tuple(vec![a])).to_vec();
-        self.state_node(&set_version, "torch._C._autograd", pair)?;
+        self.state_node(&set_version, names::TORCH_C_AUTOGRAD, pair)?;
         if enabled {
             self.set_grad_enabled(&set_grad, true)?;
         }

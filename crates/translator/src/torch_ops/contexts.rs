@@ -14,6 +14,7 @@ use fx_graph::{Arg, Kwargs, NodeId};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyType};
 use tensor_meta::{Autocast, DType, DeviceKind};
+use torch_abi::names;
 use variables::contexts::{Cast, Effect, OpenContext};
 use variables::{Body, Obj, Var};
 
@@ -26,7 +27,7 @@ const MODULE: &str = "torch.amp.autocast_mode";
 /// The module of torch with the functions that enter and leave an inference mode.
 pub const GRAD_MODE: &str = "torch.autograd.grad_mode";
 
-const SUBSCRIPTS: &str = "torch._dynamo._trace_wrapped_higher_order_op";
+const SUBSCRIPTS: &str = names::TRACE_WRAPPED;
 
 /// Whether a class is that of the mode that makes subscripts look-ups by tensors.
 pub fn is_subscript_mode(class: &Bound<'_, PyType>) -> PyResult<bool> {
@@ -101,7 +102,7 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever looking at the function `f` that sets it raises.
     pub fn set_grad_enabled(&mut self, f: &Obj, enabled: bool) -> R<()> {
-        let target = self.target(f, "torch._C._set_grad_enabled")?;
+        let target = self.target(f, names::SET_GRAD_ENABLED_PATH)?;
         let node = self
             .log
             .graph

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fx_graph::{Arg, FnTarget, Kwargs, NodeId, SourceLine, SourceStack};
 use pyo3::prelude::*;
 use tensor_meta::{Alias, Ctx, DType, Does, Inferred, RuleError, RuleId, TensorMeta, Traits};
+use torch_abi::names;
 use variables::{Obj, TensorVar, TupleVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
@@ -77,8 +78,8 @@ impl<'py> Tx<'py> {
             self.st.needs_as_is = true;
         } else if reads && path == "torch.tensor" {
             // A compiler can trace this form, which reads no tensor.
-            let refs = self.py.import("torch._refs")?.getattr("tensor")?.unbind();
-            let callee = Callee::Function(&refs, "torch._refs.tensor", rule);
+            let refs = self.py.import(names::REFS)?.getattr("tensor")?.unbind();
+            let callee = Callee::Function(&refs, names::REFS_TENSOR, rule);
             return self.emit(&callee, &args).map(Flow::Value);
         } else if reads {
             return Err(Stop::unsupported(format!(

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
 use tensor_meta::{Alias, Does, Inferred, SymInt, TensorMeta};
 use torch_abi::TorchAbi;
+use torch_abi::names;
 use variables::Obj;
 
 use super::args::{MetaArg, NodeArgs};
@@ -76,7 +77,7 @@ impl<'py> Tx<'py> {
         // It logs what fails as an error of its own; here the failure is the answer.
         let log = py
             .import("logging")?
-            .call_method1("getLogger", ("torch._subclasses.fake_tensor",))?;
+            .call_method1("getLogger", (names::FAKE_TENSOR,))?;
         let silent = log.getattr("disabled")?;
         log.setattr("disabled", true)?;
         let result = (|| {
@@ -128,7 +129,7 @@ impl<'py> Tx<'py> {
         }
         let class = self
             .py
-            .import("torch._subclasses.fake_tensor")?
+            .import(names::FAKE_TENSOR)?
             .getattr("FakeTensorMode")?;
         let kw = PyDict::new(self.py);
         kw.set_item("allow_non_fake_inputs", true)?;

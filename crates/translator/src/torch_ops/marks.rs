@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Tx, qualified_name};
+use torch_abi::names;
 
 impl<'py> Tx<'py> {
     /// Whether a callable goes into the graph as it is.
@@ -56,7 +57,7 @@ impl<'py> Tx<'py> {
     /// What was marked by torch's own functions: only where its tracer was imported.
     fn marked_ids(&self, table: &str) -> R<Option<Bound<'py, PyAny>>> {
         let modules = self.known.sys_modules.bind(self.py);
-        let Ok(rules) = modules.get_item("torch._dynamo.trace_rules") else {
+        let Ok(rules) = modules.get_item(names::DYNAMO_TRACE_RULES) else {
             return Ok(None);
         };
         let ids = rules.getattr(table)?;

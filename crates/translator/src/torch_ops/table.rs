@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use torch_abi::names;
 
 use fx_graph::FnTarget;
 use pyo3::prelude::*;
@@ -28,12 +29,12 @@ pub struct FnTable {
 /// Namespaces whose C functions are ops. `torch._C` itself is not among them: its own functions
 /// read or change state.
 const C_NAMESPACES: [&str; 8] = [
-    "torch._C._nn",
-    "torch._C._fft",
-    "torch._C._linalg",
-    "torch._C._special",
-    "torch._C._sparse",
-    "torch._C._nested",
+    names::TORCH_C_NN,
+    names::TORCH_C_FFT,
+    names::TORCH_C_LINALG,
+    names::TORCH_C_SPECIAL,
+    names::TORCH_C_SPARSE,
+    names::TORCH_C_NESTED,
     "torch.special",
     "torch.linalg",
 ];
@@ -51,7 +52,9 @@ impl FnTable {
             by_addr: FxHashMap::default(),
         };
         let torch = py.import("torch")?;
-        let variable_functions = py.import("torch._C")?.getattr("_VariableFunctionsClass")?;
+        let variable_functions = py
+            .import(names::TORCH_C)?
+            .getattr("_VariableFunctionsClass")?;
         for name in variable_functions.dir()?.iter() {
             let name: String = name.extract()?;
             let path = format!("torch.{name}");
@@ -106,7 +109,7 @@ impl FnTable {
         };
         for name in names {
             let path = format!("{module}.{name}");
-            if (name.starts_with('_') && !module.starts_with("torch._C"))
+            if (name.starts_with('_') && !module.starts_with(names::TORCH_C))
                 || tensor_meta::function_traits(&path).any(Does::TAKEN_APART)
             {
                 continue;

@@ -8,6 +8,7 @@
 use fx_graph::{Arg, NodeId};
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
+use torch_abi::names;
 use variables::{Body, Obj, Var};
 
 use super::args::NodeArgs;
@@ -20,7 +21,7 @@ use crate::tx::{Args, Tx};
 /// # Errors
 /// Where torch lacks it.
 pub fn functorch<'py>(tx: &Tx<'py>) -> PyResult<Bound<'py, PyModule>> {
-    tx.py.import("torch._C._functorch")
+    tx.py.import(names::TORCH_C_FUNCTORCH)
 }
 
 impl Tx<'_> {

@@ -4,6 +4,12 @@
 //! way. So its setter is replaced by one that counts and then does what it did: while the number stays, no function
 //! has got another code, and a model's many functions need not be looked at one by one.
 //!
+//! The setter is found by its name in the table that CPython's own descriptor of the attribute points into. Whoever
+//! assigns goes through that table, at the time of the assignment: by the statement, by `setattr`, by the descriptor's
+//! `__set__`, in any thread, and in any interpreter. A class can't derive from that of functions, so there is no other
+//! descriptor. Another tool that replaces the setter behind this one calls this one; one that puts the former setter
+//! back is noticed, and codes are compared from then on.
+//!
 //! Invariant: equal numbers mean that no function's `__code__` was assigned in between.
 
 use std::cell::Cell;
@@ -20,8 +26,20 @@ type Setter = unsafe extern "C" fn(*mut PyObject, *mut PyObject, *mut c_void) ->
 
 /// What assignments have counted so far: each is counted as it begins and as it ends.
 static ASSIGNED: AtomicUsize = AtomicUsize::new(0);
-/// What assigns; `None` where it was not found, and nothing is counted.
-static SETTER: OnceLock<Option<Setter>> = OnceLock::new();
+/// What assigns, and where it was found; `None` where it was not, and nothing is counted.
+static SETTER: OnceLock<Option<Place>> = OnceLock::new();
+
+/// A place in the table of attributes of functions.
+struct Place {
+    entry: *mut ffi::PyGetSetDef,
+    /// what was there
+    set: Setter,
+}
+
+// SAFETY: the table of a static type lives forever, and is touched with the GIL held.
+unsafe impl Send for Place {}
+// SAFETY: as above.
+unsafe impl Sync for Place {}
 
 unsafe extern "C" fn count_and_set(
     function: *mut PyObject,
@@ -34,7 +52,7 @@ unsafe extern "C" fn count_and_set(
         ASSIGNED.fetch_add(1, Ordering::Relaxed);
         let status = match SETTER.get() {
             // SAFETY: called by the interpreter in the place of this setter, with what is meant for it.
-            Some(Some(set)) => unsafe { set(function, code, closure) },
+            Some(Some(place)) => unsafe { (place.set)(function, code, closure) },
             // Nothing was put in place then.
             _ => -1,
         };
@@ -44,7 +62,7 @@ unsafe extern "C" fn count_and_set(
 }
 
 /// Begins to count, and finds out whether that works.
-fn install() -> Option<Setter> {
+fn install() -> Option<Place> {
     // SAFETY: the GIL is held by whoever checks guards. The table of a static type ends with an entry without a
     // name, and lives as long as the type; the interpreter reads its setter at each assignment.
     unsafe {
@@ -54,7 +72,8 @@ fn install() -> Option<Setter> {
         }
         while !(*entry).name.is_null() {
             if CStr::from_ptr((*entry).name) == c"__code__" {
-                return (*entry).set.replace(count_and_set);
+                let set = (*entry).set.replace(count_and_set)?;
+                return Some(Place { entry, set });
             }
             entry = entry.add(1);
         }
@@ -83,6 +102,10 @@ impl Codes {
     /// The functions are alive.
     #[inline]
     pub(super) unsafe fn are_same(&self) -> bool {
+        if !is_in_place() {
+            // What was assigned meanwhile was not counted, for nobody.
+            ASSIGNED.fetch_add(1, Ordering::Relaxed);
+        }
         let now = ASSIGNED.load(Ordering::Relaxed);
         if now == self.seen.get() {
             return true;
@@ -97,6 +120,17 @@ impl Codes {
         }
         same
     }
+}
+
+/// Whether nobody has replaced the setter since. Who did may call this one, or not.
+#[inline]
+fn is_in_place() -> bool {
+    let Some(Some(place)) = SETTER.get() else {
+        return false;
+    };
+    // SAFETY: the table lives forever, and whoever checks guards has the GIL.
+    let now = unsafe { (*place.entry).set };
+    now.is_some_and(|now| std::ptr::fn_addr_eq(now, count_and_set as Setter))
 }
 
 /// Whether assignments are counted.
@@ -169,6 +203,97 @@ mod tests {
             let seen = SEEN.with(|seen| seen.borrow_mut().take());
             // SAFETY: the function is alive.
             assert!(!unsafe { seen.expect("the hook has run").are_same() });
+        });
+    }
+
+    /// Whatever assigns is counted, or noticed: each of these gives `f` another code.
+    #[test]
+    fn every_way_to_assign_is_noticed() {
+        let ways = [
+            c"f.__code__ = other",
+            c"setattr(f, '__code__', other)",
+            c"type(f).__dict__['__code__'].__set__(f, other)",
+            c"descriptor.__set__(f, other)",
+            c"object.__setattr__(f, '__code__', other)",
+            c"import threading\nt = threading.Thread(target=setattr, args=(f, '__code__', other))\nt.start()\nt.join()",
+        ];
+        Python::initialize();
+        Python::attach(|py| {
+            for way in ways {
+                let scope = pyo3::types::PyDict::new(py);
+                py.run(
+                    c"f = lambda: 1\nother = (lambda: 2).__code__\ndescriptor = type(f).__dict__['__code__']",
+                    Some(&scope),
+                    None,
+                )
+                .expect("a function");
+                let f = scope.get_item("f").expect("a look-up").expect("f");
+                let codes = codes_of(&f);
+                // SAFETY: the function is alive.
+                assert!(unsafe { codes.are_same() });
+                py.run(way, Some(&scope), None).expect("an assignment");
+                // SAFETY: as above.
+                assert!(!unsafe { codes.are_same() }, "{way:?}");
+            }
+            let derived = py.run(c"class D(type(lambda: 1)): pass", None, None);
+            assert!(derived.is_err(), "a class with another descriptor");
+        });
+    }
+
+    #[test]
+    fn another_thread_that_assigns_all_the_time_is_noticed() {
+        Python::initialize();
+        Python::attach(|py| {
+            let scope = pyo3::types::PyDict::new(py);
+            py.run(
+                c"import sys, threading\nsys.setswitchinterval(1e-6)\nf, g = lambda: 1, lambda: 2\ncodes = [(lambda: 3).__code__, (lambda: 4).__code__]\nstop = []\ndef assign():\n    n = 0\n    while not stop:\n        n += 1\n        g.__code__ = codes[n & 1]\nthread = threading.Thread(target=assign)\nthread.start()",
+                Some(&scope),
+                None,
+            )
+            .expect("a thread");
+            let get = |name: &str| scope.get_item(name).expect("a look-up").expect("a value");
+            let (f, other) = (get("f"), get("codes").get_item(0).expect("a code"));
+            let own = f.getattr("__code__").expect("a code");
+            for _ in 0..500 {
+                f.setattr("__code__", &own).expect("an assignment");
+                let codes = codes_of(&f);
+                py.detach(|| std::thread::sleep(std::time::Duration::from_micros(20)));
+                // SAFETY: the function is alive.
+                assert!(unsafe { codes.are_same() });
+                f.setattr("__code__", &other).expect("an assignment");
+                py.detach(|| std::thread::sleep(std::time::Duration::from_micros(20)));
+                // SAFETY: as above.
+                assert!(!unsafe { codes.are_same() });
+            }
+            py.run(
+                c"stop.append(1)\nthread.join()\nsys.setswitchinterval(0.005)",
+                Some(&scope),
+                None,
+            )
+            .expect("an end");
+        });
+    }
+
+    #[test]
+    fn a_setter_that_was_put_back_is_noticed() {
+        Python::initialize();
+        Python::attach(|py| {
+            let function = || py.eval(c"lambda: 1", None, None).expect("a function");
+            let (f, other) = (function(), function().getattr("__code__").expect("a code"));
+            let codes = codes_of(&f);
+            let Some(Some(place)) = SETTER.get() else {
+                panic!("not counted");
+            };
+            // SAFETY: the GIL is held; the setter is what CPython had there.
+            unsafe { (*place.entry).set = Some(place.set) };
+            // SAFETY: the function is alive.
+            let are_same = || unsafe { codes.are_same() };
+            assert!(are_same());
+            f.setattr("__code__", &other).expect("an assignment");
+            assert!(!are_same());
+            // SAFETY: as above.
+            unsafe { (*place.entry).set = Some(count_and_set) };
+            assert!(!are_same());
         });
     }
 
