@@ -35,14 +35,14 @@ impl Tx<'_> {
     /// In a graph that runs as it is: which operation has raised is known then.
     fn leads_there_as_is(&mut self, node: NodeId) -> R<()> {
         self.st.needs_as_is |= self.st.leads_to_handler && !self.can_run_again(node);
-        if !self.may_raise_to_handler(node) {
+        if !self.may_raise_to_handler(node) || !self.is_handled(node)? {
             return Ok(());
         }
         self.st.leads_to_handler = true;
         let is_behind = self.log.graph.iter().any(|(id, other)| {
             raising::runs_once(other) && !(id == node && other.may_refuse_write)
         });
-        if is_behind && self.is_handled(node)? {
+        if is_behind {
             return Err(behind_what_runs_once());
         }
         self.st.needs_as_is |= !raising::can_all_run_again(&self.log.graph);
