@@ -140,6 +140,11 @@ impl<'a, 'py> Finished<'a, 'py> {
         self.tx.dynamic_sizes(tensor)
     }
 
+    /// As [`Tx::is_fixed_size`].
+    pub fn is_fixed_size(&self, tensor: SourceId, dim: usize) -> bool {
+        self.tx.is_fixed_size(tensor, dim)
+    }
+
     /// As [`Tx::read_number`].
     pub fn read_number(&self, source: SourceId) -> Option<ReadNumber> {
         self.tx.read_number(source)

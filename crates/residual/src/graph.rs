@@ -2,7 +2,7 @@
 
 use bytecode::op::LocalIdx;
 use fx_graph::{Arg, NodeId};
-use guards::{IntExpr, Source};
+use guards::{Extent, IntExpr, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use rustc_hash::FxHashMap;
@@ -97,6 +97,7 @@ pub fn compile(
     if tx.graph().op_count() == 0 || tx.outer_modes() == 0 && only_state(tx) {
         return Ok(None);
     }
+    fix_sizes(tx)?;
     tx.graph_mut().erase_unused_placeholders();
     let ints = tx.int_inputs().iter().map(|input| {
         let source = match input.int.expr {
@@ -188,6 +189,30 @@ pub fn compile(
         inputs,
         outputs: outputs.into_iter().map(|(_, l)| l).collect(),
     }))
+}
+
+/// Makes sizes constants that were found to have to be: a compiler would take a number among its inputs for one that
+/// changes, and not know what is known of it.
+fn fix_sizes(tx: &mut Finished<'_, '_>) -> R<()> {
+    if tx.runs_as_is() {
+        return Ok(());
+    }
+    let fixed: Vec<_> = tx
+        .int_inputs()
+        .iter()
+        .filter_map(|input| match input.int.expr {
+            IntExpr::Dim(source, Extent::Size, dim) => {
+                let fixed = tx.is_fixed_size(source, usize::from(dim));
+                fixed.then_some((input.node, input.int.value))
+            }
+            _ => None,
+        })
+        .collect();
+    for (node, value) in fixed {
+        let replaced = tx.graph_mut().replace_uses(node, &Arg::Int(value));
+        replaced.map_err(|e| Stop::Internal(format!("a size that is a constant: {e}")))?;
+    }
+    Ok(())
 }
 
 /// Functions that only change torch's state.

@@ -200,7 +200,7 @@ impl Tx<'_> {
     }
 
     /// Whether a size that was no constant was found to have to be one.
-    fn is_fixed_size(&self, tensor: SourceId, dim: usize) -> bool {
+    pub fn is_fixed_size(&self, tensor: SourceId, dim: usize) -> bool {
         let size = IntExpr::Dim(tensor, Extent::Size, dim as u8);
         self.log.guards.iter().any(|g| match &g.kind {
             GuardKind::ShapeEnv { relation } => {
