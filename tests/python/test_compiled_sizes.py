@@ -48,6 +48,18 @@ def test_sizes_zero_and_one_have_graphs_of_their_own():
     assert graphs_of(lambda x: x * 2, calls) == 4
 
 
+def test_a_size_that_has_to_be_a_constant():
+    """The compiler is not handed it as a number, of which it would not know that it is one."""
+
+    def fn(x):
+        side = x.shape[1]
+        if side != 8:
+            raise ValueError(f"expected 8, got {side}")
+        return x.reshape(x.shape[0], -1, (side // 2) * (side // 2)) * x.shape[0]
+
+    assert graphs_of(fn, [(torch.randn(n, 8, 4),) for n in SIZES], dynamic=True) == 1
+
+
 def test_ints():
     x = torch.randn(3, 8)
     calls = [(x, n) for n in [2, 3, 4, 5, 0, 1]]
