@@ -4,7 +4,7 @@
 //! Such a backend works without; with all of it, its caches are used and its guards come back.
 //! Imports much of torch, `torch._dynamo` included; never used for other backends.
 
-use fx_graph::{AotInput, ShapeGuard};
+use fx_graph::{AotInput, ShapeGuard, ShapeLeaf};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -26,6 +26,8 @@ pub struct AotContext {
     /// what each input is called in guards
     names: Vec<Option<String>>,
     is_dynamic: bool,
+    /// sizes that were handed out as symbols: the input, the dimension, the fake tensor
+    symbols: Vec<(usize, u8, Py<PyAny>)>,
     /// keeps the backend's fakes of scalars alive, which its mode finds by their tensors
     _scalars: Py<PyList>,
     /// name of the node at which the run on fake tensors stopped, if it did
@@ -120,7 +122,19 @@ impl AotContext {
         .getattr("exprs")?
         .extract()?;
         shape_env.call_method0("freeze")?;
-        shape_guards::read(py, &guards, &self.names)
+        let mut guards = shape_guards::read(py, &guards, &self.names)?;
+        // torch's own tracer checks sizes of tensors that have become constants with the tensors.
+        if let Some(guards) = &mut guards {
+            for (at, dim, fake) in &self.symbols {
+                let size = fake.bind(py).call_method1("size", (*dim,))?;
+                let node = size.getattr_opt("node")?;
+                let value = node.map(|node| node.call_method0("maybe_as_int"));
+                if value.transpose()?.is_none_or(|value| !value.is_none()) {
+                    guards.push(ShapeGuard::Unchanged(ShapeLeaf::Size(*at, *dim)));
+                }
+            }
+        }
+        Ok(guards)
     }
 
     /// The guards that AOTAutograd asked for.
@@ -191,6 +205,7 @@ fn prepare(
     let mut sources: Vec<Option<Bound<'_, PyAny>>> = vec![None; count];
     let mut contexts: Vec<Bound<'_, PyAny>> = Vec::with_capacity(count);
     let mut is_dynamic = false;
+    let mut symbols = Vec::new();
     let mut taken = FxHashMap::default();
     for (at, example) in example_inputs.iter().enumerate() {
         let mut context = py.None().into_bound(py);
@@ -210,6 +225,11 @@ fn prepare(
                     }
                     false => from_tensor(&mode, &example, &source, &context)?,
                 });
+                for dim in dynamic_dims {
+                    if let Some(fake) = &fakes[at] {
+                        symbols.push((at, *dim as u8, fake.clone().unbind()));
+                    }
+                }
                 tensor_contexts.set_item(&example, &context)?;
                 sources[at] = Some(source);
             }
@@ -330,6 +350,7 @@ fn prepare(
         shape_env: shape_env.unbind(),
         example_inputs: handed.unbind(),
         is_dynamic,
+        symbols,
         _scalars: scalars.unbind(),
         stopped_at,
     })
