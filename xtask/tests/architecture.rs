@@ -41,6 +41,22 @@ const ALONE: [(&str, &[&str]); 6] = [
 const LINES_OF_A_CRATE: usize = 25_000;
 const LINES_OF_A_FILE: usize = 800;
 
+/// Lines of a function, and those that are longer: each is one `match` over an enum or a table of names, with a few lines
+/// for each, or steps in an order that is the point.
+const LINES_OF_A_FUNCTION: usize = 150;
+const LONGER: [(&str, &str); 10] = [
+    ("step/mod.rs", "exec"),
+    ("values/iter_next.rs", "advance"),
+    ("decode.rs", "unit"),
+    ("residual/src/iterators.rs", "iterator"),
+    ("state_calls.rs", "marked_function"),
+    ("exec/step.rs", "long_step"),
+    ("lower.rs", "one"),
+    ("methods/dict.rs", "dict_method"),
+    ("aot.rs", "prepare"),
+    ("exec/link.rs", "check"),
+];
+
 /// The interpreter, and what hangs on it.
 const INTERPRETER: [&str; 5] = [
     "residual",
@@ -140,6 +156,60 @@ fn crates_and_files_are_small() {
             );
         }
     }
+}
+
+/// The functions of a text, as rustfmt leaves it: their names, and how many lines they have.
+fn functions(text: &str) -> Vec<(&str, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let indent = &line[..line.len() - code.len()];
+        let Some((before, after)) = code.split_once("fn ") else {
+            continue;
+        };
+        let is_head = before.split_whitespace().all(|word| {
+            let word = word.split('(').next().unwrap_or(word);
+            ["pub", "const", "unsafe", "extern", "\"C\"", "async"].contains(&word)
+        });
+        // A declaration, or all of it in a line.
+        if !is_head || line.ends_with([';', '}']) {
+            continue;
+        }
+        let name = after
+            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .next();
+        let is_end = |line: &&str| line.strip_prefix(indent) == Some("}");
+        let end = lines[at..].iter().position(is_end);
+        if let (Some(name), Some(end)) = (name, end) {
+            found.push((name, end + 1));
+        }
+    }
+    found
+}
+
+#[test]
+fn functions_are_short() {
+    let mut longer = BTreeSet::new();
+    for name in ORDER {
+        for (path, text) in sources(name) {
+            for (function, lines) in functions(&text) {
+                if lines <= LINES_OF_A_FUNCTION {
+                    continue;
+                }
+                let known =
+                    |(file, known): &&(&str, &str)| path.ends_with(file) && *known == function;
+                let known = LONGER.iter().find(known);
+                let known = known.unwrap_or_else(|| {
+                    panic!("{function} of {} has {lines} lines", path.display())
+                });
+                longer.insert(known);
+            }
+        }
+    }
+    assert_eq!(longer.len(), LONGER.len(), "no longer so long: {longer:?}");
+    let text = "impl A {\n    pub(crate) fn f() {\n    }\n}\nfn g() -> B {\n    c\n}\n";
+    assert_eq!(functions(text), [("f", 2), ("g", 3)]);
 }
 
 #[test]
