@@ -60,6 +60,23 @@ def test_a_size_that_has_to_be_a_constant():
     assert graphs_of(fn, [(torch.randn(n, 8, 4),) for n in SIZES], dynamic=True) == 1
 
 
+@torch.library.custom_op("ferrodyn_tests::takes_size", mutates_args=())
+def takes_size(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+@takes_size.register_fake
+def _(x):
+    return x.new_empty(int(x.shape[0]), x.shape[1])
+
+
+def test_a_size_that_an_operation_makes_a_constant_is_guarded():
+    """torch's own tracer checks such sizes with the tensors, so the backend's guards leave them out."""
+    calls = [(torch.randn(n, 6),) for n in SIZES]
+    found = graphs_of(lambda x: takes_size(x).view(x.shape[0] * 2, -1) + 1, calls, dynamic=True)
+    assert found == len(SIZES)
+
+
 def test_ints():
     x = torch.randn(3, 8)
     calls = [(x, n) for n in [2, 3, 4, 5, 0, 1]]

@@ -446,8 +446,13 @@ fn propagate<'py>(
     // A node of the graph may switch grad mode; the backend starts from the caller's.
     let package = py.import("torch")?;
     let grad_mode = package.call_method0("is_grad_enabled")?;
+    // Kernels of C take sizes for constants where torch has a kernel of Python that does not.
+    let in_python = py
+        .import(names::PYTHON_DISPATCH)?
+        .call_method0("enable_python_dispatcher")?;
     stack.call_method1("enter_context", (managers,))?;
     stack.call_method1("enter_context", (mode,))?;
+    stack.call_method1("enter_context", (in_python,))?;
     let result = run_all();
     stack.call_method0("close")?;
     package

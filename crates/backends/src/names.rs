@@ -2,6 +2,8 @@
 
 /// Method of a wrapper subclass: which tensors one holds, and what else it takes to make it again.
 pub const FLATTEN: &str = "__tensor_flatten__";
+/// Module of the dispatcher to kernels of Python.
+pub const PYTHON_DISPATCH: &str = "torch._dispatch.python";
 /// Public package of graphs.
 pub const FX: &str = "torch.fx";
 /// Module of `Graph`.
