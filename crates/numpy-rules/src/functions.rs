@@ -3,15 +3,18 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyType};
 use torch_abi::arrays::TorchNumpy;
-use translator::rules::{Given, List};
-use translator::stop::Stop;
-use translator::tx::{Args, Tx};
-use variables::Var;
+use translator::rules::{Given, List, value};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Flow, Tx};
+use variables::{Body, Var};
 
 use crate::call::{What, call};
 
 /// Functions of constants that torch does not have.
-const OF_CONSTANTS: [&str; 3] = ["isscalar", "logspace", "sinc"];
+const OF_CONSTANTS: [&str; 4] = ["dtype", "isscalar", "logspace", "sinc"];
+
+/// Functions with more than one right result (a sign, an order), of which torch gives another than NumPy.
+const WITHOUT_ONE_RESULT: [&str; 4] = ["linalg.svd", "linalg.eig", "linalg.eigh", "linalg.qr"];
 
 /// Lists every function that torch has as well, the universal ones, and those of constants, where NumPy is there.
 pub(crate) fn add_all(py: Python<'_>, add: &mut List<'_>) {
@@ -49,23 +52,36 @@ pub(crate) fn add_all(py: Python<'_>, add: &mut List<'_>) {
 
 fn function(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let py = tx.py;
-    let mut real = py.import("numpy")?.into_any();
+    let numpy = py.import("numpy")?;
+    let mut real = numpy.clone().into_any();
     for part in name.split('.') {
         real = real.getattr(part)?;
     }
     // A class of numbers makes a constant of constants.
     let is_class = real.cast::<PyType>().is_ok();
-    if is_class && !args.values().any(|v| tx.array_id(v).is_some()) {
+    if is_class && name != "dtype" && !args.values().any(|v| tx.array_id(v).is_some()) {
         return Ok(None);
     }
     let torch = TorchNumpy::get(py)?.of(&real);
-    let is_universal = real.is_instance(&py.import("numpy")?.getattr("ufunc")?)?;
+    let is_universal = real.is_instance(&numpy.getattr("ufunc")?)?;
+    let is_choice = real.is(&numpy.getattr("where")?) || real.is(&numpy.getattr("clip")?);
     let what = What {
         name,
         real,
         torch,
         is_universal,
+        takes_any_number: is_universal || is_choice,
     };
+    if WITHOUT_ONE_RESULT.contains(&name) {
+        return Err(Stop::brk(
+            format!("numpy.{name}(), which has more than one right result"),
+            "The factors of a matrix have no one sign or order, and torch gives others than NumPy.",
+            "Use torch's function, or call it outside of the compiled function.",
+        ));
+    }
+    if let Some(flow) = array_of_arrays(tx, &what, &args)? {
+        return Ok(Some(flow));
+    }
     match call(tx, &what, &args)? {
         Some(flow) => Ok(Some(flow)),
         None => Err(on_other(tx, name, &args)),
@@ -78,10 +94,10 @@ fn on_other(tx: &mut Tx<'_>, name: &str, args: &Args) -> Stop {
         match tx.realize(v) {
             Ok(Var::Tensor(_)) => {
                 return Stop::brk(
-                    format!("numpy.{name}() of a tensor"),
-                    "NumPy makes an array of the tensor by the tensor's own methods, which are not captured.",
+                    format!("numpy.{name}() of a tensor that NumPy makes no array of"),
+                    "NumPy's operations are captured for dense tensors on the CPU that record no gradients.",
                     format!(
-                        "Use torch's function instead (`torch.{name}`, where there is one), or pass `tensor.numpy()`."
+                        "Use torch's function instead (`torch.{name}`, where there is one), or pass `tensor.detach().cpu()`."
                     ),
                 );
             }
@@ -90,4 +106,70 @@ fn on_other(tx: &mut Tx<'_>, name: &str, args: &Args) -> Stop {
         }
     }
     Stop::unsupported(format!("numpy.{name}() of {}", given.join(", ")))
+}
+
+/// `numpy.array([a, b])` with arrays, or numbers that the graph has, in the list: those are stacked.
+fn array_of_arrays<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
+    let numpy = tx.py.import("numpy")?;
+    let makes = what.real.is(&numpy.getattr("array")?) || what.real.is(&numpy.getattr("asarray")?);
+    let given = (&args.pos[..], &args.kw[..]);
+    let (list, dtype) = match given {
+        ([list], []) if makes => (list, None),
+        ([list], [(name, dtype)]) if makes && &**name == "dtype" => (list, Some(dtype)),
+        ([list, dtype], []) if makes => (list, Some(dtype)),
+        _ => return Ok(None),
+    };
+    let Some(items) = items_of(tx, list)? else {
+        return Ok(None);
+    };
+    let mut rows = Vec::with_capacity(items.len());
+    let mut holds_arrays = false;
+    for item in items {
+        let item = tx.realize(&item)?;
+        holds_arrays |= tx.array_id(&item).is_some();
+        // Rows of rows are arrays of their own.
+        let row = match items_of(tx, &item)? {
+            Some(_) => {
+                let row = Args::pos(vec![item.clone()]);
+                let made = tx.inside(|tx| array_of_arrays(tx, what, &row))?;
+                holds_arrays |= made.is_some();
+                match made {
+                    Some(Flow::Value(v)) => v,
+                    _ => item,
+                }
+            }
+            None => item,
+        };
+        rows.push(row);
+    }
+    if !holds_arrays {
+        return Ok(None);
+    }
+    let real = numpy.getattr("stack")?;
+    let stack = What {
+        name: "stack",
+        torch: TorchNumpy::get(tx.py)?.of(&real),
+        real,
+        ..*what
+    };
+    let rows = tx.new_list(rows);
+    let Some(Flow::Value(made)) = call(tx, &stack, &Args::pos(vec![rows]))? else {
+        return Ok(None);
+    };
+    match dtype {
+        Some(dtype) => crate::arrays::method(tx, &made, "astype", &Args::pos(vec![dtype.clone()])),
+        None => value(made),
+    }
+}
+
+/// The items of a list or a tuple.
+fn items_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Vec<Var>>> {
+    Ok(match tx.realize(v)? {
+        Var::Tuple(t) if t.class.is_none() => Some(t.items.clone()),
+        Var::Obj(id) => match &tx.obj(id).body {
+            Body::List(items) => Some(items.iter().cloned().collect()),
+            _ => None,
+        },
+        _ => None,
+    })
 }

@@ -168,7 +168,9 @@ impl Maker {
         let makers = MAKERS.get_or_try_init(py, || -> PyResult<[Obj; 3]> {
             Ok([
                 wrap_pyfunction!(array_of, py)?.into_any().unbind(),
-                wrap_pyfunction!(read_only_array_of, py)?.into_any().unbind(),
+                wrap_pyfunction!(read_only_array_of, py)?
+                    .into_any()
+                    .unbind(),
                 wrap_pyfunction!(number_of, py)?.into_any().unbind(),
             ])
         })?;

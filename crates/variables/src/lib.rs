@@ -36,7 +36,10 @@ pub use effects::{
 };
 pub use float::{FloatBinary, FloatExpr, FloatVar};
 pub use key::Key;
-pub use object::{ArrayBody, Body, CallResult, DictView, GroupState, IterBody, ObjId, ObjState, Origin};
+pub use object::{
+    ArrayBody, Body, CallResult, CopiedArray, DictView, GroupState, IterBody, ObjId, ObjState,
+    Origin,
+};
 pub use var::{
     FuncVar, IntVar, LazyVar, MethodVar, Obj, PyVar, SuperVar, TensorInput, TensorVar, TextPart,
     TextVar, TupleVar, Var,

@@ -201,7 +201,9 @@ impl Writer<'_, '_> {
                 "of a call of {}",
                 qualified_name(call.function.bind(self.of.py))
             ),
-            Body::Array(array) => format!("of {}", self.value(&Var::Tensor(array.tensor.clone()), 1)),
+            Body::Array(array) => {
+                format!("of {}", self.value(&Var::Tensor(array.tensor.clone()), 1))
+            }
             Body::Generator(state) => match state.frame {
                 None => "running, or finished".into(),
                 Some(_) if state.started => "suspended".into(),
