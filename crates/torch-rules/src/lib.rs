@@ -18,6 +18,7 @@ mod contexts;
 mod deep_copy;
 mod entered_device;
 mod flags;
+mod flex_attention;
 mod function_modes;
 mod higher_order;
 mod hooks;
@@ -42,6 +43,7 @@ pub const LISTED: &[RuleList] = &[
     transforms::RULES,
     vmap::RULES,
     higher_order::RULES,
+    flex_attention::RULES,
     checkpoint::RULES,
     flags::RULES,
     subclasses::RULES,

@@ -114,6 +114,9 @@ pub fn marked_function<'py>(
     if tx.unmarked.contains_key(&(f.as_ptr() as usize)) {
         return Ok(None);
     }
+    if let Some(flow) = crate::flex_attention::whole_call(tx, f, args)? {
+        return Ok(Some(flow));
+    }
     let module: String = f
         .getattr("__module__")
         .and_then(|m| m.extract())
@@ -190,8 +193,9 @@ pub fn marked_function<'py>(
         ("torch._dynamo.decorators", "mark_static") => {
             return Ok(Some(Flow::Value(tx.none())));
         }
-        // Tells torch's tracer that a compiled module runs.
-        ("torch._dynamo.eval_frame", "_set_in_optimized_module") => {
+        // Tells torch's tracer that a compiled module runs; marks nodes of the graphs that torch makes.
+        ("torch._dynamo.eval_frame", "_set_in_optimized_module")
+        | ("torch.fx.traceback", "annotate") => {
             let nothing = py.import("contextlib")?.getattr("nullcontext")?;
             return tx
                 .call(&Var::py(nothing.unbind()), Args::default())
@@ -199,7 +203,9 @@ pub fn marked_function<'py>(
         }
         // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
         ("torch._dynamo.mutation_guard", "tag") => return Ok(Some(Flow::Value(tx.none()))),
-        ("torch.compiler", "is_exporting")
+        // Sizes that depend on data are none of this tracer's.
+        ("torch.fx.experimental.symbolic_shapes", "has_free_unbacked_symbols")
+        | ("torch.compiler", "is_exporting")
         | ("torch._jit_internal", "is_scripting")
         | ("torch.jit._trace", "is_tracing")
         | ("torch.onnx", "is_in_onnx_export") => {

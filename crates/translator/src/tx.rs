@@ -238,6 +238,8 @@ pub struct Tx<'py> {
     pub owner: Option<Obj>,
     /// what the user keeps out of graphs, once it was asked for
     pub disallowed: Option<Option<Obj>>,
+    /// what says how a subscript of tensors looks, while each of them is an index of which nobody asks the value
+    pub indexes_with: Option<Obj>,
     /// whether the graph runs as it is, as far as is known of the backend
     pub runs_as_is: bool,
     /// whether the graph is right only where it runs as it is
@@ -326,6 +328,7 @@ impl<'py> Tx<'py> {
             used: None,
             owner: None,
             disallowed: None,
+            indexes_with: None,
             runs_as_is: false,
             needs_as_is: false,
             refusal: None,
