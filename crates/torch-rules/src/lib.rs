@@ -13,6 +13,7 @@
 mod autograd_function;
 mod bodies;
 mod checkpoint;
+mod collectives;
 mod compilers;
 mod contexts;
 mod deep_copy;

@@ -117,6 +117,9 @@ pub fn marked_function<'py>(
     if let Some(flow) = crate::flex_attention::whole_call(tx, f, args)? {
         return Ok(Some(flow));
     }
+    if let Some(flow) = crate::collectives::call(tx, f, args)? {
+        return Ok(Some(flow));
+    }
     let module: String = f
         .getattr("__module__")
         .and_then(|m| m.extract())
