@@ -1,4 +1,4 @@
-"""Arrays as arguments: tensors of the graph on their memory, which is guarded by dtype, sizes and strides."""
+"""Arrays as arguments: inputs on their memory, guarded by dtype, sizes and strides."""
 
 import numpy as np
 

@@ -7,7 +7,11 @@ GRAPHS = 1
 
 
 def fn(x):
-    return np.ones_like(x, dtype=np.float64), np.full_like(x, 2.4, dtype=np.dtype("float")), np.stack([x, x])
+    return (
+        np.ones_like(x, dtype=np.float64),
+        np.full_like(x, 2.4, dtype=np.dtype("float")),
+        np.stack([x, x]),
+    )
 
 
 def inputs():

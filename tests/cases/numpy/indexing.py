@@ -6,7 +6,17 @@ GRAPHS = 1
 
 
 def fn(a, at):
-    return a[1], a[1, 2], a[:, 1:], a[..., 0], a[np.newaxis].shape, a[[0, 1], [2, 0]], a[at], a[:, None, ::2].sum(1), a[-1][at]
+    return (
+        a[1],
+        a[1, 2],
+        a[:, 1:],
+        a[..., 0],
+        a[np.newaxis].shape,
+        a[[0, 1], [2, 0]],
+        a[at],
+        a[:, None, ::2].sum(1),
+        a[-1][at],
+    )
 
 
 def inputs():

@@ -1,4 +1,4 @@
-"""An array on a tensor's memory, NumPy's functions, and a tensor on the memory of what they give: one graph."""
+"""Arrays on the memory of tensors and tensors on that of arrays, in one graph."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""Arrays of constants: what they hold decides while tracing, until something is written to an array."""
+"""What arrays of constants hold decides while tracing, until one is written to."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""Arrays from outside that are written to: items, in-place operators, methods, `out=`, and through views and tensors."""
+"""Arrays that are written to: items, operators, methods, `out=`, views and tensors."""
 
 import numpy as np
 import torch

@@ -1,8 +1,11 @@
-"""Functions that torch does not have, or that have more than one right result, run in eager mode."""
+"""Functions that torch lacks, or with more than one right result, run in eager mode."""
 
 import numpy as np
 
-BREAKS = ["NumPy operation that torch does not have: spacing", "numpy.linalg.qr(), which has more than one right result"]
+BREAKS = [
+    "NumPy operation that torch does not have: spacing",
+    "numpy.linalg.qr(), which has more than one right result",
+]
 
 
 def fn(a):

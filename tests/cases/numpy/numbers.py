@@ -1,4 +1,4 @@
-"""What NumPy gives as a number stays one of its classes; what it gives as an array without sizes stays an array."""
+"""Numbers keep their classes; arrays without dimensions stay arrays."""
 
 import numpy as np
 
@@ -10,7 +10,16 @@ def fn(a):
     first = a[0, 1]
     a[0, 1] = 100
     none = np.asarray(total)
-    return total, first * 2, -a.max(), a.mean().astype(np.float32), none, none + 1, np.argmax(a), a.any()
+    return (
+        total,
+        first * 2,
+        -a.max(),
+        a.mean().astype(np.float32),
+        none,
+        none + 1,
+        np.argmax(a),
+        a.any(),
+    )
 
 
 def inputs():

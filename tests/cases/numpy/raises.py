@@ -1,7 +1,5 @@
 """Operations that raise or warn do so."""
 
-import warnings
-
 import numpy as np
 
 GRAPHS = 1

@@ -14,7 +14,10 @@ def fn(a):
 
 def calls():
     warnings.simplefilter("error")
-    return [(np.broadcast_to(np.arange(3.0), (2, 3)),), (np.broadcast_to(np.arange(3.0) + 1, (2, 3)),)]
+    return [
+        (np.broadcast_to(np.arange(3.0), (2, 3)),),
+        (np.broadcast_to(np.arange(3.0) + 1, (2, 3)),),
+    ]
 
 
 REFERENCE_WRONG = "it may be written to"

@@ -1,8 +1,11 @@
 """Such a view that is read behind a write to its memory, or written to."""
 
-BREAKS = ["NumPy array read behind a write to what may be its memory", "Write to a read-only NumPy array: setitem"]
-
 import numpy as np
+
+BREAKS = [
+    "NumPy array read behind a write to what may be its memory",
+    "Write to a read-only NumPy array: setitem",
+]
 
 
 def fn(a):

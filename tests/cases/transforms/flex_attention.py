@@ -1,4 +1,4 @@
-"""flex_attention: score functions that close over tensors, block masks from outside and made inside."""
+"""flex_attention: functions that close over tensors, masks from outside and made inside."""
 
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -23,7 +23,9 @@ def masked(q, k, v, slopes):
 
 
 def made_inside(q, k, v, slopes):
-    mask = create_block_mask(lambda b, h, i, j: i - j < 4, None, None, 16, 16, device="cpu", BLOCK_SIZE=16)
+    mask = create_block_mask(
+        lambda b, h, i, j: i - j < 4, None, None, 16, 16, device="cpu", BLOCK_SIZE=16
+    )
     return flex_attention(q, k, v, block_mask=mask)
 
 
