@@ -82,7 +82,7 @@ pub(crate) fn meta_for_numpy(
 
 /// `tensor.numpy(force=...)`: an array on the tensor's memory. `None`: torch refuses to make one.
 pub(crate) fn of_tensor(tx: &mut Tx<'_>, of: &Var, args: &Args) -> Given {
-    let Var::Tensor(t) = of else {
+    let (Var::Tensor(t), true) = (of, tx.known.has_numpy()) else {
         return Ok(None);
     };
     let Ok(given) = tx.by_name("numpy", args.clone(), &["force"], 0, 0) else {

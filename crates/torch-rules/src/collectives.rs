@@ -8,6 +8,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use torch_abi::names::FUNCTIONAL_COLLECTIVES as FUNCTIONAL;
 use translator::own_module::OwnModule;
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
@@ -31,8 +32,6 @@ def name_of(group):
 static MODULE: OwnModule =
     OwnModule::new(FUNCTION, c"<ferrodyn collectives>", c"ferrodyn_collectives");
 
-/// Where torch has the functional collectives.
-const FUNCTIONAL: &str = "torch.distributed._functional_collectives";
 /// Where it has those that programs call, and what they ask of groups.
 const PLAIN: &str = "torch.distributed.distributed_c10d";
 

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use rustc_hash::FxHashMap;
 use tensor_meta::Inferred;
+use torch_abi::names::FLEX_ATTENTION;
 use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::{R, Stop};
@@ -49,7 +50,7 @@ static MODULE: OwnModule = OwnModule::new(
 const PATH: &str = "torch.nn.attention.flex_attention.flex_attention";
 
 pub(crate) const RULES: RuleList = &[(
-    "torch._higher_order_ops.flex_attention",
+    FLEX_ATTENTION,
     &[("FlexAttentionHOP.__call__", operator as Rule)],
 )];
 
@@ -122,8 +123,7 @@ fn operator(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let Some(options) = tx.real_copy(options)? else {
         return Err(refused("options that are no constants"));
     };
-    let (module, _) = RULES[0];
-    let op = tx.py.import(module)?.getattr("flex_attention")?;
+    let op = tx.py.import(FLEX_ATTENTION)?.getattr("flex_attention")?;
     let options = options.cast::<PyDict>().map_err(PyErr::from)?.clone();
     let made = make.call_method1(
         "function",
