@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyType};
 use torch_abi::arrays::TorchNumpy;
-use translator::rules::{Given, List, value};
+use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
-use variables::{Body, Var};
+use variables::{Body, Obj, Var};
 
 use crate::call::{What, call};
 
@@ -16,53 +16,56 @@ const OF_CONSTANTS: [&str; 4] = ["dtype", "isscalar", "logspace", "sinc"];
 /// Functions with more than one right result (a sign, an order), of which torch gives another than NumPy.
 const WITHOUT_ONE_RESULT: [&str; 4] = ["linalg.svd", "linalg.eig", "linalg.eigh", "linalg.qr"];
 
-/// Lists every function that torch has as well, the universal ones, and those of constants, where NumPy is there.
-pub(crate) fn add_all(py: Python<'_>, add: &mut List<'_>) {
-    let modules = py.import("sys").and_then(|s| s.getattr("modules"));
-    let Ok(numpy) = modules.and_then(|m| m.get_item("numpy")) else {
-        return;
-    };
-    let (Ok(ufunc), Ok(table)) = (numpy.getattr("ufunc"), TorchNumpy::get(py)) else {
-        return;
-    };
-    for name in OF_CONSTANTS {
-        add("numpy", name, function);
+/// A call of one of NumPy's functions or classes. torch's are looked up when the first one is met: to import them takes
+/// as long as tracing a model.
+pub(crate) fn call_function(tx: &mut Tx<'_>, callable: &Obj, args: &Args) -> Given {
+    let py = tx.py;
+    if !tx.known.has_numpy() {
+        return Ok(None);
     }
-    for (module, name) in table.names() {
-        let path = match module.split_once('.') {
-            Some((_, module)) => format!("{module}.{name}"),
-            None => name.to_owned(),
-        };
-        // Once for the process: the table lives as long.
-        add("numpy", Box::leak(path.into_boxed_str()), function);
-    }
-    // What is there already: `dir` names modules that are imported when they are looked at, and take as long as a
-    // model to trace.
-    let Ok(names) = numpy.cast::<PyModule>().map(|numpy| numpy.dict()) else {
-        return;
+    let numpy = py.import("numpy")?;
+    let real = callable.bind(py).clone();
+    let Some(own) = real.getattr_opt("__name__")? else {
+        return Ok(None);
     };
-    for (name, value) in names {
-        if let Ok(name) = name.extract::<String>()
-            && value.is_instance(&ufunc).unwrap_or(false)
-        {
-            add("numpy", Box::leak(name.into_boxed_str()), function);
-        }
+    let Ok(own) = own.extract::<String>() else {
+        return Ok(None);
+    };
+    let class = real.get_type();
+    let is_own = |o: &Bound<'_, PyAny>| o.get_type().is(&class);
+    let is_function = is_own(&numpy.getattr("add")?) || is_own(&numpy.getattr("sum")?);
+    let in_module = numpy.cast::<PyModule>().map_err(PyErr::from)?.dict();
+    let is_listed = in_module.get_item(&own)?.is_some_and(|o| o.is(&real));
+    if !is_function && !is_listed {
+        return Ok(None);
     }
+    let table = TorchNumpy::get(py)?;
+    let is_universal = real.is_instance(&numpy.getattr("ufunc")?)?;
+    let torch = table.of(&real);
+    if torch.is_none() && !is_universal && !OF_CONSTANTS.contains(&&*own) {
+        return Ok(None);
+    }
+    let name = match table.module_of(&real) {
+        Some(module) => format!("{module}.{own}"),
+        None => own,
+    };
+    function(tx, &name, real, torch, args)
 }
 
-fn function(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+fn function<'py>(
+    tx: &mut Tx<'py>,
+    name: &str,
+    real: Bound<'py, PyAny>,
+    torch: Option<Bound<'py, PyAny>>,
+    args: &Args,
+) -> Given {
     let py = tx.py;
     let numpy = py.import("numpy")?;
-    let mut real = numpy.clone().into_any();
-    for part in name.split('.') {
-        real = real.getattr(part)?;
-    }
     // A class of numbers makes a constant of constants.
     let is_class = real.cast::<PyType>().is_ok();
     if is_class && name != "dtype" && !args.values().any(|v| tx.array_id(v).is_some()) {
         return Ok(None);
     }
-    let torch = TorchNumpy::get(py)?.of(&real);
     let is_universal = real.is_instance(&numpy.getattr("ufunc")?)?;
     let is_choice = real.is(&numpy.getattr("where")?) || real.is(&numpy.getattr("clip")?);
     let what = What {
@@ -79,12 +82,12 @@ fn function(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             "Use torch's function, or call it outside of the compiled function.",
         ));
     }
-    if let Some(flow) = array_of_arrays(tx, &what, &args)? {
+    if let Some(flow) = array_of_arrays(tx, &what, args)? {
         return Ok(Some(flow));
     }
-    match call(tx, &what, &args)? {
+    match call(tx, &what, args)? {
         Some(flow) => Ok(Some(flow)),
-        None => Err(on_other(tx, name, &args)),
+        None => Err(on_other(tx, name, args)),
     }
 }
 

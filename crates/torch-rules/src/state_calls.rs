@@ -114,6 +114,9 @@ pub fn marked_function<'py>(
     if tx.unmarked.contains_key(&(f.as_ptr() as usize)) {
         return Ok(None);
     }
+    if let Some(flow) = (tx.rules.arrays.call)(tx, &f.clone().unbind(), args)? {
+        return Ok(Some(flow));
+    }
     if let Some(flow) = crate::flex_attention::whole_call(tx, f, args)? {
         return Ok(Some(flow));
     }
