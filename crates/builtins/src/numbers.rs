@@ -89,8 +89,14 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             return value(v);
         }
         let v = tx.realize(&args.pos[0])?;
-        if matches!(v, Var::Tensor(_)) {
-            let flow = tx.tensor_method(&v, "item", Args::default())?;
+        let read = match tx.array_id(&v) {
+            Some(_) => (tx.rules.arrays.method)(tx, &v, "item", &Args::default())?,
+            None if matches!(v, Var::Tensor(_)) => {
+                Some(tx.tensor_method(&v, "item", Args::default())?)
+            }
+            None => None,
+        };
+        if let Some(flow) = read {
             let item = tx.finish_flow(flow)?;
             return match &item {
                 Var::Float(_) if name == "float" => value(item),
@@ -180,6 +186,9 @@ fn abs(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         return value(v);
     }
     let v = tx.realize(&v)?;
+    if tx.array_id(&v).is_some() {
+        return (tx.rules.arrays.operator)(tx, "__abs__", &[&v]);
+    }
     match &v {
         Var::Tensor(_) => tx.tensor_method(&v, "abs", Args::default()).map(Some),
         Var::Const(_) => constructor(tx, "abs", Args::pos(vec![v])),

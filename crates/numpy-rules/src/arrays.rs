@@ -12,8 +12,10 @@ use crate::call::{What, call};
 use crate::probe::Stand;
 use crate::values::{array_of, guard_looks};
 
-/// Attributes that follow from the sizes and the dtype.
-const LOOKS: [&str; 6] = ["shape", "ndim", "size", "dtype", "itemsize", "nbytes"];
+/// Attributes that follow from the sizes, the strides and the dtype.
+const LOOKS: [&str; 7] = [
+    "shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides",
+];
 
 /// An attribute that is no method. `None`: it is one, or not there.
 pub(crate) fn attribute(tx: &mut Tx<'_>, id: ObjId, name: &str) -> Given {
@@ -41,11 +43,12 @@ pub(crate) fn attribute(tx: &mut Tx<'_>, id: ObjId, name: &str) -> Given {
         real: get,
         torch,
         is_universal: false,
+        takes_any_number: false,
     };
     call(tx, &what, &args)
 }
 
-/// An object of the same sizes and dtype.
+/// An object of the same sizes, strides and dtype.
 fn lookalike(tx: &mut Tx<'_>, id: ObjId) -> R<Obj> {
     let state = tx.obj(id);
     if let (Body::Plain, Origin::Source { obj, .. }) = (&state.body, &state.origin) {
@@ -54,7 +57,7 @@ fn lookalike(tx: &mut Tx<'_>, id: ObjId) -> R<Obj> {
         return Ok(obj);
     }
     match array_of(tx, &Var::Obj(id))? {
-        Some(array) => Ok(Stand::new(tx, array)?.real.unbind()),
+        Some(array) => Ok(Stand::of_array(tx, &array)?.real.unbind()),
         None => Err(Stop::Internal("an array that is none".into())),
     }
 }
@@ -87,6 +90,7 @@ pub(crate) fn method(tx: &mut Tx<'_>, recv: &Var, name: &str, args: &Args) -> Gi
         real,
         torch,
         is_universal: false,
+        takes_any_number: false,
     };
     call(tx, &what, &args)
 }
@@ -115,6 +119,7 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
         real: function.clone(),
         torch: Some(function),
         is_universal: true,
+        takes_any_number: !matches!(&*name, "__getitem__" | "__setitem__"),
     };
     let operands = operands.iter().map(|v| (*v).clone()).collect();
     call(tx, &what, &Args::pos(operands))

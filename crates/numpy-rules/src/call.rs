@@ -1,17 +1,19 @@
 //! A call of NumPy as a node of the graph.
 
+use std::rc::Rc;
+
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
-use tensor_meta::Inferred;
+use pyo3::types::{PyDict, PyFloat, PyList, PySlice, PyTuple, PyType};
+use tensor_meta::{Inferred, SymInt};
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
-use translator::tx::{Args, Flow, Tx};
-use variables::{Body, TupleVar, Var};
+use translator::tx::{Args, Tx};
+use variables::{Body, CallResult, TensorVar, TupleVar, Var};
 
 use crate::operation::{Maker, operation};
-use crate::probe::{Call, Probed, Stand, class_of, shares};
-use crate::values::{array_of, check_state, new_array};
+use crate::probe::{Call, Probed, Stand, class_of, in_memory, shares};
+use crate::values::{Looks, array_of, check_state, new_array};
 
 /// What is called.
 pub(crate) struct What<'a, 'py> {
@@ -23,6 +25,8 @@ pub(crate) struct What<'a, 'py> {
     pub(crate) torch: Option<Bound<'py, PyAny>>,
     /// whether it is computed item by item, so that operands become of one dtype first
     pub(crate) is_universal: bool,
+    /// whether numbers among its arguments decide nothing but the items of its result
+    pub(crate) takes_any_number: bool,
 }
 
 /// Makes a call: an operation of the graph, or a constant where NumPy gives one for constants. `None`: an argument is
@@ -35,7 +39,9 @@ pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> 
     let mut stands = Vec::new();
     let mut pos = Vec::with_capacity(args.pos.len());
     for v in &args.pos {
-        match real_arg(tx, v, &mut stands)? {
+        match real_number(tx, what, v)?
+            .map_or_else(|| real_arg(tx, v, &mut stands), |n| Ok(Some(n)))?
+        {
             Some(real) => pos.push(real),
             None => return Ok(None),
         }
@@ -62,10 +68,30 @@ pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> 
             return value(tx.from_const(probed.result)?);
         }
         if let Some(stand) = stands.iter().find(|s| s.real.is(&probed.result)) {
-            return value(Var::Obj(stand.array.id));
+            return value(stand.value.clone());
         }
     }
     check_state(tx)?;
+    let before = tx.snapshot();
+    let made = operation_of(tx, what, &real, &probed, args);
+    let v = match made {
+        // What NumPy gives for constants needs no operation of torch's.
+        Err(Stop::Break(reason)) if real.is_known && probed.writes.is_empty() => {
+            tx.restore(&before);
+            constant_array(tx, &probed.result)?.ok_or(Stop::Break(reason))?
+        }
+        made => made?,
+    };
+    value(v)
+}
+
+fn operation_of<'py>(
+    tx: &mut Tx<'py>,
+    what: &What<'_, 'py>,
+    real: &Call<'_, 'py>,
+    probed: &Probed<'py>,
+    args: &Args,
+) -> R<Var> {
     let Some(function) = &what.torch else {
         return Err(Stop::brk(
             format!("NumPy operation that torch does not have: {}", what.name),
@@ -75,11 +101,36 @@ pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> 
     };
     let node = Node {
         what,
-        real: &real,
-        probed: &probed,
-        on_tensors: on_tensors(what, function, &real)?,
+        real,
+        probed,
+        on_tensors: on_tensors(what, function, real)?,
     };
-    node.emit(tx, function, args).map(|v| Some(Flow::Value(v)))
+    node.emit(tx, function, args)
+}
+
+/// How many items an array has at most that is written down in the graph.
+const MAX_ITEMS: usize = 4096;
+
+/// An array of constants as a node; `None` where torch has no tensor of it, or it is large.
+fn constant_array<'py>(tx: &mut Tx<'py>, array: &Bound<'py, PyAny>) -> R<Option<Var>> {
+    let is_array = tx.known.is_exact_ndarray(&class_of(array));
+    if !is_array || array.getattr("size")?.extract::<usize>()? > MAX_ITEMS {
+        return Ok(None);
+    }
+    let function = tx.py.import("torch")?.getattr("from_numpy")?;
+    let copy = array.call_method1("copy", ("C",))?;
+    if function.call1((&copy,)).is_err() {
+        return Ok(None);
+    }
+    let Var::Tensor(tensor) = array_node(tx, &copy)? else {
+        return Err(Stop::Internal("an array that is no tensor".into()));
+    };
+    let looks = Looks {
+        strides: other_strides(array, &copy)?,
+        known: Some(array.clone().unbind()),
+        view: None,
+    };
+    new_array(tx, tensor, class_of(array), Maker::Array, looks).map(Some)
 }
 
 /// A call that becomes a node.
@@ -92,24 +143,34 @@ struct Node<'a, 'py> {
 }
 
 impl<'py> Node<'_, 'py> {
-    fn emit(&self, tx: &mut Tx<'py>, function: &Bound<'py, PyAny>, args: &Args) -> R<Var> {
+    fn emit(&self, tx: &mut Tx<'py>, function: &Bound<'py, PyAny>, given: &Args) -> R<Var> {
         let target = operation(
             function,
             self.what.name.rsplit('.').next().unwrap_or("call"),
         )?;
-        let mut args = graph_args(tx, args)?;
+        let mut args = self.graph_args(tx, given)?;
         let path = format!("numpy.{}", self.what.name);
         let callee = Callee::Function(&target, &path, None);
         let writes = !self.probed.writes.is_empty();
         let before = tx.snapshot();
-        let mut node_args = tx.node_args(&args)?;
+        let mut node_args = tx.node_args_with_numbers(&args)?;
         let mut inferred = tx.infer_fake(&callee, &node_args, "")?;
         if !fits(&self.probed.result, &inferred)? {
             tx.restore(&before);
+            if let Some(made) = self.as_operator(tx, &args)? {
+                return Ok(made);
+            }
+            if !writes && let Some(shape) = other_shape(&self.probed.result, &inferred)? {
+                let node_args = tx.node_args_with_numbers(&args)?;
+                let made = tx.emit_inferred_as(&callee, node_args, inferred, &args, true)?;
+                let shape = tx.from_const(shape)?;
+                let made = tx.emit(&Callee::Method("reshape"), &Args::pos(vec![made, shape]))?;
+                return self.result(tx, given, &self.probed.result, &self.on_tensors, &made);
+            }
             if writes || !self.converts_operands(tx, &mut args)? {
                 return Err(self.differs());
             }
-            node_args = tx.node_args(&args)?;
+            node_args = tx.node_args_with_numbers(&args)?;
             inferred = tx.infer_fake(&callee, &node_args, "")?;
             if !fits(&self.probed.result, &inferred)? {
                 return Err(self.differs());
@@ -126,7 +187,42 @@ impl<'py> Node<'_, 'py> {
         } else {
             (tx.st.effects.known_values, tx.st.effects.writes) = kept;
         }
-        self.result(tx, &self.probed.result, &self.on_tensors, &made)
+        self.result(tx, given, &self.probed.result, &self.on_tensors, &made)
+    }
+
+    fn graph_args(&self, tx: &mut Tx<'py>, args: &Args) -> R<Args> {
+        let mut graph_arg = |v: &Var| match real_number(tx, self.what, v)? {
+            Some(_) => tx.look(v),
+            None => graph_arg(tx, v),
+        };
+        let mut out = Args::default();
+        for v in &args.pos {
+            out.pos.push(graph_arg(v)?);
+        }
+        for (name, v) in &args.kw {
+            out.kw.push((name.clone(), graph_arg(v)?));
+        }
+        Ok(out)
+    }
+
+    /// An operator of torch's that one operand is a number for: a tensor without dimensions is, too.
+    fn as_operator(&self, tx: &mut Tx<'py>, args: &Args) -> R<Option<Var>> {
+        let real = &self.probed.result;
+        if !self.what.is_universal || !real.is_instance(tx.known.tensor.bind(tx.py))? {
+            return Ok(None);
+        }
+        let path = format!("operator.{}", self.what.name);
+        let function = self.what.real.clone().unbind();
+        let callee = Callee::Function(&function, &path, tensor_meta::lookup_function(&path));
+        let before = tx.snapshot();
+        let made = tx.emit(&callee, args)?;
+        if let Var::Tensor(t) = &made
+            && fits(real, &Inferred::Tensor((**tx.st.effects.meta(t)).clone()))?
+        {
+            return Ok(Some(made));
+        }
+        tx.restore(&before);
+        Ok(None)
     }
 
     /// Makes integer operands what a universal function of NumPy makes them before it computes: of the dtype of its
@@ -169,8 +265,7 @@ impl<'py> Node<'_, 'py> {
     /// # Errors
     /// A break where an array may not be written to, or a compiler would not see who else has its memory.
     fn check_write(&self, tx: &Tx<'py>, at: usize) -> R<()> {
-        let array = &self.real.stands[at].array;
-        if !array.body.writeable {
+        if !self.real.stands[at].is_writeable {
             return Err(Stop::raises(
                 format!("Write to a read-only NumPy array: {}", self.what.name),
                 "NumPy refuses the write; the operation runs as plain Python so that it does.",
@@ -180,25 +275,38 @@ impl<'py> Node<'_, 'py> {
         check_memory(tx)
     }
 
+    /// The call once more, for a view that torch makes a copy for.
+    fn view(&self, args: &Args, real: &Bound<'py, PyAny>) -> R<CallResult> {
+        if !real.is(&self.probed.result) || !self.probed.writes.is_empty() {
+            return Err(self.differs());
+        }
+        Ok(CallResult {
+            function: self.what.real.clone().unbind(),
+            pos: args.pos.clone(),
+            kw: args.kw.clone(),
+        })
+    }
+
     /// The value that stands for a result.
     fn result(
         &self,
         tx: &mut Tx<'py>,
+        args: &Args,
         real: &Bound<'py, PyAny>,
         torch: &Bound<'py, PyAny>,
         made: &Var,
     ) -> R<Var> {
         let stands = self.real.stands;
         if let Some(stand) = stands.iter().find(|s| s.real.is(real)) {
-            return Ok(Var::Obj(stand.array.id));
+            return Ok(stand.value.clone());
         }
         if let Var::Tensor(_) = made {
-            let array = torch.call_method0("numpy")?;
             let is_view = shares(real, stands)?;
-            let becomes_view = shares(&array, stands)?;
-            if is_view && !becomes_view {
-                return Err(self.differs());
-            }
+            let becomes_view = shares(torch, stands)?;
+            let view = match is_view && !becomes_view {
+                true => Some(self.view(args, real)?),
+                false => None,
+            };
             let made = match becomes_view && !is_view {
                 true => tx.emit(&Callee::Method("clone"), &Args::pos(vec![made.clone()]))?,
                 false => made.clone(),
@@ -206,6 +314,9 @@ impl<'py> Node<'_, 'py> {
             let Var::Tensor(tensor) = made else {
                 return Err(Stop::Internal("a clone that is no tensor".into()));
             };
+            if real.is_instance(tx.known.tensor.bind(tx.py))? {
+                return Ok(Var::Tensor(tensor));
+            }
             let is_known = self.real.is_known && self.probed.writes.is_empty();
             let known = is_known.then(|| real.clone().unbind());
             let maker = match tx.known.is_ndarray(real) {
@@ -213,7 +324,27 @@ impl<'py> Node<'_, 'py> {
                 true if (real.getattr("flags")?.getattr("writeable")?).is_truthy()? => Maker::Array,
                 true => Maker::ReadOnlyArray,
             };
-            return new_array(tx, tensor, class_of(real), maker, known);
+            let item: i64 = real.getattr("itemsize")?.extract()?;
+            let here = tx.st.effects.meta(&tensor).stride().unwrap_or_default();
+            let here: Vec<i64> = here.iter().map(|s| s * item).collect();
+            let strides: Vec<i64> = real.getattr("strides")?.extract()?;
+            let mut strides: Option<Rc<[i64]>> = (strides != here).then(|| strides.into());
+            let mut tensor = tensor;
+            if let (Some(wanted), false) = (&strides, is_view)
+                && let Some(order) = dense_order(real, wanted)?
+                && dense_order(real, &here)?.as_ref() != Some(&order)
+            {
+                tensor = laid_out(tx, tensor, &order)?;
+                let here = tx.st.effects.meta(&tensor).stride().unwrap_or_default();
+                let same = here.iter().map(|s| s * item).eq(wanted.iter().copied());
+                strides = strides.filter(|_| !same);
+            }
+            let looks = Looks {
+                strides,
+                view,
+                known,
+            };
+            return new_array(tx, tensor, class_of(real), maker, looks);
         }
         let items: Vec<Var> = match made {
             Var::Tuple(t) => t.items.clone(),
@@ -225,11 +356,12 @@ impl<'py> Node<'_, 'py> {
         };
         let mut all = Vec::with_capacity(items.len());
         for (i, item) in items.iter().enumerate() {
-            all.push(self.result(tx, &real.get_item(i)?, &torch.get_item(i)?, item)?);
+            let (real, torch) = (real.get_item(i)?, torch.get_item(i)?);
+            all.push(self.result(tx, args, &real, &torch, item)?);
         }
         Ok(match real.is_exact_instance_of::<PyList>() {
             true => tx.new_list(all),
-            false => Var::Tuple(std::rc::Rc::new(TupleVar {
+            false => Var::Tuple(Rc::new(TupleVar {
                 items: all,
                 class: (!real.is_exact_instance_of::<PyTuple>()).then(|| class_of(real)),
                 origin: None,
@@ -272,6 +404,24 @@ pub(crate) fn check_memory(tx: &Tx<'_>) -> R<()> {
     Ok(())
 }
 
+/// A number that stays an input of the graph, as it is in this call; `None` for any other argument.
+fn real_number<'py>(
+    tx: &mut Tx<'py>,
+    what: &What<'_, 'py>,
+    v: &Var,
+) -> R<Option<Bound<'py, PyAny>>> {
+    let py = tx.py;
+    if !what.takes_any_number {
+        return Ok(None);
+    }
+    Ok(match tx.look(v)? {
+        Var::Int(i) => Some(i.value.into_pyobject(py).map_err(PyErr::from)?.into_any()),
+        // A compiler gets floats as tensors.
+        Var::Float(f) if tx.runs_as_is => Some(PyFloat::new(py, f.value).into_any()),
+        _ => None,
+    })
+}
+
 /// An argument as NumPy gets it; `None` for what is neither an array, nor a constant, nor made of these.
 fn real_arg<'py>(
     tx: &mut Tx<'py>,
@@ -280,11 +430,20 @@ fn real_arg<'py>(
 ) -> R<Option<Bound<'py, PyAny>>> {
     let py = tx.py;
     let v = tx.realize(v)?;
-    if let Some(array) = array_of(tx, &v)? {
-        if let Some(stand) = stands.iter().find(|s| s.array.id == array.id) {
-            return Ok(Some(stand.real.clone()));
+    if let Some(stand) = stands.iter().find(|s| s.is_of(&v)) {
+        return Ok(Some(stand.real.clone()));
+    }
+    let stand = match (&v, array_of(tx, &v)?) {
+        (_, Some(array)) => Some(Stand::of_array(tx, &array)?),
+        (Var::Tensor(t), None) => {
+            let Some(meta) = crate::tensors::meta_for_numpy(tx, t, false)? else {
+                return Ok(None);
+            };
+            Some(Stand::of_tensor(tx, &v, &meta)?)
         }
-        let stand = Stand::new(tx, array)?;
+        _ => None,
+    };
+    if let Some(stand) = stand {
         let real = stand.real.clone();
         stands.push(stand);
         return Ok(Some(real));
@@ -344,17 +503,6 @@ fn holds_array(tx: &Tx<'_>, o: &Bound<'_, PyAny>) -> bool {
 
 // ---- the arguments of a node --------------------------------------------------------------------
 
-fn graph_args(tx: &mut Tx<'_>, args: &Args) -> R<Args> {
-    let mut out = Args::default();
-    for v in &args.pos {
-        out.pos.push(graph_arg(tx, v)?);
-    }
-    for (name, v) in &args.kw {
-        out.kw.push((name.clone(), graph_arg(tx, v)?));
-    }
-    Ok(out)
-}
-
 /// An argument as the node gets it: tensors for arrays and for NumPy's numbers, which have dtypes; names for dtypes.
 fn graph_arg(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
     let v = tx.realize(v)?;
@@ -370,7 +518,7 @@ fn graph_arg(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
             let parts: [Var; 3] = all(tx, &parts[..])?
                 .try_into()
                 .map_err(|_| Stop::Internal("a slice of other than three parts".into()))?;
-            Ok(Var::Slice(std::rc::Rc::new(parts)))
+            Ok(Var::Slice(Rc::new(parts)))
         }
         Var::Obj(id) => match tx.obj(*id).body.clone() {
             Body::List(items) => {
@@ -383,7 +531,7 @@ fn graph_arg(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
         Var::Const(o) => {
             let b = o.bind(tx.py).clone();
             if tx.known.is_numpy_scalar(b.get_type().as_any()) {
-                return number_node(tx, &b);
+                return array_node(tx, &b);
             }
             match dtype_text(&b)? {
                 Some(name) => Ok(tx.str(&name)),
@@ -408,24 +556,29 @@ fn dtype_text(o: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     dtype.call1((o,))?.getattr("name")?.extract().map(Some)
 }
 
-/// A number of NumPy's, with its dtype, as a node.
-fn number_node<'py>(tx: &mut Tx<'py>, number: &Bound<'py, PyAny>) -> R<Var> {
+/// An array of constants, or a number of NumPy's, with its dtype, as a node.
+fn array_node<'py>(tx: &mut Tx<'py>, array: &Bound<'py, PyAny>) -> R<Var> {
     let py = tx.py;
-    let asarray = py.import("numpy")?.getattr("asarray")?;
+    let make = py.import("numpy")?.getattr("array")?;
     let table = torch_abi::arrays::TorchNumpy::get(py)?;
-    let Some(function) = table.of(&asarray) else {
-        return Err(Stop::unsupported("a number of NumPy's in an operation"));
+    let Some(function) = table.of(&make) else {
+        return Err(Stop::unsupported("a constant array in an operation"));
     };
-    let target = operation(&function, "asarray")?;
-    let callee = Callee::Function(&target, "numpy.asarray", None);
-    let plain = tx.from_const(number.call_method0("item")?)?;
-    let name: String = number.getattr("dtype")?.getattr("name")?.extract()?;
+    let target = operation(&function, "array")?;
+    let callee = Callee::Function(&target, "numpy.array", None);
+    let plain = tx.from_const(array.call_method0("tolist")?)?;
+    let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
     let args = Args {
         pos: vec![plain],
         kw: vec![("dtype".into(), tx.str(&name))],
     };
     let node_args = tx.node_args(&args)?;
     let inferred = tx.infer_fake(&callee, &node_args, "")?;
+    if !fits(array, &inferred)? {
+        return Err(Stop::unsupported(
+            "a constant array that torch makes another of",
+        ));
+    }
     tx.emit_inferred_as(&callee, node_args, inferred, &args, true)
 }
 
@@ -468,6 +621,11 @@ fn tensors_in<'py>(o: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
             false => numpy.call_method1("array", (o,))?,
         };
         (array.getattr("flags")?).setattr("writeable", true)?;
+        let strides: Vec<i64> = array.getattr("strides")?.extract()?;
+        let array = match strides.iter().any(|s| *s < 0) {
+            true => array.call_method0("copy")?,
+            false => array,
+        };
         return py.import("torch")?.call_method1("from_numpy", (array,));
     }
     let each = |items: &mut dyn Iterator<Item = Bound<'py, PyAny>>| {
@@ -491,9 +649,80 @@ fn tensors_in<'py>(o: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
+/// The strides of an array, where another has others.
+fn other_strides(
+    array: &Bound<'_, PyAny>,
+    other: &Bound<'_, PyAny>,
+) -> PyResult<Option<Rc<[i64]>>> {
+    let strides: Vec<i64> = array.getattr("strides")?.extract()?;
+    let others: Vec<i64> = other.getattr("strides")?.extract()?;
+    Ok((strides != others).then(|| strides.into()))
+}
+
+/// In which order the dimensions of an array lie in memory, where its items lie one beside the other.
+fn dense_order(array: &Bound<'_, PyAny>, strides: &[i64]) -> PyResult<Option<Vec<usize>>> {
+    let sizes: Vec<i64> = array.getattr("shape")?.extract()?;
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|dim| -strides[*dim]);
+    let mut expected: i64 = array.getattr("itemsize")?.extract()?;
+    for dim in order.iter().rev().filter(|dim| sizes[**dim] != 1) {
+        if strides[*dim] != expected {
+            return Ok(None);
+        }
+        expected *= sizes[*dim];
+    }
+    Ok((!sizes.contains(&0)).then_some(order))
+}
+
+/// A tensor with its dimensions in this order in memory.
+fn laid_out(tx: &mut Tx<'_>, tensor: Rc<TensorVar>, order: &[usize]) -> R<Rc<TensorVar>> {
+    let mut back = vec![0; order.len()];
+    for (at, dim) in order.iter().enumerate() {
+        back[*dim] = at;
+    }
+    let mut made = Var::Tensor(tensor);
+    for (name, order) in [
+        ("permute", Some(order)),
+        ("contiguous", None),
+        ("permute", Some(&back[..])),
+    ] {
+        let dims = order.map(|order| Var::tuple(order.iter().map(|d| tx.int(*d as i64)).collect()));
+        let args = Args::pos(std::iter::once(made).chain(dims).collect());
+        made = tx.emit(&Callee::Method(name), &args)?;
+    }
+    match made {
+        Var::Tensor(tensor) => Ok(tensor),
+        _ => Err(Stop::Internal("a tensor that is none".into())),
+    }
+}
+
+/// The sizes that NumPy gives an array or number, where torch gives the same items others.
+fn other_shape<'py>(
+    real: &Bound<'py, PyAny>,
+    inferred: &Inferred,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Inferred::Tensor(meta) = inferred else {
+        return Ok(None);
+    };
+    let real = in_memory(real)?;
+    let (true, Some(sizes)) = (real.hasattr("shape")?, meta.sizes()) else {
+        return Ok(None);
+    };
+    let shape = real.getattr("shape")?;
+    let mut reshaped = meta.clone();
+    reshaped.shape = shape
+        .extract::<Vec<i64>>()?
+        .into_iter()
+        .map(SymInt::Const)
+        .collect();
+    let is_as_large = real.getattr("size")?.extract::<i64>()? == sizes.iter().product::<i64>();
+    Ok((is_as_large && fits(&real, &Inferred::Tensor(reshaped))?).then_some(shape))
+}
+
 /// Whether what torch gives looks like what NumPy gives.
 fn fits(real: &Bound<'_, PyAny>, inferred: &Inferred) -> PyResult<bool> {
     let numpy = real.py().import("numpy")?;
+    let real = &in_memory(real)?;
     Ok(match inferred {
         Inferred::Tensor(meta) => {
             let is_array = real.is_instance(&numpy.getattr("ndarray")?)?;

@@ -22,11 +22,12 @@ use translator::rules::{Arrays, FoundRules, RuleList};
 /// Rules by callable, one list a file.
 pub const LISTED: &[RuleList] = &[tensors::RULES];
 
-/// Rules of NumPy's functions, where it is imported.
-pub const FOUND: &[FoundRules] = &[functions::add_all];
+/// Rules of callables that are looked for: none, as NumPy's are known when they are met.
+pub const FOUND: &[FoundRules] = &[];
 
 /// What the interpreter asks of this crate.
 pub const ASKED: Arrays = Arrays {
+    call: functions::call_function,
     attribute: arrays::attribute,
     method: arrays::method,
     operator: arrays::operator,

@@ -8,51 +8,76 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use tensor_meta::TensorMeta;
 use translator::stop::{R, Stop};
 use translator::tx::Tx;
-use variables::{Obj, ObjId};
+use variables::{Obj, ObjId, Var};
 
 use crate::values::{Array, dtype_name};
 
-/// What stands for an array, or a number, of the program.
+/// What stands for an array, a number, or a tensor of the program.
 pub(crate) struct Stand<'py> {
-    pub(crate) array: Array,
-    /// an array of the same looks, with memory of its own; a number of the same class
+    /// the program's
+    pub(crate) value: Var,
+    /// whether the program may write to it
+    pub(crate) is_writeable: bool,
+    /// an array of the same looks, with memory of its own; a number of the same class; a tensor on such an array
     pub(crate) real: Bound<'py, PyAny>,
+    /// the memory of an array, or of a tensor
+    memory: Option<Bound<'py, PyAny>>,
     /// whether it holds what the program's holds
     pub(crate) is_known: bool,
 }
 
 impl<'py> Stand<'py> {
-    /// Makes one.
+    /// One for an array or a number.
     ///
     /// # Errors
     /// What NumPy raises.
-    pub(crate) fn new(tx: &mut Tx<'py>, array: Array) -> R<Stand<'py>> {
-        let py = tx.py;
-        let numpy = py.import("numpy")?;
-        if let Some(known) = array.known(tx) {
-            let real = numpy.call_method1("copy", (known,))?;
-            let real = number_in(tx, array.id, real)?;
-            return Ok(Stand {
-                array,
-                real,
-                is_known: true,
-            });
-        }
-        let meta = array.meta(tx)?;
-        let real = like(&numpy, &meta)?;
+    pub(crate) fn of_array(tx: &mut Tx<'py>, array: &Array) -> R<Stand<'py>> {
+        let numpy = tx.py.import("numpy")?;
+        let known = array.known(tx);
+        let is_known = known.is_some();
+        let real = match known {
+            Some(known) => numpy.call_method1("copy", (known,))?,
+            None => like(&numpy, &*array.meta(tx)?, array.body.strides.as_deref())?,
+        };
         let real = number_in(tx, array.id, real)?;
         Ok(Stand {
-            array,
+            value: Var::Obj(array.id),
+            is_writeable: array.body.writeable,
+            memory: tx.known.is_ndarray(&real).then(|| real.clone()),
+            real,
+            is_known,
+        })
+    }
+
+    /// One for a tensor.
+    ///
+    /// # Errors
+    /// What NumPy raises.
+    pub(crate) fn of_tensor(tx: &Tx<'py>, value: &Var, meta: &TensorMeta) -> R<Stand<'py>> {
+        let memory = like(&tx.py.import("numpy")?, meta, None)?;
+        let real = (tx.py.import("torch")?).call_method1("from_numpy", (&memory,))?;
+        Ok(Stand {
+            value: value.clone(),
+            is_writeable: true,
+            memory: Some(memory),
             real,
             is_known: false,
         })
     }
 
+    /// Whether it is what the program has there.
+    pub(crate) fn is_of(&self, v: &Var) -> bool {
+        match (&self.value, v) {
+            (Var::Obj(a), Var::Obj(b)) => a == b,
+            (Var::Tensor(a), Var::Tensor(b)) => std::rc::Rc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
     fn set_writeable(&self, writeable: bool) -> PyResult<()> {
-        // A number has flags too, which say nothing.
-        match self.real.hasattr("setflags")? && self.real.hasattr("__setitem__")? {
-            true => (self.real.getattr("flags")?).setattr("writeable", writeable),
-            false => Ok(()),
+        match &self.memory {
+            Some(memory) => (memory.getattr("flags")?).setattr("writeable", writeable),
+            None => Ok(()),
         }
     }
 }
@@ -65,28 +90,40 @@ fn number_in<'py>(tx: &Tx<'py>, id: ObjId, real: Bound<'py, PyAny>) -> PyResult<
     }
 }
 
-/// An array with the sizes, the strides and the dtype of a tensor. Where it is square it can be inverted, and all its
-/// integers are indices.
-fn like<'py>(numpy: &Bound<'py, pyo3::types::PyModule>, meta: &TensorMeta) -> R<Bound<'py, PyAny>> {
+/// An array with the sizes and the dtype of a tensor, and with its strides where no others are given. Where it is square
+/// it can be inverted, and all its integers are indices.
+fn like<'py>(
+    numpy: &Bound<'py, pyo3::types::PyModule>,
+    meta: &TensorMeta,
+    strides: Option<&[i64]>,
+) -> R<Bound<'py, PyAny>> {
     let py = numpy.py();
-    let (Some(sizes), Some(strides)) = (meta.sizes(), meta.stride()) else {
+    let (Some(sizes), Some(of_tensor)) = (meta.sizes(), meta.stride()) else {
         return Err(Stop::Internal("sizes that are not known".into()));
     };
-    let is_empty = sizes.contains(&0);
-    let last = |(size, stride): (&i64, &i64)| (size - 1) * stride;
-    let length = match is_empty {
-        true => 0,
-        false => sizes.iter().zip(&strides).map(last).sum::<i64>() + 1,
+    let dtype = numpy.call_method1("dtype", (dtype_name(meta),))?;
+    let item: i64 = dtype.getattr("itemsize")?.extract()?;
+    let strides = match strides {
+        Some(strides) => strides.to_vec(),
+        None => of_tensor.iter().map(|s| s * item).collect(),
     };
-    let memory = numpy.call_method1("zeros", (length, dtype_name(meta)))?;
-    let item: i64 = memory.getattr("itemsize")?.extract()?;
+    let is_empty = sizes.contains(&0);
+    let ends = sizes
+        .iter()
+        .zip(&strides)
+        .map(|(size, stride)| (size - 1) * stride);
+    let (below, above) = ends.fold((0, 0), |(below, above), end| {
+        (below - end.min(0), above + end.max(0))
+    });
+    let length = if is_empty { 0 } else { below + above + item };
+    let memory = numpy.call_method1("zeros", (length, "uint8"))?;
     let kw = PyDict::new(py);
     kw.set_item("shape", PyTuple::new(py, &sizes)?)?;
-    kw.set_item("dtype", dtype_name(meta))?;
+    kw.set_item("dtype", dtype)?;
     kw.set_item("buffer", &memory)?;
     if !is_empty {
-        let bytes = strides.iter().map(|s| s * item);
-        kw.set_item("strides", PyTuple::new(py, bytes)?)?;
+        kw.set_item("offset", below)?;
+        kw.set_item("strides", PyTuple::new(py, strides)?)?;
     }
     let array = numpy.getattr("ndarray")?.call((), Some(&kw))?;
     if meta.dtype.is_floating() || meta.dtype.is_complex() {
@@ -192,16 +229,25 @@ fn any(mut answers: impl Iterator<Item = PyResult<bool>>) -> PyResult<bool> {
 /// What NumPy raises.
 pub(crate) fn shares(array: &Bound<'_, PyAny>, stands: &[Stand<'_>]) -> PyResult<bool> {
     let numpy = array.py().import("numpy")?;
-    let ndarray = numpy.getattr("ndarray")?;
-    if !array.is_instance(&ndarray)? {
+    let array = in_memory(array)?;
+    if !array.is_instance(&numpy.getattr("ndarray")?)? {
         return Ok(false);
     }
     let ask = numpy.getattr("may_share_memory")?;
-    let arrays = stands.iter().map(|s| &s.real);
-    any(arrays.map(|real| match real.is_instance(&ndarray)? {
-        true => ask.call1((array, real))?.is_truthy(),
-        false => Ok(false),
-    }))
+    let memories = stands.iter().filter_map(|s| s.memory.as_ref());
+    any(memories.map(|memory| ask.call1((&array, memory))?.is_truthy()))
+}
+
+/// The array on a tensor's memory; any other value as it is.
+///
+/// # Errors
+/// What torch raises.
+pub(crate) fn in_memory<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let class = value.py().import("torch")?.getattr("Tensor")?;
+    match value.is_instance(&class)? {
+        true => value.call_method0("detach")?.call_method0("numpy"),
+        false => Ok(value.clone()),
+    }
 }
 
 fn refused(py: Python<'_>, name: &str, e: &PyErr) -> Stop {
@@ -228,6 +274,9 @@ impl<'py> Quiet<'py> {
         caught.call_method0("__enter__")?;
         quiet.entered.push(caught);
         warnings.call_method1("simplefilter", ("error",))?;
+        // NumPy's of tensors, which it tells nobody of by default.
+        let deprecated = py.import("builtins")?.getattr("DeprecationWarning")?;
+        warnings.call_method1("simplefilter", ("ignore", deprecated))?;
         if any_values {
             let kw = PyDict::new(py);
             kw.set_item("all", "ignore")?;

@@ -1,18 +1,21 @@
 //! Tensors on the memory of arrays (`torch.from_numpy`, `torch.as_tensor`), copies of arrays as tensors
 //! (`torch.tensor`), and arrays on the memory of tensors (`tensor.numpy()`).
 
+use std::rc::Rc;
+
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use tensor_meta::Device;
+use tensor_meta::{Device, TensorMeta};
 use torch_abi::contexts::modes_see_operations;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
+use translator::torch_ops::args::MetaArg;
 use translator::tx::{Args, Tx};
-use variables::Var;
+use variables::{TensorVar, Var};
 
 use crate::call::check_memory;
 use crate::operation::Maker;
-use crate::values::{Array, array_of, check_state, new_array};
+use crate::values::{Array, Looks, array_of, check_state, new_array};
 
 pub(crate) const RULES: RuleList = &[(
     "torch",
@@ -26,7 +29,8 @@ pub(crate) const RULES: RuleList = &[(
 /// A tensor on the memory of an array; `None` where torch warns.
 fn on_memory(tx: &mut Tx<'_>, array: &Array) -> R<Option<Var>> {
     check_state(tx)?;
-    if !array.body.writeable {
+    // Of one that the graph makes, torch warns no more than once for the process.
+    if array.body.copied.is_some() || !array.body.writeable && !tx.obj(array.id).is_new() {
         return Ok(None);
     }
     check_memory(tx)?;
@@ -53,9 +57,32 @@ fn from_numpy(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     }
 }
 
+/// What is known of a tensor, its sizes as constants; `None` where NumPy gets no array of it. `forced`: what records
+/// gradients, or is a lazy view, is copied.
+pub(crate) fn meta_for_numpy(
+    tx: &mut Tx<'_>,
+    t: &Rc<TensorVar>,
+    forced: bool,
+) -> R<Option<TensorMeta>> {
+    let meta = tx.st.effects.meta(t).clone();
+    let fits = forced || !meta.requires_grad && !meta.conj && !meta.neg;
+    let is_plain = t.class.is(&tx.known.tensor) || t.class.is(&tx.known.parameter);
+    let name = crate::values::dtype_name(&meta);
+    let numpy = tx.py.import("numpy")?;
+    if !fits || !is_plain || !meta.is_cpu() || numpy.call_method1("dtype", (name,)).is_err() {
+        return Ok(None);
+    }
+    let args = tx.node_args(&Args::pos(vec![Var::Tensor(t.clone())]))?;
+    let fixed = tx.fix_args(&args);
+    match fixed.as_ref().unwrap_or(&args).meta_pos.first() {
+        Some(MetaArg::Tensor(meta)) => Ok(Some((**meta).clone())),
+        _ => Ok(None),
+    }
+}
+
 /// `tensor.numpy(force=...)`: an array on the tensor's memory. `None`: torch refuses to make one.
 pub(crate) fn of_tensor(tx: &mut Tx<'_>, of: &Var, args: &Args) -> Given {
-    let Var::Tensor(t) = of else {
+    let (Var::Tensor(t), true) = (of, tx.known.has_numpy()) else {
         return Ok(None);
     };
     let Ok(given) = tx.by_name("numpy", args.clone(), &["force"], 0, 0) else {
@@ -65,18 +92,9 @@ pub(crate) fn of_tensor(tx: &mut Tx<'_>, of: &Var, args: &Args) -> Given {
         Some(v) => tx.truth(&v.clone())?,
         None => false,
     };
-    let meta = tx.st.effects.meta(t).clone();
-    let fits = meta.is_cpu() && !meta.requires_grad && !meta.conj && !meta.neg;
-    let is_plain = t.class.is(&tx.known.tensor) || t.class.is(&tx.known.parameter);
-    let name = crate::values::dtype_name(&meta);
-    let has_dtype = tx
-        .py
-        .import("numpy")?
-        .call_method1("dtype", (name,))
-        .is_ok();
-    if !(fits || forced) || !is_plain || !has_dtype || !meta.is_cpu() {
+    let Some(meta) = meta_for_numpy(tx, t, forced)? else {
         return Ok(None);
-    }
+    };
     check_state(tx)?;
     let mut made = of.clone();
     let resolving: &[&str] = match meta.conj || meta.neg {
@@ -90,7 +108,8 @@ pub(crate) fn of_tensor(tx: &mut Tx<'_>, of: &Var, args: &Args) -> Given {
     let (Var::Tensor(tensor), Some(class)) = (made, tx.known.ndarray().cloned()) else {
         return Err(Stop::Internal("an array of no tensor".into()));
     };
-    new_array(tx, tensor, class, Maker::Array, None).map(|v| Some(translator::Flow::Value(v)))
+    new_array(tx, tensor, class, Maker::Array, Looks::default())
+        .map(|v| Some(translator::Flow::Value(v)))
 }
 
 fn as_tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use fx_graph::OpKind;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
@@ -10,7 +11,8 @@ use torch_abi::contexts::modes_see_operations;
 use translator::stop::{R, Stop};
 use translator::tx::Tx;
 use variables::{
-    ArrayBody, Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjId, ObjState, Origin, TensorVar, Var,
+    ArrayBody, Body, CallResult, CopiedArray, EarlyArg, EarlyCall, EarlyKind, Obj, ObjId, ObjState,
+    Origin, TensorVar, Var,
 };
 
 use crate::operation::Maker;
@@ -55,6 +57,14 @@ pub(crate) fn array_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Array>> {
     };
     if let Body::Array(body) = &tx.obj(id).body {
         let body = body.clone();
+        let is_stale = |copied: &CopiedArray| copied.writes != tx.st.effects.writes;
+        if body.copied.as_ref().is_some_and(is_stale) {
+            return Err(Stop::brk(
+                "NumPy array read behind a write to what may be its memory",
+                "torch makes no tensor on the memory of the array, only a copy, which does not see the write.",
+                "Copy the array before the write: `array.copy()`.",
+            ));
+        }
         return Ok(Some(Array { id, body }));
     }
     let body = Rc::new(bring_in(tx, id)?);
@@ -132,12 +142,25 @@ fn bring_in(tx: &mut Tx<'_>, id: ObjId) -> R<ArrayBody> {
         return Err(Stop::Internal("an array of nowhere".into()));
     };
     let flags = obj.bind(py).getattr("flags")?;
-    let writeable = flags.getattr("writeable")?.is_truthy()?;
     if !flags.getattr("aligned")?.is_truthy()? {
         return Err(no_tensor("its items are not aligned"));
     }
+    let strides: Vec<i64> = obj.bind(py).getattr("strides")?.extract()?;
+    let is_backward = strides.iter().any(|s| *s < 0);
+    let is_copied = is_backward || !flags.getattr("writeable")?.is_truthy()?;
     let (mut seen, mut of) = (obj.clone(), source);
-    if !writeable {
+    let mut copied = None;
+    if is_copied {
+        // The copy is made before the graph, and with it before what the graph writes.
+        if may_have_written(tx) {
+            return Err(no_tensor(
+                "it may not be written to, or has negative strides",
+            ));
+        }
+        copied = Some(CopiedArray {
+            writes: count_writes(tx),
+            view: None,
+        });
         let copy = py.import("numpy")?.getattr("copy")?;
         seen = copy.call1((&obj,))?.unbind();
         of = tx.add_early(EarlyCall {
@@ -162,12 +185,46 @@ fn bring_in(tx: &mut Tx<'_>, id: ObjId) -> R<ArrayBody> {
     let Var::Tensor(tensor) = tx.early_tensor(&tensor, early, source)? else {
         return Err(Stop::Internal("a tensor that is none".into()));
     };
+    if may_have_written(tx) {
+        crate::call::check_memory(tx)?;
+    }
     Ok(ArrayBody {
         tensor,
         make: Maker::Array.function(py)?,
-        writeable,
+        writeable: !is_copied,
+        strides: is_copied.then(|| strides.into()),
+        copied,
         known: None,
     })
+}
+
+/// Whether an operation of the graph may have written to what existed before it.
+fn may_have_written(tx: &Tx<'_>) -> bool {
+    let calls = |op| {
+        matches!(
+            op,
+            OpKind::CallFunction | OpKind::CallMethod | OpKind::CallModule
+        )
+    };
+    let mut nodes = tx.log.graph.iter();
+    nodes.any(|(_, node)| calls(node.op) && !node.repeatable)
+}
+
+/// How many operations may have written to tensors, which are counted from here on at the latest.
+fn count_writes(tx: &mut Tx<'_>) -> u32 {
+    tx.st.effects.has_text = true;
+    tx.st.effects.writes
+}
+
+/// What NumPy says of an array that the graph makes.
+#[derive(Default)]
+pub(crate) struct Looks {
+    /// its strides in bytes, where the tensor has others
+    pub(crate) strides: Option<Rc<[i64]>>,
+    /// the call that gives it as a view, where the tensor is a copy
+    pub(crate) view: Option<CallResult>,
+    /// what it holds, where that is known
+    pub(crate) known: Option<Obj>,
 }
 
 /// An array, or a number of NumPy's, that the graph makes.
@@ -176,14 +233,21 @@ pub(crate) fn new_array(
     tensor: Rc<TensorVar>,
     class: Obj,
     maker: Maker,
-    known: Option<Obj>,
+    looks: Looks,
 ) -> R<Var> {
-    let writes = tx.st.effects.array_writes;
+    let array_writes = tx.st.effects.array_writes;
+    let view = looks.view.map(Some);
+    let copied = view.map(|view| CopiedArray {
+        writes: count_writes(tx),
+        view,
+    });
     let body = ArrayBody {
         tensor,
         make: maker.function(tx.py)?,
-        writeable: maker == Maker::Array,
-        known: known.map(|obj| (obj, writes)),
+        writeable: maker == Maker::Array && copied.is_none(),
+        strides: looks.strides,
+        copied,
+        known: looks.known.map(|obj| (obj, array_writes)),
     };
     let state = ObjState::new(class, Body::Array(Rc::new(body)));
     Ok(Var::Obj(tx.st.effects.add(state)))

@@ -97,6 +97,11 @@ impl Emitter<'_, '_> {
             Body::Address(of) => self.address(of),
             Body::DataPointer(of) => self.data_pointer(of),
             Body::Result(made) => self.call_result(made),
+            Body::Array(array)
+                if let Some(view) = array.copied.as_ref().and_then(|c| c.view.as_ref()) =>
+            {
+                self.call_result(view)
+            }
             Body::Array(array) => {
                 self.asm.callee(&array.make);
                 self.value(&Var::Tensor(array.tensor.clone()))?;

@@ -266,7 +266,15 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Body::Set(d) => d.iter().map(|(k, _)| k.clone()).collect(),
             Body::Cell(v) => v.iter().cloned().collect(),
             Body::Address(of) | Body::DataPointer(of) => vec![of.clone()],
-            Body::Array(array) => vec![Var::Tensor(array.tensor.clone())],
+            Body::Array(array) => match array.copied.as_ref().and_then(|c| c.view.as_ref()) {
+                Some(view) => view
+                    .pos
+                    .iter()
+                    .chain(view.kw.iter().map(|(_, v)| v))
+                    .cloned()
+                    .collect(),
+                None => vec![Var::Tensor(array.tensor.clone())],
+            },
             Body::Result(made) => {
                 let kw = made.kw.iter().map(|(_, v)| v);
                 made.pos.iter().chain(kw).cloned().collect()

@@ -18,8 +18,7 @@ pub struct TorchNumpy {
     /// the class of arrays on tensors; its attribute `tensor` is the tensor
     pub ndarray: Py<PyAny>,
     /// address of a function or class of NumPy, which is never unloaded, to torch's
-    functions: HashMap<usize, Py<PyAny>>,
-    names: Vec<(&'static str, String)>,
+    functions: HashMap<usize, (&'static str, Py<PyAny>)>,
 }
 
 static TABLE: PyOnceLock<TorchNumpy> = PyOnceLock::new();
@@ -35,7 +34,6 @@ impl TorchNumpy {
 
     fn new(py: Python<'_>) -> PyResult<TorchNumpy> {
         let mut functions = HashMap::new();
-        let mut names = Vec::new();
         for (real, torch) in MODULES {
             let real_names = dict_of(py, real)?;
             for (name, on_tensors) in dict_of(py, torch)? {
@@ -47,24 +45,20 @@ impl TorchNumpy {
                     continue;
                 }
                 let function = function.unbind();
-                functions.insert(function.as_ptr() as usize, on_tensors.unbind());
+                let known = (real, on_tensors.unbind());
+                functions.entry(function.as_ptr() as usize).or_insert(known);
                 // Held for ever: an address in the table stays taken.
                 std::mem::forget(function);
-                names.push((real, name));
             }
         }
         let ndarray = py.import(MODULES[0].1)?.getattr("ndarray")?.unbind();
-        Ok(TorchNumpy {
-            ndarray,
-            functions,
-            names,
-        })
+        Ok(TorchNumpy { ndarray, functions })
     }
 
     /// What torch has for a function or class of NumPy.
     pub fn of<'py>(&self, function: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
         let found = self.functions.get(&(function.as_ptr() as usize));
-        found.map(|f| f.bind(function.py()).clone())
+        found.map(|(_, f)| f.bind(function.py()).clone())
     }
 
     /// What torch has for a method or an attribute of arrays.
@@ -72,9 +66,10 @@ impl TorchNumpy {
         self.ndarray.bind(py).getattr(name).ok()
     }
 
-    /// Module and name of each function and class.
-    pub fn names(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.names.iter().map(|(module, name)| (*module, &**name))
+    /// The part of NumPy that a function is in; `None` where it is in NumPy itself.
+    pub fn module_of(&self, function: &Bound<'_, PyAny>) -> Option<&'static str> {
+        let (module, _) = self.functions.get(&(function.as_ptr() as usize))?;
+        module.split_once('.').map(|(_, part)| part)
     }
 }
 

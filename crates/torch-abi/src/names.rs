@@ -19,6 +19,11 @@ pub const COMPILED_CALL_IMPL: &str = "_compiled_call_impl";
 /// Those of a module that are called in the backward pass.
 pub(crate) const BACKWARD_HOOKS: [&str; 2] = ["_backward_pre_hooks", "_backward_hooks"];
 
+/// Module of the collectives that give new tensors.
+pub const FUNCTIONAL_COLLECTIVES: &str = "torch.distributed._functional_collectives";
+/// Module of the operator of `flex_attention`.
+pub const FLEX_ATTENTION: &str = "torch._higher_order_ops.flex_attention";
+
 /// Dictionaries of a module's tensors.
 pub const MODULE_TENSORS: [&str; 2] = ["_parameters", "_buffers"];
 

@@ -3,6 +3,9 @@
 //! Invariant: `false` is a proof that no byte belongs to both; `true` may be cautious (interleaved views that no
 //! simple rule separates).
 
+use pyo3::ffi;
+
+use crate::TorchAbi;
 use crate::view::TensorView;
 
 /// Memory of a strided tensor: address of the first element, bytes per element, sizes and strides in elements.
@@ -131,6 +134,95 @@ pub fn tensors_may_overlap(a: &TensorView<'_>, b: &TensorView<'_>) -> bool {
             strides: b_strides,
         },
     )
+}
+
+/// Memory that an object of the program lies in.
+pub enum Memory<'a> {
+    /// a tensor's
+    Tensor(TensorView<'a>),
+    /// that of an object with a buffer, such as a NumPy array
+    Buffer {
+        /// the object's address
+        identity: usize,
+        /// its first byte
+        start: usize,
+        /// how many bytes from there to its last, those between its items included
+        length: i64,
+    },
+}
+
+impl<'a> Memory<'a> {
+    /// That of a tensor or of an object with a buffer; `None` for any other.
+    ///
+    /// # Safety
+    /// `object` must be a live object that stays alive for `'a`, with the GIL held.
+    pub unsafe fn of(abi: &'a TorchAbi, object: *mut ffi::PyObject) -> Option<Memory<'a>> {
+        // SAFETY: the object is alive, by the caller's word.
+        unsafe {
+            if abi.is_tensor_type(ffi::Py_TYPE(object)) {
+                return Some(Memory::Tensor(TensorView::new(abi, object)));
+            }
+            let mut buffer = std::mem::zeroed::<ffi::Py_buffer>();
+            if ffi::PyObject_GetBuffer(object, &mut buffer, ffi::PyBUF_STRIDES) != 0 {
+                ffi::PyErr_Clear();
+                return None;
+            }
+            let (mut below, mut above) = (0, buffer.itemsize);
+            let mut is_empty = false;
+            for dim in 0..usize::try_from(buffer.ndim).unwrap_or(0) {
+                // SAFETY: with strides asked for, both arrays have an item for each dimension.
+                let (size, stride) = (*buffer.shape.add(dim), *buffer.strides.add(dim));
+                is_empty |= size == 0;
+                let end = (size - 1) * stride;
+                below += end.min(0);
+                above += end.max(0);
+            }
+            let start = (buffer.buf as usize).wrapping_add_signed(below);
+            ffi::PyBuffer_Release(&mut buffer);
+            Some(Memory::Buffer {
+                identity: object as usize,
+                start,
+                length: if is_empty { 0 } else { (above - below) as i64 },
+            })
+        }
+    }
+
+    /// Whether the two may share a byte.
+    pub fn may_overlap(&self, other: &Memory<'_>) -> bool {
+        if let (Memory::Tensor(a), Memory::Tensor(b)) = (self, other) {
+            return tensors_may_overlap(a, b);
+        }
+        if let (Memory::Buffer { identity: a, .. }, Memory::Buffer { identity: b, .. }) =
+            (self, other)
+            && a == b
+        {
+            return true;
+        }
+        self.with_footprint(|a| other.with_footprint(|b| may_overlap(a, b)))
+            .flatten()
+            .unwrap_or(false)
+    }
+
+    fn with_footprint<T>(&self, f: impl FnOnce(&Footprint<'_>) -> T) -> Option<T> {
+        match self {
+            Memory::Tensor(t) => {
+                let item = tensor_meta::DType::from_scalar_type(u16::from(t.dtype()))?.itemsize();
+                let (sizes, strides) = t.geometry();
+                Some(f(&Footprint {
+                    start: t.data_ptr()?,
+                    itemsize: item,
+                    sizes,
+                    strides,
+                }))
+            }
+            Memory::Buffer { start, length, .. } => Some(f(&Footprint {
+                start: *start,
+                itemsize: 1,
+                sizes: &[*length],
+                strides: &[1],
+            })),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -385,7 +385,7 @@ fn all_new(out: &Out, next: &mut usize) -> bool {
 }
 
 /// Whether a node of a function is an operation of torch's, which does no more than compute.
-fn computes(node: &NodeData) -> bool {
+pub(crate) fn computes(node: &NodeData) -> bool {
     let outside = ["torch.ops.", "torch.utils.", "torch.autograd."];
     let of_torch = match &node.target {
         Target::Function(f) => {
@@ -404,7 +404,7 @@ fn computes(node: &NodeData) -> bool {
 
 /// torch's own Python down to the operator: a break inside is one of the whole call, as plain Python does not
 /// call the operator.
-fn whole(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Given {
+pub(crate) fn whole(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Given {
     let f = tx.py.import(module)?.getattr(name)?;
     let callee = tx.existing_callee(&f, None)?;
     let asked = tx.facts.asked_compiling;

@@ -13,11 +13,13 @@
 mod autograd_function;
 mod bodies;
 mod checkpoint;
+mod collectives;
 mod compilers;
 mod contexts;
 mod deep_copy;
 mod entered_device;
 mod flags;
+mod flex_attention;
 mod function_modes;
 mod higher_order;
 mod hooks;
@@ -43,6 +45,7 @@ pub const LISTED: &[RuleList] = &[
     transforms::RULES,
     vmap::RULES,
     higher_order::RULES,
+    flex_attention::RULES,
     checkpoint::RULES,
     flags::RULES,
     subclasses::RULES,

@@ -93,6 +93,15 @@ pub fn marked_function<'py>(
     if tx.facts.unmarked.contains_key(&(f.as_ptr() as usize)) {
         return Ok(None);
     }
+    if let Some(flow) = (tx.rules.arrays.call)(tx, &f.clone().unbind(), args)? {
+        return Ok(Some(flow));
+    }
+    if let Some(flow) = crate::flex_attention::whole_call(tx, f, args)? {
+        return Ok(Some(flow));
+    }
+    if let Some(flow) = crate::collectives::call(tx, f, args)? {
+        return Ok(Some(flow));
+    }
     let module: String = f
         .getattr("__module__")
         .and_then(|m| m.extract())
@@ -169,8 +178,9 @@ pub fn marked_function<'py>(
         (names::DYNAMO_DECORATORS, "mark_static") => {
             return Ok(Some(Flow::Value(tx.none())));
         }
-        // Tells torch's tracer that a compiled module runs.
-        (names::DYNAMO_EVAL_FRAME, "_set_in_optimized_module") => {
+        // Tells torch's tracer that a compiled module runs; marks nodes of the graphs that torch makes.
+        (names::DYNAMO_EVAL_FRAME, "_set_in_optimized_module")
+        | ("torch.fx.traceback", "annotate") => {
             let nothing = py.import("contextlib")?.getattr("nullcontext")?;
             return tx
                 .call(&Var::py(nothing.unbind()), Args::default())
@@ -178,7 +188,9 @@ pub fn marked_function<'py>(
         }
         // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
         (names::DYNAMO_MUTATION_GUARD, "tag") => return Ok(Some(Flow::Value(tx.none()))),
-        ("torch.compiler", "is_exporting")
+        // Sizes that depend on data are none of this tracer's.
+        ("torch.fx.experimental.symbolic_shapes", "has_free_unbacked_symbols")
+        | ("torch.compiler", "is_exporting")
         | (names::JIT_INTERNAL, "is_scripting")
         | ("torch.jit._trace", "is_tracing")
         | ("torch.onnx", "is_in_onnx_export") => {

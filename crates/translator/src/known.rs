@@ -166,6 +166,9 @@ impl Known {
             let addr = numpy.getattr(name)?.as_ptr() as usize;
             self.const_types.insert(addr);
             self.numpy_scalars.insert(addr);
+            // Each dtype has a class of its own.
+            let dtype = numpy.call_method1("dtype", (numpy.getattr(name)?,))?;
+            self.const_types.insert(dtype.get_type().as_ptr() as usize);
         }
         Ok(())
     }

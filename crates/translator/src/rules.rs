@@ -79,6 +79,8 @@ pub struct Builtins {
 /// What the interpreter asks of the rules of NumPy: of its arrays, and of its numbers that the graph has as tensors.
 #[derive(Clone, Copy)]
 pub struct Arrays {
+    /// a call of one of NumPy's functions or classes; `None` for any other callable
+    pub call: fn(&mut Tx<'_>, &Obj, &Args) -> Given,
     /// an attribute, by name, that is no method
     pub attribute: fn(&mut Tx<'_>, ObjId, &str) -> Given,
     /// a method, by name
@@ -249,7 +251,10 @@ impl Tx<'_> {
     pub fn call_builtin(&mut self, callable: &Obj, args: Args) -> Given {
         match self.rules.of(callable.bind(self.py)) {
             Some((name, rule)) => rule(self, name, args),
-            None => (self.rules.builtins.call)(self, callable, args),
+            None => match (self.rules.arrays.call)(self, callable, &args)? {
+                Some(flow) => Ok(Some(flow)),
+                None => (self.rules.builtins.call)(self, callable, args),
+            },
         }
     }
 }

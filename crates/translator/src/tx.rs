@@ -172,6 +172,8 @@ pub struct Tx<'py> {
     pub resumed: Option<Rc<CodeInfo>>,
     /// whether parameters and buffers are bound by identity
     pub bind_tensors: bool,
+    /// what says how a subscript of tensors looks, while each of them is an index of which nobody asks the value
+    pub indexes_with: Option<Obj>,
     /// whether the graph runs as it is, as far as is known of the backend
     pub runs_as_is: bool,
     /// the operation that the backend refused, where this frame was translated before
@@ -253,6 +255,7 @@ impl<'py> Tx<'py> {
             trace: None,
             bind_tensors: true,
             used: None,
+            indexes_with: None,
             runs_as_is: false,
             refusal: None,
             instructions: 0,

@@ -72,8 +72,21 @@ pub struct ArrayBody {
     pub make: Obj,
     /// whether the program may write to it
     pub writeable: bool,
+    /// the strides that NumPy gives it, in bytes, where the tensor has others
+    pub strides: Option<Rc<[i64]>>,
+    /// set where the tensor is a copy and the array is none
+    pub copied: Option<CopiedArray>,
     /// what it holds, where it was made of constants, and [`crate::Effects::array_writes`] at that time
     pub known: Option<(Obj, u32)>,
+}
+
+/// How an array whose tensor is a copy lies in the memory of another.
+#[derive(Debug)]
+pub struct CopiedArray {
+    /// [`crate::Effects::writes`] when the copy was made: it holds what the array holds as long as that is the same
+    pub writes: u32,
+    /// the call that gives the array, which reads no items; `None`: it existed before
+    pub view: Option<CallResult>,
 }
 
 /// A call without effects, which may be made later than the program makes it.

@@ -3,8 +3,7 @@
 import numpy
 import torch
 
-GRAPHS = 2
-REFERENCE_GRAPHS = 1
+GRAPHS = 1
 
 
 def fn(x):

@@ -3,7 +3,7 @@
 import numpy
 import torch
 
-GRAPHS = 5
+GRAPHS = 4
 
 
 class Normalize(torch.nn.Module):

@@ -12,8 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyTuple};
 use tensor_meta::{Autocast, Ctx, DType, Device, DeviceKind, Does};
 use torch_abi::TorchAbi;
-use torch_abi::overlap::tensors_may_overlap;
-use torch_abi::view::TensorView;
+use torch_abi::overlap::Memory;
 use torch_rules::has_program_mode;
 use translator::code::CodeCache;
 use translator::known::Known;
@@ -22,7 +21,7 @@ use translator::state::State;
 use translator::torch_ops::raising::traits_of;
 use translator::torch_ops::table::FnTable;
 use translator::{R, Stop, Tx};
-use variables::{Body, ObjState, Origin, Var};
+use variables::{Body, EarlyArg, Obj, ObjState, Origin, Var};
 
 /// The state in which `__torch_function__` of modes is not asked either.
 const ALL_ENABLED: u8 = 0;
@@ -339,30 +338,32 @@ fn overlap_guard(tx: &mut Tx<'_>) {
         .graph
         .iter()
         .any(|(_, node)| traits_of(node).any(Does::WRITES) || node.kwargs.iter().any(is_asked));
-    // A graph that gets what the compiled code makes runs as it is.
+    let writes = writes || tx.st.effects.array_writes > 0;
     let free = tx.log.inputs.iter().filter(|i| !i.bound);
-    let inputs: Vec<_> = free.filter(|i| !tx.is_early(i.source)).collect();
+    let inputs: Vec<_> = free.filter_map(|i| memory_of(tx, i)).collect();
     if !writes || inputs.len() < 2 {
         return;
     }
     let Some(abi) = TorchAbi::loaded() else {
         return;
     };
-    // SAFETY: each input was classified as a tensor when it became a placeholder, and is held by
-    // the translation.
-    let views: Vec<_> = inputs
+    // SAFETY: the translation holds each object.
+    let memories = inputs
         .iter()
-        .map(|i| unsafe { TensorView::new(abi, i.obj.as_ptr()) })
-        .collect();
-    let shares: Vec<bool> = (0..views.len())
-        .map(|i| (0..views.len()).any(|j| i != j && tensors_may_overlap(&views[i], &views[j])))
+        .map(|(obj, _)| unsafe { Memory::of(abi, obj.as_ptr()) })
+        .collect::<Option<Vec<_>>>();
+    let Some(memories) = memories else {
+        return;
+    };
+    let shares: Vec<bool> = (0..memories.len())
+        .map(|i| (0..memories.len()).any(|j| i != j && memories[i].may_overlap(&memories[j])))
         .collect();
     let pick = |wanted: bool| -> Arc<[guards::SourceId]> {
         inputs
             .iter()
             .zip(&shares)
             .filter(|(_, s)| **s == wanted)
-            .map(|(i, _)| i.source)
+            .map(|((_, source), _)| *source)
             .collect()
     };
     let (overlapping, non_overlapping) = (pick(true), pick(false));
@@ -370,6 +371,21 @@ fn overlap_guard(tx: &mut Tx<'_>) {
         overlapping,
         non_overlapping,
     });
+}
+
+/// What an input lies in the memory of, and how the frame reaches it: for a tensor on an array that is the array.
+/// `None`: a copy, or what the compiled code itself makes.
+fn memory_of(tx: &Tx<'_>, input: &translator::tx::GraphInput) -> Option<(Obj, guards::SourceId)> {
+    let Source::Early { index } = tx.facts.sources.get(input.source) else {
+        return Some((input.obj.clone(), input.source));
+    };
+    let call = tx.st.effects.early.get(*index as usize)?;
+    match call.pos[..] {
+        [EarlyArg::Source(array)] if !tx.is_early(array) => {
+            Some((tx.facts.reached.get(&array)?.clone(), array))
+        }
+        _ => None,
+    }
 }
 
 /// A [`Stop`] as text.

@@ -168,6 +168,11 @@ def ___addresses(tensor):
 
 
 def check_overlapping(overlapping, non_overlapping):
+    # NumPy arrays are looked at as tensors.
+    overlapping = [t if isinstance(t, torch.Tensor) else torch.from_numpy(t) for t in overlapping]
+    non_overlapping = [
+        t if isinstance(t, torch.Tensor) else torch.from_numpy(t) for t in non_overlapping
+    ]
     spans = [(True, ___addresses(t)) for t in overlapping] + [
         (False, ___addresses(t)) for t in non_overlapping
     ]

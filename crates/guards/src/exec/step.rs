@@ -11,8 +11,8 @@ use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use torch_abi::TorchAbi;
+use torch_abi::overlap::Memory;
 use torch_abi::thread::ThreadModes;
-use torch_abi::view::TensorView;
 
 use crate::exec::check::{CheckEnv, CheckProgram, is_int};
 use crate::exec::linked::{FuncField, LinkedConst, LinkedKey, LinkedOp};
@@ -358,15 +358,14 @@ impl CheckProgram {
                     regs: list,
                     overlapping,
                 } => {
-                    let mut views: SmallVec<[TensorView<'_>; 8]> = SmallVec::new();
+                    let mut memories: SmallVec<[Memory<'_>; 8]> = SmallVec::new();
                     for r in list {
-                        let obj = run.reg(*r);
-                        if !self.abi().is_tensor_type(ffi::Py_TYPE(obj)) {
-                            return false;
+                        match Memory::of(self.abi(), run.reg(*r)) {
+                            Some(memory) => memories.push(memory),
+                            None => return false,
                         }
-                        views.push(TensorView::new(self.abi(), obj));
                     }
-                    let (overlapping, apart) = views.split_at(*overlapping);
+                    let (overlapping, apart) = memories.split_at(*overlapping);
                     aliasing::first_misplaced(overlapping, apart).is_none()
                 }
                 LinkedOp::Local { .. }

@@ -28,20 +28,19 @@ pub(crate) fn code_parts(kind: &GuardKind, name: &str, cx: &TextCx<'_>) -> Vec<S
 
 #[cfg(feature = "python")]
 mod native {
-    use torch_abi::overlap::tensors_may_overlap;
-    use torch_abi::view::TensorView;
+    use torch_abi::overlap::Memory;
 
     /// The first of `overlapping` that shares memory with none of the others, or the first of `non_overlapping`
-    /// that shares memory with any tensor; as an index into both lists in a row.
+    /// that shares memory with any other; as an index into both lists in a row.
     pub(crate) fn first_misplaced(
-        overlapping: &[TensorView<'_>],
-        non_overlapping: &[TensorView<'_>],
+        overlapping: &[Memory<'_>],
+        non_overlapping: &[Memory<'_>],
     ) -> Option<usize> {
         for (i, a) in overlapping.iter().enumerate() {
             let partner = overlapping
                 .iter()
                 .enumerate()
-                .any(|(j, b)| i != j && tensors_may_overlap(a, b));
+                .any(|(j, b)| i != j && a.may_overlap(b));
             if !partner {
                 return Some(i);
             }
@@ -52,11 +51,7 @@ mod native {
                 .enumerate()
                 .filter(|(j, _)| *j != i)
                 .map(|(_, b)| b);
-            if overlapping
-                .iter()
-                .chain(others)
-                .any(|b| tensors_may_overlap(a, b))
-            {
+            if overlapping.iter().chain(others).any(|b| a.may_overlap(b)) {
                 return Some(overlapping.len() + i);
             }
         }

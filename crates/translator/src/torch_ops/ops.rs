@@ -104,6 +104,24 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_getitem(&mut self, t: &Var, key: &Var) -> R<Flow> {
+        if let Some(asked) = self.indexes_with.clone() {
+            let indices = match key {
+                Var::Tuple(items) => items.items.clone(),
+                key => vec![key.clone()],
+            };
+            if indices.iter().all(|i| matches!(i, Var::Tensor(_))) {
+                let indices = self.new_list(indices);
+                let indices = self.node_args(&Args::pos(vec![t.clone(), indices]))?;
+                let callee = Callee::Function(&asked, "torch.ops.aten.index", None);
+                let inferred = self.infer_fake(&callee, &indices, "")?;
+                let f = self.operator("getitem")?;
+                let args = Args::pos(vec![t.clone(), key.clone()]);
+                let node_args = self.node_args(&args)?;
+                let callee = Callee::Function(&f, "operator.getitem", None);
+                let made = self.emit_inferred_as(&callee, node_args, inferred, &args, true)?;
+                return Ok(Flow::Value(made));
+            }
+        }
         self.call_operator("getitem", vec![t.clone(), key.clone()])
     }
 

@@ -92,6 +92,16 @@ impl Tx<'_> {
             return Ok(Flow::Value(v));
         }
         let (a, b) = (self.look(a)?, self.look(b)?);
+        let names = names(op);
+        if self.array_id(&a).or(self.array_id(&b)).is_some() {
+            let name = match inplace {
+                true => names.inplace,
+                false => names.direct,
+            };
+            if let Some(flow) = (self.rules.arrays.operator)(self, name, &[&a, &b])? {
+                return Ok(flow);
+            }
+        }
         if a.is_dynamic_number() || b.is_dynamic_number() {
             if let Some(v) = self.int_binary(op, &a, &b)? {
                 return Ok(Flow::Value(v));
@@ -110,16 +120,6 @@ impl Tx<'_> {
         }
         if let (Var::Const(x), Var::Const(y)) = (&a, &b) {
             return self.fold_binary(op, inplace, x, y).map(Flow::Value);
-        }
-        let names = names(op);
-        if self.array_id(&a).or(self.array_id(&b)).is_some() {
-            let name = match inplace {
-                true => names.inplace,
-                false => names.direct,
-            };
-            if let Some(flow) = (self.rules.arrays.operator)(self, name, &[&a, &b])? {
-                return Ok(flow);
-            }
         }
         let tensor = matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_));
         let plain = |v: &Var| matches!(v, Var::Const(_) | Var::Tensor(_));

@@ -77,6 +77,11 @@ impl Tx<'_> {
             return Ok(Flow::Value(self.bool(holds)));
         }
         let (a, b) = (self.look(a)?, self.look(b)?);
+        if self.array_id(&a).or(self.array_id(&b)).is_some()
+            && let Some(flow) = (self.rules.arrays.operator)(self, method(op), &[&a, &b])?
+        {
+            return Ok(flow);
+        }
         if a.is_dynamic_number() || b.is_dynamic_number() {
             if let Some(holds) = self.int_compare(op, &a, &b)? {
                 return Ok(Flow::Value(self.bool(holds)));
@@ -98,11 +103,6 @@ impl Tx<'_> {
             return self
                 .fold(move |py| x.bind(py).rich_compare(y.bind(py), real(op)))
                 .map(Flow::Value);
-        }
-        if self.array_id(&a).or(self.array_id(&b)).is_some()
-            && let Some(flow) = (self.rules.arrays.operator)(self, method(op), &[&a, &b])?
-        {
-            return Ok(flow);
         }
         let tensor = matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_));
         let plain = |v: &Var| matches!(v, Var::Const(_) | Var::Tensor(_));

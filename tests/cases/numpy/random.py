@@ -1,0 +1,14 @@
+"""Random numbers are NumPy's own, drawn between two graphs."""
+
+import numpy as np
+
+BREAKS = ["cython_function_or_method"]
+
+
+def fn(a):
+    return (a + 1) * np.random.randn(3)
+
+
+def inputs():
+    np.random.seed(0)
+    return (np.arange(3.0),)
