@@ -97,6 +97,7 @@ impl Emitter<'_, '_> {
             Body::Address(of) => self.address(of),
             Body::DataPointer(of) => self.data_pointer(of),
             Body::Result(made) => self.call_result(made),
+            Body::OfNode(_) => Err(self.cannot("what only the graph has")),
             _ => self.via_fill(id),
         }
     }

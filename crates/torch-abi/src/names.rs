@@ -191,3 +191,7 @@ pub const FLAGS: [(&str, &str); 6] = [
 ];
 /// Functions of [`TORCH_C`] that give how many modes look at operations.
 pub const MODE_STACKS: [&str; 2] = ["_len_torch_function_stack", "_len_torch_dispatch_stack"];
+/// Module of the operator that registers a hook in a graph: importing it lists the operator.
+pub const REGISTER_HOOK: &str = "torch._higher_order_ops.register_hook";
+/// That operator, in [`REGISTER_HOOK`].
+pub const REGISTER_HOOK_OP: &str = "register_hook_op";

@@ -47,6 +47,7 @@ pub const LISTED: &[RuleList] = &[
     subclasses::RULES,
     torch_python::RULES,
     compilers::RULES,
+    hooks::RULES,
 ];
 
 /// What the interpreter asks of this crate.

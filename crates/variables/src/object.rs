@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use fx_graph::NodeId;
 use guards::SourceId;
 
 use crate::attr_map::AttrMap;
@@ -57,6 +58,8 @@ pub enum Body {
     DataPointer(Var),
     /// what a call gives of which nothing is known but its class; made where it is needed
     Result(Rc<CallResult>),
+    /// what a node of the graph gives that is no tensor: it stays in the graph
+    OfNode(NodeId),
     /// a generator: its suspended frame
     Generator(Rc<GeneratorState>),
 }

@@ -97,6 +97,7 @@ impl Tx<'_> {
                     Body::Iter(_) => self.iterator_method(id, name, args.clone())?,
                     Body::Generator(_) => self.generator_method(id, name, args.clone())?,
                     Body::Result(_)
+                    | Body::OfNode(_)
                     | Body::Address(_)
                     | Body::DataPointer(_)
                     | Body::MappingProxy(_) => None,

@@ -47,6 +47,9 @@ const READING_ELEMENTS: [&str; 2] = ["torch.tensor", "torch.as_tensor"];
 /// Operations that make a tensor of numbers in sequences, by their names.
 const FROM_DATA: [&str; 3] = ["tensor", "as_tensor", "new_tensor"];
 
+/// What says how a tensor lies in memory.
+const OF_LAYOUT: [&str; 3] = ["stride", "is_contiguous", "storage_offset"];
+
 /// What reaches a node without a call that could be asked about.
 const STANDING_IN: &str = "an operation that stands for another";
 
@@ -185,6 +188,12 @@ impl<'py> Tx<'py> {
         self.check_shown(callee, args, &inferred)?;
         self.check_leaf(&inferred)?;
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
+            if self.st.vmap.gradients > 0 && OF_LAYOUT.contains(&callee.name()) {
+                return Err(Stop::unsupported(format!(
+                    "{} of a gradient, whose strides are not known",
+                    callee.name()
+                )));
+            }
             return self.query_result(&inferred);
         }
         self.emit_knowing(callee, node_args, inferred, args)

@@ -239,6 +239,7 @@ impl Tx<'_> {
                     (
                         Body::Plain
                         | Body::Result(_)
+                        | Body::OfNode(_)
                         | Body::Address(_)
                         | Body::Cell(_)
                         | Body::Iter(_)

@@ -33,6 +33,7 @@ impl Tx<'_> {
                     Body::Iter(_) | Body::Generator(_) => return Ok(v),
                     Body::Plain
                     | Body::Result(_)
+                    | Body::OfNode(_)
                     | Body::Address(_)
                     | Body::DataPointer(_)
                     | Body::Cell(_) => {}
@@ -122,6 +123,7 @@ impl Tx<'_> {
             Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
             Body::Plain
             | Body::Result(_)
+            | Body::OfNode(_)
             | Body::Address(_)
             | Body::DataPointer(_)
             | Body::Cell(_)
