@@ -195,3 +195,7 @@ pub const MODE_STACKS: [&str; 2] = ["_len_torch_function_stack", "_len_torch_dis
 pub const REGISTER_HOOK: &str = "torch._higher_order_ops.register_hook";
 /// That operator, in [`REGISTER_HOOK`].
 pub const REGISTER_HOOK_OP: &str = "register_hook_op";
+/// Module of the operator that is an autograd function of two graphs.
+pub const AUTOGRAD_FUNCTION: &str = "torch._functorch.autograd_function";
+/// That operator, in [`AUTOGRAD_FUNCTION`].
+pub const AUTOGRAD_FUNCTION_APPLY: &str = "autograd_function_apply";

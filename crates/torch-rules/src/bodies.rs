@@ -232,7 +232,7 @@ pub(crate) fn real_callable(tx: &mut Tx<'_>, v: &Var) -> R<Option<Obj>> {
     }
 }
 
-fn placeholder_of(tx: &Tx<'_>, node: NodeId) -> Arc<str> {
+pub(crate) fn placeholder_of(tx: &Tx<'_>, node: NodeId) -> Arc<str> {
     let name = tx.graph.get(node).and_then(|n| n.target.name().cloned());
     name.unwrap_or_else(|| "".into())
 }

@@ -18,6 +18,7 @@ mod contexts;
 mod deep_copy;
 mod entered_device;
 mod flags;
+mod function_graphs;
 mod function_modes;
 mod higher_order;
 mod hooks;
