@@ -255,6 +255,10 @@ impl<'py> Tx<'py> {
         if !(made.requires_grad && made.is_leaf) || made.alias == Alias::Identity {
             return Ok(());
         }
+        // A view that is made without gradients; whoever runs the function says what its results record.
+        if self.used.is_some() && made.alias == Alias::View {
+            return Ok(());
+        }
         if !self.runs_as_is {
             return Err(Stop::brk(
                 "Tensor made with requires_grad=True in the compiled function",
