@@ -1,4 +1,4 @@
-"""Selective checkpointing: contexts by a partial that the function makes, and by a function of the module."""
+"""Selective checkpointing: contexts by a partial made inside, and by a function of the module."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""`forward` and `backward` that read tensors from elsewhere, and values of `forward` that were not saved."""
+"""Methods that read tensors from elsewhere, and values of `forward` that were not saved."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Hooks of results: closures over tensors and numbers, partials, one that changes nothing; each is called in turn."""
+"""Hooks of results: closures, partials, one that changes nothing; each is called in turn."""
 
 import functools
 

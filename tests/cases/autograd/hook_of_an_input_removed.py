@@ -1,4 +1,4 @@
-"""What registering a hook gives is a handle: it removes the hook, in the function or behind a break."""
+"""The handle of a hook removes it, in the function or behind a break."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""How a gradient lies in memory is known when there is one, so a hook that asks runs as plain Python below a compiler."""
+"""A hook that asks how its gradient lies in memory runs as plain Python below a compiler."""
 
 import torch
 
