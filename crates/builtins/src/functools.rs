@@ -368,7 +368,7 @@ fn call_through(
     // What is said once for each argument is left to the cache itself.
     let before = tx.st.effects.clone();
     let snapshot = tx.snapshot();
-    let (nodes, guards) = (tx.graph.len(), tx.guards.len());
+    let (nodes, guards) = (tx.log.graph.len(), tx.log.guards.len());
     let result = match tx.call_sync(&Var::py(f.clone().unbind()), args.clone()) {
         Err(Stop::Raise(_)) if !library => return Err(reads_what_changes()),
         result => result?,
@@ -377,9 +377,9 @@ fn call_through(
     let mut said = tx.st.effects.calls.iter().skip(before.calls.len());
     if said.all(|call| call.silent) {
         tx.st.effects.calls = before.calls.clone();
-        let computes = tx.graph.len() != nodes;
+        let computes = tx.log.graph.len() != nodes;
         let has_effects = tx.st.effects.any_since(&before);
-        let changeable = tx.guards[guards..].iter().any(|g| {
+        let changeable = tx.log.guards[guards..].iter().any(|g| {
             !matches!(
                 g.kind,
                 GuardKind::FunctionMatch { .. }
@@ -402,7 +402,7 @@ fn call_through(
         if library && !computes && share(tx, &result, before.len())? {
             return Ok(Through::Result(result));
         }
-        let draws = tx.graph.iter().skip(nodes).any(|(_, n)| !n.repeatable);
+        let draws = tx.log.graph.iter().skip(nodes).any(|(_, n)| !n.repeatable);
         let held = match held_by_cache(tx, cached, args)? {
             Holds::Result(held) if !draws => held,
             Holds::Nothing if !draws => {
@@ -414,7 +414,7 @@ fn call_through(
         let source = tx.pinned_source(&held, false, "___cached");
         return Ok(Through::Result(tx.build(&held, source)?));
     }
-    if tx.graph.len() != nodes || !result.is_none(tx.py) {
+    if tx.log.graph.len() != nodes || !result.is_none(tx.py) {
         return Err(Stop::brk(
             "Cached function with output",
             "A function under `functools.lru_cache` that prints, logs or warns does so when it is first called, and gives a result as well.",

@@ -36,7 +36,7 @@ pub(crate) fn weakref_call(tx: &mut Tx<'_>, id: ObjId) -> R<Option<Flow>> {
 /// Whether the value stands for the very object at every call that the code serves.
 fn is_identity_guarded(tx: &Tx<'_>, var: &Var) -> bool {
     match var {
-        Var::Tensor(t) => tx.inputs.iter().any(|i| i.node == t.node && i.bound),
+        Var::Tensor(t) => tx.log.inputs.iter().any(|i| i.node == t.node && i.bound),
         _ => false,
     }
 }

@@ -50,52 +50,52 @@ impl<'a, 'py> Finished<'a, 'py> {
 
     /// The graph.
     pub fn graph(&self) -> &Graph {
-        &self.tx.graph
+        &self.tx.log.graph
     }
 
     /// The graph, to be brought to its end.
     pub fn graph_mut(&mut self) -> &mut Graph {
-        &mut self.tx.graph
+        &mut self.tx.log.graph
     }
 
     /// What nodes of the graph name by handle.
     pub fn objects(&self) -> &[Obj] {
-        &self.tx.objects
+        &self.tx.facts.objects
     }
 
     /// Inputs of the graph that are tensors.
     pub fn inputs(&self) -> &[GraphInput] {
-        &self.tx.inputs
+        &self.tx.log.inputs
     }
 
     /// Inputs of the graph that are ints.
     pub fn int_inputs(&self) -> &[IntInput] {
-        &self.tx.int_inputs
+        &self.tx.log.int_inputs
     }
 
     /// Inputs of the graph that are floats.
     pub fn float_inputs(&self) -> &[FloatInput] {
-        &self.tx.float_inputs
+        &self.tx.log.float_inputs
     }
 
     /// The guards, in the order in which they were added.
     pub fn guards(&self) -> &[Guard] {
-        &self.tx.guards
+        &self.tx.log.guards
     }
 
     /// For each of them the code and line that asked for it.
     pub fn guard_lines(&self) -> &[(Rc<CodeInfo>, u32)] {
-        &self.tx.guard_lines
+        &self.tx.log.guard_lines
     }
 
     /// The sources that guards and values name.
     pub fn sources(&self) -> &SourceTable {
-        &self.tx.sources
+        &self.tx.facts.sources
     }
 
     /// The objects that guards hold.
     pub fn pins(&self) -> &Pins {
-        &self.tx.pins
+        &self.tx.facts.pins
     }
 
     /// Well-known Python objects.

@@ -101,9 +101,9 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     let (objects, passed) = split_objects(tx, &args)?;
 
     let around = crate::bodies::graph_around(tx, args.values())?;
-    let inputs = tx.inputs.len();
-    let numbers = (tx.int_inputs.len(), tx.float_inputs.len());
-    let nodes = tx.graph.id_bound() as u32;
+    let inputs = tx.log.inputs.len();
+    let numbers = (tx.log.int_inputs.len(), tx.log.float_inputs.len());
+    let nodes = tx.log.graph.id_bound() as u32;
     let effects = tx.st.effects.clone();
     let listed = tx.st.effects.list_changes();
     // An exception is an object of the state that is about to be left.
@@ -124,15 +124,15 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
             .iter()
             .all(|id| crate::bodies::is_as_before(tx, *id, &effects));
     let (new_inputs, reads) = reads_since(tx, nodes);
-    let read: Vec<_> = tx.inputs[inputs.min(tx.inputs.len())..]
+    let read: Vec<_> = tx.log.inputs[inputs.min(tx.log.inputs.len())..]
         .iter()
         .map(|i| (i.node, i.source, i.obj.clone()))
         .collect();
     for (node, ..) in &read {
         let name = crate::bodies::placeholder_of(tx, *node);
-        tx.input_names.remove(&*name);
+        tx.facts.input_names.remove(&*name);
     }
-    let has_numbers = numbers != (tx.int_inputs.len(), tx.float_inputs.len());
+    let has_numbers = numbers != (tx.log.int_inputs.len(), tx.log.float_inputs.len());
     crate::bodies::return_to(tx, &around);
     let Interpreted { out, graphs, dirty } = match result {
         Ok(out) if !changed => out,
@@ -177,7 +177,7 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
                 "Pass tensors as arguments of `apply`.",
             ));
         }
-        tx.needs_as_is = true;
+        tx.st.needs_as_is = true;
     }
     let path = format!("{}.apply", translator::tx::qualified_name(class.bind(py)));
     let callee = Callee::Function(&apply, &path, None);
@@ -216,8 +216,8 @@ fn split_objects(tx: &mut Tx<'_>, args: &Args) -> R<(Vec<(usize, Obj)>, Args)> {
 /// What nodes from `first` on read: whether it is inputs that are new too, and the nodes before.
 fn reads_since(tx: &Tx<'_>, first: u32) -> (bool, Vec<NodeId>) {
     let (mut new_inputs, mut reads) = (false, Vec::new());
-    for (id, node) in tx.graph.iter().filter(|(id, _)| id.0 >= first) {
-        new_inputs |= tx.graph.placeholders().contains(&id);
+    for (id, node) in tx.log.graph.iter().filter(|(id, _)| id.0 >= first) {
+        new_inputs |= tx.log.graph.placeholders().contains(&id);
         node.for_each_input(|n| {
             if n.0 < first {
                 reads.push(n);
@@ -269,7 +269,7 @@ fn interpret_function(
     differentiable: bool,
 ) -> R<Interpreted> {
     let py = tx.py;
-    let start = tx.graph.checkpoint();
+    let start = tx.log.graph.checkpoint();
     let context_class = CONTEXT_MODULE.get(py)?.getattr("FunctionCtx")?.unbind();
     let ctx = tx.new_object(context_class, Body::Plain);
     let flags = needs.iter().map(|n| tx.bool(*n)).collect();
@@ -329,7 +329,7 @@ fn interpret_function(
             None => None,
         });
     }
-    let end = tx.graph.checkpoint();
+    let end = tx.log.graph.checkpoint();
     let mut graphs = None;
     if differentiable {
         let name = match own("vjp")? {
@@ -344,7 +344,7 @@ fn interpret_function(
                 None => tx.none(),
             });
         }
-        let start_of_backward = tx.graph.checkpoint();
+        let start_of_backward = tx.log.graph.checkpoint();
         let gradients = tx.call_sync(&backward, Args::pos(given.clone()))?;
         let marks = function_graphs::Marks {
             forward: start,

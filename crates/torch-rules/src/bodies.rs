@@ -91,10 +91,10 @@ pub(crate) fn trace_body(
 ) -> R<Traced> {
     tx.not_seen_with(what, args)?;
     let before = tx.snapshot();
-    let from = tx.graph.checkpoint();
-    let bound = tx.graph.id_bound() as u32;
-    let (inputs, int_inputs) = (tx.inputs.len(), tx.int_inputs.len());
-    let float_inputs = tx.float_inputs.len();
+    let from = tx.log.graph.checkpoint();
+    let bound = tx.log.graph.id_bound() as u32;
+    let (inputs, int_inputs) = (tx.log.inputs.len(), tx.log.int_inputs.len());
+    let float_inputs = tx.log.float_inputs.len();
     let effects = tx.st.effects.clone();
     let (contexts, flags) = (tx.st.contexts.len(), tx.st.flags.clone());
     let grad_enabled = tx.st.grad_enabled;
@@ -109,8 +109,8 @@ pub(crate) fn trace_body(
         && tx.st.contexts.len() == contexts
         && tx.st.flags.ptr_eq(&flags)
         && tx.st.grad_enabled == grad_enabled
-        && tx.int_inputs.len() == int_inputs
-        && tx.float_inputs.len() == float_inputs;
+        && tx.log.int_inputs.len() == int_inputs
+        && tx.log.float_inputs.len() == float_inputs;
     let traced = match result {
         Err(stop) => Err(tx.stop_inside(stop, what, "The function is not captured.")),
         Ok(_) if !plain => Err(Stop::brk(
@@ -133,7 +133,7 @@ fn traced(
     inputs: usize,
     given: &[NodeId],
 ) -> R<Traced> {
-    let read: Vec<_> = tx.inputs[inputs..]
+    let read: Vec<_> = tx.log.inputs[inputs..]
         .iter()
         .map(|i| (i.node, i.obj.clone(), i.source))
         .collect();
@@ -141,13 +141,14 @@ fn traced(
     let mut metas = Vec::new();
     let out = body_out(tx, what, out, bound, &mut outputs, &mut metas)?;
     let (graph, used) = tx
+        .log
         .graph
         .part_since(from, given, &outputs)
         .map_err(|e| Stop::Internal(e.to_string()))?;
     // Their names are free again.
     for (node, ..) in &read {
         let name = placeholder_of(tx, *node);
-        tx.input_names.remove(&*name);
+        tx.facts.input_names.remove(&*name);
     }
     let returned = |node: &NodeId| out.reads(*node);
     let read = read
@@ -180,7 +181,7 @@ pub(crate) fn given_graphs(
     others: NodeArgs,
 ) -> R<NodeArgs> {
     let mut all = NodeArgs::default();
-    let objects: Vec<Obj> = tx.objects.clone();
+    let objects: Vec<Obj> = tx.facts.objects.clone();
     for (graph, name) in graphs {
         let part = (tx.rules.graphs.part)(tx.py, graph, &objects, name, taker == Taker::Torch)?;
         let handle = tx.handle(&part);
@@ -233,7 +234,11 @@ pub(crate) fn real_callable(tx: &mut Tx<'_>, v: &Var) -> R<Option<Obj>> {
 }
 
 pub(crate) fn placeholder_of(tx: &Tx<'_>, node: NodeId) -> Arc<str> {
-    let name = tx.graph.get(node).and_then(|n| n.target.name().cloned());
+    let name = tx
+        .log
+        .graph
+        .get(node)
+        .and_then(|n| n.target.name().cloned());
     name.unwrap_or_else(|| "".into())
 }
 

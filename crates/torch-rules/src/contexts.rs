@@ -135,7 +135,7 @@ pub fn enter_inference_mode(tx: &mut Tx<'_>, context: &Var) -> R<Flow> {
     let enabled = tx.truth(&mode)?;
     let f = tx.py.import(GRAD_MODE)?.getattr("_enter_inference_mode")?;
     let node = tx.state_node(&f, GRAD_MODE, vec![Arg::Bool(enabled)])?;
-    tx.met_inference |= enabled;
+    tx.st.met_inference |= enabled;
     tx.st.contexts.push_back(OpenContext {
         context: Var::Obj(id),
         effect: Effect::Inference(Inference {

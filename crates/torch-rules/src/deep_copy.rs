@@ -61,10 +61,10 @@ pub(crate) fn deepcopy_tensor(tx: &mut Tx<'_>, tensor: &TensorVar, args: Args) -
 
 /// Whether a source goes by a module's dictionary of buffers, whichever way it reaches that.
 fn is_in_registry(tx: &Tx<'_>, source: SourceId) -> bool {
-    let Source::DictItem { base, .. } = tx.sources.get(source) else {
+    let Source::DictItem { base, .. } = tx.facts.sources.get(source) else {
         return false;
     };
-    match tx.sources.get(*base) {
+    match tx.facts.sources.get(*base) {
         Source::InstanceDictItem { name, .. } => &**name == BUFFERS,
         Source::DictItem { key, .. } => *key == Key::str(BUFFERS),
         _ => false,
@@ -86,7 +86,7 @@ fn has_own_storage(tx: &mut Tx<'_>, tensor: &TensorVar, var: &Var) -> R<bool> {
     let (source, obj) = (input.source, input.obj.bind(py).clone());
     let node = tensor.node;
     // A module's own is the same tensor at each call, which keeps its storage where it keeps its address.
-    if !tx.inputs.iter().any(|i| i.node == node && i.bound) {
+    if !tx.log.inputs.iter().any(|i| i.node == node && i.bound) {
         if !is_in_registry(tx, source) {
             return Ok(false);
         }
@@ -100,7 +100,7 @@ fn has_own_storage(tx: &mut Tx<'_>, tensor: &TensorVar, var: &Var) -> R<bool> {
     };
     let (address, bytes) = storage(&obj)?;
     let own: usize = obj.getattr("nbytes")?.extract()?;
-    let shared = tx.inputs.iter().any(|i| {
+    let shared = tx.log.inputs.iter().any(|i| {
         let same = storage(i.obj.bind(py)).is_ok_and(|(other, _)| other == address);
         i.node != node && same
     });

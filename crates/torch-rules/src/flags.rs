@@ -74,7 +74,7 @@ pub(crate) fn set_flag(tx: &mut Tx<'_>, f: &Bound<'_, PyAny>, args: &Args) -> R<
         Err(_) => return Ok(None),
     };
     tx.state_node(f, "torch._C", vec![arg])?;
-    tx.needs_as_is |= tx.runs_as_is;
+    tx.st.needs_as_is |= tx.runs_as_is;
     // What is read later is a value of its own: the program may change a list that it passed.
     let kept = tx.from_const(real)?;
     tx.st.flags.insert(getter, kept);

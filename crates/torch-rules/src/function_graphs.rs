@@ -75,7 +75,7 @@ fn set_output(graph: &mut Graph, form: impl FnOnce(Vec<Arg>) -> Vec<Arg>) -> R<(
 /// Cuts the two out of the graph.
 pub(crate) fn graphs(tx: &Tx<'_>, marks: &Marks, made: &Interpreted<'_>) -> R<Graphs> {
     let gradients: Vec<NodeId> = made.gradients.iter().copied().flatten().collect();
-    let (mut backward, needs) = (tx.graph)
+    let (mut backward, needs) = (tx.log.graph)
         .part_since(marks.backward, made.given, &gradients)
         .map_err(internal)?;
     let kept = &needs[made.given.len()..];
@@ -83,7 +83,7 @@ pub(crate) fn graphs(tx: &Tx<'_>, marks: &Marks, made: &Interpreted<'_>) -> R<Gr
     // What the one does not make, it is given for the other.
     let own = |node: NodeId| {
         let place = |n: &NodeId| *n == node;
-        let after = |mark: Checkpoint| tx.graph.added_since(mark).iter().any(place);
+        let after = |mark: Checkpoint| tx.log.graph.added_since(mark).iter().any(place);
         after(marks.forward) && !after(marks.end)
     };
     let mut inputs = made.args.to_vec();
@@ -92,7 +92,7 @@ pub(crate) fn graphs(tx: &Tx<'_>, marks: &Marks, made: &Interpreted<'_>) -> R<Gr
             inputs.push(*node);
         }
     }
-    let (mut forward, inputs) = (tx.graph)
+    let (mut forward, inputs) = (tx.log.graph)
         .part_between(marks.forward, marks.end, &inputs, &outputs)
         .map_err(internal)?;
     let count = made.results.len();

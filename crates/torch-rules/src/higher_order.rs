@@ -426,12 +426,12 @@ fn computes(node: &NodeData) -> bool {
 fn whole(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Given {
     let f = tx.py.import(module)?.getattr(name)?;
     let callee = tx.existing_callee(&f, None)?;
-    let asked = tx.asked_compiling;
+    let asked = tx.facts.asked_compiling;
     let result = match tx.inline(callee, args, OnReturn::Push) {
         Ok(flow) => tx.finish_flow(flow),
         Err(stop) => Err(stop),
     };
-    tx.asked_compiling = asked;
+    tx.facts.asked_compiling = asked;
     match result {
         // What it raises is said otherwise where nobody compiles.
         Err(Stop::Raise(_)) => Err(refused(module, "arguments that it refuses")),
@@ -615,7 +615,7 @@ fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
             if !tx.runs_as_is {
                 return Err(shared());
             }
-            tx.needs_as_is = true;
+            tx.st.needs_as_is = true;
             continue;
         }
         if let Some(input) = &t.input {
@@ -631,10 +631,10 @@ fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
     let mut origins: FxHashSet<NodeId> = FxHashSet::default();
     for view in views {
         let mut own: FxHashSet<NodeId> = FxHashSet::default();
-        let mut open = tx.graph.inputs(view);
+        let mut open = tx.log.graph.inputs(view);
         while let Some(node) = open.pop() {
             if own.insert(node) {
-                open.extend(tx.graph.inputs(node));
+                open.extend(tx.log.graph.inputs(node));
             }
         }
         if own.iter().any(|n| nodes.contains(n) || origins.contains(n)) {

@@ -94,7 +94,7 @@ pub(crate) fn tell_backward_later(tx: &mut Tx<'_>, callable: &Var, args: &Args) 
         }
         pos.push(hook);
     }
-    tx.needs_as_is |= !existed;
+    tx.st.needs_as_is |= !existed;
     let method = Var::py(tx.known.tensor.getattr(tx.py, &**name)?);
     if args.pos.is_empty() || drops_result(tx) {
         register_later(tx, method, pos);
@@ -218,7 +218,7 @@ fn hook_in_graph(tx: &mut Tx<'_>, t: &Rc<TensorVar>, hook: &Var) -> R<Var> {
         let register = MODULE.get(tx.py)?.getattr("register_hook")?.unbind();
         let callee = Callee::Function(&register, WHAT, None);
         tx.emit_inferred_as(&callee, node_args, Inferred::None, &args, true)?;
-        let node = tx.graph.order().next_back();
+        let node = tx.log.graph.order().next_back();
         let node = node.ok_or_else(|| Stop::Internal("a hook without a node".into()))?;
         let class = tx.known.removable_handle.clone();
         return Ok(Var::Obj(tx.new_object(class, Body::OfNode(node))));

@@ -56,7 +56,7 @@ fn make_parameter(tx: &mut Tx<'_>, args: Args) -> R<Option<Var>> {
     let node_args = tx.node_args(&args)?;
     let callee = Callee::Function(&parameter, "torch.nn.parameter.Parameter", None);
     let made = tx.emit_inferred(&callee, node_args, Inferred::Tensor(meta), &args)?;
-    tx.needs_as_is = true;
+    tx.st.needs_as_is = true;
     let Var::Tensor(made) = made else {
         return Err(Stop::Internal("a parameter that is no tensor".into()));
     };

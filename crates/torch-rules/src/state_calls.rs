@@ -111,7 +111,7 @@ pub fn marked_function<'py>(
     args: &Args,
 ) -> R<Option<Flow>> {
     let py = tx.py;
-    if tx.unmarked.contains_key(&(f.as_ptr() as usize)) {
+    if tx.facts.unmarked.contains_key(&(f.as_ptr() as usize)) {
         return Ok(None);
     }
     let module: String = f
@@ -143,7 +143,7 @@ pub fn marked_function<'py>(
             if tx.before_step.is_some() && tx.runs_as_is {
                 return Ok(Some(Flow::Value(tx.bool(false))));
             }
-            tx.asked_compiling = true;
+            tx.facts.asked_compiling = true;
             return Ok(Some(Flow::Value(tx.bool(true))));
         }
         ("functools", "dispatch") if let [class] = args.pos.as_slice() => {
@@ -248,7 +248,7 @@ pub fn marked_function<'py>(
         ("torch._dynamo.decorators", "graph_break")
             if tx.ways.here.is_some() && tx.st.frame.code.filename.ends_with(OPTIMIZER) =>
         {
-            tx.needs_as_is |= tx.runs_as_is;
+            tx.st.needs_as_is |= tx.runs_as_is;
             if tx.before_step.is_none() {
                 tx.before_step = Some(Box::new(tx.ways.clone()));
             } else if tx.st.frame.handling.is_empty() {
@@ -346,7 +346,9 @@ pub fn marked_function<'py>(
         return Err(tx.skipped(f));
     }
     if !marked {
-        tx.unmarked.insert(f.as_ptr() as usize, f.clone().unbind());
+        tx.facts
+            .unmarked
+            .insert(f.as_ptr() as usize, f.clone().unbind());
     }
     Ok(None)
 }

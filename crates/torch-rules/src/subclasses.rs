@@ -92,8 +92,8 @@ pub(crate) fn is_followed<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>) -> 
         return Ok(false);
     }
     crate::tensor_classes::hold_tensor_class(tx, class)?;
-    tx.met_subclass = true;
-    tx.needs_as_is = true;
+    tx.st.met_subclass = true;
+    tx.st.needs_as_is = true;
     Ok(true)
 }
 
@@ -176,7 +176,7 @@ fn of_class<'py>(
     let callee = Callee::Function(&f, &path, None);
     let node_args = tx.node_args(&args)?;
     let made = tx.emit_inferred(&callee, node_args, Inferred::Tensor(meta), &args)?;
-    tx.needs_as_is = true;
+    tx.st.needs_as_is = true;
     let Var::Tensor(made) = made else {
         return Err(Stop::Internal("a class for what is no tensor".into()));
     };

@@ -48,7 +48,7 @@ fn vmap_impl(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn load(tx: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
     let node = functorch_node(tx, name, Vec::new(), true)?;
-    tx.graph.set_repeatable(node);
+    tx.log.graph.set_repeatable(node);
     value(tx.none())
 }
 
@@ -122,8 +122,8 @@ fn level_node(tx: &Tx<'_>, level: i64) -> R<Arg> {
 fn functorch_node(tx: &mut Tx<'_>, name: &str, args: Vec<Arg>, impure: bool) -> R<NodeId> {
     let f = tx.py.import(MODULE)?.getattr(name)?.unbind();
     let target = tx.target(&f, &format!("{MODULE}.{name}"))?;
-    let node = tx.graph.call_function(target, args, Kwargs::new());
-    tx.graph.set_impure(node, impure);
+    let node = tx.log.graph.call_function(target, args, Kwargs::new());
+    tx.log.graph.set_impure(node, impure);
     Ok(node)
 }
 

@@ -61,7 +61,7 @@ impl Tx<'_> {
             var,
             Var::Tensor(_) | Var::Tuple(_) | Var::Obj(_) | Var::Py(_)
         ) {
-            self.reached.insert(source, obj.clone());
+            self.facts.reached.insert(source, obj.clone());
             self.st.effects.know(addr, var.clone());
             self.join_tail(&var, obj, source);
             self.join_owner(&var, source)?;
@@ -76,7 +76,7 @@ impl Tx<'_> {
             return;
         };
         self.guard_alias(var, obj, tail.list.source);
-        debug_assert!(self.reached.contains_key(&source));
+        debug_assert!(self.facts.reached.contains_key(&source));
         if let Body::List(items) = self.st.effects.body_mut(*id) {
             items.append(tail.items);
         }
@@ -250,10 +250,15 @@ impl Tx<'_> {
 
     /// Whether a source is the parameters of an `inspect.Signature`.
     fn is_signatures_parameters(&self, source: SourceId) -> R<bool> {
-        let Source::Attr { base, name } = self.sources.get(source) else {
+        let Source::Attr { base, name } = self.facts.sources.get(source) else {
             return Ok(false);
         };
-        let Some(owner) = self.reached.get(base).filter(|_| &**name == "_parameters") else {
+        let Some(owner) = self
+            .facts
+            .reached
+            .get(base)
+            .filter(|_| &**name == "_parameters")
+        else {
             return Ok(false);
         };
         let class = owner.bind(self.py).get_type();
@@ -298,7 +303,7 @@ impl Tx<'_> {
     /// stays where it is, and its identity is quicker to check.
     fn build_numpy_scalar(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
         let b = obj.bind(self.py).clone();
-        if matches!(self.sources.get(source), Source::Local { .. }) {
+        if matches!(self.facts.sources.get(source), Source::Local { .. }) {
             self.guard_type(&b, source);
             let bytes = b.get_type().getattr("tobytes")?;
             let value = bytes.call1((&b,))?;
@@ -512,8 +517,8 @@ impl Tx<'_> {
     /// A function reached from an argument or a closure is usually made anew for each call: only
     /// its code is guarded. Any other is guarded by identity.
     fn build_function(&mut self, obj: &Obj, source: SourceId) -> Var {
-        let root = self.sources.root(source);
-        if self.sources.get(root).is_frame_root() && !self.is_module_level(obj) {
+        let root = self.facts.sources.root(source);
+        if self.facts.sources.get(root).is_frame_root() && !self.is_module_level(obj) {
             let code = obj.bind(self.py).getattr("__code__").map(Bound::unbind);
             if let Ok(code) = code {
                 let code = self.pin(&code, false);

@@ -39,7 +39,7 @@ impl<'py> Tx<'py> {
             .collect::<R<Vec<_>>>()?;
         let shown = pos.iter().chain(kw.iter().map(|k| &k.1));
         if shown.into_iter().any(|v| self.holds_tensor(v)) {
-            if self.has_modes() || self.met_subclass {
+            if self.has_modes() || self.st.met_subclass {
                 return Err(Stop::unsupported(
                     "showing a tensor within a function mode, or where there are tensor subclasses",
                 ));

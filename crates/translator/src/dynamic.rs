@@ -177,7 +177,7 @@ impl Tx<'_> {
         if !self.ints.as_inputs || !self.ints.any() && dynamic.is_empty() {
             return out;
         }
-        let name = self.sources.name(source);
+        let name = self.facts.sources.name(source);
         for (dim, size) in sizes.iter().enumerate() {
             let is_dynamic = self.ints.is_dynamic_size(&name, dim, sizes.len(), *size);
             if fixed.contains(&dim) || !is_dynamic && !dynamic.contains(&dim) {
@@ -198,7 +198,7 @@ impl Tx<'_> {
         }
         let b = l.obj.bind(self.py);
         let value = b.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?;
-        let name = || self.sources.name(l.source);
+        let name = || self.facts.sources.name(l.source);
         let changed = |ints: &DynamicInts, name: &str| {
             ints.before.get(name).is_some_and(|before| *before != value)
                 || ints.floats.contains_key(name)
@@ -209,7 +209,7 @@ impl Tx<'_> {
         }
         let b = b.clone();
         self.guard_type(&b, l.source);
-        self.int_values.insert(l.source, value);
+        self.facts.int_values.insert(l.source, value);
         Some(IntVar {
             expr: guards::IntExpr::Source(l.source),
             value,

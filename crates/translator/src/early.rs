@@ -38,7 +38,7 @@ impl Tx<'_> {
         // Any number: what depends on it is not captured.
         let value = 0.5_f64;
         let source = self.add_early(call);
-        self.float_values.insert(source, value.to_bits());
+        self.facts.float_values.insert(source, value.to_bits());
         let object = PyFloat::new(self.py, value).into_any().unbind();
         Var::Float(Rc::new(FloatVar::existing(source, value, object)))
     }
@@ -46,7 +46,7 @@ impl Tx<'_> {
     /// An int that a call gives; `value` is one that it can be.
     pub fn early_int(&mut self, call: EarlyCall, value: i64) -> Var {
         let source = self.add_early(call);
-        self.int_values.insert(source, value);
+        self.facts.int_values.insert(source, value);
         Var::Int(Rc::new(IntVar {
             expr: IntExpr::Source(source),
             value,
@@ -64,14 +64,14 @@ impl Tx<'_> {
     /// Whether a source is the result of an early call.
     pub fn is_early(&self, source: SourceId) -> bool {
         matches!(
-            self.sources.get(self.sources.root(source)),
+            self.facts.sources.get(self.facts.sources.root(source)),
             Source::Early { .. }
         )
     }
 
     /// What a source is in the graph, where it is a number that the graph reads from a tensor.
     pub fn read_number(&self, source: SourceId) -> Option<ReadNumber> {
-        let Source::Early { index } = self.sources.get(source) else {
+        let Source::Early { index } = self.facts.sources.get(source) else {
             return None;
         };
         match self.st.effects.early.get(*index as usize)?.kind {
@@ -95,9 +95,9 @@ impl Tx<'_> {
 
     /// Whether the instruction asked for what is not made yet; asking again says no.
     pub(crate) fn takes_early_value(&mut self) -> bool {
-        let asked = self.early_guard.take();
+        let asked = self.log.early_guard.take();
         // What was tried and given up is not asked for any more.
-        asked.is_some_and(|at| at < self.guards.len())
+        asked.is_some_and(|at| at < self.log.guards.len())
     }
 
     /// Whether an expression over numbers that are drawn fits 64 bits, whatever they are.
@@ -112,7 +112,7 @@ impl Tx<'_> {
         match expr {
             IntExpr::Const(n) => Some((i128::from(*n), i128::from(*n))),
             IntExpr::Source(source) => {
-                let Source::Early { index } = self.sources.get(*source) else {
+                let Source::Early { index } = self.facts.sources.get(*source) else {
                     return None;
                 };
                 let call = self.st.effects.early.get(*index as usize)?;

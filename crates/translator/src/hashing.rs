@@ -138,13 +138,13 @@ impl Tx<'_> {
     /// Runs code of the user's that the program runs more or less often than the translation does.
     fn unseen<T>(&mut self, otherwise: &str, run: impl FnOnce(&mut Self) -> R<T>) -> R<T> {
         let objects = self.st.effects.len();
-        let nodes = self.graph.iter().count();
+        let nodes = self.log.graph.iter().count();
         let effects = self.st.effects.clone();
         let before = self.st.effects.watch();
         let result = run(self);
         let changed = self.st.effects.changed(objects)
             || self.st.effects.any_since(&effects)
-            || self.graph.iter().count() != nodes;
+            || self.log.graph.iter().count() != nodes;
         self.st.effects.unwatch(before);
         match changed {
             false => result,
@@ -169,7 +169,7 @@ impl Tx<'_> {
         if let variables::Origin::Source { obj, source } = &self.obj(id).origin {
             let (obj, source) = (obj.clone(), *source);
             if !matches!(
-                self.sources.get(source),
+                self.facts.sources.get(source),
                 Source::Pinned { .. } | Source::WeakPinned { .. }
             ) {
                 let obj = self.pin(&obj, true);

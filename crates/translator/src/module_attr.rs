@@ -93,18 +93,18 @@ impl Tx<'_> {
         let Source::DictItem {
             base,
             key: GuardKey::Str(_),
-        } = self.sources.get(source)
+        } = self.facts.sources.get(source)
         else {
             return false;
         };
         // What plain Python gave at a break is likely to be another module at the next call.
-        let root = self.sources.get(self.sources.root(source));
+        let root = self.facts.sources.get(self.facts.sources.root(source));
         if self.resumed.is_some()
             && matches!(root, Source::Local { name, .. } if crate::code::is_stack_name(name))
         {
             return false;
         }
-        matches!(self.sources.get(*base), Source::InstanceDictItem { name, .. }
+        matches!(self.facts.sources.get(*base), Source::InstanceDictItem { name, .. }
             if &**name == "_parameters" || &**name == "_buffers")
     }
 }

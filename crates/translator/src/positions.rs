@@ -46,7 +46,7 @@ impl<'py> Tx<'py> {
 
     /// Guards where an iterator stands. `false`: it stood elsewhere before.
     fn stays(&mut self, source: SourceId, kind: GuardKind) -> bool {
-        let before = self.ints.positions.get(&self.sources.name(source));
+        let before = self.ints.positions.get(&self.facts.sources.name(source));
         if before.is_some_and(|known| known.iter().any(|k| *k != kind)) {
             return false;
         }

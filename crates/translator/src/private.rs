@@ -29,7 +29,7 @@ impl<'py> Tx<'py> {
             self.ways.first_private = self.ways.place();
         }
         let mut keep = |o: &Bound<'py, PyAny>| {
-            self.private.insert(o.as_ptr() as usize);
+            self.facts.private.insert(o.as_ptr() as usize);
         };
         keep(class.as_any());
         keep(class.mro().as_any());
@@ -56,7 +56,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// [`Retreat::Private`].
     pub fn check_constants(&self, constants: &[Obj]) -> R<()> {
-        if self.private.is_empty() {
+        if self.facts.private.is_empty() {
             return Ok(());
         }
         let mut seen = FxHashSet::default();
@@ -75,20 +75,20 @@ impl<'py> Tx<'py> {
 
     /// Whether an object is one that this translation keeps inside.
     pub fn is_private(&self, o: &Bound<'py, PyAny>) -> bool {
-        self.private.contains(&(o.as_ptr() as usize))
+        self.facts.private.contains(&(o.as_ptr() as usize))
     }
 
     /// Whether a source leads through something private.
     pub fn is_of_private(&self, source: SourceId) -> bool {
-        if self.private.is_empty() {
+        if self.facts.private.is_empty() {
             return false;
         }
         let (Source::Pinned { pin, .. } | Source::WeakPinned { pin, .. }) =
-            self.sources.get(self.sources.root(source))
+            self.facts.sources.get(self.facts.sources.root(source))
         else {
             return false;
         };
-        let root = self.pins.get(self.py, *pin);
+        let root = self.facts.pins.get(self.py, *pin);
         root.is_some_and(|root| self.is_private(&root))
     }
 

@@ -24,7 +24,7 @@ impl Tx<'_> {
     /// The break, where the last instruction added the operation.
     pub(crate) fn refused(&self) -> Option<Stop> {
         let refusal = self.refusal.as_ref()?;
-        let added = self.graph.get(refusal.node)?;
+        let added = self.log.graph.get(refusal.node)?;
         (added.target == refusal.target).then(|| Stop::Break(refusal.reason.clone()))
     }
 }

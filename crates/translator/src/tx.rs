@@ -345,9 +345,9 @@ impl<'py> Tx<'py> {
 
     /// Whether the graph is for more than the ints and sizes of this call.
     pub fn is_dynamic(&self) -> bool {
-        !(self.int_inputs.is_empty()
-            && self.float_inputs.is_empty()
-            && self.sizes.is_empty()
+        !(self.log.int_inputs.is_empty()
+            && self.log.float_inputs.is_empty()
+            && self.log.sizes.is_empty()
             && self.st.effects.early.is_empty())
     }
 
@@ -357,37 +357,37 @@ impl<'py> Tx<'py> {
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             state: self.st.clone(),
-            guards: self.guards.len(),
-            touched: self.touched.len(),
-            inputs: self.inputs.len(),
-            int_inputs: self.int_inputs.len(),
-            int_nodes: self.int_nodes.len(),
-            float_inputs: self.float_inputs.len(),
-            known_equal: self.sizes.known_equal(),
-            graph: self.graph.checkpoint(),
+            guards: self.log.guards.len(),
+            touched: self.log.touched.len(),
+            inputs: self.log.inputs.len(),
+            int_inputs: self.log.int_inputs.len(),
+            int_nodes: self.log.int_nodes.len(),
+            float_inputs: self.log.float_inputs.len(),
+            known_equal: self.log.sizes.known_equal(),
+            graph: self.log.graph.checkpoint(),
         }
     }
 
     /// Goes back; costs what was added since.
     pub fn restore(&mut self, snap: &Snapshot) {
-        for g in self.guards.drain(snap.guards..) {
-            self.guard_set.remove(&(g.source, g.kind));
+        for g in self.log.guards.drain(snap.guards..) {
+            self.log.guard_set.remove(&(g.source, g.kind));
         }
-        self.guard_lines.truncate(snap.guards);
-        self.touched.truncate(snap.touched);
-        self.sizes.forget(snap.known_equal);
+        self.log.guard_lines.truncate(snap.guards);
+        self.log.touched.truncate(snap.touched);
+        self.log.sizes.forget(snap.known_equal);
         self.restore_but_guards(snap);
     }
 
     /// Goes back, but keeps what was guarded since.
     pub fn restore_but_guards(&mut self, snap: &Snapshot) {
         self.st = snap.state.clone();
-        self.inputs.truncate(snap.inputs);
-        self.int_inputs.truncate(snap.int_inputs);
-        self.int_nodes.truncate(snap.int_nodes);
-        self.float_inputs.truncate(snap.float_inputs);
+        self.log.inputs.truncate(snap.inputs);
+        self.log.int_inputs.truncate(snap.int_inputs);
+        self.log.int_nodes.truncate(snap.int_nodes);
+        self.log.float_inputs.truncate(snap.float_inputs);
         // Nodes are only added while translating, so a checkpoint never goes stale.
-        let restored = self.graph.restore(snap.graph);
+        let restored = self.log.graph.restore(snap.graph);
         debug_assert!(restored.is_ok());
     }
 
@@ -396,12 +396,12 @@ impl<'py> Tx<'py> {
     /// The handle by which graph nodes name a Python object.
     pub fn handle(&mut self, obj: &Obj) -> u32 {
         let addr = obj.as_ptr() as usize;
-        if let Some(&h) = self.object_index.get(&addr) {
+        if let Some(&h) = self.facts.object_index.get(&addr) {
             return h;
         }
-        let h = self.objects.len() as u32;
-        self.objects.push(obj.clone());
-        self.object_index.insert(addr, h);
+        let h = self.facts.objects.len() as u32;
+        self.facts.objects.push(obj.clone());
+        self.facts.object_index.insert(addr, h);
         h
     }
 
@@ -661,8 +661,8 @@ impl<'py> Tx<'py> {
         Printer {
             py: self.py,
             state: &self.st,
-            graph: &self.graph,
-            sources: &self.sources,
+            graph: &self.log.graph,
+            sources: &self.facts.sources,
         }
     }
 

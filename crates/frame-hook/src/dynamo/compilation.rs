@@ -213,7 +213,7 @@ impl<'py> Compilation<'_, 'py> {
             result: None,
             is_opaque: false,
             wants_constants: false,
-            unseen_by: Seeing::of(!modes.is_empty(), tx.met_subclass),
+            unseen_by: Seeing::of(!modes.is_empty(), tx.st.met_subclass),
             seconds: 0.0,
             plan: None,
         };
@@ -243,7 +243,7 @@ impl<'py> Compilation<'_, 'py> {
             )));
         }
         interrupts::check(py)?;
-        if let Some(module) = &tx.owner {
+        if let Some(module) = &tx.facts.owner {
             self.entries.belongs_to(module.bind(py));
         }
         Ok(self.install(program, &residual)?)
@@ -293,8 +293,8 @@ impl<'py> Compilation<'_, 'py> {
         explain::record(|r| {
             *r.counts.entry("instructions").or_default() += tx.instructions;
             *r.counts.entry("fake_tensor_fallbacks").or_default() +=
-                tx.fake_ops.values().sum::<u64>();
-            for (op, count) in &tx.fake_ops {
+                tx.facts.fake_ops.values().sum::<u64>();
+            for (op, count) in &tx.facts.fake_ops {
                 *r.fake_ops.entry(op.clone()).or_default() += count;
             }
             *r.seconds.entry("tracing").or_default() += traced;
@@ -334,7 +334,7 @@ impl<'py> Compilation<'_, 'py> {
             return Err(Ended::With(Compiled::Run));
         }
         // Plain Python gets another answer, and may not raise at all.
-        if tx.asked_compiling {
+        if tx.facts.asked_compiling {
             self.report_break(tx, reason);
             return Err(
                 match self.entries.name().file.ends_with("nn/modules/module.py") {
@@ -371,7 +371,7 @@ impl<'py> Compilation<'_, 'py> {
             });
         }
         // Nothing was captured, and a loop that breaks goes on as plain Python.
-        if tx.too_long && tx.graph.is_empty() && tx.st.frame.depth == 0 {
+        if tx.too_long && tx.log.graph.is_empty() && tx.st.frame.depth == 0 {
             return Err(Ended::With(Compiled::Skip));
         }
         // What is set up once is not worth code of its own: later calls find it done.
@@ -435,16 +435,16 @@ impl<'py> Compilation<'_, 'py> {
         before: &Before,
     ) -> PyResult<Option<Again>> {
         // A backend that traces the graph once more may have failed for what only this one can run.
-        env.is_opaque |= env.error.is_some() && tx.needs_as_is && self.runs_as_is()?;
+        env.is_opaque |= env.error.is_some() && tx.st.needs_as_is && self.runs_as_is()?;
         if env.is_opaque {
             let was_told = env.backend.compiles();
             env.backend.note_that_it_compiles();
-            if tx.needs_as_is || has_code && tx.is_dynamic() && !was_told {
+            if tx.st.needs_as_is || has_code && tx.is_dynamic() && !was_told {
                 return Ok(Some(Again::Opaque));
             }
         }
         if env.wants_constants && before.constants != Constants::All {
-            let floats = before.constants == Constants::None && !tx.float_inputs.is_empty();
+            let floats = before.constants == Constants::None && !tx.log.float_inputs.is_empty();
             return Ok(Some(Again::Constants(match floats {
                 true => Constants::Floats,
                 false => Constants::All,

@@ -24,11 +24,11 @@ impl Compilation<'_, '_> {
     /// Turns the guards of the translation into a program; they are planned already where `early` has all of them.
     pub fn link(&self, tx: &mut Tx<'_>, early: Option<EarlyPlan>) -> Result<CheckProgram, String> {
         let py = self.py;
-        let plan = match early.and_then(|early| early.of_all(&tx.guards, &tx.sources)) {
+        let plan = match early.and_then(|early| early.of_all(&tx.log.guards, &tx.facts.sources)) {
             Some(plan) => plan,
             None => plans::of_all(py, tx).map_err(|e| e.to_string())?,
         };
-        let pins = std::mem::take(&mut tx.pins);
+        let pins = std::mem::take(&mut tx.facts.pins);
         CheckProgram::link(py, plan.set, plan.program, pins).map_err(|e| e.to_string())
     }
 

@@ -63,11 +63,11 @@ pub fn beside<R>(
 /// A torch that is not known.
 pub fn of_all(py: Python<'_>, tx: &mut Tx<'_>) -> Result<Plan, AbiError> {
     let abi = TorchAbi::get(py)?;
-    let guards = std::mem::take(&mut tx.guards);
-    let frames = Frames::of(py, &std::mem::take(&mut tx.guard_lines));
+    let guards = std::mem::take(&mut tx.log.guards);
+    let frames = Frames::of(py, &std::mem::take(&mut tx.log.guard_lines));
     let guards = guards.into_iter().enumerate();
     let guards = guards.map(|(i, guard)| frames.add(i, guard));
-    let sources = std::mem::take(&mut tx.sources);
+    let sources = std::mem::take(&mut tx.facts.sources);
     Ok(Plan::in_pool(sources, guards, ConstTypes::of(abi)))
 }
 

@@ -85,8 +85,8 @@ impl Made {
     /// What was made of the graph of a translation that is given up.
     pub fn of(tx: &mut Tx<'_>, result: BackendResult) -> Made {
         Made {
-            graph: std::mem::take(&mut tx.graph),
-            objects: std::mem::take(&mut tx.objects),
+            graph: std::mem::take(&mut tx.log.graph),
+            objects: std::mem::take(&mut tx.facts.objects),
             result,
         }
     }

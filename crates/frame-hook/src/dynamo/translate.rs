@@ -163,7 +163,7 @@ pub fn begin<'py>(
         &RULES,
         ctx,
     );
-    tx.pins = pins;
+    tx.facts.pins = pins;
     for kind in ambient {
         tx.guard_ambient(kind);
     }
@@ -249,6 +249,7 @@ pub fn closing_guards(tx: &mut Tx<'_>) {
     tx.guard_touched();
     tx.unbind_replaced();
     let free: Vec<_> = tx
+        .log
         .inputs
         .iter()
         .filter(|i| !i.bound && !tx.is_early(i.source))
@@ -330,7 +331,7 @@ pub fn saved_tensors_hooks_guard(tx: &mut Tx<'_>) -> PyResult<()> {
 /// may reorder reads and writes of inputs that were independent. Bound inputs are the same objects
 /// at each call and are not looked at again: the cost is that of the inputs, not of the model.
 fn overlap_guard(tx: &mut Tx<'_>) {
-    let writes = tx.graph.iter().any(|(_, node)| match &node.target {
+    let writes = tx.log.graph.iter().any(|(_, node)| match &node.target {
         fx_graph::Target::Name(name) => {
             node.op == fx_graph::OpKind::CallMethod && name.ends_with('_') && !name.ends_with("__")
         }
@@ -353,7 +354,7 @@ fn overlap_guard(tx: &mut Tx<'_>) {
         },
     });
     // A graph that gets what the compiled code makes runs as it is.
-    let free = tx.inputs.iter().filter(|i| !i.bound);
+    let free = tx.log.inputs.iter().filter(|i| !i.bound);
     let inputs: Vec<_> = free.filter(|i| !tx.is_early(i.source)).collect();
     if !writes || inputs.len() < 2 {
         return;

@@ -217,10 +217,10 @@ impl Tx<'_> {
 
     /// The tracked object whose `__dict__` a source is.
     fn owner_of(&self, source: SourceId) -> Option<ObjId> {
-        let Source::InstanceDict { base } = self.sources.get(source) else {
+        let Source::InstanceDict { base } = self.facts.sources.get(source) else {
             return None;
         };
-        let owner = self.reached.get(base)?;
+        let owner = self.facts.reached.get(base)?;
         match self.st.effects.known(owner.as_ptr() as usize) {
             Some(Var::Obj(id)) => Some(*id),
             _ => None,

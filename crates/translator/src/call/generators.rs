@@ -256,14 +256,14 @@ impl<'py> Tx<'py> {
         let objects = self.st.effects.len();
         let effects = self.st.effects.clone();
         self.st.effects.watch();
-        let nodes = self.graph.iter().count();
+        let nodes = self.log.graph.iter().count();
         let checkpoints = (self.ways.here.take(), self.ways.outer.take());
         self.nested += 1;
         let closed = self.generator_close(&Var::Obj(id)).is_ok();
         self.nested -= 1;
         (self.ways.here, self.ways.outer) = checkpoints;
         let quiet = closed
-            && self.graph.iter().count() == nodes
+            && self.log.graph.iter().count() == nodes
             && self.st.grad_enabled == before.grad_enabled()
             && !self.st.effects.changed(objects)
             && !self.st.effects.any_since(&effects);

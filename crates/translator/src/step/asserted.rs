@@ -54,7 +54,7 @@ impl Tx<'_> {
         }
         // What a compiler makes of a graph runs again only where all of it can.
         let compiled = !self.runs_as_is && self.nested == 0 && !self.st.vmap.is_active();
-        let unseen = compiled && raising::can_all_run_again(&self.graph);
+        let unseen = compiled && raising::can_all_run_again(&self.log.graph);
         if !(unseen || self.can_raise_unseen()?) {
             return Ok(None);
         }
@@ -74,7 +74,7 @@ impl Tx<'_> {
         self.call_sync(&check, Args::pos(given))?;
         // Nothing that runs only once comes behind it, for a compiler.
         self.st.leads_to_handler |= compiled;
-        self.needs_as_is |= !compiled;
+        self.st.needs_as_is |= !compiled;
         Ok(Some(jumps))
     }
 
@@ -83,13 +83,13 @@ impl Tx<'_> {
         if !self.runs_as_is || self.nested != 0 || self.st.vmap.is_active() {
             return Ok(false);
         }
-        let put_back = (self.rules.graphs.put_back)(&self.graph);
+        let put_back = (self.rules.graphs.put_back)(&self.log.graph);
         let is_repeatable = |(id, node): (NodeId, &NodeData)| {
             node.can_repeat()
                 || matches!(node.op, OpKind::Placeholder | OpKind::GetAttr)
                 || put_back.contains(&id)
         };
-        Ok(self.graph.iter().all(is_repeatable) && !modes_see_operations(self.py)?)
+        Ok(self.log.graph.iter().all(is_repeatable) && !modes_see_operations(self.py)?)
     }
 }
 

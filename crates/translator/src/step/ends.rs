@@ -60,7 +60,8 @@ impl Tx<'_> {
         let Some((source, obj)) = self.origin_of(v) else {
             return Ok(());
         };
-        if matches!(v, Var::Tensor(_)) || !matches!(self.sources.get(source), Source::Local { .. })
+        if matches!(v, Var::Tensor(_))
+            || !matches!(self.facts.sources.get(source), Source::Local { .. })
         {
             return Ok(());
         }

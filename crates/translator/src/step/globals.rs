@@ -39,7 +39,7 @@ impl<'py> Tx<'py> {
                 let source = match globals.source {
                     None => self.source(Source::Global { name: name.clone() }),
                     Some(s) => {
-                        let (pin, module) = match self.sources.get(s) {
+                        let (pin, module) = match self.facts.sources.get(s) {
                             Source::Pinned { pin, name } => (*pin, name.clone()),
                             _ => return Err(Stop::Internal("globals source".into())),
                         };

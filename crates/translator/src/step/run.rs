@@ -192,7 +192,7 @@ impl<'py> Tx<'py> {
     /// Whether the translation may go on: a long Python loop would be unrolled. Looks again once as
     /// many instructions have passed as may be without an operation for the graph.
     fn check_limits(&mut self) -> R<()> {
-        let (done, nodes) = (self.instructions, self.graph.len());
+        let (done, nodes) = (self.instructions, self.log.graph.len());
         let looked_before = self.next_limit.0 > 0;
         let reason = if done > self.max_instructions {
             format!("More than {} instructions", self.max_instructions)

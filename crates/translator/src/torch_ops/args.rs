@@ -139,7 +139,7 @@ impl<'py> Tx<'py> {
             }
             Var::Float(f) => (Arg::Node(self.float_input(f)), MetaArg::SymFloat),
             Var::Tensor(t) => {
-                if self.graph.get(t.node).is_none() {
+                if self.log.graph.get(t.node).is_none() {
                     return Err(Stop::Internal("a tensor whose node was dropped".into()));
                 }
                 if let Some(used) = &mut self.used {

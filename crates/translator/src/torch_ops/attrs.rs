@@ -313,7 +313,7 @@ impl<'py> Tx<'py> {
     /// Whether a tensor is what `t.data` gave, perhaps written to since: to set it changes nothing.
     fn is_data_of(&self, data: &TensorVar, t: &TensorVar) -> bool {
         let of_t = |node: NodeId, names: &[&str]| {
-            self.graph.get(node).is_some_and(|n| {
+            self.log.graph.get(node).is_some_and(|n| {
                 let name = match &n.target {
                     Target::Name(name) => name,
                     Target::Function(f) => &f.path,
@@ -327,7 +327,12 @@ impl<'py> Tx<'py> {
         of_t(data.node, &["detach", DATA_ATTR])
             && (&a.shape, &a.strides, a.dtype, a.device)
                 == (&b.shape, &b.strides, b.dtype, b.device)
-            && !self.graph.users(t.node).iter().any(|n| of_t(*n, &MOVING))
+            && !self
+                .log
+                .graph
+                .users(t.node)
+                .iter()
+                .any(|n| of_t(*n, &MOVING))
     }
 
     /// `t.data = from`: the memory of another tensor, without a trace in autograd or in the count of

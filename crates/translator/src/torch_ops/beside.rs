@@ -362,10 +362,10 @@ impl Tx<'_> {
 
     /// Whether a node stores what was at the very place: `x[i] += 1` ends so.
     fn is_put_back(&self, node: NodeId) -> bool {
-        let [target, index, Arg::Node(value)] = &self.graph[node].args[..] else {
+        let [target, index, Arg::Node(value)] = &self.log.graph[node].args[..] else {
             return false;
         };
-        let value = &self.graph[*value];
+        let value = &self.log.graph[*value];
         let is_item = matches!(&value.target, Target::Function(f) if f.path.ends_with(".getitem"));
         is_item && matches!(&value.args[..], [from, at] if from == target && at == index)
     }
@@ -397,7 +397,7 @@ impl Tx<'_> {
     /// What a tensor is a view of.
     fn viewed(&self, mut node: NodeId) -> Viewed {
         loop {
-            let data = &self.graph[node];
+            let data = &self.log.graph[node];
             let is_made_leaf = (data.kwargs.iter())
                 .any(|(name, asks)| &**name == "requires_grad" && *asks == Arg::Bool(true));
             let has_become_leaf =
@@ -412,7 +412,7 @@ impl Tx<'_> {
             if MANY_VIEWS.contains(&name) {
                 return Viewed::OneOfMany;
             }
-            let first = self.graph.inputs(node).first().copied();
+            let first = self.log.graph.inputs(node).first().copied();
             match first {
                 Some(first) if VIEWS.contains(&name) => node = first,
                 _ => return Viewed::Own,
@@ -422,7 +422,7 @@ impl Tx<'_> {
 
     /// The tensor that a node's first arguments lead to.
     fn origin(&self, mut node: NodeId) -> NodeId {
-        while let Some(&first) = self.graph.inputs(node).first() {
+        while let Some(&first) = self.log.graph.inputs(node).first() {
             node = first;
         }
         node

@@ -103,9 +103,10 @@ impl Tx<'_> {
     pub fn set_grad_enabled(&mut self, f: &Obj, enabled: bool) -> R<()> {
         let target = self.target(f, "torch._C._set_grad_enabled")?;
         let node = self
+            .log
             .graph
             .call_function(target, vec![Arg::Bool(enabled)], Kwargs::new());
-        self.graph.set_impure(node, true);
+        self.log.graph.set_impure(node, true);
         self.st.grad_enabled = enabled;
         Ok(())
     }
@@ -208,8 +209,8 @@ impl Tx<'_> {
     pub fn state_node(&mut self, f: &Bound<'_, PyAny>, module: &str, args: Vec<Arg>) -> R<NodeId> {
         let name: String = f.getattr("__name__")?.extract()?;
         let target = self.target(&f.clone().unbind(), &format!("{module}.{name}"))?;
-        let node = self.graph.call_function(target, args, Kwargs::new());
-        self.graph.set_impure(node, true);
+        let node = self.log.graph.call_function(target, args, Kwargs::new());
+        self.log.graph.set_impure(node, true);
         Ok(node)
     }
 

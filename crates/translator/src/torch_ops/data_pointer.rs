@@ -18,7 +18,7 @@ impl Tx<'_> {
     /// The address of a tensor's first item; `None` where a tensor may have got other memory.
     pub(super) fn data_pointer(&mut self, of: &Var) -> Option<Var> {
         let moves = |node: &NodeData| node.target.name().is_some_and(|n| MOVING.contains(&&**n));
-        if self.st.vmap.is_active() || self.graph.iter().any(|(_, node)| moves(node)) {
+        if self.st.vmap.is_active() || self.log.graph.iter().any(|(_, node)| moves(node)) {
             return None;
         }
         self.st.effects.has_data_pointers = true;

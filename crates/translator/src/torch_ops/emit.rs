@@ -90,7 +90,7 @@ impl<'py> Tx<'py> {
         }
         let reads = READING_ELEMENTS.contains(&path.as_str()) && self.has_tensor_element(&args)?;
         if reads && self.runs_as_is {
-            self.needs_as_is = true;
+            self.st.needs_as_is = true;
         } else if reads && path == "torch.tensor" {
             // A compiler can trace this form, which reads no tensor.
             let refs = self.py.import("torch._refs")?.getattr("tensor")?.unbind();
@@ -159,9 +159,9 @@ impl<'py> Tx<'py> {
         self.lets_write(t)?;
         let shared = self.memory_is_shared(t, &args.pos);
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
-        self.graph.set_impure(node, true);
-        if shared && raising::raises_early(&self.graph, node) {
-            self.graph.set_may_refuse_write(node);
+        self.log.graph.set_impure(node, true);
+        if shared && raising::raises_early(&self.log.graph, node) {
+            self.log.graph.set_may_refuse_write(node);
         }
         self.leads_to_handlers(node)?;
         Ok(out)
@@ -266,7 +266,7 @@ impl<'py> Tx<'py> {
                 "Make the tensor before the call, or set `requires_grad_()` on the result.",
             ));
         }
-        self.needs_as_is = true;
+        self.st.needs_as_is = true;
         Ok(())
     }
 
@@ -373,14 +373,14 @@ impl<'py> Tx<'py> {
         let may_refuse_number = self.may_refuse_number(callee, &node_args, &inferred);
         self.writes_to_no_inference_tensor(callee, args, &inferred)?;
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
-        self.graph.set_impure(node, true);
+        self.log.graph.set_impure(node, true);
         if repeatable {
-            self.graph.set_repeatable(node);
+            self.log.graph.set_repeatable(node);
         } else if self.would_be_repeatable(callee, args, &inferred) {
-            self.graph.set_draws(node);
+            self.log.graph.set_draws(node);
         }
         if may_refuse_number || self.may_refuse_tensors(args, &inferred)? {
-            self.graph.set_may_refuse_arguments(node);
+            self.log.graph.set_may_refuse_arguments(node);
         }
         if !repeatable && self.may_refuse_write(node, callee, args, &inferred) {
             // Its random numbers are drawn by then.
@@ -391,12 +391,12 @@ impl<'py> Tx<'py> {
                     "Write to a clone of the tensor.",
                 ));
             }
-            if raising::raises_early(&self.graph, node) {
-                self.graph.set_may_refuse_write(node);
+            if raising::raises_early(&self.log.graph, node) {
+                self.log.graph.set_may_refuse_write(node);
             }
         }
         if let Some(dtype) = number {
-            self.graph.set_number_dtype(node, dtype);
+            self.log.graph.set_number_dtype(node, dtype);
         }
         self.leads_to_handlers(node)?;
         self.wrap(node, inferred, args, 0)
@@ -408,12 +408,12 @@ impl<'py> Tx<'py> {
             Callee::Function(f, path, _) => {
                 let substitute = (self.rules.torch.stand_in)(self, f.bind(self.py), path)?;
                 let target = self.target(substitute.as_ref().unwrap_or(f), path)?;
-                self.graph.call_function(target, pos, kw)
+                self.log.graph.call_function(target, pos, kw)
             }
-            Callee::Method(name) => self.graph.call_method(*name, pos, kw),
+            Callee::Method(name) => self.log.graph.call_method(*name, pos, kw),
         };
         let stack = self.source_stack();
-        self.graph.set_source(node, &stack);
+        self.log.graph.set_source(node, &stack);
         self.st.effects.known_values.clear();
         self.st.effects.writes += 1;
         Ok(node)
@@ -422,12 +422,12 @@ impl<'py> Tx<'py> {
     /// The (cached) target of a function.
     pub fn target(&mut self, f: &Obj, path: &str) -> R<Arc<FnTarget>> {
         let addr = f.as_ptr() as usize;
-        if let Some(t) = self.targets.get(&addr) {
+        if let Some(t) = self.facts.targets.get(&addr) {
             return Ok(t.clone());
         }
         let handle = self.handle(f);
         let target = Arc::new(fn_target(f.bind(self.py), handle, path)?);
-        self.targets.insert(addr, target.clone());
+        self.facts.targets.insert(addr, target.clone());
         Ok(target)
     }
 
@@ -607,7 +607,7 @@ impl<'py> Tx<'py> {
                 vec![Arg::Node(node), Arg::Int(i as i64)],
                 Kwargs::new(),
             )?;
-            self.graph.set_repeatable(part);
+            self.log.graph.set_repeatable(part);
             out.push(self.wrap(part, item, args, depth + 1)?);
         }
         Ok(out)

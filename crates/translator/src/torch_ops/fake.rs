@@ -52,7 +52,7 @@ impl<'py> Tx<'py> {
             "" => what.clone(),
             uncovered => format!("{what} ({uncovered})"),
         };
-        *self.fake_ops.entry(asked).or_default() += 1;
+        *self.facts.fake_ops.entry(asked).or_default() += 1;
         let fixed = self.fix_args(args);
         let args = fixed.as_ref().unwrap_or(args);
         match self.run_fake(callee, args) {
@@ -123,7 +123,7 @@ impl<'py> Tx<'py> {
     }
 
     fn fake_mode(&mut self) -> PyResult<Obj> {
-        if let Some(m) = &self.fake_mode {
+        if let Some(m) = &self.facts.fake_mode {
             return Ok(m.clone());
         }
         let class = self
@@ -133,7 +133,7 @@ impl<'py> Tx<'py> {
         let kw = PyDict::new(self.py);
         kw.set_item("allow_non_fake_inputs", true)?;
         let m = class.call((), Some(&kw))?.unbind();
-        self.fake_mode = Some(m.clone());
+        self.facts.fake_mode = Some(m.clone());
         Ok(m)
     }
 
@@ -189,7 +189,7 @@ impl<'py> Tx<'py> {
             (MetaArg::Str(s), _) => s.into_pyobject(py)?.into_any(),
             (MetaArg::Ellipsis, _) => py.Ellipsis().into_bound(py),
             (_, fx_graph::Arg::Opaque { handle, .. }) => {
-                self.objects[*handle as usize].bind(py).clone()
+                self.facts.objects[*handle as usize].bind(py).clone()
             }
             _ => {
                 let _ = torch;

@@ -42,7 +42,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break where a mode of the program, or a class of tensors, would see what is no single call of torch's.
     pub fn not_seen(&self, what: &str) -> R<()> {
-        match self.is_seen() || self.met_subclass && !self.st.asks_no_class {
+        match self.is_seen() || self.st.met_subclass && !self.st.asks_no_class {
             true => Err(unseen(what)),
             false => Ok(()),
         }

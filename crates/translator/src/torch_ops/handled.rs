@@ -34,18 +34,18 @@ impl Tx<'_> {
 
     /// In a graph that runs as it is: which operation has raised is known then.
     fn leads_there_as_is(&mut self, node: NodeId) -> R<()> {
-        self.needs_as_is |= self.st.leads_to_handler && !self.can_run_again(node);
+        self.st.needs_as_is |= self.st.leads_to_handler && !self.can_run_again(node);
         if !self.may_raise_to_handler(node) {
             return Ok(());
         }
         self.st.leads_to_handler = true;
-        let is_behind = self.graph.iter().any(|(id, other)| {
+        let is_behind = self.log.graph.iter().any(|(id, other)| {
             raising::runs_once(other) && !(id == node && other.may_refuse_write)
         });
         if is_behind && self.is_handled(node)? {
             return Err(behind_what_runs_once());
         }
-        self.needs_as_is |= !raising::can_all_run_again(&self.graph);
+        self.st.needs_as_is |= !raising::can_all_run_again(&self.log.graph);
         Ok(())
     }
 
@@ -59,7 +59,7 @@ impl Tx<'_> {
             ));
         }
         if self.may_raise_to_handler(node) && self.is_handled(node)? {
-            if !raising::can_all_run_again(&self.graph) {
+            if !raising::can_all_run_again(&self.log.graph) {
                 return Err(behind_what_runs_once());
             }
             self.st.leads_to_handler = true;
@@ -69,21 +69,23 @@ impl Tx<'_> {
 
     /// Whether a graph with this node can run twice, where it's not known which of its nodes has raised.
     fn can_run_again(&self, node: NodeId) -> bool {
-        self.graph.get(node).is_none_or(raising::can_run_again)
+        self.log.graph.get(node).is_none_or(raising::can_run_again)
     }
 
     /// Whether an operation may raise for values, and the program may do something about it.
     fn may_raise_to_handler(&self, node: NodeId) -> bool {
         // Walks through the graph come last: this is asked for each operation.
         let autocast = self.ctx.autocast != tensor_meta::Autocast::Off;
-        raising::could_raise(&self.graph, node)
+        raising::could_raise(&self.log.graph, node)
             && self.may_be_handled()
-            && raising::may_raise_at(&self.graph, node, autocast)
+            && raising::may_raise_at(&self.log.graph, node, autocast)
     }
 
     /// Whether a handler that is looked at closely takes what an operation raises for values.
     fn is_handled(&mut self, node: NodeId) -> R<bool> {
-        if !self.graph.get(node).is_some_and(raises_as_torch_does) || self.in_own_frame(cleans_up) {
+        if !self.log.graph.get(node).is_some_and(raises_as_torch_does)
+            || self.in_own_frame(cleans_up)
+        {
             return Ok(true);
         }
         let state = |f: &Frame| (f.code.clone(), f.ip, f.globals.clone());

@@ -25,7 +25,7 @@ impl Tx<'_> {
     ) -> R<()> {
         match args.pos.first() {
             Some(Var::Tensor(t))
-                if self.met_inference && self.writes_in_place(callee, args, inferred) =>
+                if self.st.met_inference && self.writes_in_place(callee, args, inferred) =>
             {
                 self.lets_write(t)
             }
@@ -50,7 +50,7 @@ impl Tx<'_> {
 
     /// Whether an operation may refuse to save one of its tensors for a backward.
     pub(super) fn may_refuse_to_save(&self, args: &Args, inferred: &Inferred) -> R<bool> {
-        if !self.met_inference || !matches!(inferred, Inferred::Tensor(t) if t.requires_grad) {
+        if !self.st.met_inference || !matches!(inferred, Inferred::Tensor(t) if t.requires_grad) {
             return Ok(false);
         }
         for given in args.values() {
@@ -63,13 +63,13 @@ impl Tx<'_> {
 
     /// Whether a tensor may be one of an inference mode.
     pub(super) fn is_of_inference(&self, t: &TensorVar) -> R<bool> {
-        if !self.met_inference {
+        if !self.st.met_inference {
             return Ok(false);
         }
         let mut node = t.node;
-        while let Some(data) = self.graph.get(node) {
+        while let Some(data) = self.log.graph.get(node) {
             if matches!(data.op, OpKind::Placeholder | OpKind::GetAttr) {
-                let input = self.inputs.iter().find(|input| input.node == node);
+                let input = self.log.inputs.iter().find(|input| input.node == node);
                 let answer = input.map(|i| i.obj.bind(self.py).call_method0("is_inference"));
                 return Ok(answer
                     .transpose()?
@@ -79,7 +79,7 @@ impl Tx<'_> {
             let gives_first = VIEWS.contains(&name)
                 || matches!(name, "detach" | "_get_data_attr")
                 || writes_first(name);
-            match self.graph.inputs(node).first() {
+            match self.log.graph.inputs(node).first() {
                 Some(&first) if gives_first => node = first,
                 _ => return Ok(self.inference_at(node)),
             }
@@ -90,7 +90,7 @@ impl Tx<'_> {
     /// Whether an inference mode is on where a node stands.
     fn inference_at(&self, node: NodeId) -> bool {
         let mut open = Vec::new();
-        for (_, data) in self.graph.iter().take_while(|(id, _)| *id != node) {
+        for (_, data) in self.log.graph.iter().take_while(|(id, _)| *id != node) {
             match raising::name_of(data) {
                 "_enter_inference_mode" => open.push(data.args.first() == Some(&Arg::Bool(true))),
                 "_exit_inference_mode" => drop(open.pop()),

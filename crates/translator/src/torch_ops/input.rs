@@ -63,10 +63,10 @@ impl Tx<'_> {
             self.guard(source, GuardKind::IdMatch { obj: r });
             self.pin_owner(source);
         }
-        let mut spec = TensorSpec::of(self.py, abi, &mut self.pins, &b)
+        let mut spec = TensorSpec::of(self.py, abi, &mut self.facts.pins, &b)
             .map_err(|e| Stop::Internal(e.to_string()))?;
         // All others have it outside of inference modes.
-        self.met_inference |= !spec.keys_text.contains("Autograd");
+        self.st.met_inference |= !spec.keys_text.contains("Autograd");
         let is_marked = !bound && self.make_dynamic(&b, source, &mut meta, &mut spec);
         self.guard(
             source,
@@ -108,8 +108,8 @@ impl Tx<'_> {
         bound: bool,
     ) -> Var {
         let name = self.free_name(self.placeholder_name(named));
-        let node = self.graph.placeholder(name);
-        self.inputs.push(GraphInput {
+        let node = self.log.graph.placeholder(name);
+        self.log.inputs.push(GraphInput {
             node,
             obj: obj.clone(),
             source,
@@ -177,13 +177,13 @@ impl Tx<'_> {
         if USED_BY_GENERATED_CODE.contains(&name.as_str()) {
             name.push('_');
         }
-        if self.input_names.contains(&name) {
+        if self.facts.input_names.contains(&name) {
             let mut free = (1..).map(|n| format!("{name}_{n}"));
             name = free
-                .find(|n| !self.input_names.contains(n))
+                .find(|n| !self.facts.input_names.contains(n))
                 .unwrap_or_default();
         }
-        self.input_names.insert(name.clone());
+        self.facts.input_names.insert(name.clone());
         name
     }
 
@@ -204,7 +204,7 @@ impl Tx<'_> {
         if self.runs_as_is || inner.is_empty() {
             return Ok(self.int_input(int));
         }
-        if let Some((_, node)) = self.int_nodes.iter().find(|n| n.0 == int.expr) {
+        if let Some((_, node)) = self.log.int_nodes.iter().find(|n| n.0 == int.expr) {
             return Ok(*node);
         }
         let mut args = Vec::with_capacity(inner.len());
@@ -226,11 +226,11 @@ impl Tx<'_> {
             _ => return Err(Stop::Internal("an int that is no operation".into())),
         };
         let target = self.operator_target(name)?;
-        let node = self.graph.call_function(target, args, Vec::new());
+        let node = self.log.graph.call_function(target, args, Vec::new());
         if !self.drawn_fits(&int.expr) {
             self.guard_relation(IntRelation::fits(&int.expr));
         }
-        self.int_nodes.push((int.expr.clone(), node));
+        self.log.int_nodes.push((int.expr.clone(), node));
         Ok(node)
     }
 
@@ -246,7 +246,7 @@ impl Tx<'_> {
     /// What an expression is in this call, where all that it is computed from is known.
     fn value_of(&self, expr: &IntExpr) -> Option<i64> {
         expr.eval(&|leaf| match leaf {
-            IntLeaf::Value(source) => self.int_values.get(&source).copied(),
+            IntLeaf::Value(source) => self.facts.int_values.get(&source).copied(),
             IntLeaf::Dim(source, extent, dim) => {
                 self.known_size(&IntExpr::Dim(source, extent, dim))
             }
@@ -255,7 +255,7 @@ impl Tx<'_> {
 
     /// A dynamic int as an input of the graph. It fits 64 bits, as torch's own numbers do.
     fn int_input(&mut self, int: &Rc<IntVar>) -> NodeId {
-        if let Some(input) = self.int_inputs.iter().find(|i| i.int.expr == int.expr) {
+        if let Some(input) = self.log.int_inputs.iter().find(|i| i.int.expr == int.expr) {
             return input.node;
         }
         if !self.drawn_fits(&int.expr) {
@@ -263,7 +263,7 @@ impl Tx<'_> {
         }
         let node = self.number_placeholder(int.expr.sources().first().copied());
         let int = int.clone();
-        self.int_inputs.push(IntInput { node, int });
+        self.log.int_inputs.push(IntInput { node, int });
         node
     }
 
@@ -274,42 +274,42 @@ impl Tx<'_> {
             None => "number".to_owned(),
         };
         let name = self.free_name(name);
-        self.graph.placeholder(name)
+        self.log.graph.placeholder(name)
     }
 
     /// The residual code holds a bound tensor. The module that owns it is held weakly, so that the
     /// code goes when the module does.
     fn pin_owner(&mut self, source: SourceId) {
-        let Source::DictItem { base, .. } = self.sources.get(source) else {
+        let Source::DictItem { base, .. } = self.facts.sources.get(source) else {
             return;
         };
-        let Source::InstanceDictItem { base: owner, .. } = self.sources.get(*base) else {
+        let Source::InstanceDictItem { base: owner, .. } = self.facts.sources.get(*base) else {
             return;
         };
-        if let Some(module) = self.reached.get(owner).cloned() {
+        if let Some(module) = self.facts.reached.get(owner).cloned() {
             self.pin(&module, true);
-            self.owner.get_or_insert(module);
+            self.facts.owner.get_or_insert(module);
         }
     }
 
     /// Module tensors whose registry the program itself changes are not the same object on the next
     /// call: they are fetched, not bound.
     pub fn unbind_replaced(&mut self) {
-        for i in 0..self.inputs.len() {
-            let input = &self.inputs[i];
-            let Source::DictItem { base, .. } = self.sources.get(input.source) else {
+        for i in 0..self.log.inputs.len() {
+            let input = &self.log.inputs[i];
+            let Source::DictItem { base, .. } = self.facts.sources.get(input.source) else {
                 continue;
             };
             if !input.bound || !self.is_dirty_source(*base) {
                 continue;
             }
-            self.inputs[i].bound = false;
-            let source = self.inputs[i].source;
+            self.log.inputs[i].bound = false;
+            let source = self.log.inputs[i].source;
             self.drop_guards(|g| {
                 g.source == Some(source) && matches!(g.kind, GuardKind::IdMatch { .. })
             });
-            let obj = self.inputs[i].obj.clone();
-            self.pins.forget(obj.bind(self.py));
+            let obj = self.log.inputs[i].obj.clone();
+            self.facts.pins.forget(obj.bind(self.py));
         }
     }
 
@@ -321,12 +321,13 @@ impl Tx<'_> {
 
     /// A name in the user's words: the variable's own for an argument, the path for the rest.
     fn placeholder_name(&self, source: SourceId) -> String {
-        if let Source::Local { name, .. } | Source::Closure { name, .. } = self.sources.get(source)
+        if let Source::Local { name, .. } | Source::Closure { name, .. } =
+            self.facts.sources.get(source)
         {
             return name.to_string();
         }
         let mut out = String::new();
-        for c in self.sources.plain_name(source).chars() {
+        for c in self.facts.sources.plain_name(source).chars() {
             if c.is_alphanumeric() {
                 out.push(c);
             } else if !out.ends_with('_') {

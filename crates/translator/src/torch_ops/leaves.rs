@@ -40,7 +40,7 @@ impl Tx<'_> {
         self.check_shown(&callee, &args, &inferred)?;
         let node_args = self.node_args(&args)?;
         self.emit_inferred(&callee, node_args, inferred, &args)?;
-        self.needs_as_is = true;
+        self.st.needs_as_is = true;
         Ok(true)
     }
 
@@ -56,7 +56,7 @@ impl Tx<'_> {
             return Ok(false);
         }
         let is_write = |node: &NodeId| {
-            let data = &self.graph[*node];
+            let data = &self.log.graph[*node];
             let named = data.kwargs.iter().map(|(_, arg)| arg);
             let mut mentions = 0;
             for arg in data.args.iter().chain(named) {
@@ -67,7 +67,7 @@ impl Tx<'_> {
                 && data.args.first() == Some(&Arg::Node(t.node))
                 && mentions == 1
         };
-        let users = self.graph.users(t.node);
+        let users = self.log.graph.users(t.node);
         Ok(users.iter().all(is_write) && !self.inference_now() && !self.is_of_inference(t)?)
     }
 }

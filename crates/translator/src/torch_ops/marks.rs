@@ -42,12 +42,12 @@ impl<'py> Tx<'py> {
 
     /// `torch.compiler.disallow_in_graph`.
     pub(super) fn is_disallowed_in_graph(&mut self, f: &Bound<'py, PyAny>) -> R<bool> {
-        if self.disallowed.is_none() {
+        if self.facts.disallowed.is_none() {
             let ids = self.marked_ids("_disallowed_callable_ids")?;
             let some = ids.filter(|ids| ids.len().is_ok_and(|n| n > 0));
-            self.disallowed = Some(some.map(Bound::unbind));
+            self.facts.disallowed = Some(some.map(Bound::unbind));
         }
-        let Some(Some(ids)) = &self.disallowed else {
+        let Some(Some(ids)) = &self.facts.disallowed else {
             return Ok(false);
         };
         Ok(ids.bind(self.py).contains(f.as_ptr() as usize)?)

@@ -107,9 +107,10 @@ impl Tx<'_> {
 
     fn repeatable_method(&mut self, name: &str, tensor: NodeId) -> NodeId {
         let node = self
+            .log
             .graph
             .call_method(name, vec![tensor.into()], Vec::new());
-        self.graph.set_repeatable(node);
+        self.log.graph.set_repeatable(node);
         node
     }
 
@@ -215,10 +216,10 @@ impl Tx<'_> {
             _ => None,
         });
         let users = operand
-            .map(|node| self.graph.users(node))
+            .map(|node| self.log.graph.users(node))
             .unwrap_or_default();
         let known = users.into_iter().find(|user| {
-            let node = &self.graph[*user];
+            let node = &self.log.graph[*user];
             node.op == OpKind::CallFunction
                 && node
                     .target
@@ -229,8 +230,8 @@ impl Tx<'_> {
         if let Some(known) = known {
             return Ok(known);
         }
-        let node = self.graph.call_function(target, args, Vec::new());
-        self.graph.set_repeatable(node);
+        let node = self.log.graph.call_function(target, args, Vec::new());
+        self.log.graph.set_repeatable(node);
         Ok(node)
     }
 }

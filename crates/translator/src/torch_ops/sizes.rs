@@ -185,7 +185,7 @@ impl Sizes {
 impl Tx<'_> {
     /// The dimensions of a tensor from outside whose sizes are no constants, in ascending order.
     pub fn dynamic_sizes(&self, tensor: SourceId) -> Vec<usize> {
-        let symbols = self.sizes.symbols.iter();
+        let symbols = self.log.sizes.symbols.iter();
         let mut dims: Vec<usize> = symbols
             .filter_map(|(expr, _)| match expr {
                 IntExpr::Dim(source, Extent::Size, dim) if *source == tensor => {
@@ -202,7 +202,7 @@ impl Tx<'_> {
     /// Whether a size that was no constant was found to have to be one.
     fn is_fixed_size(&self, tensor: SourceId, dim: usize) -> bool {
         let size = IntExpr::Dim(tensor, Extent::Size, dim as u8);
-        self.guards.iter().any(|g| match &g.kind {
+        self.log.guards.iter().any(|g| match &g.kind {
             GuardKind::ShapeEnv { relation } => {
                 relation.op == IntCompare::Eq
                     && relation.left == size
@@ -221,7 +221,7 @@ impl Tx<'_> {
             left: expr.clone(),
             right: IntExpr::Const(LEAST_SIZE),
         });
-        self.sizes.symbol(&expr, hint, Some(LEAST_SIZE))
+        self.log.sizes.symbol(&expr, hint, Some(LEAST_SIZE))
     }
 
     /// Strides of an input with symbolic sizes: where one is what the sizes below it make, it is that
@@ -239,9 +239,9 @@ impl Tx<'_> {
         let mut steps: Vec<SymInt> = Vec::new();
         for d in order {
             let mut next = steps.iter().rev().copied();
-            let derived = next.find(|s| self.sizes.hint(*s) == strides[d]);
+            let derived = next.find(|s| self.log.sizes.hint(*s) == strides[d]);
             if let Some(step @ SymInt::Expr(_)) = derived
-                && let Some(right) = self.sizes.expr(step)
+                && let Some(right) = self.log.sizes.expr(step)
             {
                 self.guard_relation(IntRelation {
                     op: IntCompare::Eq,
@@ -250,21 +250,21 @@ impl Tx<'_> {
                 });
                 out[d] = step;
             }
-            steps.push(self.sizes.table.multiply(out[d], shape[d]));
+            steps.push(self.log.sizes.table.multiply(out[d], shape[d]));
         }
         out
     }
 
     /// The value of a dimension of an input for this call, where it is no constant.
     pub(super) fn known_size(&self, leaf: &IntExpr) -> Option<i64> {
-        let symbols = &self.sizes.symbols;
+        let symbols = &self.log.sizes.symbols;
         let (_, size) = symbols.iter().find(|s| s.0 == *leaf)?;
-        Some(self.sizes.hint(*size))
+        Some(self.log.sizes.hint(*size))
     }
 
     /// The value of a size for this call, of which nothing is guarded.
     pub(super) fn size_hint(&self, n: SymInt) -> i64 {
-        self.sizes.hint(n)
+        self.log.sizes.hint(n)
     }
 
     /// A dynamic int as a size.
@@ -273,21 +273,21 @@ impl Tx<'_> {
         for leaf in int.expr.leaves() {
             let value = match &leaf {
                 leaf if *leaf == int.expr => int.value,
-                IntExpr::Source(source) => match self.int_values.get(source) {
+                IntExpr::Source(source) => match self.facts.int_values.get(source) {
                     Some(value) => *value,
-                    None => return self.sizes.symbol(&int.expr, int.value, None),
+                    None => return self.log.sizes.symbol(&int.expr, int.value, None),
                 },
                 _ => continue,
             };
-            self.sizes.symbol(&leaf, value, None);
+            self.log.sizes.symbol(&leaf, value, None);
         }
-        self.sizes.of_expr(&int.expr, int.value)
+        self.log.sizes.of_expr(&int.expr, int.value)
     }
 
     /// A size as a value.
     pub fn sym_int(&mut self, n: SymInt) -> Var {
-        let value = self.sizes.hint(n);
-        match self.sizes.expr(n) {
+        let value = self.log.sizes.hint(n);
+        match self.log.sizes.expr(n) {
             Some(IntExpr::Const(n)) => self.int(n),
             Some(expr) => Var::Int(Rc::new(IntVar { expr, value })),
             None => {
@@ -299,12 +299,13 @@ impl Tx<'_> {
 
     /// Guards the value of a size, which is a constant then.
     pub(super) fn fix_size(&mut self, n: SymInt) -> i64 {
-        let value = self.sizes.hint(n);
+        let value = self.log.sizes.hint(n);
         if let SymInt::Expr(_) = n {
-            let whole = self.sizes.expr(n).map(|expr| vec![(expr, value)]);
+            let whole = self.log.sizes.expr(n).map(|expr| vec![(expr, value)]);
             let parts = whole.unwrap_or_else(|| {
-                let symbols = self.sizes.symbols_in(n).into_iter();
-                let parts = symbols.filter_map(|s| Some((self.sizes.expr(s)?, self.sizes.hint(s))));
+                let symbols = self.log.sizes.symbols_in(n).into_iter();
+                let parts =
+                    symbols.filter_map(|s| Some((self.log.sizes.expr(s)?, self.log.sizes.hint(s))));
                 parts.collect()
             });
             for (left, value) in parts {
@@ -323,7 +324,7 @@ impl Tx<'_> {
     /// # Errors
     /// [`Stop::Internal`] where `leaf` is not among the sizes that this graph met.
     pub fn fix_leaf(&mut self, leaf: &IntExpr) -> R<i64> {
-        match self.sizes.split(leaf) {
+        match self.log.sizes.split(leaf) {
             Some(n) => Ok(self.fix_size(n)),
             None => Err(Stop::Internal(format!("no value of the size {leaf:?}"))),
         }
@@ -341,7 +342,7 @@ impl Tx<'_> {
 
     /// Arguments with all their sizes as constants, which are guarded. `None`: they are.
     pub(super) fn fix_args(&mut self, args: &NodeArgs) -> Option<NodeArgs> {
-        if self.sizes.is_empty() {
+        if self.log.sizes.is_empty() {
             return None;
         }
         let pos = args.meta_pos.iter().map(|m| self.fix_arg(m)).collect();
@@ -373,12 +374,12 @@ impl Tx<'_> {
 
     /// Runs what reads and makes sizes; what it found of them is guarded.
     pub(super) fn with_sizes<T>(&mut self, f: impl FnOnce(&Self) -> T) -> T {
-        if self.sizes.is_empty() {
+        if self.log.sizes.is_empty() {
             return f(self);
         }
-        let mut table = std::mem::take(&mut self.sizes.table);
+        let mut table = std::mem::take(&mut self.log.sizes.table);
         let (out, facts) = table.scope(|| f(self));
-        self.sizes.table = table;
+        self.log.sizes.table = table;
         for fact in facts {
             self.guard_fact(fact);
         }
@@ -386,7 +387,10 @@ impl Tx<'_> {
     }
 
     fn guard_fact(&mut self, fact: Fact) {
-        let (left, right) = (self.sizes.expr(fact.left), self.sizes.expr(fact.right));
+        let (left, right) = (
+            self.log.sizes.expr(fact.left),
+            self.log.sizes.expr(fact.right),
+        );
         let (Some(left), Some(right)) = (left, right) else {
             self.fix_size(fact.left);
             self.fix_size(fact.right);
@@ -403,11 +407,11 @@ impl Tx<'_> {
 
     /// Whether a comparison of ints has the same answer for all sizes that there may be.
     pub(crate) fn size_compare(&mut self, op: IntCompare, a: &IntVar, b: &IntVar) -> Option<bool> {
-        if self.sizes.is_empty() {
+        if self.log.sizes.is_empty() {
             return None;
         }
         let (x, y) = (self.size_of_int(a), self.size_of_int(b));
-        let table = &self.sizes.table;
+        let table = &self.log.sizes.table;
         match op {
             IntCompare::Eq => table.decided(Compare::Equal, x, y),
             IntCompare::Ne => table.decided(Compare::Differ, x, y),

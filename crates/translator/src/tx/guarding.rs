@@ -26,16 +26,18 @@ impl<'py> Tx<'py> {
 
     fn guard_opt(&mut self, source: Option<SourceId>, kind: GuardKind) {
         if self.is_about_early(source, &kind) {
-            self.early_guard.get_or_insert(self.guards.len());
+            self.log.early_guard.get_or_insert(self.log.guards.len());
         }
-        if self.guard_set.insert((source, kind.clone())) {
-            self.guards.push(Guard {
+        if self.log.guard_set.insert((source, kind.clone())) {
+            self.log.guards.push(Guard {
                 source,
                 kind,
                 user_frame: None,
             });
             let f = &self.st.frame;
-            self.guard_lines.push((f.code.clone(), f.code.line(f.ip)));
+            self.log
+                .guard_lines
+                .push((f.code.clone(), f.code.line(f.ip)));
         }
     }
 
@@ -100,40 +102,40 @@ impl<'py> Tx<'py> {
 
     /// Takes guards back.
     pub fn drop_guards(&mut self, unwanted: impl Fn(&Guard) -> bool) {
-        let places = std::mem::take(&mut self.guard_lines);
-        let guards = std::mem::take(&mut self.guards);
+        let places = std::mem::take(&mut self.log.guard_lines);
+        let guards = std::mem::take(&mut self.log.guards);
         for (guard, place) in guards.into_iter().zip(places) {
             if unwanted(&guard) {
-                self.guard_set.remove(&(guard.source, guard.kind));
+                self.log.guard_set.remove(&(guard.source, guard.kind));
             } else {
-                self.guards.push(guard);
-                self.guard_lines.push(place);
+                self.log.guards.push(guard);
+                self.log.guard_lines.push(place);
             }
         }
     }
 
     /// A name was found: even where nobody looks at its value, it has to be there.
     pub fn touch(&mut self, source: SourceId) {
-        self.touched.push(source);
+        self.log.touched.push(source);
     }
 
     /// Guards the names that were found and whose values nothing holds to what they are.
     pub fn guard_touched(&mut self) {
         let mut held: FxHashSet<SourceId> = FxHashSet::default();
-        for guard in &self.guards {
+        for guard in &self.log.guards {
             let mut next = guard.source;
             while let Some(source) = next {
                 if !held.insert(source) {
                     break;
                 }
-                next = self.sources.get(source).base();
+                next = self.facts.sources.get(source).base();
             }
         }
-        for source in self.touched.clone() {
+        for source in self.log.touched.clone() {
             if !held.insert(source) || self.is_early(source) {
                 continue;
             }
-            match self.sources.get(source).clone() {
+            match self.facts.sources.get(source).clone() {
                 Source::InstanceDictItem { base, name } => {
                     self.guard(
                         base,
@@ -176,7 +178,7 @@ impl<'py> Tx<'py> {
 
     /// Interns a source.
     pub fn source(&mut self, source: Source) -> SourceId {
-        self.sources.intern(source)
+        self.facts.sources.intern(source)
     }
 
     /// Makes the compiled code hold an object (weakly: its death invalidates the code), and names it
@@ -184,9 +186,9 @@ impl<'py> Tx<'py> {
     pub fn pin(&mut self, obj: &Obj, weak: bool) -> ObjRef {
         let b = obj.bind(self.py);
         if weak {
-            self.pins.pin_auto(b)
+            self.facts.pins.pin_auto(b)
         } else {
-            self.pins.pin(b)
+            self.facts.pins.pin(b)
         }
     }
 
@@ -204,6 +206,6 @@ impl<'py> Tx<'py> {
                 name: name.into(),
             }
         };
-        self.sources.intern(source)
+        self.facts.sources.intern(source)
     }
 }

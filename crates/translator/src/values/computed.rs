@@ -392,8 +392,8 @@ impl<'py> Tx<'py> {
                 let is_constant = |g: &guards::Guard| {
                     g.source == Some(l.source) && matches!(g.kind, GuardKind::EqualsMatch { .. })
                 };
-                if !self.guards.iter().any(is_constant) {
-                    let name = self.sources.name(l.source);
+                if !self.log.guards.iter().any(is_constant) {
+                    let name = self.facts.sources.name(l.source);
                     self.ints.take_for_dynamic(l.source, name);
                 }
                 return Ok(None);

@@ -55,7 +55,7 @@ impl Tx<'_> {
             return None;
         }
         let bits = value.to_bits();
-        let name = || self.sources.name(l.source);
+        let name = || self.facts.sources.name(l.source);
         let changed = |ints: &DynamicInts, name: &str| {
             ints.floats.get(name).is_some_and(|before| *before != bits)
                 || ints.before.contains_key(name)
@@ -65,7 +65,7 @@ impl Tx<'_> {
             return None;
         }
         self.guard_type(&b, l.source);
-        self.float_values.insert(l.source, bits);
+        self.facts.float_values.insert(l.source, bits);
         Some(FloatVar::existing(l.source, value, l.obj.clone()))
     }
 
@@ -82,7 +82,7 @@ impl Tx<'_> {
             self.specialize_computed(&c)?;
         }
         for source in sources {
-            let Some(&bits) = self.float_values.get(&source) else {
+            let Some(&bits) = self.facts.float_values.get(&source) else {
                 return Err(Stop::Internal("a dynamic float without a value".into()));
             };
             let value = ConstVal::Float(bits);
@@ -199,7 +199,7 @@ impl Tx<'_> {
     /// A dynamic float as an input of the graph. A backend that compiles gets a tensor of it, as torch's own
     /// tracer has it, and the operation that reads that: it takes a float among the inputs for a constant.
     pub(crate) fn float_input(&mut self, float: &Rc<FloatVar>) -> NodeId {
-        let known = self.float_inputs.iter();
+        let known = self.log.float_inputs.iter();
         if let Some(input) = known.clone().find(|i| i.float.expr == float.expr) {
             return input.number;
         }
@@ -215,7 +215,7 @@ impl Tx<'_> {
             false => self.item_node(node),
         };
         let float = float.clone();
-        self.float_inputs.push(FloatInput {
+        self.log.float_inputs.push(FloatInput {
             node,
             number,
             float,

@@ -64,7 +64,7 @@ impl Tx<'_> {
         if let (Var::Lazy(l), other) | (other, Var::Lazy(l)) = (a, b)
             && other.is_none(self.py)
             && !l.obj.is_none(self.py)
-            && matches!(self.sources.get(l.source), Source::Attr { name, .. } if &**name == "grad")
+            && matches!(self.facts.sources.get(l.source), Source::Attr { name, .. } if &**name == "grad")
         {
             // A gradient that is only asked for need not be the same tensor each time.
             self.guard(l.source, GuardKind::NotNoneMatch);

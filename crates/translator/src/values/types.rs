@@ -218,7 +218,11 @@ impl Tx<'_> {
 
     /// Holds a class of the user's to its bases. Those of a library are not replaced.
     pub fn guard_bases(&mut self, class: &Obj) {
-        if self.bases_guarded.contains(&(class.as_ptr() as usize)) {
+        if self
+            .facts
+            .bases_guarded
+            .contains(&(class.as_ptr() as usize))
+        {
             return;
         }
         let py = self.py;
@@ -233,7 +237,7 @@ impl Tx<'_> {
                 Err(_) => m.getattr("__spec__").is_ok_and(|s| !s.is_none()),
             });
         if library {
-            self.bases_guarded.insert(class.as_ptr() as usize);
+            self.facts.bases_guarded.insert(class.as_ptr() as usize);
             return;
         }
         self.guard_mro(class);
