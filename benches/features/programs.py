@@ -7,6 +7,7 @@ Arguments are made anew for each run, from the same random numbers.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -377,6 +378,24 @@ def autograd_function_mark_dirty() -> Program:
 
 
 @program
+def selective_checkpoint() -> Program:
+    from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+
+    contexts = functools.partial(
+        create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default]
+    )
+    layer = nn.Linear(3, 3)
+
+    def fn(x):
+        def body(y):
+            return torch.relu(layer(y)) * 2
+
+        return checkpoint(body, x, use_reentrant=False, context_fn=contexts) + 1
+
+    return fn, [(grad(2, 3),)]
+
+
+@program
 def saved_tensors_hooks() -> Program:
     def fn(x):
         with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t):
@@ -390,6 +409,18 @@ def tensor_hook() -> Program:
     def fn(x):
         y = torch.sin(x)
         y.register_hook(lambda g: g * 2)
+        return y * 3
+
+    return fn, [(grad(3),)]
+
+
+@program
+def tensor_hook_removed() -> Program:
+    def fn(x):
+        y = torch.sin(x)
+        handle = y.register_hook(lambda g: g * 2)
+        y.register_hook(lambda g: g * 3)
+        handle.remove()
         return y * 3
 
     return fn, [(grad(3),)]

@@ -67,7 +67,7 @@ const INTERPRETER: [&str; 5] = [
 ];
 
 /// Texts of what captures operations that are the name of one.
-const OPERATION_NAMES: usize = 103;
+const OPERATION_NAMES: usize = 115;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 use crate::contexts::{Change, Changes, Exit, Setting};
 use crate::names;
 use crate::no_trace::{FILE, NOT_REPEATABLE, RANDOM_STATE, REPEATABLE, random_generator};
+use crate::subgraph::SubGraph;
 use crate::to_torch::Attrs;
 
 /// `co_flags`: the locals are in fast slots.
@@ -527,7 +528,13 @@ impl<'py> Writer<'py, '_> {
             Arg::Float(value) => PyFloat::new(py, *value).into_any(),
             Arg::Str(value) => PyString::new(py, value).into_any(),
             Arg::Ellipsis => PyEllipsis::get(py).to_owned().into_any(),
-            Arg::Opaque { handle, .. } => self.object(*handle)?,
+            Arg::Opaque { handle, .. } => {
+                let object = self.object(*handle)?;
+                match object.cast_exact::<SubGraph>() {
+                    Ok(part) => part.get().callable(py)?.into_bound(py),
+                    Err(_) => object,
+                }
+            }
             Arg::Tuple(items) => {
                 let mut values = Vec::with_capacity(items.len());
                 for item in items {

@@ -26,6 +26,7 @@ mod refused;
 mod registry;
 mod session;
 mod shape_guards;
+mod subgraph;
 mod to_torch;
 
 pub use aot::AotContext;
@@ -41,4 +42,5 @@ pub use refused::forget_restarts;
 pub use registry::{
     Backend, CompileOptions, list, list_backends, register, register_backend, unregister,
 };
+pub use subgraph::subgraph;
 pub use to_torch::{Attrs, Converted, ExampleValue, ToTorch, to_torch};

@@ -15,6 +15,7 @@ use pyo3::types::{PyDict, PyEllipsis, PyList, PySlice, PyString, PyTuple};
 use rustc_hash::FxHashMap;
 
 use crate::fx::{Direct, Fx, fx};
+use crate::subgraph::SubGraph;
 
 /// Attributes of the root module by qualified name (`layer.weight`): parameters, buffers, constants,
 /// submodules. A tensor that is no parameter becomes a buffer.
@@ -76,8 +77,7 @@ impl ToTorch<'_> {
     ) -> PyResult<Converted> {
         graph.debug_verify();
         let fx = fx(py)?;
-        let (torch_graph, nodes) = self.graph(py, fx, graph, objects)?;
-        let root = PyDict::new(py);
+        let (torch_graph, nodes, root) = self.graph(py, fx, graph, objects)?;
         for (name, value) in attrs {
             root.set_item(&**name, value)?;
         }
@@ -89,14 +89,14 @@ impl ToTorch<'_> {
         Ok(Converted { module, nodes })
     }
 
-    /// The `torch.fx.Graph` alone, and its nodes by id.
+    /// The `torch.fx.Graph` alone, its nodes by id, and the submodules that it reads.
     pub(crate) fn graph<'py>(
         &self,
         py: Python<'py>,
         fx: &Fx,
         graph: &Graph,
         objects: &[Py<PyAny>],
-    ) -> PyResult<(Bound<'py, PyAny>, NodesById)> {
+    ) -> PyResult<(Bound<'py, PyAny>, NodesById, Bound<'py, PyDict>)> {
         let torch_graph = fx.graph_class.bind(py).call0()?;
         let mut nodes = Vec::new();
         nodes.resize_with(graph.id_bound(), || None);
@@ -105,6 +105,9 @@ impl ToTorch<'_> {
             objects,
             nodes,
             stacks: StackTexts::default(),
+            torch_graph: torch_graph.clone(),
+            submodules: PyDict::new(py),
+            counts: FxHashMap::default(),
         };
         match &fx.direct {
             Some(direct) if !self.slow => {
@@ -112,7 +115,7 @@ impl ToTorch<'_> {
             }
             _ => self.through_create_node(&mut converter, graph, &torch_graph)?,
         }
-        Ok((torch_graph, converter.nodes))
+        Ok((torch_graph, converter.nodes, converter.submodules))
     }
 
     fn through_create_node(
@@ -218,7 +221,7 @@ impl ToTorch<'_> {
             self.meta(converter, id, node, &made)?;
             converter.nodes[id.index()] = Some(made.unbind());
         }
-        torch_graph.setattr("_len", graph.len())
+        torch_graph.setattr("_len", graph.len() + converter.submodules.len())
     }
 
     fn meta(
@@ -252,6 +255,11 @@ struct Converter<'py, 'a> {
     objects: &'a [Py<PyAny>],
     nodes: Vec<Option<Py<PyAny>>>,
     stacks: StackTexts,
+    torch_graph: Bound<'py, PyAny>,
+    /// graphs that nodes are given, by the names of the nodes that read them
+    submodules: Bound<'py, PyDict>,
+    /// how many of them there are of a name
+    counts: FxHashMap<String, usize>,
 }
 
 impl<'py> Converter<'py, '_> {
@@ -276,7 +284,17 @@ impl<'py> Converter<'py, '_> {
         }
     }
 
-    fn args(&self, args: &[Arg]) -> PyResult<Bound<'py, PyTuple>> {
+    /// The node that reads a graph from the root module, at the end of the graph so far.
+    fn submodule(&mut self, part: &SubGraph) -> PyResult<Bound<'py, PyAny>> {
+        let count = self.counts.entry(part.name().to_owned()).or_default();
+        let name = format!("{}_{count}", part.name());
+        *count += 1;
+        self.submodules.set_item(&name, part.module(self.py)?)?;
+        let given = ("get_attr", &name, (), PyDict::new(self.py), &name);
+        self.torch_graph.call_method1("create_node", given)
+    }
+
+    fn args(&mut self, args: &[Arg]) -> PyResult<Bound<'py, PyTuple>> {
         match args {
             [] => Ok(PyTuple::empty(self.py)),
             [one] => PyTuple::new(self.py, [self.arg(one)?]),
@@ -285,7 +303,7 @@ impl<'py> Converter<'py, '_> {
         }
     }
 
-    fn kwargs(&self, node: &NodeData) -> PyResult<Bound<'py, PyDict>> {
+    fn kwargs(&mut self, node: &NodeData) -> PyResult<Bound<'py, PyDict>> {
         let kwargs = PyDict::new(self.py);
         for (key, arg) in &node.kwargs {
             kwargs.set_item(PyString::intern(self.py, key), self.arg(arg)?)?;
@@ -293,11 +311,11 @@ impl<'py> Converter<'py, '_> {
         Ok(kwargs)
     }
 
-    fn items(&self, args: &[Arg]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    fn items(&mut self, args: &[Arg]) -> PyResult<Vec<Bound<'py, PyAny>>> {
         args.iter().map(|arg| self.arg(arg)).collect()
     }
 
-    fn arg(&self, arg: &Arg) -> PyResult<Bound<'py, PyAny>> {
+    fn arg(&mut self, arg: &Arg) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         Ok(match arg {
             Arg::Node(id) => match self.nodes.get(id.index()) {
@@ -330,7 +348,13 @@ impl<'py> Converter<'py, '_> {
                     self.arg(step)?,
                 ))?
             }
-            Arg::Opaque { handle, .. } => self.object(*handle)?,
+            Arg::Opaque { handle, .. } => {
+                let object = self.object(*handle)?;
+                match object.cast_exact::<SubGraph>() {
+                    Ok(part) => self.submodule(part.get())?,
+                    Err(_) => object,
+                }
+            }
             other => {
                 let message = format!("no Python object for {other:?}");
                 return Err(PyValueError::new_err(message));
@@ -406,7 +430,7 @@ pub(crate) fn direct_agrees(py: Python<'_>, fx: &Fx) -> PyResult<bool> {
             slow,
             ..ToTorch::default()
         };
-        let (made, _) = options.graph(py, fx, &graph, &objects)?;
+        let (made, ..) = options.graph(py, fx, &graph, &objects)?;
         made.call_method0("lint")?;
         describe(&made)
     };

@@ -7,7 +7,7 @@
 use std::ffi::CString;
 use std::rc::Rc;
 
-use backends::{Numbers, forward_function, to_torch};
+use backends::{Numbers, forward_function};
 use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -30,7 +30,7 @@ static RULES: Rules = Rules::new(
     torch_rules::ASKED,
     Graphs {
         function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),
-        module: |py, graph, objects| to_torch(py, graph, objects, &[]),
+        part: backends::subgraph,
         put_back: backends::put_back,
     },
 );

@@ -429,6 +429,11 @@ impl Graph {
     }
 
     /// The nodes that were added since the checkpoint, placeholders aside; `None` where it is stale.
+    /// The nodes that were added since a checkpoint, placeholders aside; none where it is stale.
+    pub fn added_since(&self, from: Checkpoint) -> &[NodeId] {
+        self.body_since(from).unwrap_or_default()
+    }
+
     pub(crate) fn body_since(&self, from: Checkpoint) -> Option<&[NodeId]> {
         (from.rewrites == self.rewrites)
             .then(|| self.body.get(from.body as usize..))

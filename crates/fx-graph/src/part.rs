@@ -22,6 +22,32 @@ impl Graph {
         outputs: &[NodeId],
     ) -> Result<(Graph, Vec<NodeId>), GraphError> {
         let body = self.body_since(from).ok_or(GraphError::StaleCheckpoint)?;
+        self.part_of(body, inputs, outputs)
+    }
+
+    /// As [`Graph::part_since`], of the nodes that were added before another checkpoint.
+    ///
+    /// # Errors
+    /// As [`Graph::part_since`].
+    pub fn part_between(
+        &self,
+        from: Checkpoint,
+        until: Checkpoint,
+        inputs: &[NodeId],
+        outputs: &[NodeId],
+    ) -> Result<(Graph, Vec<NodeId>), GraphError> {
+        let body = self.body_since(from).ok_or(GraphError::StaleCheckpoint)?;
+        let later = self.body_since(until).ok_or(GraphError::StaleCheckpoint)?;
+        let body = &body[..body.len().saturating_sub(later.len())];
+        self.part_of(body, inputs, outputs)
+    }
+
+    fn part_of(
+        &self,
+        body: &[NodeId],
+        inputs: &[NodeId],
+        outputs: &[NodeId],
+    ) -> Result<(Graph, Vec<NodeId>), GraphError> {
         let mut part = Graph::with_capacity(body.len());
         let mut placed: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         let mut given = Vec::new();

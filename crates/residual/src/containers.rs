@@ -108,6 +108,7 @@ impl Emitter<'_, '_> {
                 self.asm.call(1);
                 Ok(())
             }
+            Body::OfNode(_) => Err(self.cannot("what only the graph has")),
             _ => self.via_fill(id),
         }
     }

@@ -40,7 +40,7 @@ static RULES: Rules = Rules::new(
     torch_rules::ASKED,
     Graphs {
         function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),
-        module: |py, graph, objects| to_torch(py, graph, objects, &[]),
+        part: backends::subgraph,
         put_back: backends::put_back,
     },
 );

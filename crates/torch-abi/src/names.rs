@@ -271,3 +271,11 @@ pub const PREDISPATCH: &str = "torch._functorch.predispatch";
 pub const FUNCTORCH_VMAP: &str = "torch._functorch.vmap";
 /// Package of the control flow operators.
 pub const HIGHER_ORDER_OPS: &str = "torch._higher_order_ops";
+/// Module of the operator that registers a hook in a graph: importing it lists the operator.
+pub const REGISTER_HOOK: &str = "torch._higher_order_ops.register_hook";
+/// That operator, in [`REGISTER_HOOK`].
+pub const REGISTER_HOOK_OP: &str = "register_hook_op";
+/// Module of the operator that is an autograd function of two graphs.
+pub const AUTOGRAD_FUNCTION: &str = "torch._functorch.autograd_function";
+/// That operator, in [`AUTOGRAD_FUNCTION`].
+pub const AUTOGRAD_FUNCTION_APPLY: &str = "autograd_function_apply";

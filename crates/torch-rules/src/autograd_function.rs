@@ -10,6 +10,7 @@ use std::sync::Arc;
 use fx_graph::NodeId;
 use guards::GuardKind;
 use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
 use tensor_meta::{Alias, Inferred, TensorMeta};
 use translator::own_module::OwnModule;
 use translator::stop::{R, Stop};
@@ -17,11 +18,15 @@ use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, Origin, TensorVar, Var};
 
+use crate::function_graphs;
+
 /// What `forward` and `backward` are given as their context while they are interpreted.
 const CONTEXT: &std::ffi::CStr = c"
 class FunctionCtx:
     saved_tensors = ()
     plain = ()
+    dirty = ()
+    materializes = True
     @property
     def saved_variables(self):
         return self.saved_tensors
@@ -31,8 +36,10 @@ class FunctionCtx:
         pass
     def mark_non_differentiable(self, *tensors):
         self.plain = tensors
+    def mark_dirty(self, *tensors):
+        self.dirty = tensors
     def set_materialize_grads(self, value):
-        pass
+        self.materializes = value
 
 import weakref
 
@@ -95,12 +102,18 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
 
     let around = crate::bodies::graph_around(tx, args.values())?;
     let inputs = tx.log.inputs.len();
+    let numbers = (tx.log.int_inputs.len(), tx.log.float_inputs.len());
     let nodes = tx.log.graph.id_bound() as u32;
     let effects = tx.st.effects.clone();
     let listed = tx.st.effects.list_changes();
     // An exception is an object of the state that is about to be left.
-    let result = interpret_function(tx, &class, &args, &needs, differentiable)
-        .map_err(|stop| not_plain(tx, &name, stop));
+    let outer = tx.used.replace(FxHashMap::default());
+    let result = interpret_function(tx, &class, &args, &needs, differentiable);
+    let used = std::mem::replace(&mut tx.used, outer).unwrap_or_default();
+    if let Some(outer) = &mut tx.used {
+        outer.extend(used.iter().map(|(node, v)| (*node, v.clone())));
+    }
+    let result = result.map_err(|stop| not_plain(tx, &name, stop));
     let listed = tx.st.effects.stop_listing(listed);
     // What it does later, in the backward pass, is not behind the graph.
     tx.not_seen(WHAT)?;
@@ -113,10 +126,15 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     let (new_inputs, reads) = reads_since(tx, nodes);
     let read: Vec<_> = tx.log.inputs[inputs.min(tx.log.inputs.len())..]
         .iter()
-        .map(|i| (i.source, i.obj.clone()))
+        .map(|i| (i.node, i.source, i.obj.clone()))
         .collect();
+    for (node, ..) in &read {
+        let name = crate::bodies::placeholder_of(tx, *node);
+        tx.facts.input_names.remove(&*name);
+    }
+    let has_numbers = numbers != (tx.log.int_inputs.len(), tx.log.float_inputs.len());
     crate::bodies::return_to(tx, &around);
-    let out = match result {
+    let Interpreted { out, graphs, dirty } = match result {
         Ok(out) if !changed => out,
         Ok(_) => {
             return Err(Stop::brk(
@@ -127,8 +145,13 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
         }
         Err(stop) => return Err(stop),
     };
+    if let Some(graphs) = graphs.filter(|_| !has_numbers) {
+        let inferred = inferred(out);
+        let result = function_graphs::function_node(tx, &graphs, &read, &used, inferred)?;
+        return written(tx, &dirty, result).map(Flow::Value);
+    }
     // Tensors that it reads from elsewhere are no arguments of the node: they have to stay.
-    for (source, obj) in read {
+    for (_, source, obj) in read {
         let obj = tx.pin(&obj, true);
         tx.guard(source, GuardKind::IdMatch { obj });
     }
@@ -159,8 +182,8 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     let path = format!("{}.apply", translator::tx::qualified_name(class.bind(py)));
     let callee = Callee::Function(&apply, &path, None);
     let inferred = inferred(out);
-    tx.emit_inferred(&callee, node_args, inferred, &passed)
-        .map(Flow::Value)
+    let result = tx.emit_inferred(&callee, node_args, inferred, &passed)?;
+    written(tx, &dirty, result).map(Flow::Value)
 }
 
 /// Objects among the arguments, by place, and the arguments that a graph can hold. Objects existed
@@ -204,15 +227,49 @@ fn reads_since(tx: &Tx<'_>, first: u32) -> (bool, Vec<NodeId>) {
     (new_inputs, reads)
 }
 
-/// Runs `forward`, and `backward` where it will be needed.
+/// What `forward` gives and does.
+struct Interpreted {
+    out: Out,
+    /// both methods, for a compiler
+    graphs: Option<function_graphs::Graphs>,
+    /// the arguments that it writes to and gives, by their place among the results
+    dirty: Vec<(usize, Rc<TensorVar>)>,
+}
+
+/// What the node gives, with the arguments themselves where they were written to.
+fn written(tx: &mut Tx<'_>, dirty: &[(usize, Rc<TensorVar>)], result: Var) -> R<Var> {
+    if dirty.is_empty() {
+        return Ok(result);
+    }
+    let (mut items, single) = match &result {
+        Var::Tuple(t) => (t.items.clone(), false),
+        _ => (vec![result.clone()], true),
+    };
+    for (at, argument) in dirty {
+        let Some(Var::Tensor(made)) = items.get(*at) else {
+            return Err(Stop::Internal("a result that was written to".into()));
+        };
+        let mut meta = TensorMeta::clone(&made.meta);
+        meta.alias = tx.st.effects.meta(argument).alias;
+        tx.st.effects.set_meta(argument.node, Rc::new(meta));
+        items[*at] = Var::Tensor(argument.clone());
+    }
+    match (single, items.pop()) {
+        (true, Some(one)) => Ok(one),
+        (_, last) => Ok(Var::tuple(items.into_iter().chain(last).collect())),
+    }
+}
+
+/// Runs `forward`, and `backward` where it will be needed; for a compiler, gives their graphs too.
 fn interpret_function(
     tx: &mut Tx<'_>,
     class: &Obj,
     args: &Args,
     needs: &[bool],
     differentiable: bool,
-) -> R<Out> {
+) -> R<Interpreted> {
     let py = tx.py;
+    let start = tx.log.graph.checkpoint();
     let context_class = CONTEXT_MODULE.get(py)?.getattr("FunctionCtx")?.unbind();
     let ctx = tx.new_object(context_class, Body::Plain);
     let flags = needs.iter().map(|n| tx.bool(*n)).collect();
@@ -253,8 +310,27 @@ fn interpret_function(
             _ => None,
         })
         .collect();
-    let mut grads = Vec::new();
-    let out = function_result(tx, &result, differentiable, &plain, &mut grads)?;
+    let dirty = tensors_of(tx, ctx, "dirty")?;
+    let mut results = Vec::new();
+    let out = function_result(tx, &result, differentiable, &plain, &mut results)?;
+    let written = written_results(tx, args, &dirty, &results)?;
+    let mut own_results = Vec::new();
+    for made in &results {
+        own_results.push(match made {
+            // What was an argument is given as a new tensor of its memory.
+            Some(t) if is_argument(args, t) && !dirty.contains(&t.node) => {
+                let view = Args::pos(vec![Var::Tensor(t.clone()), Var::Tensor(t.clone())]);
+                match tx.emit(&Callee::Method("view_as"), &view)? {
+                    Var::Tensor(view) => Some(view.node),
+                    _ => None,
+                }
+            }
+            Some(t) => Some(t.node),
+            None => None,
+        });
+    }
+    let end = tx.log.graph.checkpoint();
+    let mut graphs = None;
     if differentiable {
         let name = match own("vjp")? {
             true => "vjp",
@@ -262,15 +338,139 @@ fn interpret_function(
         };
         let backward = method(tx, name)?;
         let mut given = vec![Var::Obj(ctx)];
-        for g in grads {
+        for g in results {
             given.push(match g {
                 Some(t) => tx.emit(&Callee::Method("detach"), &Args::pos(vec![Var::Tensor(t)]))?,
                 None => tx.none(),
             });
         }
-        tx.call_sync(&backward, Args::pos(given))?;
+        let start_of_backward = tx.log.graph.checkpoint();
+        let gradients = tx.call_sync(&backward, Args::pos(given.clone()))?;
+        let marks = function_graphs::Marks {
+            forward: start,
+            end,
+            backward: start_of_backward,
+        };
+        let in_tuple = matches!(out, Out::Tuple(_));
+        let methods = (&own_results[..], in_tuple, &given[1..], &gradients);
+        graphs = both_graphs(tx, ctx, args, &marks, methods)?;
     }
-    Ok(out)
+    Ok(Interpreted {
+        out,
+        graphs,
+        dirty: written,
+    })
+}
+
+fn is_argument(args: &Args, t: &TensorVar) -> bool {
+    (args.pos.iter()).any(|v| matches!(v, Var::Tensor(a) if a.node == t.node))
+}
+
+/// Tensors that `forward` handed its context.
+fn tensors_of(tx: &mut Tx<'_>, ctx: variables::ObjId, name: &str) -> R<Vec<NodeId>> {
+    let tensors = tx.getattr_sync(&Var::Obj(ctx), &Arc::from(name))?;
+    let tensors = tx.iterate(&tensors)?;
+    let node = |v: &Var| match v {
+        Var::Tensor(t) => Some(t.node),
+        _ => None,
+    };
+    Ok(tensors.iter().filter_map(node).collect())
+}
+
+/// The results that are arguments which `forward` wrote to, by their place.
+///
+/// # Errors
+/// A break where another tensor may see the write, or where autograd may refuse it.
+fn written_results(
+    tx: &mut Tx<'_>,
+    args: &Args,
+    dirty: &[NodeId],
+    results: &[Option<Rc<TensorVar>>],
+) -> R<Vec<(usize, Rc<TensorVar>)>> {
+    let mut written = Vec::new();
+    for node in dirty {
+        let place = (results.iter()).position(|r| r.as_ref().is_some_and(|t| t.node == *node));
+        let argument = (args.pos.iter()).find_map(|v| match v {
+            Var::Tensor(t) if t.node == *node => Some(t.clone()),
+            _ => None,
+        });
+        let (Some(place), Some(argument)) = (place, argument) else {
+            return Err(Stop::unsupported(
+                "mark_dirty of a tensor that is no argument and result",
+            ));
+        };
+        let meta = tx.st.effects.meta(&argument);
+        let is_own = argument.input.is_none() && argument.fresh && meta.alias == Alias::Fresh;
+        if !is_own || meta.is_leaf && meta.requires_grad {
+            return Err(Stop::unsupported(
+                "mark_dirty of an input, a view or a leaf",
+            ));
+        }
+        written.push((place, argument));
+    }
+    Ok(written)
+}
+
+/// The graphs of both methods, for a compiler, by the results of `forward`, whether those come in a tuple, and the
+/// gradients that `backward` gets and gives; `None` where torch's operator of graphs would do otherwise.
+fn both_graphs(
+    tx: &mut Tx<'_>,
+    ctx: variables::ObjId,
+    args: &Args,
+    marks: &function_graphs::Marks,
+    (results, in_tuple, given, gradients): (&[Option<NodeId>], bool, &[Var], &Var),
+) -> R<Option<function_graphs::Graphs>> {
+    let materializes = tx.getattr_sync(&Var::Obj(ctx), &Arc::from("materializes"))?;
+    if tx.runs_as_is || !tx.truth(&materializes)? {
+        return Ok(None);
+    }
+    let results: Option<Vec<NodeId>> = results.iter().copied().collect();
+    let Some(results) = results.filter(|r| !r.is_empty()) else {
+        return Ok(None);
+    };
+    let gradients = match tx.realize(gradients)? {
+        Var::Tuple(t) => t.items.clone(),
+        one => vec![one],
+    };
+    let (mut nodes, mut wanted) = (Vec::new(), Vec::new());
+    for (at, v) in args.pos.iter().enumerate() {
+        let Var::Tensor(t) = tx.realize(v)? else {
+            continue;
+        };
+        // Torch adds up what the two give.
+        if nodes.contains(&t.node) {
+            return Ok(None);
+        }
+        nodes.push(t.node);
+        let gradient = match gradients.get(at) {
+            Some(g) => tx.realize(g)?,
+            None => return Ok(None),
+        };
+        wanted.push(match &gradient {
+            Var::Tensor(g) => Some(g.node),
+            g if g.is_none(tx.py) => None,
+            _ => return Ok(None),
+        });
+    }
+    let node = |v: &Var| match v {
+        Var::Tensor(t) => Some(t.node),
+        _ => None,
+    };
+    let given: Vec<NodeId> = given.iter().filter_map(node).collect();
+    let made = function_graphs::Interpreted {
+        args: &nodes,
+        results: &results,
+        in_tuple,
+        given: &given,
+        gradients: &wanted,
+        saved: &tensors_of(tx, ctx, "saved_tensors")?,
+        dirty: &tensors_of(tx, ctx, "dirty")?,
+        plain: &tensors_of(tx, ctx, "plain")?,
+    };
+    if given.len() != results.len() {
+        return Ok(None);
+    }
+    function_graphs::graphs(tx, marks, &made).map(Some)
 }
 
 /// The shape of what `forward` gave, and the tensors whose gradients `backward` gets.
@@ -285,14 +485,6 @@ fn function_result(
     match &v {
         Var::Tensor(t) => {
             let meta = tx.st.effects.meta(t).clone();
-            // A compiler gives out what shares memory without what the class says of gradients.
-            if !tx.runs_as_is && t.input.is_none() && meta.requires_grad && meta.is_leaf {
-                return Err(Stop::brk(
-                    "torch.autograd.Function that gives a view of its input",
-                    "A compiler would compute the view's gradient, not call `backward` for it.",
-                    "Give out a new tensor: `view.clone()`.",
-                ));
-            }
             let requires = differentiable
                 && !plain.contains(&t.node.0)
                 && (meta.dtype.is_floating() || meta.dtype.is_complex());

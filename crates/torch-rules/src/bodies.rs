@@ -8,11 +8,12 @@ use std::sync::Arc;
 use fx_graph::{Graph, NodeId};
 use guards::SourceId;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use rustc_hash::FxHashMap;
 use tensor_meta::{Alias, TensorMeta};
 use translator::state::Snapshot;
 use translator::stop::{R, Stop};
+use translator::torch_ops::args::{MetaArg, NodeArgs};
 use translator::tx::{Args, Tx};
 use variables::{Body, Effects, Obj, ObjId, ObjState, Origin, Var};
 
@@ -163,7 +164,76 @@ fn traced(
     })
 }
 
-fn placeholder_of(tx: &Tx<'_>, node: NodeId) -> Arc<str> {
+/// Who is given graphs of functions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taker {
+    /// a function of ours, which calls them
+    Ours,
+    /// an operator of torch, which looks into them
+    Torch,
+}
+
+/// Arguments of a node that is given graphs of functions first, and then what they compute with.
+pub(crate) fn given_graphs(
+    tx: &mut Tx<'_>,
+    taker: Taker,
+    graphs: &[(&Graph, &str)],
+    others: NodeArgs,
+) -> R<NodeArgs> {
+    let mut all = NodeArgs::default();
+    let objects: Vec<Obj> = tx.facts.objects.clone();
+    for (graph, name) in graphs {
+        let part = (tx.rules.graphs.part)(tx.py, graph, &objects, name, taker == Taker::Torch)?;
+        let handle = tx.handle(&part);
+        let repr = Arc::from(*name);
+        all.pos.push(fx_graph::Arg::Opaque { handle, repr });
+        all.meta_pos.push(MetaArg::Unknown);
+    }
+    all.pos.extend(others.pos);
+    all.meta_pos.extend(others.meta_pos);
+    (all.kw, all.meta_kw) = (others.kw, others.meta_kw);
+    Ok(all)
+}
+
+/// A callable as a real object that a node may keep: one that existed before, a `functools.partial` of such, or a
+/// function that the program makes of nothing but its code.
+pub(crate) fn real_callable(tx: &mut Tx<'_>, v: &Var) -> R<Option<Obj>> {
+    let py = tx.py;
+    let v = tx.realize(v)?;
+    match &v {
+        Var::Func(f) if f.closure.is_empty() && f.defaults.is_none() && f.kwdefaults.is_none() => {
+            let class = tx.known.function.bind(py);
+            Ok(Some(class.call1((&f.code, &f.globals))?.unbind()))
+        }
+        Var::Obj(id) if tx.obj(*id).is_new() && tx.obj(*id).class.is(&tx.known.partial) => {
+            let part = |name: &str| tx.obj(*id).attrs.get(name).cloned().flatten();
+            let (Some(func), Some(args), Some(kw)) = (part("func"), part("args"), part("keywords"))
+            else {
+                return Ok(None);
+            };
+            let mut pos = vec![func];
+            pos.extend(tx.iterate(&args)?);
+            let given = Args {
+                pos,
+                kw: tx.keyword_items(&kw)?,
+            };
+            let all = tx.args_as(&given, |tx, v| match real_callable(tx, v)? {
+                Some(found) => Ok(Some(found.into_bound(tx.py))),
+                None => tx.real_copy(v),
+            })?;
+            let Some((pos, kw)) = all else {
+                return Ok(None);
+            };
+            let class = tx.known.partial.bind(py);
+            Ok(Some(
+                class.call(PyTuple::new(py, pos)?, kw.as_ref())?.unbind(),
+            ))
+        }
+        v => tx.as_const(v),
+    }
+}
+
+pub(crate) fn placeholder_of(tx: &Tx<'_>, node: NodeId) -> Arc<str> {
     let name = tx
         .log
         .graph

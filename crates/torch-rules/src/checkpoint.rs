@@ -1,12 +1,12 @@
 //! `torch.utils.checkpoint.checkpoint` where gradients are recorded: one node of the graph, which runs a
-//! graph of its own under torch's checkpointing, now and again in the backward pass.
+//! graph of its own under torch's checkpointing, now and again in the backward pass. A compiler gets torch's operator.
 //!
 //! Invariant: what the function does besides computing would be done twice by plain Python, so a
 //! function with side effects is left to it.
 
 use fx_graph::NodeId;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyCFunction, PyDict};
+use pyo3::types::{PyBool, PyDict};
 use tensor_meta::Inferred;
 use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
@@ -14,9 +14,9 @@ use translator::stop::{R, Stop};
 use translator::torch_ops::args::NodeArgs;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
-use variables::{Obj, OrderedMap, TupleVar, Var};
+use variables::{OrderedMap, TupleVar, Var};
 
-use crate::bodies::Out;
+use crate::bodies::{Out, Taker};
 
 /// What a node calls. Where torch traces the graph below a backend, it wants the operator that it
 /// knows to compute again; the numbers of a plain run come from torch's own function.
@@ -24,11 +24,16 @@ const FUNCTION: &std::ffi::CStr = c"
 import torch
 from torch.utils.checkpoint import checkpoint as run
 
-def function(body, module, given, options):
-    def checkpoint(*inputs):
-        if torch._C._len_torch_dispatch_stack() and torch._guards.detect_fake_mode(inputs):
+def function(given, options):
+    def checkpoint(body, *inputs):
+        traces = torch._C._len_torch_dispatch_stack() and torch._guards.detect_fake_mode(inputs)
+        if traces and isinstance(body, torch.fx.GraphModule):
             from torch._higher_order_ops.wrap import tag_activation_checkpoint
-            return tag_activation_checkpoint(module(), *inputs, **options)
+            known = dict(options)
+            contexts = known.pop('context_fn', None)
+            if contexts is not None:
+                body.meta['_checkpoint_context_fn'] = contexts
+            return tag_activation_checkpoint(body, *inputs, **known)
         args, others = inputs[:given], inputs[given:]
         return run(lambda *args: body(*args, *others), *args, **options)
     return checkpoint
@@ -64,12 +69,12 @@ fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         let Some(v) = args.take_kw(option) else {
             continue;
         };
-        match tx.as_const(&v)? {
+        match crate::bodies::real_callable(tx, &v)? {
             Some(v) => options.set_item(option, v)?,
             None => known = false,
         }
     }
-    // torch warns where nobody has chosen; contexts around the function are a program of their own.
+    // torch warns where nobody has chosen.
     let reentrant = match options.get_item("use_reentrant")? {
         Some(v) if v.is_instance_of::<PyBool>() => Some(v.is_truthy()?),
         _ => None,
@@ -78,7 +83,7 @@ fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         reentrant,
         known
             && !args.pos.is_empty()
-            && !options.contains("context_fn")?
+            && (tx.st.grad_enabled || !options.contains("context_fn")?)
             && !tx.st.vmap.is_active(),
     ) else {
         let function = py.import("torch.utils.checkpoint")?.getattr(name)?;
@@ -142,26 +147,44 @@ fn checkpointed(
     }
     read.extend(crate::bodies::read_again(tx, &mut traced)?);
     let inputs = traced.inputs;
-    let objects: Vec<Obj> = tx.facts.objects.clone();
-    let body = (tx.rules.graphs.function)(py, &traced.graph, &objects)?;
-    let Some(body) = body else {
-        return Err(Stop::Internal("a checkpoint without a function".into()));
+    // torch's operator has no place for contexts.
+    let (taker, node, path) = match tx.runs_as_is || options.contains("context_fn")? {
+        true => {
+            let made = MODULE
+                .get(py)?
+                .call_method1("function", (given.len(), options))?;
+            (
+                Taker::Ours,
+                made.unbind(),
+                "torch.utils.checkpoint.checkpoint",
+            )
+        }
+        false => {
+            let operators = py
+                .import("torch")?
+                .getattr("ops")?
+                .getattr("higher_order")?;
+            let operator = operators.getattr("tag_activation_checkpoint")?;
+            (
+                Taker::Torch,
+                operator.unbind(),
+                "torch.ops.higher_order.tag_activation_checkpoint",
+            )
+        }
     };
-    let graph = traced.graph;
-    let as_module = tx.rules.graphs.module;
-    let make_module = PyCFunction::new_closure(py, None, None, move |args, _| {
-        as_module(args.py(), &graph, &objects)
-    })?;
-    let node = MODULE
-        .get(py)?
-        .call_method1("function", (body, make_module, given.len(), options))?
-        .unbind();
-    let path = "torch.utils.checkpoint.checkpoint";
     let callee = Callee::Function(&node, path, None);
-    let node_args = NodeArgs {
+    let mut others = NodeArgs {
         pos: inputs.into_iter().map(fx_graph::Arg::Node).collect(),
         ..NodeArgs::default()
     };
+    if taker == Taker::Torch {
+        for (name, value) in options.iter() {
+            let value = tx.node_arg(&Var::Const(value.unbind()))?;
+            others.kw.push((name.extract::<String>()?.into(), value.0));
+        }
+    }
+    let graphs = [(&traced.graph, "wrap_body")];
+    let node_args = crate::bodies::given_graphs(tx, taker, &graphs, others)?;
     let results = traced.metas.into_iter().map(Inferred::Tensor).collect();
     let made = tx.emit_inferred(
         &callee,

@@ -23,7 +23,7 @@ use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, Var};
 
-use crate::bodies::{GraphAround, Out, Traced};
+use crate::bodies::{GraphAround, Out, Taker, Traced};
 
 /// What a node calls. When it is first run, on fake tensors, it looks at what each function does.
 const FUNCTION: &std::ffi::CStr = c"
@@ -96,10 +96,12 @@ def scan(op, bodies, counts):
         same(made[:first], [description(tensor) for tensor in given[:first]])
     return check, lambda *given: op(body, list(given[:first]), list(given[first:end]), given[end:])
 
-def function(kind, op, bodies, counts):
-    check, calls = kind(op, bodies, counts)
+def function(kind, op, places, counts):
     checked = []
-    def higher_order(*tensors):
+    def higher_order(*given):
+        bodies = [part(body, at) for body, at in zip(given, places)]
+        tensors = given[len(places):]
+        check, calls = kind(op, bodies, counts)
         if not checked:
             found = check(*tensors)
             checked.append(True)
@@ -178,7 +180,12 @@ fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         ));
     }
     let around = crate::bodies::graph_around(tx, &operands)?;
-    let mut op = HigherOrder::new("torch.cond", "cond", "cond_op");
+    let mut op = HigherOrder::new(
+        "torch.cond",
+        "cond",
+        "cond_op",
+        &["true_graph", "false_graph"],
+    );
     op.before.push(pred);
     let mut tensors = Vec::new();
     for v in &operands {
@@ -209,7 +216,12 @@ fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let (carried, others) = (tx.iterate(carried)?, tx.iterate(others)?);
     let path = "torch.while_loop";
     let around = crate::bodies::graph_around(tx, carried.iter().chain(&others))?;
-    let mut op = HigherOrder::new(path, "while_loop", "while_loop_op");
+    let mut op = HigherOrder::new(
+        path,
+        "while_loop",
+        "while_loop_op",
+        &["cond_graph", "body_graph"],
+    );
     op.counts.push(carried.len());
     let mut all = Vec::new();
     for v in &carried {
@@ -245,7 +257,7 @@ fn map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let (xs, others) = (tx.iterate(xs)?, tx.iterate(others)?);
     let path = names::MAP;
     let around = crate::bodies::graph_around(tx, xs.iter().chain(&others))?;
-    let mut op = HigherOrder::new(path, "map", "map_impl");
+    let mut op = HigherOrder::new(path, "map", "map_impl", &["map_body"]);
     op.counts.push(xs.len());
     let mut all = Vec::new();
     for v in &xs {
@@ -267,7 +279,7 @@ fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let others = tx.iterate(others)?;
     let path = names::SCAN;
     let around = crate::bodies::graph_around(tx, init.iter().chain(&xs).chain(&others))?;
-    let mut op = HigherOrder::new(path, "scan", "scan_op");
+    let mut op = HigherOrder::new(path, "scan", "scan_op", &["scan_combine"]);
     op.counts = vec![init.len(), init.len() + xs.len()];
     let mut all = Vec::new();
     for v in &init {
@@ -301,6 +313,8 @@ struct HigherOrder {
     name: &'static str,
     /// where torch has it: its module is named after it
     object: &'static str,
+    /// what the functions are called in the graph
+    parts: &'static [&'static str],
     /// how many arguments are of the first kinds
     counts: Vec<usize>,
     /// arguments of the node that no function gets
@@ -312,11 +326,17 @@ struct HigherOrder {
 }
 
 impl HigherOrder {
-    fn new(path: &'static str, name: &'static str, object: &'static str) -> HigherOrder {
+    fn new(
+        path: &'static str,
+        name: &'static str,
+        object: &'static str,
+        parts: &'static [&'static str],
+    ) -> HigherOrder {
         HigherOrder {
             path,
             name,
             object,
+            parts,
             counts: Vec::new(),
             before: Vec::new(),
             inputs: Vec::new(),
@@ -519,9 +539,8 @@ fn higher_order(
     crate::bodies::return_to(tx, around);
     let mut inputs = op.inputs.clone();
     let mut known = op.inside.clone();
-    let mut functions = Vec::new();
+    let mut all_places = Vec::new();
     let mut repeatable = true;
-    let objects: Vec<Obj> = tx.facts.objects.clone();
     let make = MODULE.get(py)?;
     let mut all = Vec::new();
     for (mut body, used) in traced {
@@ -538,7 +557,6 @@ fn higher_order(
             .graph
             .iter()
             .all(|(_, n)| n.repeatable || matches!(n.op, OpKind::Placeholder | OpKind::Output));
-        let function = (tx.rules.graphs.function)(py, &body.graph, &objects)?;
         let mut places: Vec<usize> = (0..op.inside.len()).collect();
         let others = crate::bodies::taken_along(tx, op.path, &mut body, op.inside.len(), &used)?;
         for (node, v) in others {
@@ -549,10 +567,7 @@ fn higher_order(
                 inputs.push(v);
             }
         }
-        let Some(function) = function else {
-            return Err(Stop::Internal("a graph without a function".into()));
-        };
-        functions.push(make.call_method1("part", (function, places))?);
+        all_places.push(places);
         all.push(body);
     }
     if !fits(&all) {
@@ -565,14 +580,20 @@ fn higher_order(
         (
             make.getattr(op.name)?,
             place.getattr(op.object)?,
-            functions,
+            all_places,
             op.counts,
         ),
     )?;
     let function = made.unbind();
     let callee = Callee::Function(&function, op.path, None);
     let args = Args::pos(op.before.into_iter().chain(inputs).collect());
-    let node_args = tx.node_args(&args)?;
+    let others = tx.node_args(&args)?;
+    let graphs: Vec<_> = all
+        .iter()
+        .zip(op.parts)
+        .map(|(b, name)| (&b.graph, *name))
+        .collect();
+    let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
     let inferred = tx.infer_fake(&callee, &node_args, "")?;
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
     let (Var::Tuple(tensors), Some(body)) = (result, all.last()) else {

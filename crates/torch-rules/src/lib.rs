@@ -20,6 +20,7 @@ mod deep_copy;
 mod entered_device;
 mod flags;
 mod flex_attention;
+mod function_graphs;
 mod function_modes;
 mod higher_order;
 mod hooks;
@@ -51,6 +52,7 @@ pub const LISTED: &[RuleList] = &[
     subclasses::RULES,
     torch_python::RULES,
     compilers::RULES,
+    hooks::RULES,
 ];
 
 /// What the interpreter asks of this crate.

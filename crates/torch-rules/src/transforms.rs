@@ -21,7 +21,7 @@ use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, OrderedMap, Var};
 
-use crate::bodies::{Out, Traced};
+use crate::bodies::{Out, Taker, Traced};
 
 /// What a node calls. Arguments and results are templates: containers with slots for tensors.
 const FUNCTION: &std::ffi::CStr = c"
@@ -78,9 +78,9 @@ def jacobian(implementation, options):
         return implementation(program, **options)(*args, **kwargs)
     return run
 
-def function(name, run, body, given, count, results):
+def function(name, run, given, count, results):
     found = []
-    def transformed(*tensors):
+    def transformed(body, *tensors):
         own, others = tensors[:count], tensors[count:]
         def program(*args, **kwargs):
             return fill(results, body(*tensors_in((args, kwargs)), *others))
@@ -302,20 +302,17 @@ fn transform_node(
     count: usize,
 ) -> R<Var> {
     let py = tx.py;
-    let objects: Vec<Obj> = tx.facts.objects.clone();
-    let body = (tx.rules.graphs.function)(py, &traced.graph, &objects)?;
-    let Some(body) = body else {
-        return Err(Stop::Internal("a transform without a function".into()));
-    };
     let results = result_template(tx, path, &traced.out)?;
     let made = MODULE.get(py)?.call_method1(
         "function",
-        (transform.name, &transform.run, body, given, count, results),
+        (transform.name, &transform.run, given, count, results),
     )?;
     let (function, found) = (made.get_item(0)?.unbind(), made.get_item(1)?);
     let callee = Callee::Function(&function, path, None);
     let args = Args::pos(inputs);
-    let node_args = tx.node_args(&args)?;
+    let others = tx.node_args(&args)?;
+    let graphs = [(&traced.graph, "transformed_body")];
+    let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
     let batched = tx.is_batched(&node_args);
     let (inferred, fake) = tx.infer_fake_result(&callee, &node_args, "")?;
     let repeatable = traced

@@ -112,6 +112,7 @@ known! {
     module_setattr = "torch.nn"."Module.__setattr__",
     module_call = "torch.nn"."Module.__call__",
     recurrent = "torch.nn"."RNNBase",
+    removable_handle = "torch.utils.hooks"."RemovableHandle",
 }
 
 /// Scalar classes of NumPy whose values are as good as Python's numbers. `bool_` has another name

@@ -158,8 +158,9 @@ pub struct Torch {
 pub struct Graphs {
     /// a graph as a Python function; handles name the objects. `None` for a graph that none can be made of
     pub function: fn(Python<'_>, &Graph, &[Obj]) -> PyResult<Option<Obj>>,
-    /// a graph as a module of `torch.fx`
-    pub module: fn(Python<'_>, &Graph, &[Obj]) -> PyResult<Obj>,
+    /// a graph as an argument of a node of another graph, which a backend finds as a submodule of this name; called,
+    /// it computes what the graph does; whether it is a module wherever it runs
+    pub part: fn(Python<'_>, &Graph, &[Obj], &str, bool) -> PyResult<Obj>,
     /// the nodes whose change of a context is put back where the graph raises, or made again whatever happens
     pub put_back: fn(&Graph) -> FxHashSet<NodeId>,
 }

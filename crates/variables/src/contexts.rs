@@ -109,6 +109,8 @@ pub struct Vmap {
     pub wrapped: im::Vector<(Obj, Var)>,
     /// how many functions are being traced that another transform is given
     pub transforms: u32,
+    /// how many functions are being traced that get gradients: how those lie in memory is not known
+    pub gradients: u32,
 }
 
 impl Vmap {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use fx_graph::NodeId;
 use guards::SourceId;
 
 use crate::attr_map::AttrMap;
@@ -59,6 +60,8 @@ pub enum Body {
     Result(Rc<CallResult>),
     /// a NumPy array, or a number of NumPy's, that the graph has as a tensor
     Array(Rc<ArrayBody>),
+    /// what a node of the graph gives that is no tensor: it stays in the graph
+    OfNode(NodeId),
     /// a generator: its suspended frame
     Generator(Rc<GeneratorState>),
 }

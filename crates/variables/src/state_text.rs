@@ -205,6 +205,7 @@ impl Writer<'_, '_> {
                 format!("of {}", self.value(of, 1))
             }
             Body::DictView(dict, view) => format!("{view:?} of {}", self.meet(*dict)),
+            Body::OfNode(node) => format!("of node {}", node.0),
             Body::Result(call) => format!(
                 "of a call of {}",
                 qualified_name(call.function.bind(self.of.py))

@@ -28,7 +28,7 @@ class Clamp(torch.autograd.Function):
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         grad = grad.clone()
-        grad[x < 0] = 0.1
+        grad[x < 0] = 0
         return grad
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 6
+GRAPHS = 7
 
 scale = 2.0
 log = []

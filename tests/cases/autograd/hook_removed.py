@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 4
+GRAPHS = 2
 REFERENCE_GRAPHS = 0
 BREAKS = ["Unsupported Tensor.register_hook() call", "Text of RuntimeError object"]
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use backends::{Numbers, forward_function, to_torch};
+use backends::{Numbers, forward_function};
 use guards::exec::Pins;
 use guards::{ConstVal, GlobalState, GuardKind, Source, exec};
 use pyo3::ffi::PyObject;
@@ -36,7 +36,7 @@ static RULES: Rules = Rules::new(
     torch_rules::ASKED,
     Graphs {
         function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),
-        module: |py, graph, objects| to_torch(py, graph, objects, &[]),
+        part: backends::subgraph,
         put_back: backends::put_back,
     },
 );

@@ -49,14 +49,23 @@ pub enum Descriptor {
 }
 
 impl<'py> Tx<'py> {
-    /// Breaks in front of an attribute of what `torch.compile` gave in the compiled function.
+    /// Breaks in front of an attribute of what `torch.compile`, or a node of the graph, gave in the compiled
+    /// function.
     ///
     /// # Errors
     /// A break, for such an object.
     pub(super) fn no_call_result(&self, id: ObjId, name: &Arc<str>) -> R<()> {
-        match &self.obj(id).body {
-            Body::Result(_) => Err(Stop::unsupported(format!(
-                "attribute {name} of what was compiled here"
+        let state = self.obj(id);
+        // What is inherited says nothing of the object itself.
+        let is_handle = state.class.is(&self.known.removable_handle);
+        match &state.body {
+            Body::Result(_) | Body::OfNode(_)
+                if is_handle && state.class.bind(self.py).hasattr(&**name)? =>
+            {
+                Ok(())
+            }
+            Body::Result(_) | Body::OfNode(_) => Err(Stop::unsupported(format!(
+                "attribute {name} of what a call in the compiled function gives"
             ))),
             _ => Ok(()),
         }

@@ -101,6 +101,7 @@ impl Tx<'_> {
                     Body::Generator(_) => self.generator_method(id, name, args.clone())?,
                     Body::Result(_)
                     | Body::Array(_)
+                    | Body::OfNode(_)
                     | Body::Address(_)
                     | Body::DataPointer(_)
                     | Body::MappingProxy(_) => None,

@@ -11,6 +11,7 @@ use torch_abi::contexts::modes_see_operations;
 use variables::Var;
 
 use crate::stop::R;
+use crate::torch_ops::raising;
 use crate::tx::{Args, Tx};
 
 /// How many instructions a way has that only raises: a message is made in a few.
@@ -48,7 +49,13 @@ impl Tx<'_> {
         }
         let (body, next) = (&self.st.frame.code.body, self.st.frame.ip + 1);
         let jumps = !only_raises(body, to.0 as usize);
-        if jumps && !only_raises(body, next) || !self.can_raise_unseen()? {
+        if jumps && !only_raises(body, next) {
+            return Ok(None);
+        }
+        // What a compiler makes of a graph runs again only where all of it can.
+        let compiled = !self.runs_as_is && self.nested == 0 && !self.st.vmap.is_active();
+        let unseen = compiled && raising::can_all_run_again(&self.log.graph);
+        if !(unseen || self.can_raise_unseen()?) {
             return Ok(None);
         }
         let torch = self.known.torch.clone();
@@ -59,8 +66,15 @@ impl Tx<'_> {
             holds = self.call_sync(&not, Args::pos(vec![holds]))?;
         }
         let check = Var::py(function(self, "_assert_async")?);
-        self.call_sync(&check, Args::pos(vec![holds]))?;
-        self.st.needs_as_is = true;
+        let mut given = vec![holds];
+        if compiled {
+            // AOTAutograd drops the form without a message.
+            given.push(self.str("assertion error"));
+        }
+        self.call_sync(&check, Args::pos(given))?;
+        // Nothing that runs only once comes behind it, for a compiler.
+        self.st.leads_to_handler |= compiled;
+        self.st.needs_as_is |= !compiled;
         Ok(Some(jumps))
     }
 

@@ -261,6 +261,11 @@ impl Tx<'_> {
         matches!(v, Var::Tensor(t) if self.st.effects.meta(t).requires_grad)
     }
 
+    /// Whether a tensor is a view of an input of the graph.
+    pub fn views_input(&self, node: NodeId) -> bool {
+        !matches!(self.viewed(node), Viewed::Own)
+    }
+
     /// What a tensor is a view of.
     fn viewed(&self, mut node: NodeId) -> Viewed {
         loop {

@@ -34,6 +34,9 @@ impl<'a> Callee<'a> {
     }
 }
 
+/// What says how a tensor lies in memory.
+const OF_LAYOUT: [&str; 3] = ["stride", "is_contiguous", "storage_offset"];
+
 /// What reaches a node without a call that could be asked about.
 const STANDING_IN: &str = "an operation that stands for another";
 
@@ -176,6 +179,14 @@ impl<'py> Tx<'py> {
         self.check_shown(callee, args, &inferred)?;
         self.check_leaf(args, &inferred)?;
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
+            if let Callee::Method(name) = callee
+                && self.st.vmap.gradients > 0
+                && OF_LAYOUT.contains(name)
+            {
+                return Err(Stop::unsupported(format!(
+                    "{name} of a gradient, whose strides are not known"
+                )));
+            }
             return self.query_result(&inferred);
         }
         self.emit_knowing(callee, node_args, inferred, args)
@@ -242,7 +253,8 @@ impl<'py> Tx<'py> {
             return Ok(());
         }
         let views = !self.st.grad_enabled && args.values().any(|v| self.records_gradients(v));
-        if views {
+        // In a function that another runs, that one says what its results record.
+        if views || self.used.is_some() && made.alias == Alias::View {
             return Ok(());
         }
         if !self.runs_as_is {

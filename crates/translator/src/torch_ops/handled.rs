@@ -53,9 +53,9 @@ impl Tx<'_> {
     fn leads_there_compiled(&mut self, node: NodeId) -> R<()> {
         if self.st.leads_to_handler && !self.can_run_again(node) {
             return Err(Stop::brk(
-                "Operation behind one in a `try` statement that may raise",
-                "The exception of that one has to reach its handler, so the graph may have to run again; this one writes to tensors of the program, or draws random numbers, which must not happen twice.",
-                "Move the operation, or the `try` statement, out of the compiled function.",
+                "Operation behind a check, or one in a `try` statement, that may raise",
+                "The exception of that one has to come from its line and to reach its handler, so the graph may have to run again; this one writes to tensors of the program, or draws random numbers, which must not happen twice.",
+                "Move the operation, or what may raise, out of the compiled function.",
             ));
         }
         if self.may_raise_to_handler(node) && self.is_handled(node)? {
@@ -152,7 +152,7 @@ fn behind_what_runs_once() -> Stop {
     Stop::brk(
         "Operation in a `try` statement that may raise",
         "Its exception has to reach the handler, and the graph in front of it must not run twice: it writes to tensors, or draws numbers that can't be drawn again.",
-        "Move the operation, or the `try` statement, out of the compiled function.",
+        "Move the operation, or what may raise, out of the compiled function.",
     )
 }
 

@@ -245,6 +245,7 @@ impl Tx<'_> {
                         Body::Plain
                         | Body::Result(_)
                         | Body::Array(_)
+                        | Body::OfNode(_)
                         | Body::Address(_)
                         | Body::Cell(_)
                         | Body::Iter(_)

@@ -38,6 +38,7 @@ impl Tx<'_> {
                     Body::Plain
                     | Body::Result(_)
                     | Body::Array(_)
+                    | Body::OfNode(_)
                     | Body::Address(_)
                     | Body::DataPointer(_)
                     | Body::Cell(_) => {}
@@ -128,6 +129,7 @@ impl Tx<'_> {
             Body::Plain
             | Body::Result(_)
             | Body::Array(_)
+            | Body::OfNode(_)
             | Body::Address(_)
             | Body::DataPointer(_)
             | Body::Cell(_)
