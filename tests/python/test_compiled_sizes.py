@@ -71,7 +71,7 @@ def _(x):
 
 
 def test_a_size_that_an_operation_makes_a_constant_is_guarded():
-    """torch's own tracer checks such sizes with the tensors, so the backend's guards leave them out."""
+    """torch's tracer checks such sizes with the tensors; what a backend says leaves them out."""
     calls = [(torch.randn(n, 6),) for n in SIZES]
     found = graphs_of(lambda x: takes_size(x).view(x.shape[0] * 2, -1) + 1, calls, dynamic=True)
     assert found == len(SIZES)

@@ -1,4 +1,4 @@
-"""A view of what requires gradients that is made under no_grad has a gradient of its own, where it is given out."""
+"""A view of what requires gradients, made under no_grad and given out, has its own gradient."""
 
 import torch
 

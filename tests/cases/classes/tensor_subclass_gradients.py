@@ -1,4 +1,4 @@
-"""A class that is given to a tensor inside records gradients where autograd is on, and only there."""
+"""A class given to a tensor inside records gradients where autograd is on, and only there."""
 
 import torch
 

@@ -1,5 +1,4 @@
-"""Under no_grad, a class given to a tensor that records gradients makes a leaf, which only a graph that runs as it
-is can hold."""
+"""Under no_grad, a class given to a tensor that records gradients makes a leaf."""
 
 import torch
 

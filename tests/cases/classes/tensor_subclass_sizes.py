@@ -1,4 +1,4 @@
-"""Sizes of a subclass's tensors are dynamic as those of any; residual code asks no class for them."""
+"""Sizes of a subclass's tensors are dynamic as those of any; no class is asked for them."""
 
 import torch
 

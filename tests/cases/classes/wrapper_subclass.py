@@ -1,4 +1,4 @@
-"""Operations on tensors that hold others are in the graph; what the class makes of them is for who runs it."""
+"""Operations on tensors that hold others are in the graph, and taken apart by who runs it."""
 
 import torch
 from torch.utils._pytree import tree_map_only

@@ -1,4 +1,4 @@
-"""What a wrapper subclass needs beside its tensors is guarded: another value compiles once more, an equal one does not."""
+"""What a wrapper subclass needs beside its tensors is guarded by equality."""
 
 import torch
 

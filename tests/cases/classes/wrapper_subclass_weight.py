@@ -1,4 +1,4 @@
-"""A weight that is kept in eight bits: a linear layer's call is one graph, with gradients for its input."""
+"""A weight kept in eight bits: a linear layer is one graph, with gradients for its input."""
 
 import torch
 
