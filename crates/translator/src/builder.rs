@@ -238,7 +238,7 @@ impl Tx<'_> {
             }
             return Err(Stop::brk(
                 format!("Tensor subclass {name}"),
-                "Ferrodyn follows the __torch_function__ of a tensor subclass where the backend gives the graph back as it is, unless the class changes operators or __torch_dispatch__.",
+                "Ferrodyn follows the __torch_function__ of a tensor subclass, and takes __torch_dispatch__ where the class has __tensor_flatten__, unless the class changes operators.",
                 "Pass a plain torch.Tensor, or move the code that uses the subclass out of the compiled function.",
             ));
         }
