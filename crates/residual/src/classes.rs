@@ -7,7 +7,7 @@
 //! wherever residual code needs it.
 
 use bytecode::op::LocalIdx;
-use fx_graph::{NodeId, OpKind, Target};
+use fx_graph::{NodeId, Target};
 use guards::SourceId;
 use pyo3::types::PyAnyMethods;
 use translator::own_module::OwnModule;
@@ -119,7 +119,7 @@ pub(crate) fn leave_to_caller(tx: &mut Finished<'_, '_>) -> R<()> {
     let nodes: Vec<_> = tx
         .graph()
         .iter()
-        .filter(|(_, node)| node.gives_class && node.op == OpKind::CallFunction)
+        .filter(|(_, node)| node.gives_class)
         .map(|(id, _)| id)
         .collect();
     for node in nodes {

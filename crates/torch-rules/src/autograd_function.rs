@@ -10,7 +10,6 @@ use std::sync::Arc;
 use fx_graph::NodeId;
 use guards::GuardKind;
 use pyo3::prelude::*;
-use rustc_hash::FxHashMap;
 use tensor_meta::{Alias, Inferred, TensorMeta};
 use translator::own_module::OwnModule;
 use translator::stop::{R, Stop};
@@ -107,9 +106,9 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     let effects = tx.st.effects.clone();
     let listed = tx.st.effects.list_changes();
     // An exception is an object of the state that is about to be left.
-    let outer = tx.used.replace(FxHashMap::default());
-    let result = interpret_function(tx, &class, &args, &needs, differentiable);
-    let used = std::mem::replace(&mut tx.used, outer).unwrap_or_default();
+    let (result, used) = crate::bodies::noting_used(tx, |tx| {
+        interpret_function(tx, &class, &args, &needs, differentiable)
+    });
     if let Some(outer) = &mut tx.used {
         outer.extend(used.iter().map(|(node, v)| (*node, v.clone())));
     }

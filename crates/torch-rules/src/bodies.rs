@@ -164,6 +164,17 @@ fn traced(
     })
 }
 
+/// What `run` gives, and the tensors that nodes were given meanwhile, by node.
+pub(crate) fn noting_used<'py, T>(
+    tx: &mut Tx<'py>,
+    run: impl FnOnce(&mut Tx<'py>) -> T,
+) -> (T, FxHashMap<NodeId, Var>) {
+    let outer = tx.used.replace(FxHashMap::default());
+    let made = run(tx);
+    let used = std::mem::replace(&mut tx.used, outer).unwrap_or_default();
+    (made, used)
+}
+
 /// Who is given graphs of functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taker {
@@ -181,9 +192,9 @@ pub(crate) fn given_graphs(
     others: NodeArgs,
 ) -> R<NodeArgs> {
     let mut all = NodeArgs::default();
-    let objects: Vec<Obj> = tx.facts.objects.clone();
     for (graph, name) in graphs {
-        let part = (tx.rules.graphs.part)(tx.py, graph, &objects, name, taker == Taker::Torch)?;
+        let (objects, looked_into) = (&tx.facts.objects, taker == Taker::Torch);
+        let part = (tx.rules.graphs.part)(tx.py, graph, objects, name, looked_into)?;
         let handle = tx.handle(&part);
         let repr = Arc::from(*name);
         all.pos.push(fx_graph::Arg::Opaque { handle, repr });

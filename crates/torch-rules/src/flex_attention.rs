@@ -206,13 +206,13 @@ fn body(tx: &mut Tx<'_>, function: &Var, args: Vec<Var>) -> R<BodyOf> {
         _ => None,
     });
     let inside: Vec<NodeId> = inside.collect();
-    let outer = tx.used.replace(FxHashMap::default());
     let index = tx.known.torch.bind(tx.py).getattr("ops")?;
     let index = index.getattr("aten")?.getattr("index")?.getattr("Tensor")?;
     let before = tx.indexes_with.replace(index.unbind());
-    let traced = crate::bodies::trace_body(tx, PATH, function, &Args::pos(args), &inside);
+    let (traced, used) = crate::bodies::noting_used(tx, |tx| {
+        crate::bodies::trace_body(tx, PATH, function, &Args::pos(args), &inside)
+    });
     tx.indexes_with = before;
-    let used = std::mem::replace(&mut tx.used, outer).unwrap_or_default();
     let traced = traced?;
     let only_computes = traced.graph.iter().all(|(_, node)| computes(node));
     match only_computes {
@@ -239,8 +239,8 @@ impl BodyOf {
             }
             _ => return Err(refused("a function that gives no tensor of its own")),
         }
-        let objects: Vec<Obj> = tx.facts.objects.clone();
-        let function = (tx.rules.graphs.function)(tx.py, &self.traced.graph, &objects)?;
+        let objects = &tx.facts.objects;
+        let function = (tx.rules.graphs.function)(tx.py, &self.traced.graph, objects)?;
         let Some(function) = function else {
             return Err(Stop::Internal("a graph without a function".into()));
         };

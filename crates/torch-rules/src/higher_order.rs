@@ -11,7 +11,7 @@
 use fx_graph::{NodeData, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use tensor_meta::{Alias, DType, Inferred, SymInt, TensorMeta};
 use torch_abi::contexts::changes_context;
 use torch_abi::names;
@@ -530,9 +530,9 @@ fn higher_order(
     }
     let mut traced = Vec::new();
     for (function, args) in bodies {
-        let outer = tx.used.replace(FxHashMap::default());
-        let body = crate::bodies::trace_body(tx, op.path, function, args, &op.inside);
-        let used = std::mem::replace(&mut tx.used, outer).unwrap_or_default();
+        let (body, used) = crate::bodies::noting_used(tx, |tx| {
+            crate::bodies::trace_body(tx, op.path, function, args, &op.inside)
+        });
         traced.push((body?, used));
     }
     // What stood for arguments is no part of the graph.

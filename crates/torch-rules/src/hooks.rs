@@ -10,7 +10,6 @@ use std::rc::Rc;
 use bytecode::op::Op;
 use fx_graph::{Arg, NodeData, OpKind};
 use pyo3::prelude::*;
-use rustc_hash::FxHashMap;
 use tensor_meta::{Alias, Inferred, TensorMeta};
 use torch_abi::names;
 use translator::own_module::OwnModule;
@@ -255,9 +254,9 @@ fn trace_hook(tx: &mut Tx<'_>, t: &Rc<TensorVar>, hook: &Var) -> R<(Traced, Vec<
     // The backward pass records nothing, unless it is asked to.
     tx.st.grad_enabled = false;
     tx.st.vmap.gradients += 1;
-    let outer = tx.used.replace(FxHashMap::default());
-    let traced = crate::bodies::trace_body(tx, WHAT, hook, &Args::pos(vec![grad]), &given);
-    let used = std::mem::replace(&mut tx.used, outer).unwrap_or_default();
+    let (traced, used) = crate::bodies::noting_used(tx, |tx| {
+        crate::bodies::trace_body(tx, WHAT, hook, &Args::pos(vec![grad]), &given)
+    });
     crate::bodies::return_to(tx, &around);
     let mut traced = traced?;
     let computes = |n: &NodeData| {

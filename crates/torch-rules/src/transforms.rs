@@ -11,7 +11,6 @@ use fx_graph::{NodeId, OpKind};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use rustc_hash::FxHashMap;
 use torch_abi::names;
 use translator::call::Callee as Function;
 use translator::own_module::OwnModule;
@@ -278,9 +277,9 @@ fn transformed(
 
     tx.st.vmap.transforms += 1;
     tx.st.grad_enabled |= transform.records;
-    let outer = tx.used.replace(FxHashMap::default());
-    let traced = crate::bodies::trace_body(tx, &path, func, &program, &inside);
-    let used = std::mem::replace(&mut tx.used, outer).unwrap_or_default();
+    let (traced, used) = crate::bodies::noting_used(tx, |tx| {
+        crate::bodies::trace_body(tx, &path, func, &program, &inside)
+    });
     crate::bodies::return_to(tx, &around);
     let mut traced = traced?;
     let others = crate::bodies::taken_along(tx, &path, &mut traced, inside.len(), &used)?;

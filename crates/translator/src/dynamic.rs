@@ -219,7 +219,7 @@ impl Tx<'_> {
                 || ints.floats.contains_key(name)
                 || ints.shapes.contains_key(name)
         };
-        let of_module = self.is_of_module(l.source);
+        let of_module = self.ints.always && self.is_of_module(l.source);
         if !self.ints.is_dynamic(l.source, of_module, name, changed) {
             return None;
         }
