@@ -51,6 +51,43 @@ class Case:
             return self.make_inputs(batch)
 
 
+def module_of(fn: Any) -> torch.nn.Module | None:
+    """Return the module that a callable is, or holds."""
+    return fn if isinstance(fn, torch.nn.Module) else getattr(fn, "module", None)
+
+
+def total(value: Any) -> Any:
+    """Return the sum of everything in a result that takes gradients."""
+    if isinstance(value, torch.Tensor):
+        differentiable = value.requires_grad and value.is_floating_point()
+        return value.float().square().mean() if differentiable else 0
+    if isinstance(value, dict):
+        return sum(map(total, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(total, value))
+    return 0
+
+
+def called(target: Any, inputs: Inputs, grad: bool) -> Any:
+    """Return what a call gives, always with the same random numbers; `grad`: and go backward."""
+    args, kwargs = inputs
+    torch.manual_seed(2)
+    with torch.set_grad_enabled(grad):
+        out = target(*args, **kwargs)
+        loss = total(out) if grad else 0
+        if isinstance(loss, torch.Tensor) and loss.requires_grad:
+            loss.backward()
+    return out
+
+
+def left(module: torch.nn.Module | None) -> list[dict[str, Any]]:
+    """Return what calls leave in a module: parameters and buffers, and gradients."""
+    if module is None:
+        return []
+    state = {name: t.detach().clone() for name, t in module.state_dict().items()}
+    return [state, {name: p.grad for name, p in module.named_parameters()}]
+
+
 CASES: dict[str, Case] = {}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from models.case import Case, length
+from models.case import Case, called, left, length, module_of
 
 #: Batches, and lengths of texts, that one model is called with in turn.
 BATCHES = (2, 3, 4, 5, 7)
@@ -75,7 +75,7 @@ def _results(
 ) -> Iterator[Any]:
     """Yield what each call gives, and behind the last buffers and gradients."""
     fn = case.build()
-    module = fn if isinstance(fn, torch.nn.Module) else getattr(fn, "module", None)
+    module = module_of(fn)
     if options.train and isinstance(fn, torch.nn.Module):
         fn.train()
     target = compile(fn)
@@ -86,23 +86,9 @@ def _results(
         sizes += [(2, n) for n in LENGTHS]
     for batch, size in sizes:
         with length(size):
-            args, kwargs = case.inputs(batch)
-        torch.manual_seed(2)
-        with torch.set_grad_enabled(grad):
-            out = target(*args, **kwargs)
-            loss = _total(out) if grad else 0
-            if isinstance(loss, torch.Tensor) and loss.requires_grad:
-                loss.backward()
-        yield out
-    if module is not None:
-        yield {name: t.detach().clone() for name, t in module.state_dict().items()}
-        yield {name: p.grad for name, p in module.named_parameters()}
-
-
-def _total(value: Any) -> Any:
-    leaves = torch.utils._pytree.tree_leaves(value)
-    tensors = [v for v in leaves if isinstance(v, torch.Tensor)]
-    return sum(t.float().square().mean() for t in tensors if t.requires_grad)
+            inputs = case.inputs(batch)
+        yield called(target, inputs, grad)
+    yield from left(module)
 
 
 def difference(one: Any, other: Any, backend: str) -> str:

@@ -94,26 +94,6 @@ def _difference(one: Any, other: Any, where: str = "result") -> str:
     return "" if one == other else f"{where}: {one!r} and {other!r}"
 
 
-def _total(value: Any) -> Any:
-    """Return the sum of everything in a result that takes gradients."""
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        differentiable = value.requires_grad and value.is_floating_point()
-        return value.float().square().mean() if differentiable else 0
-    if isinstance(value, dict):
-        return sum(map(_total, value.values()))
-    if isinstance(value, (list, tuple)):
-        return sum(map(_total, value))
-    return 0
-
-
-def _module(fn: Any) -> Any:
-    import torch
-
-    return fn if isinstance(fn, torch.nn.Module) else getattr(fn, "module", None)
-
-
 def _calls(
     case: Any, options: argparse.Namespace, compile: Any, again: Any = lambda: None
 ) -> list[Any]:
@@ -123,8 +103,10 @@ def _calls(
     """
     import torch
 
+    from models.case import called, left, module_of
+
     fn = case.build()
-    module = _module(fn)
+    module = module_of(fn)
     if options.train and isinstance(fn, torch.nn.Module):
         fn.train()
     grad = case.grad or options.train
@@ -133,21 +115,11 @@ def _calls(
     for batch in (2, 2, 3) if case.batched and not options.once else (2, 2):
         if batch == 3:
             again()
-        args, kwargs = case.inputs(batch)
-        torch.manual_seed(2)
-        with torch.set_grad_enabled(grad):
-            out = target(*args, **kwargs)
-            loss = _total(out) if grad else 0
-            if isinstance(loss, torch.Tensor) and loss.requires_grad:
-                loss.backward()
-        seen.append(_describe(out, {}))
+        seen.append(_describe(called(target, case.inputs(batch), grad), {}))
         seen.append(torch.get_rng_state())
         if torch.cuda.is_initialized():
             seen.append(torch.cuda.get_rng_state_all())
-    if module is not None:
-        seen.append({name: t.detach().clone() for name, t in module.state_dict().items()})
-        seen.append({name: p.grad for name, p in module.named_parameters()})
-    return seen
+    return seen + left(module)
 
 
 def _break_text(record: Any) -> str:
