@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 1
+SNAPSHOT = False
 
 
 class Named(torch.Tensor):

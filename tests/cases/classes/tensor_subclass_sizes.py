@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 2
+SNAPSHOT = False
 asked = []
 
 

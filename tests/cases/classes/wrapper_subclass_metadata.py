@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 3
+SNAPSHOT = False
 
 
 class Scaled(torch.Tensor):

@@ -3,6 +3,7 @@
 import numpy as np
 
 GRAPHS = 1
+SNAPSHOT = False
 
 
 def fn(a, b):

@@ -3,6 +3,7 @@
 import numpy as np
 
 BREAKS = ["cython_function_or_method"]
+SNAPSHOT = False
 
 
 def fn(a):

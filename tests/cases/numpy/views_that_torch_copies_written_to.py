@@ -6,6 +6,7 @@ BREAKS = [
     "NumPy array read behind a write to what may be its memory",
     "Write to a read-only NumPy array: setitem",
 ]
+SNAPSHOT = False
 
 
 def fn(a):
