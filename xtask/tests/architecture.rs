@@ -66,6 +66,9 @@ const INTERPRETER: [&str; 5] = [
     "translator",
 ];
 
+/// Places in the interpreter that ask which Python runs, where a capability would be asked.
+const VERSIONS_ASKED: usize = 10;
+
 /// Texts of what captures operations that are the name of one.
 const OPERATION_NAMES: usize = 115;
 
@@ -241,6 +244,8 @@ fn private_names_of_torch_and_versions_of_python_are_known_where_they_belong() {
     };
     assert_eq!(lines("\"torch._"), 0);
     assert_eq!(lines("Version::V3"), 0);
+    // Messages and details of the standard library that differ; tests among them.
+    assert_eq!(lines("version_info()"), VERSIONS_ASKED);
     for name in [
         "variables",
         "cache",
