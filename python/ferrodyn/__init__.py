@@ -29,6 +29,7 @@ from ._api import (  # noqa: E402
     reset,
 )
 from ._explain import BreakReason, ExplainOutput, explain  # noqa: E402
+from ._install import install, uninstall  # noqa: E402
 from ._module import OptimizedModule  # noqa: E402
 from ._version import __version__  # noqa: E402
 
@@ -44,6 +45,7 @@ __all__ = [
     "exc",
     "explain",
     "graph_break",
+    "install",
     "is_compiling",
     "list_backends",
     "logs",
@@ -51,4 +53,5 @@ __all__ = [
     "optimize_assert",
     "register_backend",
     "reset",
+    "uninstall",
 ]

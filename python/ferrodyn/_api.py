@@ -5,7 +5,11 @@ They check their arguments and hand them to the native module.
 
 from __future__ import annotations
 
+import functools
+import os
+import sys
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any, TypeVar, overload
 
 import torch
@@ -13,6 +17,7 @@ import torch
 from . import _core
 from ._context import CompileOptions, GuardFail
 from ._module import OptimizedModule
+from ._when_imported import when_imported
 from .exc import InvalidBackend, InvalidCallable
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -54,6 +59,23 @@ def _original(module: torch.nn.Module) -> torch.nn.Module:
     return module
 
 
+def _switched_off() -> bool:
+    """Whether the environment says now that nothing is to be compiled, as it does to torch."""
+    return os.environ.get("TORCHDYNAMO_DISABLE", "") == "1"
+
+
+def _default_backend() -> str | Callable[..., Any]:
+    """What ``torch.compiler.set_default_backend`` was given; without it, inductor.
+
+    The setter imports torch's registry, which need not be imported to know that it was not
+    called.
+    """
+    registry = sys.modules.get("torch._dynamo.backends.registry")
+    get = getattr(registry, "get_default_backend", None)
+    chosen: str | Callable[..., Any] = "inductor" if get is None else get()
+    return chosen
+
+
 def decorator(options: CompileOptions | None) -> Callable[[T], T]:
     """Return what compiles with `options`, or what disables where they are None.
 
@@ -78,9 +100,11 @@ def compile(
     backend: str | Callable[..., Any] | None = ...,
     mode: str | None = ...,
     options: dict[str, Any] | None = ...,
+    name: str | None = ...,
     disable: bool = ...,
     recompile_limit: int | None = ...,
     isolate_recompiles: bool = ...,
+    dynamic_shapes: None = ...,
 ) -> T: ...
 @overload
 def compile(
@@ -91,21 +115,25 @@ def compile(
     backend: str | Callable[..., Any] | None = ...,
     mode: str | None = ...,
     options: dict[str, Any] | None = ...,
+    name: str | None = ...,
     disable: bool = ...,
     recompile_limit: int | None = ...,
     isolate_recompiles: bool = ...,
+    dynamic_shapes: None = ...,
 ) -> Callable[[T], T]: ...
 def compile(
     model: Any = None,
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., Any] | None = "inductor",
+    backend: str | Callable[..., Any] | None = None,
     mode: str | None = None,
     options: dict[str, Any] | None = None,
+    name: str | None = None,
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
+    dynamic_shapes: None = None,
 ) -> Any:
     """Compile a function, a method, a callable, or an ``nn.Module``.
 
@@ -117,31 +145,42 @@ def compile(
         fullgraph: raise :class:`ferrodyn.exc.Unsupported` at a graph break.
         dynamic: None: an int, or the size of a tensor's dimension, is a constant until it is
             seen with another value; then the graph is for all values. False: they are
-            constants; True: none is, but for the sizes 0 and 1. Backends that trace the
-            graph once more get constants always.
+            constants; True: none is, but for the sizes 0 and 1.
         backend: a callable ``(graph_module, example_inputs) -> callable``, or a name from
-            :func:`list_backends`. None is the default, "inductor".
+            :func:`list_backends`. None is what ``torch.compiler.set_default_backend`` was
+            given, else "inductor".
         mode: a mode of the backend, such as ``"reduce-overhead"``; not with ``options``.
         options: options of the backend; not with ``mode``.
+        name: what the backend is to call the region in what it writes; goes to each call of it.
         disable: return ``model`` as it is.
         recompile_limit: how often each function may be compiled; beyond that it runs in eager
             mode. None: ``ferrodyn.config.recompile_limit``.
         isolate_recompiles: share no compiled code, and no limit, with what was compiled with the
             same choices elsewhere.
+        dynamic_shapes: not supported; mark sizes on the tensors themselves.
+
+    Where ``TORCHDYNAMO_DISABLE=1`` is set, ``model`` is returned as it is.
 
     Raises:
+        NotImplementedError: ``dynamic_shapes`` was given.
         InvalidBackend: the backend is unknown or not callable.
         InvalidCallable: ``model`` is not something that can be compiled.
     """
-    if disable:
+    if dynamic_shapes is not None:
+        raise NotImplementedError(
+            "ferrodyn.compile does not take dynamic_shapes: mark the sizes on the tensors, with "
+            "torch._dynamo.mark_dynamic(tensor, dim, min=..., max=...), or pass dynamic=True"
+        )
+    if disable or _switched_off():
         return (lambda target: target) if model is None else model
     decorate: Callable[[Any], Any] = decorator(
         CompileOptions(
-            backend="inductor" if backend is None else backend,
+            backend=_default_backend() if backend is None else backend,
             fullgraph=fullgraph,
             dynamic=dynamic,
             mode=mode,
             options=options,
+            name=name,
             recompile_limit=recompile_limit,
             isolate_recompiles=isolate_recompiles,
         )
@@ -171,7 +210,7 @@ def optimize(
         mode: as for :func:`compile`.
         options: as for :func:`compile`.
     """
-    if disable:
+    if disable or _switched_off():
         return lambda target: target
     return decorator(
         CompileOptions(
@@ -223,6 +262,21 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 def reset() -> None:
     """Forget all compiled code and counters: the next call of each function compiles anew."""
     _core.reset()
+
+
+def _reset_with_torchs(dynamo: ModuleType) -> None:
+    """Make ``torch._dynamo.reset``, and with it ``torch.compiler.reset``, reset Ferrodyn too."""
+    torchs = dynamo.reset
+
+    @functools.wraps(torchs)
+    def reset_both() -> None:
+        torchs()
+        reset()
+
+    dynamo.reset = reset_both  # type: ignore[attr-defined]
+
+
+when_imported("torch._dynamo", _reset_with_torchs)
 
 
 def list_backends(exclude_tags: Sequence[str] = ("debug", "experimental")) -> list[str]:

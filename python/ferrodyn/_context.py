@@ -52,6 +52,7 @@ class CompileOptions:
     guard_fail_fn: Callable[[GuardFail], Any] | None = None
     recompile_limit: int | None = None
     isolate_recompiles: bool = False
+    name: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.backend, str) and not callable(self.backend):
@@ -79,7 +80,7 @@ class CompileOptions:
         if self.options is not None or self.isolate_recompiles:
             return self._new_context()
         backend = self.backend if isinstance(self.backend, str) else id(self.backend)
-        choices = (self.fullgraph, self.dynamic, self.mode, self.recompile_limit)
+        choices = (self.fullgraph, self.dynamic, self.mode, self.name, self.recompile_limit)
         key = (backend, *choices, id(self.guard_fail_fn))
         # The context keeps what is named by its address.
         context = _CONTEXTS.get(key)
@@ -101,12 +102,16 @@ class CompileOptions:
             choices["recompile_limit"] = self.recompile_limit
         if self.isolate_recompiles:
             choices["isolate_recompiles"] = True
+        if self.name is not None:
+            choices["name"] = self.name
         return choices
 
     def _new_context(self) -> _core.Context:
         further: dict[str, Any] = {}
         if self.mode is not None:
             further["mode"] = self.mode
+        if self.name is not None:
+            further["name"] = self.name
         if self.options is not None:
             # torch's own for its guards, of which none is left out here.
             given = {k: v for k, v in self.options.items() if k != "guard_filter_fn"}

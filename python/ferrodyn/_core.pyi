@@ -16,8 +16,9 @@ class Context:
         """Resolve the backend. Raises `InvalidBackend` for a name that is not known.
 
         Keys of `options`, each only where given: `mode` (a mode of the backend), `options`
-        (a dict of the backend's options), `guard_fail_fn` (called with the reason and the
-        code object whenever cached code could not be reused).
+        (a dict of the backend's options), `name` (what the backend calls the region),
+        `guard_fail_fn` (called with the reason and the code object whenever cached code could
+        not be reused).
         """
 
 def make_entry(fn: Any, context: Context) -> Any:

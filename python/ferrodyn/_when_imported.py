@@ -17,21 +17,26 @@ def when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
     module = sys.modules.get(name)
     if module is not None:
         then(module)
-    else:
-        sys.meta_path.insert(0, _Finder(name, then))
+        return
+    # One finder for a module: two would ask each other.
+    for finder in sys.meta_path:
+        if isinstance(finder, _Finder) and finder.name == name:
+            finder.thens.append(then)
+            return
+    sys.meta_path.insert(0, _Finder(name, then))
 
 
 class _Finder(MetaPathFinder):
-    """Finds one module where the other finders do, and has its import followed by a call."""
+    """Finds one module where the other finders do, and has its import followed by calls."""
 
     def __init__(self, name: str, then: Callable[[ModuleType], None]) -> None:
-        self._name = name
-        self._then = then
+        self.name = name
+        self.thens = [then]
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != self._name:
+        if fullname != self.name:
             return None
         for finder in [*sys.meta_path]:
             find = None if finder is self else getattr(finder, "find_spec", None)
@@ -45,7 +50,8 @@ class _Finder(MetaPathFinder):
     def _done(self, module: ModuleType) -> None:
         if self in sys.meta_path:
             sys.meta_path.remove(self)
-            self._then(module)
+            for then in self.thens:
+                then(module)
 
 
 class _ThenCall(Loader):

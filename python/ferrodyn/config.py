@@ -2,13 +2,15 @@
 
 Read and set them as attributes (``ferrodyn.config.recompile_limit = 2``), or for a
 while with :func:`patch`, which is a context manager and a decorator. An option that
-torch has too goes by torch's name, or by any of them where torch has several. The
+torch has too goes by torch's name, or by any of them where torch has several. ``disable``
+begins as True where ``FERRODYN_DISABLE=1`` or ``TORCH_COMPILE_DISABLE=1`` is set. The
 native module owns the values, so every thread sees the same ones: patches of two threads
 that overlap in time see each other.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -26,6 +28,12 @@ _ALIASES: dict[str, str] = {
     "accumulated_cache_size_limit": "accumulated_recompile_limit",
     "fail_on_cache_limit_hit": "fail_on_recompile_limit_hit",
 }
+
+#: Variables of the environment that switch compiling off.
+_SWITCHES = ("FERRODYN_DISABLE", "TORCH_COMPILE_DISABLE")
+
+if any(os.environ.get(switch) == "1" for switch in _SWITCHES):
+    _core.set_config({"disable": True})
 
 
 def _unknown(name: str) -> AttributeError:

@@ -35,9 +35,9 @@ def test_signature_of_compile():
     parameters = inspect.signature(ferrodyn.compile).parameters
     defaults = {name: p.default for name, p in parameters.items()}
     assert defaults == {
-        "model": None, "fullgraph": False, "dynamic": None, "backend": "inductor",
-        "mode": None, "options": None, "disable": False,
-        "recompile_limit": None, "isolate_recompiles": False,
+        "model": None, "fullgraph": False, "dynamic": None, "backend": None,
+        "mode": None, "options": None, "name": None, "disable": False,
+        "recompile_limit": None, "isolate_recompiles": False, "dynamic_shapes": None,
     }  # fmt: skip
     assert all(p.kind is p.KEYWORD_ONLY for n, p in parameters.items() if n != "model")
 

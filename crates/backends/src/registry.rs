@@ -40,6 +40,17 @@ pub struct CompileOptions {
     pub options: Option<Py<PyDict>>,
     /// `dynamic=`.
     pub dynamic: Option<bool>,
+    /// `name=`: what a backend calls the region in its own output.
+    pub name: Option<String>,
+}
+
+/// The same as a backend is given it: without what says nothing.
+#[derive(Clone, Copy)]
+struct Chosen<'a, 'py> {
+    mode: Option<&'a str>,
+    options: Option<&'a Bound<'py, PyDict>>,
+    dynamic: Option<bool>,
+    name: Option<&'a str>,
 }
 
 enum Kind {
@@ -86,21 +97,26 @@ impl Backend {
         if asked.mode.is_some() && asked.options.is_some() {
             return Err(BackendError::ModeAndOptions);
         }
-        let mode = asked.mode.as_deref().filter(|mode| *mode != "default");
+        let chosen = Chosen {
+            mode: asked.mode.as_deref().filter(|mode| *mode != "default"),
+            options,
+            dynamic: asked.dynamic,
+            name: asked.name.as_deref().filter(|name| !name.is_empty()),
+        };
         if let Ok(name) = spec.cast::<PyString>() {
-            return by_name(py, &name.to_string_lossy(), mode, options, asked.dynamic);
+            return by_name(py, &name.to_string_lossy(), chosen);
         }
         if spec.is_none() {
             let name = default_backend(py)?;
             if let Ok(name) = name.cast::<PyString>() {
-                return by_name(py, &name.to_string_lossy(), mode, options, asked.dynamic);
+                return by_name(py, &name.to_string_lossy(), chosen);
             }
-            return from_callable(&name, mode, options);
+            return from_callable(&name, chosen);
         }
         if !spec.is_callable() {
             return Err(BackendError::NotABackend(spec.repr()?.to_string()));
         }
-        from_callable(spec, mode, options)
+        from_callable(spec, chosen)
     }
 
     /// Its name: as asked for, or the callable's `__name__`.
@@ -146,8 +162,7 @@ impl Backend {
 
 fn from_callable(
     callable: &Bound<'_, PyAny>,
-    mode: Option<&str>,
-    options: Option<&Bound<'_, PyDict>>,
+    chosen: Chosen<'_, '_>,
 ) -> Result<Backend, BackendError> {
     let py = callable.py();
     let name = match callable.getattr_opt(intern!(py, "__name__"))? {
@@ -159,7 +174,7 @@ fn from_callable(
     };
     Ok(Backend {
         name,
-        kwargs: keyword_arguments(py, mode, options)?,
+        kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(is_torchs_aot(callable)?)),
         kind: Kind::Callable(callable.clone().unbind()),
     })
@@ -173,23 +188,19 @@ fn traced_once_more(is_known: bool) -> Capabilities {
     }
 }
 
-/// `mode=` and `options=` for a callable, only where they say something.
-fn keyword_arguments(
-    py: Python<'_>,
-    mode: Option<&str>,
-    options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Option<Py<PyDict>>> {
-    if mode.is_none() && options.is_none() {
-        return Ok(None);
-    }
+/// `mode=`, `options=` and `name=` for a callable, only where they say something.
+fn keyword_arguments(py: Python<'_>, chosen: Chosen<'_, '_>) -> PyResult<Option<Py<PyDict>>> {
     let kwargs = PyDict::new(py);
-    if let Some(mode) = mode {
+    if let Some(mode) = chosen.mode {
         kwargs.set_item(intern!(py, "mode"), mode)?;
     }
-    if let Some(options) = options {
+    if let Some(options) = chosen.options {
         kwargs.set_item(intern!(py, "options"), options)?;
     }
-    Ok(Some(kwargs.unbind()))
+    if let Some(name) = chosen.name {
+        kwargs.set_item(intern!(py, "name"), name)?;
+    }
+    Ok((!kwargs.is_empty()).then(|| kwargs.unbind()))
 }
 
 /// Whether the callable is one of torch's backends that trace the graph once more, or derives from one.
@@ -219,9 +230,7 @@ fn is_torchs_aot(callable: &Bound<'_, PyAny>) -> PyResult<bool> {
 fn by_name(
     py: Python<'_>,
     name: &str,
-    mode: Option<&str>,
-    options: Option<&Bound<'_, PyDict>>,
-    dynamic: Option<bool>,
+    chosen: Chosen<'_, '_>,
 ) -> Result<Backend, BackendError> {
     let ours = registered()
         .get(name)
@@ -229,7 +238,7 @@ fn by_name(
     let found = if let Some(callable) = ours {
         (callable.into_bound(py), false)
     } else if name == "eager" {
-        if let Some(ignored) = keyword_arguments(py, mode, options)? {
+        if let Some(ignored) = keyword_arguments(py, chosen)? {
             py.import("logging")?
                 .call_method1("getLogger", ("ferrodyn.backends",))?
                 .call_method1("warning", ("eager backend ignoring %s", ignored))?;
@@ -240,7 +249,11 @@ fn by_name(
         let wrapper = py
             .import("torch")?
             .getattr(names::INDUCTOR_WRAPPER)?
-            .call1((mode, options, dynamic))?;
+            .call1((chosen.mode, chosen.options, chosen.dynamic))?;
+        if let Some(name) = chosen.name {
+            // Not every torch's wrapper takes one.
+            wrapper.setattr(intern!(py, "name"), name)?;
+        }
         return Ok(Backend {
             name: name.to_owned(),
             kind: Kind::Callable(wrapper.unbind()),
@@ -258,7 +271,7 @@ fn by_name(
     Ok(Backend {
         name: name.to_owned(),
         kind: Kind::Callable(callable.unbind()),
-        kwargs: keyword_arguments(py, mode, options)?,
+        kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(compiles)),
     })
 }

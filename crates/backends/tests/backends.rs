@@ -159,6 +159,7 @@ fn callables_get_the_module_and_the_inputs() {
         options.set_item("level", 3)?;
         let asked = CompileOptions {
             options: Some(options.clone().unbind()),
+            name: Some("region".into()),
             ..CompileOptions::default()
         };
         let backend = Backend::resolve(&cases.getattr("passing")?, &asked)?;
@@ -170,6 +171,7 @@ fn callables_get_the_module_and_the_inputs() {
         assert!(seen.get_item(0)?.is(&gm));
         assert!(seen.get_item(1)?.is(&args));
         assert!(seen.get_item(2)?.get_item("options")?.eq(options)?);
+        assert!(seen.get_item(2)?.get_item("name")?.eq("region")?);
         assert!(
             seen.get_item(3)?.is_truthy()?,
             "is_compiling() while compiling"
@@ -275,7 +277,7 @@ fn unknown_names_get_help() {
         let both = CompileOptions {
             mode: Some("default".into()),
             options: Some(PyDict::new(py).unbind()),
-            dynamic: None,
+            ..CompileOptions::default()
         };
         assert!(matches!(
             Backend::resolve(PyString::new(py, "eager").as_any(), &both),
@@ -291,7 +293,8 @@ fn modes_of_inductor_become_options() {
         let asked = |mode: Option<&str>, options: Option<Bound<'_, PyDict>>| CompileOptions {
             mode: mode.map(Into::into),
             options: options.map(Bound::unbind),
-            dynamic: None,
+            name: Some("region".into()),
+            ..CompileOptions::default()
         };
         let inductor = PyString::new(py, "inductor").into_any();
         let config = |asked: &CompileOptions| -> Result<String, BackendError> {

@@ -67,7 +67,7 @@ impl CompileContext {
             }
         }
         let options = self.options.bind(py).copy()?;
-        for name in ["mode", "options"] {
+        for name in ["mode", "options", "name"] {
             if options.contains(name)? {
                 options.del_item(name)?;
             }

@@ -637,6 +637,7 @@ impl<'py> Compilation<'_, 'py> {
         let options = self.ctx.options().bind(self.py);
         let asked = CompileOptions {
             mode: options.get_item("mode")?.and_then(|m| m.extract().ok()),
+            name: options.get_item("name")?.and_then(|n| n.extract().ok()),
             options: options
                 .get_item("options")?
                 .and_then(|o| o.cast_into::<PyDict>().ok())
