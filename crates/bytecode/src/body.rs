@@ -22,6 +22,15 @@ pub enum Enc {
     Exact,
     /// decoded; has at least this many `EXTENDED_ARG`s, where fewer might do
     Wide(u8),
+    /// decoded; a load of a local that borrows the reference (3.14+ `LOAD_FAST_BORROW`): whoever
+    /// compiled the code has seen that the local keeps its value until the load is used. Kept only
+    /// where the code around stays as it was, see [`BodyBuilder::copy`](crate::BodyBuilder::copy)
+    Borrow,
+    /// decoded; [`Enc::FuseNext`] of two loads that both borrow
+    BorrowBoth,
+    /// decoded; an [`Op::Nop`] that says that the conditional jump in front, or the loop, goes on
+    /// here (3.14+ `NOT_TAKEN`, for `sys.monitoring`)
+    NotTaken,
     /// decoded; one CPython instruction together with the next. Written apart where the two no
     /// longer are a pair that the version can join, or where a jump leads between them
     FuseNext,
@@ -104,14 +113,14 @@ impl Body {
         Some(self.instrs.partition_point(|instr| instr.offset < found) as u32)
     }
 
-    /// How many instructions there are up to and with the first `Resume`: those that set up the
+    /// How many instructions there are up to and with the `Resume` that starts the code proper: those that set up the
     /// frame (free variables, cells, the generator) and have to stay in front of any code that is
     /// added. All of them if there is no `Resume`.
     pub fn entry_len(&self) -> u32 {
         let resume = self
             .instrs
             .iter()
-            .position(|instr| matches!(instr.op, Op::Resume(_)));
+            .position(|instr| instr.op.is_start(self.version));
         resume.map_or(self.instrs.len(), |at| at + 1) as u32
     }
 

@@ -212,7 +212,8 @@ impl BodyBuilder {
         import
     }
 
-    /// Copies instructions of a body with their locations, original offsets and encoding, and the
+    /// Copies instructions of a body with their locations, original offsets and encoding (borrowed
+    /// loads only with the whole of the code that they were found sound in), and the
     /// exception entries as far as they cover them. Jumps out of the range lead to the import's
     /// labels: copy the rest later, or [`BodyBuilder::bind`] those labels elsewhere. The label
     /// behind the range is bound only at the end of the body.
@@ -253,6 +254,14 @@ impl BodyBuilder {
                 self.bind(at(index));
             }
             let mut instr = body.instrs[index as usize].clone();
+            if range.len() < body.instrs.len() {
+                // What comes instead of the rest may change the local.
+                match instr.enc {
+                    Enc::Borrow => instr.enc = Enc::Exact,
+                    Enc::BorrowBoth => instr.enc = Enc::FuseNext,
+                    _ => {}
+                }
+            }
             if let Some(to) = instr.op.target_mut() {
                 *to = at(to.0);
             }
@@ -297,6 +306,11 @@ impl BodyBuilder {
             place.map(Label).ok_or(BuildError::Unbound(label.0))
         };
         for instr in &mut self.instrs {
+            if let Op::EndAsyncFor { from } = &mut instr.op {
+                // Only refers to what may not have been copied.
+                *from = from.and_then(|from| place(from).ok());
+                continue;
+            }
             if let Some(to) = instr.op.target_mut() {
                 *to = place(*to)?;
             }

@@ -11,11 +11,21 @@ pub enum Version {
     V312,
     /// 3.13
     V313,
+    /// 3.14
+    V314,
+    /// 3.15
+    V315,
 }
 
 impl Version {
     /// All versions, oldest first.
-    pub const ALL: [Version; 3] = [Version::V311, Version::V312, Version::V313];
+    pub const ALL: [Version; 5] = [
+        Version::V311,
+        Version::V312,
+        Version::V313,
+        Version::V314,
+        Version::V315,
+    ];
 
     /// The version with this minor number (`3.minor`), if known.
     pub fn from_minor(minor: u8) -> Option<Self> {
@@ -23,16 +33,20 @@ impl Version {
             11 => Some(Self::V311),
             12 => Some(Self::V312),
             13 => Some(Self::V313),
+            14 => Some(Self::V314),
+            15 => Some(Self::V315),
             _ => None,
         }
     }
 
-    /// The minor number: 11, 12 or 13.
+    /// The minor number: 11 to 15.
     pub fn minor(self) -> u8 {
         match self {
             Self::V311 => 11,
             Self::V312 => 12,
             Self::V313 => 13,
+            Self::V314 => 14,
+            Self::V315 => 15,
         }
     }
 
@@ -42,7 +56,25 @@ impl Version {
             Self::V311 => &[],
             Self::V312 => &[Op::EndFor],
             Self::V313 => &[Op::EndFor, Op::PopTop],
+            Self::V314 | Self::V315 => &[Op::EndFor, Op::PopIter],
         }
+    }
+
+    /// How many values on the stack an iterator takes in a loop, and what is sent to: 2 where an
+    /// index (or `NULL`) is above it.
+    pub fn iterator_slots(self) -> u32 {
+        if self >= Self::V315 { 2 } else { 1 }
+    }
+
+    /// How many values on the stack a `with` statement keeps to call `__exit__`: 2 where they are a
+    /// method and its `self` (or `NULL`).
+    pub fn exit_slots(self) -> u32 {
+        if self >= Self::V314 { 2 } else { 1 }
+    }
+
+    /// Whether a call with unpacked arguments always has a place for keywords on the stack.
+    pub fn call_ex_has_kwargs(self) -> bool {
+        self >= Self::V314
     }
 
     /// Whether `SEND` leaves the receiver that has returned on the stack, for an instruction that takes it.

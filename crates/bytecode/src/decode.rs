@@ -6,7 +6,7 @@ use crate::code::{CodeFields, Version, kinds};
 use crate::exception_table;
 use crate::location::{LineEntry, LineReader, LineTableError, Location};
 use crate::op::{
-    BinaryOp, ConstIdx, FuncAttr, Intrinsic1, Intrinsic2, JumpCond, Label, LocalIdx, NameIdx, Op,
+    BinaryOp, CommonConst, ConstIdx, FuncAttr, ImportTime, Intrinsic1, Intrinsic2, JumpCond, Label, LocalIdx, NameIdx, Op,
     UnaryOp,
 };
 use crate::opcode::{ArgKind, Opcode, Row, Table};
@@ -399,6 +399,10 @@ impl Decoder<'_> {
                 });
             }
             Opcode::NOP => Op::Nop,
+            Opcode::NOT_TAKEN => {
+                self.push_as(unit, Op::Nop, Enc::NotTaken);
+                return Ok(());
+            }
             Opcode::RESUME => Op::Resume(arg),
             Opcode::POP_TOP => Op::PopTop,
             Opcode::PUSH_NULL => Op::PushNull,
@@ -406,7 +410,22 @@ impl Decoder<'_> {
             Opcode::SWAP => Op::Swap(arg),
 
             Opcode::LOAD_CONST => Op::LoadConst(ConstIdx(arg)),
+            Opcode::LOAD_SMALL_INT => Op::LoadSmallInt(u8::try_from(arg).map_err(|_| bad())?),
+            Opcode::LOAD_COMMON_CONSTANT => {
+                Op::LoadCommon(operand::common_from(self.version, arg).ok_or_else(bad)?)
+            }
             Opcode::LOAD_FAST => self.load_fast(arg),
+            Opcode::LOAD_FAST_BORROW => {
+                let load = self.load_fast(arg);
+                self.push_as(unit, load, Enc::Borrow);
+                return Ok(());
+            }
+            Opcode::LOAD_FAST_BORROW_LOAD_FAST_BORROW => {
+                let (first, second) = (self.load_fast(arg >> 4), self.load_fast(arg & 15));
+                self.push_as(unit, first, Enc::BorrowBoth);
+                self.push_as(unit, second, Enc::Exact);
+                return Ok(());
+            }
             Opcode::LOAD_FAST_CHECK => Op::LoadFast { local, check: true },
             Opcode::LOAD_FAST_AND_CLEAR => Op::LoadFastAndClear(local),
             Opcode::LOAD_FAST_LOAD_FAST => {
@@ -455,7 +474,7 @@ impl Decoder<'_> {
             Opcode::STORE_NAME => Op::StoreName(name),
             Opcode::DELETE_NAME => Op::DeleteName(name),
             Opcode::LOAD_BUILD_CLASS => Op::LoadBuildClass,
-            Opcode::LOAD_ASSERTION_ERROR => Op::LoadAssertionError,
+            Opcode::LOAD_ASSERTION_ERROR => Op::LoadCommon(CommonConst::AssertionError),
 
             Opcode::LOAD_ATTR => match unit.row.arg {
                 ArgKind::NameFlag if arg & 1 != 0 => Op::LoadMethod {
@@ -472,6 +491,9 @@ impl Decoder<'_> {
                 two_arg: arg & 2 != 0,
                 null_first,
             },
+            Opcode::LOAD_SPECIAL => {
+                Op::LoadSpecial(operand::special_from(arg).ok_or_else(bad)?)
+            }
             Opcode::STORE_ATTR => Op::StoreAttr(name),
             Opcode::DELETE_ATTR => Op::DeleteAttr(name),
 
@@ -479,6 +501,11 @@ impl Decoder<'_> {
             Opcode::UNARY_NEGATIVE => Op::Unary(UnaryOp::Negative),
             Opcode::UNARY_NOT => Op::Unary(UnaryOp::Not),
             Opcode::UNARY_INVERT => Op::Unary(UnaryOp::Invert),
+            Opcode::BINARY_OP
+                if arg == operand::BINARY_SUBSCR && self.version >= Version::V314 =>
+            {
+                Op::BinarySubscr
+            }
             Opcode::BINARY_OP => {
                 let (op, inplace): (BinaryOp, bool) = operand::binary_from(arg).ok_or_else(bad)?;
                 Op::Binary { op, inplace }
@@ -569,10 +596,17 @@ impl Decoder<'_> {
                 when: true,
                 to: forward(),
             },
-            Opcode::GET_ITER => Op::GetIter,
-            Opcode::GET_YIELD_FROM_ITER => Op::GetYieldFromIter,
+            Opcode::BUILD_INTERPOLATION => {
+                let (conv, spec) = operand::interpolation_from(arg).ok_or_else(bad)?;
+                Op::BuildInterpolation { conv, spec }
+            }
+            Opcode::BUILD_TEMPLATE => Op::BuildTemplate,
+            Opcode::GET_ITER if arg == 0 => Op::GetIter,
+            Opcode::GET_ITER if arg < 4 => Op::GetYieldFromIter(arg),
+            Opcode::GET_YIELD_FROM_ITER => Op::GetYieldFromIter(0),
             Opcode::FOR_ITER => Op::ForIter { to: forward() },
             Opcode::END_FOR => Op::EndFor,
+            Opcode::POP_ITER => Op::PopIter,
             Opcode::END_SEND => Op::EndSend,
             Opcode::SEND => Op::Send { to: forward() },
             Opcode::YIELD_VALUE => Op::YieldValue(arg),
@@ -580,19 +614,33 @@ impl Decoder<'_> {
             Opcode::GET_AWAITABLE => Op::GetAwaitable(arg),
             Opcode::GET_AITER => Op::GetAiter,
             Opcode::GET_ANEXT => Op::GetAnext,
-            Opcode::END_ASYNC_FOR => Op::EndAsyncFor,
+            Opcode::END_ASYNC_FOR => Op::EndAsyncFor {
+                from: (unit.row.arg == ArgKind::Backward).then(backward),
+            },
             Opcode::CLEANUP_THROW => Op::CleanupThrow,
 
             Opcode::CALL_KW => Op::CallKw { argc: arg },
+            Opcode::CALL_FUNCTION_EX if unit.row.arg == ArgKind::NoArg => {
+                Op::CallEx { kwargs: true }
+            }
             Opcode::CALL_FUNCTION_EX if arg < 2 => Op::CallEx { kwargs: arg == 1 },
             Opcode::MAKE_FUNCTION if arg < 16 => Op::MakeFunction(FuncAttr(arg as u8)),
-            Opcode::SET_FUNCTION_ATTRIBUTE if arg < 16 && arg.is_power_of_two() => {
+            Opcode::SET_FUNCTION_ATTRIBUTE
+                if arg <= u32::from(FuncAttr::ALL) && arg.is_power_of_two() =>
+            {
                 Op::SetFunctionAttribute(FuncAttr(arg as u8))
             }
             Opcode::RETURN_VALUE => Op::ReturnValue,
             Opcode::RETURN_CONST => Op::ReturnConst(ConstIdx(arg)),
 
-            Opcode::IMPORT_NAME => Op::ImportName(name),
+            Opcode::IMPORT_NAME if unit.row.arg == ArgKind::NameFlags => Op::ImportName {
+                name: NameIdx(arg >> 2),
+                when: operand::import_from(arg & 3).ok_or_else(bad)?,
+            },
+            Opcode::IMPORT_NAME => Op::ImportName {
+                name,
+                when: ImportTime::Now,
+            },
             Opcode::IMPORT_FROM => Op::ImportFrom(name),
             // 3.11 drops the result itself.
             Opcode::IMPORT_STAR => {
@@ -639,6 +687,7 @@ impl Decoder<'_> {
             }
             Opcode::IS_OP
             | Opcode::CONTAINS_OP
+            | Opcode::GET_ITER
             | Opcode::BUILD_SLICE
             | Opcode::FORMAT_VALUE
             | Opcode::CALL_FUNCTION_EX

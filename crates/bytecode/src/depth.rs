@@ -2,7 +2,7 @@
 
 use crate::body::Body;
 use crate::effect::{stack_effect, stack_needs};
-use crate::op::Label;
+use crate::op::{Label, Op};
 use crate::verify::VerifyError;
 
 /// Stack depth before each instruction, `None` where control does not get. Starts at 0 at the first
@@ -55,6 +55,9 @@ pub fn stack_depths(body: &Body) -> Result<Vec<Option<u32>>, VerifyError> {
         if let Some(handler) = handlers[at as usize] {
             let entry = body.handlers[handler as usize];
             if depth < entry.depth {
+                if !op.can_raise() {
+                    continue;
+                }
                 return Err(VerifyError::HandlerDepth {
                     at,
                     depth,
@@ -81,6 +84,9 @@ pub(crate) fn check_labels(body: &Body) -> Result<(), VerifyError> {
     for instr in &body.instrs {
         if let Some(to) = instr.op.target() {
             inside(to)?;
+        }
+        if let Op::EndAsyncFor { from: Some(from) } = instr.op {
+            inside(from)?;
         }
     }
     let mut end = 0;

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use crate::body::Body;
 use crate::code::CodeFields;
 use crate::op::{
-    BinaryOp, CompareOp, ConstIdx, Conversion, FuncAttr, JumpCond, LocalIdx, NameIdx, Op,
+    BinaryOp, CommonConst, CompareOp, ConstIdx, Conversion, FuncAttr, ImportTime, JumpCond,
+    LocalIdx, NameIdx, Op,
 };
 use crate::opcode::opcode_name;
 
@@ -89,12 +90,18 @@ fn conversion_symbol(conv: Conversion) -> &'static str {
     }
 }
 
+fn conversion(conv: Option<Conversion>) -> String {
+    conv.map(|conv| format!(" {}", conversion_symbol(conv)))
+        .unwrap_or_default()
+}
+
 fn parts(attr: FuncAttr) -> String {
     let all = [
         (FuncAttr::DEFAULTS, "defaults"),
         (FuncAttr::KWDEFAULTS, "kwdefaults"),
         (FuncAttr::ANNOTATIONS, "annotations"),
         (FuncAttr::CLOSURE, "closure"),
+        (FuncAttr::ANNOTATE, "annotate"),
     ];
     let set: Vec<_> = all
         .iter()
@@ -119,6 +126,9 @@ pub fn describe(op: &Op, names: &Names<'_>) -> String {
         Op::Copy(n) => format!("Copy {n}"),
         Op::Swap(n) => format!("Swap {n}"),
         Op::LoadConst(c) => format!("LoadConst {}", names.constant(c)),
+        Op::LoadSmallInt(n) => format!("LoadSmallInt {n}"),
+        Op::LoadCommon(CommonConst::AssertionError) => "LoadAssertionError".into(),
+        Op::LoadCommon(which) => format!("LoadCommon {which:?}"),
         Op::LoadFast { local, check } => {
             format!("LoadFast {}{}", names.local(local), flag(check, "check"))
         }
@@ -161,6 +171,7 @@ pub fn describe(op: &Op, names: &Names<'_>) -> String {
                 flag(two_arg, "two-arg")
             )
         }
+        Op::LoadSpecial(method) => format!("LoadSpecial {method:?}"),
         Op::StoreAttr(n) => format!("StoreAttr {}", names.name(n)),
         Op::DeleteAttr(n) => format!("DeleteAttr {}", names.name(n)),
         Op::Unary(op) => format!("Unary {op:?}"),
@@ -193,11 +204,11 @@ pub fn describe(op: &Op, names: &Names<'_>) -> String {
         Op::UnpackSequence(n) => format!("UnpackSequence {n}"),
         Op::UnpackEx { before, after } => format!("UnpackEx {before} before, {after} after"),
         Op::FormatValue { conv, spec } => {
-            let conv = conv
-                .map(conversion_symbol)
-                .map(|c| format!(" {c}"))
-                .unwrap_or_default();
-            format!("FormatValue{conv}{}", flag(spec, "spec"))
+            format!("FormatValue{}{}", conversion(conv), flag(spec, "spec"))
+        }
+        Op::BuildInterpolation { conv, spec } => {
+            let conv = conversion(conv);
+            format!("BuildInterpolation{conv}{}", flag(spec, "spec"))
         }
         Op::ConvertValue(conv) => format!("ConvertValue {}", conversion_symbol(conv)),
         Op::Jump { to, no_interrupt } => {
@@ -215,6 +226,10 @@ pub fn describe(op: &Op, names: &Names<'_>) -> String {
         Op::JumpIfOrPop { when, to } => format!("JumpIfOrPop if {when} -> {}", to.0),
         Op::ForIter { to } => format!("ForIter -> {}", to.0),
         Op::Send { to } => format!("Send -> {}", to.0),
+        Op::EndAsyncFor { from: Some(from) } => format!("EndAsyncFor from {}", from.0),
+        Op::EndAsyncFor { from: None } => "EndAsyncFor".into(),
+        Op::GetYieldFromIter(0) => "GetYieldFromIter".into(),
+        Op::GetYieldFromIter(n) => format!("GetYieldFromIter {n}"),
         Op::YieldValue(n) => format!("YieldValue {n}"),
         Op::GetAwaitable(n) => format!("GetAwaitable {n}"),
         Op::Call { argc, kw_names } => {
@@ -227,7 +242,14 @@ pub fn describe(op: &Op, names: &Names<'_>) -> String {
         Op::MakeFunction(attr) => format!("MakeFunction {}", parts(attr)),
         Op::SetFunctionAttribute(attr) => format!("SetFunctionAttribute {}", parts(attr)),
         Op::ReturnConst(c) => format!("ReturnConst {}", names.constant(c)),
-        Op::ImportName(n) => format!("ImportName {}", names.name(n)),
+        Op::ImportName { name, when } => {
+            let when = match when {
+                ImportTime::Now => "",
+                ImportTime::Lazy => " lazy",
+                ImportTime::Setting => " setting",
+            };
+            format!("ImportName {}{when}", names.name(name))
+        }
         Op::ImportFrom(n) => format!("ImportFrom {}", names.name(n)),
         Op::CallIntrinsic1(i) => format!("CallIntrinsic1 {i:?}"),
         Op::CallIntrinsic2(i) => format!("CallIntrinsic2 {i:?}"),

@@ -8,6 +8,7 @@ use crate::op::Op;
 /// `_PyOpcode_num_pushed` less `_PyOpcode_num_popped` summed over what an `Op` was decoded from.
 pub fn stack_effect(version: Version, op: &Op, jump: bool) -> i32 {
     let n = |count: u32| i32::try_from(count).unwrap_or(i32::MAX / 4);
+    let iterator = n(version.iterator_slots());
     match *op {
         Op::Nop
         | Op::Resume(_)
@@ -23,6 +24,8 @@ pub fn stack_effect(version: Version, op: &Op, jump: bool) -> i32 {
         Op::PushNull
         | Op::Copy(_)
         | Op::LoadConst(_)
+        | Op::LoadSmallInt(_)
+        | Op::LoadCommon(_)
         | Op::LoadFast { .. }
         | Op::LoadFastAndClear(_)
         | Op::LoadClosure(_)
@@ -31,8 +34,7 @@ pub fn stack_effect(version: Version, op: &Op, jump: bool) -> i32 {
         | Op::LoadLocals
         | Op::LoadGlobal(_)
         | Op::LoadName(_)
-        | Op::LoadBuildClass
-        | Op::LoadAssertionError => 1,
+        | Op::LoadBuildClass => 1,
 
         Op::PopTop
         | Op::StoreFast(_)
@@ -42,7 +44,7 @@ pub fn stack_effect(version: Version, op: &Op, jump: bool) -> i32 {
         | Op::DeleteAttr(_) => -1,
 
         Op::LoadFromDictOrDeref(_) | Op::LoadFromDictOrGlobals(_) | Op::LoadAttr(_) => 0,
-        Op::LoadMethod { .. } => 1,
+        Op::LoadMethod { .. } | Op::LoadSpecial(_) => 1,
         Op::LoadSuperAttr { method, .. } => -2 + i32::from(method),
         Op::StoreAttr(_) => -2,
 
@@ -66,19 +68,23 @@ pub fn stack_effect(version: Version, op: &Op, jump: bool) -> i32 {
         Op::UnpackSequence(count) => n(count) - 1,
         Op::UnpackEx { before, after } => n(before) + n(after),
         Op::FormatValue { spec, .. } => -i32::from(spec),
+        Op::BuildInterpolation { spec, .. } => -1 - i32::from(spec),
+        Op::BuildTemplate => -1,
 
         Op::Jump { .. } => 0,
         Op::PopJump { .. } => -1,
         Op::JumpIfOrPop { .. } => -i32::from(!jump),
-        Op::GetIter | Op::GetYieldFromIter | Op::GetAwaitable(_) | Op::GetAiter => 0,
+        Op::GetIter | Op::GetYieldFromIter(_) => iterator - 1,
+        Op::GetAwaitable(_) | Op::GetAiter => 0,
         Op::ForIter { .. } if jump && version == Version::V311 => -1,
         Op::ForIter { .. } => 1,
         Op::EndFor if version == Version::V312 => -2,
-        Op::EndFor | Op::EndSend => -1,
+        Op::EndFor => -1,
+        Op::EndSend | Op::PopIter => -iterator,
         Op::Send { .. } if jump && version == Version::V311 => -1,
         Op::Send { .. } | Op::YieldValue(_) => 0,
         Op::ReturnGenerator | Op::GetAnext => 1,
-        Op::EndAsyncFor => -2,
+        Op::EndAsyncFor { .. } => -2,
         Op::CleanupThrow => -1,
 
         Op::Call { argc, .. } => -n(argc) - 1,
@@ -89,7 +95,7 @@ pub fn stack_effect(version: Version, op: &Op, jump: bool) -> i32 {
         Op::ReturnValue => -1,
         Op::ReturnConst(_) => 0,
 
-        Op::ImportName(_) => -1,
+        Op::ImportName { .. } => -1,
         Op::ImportFrom(_) => 1,
         Op::CallIntrinsic1(_) => 0,
         Op::CallIntrinsic2(_) => -1,
@@ -108,6 +114,7 @@ pub fn stack_effect(version: Version, op: &Op, jump: bool) -> i32 {
 /// How many slots must be on the stack before the instruction: those it pops or looks at.
 pub fn stack_needs(version: Version, op: &Op) -> u32 {
     let below = |n: u32, more: u32| n.saturating_add(more);
+    let iterator = version.iterator_slots();
     match *op {
         Op::Copy(n) | Op::Swap(n) => n.max(1),
         Op::ListAppend(n) | Op::SetAdd(n) | Op::ListExtend(n) | Op::SetUpdate(n) => below(n, 1),
@@ -117,27 +124,32 @@ pub fn stack_needs(version: Version, op: &Op) -> u32 {
         Op::DictMerge(n) => below(n, 4),
         Op::MapAdd(n) => below(n, 2),
         Op::Unary(_) | Op::ToBool | Op::ListToTuple | Op::ConvertValue(_) | Op::LoadAttr(_) => 1,
-        Op::LoadMethod { .. } | Op::UnpackSequence(_) | Op::UnpackEx { .. } => 1,
+        Op::LoadMethod { .. } | Op::LoadSpecial(_) => 1,
+        Op::UnpackSequence(_) | Op::UnpackEx { .. } => 1,
         Op::FormatValue { spec, .. } => 1 + u32::from(spec),
+        Op::BuildInterpolation { spec, .. } => 2 + u32::from(spec),
+        Op::BuildTemplate => 2,
         Op::LoadFromDictOrDeref(_) | Op::LoadFromDictOrGlobals(_) => 1,
         Op::LoadSuperAttr { .. } => 3,
         Op::Binary { .. } | Op::Compare { .. } | Op::Is { .. } | Op::Contains { .. } => 2,
-        Op::BinarySubscr | Op::CallIntrinsic2(_) | Op::ImportName(_) => 2,
+        Op::BinarySubscr | Op::CallIntrinsic2(_) | Op::ImportName { .. } => 2,
         Op::BinarySlice => 3,
         Op::BuildTuple(n) | Op::BuildList(n) | Op::BuildSet(n) => n,
         Op::BuildString(n) | Op::BuildSlice(n) => n,
         Op::BuildMap(n) => n.saturating_mul(2),
         Op::BuildConstKeyMap(n) => below(n, 1),
-        Op::JumpIfOrPop { .. } | Op::GetIter | Op::GetYieldFromIter | Op::GetAwaitable(_) => 1,
-        Op::GetAiter | Op::GetAnext | Op::ForIter { .. } | Op::YieldValue(_) => 1,
-        Op::Send { .. } | Op::EndSend | Op::SetFunctionAttribute(_) => 2,
-        Op::CleanupThrow => 3,
+        Op::JumpIfOrPop { .. } | Op::GetIter | Op::GetYieldFromIter(_) => 1,
+        Op::GetAwaitable(_) | Op::GetAiter | Op::GetAnext | Op::YieldValue(_) => 1,
+        Op::ForIter { .. } | Op::PopIter => iterator,
+        Op::Send { .. } | Op::EndSend => 1 + iterator,
+        Op::SetFunctionAttribute(_) => 2,
+        Op::CleanupThrow => 2 + iterator,
         Op::Call { argc, .. } => below(argc, 2),
         Op::CallKw { argc } => below(argc, 3),
         Op::CallEx { kwargs } => 3 + u32::from(kwargs),
         Op::MakeFunction(parts) => 1 + parts.count(),
         Op::ImportFrom(_) | Op::CallIntrinsic1(_) | Op::BeforeWith | Op::BeforeAsyncWith => 1,
-        Op::WithExceptStart => 4,
+        Op::WithExceptStart => 3 + version.exit_slots(),
         Op::PushExcInfo | Op::GetLen | Op::MatchMapping | Op::MatchSequence => 1,
         Op::CheckExcMatch | Op::CheckEgMatch | Op::MatchKeys => 2,
         Op::Reraise(lasti) => below(lasti, 1),

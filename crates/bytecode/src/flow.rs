@@ -1,6 +1,8 @@
 //! What an [`Op`] says about control flow and locals, for each version alike.
 
+use crate::code::Version;
 use crate::op::{FuncAttr, Label, LocalIdx, Op, UnaryOp};
+use crate::operand;
 
 /// How an instruction uses a local.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ impl Op {
         }
     }
 
-    /// The jump target, to be changed.
+    /// The label in it, to be changed: where it may jump to, or what an [`Op::EndAsyncFor`] refers to.
     pub fn target_mut(&mut self) -> Option<&mut Label> {
         match self {
             Op::Jump { to, .. }
@@ -34,6 +36,7 @@ impl Op {
             | Op::JumpIfOrPop { to, .. }
             | Op::ForIter { to }
             | Op::Send { to } => Some(to),
+            Op::EndAsyncFor { from } => from.as_mut(),
             _ => None,
         }
     }
@@ -47,6 +50,26 @@ impl Op {
                 | Op::ReturnConst(_)
                 | Op::RaiseVarargs(_)
                 | Op::Reraise(_)
+        )
+    }
+
+    /// Whether it is the `Resume` that a frame starts with once it is set up. A generator expression of
+    /// 3.15 has one more before, where it takes the iterator of what it is called with.
+    pub fn is_start(&self, version: Version) -> bool {
+        matches!(*self, Op::Resume(arg) if !operand::resumes_before_generator(version, arg))
+    }
+
+    /// Whether an exception can come out of it. CPython 3.15 lets the handler of a generator expression
+    /// cover the return of its end, where less is on the stack than the handler keeps.
+    pub fn can_raise(&self) -> bool {
+        !matches!(
+            self,
+            Op::Nop
+                | Op::LoadConst(_)
+                | Op::LoadSmallInt(_)
+                | Op::LoadCommon(_)
+                | Op::ReturnValue
+                | Op::ReturnConst(_)
         )
     }
 
@@ -93,6 +116,6 @@ impl Op {
 impl FuncAttr {
     /// How many parts are on the stack for this bit set.
     pub fn count(self) -> u32 {
-        (self.0 & 15).count_ones()
+        (self.0 & FuncAttr::ALL).count_ones()
     }
 }

@@ -1,4 +1,4 @@
-//! Decode, assemble and disassemble CPython bytecode of 3.11 to 3.13.
+//! Decode, assemble and disassemble CPython bytecode of 3.11 to 3.15.
 //!
 //! [`decode`] turns a code object's fields ([`CodeFields`]) into a [`Body`] of normalised
 //! instructions ([`op::Op`]), [`assemble`] turns a body into the bytes of a code object. What is

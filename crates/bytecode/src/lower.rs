@@ -7,7 +7,8 @@ use crate::body::{Body, CallLocs, Enc, Instr};
 use crate::code::Version;
 use crate::location::Location;
 use crate::op::{
-    Conversion, FuncAttr, Intrinsic1, Intrinsic2, JumpCond, Label, LocalIdx, Op, UnaryOp,
+    CommonConst, Conversion, FuncAttr, Intrinsic1, Intrinsic2, JumpCond, Label, LocalIdx, Op,
+    UnaryOp,
 };
 use crate::opcode::{ArgKind, Opcode, Table};
 use crate::operand;
@@ -191,11 +192,18 @@ impl Lowerer<'_> {
         } else {
             0
         };
-        if instr.enc == Enc::FuseNext
+        let borrows = instr.enc == Enc::BorrowBoth;
+        if (borrows || instr.enc == Enc::FuseNext)
             && let Some(next) = self.next_op()
             && !self.edges[self.at + 1]
             && let Some((opcode, arg)) = join(self.version, &instr.op, next)
         {
+            let opcode = match opcode {
+                Opcode::LOAD_FAST_LOAD_FAST if borrows => {
+                    Opcode::LOAD_FAST_BORROW_LOAD_FAST_BORROW
+                }
+                opcode => opcode,
+            };
             self.emit(opcode, arg)?;
             return Ok(2);
         }
@@ -350,13 +358,25 @@ impl Lowerer<'_> {
         }
     }
 
+    fn subscript(&self) -> (Opcode, u32) {
+        if self.version >= Version::V314 {
+            (Opcode::BINARY_OP, operand::BINARY_SUBSCR)
+        } else {
+            (Opcode::BINARY_SUBSCR, 0)
+        }
+    }
+
     fn make_function(&mut self, parts: FuncAttr) -> Result<(), AsmError> {
+        if self.version < Version::V314 && parts.0 & FuncAttr::ANNOTATE != 0 {
+            return Err(self.no_form());
+        }
         if self.version < Version::V313 {
             return self.emit(Opcode::MAKE_FUNCTION, u32::from(parts.0));
         }
         self.emit(Opcode::MAKE_FUNCTION, 0)?;
         // The part of the highest bit is next to the code.
         for bit in [
+            FuncAttr::ANNOTATE,
             FuncAttr::CLOSURE,
             FuncAttr::ANNOTATIONS,
             FuncAttr::KWDEFAULTS,
@@ -373,6 +393,9 @@ impl Lowerer<'_> {
         let version = self.version;
         let plain = |opcode: Opcode| (opcode, 0);
         let (opcode, arg) = match instr.op {
+            Op::Nop if instr.enc == Enc::NotTaken && version >= Version::V314 => {
+                plain(Opcode::NOT_TAKEN)
+            }
             Op::Nop => plain(Opcode::NOP),
             Op::Resume(arg) => (Opcode::RESUME, arg),
             Op::PopTop => plain(Opcode::POP_TOP),
@@ -381,8 +404,21 @@ impl Lowerer<'_> {
             Op::Swap(n) => (Opcode::SWAP, n),
 
             Op::LoadConst(c) => (Opcode::LOAD_CONST, c.0),
+            Op::LoadSmallInt(n) => (Opcode::LOAD_SMALL_INT, n.into()),
+            Op::LoadCommon(CommonConst::AssertionError) if version < Version::V314 => {
+                plain(Opcode::LOAD_ASSERTION_ERROR)
+            }
+            Op::LoadCommon(which) => {
+                let arg = operand::common_to(version, which).ok_or_else(|| self.no_form())?;
+                (Opcode::LOAD_COMMON_CONSTANT, arg)
+            }
             Op::LoadFast { local, check } if check && version >= Version::V312 => {
                 (Opcode::LOAD_FAST_CHECK, local.0)
+            }
+            Op::LoadFast { local, .. } | Op::LoadClosure(local)
+                if instr.enc == Enc::Borrow && version >= Version::V314 =>
+            {
+                (Opcode::LOAD_FAST_BORROW, local.0)
             }
             Op::LoadFast { local, .. } => (Opcode::LOAD_FAST, local.0),
             Op::LoadFastAndClear(local) => (Opcode::LOAD_FAST_AND_CLEAR, local.0),
@@ -410,7 +446,6 @@ impl Lowerer<'_> {
             Op::StoreName(name) => (Opcode::STORE_NAME, name.0),
             Op::DeleteName(name) => (Opcode::DELETE_NAME, name.0),
             Op::LoadBuildClass => plain(Opcode::LOAD_BUILD_CLASS),
-            Op::LoadAssertionError => plain(Opcode::LOAD_ASSERTION_ERROR),
 
             Op::LoadAttr(name) if version == Version::V311 => (Opcode::LOAD_ATTR, name.0),
             Op::LoadAttr(name) => (Opcode::LOAD_ATTR, self.shifted(name.0, 1, 0)?),
@@ -432,6 +467,7 @@ impl Lowerer<'_> {
                 let flags = u32::from(method) | (u32::from(two_arg) << 1);
                 (Opcode::LOAD_SUPER_ATTR, self.shifted(name.0, 2, flags)?)
             }
+            Op::LoadSpecial(which) => (Opcode::LOAD_SPECIAL, operand::special_to(which)),
             Op::StoreAttr(name) => (Opcode::STORE_ATTR, name.0),
             Op::DeleteAttr(name) => (Opcode::DELETE_ATTR, name.0),
 
@@ -464,12 +500,12 @@ impl Lowerer<'_> {
             Op::Contains { invert } => (Opcode::CONTAINS_OP, invert.into()),
             Op::ToBool if version < Version::V313 => return self.twice_not(),
             Op::ToBool => plain(Opcode::TO_BOOL),
-            Op::BinarySubscr => plain(Opcode::BINARY_SUBSCR),
+            Op::BinarySubscr => self.subscript(),
             Op::StoreSubscr => plain(Opcode::STORE_SUBSCR),
             Op::DeleteSubscr => plain(Opcode::DELETE_SUBSCR),
             Op::BinarySlice if version == Version::V311 => {
                 self.emit(Opcode::BUILD_SLICE, 2)?;
-                plain(Opcode::BINARY_SUBSCR)
+                self.subscript()
             }
             Op::BinarySlice => plain(Opcode::BINARY_SLICE),
             Op::StoreSlice if version == Version::V311 => {
@@ -499,6 +535,11 @@ impl Lowerer<'_> {
             Op::UnpackEx { before, after } => (Opcode::UNPACK_EX, self.shifted(after, 8, before)?),
 
             Op::FormatValue { conv, spec } => return self.format_value(conv, spec),
+            Op::BuildInterpolation { conv, spec } => {
+                let arg = operand::interpolation_to(conv, spec);
+                (Opcode::BUILD_INTERPOLATION, arg)
+            }
+            Op::BuildTemplate => plain(Opcode::BUILD_TEMPLATE),
             Op::ConvertValue(conv) => (Opcode::CONVERT_VALUE, operand::conversion_to(conv)),
 
             Op::Jump { to, no_interrupt } => {
@@ -544,12 +585,16 @@ impl Lowerer<'_> {
                 plain(Opcode::POP_TOP)
             }
             Op::GetIter => plain(Opcode::GET_ITER),
-            Op::GetYieldFromIter => plain(Opcode::GET_YIELD_FROM_ITER),
+            Op::GetYieldFromIter(arg) if version >= Version::V315 => {
+                (Opcode::GET_ITER, operand::yield_from(arg))
+            }
+            Op::GetYieldFromIter(_) => plain(Opcode::GET_YIELD_FROM_ITER),
             Op::ForIter { to } | Op::Send { to } if self.is_backward(to) => {
                 return Err(self.no_form());
             }
             Op::ForIter { to } => return self.emit_to(Opcode::FOR_ITER, 0, Target::Label(to)),
             Op::EndFor => plain(Opcode::END_FOR),
+            Op::PopIter => plain(Opcode::POP_ITER),
             Op::EndSend if version == Version::V311 => {
                 self.emit(Opcode::SWAP, 2)?;
                 plain(Opcode::POP_TOP)
@@ -561,23 +606,39 @@ impl Lowerer<'_> {
             Op::GetAwaitable(arg) => (Opcode::GET_AWAITABLE, arg),
             Op::GetAiter => plain(Opcode::GET_AITER),
             Op::GetAnext => plain(Opcode::GET_ANEXT),
-            Op::EndAsyncFor => plain(Opcode::END_ASYNC_FOR),
+            Op::EndAsyncFor { from: Some(from) }
+                if version >= Version::V314 && self.is_backward(from) =>
+            {
+                return self.emit_to(Opcode::END_ASYNC_FOR, 0, Target::Label(from));
+            }
+            Op::EndAsyncFor { .. } => plain(Opcode::END_ASYNC_FOR),
             Op::CleanupThrow => plain(Opcode::CLEANUP_THROW),
 
             Op::Call { argc, .. } => return self.call(instr, argc),
             Op::CallKw { argc } => (Opcode::CALL_KW, argc),
+            Op::CallEx { kwargs } if version.call_ex_has_kwargs() => {
+                if !kwargs {
+                    self.peak(1);
+                    self.emit(Opcode::PUSH_NULL, 0)?;
+                }
+                plain(Opcode::CALL_FUNCTION_EX)
+            }
             Op::CallEx { kwargs } => (Opcode::CALL_FUNCTION_EX, kwargs.into()),
             Op::MakeFunction(parts) => return self.make_function(parts),
             Op::SetFunctionAttribute(part) => (Opcode::SET_FUNCTION_ATTRIBUTE, u32::from(part.0)),
             Op::ReturnValue => plain(Opcode::RETURN_VALUE),
-            Op::ReturnConst(c) if version == Version::V311 => {
+            Op::ReturnConst(c) if version == Version::V311 || version >= Version::V314 => {
                 self.peak(1);
                 self.emit(Opcode::LOAD_CONST, c.0)?;
                 plain(Opcode::RETURN_VALUE)
             }
             Op::ReturnConst(c) => (Opcode::RETURN_CONST, c.0),
 
-            Op::ImportName(name) => (Opcode::IMPORT_NAME, name.0),
+            Op::ImportName { name, when } if version >= Version::V315 => {
+                let flags = operand::import_to(when);
+                (Opcode::IMPORT_NAME, self.shifted(name.0, 2, flags)?)
+            }
+            Op::ImportName { name, .. } => (Opcode::IMPORT_NAME, name.0),
             Op::ImportFrom(name) => (Opcode::IMPORT_FROM, name.0),
             Op::CallIntrinsic1(intrinsic) => return self.intrinsic1(intrinsic),
             Op::CallIntrinsic2(intrinsic) => return self.intrinsic2(intrinsic),

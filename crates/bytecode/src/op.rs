@@ -1,6 +1,6 @@
 //! The one normalised instruction set that the rest of Ferrodyn sees.
 //!
-//! Every CPython 3.11, 3.12 and 3.13 opcode decodes to one or more [`Op`]s. Differences of
+//! Every opcode of CPython 3.11 to 3.15 decodes to one or more [`Op`]s. Differences of
 //! encoding (caches, extended arguments, superinstructions, flag bits in an argument, the position
 //! of `NULL` beside a callable) are resolved here; what an `Op` does is the same on each version.
 //! No Python object is named: constants, names and locals are indices into the code object.
@@ -115,6 +115,63 @@ impl FuncAttr {
     pub const ANNOTATIONS: u8 = 4;
     /// closure (a tuple of cells)
     pub const CLOSURE: u8 = 8;
+    /// the function that makes the annotations (3.14+)
+    pub const ANNOTATE: u8 = 16;
+    /// all of them
+    pub const ALL: u8 = 31;
+}
+
+/// What `LOAD_COMMON_CONSTANT` loads (3.14+; 3.14 has the first five).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CommonConst {
+    /// `AssertionError` (before 3.14: `LOAD_ASSERTION_ERROR`)
+    AssertionError,
+    /// `NotImplementedError`
+    NotImplementedError,
+    /// `tuple`
+    Tuple,
+    /// `all`
+    All,
+    /// `any`
+    Any,
+    /// `list`
+    List,
+    /// `set`
+    Set,
+    /// `None`
+    None,
+    /// `''`
+    EmptyStr,
+    /// `True`
+    True,
+    /// `False`
+    False,
+    /// `-1`
+    MinusOne,
+}
+
+/// A method that `LOAD_SPECIAL` looks up on the type (3.14+).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Special {
+    /// `__enter__`
+    Enter,
+    /// `__exit__`
+    Exit,
+    /// `__aenter__`
+    AsyncEnter,
+    /// `__aexit__`
+    AsyncExit,
+}
+
+/// When the module of an `import` is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImportTime {
+    /// at once: before 3.15 always, later wherever the statement can't be lazy
+    Now,
+    /// when its name is first used: `lazy import` (3.15)
+    Lazy,
+    /// as the interpreter's setting says (3.15, code of a module that is not in a `try`)
+    Setting,
 }
 
 /// Unary intrinsics of 3.12 and later (`CALL_INTRINSIC_1`) and their 3.11 opcodes. `+x` and
@@ -174,6 +231,10 @@ pub enum Op {
 
     /// `-- const`
     LoadConst(ConstIdx),
+    /// `-- int`, of 0 to 255 (3.14+ `LOAD_SMALL_INT`)
+    LoadSmallInt(u8),
+    /// `-- constant` that is none of the code object's
+    LoadCommon(CommonConst),
     /// `-- value`; `check`: the local may be unbound (3.12 `LOAD_FAST_CHECK`; on 3.11 every load)
     LoadFast {
         /// which local
@@ -221,8 +282,6 @@ pub enum Op {
     DeleteName(NameIdx),
     /// `-- builtins.__build_class__`
     LoadBuildClass,
-    /// `-- AssertionError`
-    LoadAssertionError,
 
     /// `obj -- attr`
     LoadAttr(NameIdx),
@@ -246,6 +305,9 @@ pub enum Op {
         /// where the `NULL` stands
         null_first: bool,
     },
+    /// `obj -- method self`, or `attr NULL` where there is no method to bind; looked up on the type
+    /// (3.14+)
+    LoadSpecial(Special),
     /// `value obj --`
     StoreAttr(NameIdx),
     /// `obj --`
@@ -340,6 +402,15 @@ pub enum Op {
     },
     /// `value -- str` (3.13 `CONVERT_VALUE`)
     ConvertValue(Conversion),
+    /// `value text [spec] -- interpolation`, `text` is the expression's source (3.14+)
+    BuildInterpolation {
+        /// `!r` and the like
+        conv: Option<Conversion>,
+        /// whether a format spec is on the stack
+        spec: bool,
+    },
+    /// `strings interpolations -- template`, both are tuples (3.14+)
+    BuildTemplate,
 
     /// unconditional
     Jump {
@@ -362,19 +433,24 @@ pub enum Op {
         /// target
         to: Label,
     },
-    /// `x -- iter(x)`
+    /// `x -- iter(x)`. On 3.15 an iterator on the stack has a slot above it, in this and in the
+    /// instructions below: `NULL`, or an index where `x` itself stands for its iterator
+    /// ([`Version::iterator_slots`](crate::Version::iterator_slots))
     GetIter,
-    /// `x -- iter(x)` for `yield from`
-    GetYieldFromIter,
+    /// `x -- iter(x)` for `yield from`; raw argument (3.15: whether a coroutine is refused)
+    GetYieldFromIter(u32),
     /// `iter -- iter value`, or jump. Where exhausted 3.11 pops the iterator and continues at
-    /// `to`; 3.12 and 3.13 leave `iter value-slot` to the [`Op::EndFor`] at `to`: the interpreter
-    /// of `Op`s pops the iterator and continues behind the loop's `EndFor` (and 3.13's `PopTop`)
+    /// `to`; 3.12 and later leave `iter value-slot` to the [`Op::EndFor`] at `to`: the interpreter
+    /// of `Op`s pops the iterator and continues behind what ends the loop
+    /// ([`Version::loop_end`](crate::Version::loop_end))
     ForIter {
         /// where to go when exhausted
         to: Label,
     },
-    /// end of a `for` loop (3.12: pops 2, 3.13: pops 1 and a `PopTop` follows)
+    /// end of a `for` loop (3.12: pops 2, later: pops 1 and the iterator is popped by the next)
     EndFor,
+    /// `iter --` (3.14+)
+    PopIter,
     /// `receiver value -- value` (3.12+)
     EndSend,
     /// `receiver v -- receiver result`, or jump when the receiver returned
@@ -393,7 +469,11 @@ pub enum Op {
     /// `x -- x anext(x)`
     GetAnext,
     /// end of `async for`
-    EndAsyncFor,
+    EndAsyncFor {
+        /// behind the [`Op::Send`] of the loop: what `sys.monitoring` takes the loop's exit to branch
+        /// from (3.14+). Control does not go there
+        from: Option<Label>,
+    },
     /// 3.12+
     CleanupThrow,
 
@@ -411,9 +491,10 @@ pub enum Op {
         /// number of arguments, keywords included
         argc: u32,
     },
-    /// `NULL callable args [kwargs]` (3.11, 3.12) or `callable NULL args [kwargs]` (3.13)
+    /// `NULL callable args [kwargs]` (3.11, 3.12) or `callable NULL args [kwargs]` (later)
     CallEx {
-        /// whether a mapping of keywords is on top
+        /// whether a mapping of keywords is on top. From 3.14 on there always is a slot for it, which
+        /// may hold `NULL`
         kwargs: bool,
     },
     /// `[parts] code -- function` (3.11, 3.12: `parts` per [`FuncAttr`] bit, lowest bit deepest)
@@ -426,7 +507,12 @@ pub enum Op {
     ReturnConst(ConstIdx),
 
     /// `level fromlist -- module`
-    ImportName(NameIdx),
+    ImportName {
+        /// the module
+        name: NameIdx,
+        /// when it is loaded
+        when: ImportTime,
+    },
     /// `module -- module attr`
     ImportFrom(NameIdx),
     /// `x -- result`
@@ -436,11 +522,12 @@ pub enum Op {
     /// makes `__annotations__`
     SetupAnnotations,
 
-    /// `cm -- __exit__ cm.__enter__()`
+    /// `cm -- __exit__ cm.__enter__()` (before 3.14)
     BeforeWith,
     /// async form
     BeforeAsyncWith,
-    /// `exit lasti prev exc -- exit lasti prev exc result`
+    /// `exit lasti prev exc -- exit lasti prev exc result`; from 3.14 on `exit` is two values, as
+    /// [`Op::LoadSpecial`] leaves them
     WithExceptStart,
     /// `exc -- prev exc`
     PushExcInfo,

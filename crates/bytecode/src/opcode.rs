@@ -7,6 +7,8 @@
 mod v311;
 mod v312;
 mod v313;
+mod v314;
+mod v315;
 
 use crate::code::Version;
 
@@ -17,8 +19,8 @@ use crate::code::Version;
 #[repr(u8)]
 pub(crate) enum Opcode {
     CACHE, ASYNC_GEN_WRAP, BEFORE_ASYNC_WITH, BEFORE_WITH, BINARY_OP, BINARY_SLICE,
-    BINARY_SUBSCR, BUILD_CONST_KEY_MAP, BUILD_LIST, BUILD_MAP, BUILD_SET, BUILD_SLICE,
-    BUILD_STRING, BUILD_TUPLE, CALL, CALL_FUNCTION_EX, CALL_INTRINSIC_1, CALL_INTRINSIC_2,
+    BINARY_SUBSCR, BUILD_CONST_KEY_MAP, BUILD_INTERPOLATION, BUILD_LIST, BUILD_MAP, BUILD_SET,
+    BUILD_SLICE, BUILD_STRING, BUILD_TEMPLATE, BUILD_TUPLE, CALL, CALL_FUNCTION_EX, CALL_INTRINSIC_1, CALL_INTRINSIC_2,
     CALL_KW, CHECK_EG_MATCH, CHECK_EXC_MATCH, CLEANUP_THROW, COMPARE_OP, CONTAINS_OP,
     CONVERT_VALUE, COPY, COPY_FREE_VARS, DELETE_ATTR, DELETE_DEREF, DELETE_FAST, DELETE_GLOBAL,
     DELETE_NAME, DELETE_SUBSCR, DICT_MERGE, DICT_UPDATE, END_ASYNC_FOR, END_FOR, END_SEND,
@@ -28,10 +30,12 @@ pub(crate) enum Opcode {
     JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, JUMP_FORWARD, JUMP_IF_FALSE_OR_POP,
     JUMP_IF_TRUE_OR_POP, KW_NAMES, LIST_APPEND, LIST_EXTEND, LIST_TO_TUPLE,
     LOAD_ASSERTION_ERROR, LOAD_ATTR, LOAD_BUILD_CLASS, LOAD_CLASSDEREF, LOAD_CLOSURE,
-    LOAD_CONST, LOAD_DEREF, LOAD_FAST, LOAD_FAST_AND_CLEAR, LOAD_FAST_CHECK,
+    LOAD_COMMON_CONSTANT, LOAD_CONST, LOAD_DEREF, LOAD_FAST, LOAD_FAST_AND_CLEAR,
+    LOAD_FAST_BORROW, LOAD_FAST_BORROW_LOAD_FAST_BORROW, LOAD_FAST_CHECK,
     LOAD_FAST_LOAD_FAST, LOAD_FROM_DICT_OR_DEREF, LOAD_FROM_DICT_OR_GLOBALS, LOAD_GLOBAL,
-    LOAD_LOCALS, LOAD_METHOD, LOAD_NAME, LOAD_SUPER_ATTR, MAKE_CELL, MAKE_FUNCTION, MAP_ADD,
-    MATCH_CLASS, MATCH_KEYS, MATCH_MAPPING, MATCH_SEQUENCE, NOP, POP_EXCEPT,
+    LOAD_LOCALS, LOAD_METHOD, LOAD_NAME, LOAD_SMALL_INT, LOAD_SPECIAL, LOAD_SUPER_ATTR, MAKE_CELL, MAKE_FUNCTION, MAP_ADD,
+    MATCH_CLASS, MATCH_KEYS, MATCH_MAPPING, MATCH_SEQUENCE, NOP, NOT_TAKEN, POP_EXCEPT,
+    POP_ITER,
     POP_JUMP_BACKWARD_IF_FALSE, POP_JUMP_BACKWARD_IF_NONE, POP_JUMP_BACKWARD_IF_NOT_NONE,
     POP_JUMP_BACKWARD_IF_TRUE, POP_JUMP_FORWARD_IF_FALSE, POP_JUMP_FORWARD_IF_NONE,
     POP_JUMP_FORWARD_IF_NOT_NONE, POP_JUMP_FORWARD_IF_TRUE, POP_JUMP_IF_FALSE, POP_JUMP_IF_NONE,
@@ -60,7 +64,7 @@ pub(crate) enum ArgKind {
     Name,
     /// `co_names` index above one flag bit
     NameFlag,
-    /// `co_names` index above two flag bits
+    /// `co_names` index above two bits of flags
     NameFlags,
     /// index into `co_localsplusnames`
     Local,
@@ -126,10 +130,14 @@ impl Table {
         static V311: Table = Table::new(v311::ROWS);
         static V312: Table = Table::new(v312::ROWS);
         static V313: Table = Table::new(v313::ROWS);
+        static V314: Table = Table::new(v314::ROWS);
+        static V315: Table = Table::new(v315::ROWS);
         match version {
             Version::V311 => &V311,
             Version::V312 => &V312,
             Version::V313 => &V313,
+            Version::V314 => &V314,
+            Version::V315 => &V315,
         }
     }
 
@@ -158,6 +166,8 @@ pub fn opcode_number(version: Version, name: &str) -> Option<u8> {
         Version::V311 => v311::ROWS,
         Version::V312 => v312::ROWS,
         Version::V313 => v313::ROWS,
+        Version::V314 => v314::ROWS,
+        Version::V315 => v315::ROWS,
     };
     rows.iter()
         .find(|row| format!("{:?}", row.opcode) == name)

@@ -2,7 +2,9 @@
 //! nothing else reads or writes these numbers.
 
 use crate::code::Version;
-use crate::op::{BinaryOp, CompareOp, Conversion, Intrinsic1, Intrinsic2};
+use crate::op::{
+    BinaryOp, CommonConst, CompareOp, Conversion, ImportTime, Intrinsic1, Intrinsic2, Special,
+};
 
 /// `NB_*`, in order.
 const BINARY: [BinaryOp; 13] = [
@@ -39,9 +41,12 @@ fn compare_shift(version: Version) -> u32 {
     match version {
         Version::V311 => 0,
         Version::V312 => 4,
-        Version::V313 => 5,
+        Version::V313 | Version::V314 | Version::V315 => 5,
     }
 }
+
+/// `BINARY_OP`'s subscript (3.14+).
+pub(crate) const BINARY_SUBSCR: u32 = 26;
 
 /// `CALL_INTRINSIC_1`'s `+x`.
 pub(crate) const INTRINSIC_POSITIVE: u32 = 5;
@@ -68,6 +73,51 @@ const INTRINSIC2: [(u32, Intrinsic2, Version); 5] = [
     (5, Intrinsic2::SetTypeparamDefault, Version::V313),
 ];
 
+/// What `LOAD_COMMON_CONSTANT` loads, in order; 3.14 has as many as [`COMMON_314`] says.
+const COMMON: [CommonConst; 12] = [
+    CommonConst::AssertionError,
+    CommonConst::NotImplementedError,
+    CommonConst::Tuple,
+    CommonConst::All,
+    CommonConst::Any,
+    CommonConst::List,
+    CommonConst::Set,
+    CommonConst::None,
+    CommonConst::EmptyStr,
+    CommonConst::True,
+    CommonConst::False,
+    CommonConst::MinusOne,
+];
+const COMMON_314: usize = 5;
+
+/// What `LOAD_SPECIAL` loads, in order.
+const SPECIAL: [Special; 4] = [
+    Special::Enter,
+    Special::Exit,
+    Special::AsyncEnter,
+    Special::AsyncExit,
+];
+
+/// The flags of 3.15's `IMPORT_NAME`.
+const IMPORT: [(u32, ImportTime); 3] = [
+    (0, ImportTime::Setting),
+    (1, ImportTime::Lazy),
+    (2, ImportTime::Now),
+];
+
+/// `BUILD_INTERPOLATION`'s flag for a format spec.
+const INTERPOLATION_SPEC: u32 = 1;
+/// The flag that `BUILD_INTERPOLATION` always has.
+const INTERPOLATION_ALWAYS: u32 = 2;
+
+/// The place of 3.15's `RESUME` in a generator expression that is no generator yet, among the bits
+/// of the argument that say where it stands.
+const RESUME_GENERATOR_EXPRESSION: u32 = 4;
+const RESUME_PLACE: u32 = 7;
+
+/// `GET_ITER`'s argument for a `yield from` that refuses a coroutine (3.15).
+const YIELD_FROM_CHECKED: u32 = 3;
+
 const CONVERSION: [Conversion; 3] = [Conversion::Str, Conversion::Repr, Conversion::Ascii];
 
 pub(crate) fn binary_from(arg: u32) -> Option<(BinaryOp, bool)> {
@@ -93,8 +143,64 @@ pub(crate) fn compare_to(version: Version, op: CompareOp, to_bool: bool) -> u32 
     match version {
         Version::V311 => number,
         Version::V312 => number | COMPARE[index].1,
-        Version::V313 => number | COMPARE[index].1 | if to_bool { COMPARE_TO_BOOL } else { 0 },
+        _ => number | COMPARE[index].1 | if to_bool { COMPARE_TO_BOOL } else { 0 },
     }
+}
+
+fn commons(version: Version) -> &'static [CommonConst] {
+    match version {
+        Version::V311 | Version::V312 | Version::V313 => &COMMON[..1],
+        Version::V314 => &COMMON[..COMMON_314],
+        Version::V315 => &COMMON,
+    }
+}
+
+pub(crate) fn common_from(version: Version, arg: u32) -> Option<CommonConst> {
+    commons(version).get(arg as usize).copied()
+}
+
+pub(crate) fn common_to(version: Version, which: CommonConst) -> Option<u32> {
+    let at = commons(version).iter().position(|&c| c == which)?;
+    Some(at as u32)
+}
+
+pub(crate) fn special_from(arg: u32) -> Option<Special> {
+    SPECIAL.get(arg as usize).copied()
+}
+
+pub(crate) fn special_to(special: Special) -> u32 {
+    SPECIAL.iter().position(|&s| s == special).unwrap_or(0) as u32
+}
+
+pub(crate) fn import_from(flags: u32) -> Option<ImportTime> {
+    IMPORT.iter().find(|(n, _)| *n == flags).map(|&(_, t)| t)
+}
+
+pub(crate) fn import_to(when: ImportTime) -> u32 {
+    IMPORT.iter().find(|(_, t)| *t == when).map_or(0, |t| t.0)
+}
+
+pub(crate) fn interpolation_from(arg: u32) -> Option<(Option<Conversion>, bool)> {
+    let conv = match arg >> 2 {
+        0 => None,
+        conv => Some(conversion_from(conv)?),
+    };
+    (arg & INTERPOLATION_ALWAYS != 0).then_some((conv, arg & INTERPOLATION_SPEC != 0))
+}
+
+pub(crate) fn interpolation_to(conv: Option<Conversion>, spec: bool) -> u32 {
+    let spec = if spec { INTERPOLATION_SPEC } else { 0 };
+    (conv.map_or(0, conversion_to) << 2) | INTERPOLATION_ALWAYS | spec
+}
+
+/// The argument of 3.15's `GET_ITER` for a `yield from`; older versions have none.
+pub(crate) fn yield_from(arg: u32) -> u32 {
+    if arg == 0 { YIELD_FROM_CHECKED } else { arg }
+}
+
+/// Whether a `RESUME` with this argument stands where the generator is still to be made.
+pub(crate) fn resumes_before_generator(version: Version, arg: u32) -> bool {
+    version >= Version::V315 && arg & RESUME_PLACE == RESUME_GENERATOR_EXPRESSION
 }
 
 /// 1 to 3.

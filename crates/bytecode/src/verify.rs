@@ -1,7 +1,9 @@
 //! Well-formedness of a [`Body`].
 
 use crate::body::Body;
-use crate::code::{CodeFields, Version};
+#[cfg(doc)]
+use crate::code::Version;
+use crate::code::CodeFields;
 use crate::depth::stack_depths;
 use crate::op::Op;
 
@@ -98,7 +100,7 @@ pub enum VerifyError {
         /// the instruction
         at: u32,
     },
-    /// an exhausted [`Op::ForIter`] must lead to an `EndFor` (and on 3.13 a `PopTop`) on 3.12+
+    /// an exhausted [`Op::ForIter`] must lead to what ends a loop: [`Version::loop_end`]
     #[error("the loop of instruction {at} does not end in END_FOR")]
     LoopEnd {
         /// the `ForIter`
@@ -136,12 +138,9 @@ pub fn verify(body: &Body, limits: Option<&Limits>) -> Result<(), VerifyError> {
 }
 
 fn loop_end(body: &Body, to: usize) -> bool {
-    let op = |at: usize| body.instrs.get(at).map(|instr| &instr.op);
-    match body.version {
-        Version::V311 => true,
-        Version::V312 => op(to) == Some(&Op::EndFor),
-        Version::V313 => op(to) == Some(&Op::EndFor) && op(to + 1) == Some(&Op::PopTop),
-    }
+    let end = body.version.loop_end();
+    let found = body.instrs.iter().skip(to).map(|instr| &instr.op);
+    found.take(end.len()).eq(end)
 }
 
 /// The largest index of an instruction and the length of the table it is for.
@@ -168,7 +167,7 @@ fn table_index(op: &Op, limits: &Limits) -> Option<(u32, u32)> {
         | Op::LoadSuperAttr { name, .. }
         | Op::StoreAttr(name)
         | Op::DeleteAttr(name)
-        | Op::ImportName(name)
+        | Op::ImportName { name, .. }
         | Op::ImportFrom(name) => Some((name.0, limits.names)),
         _ => None,
     }

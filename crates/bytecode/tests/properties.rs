@@ -95,7 +95,7 @@ fn straight(version: Version) -> impl Strategy<Value = Op> {
         (binary, any::<bool>()).prop_map(|(op, inplace)| Op::Binary { op, inplace }),
         (compare, any::<bool>()).prop_map(move |(op, to_bool)| Op::Compare {
             op,
-            to_bool: to_bool && version == Version::V313,
+            to_bool: to_bool && version >= Version::V313,
         }),
         any::<bool>().prop_map(|invert| Op::Is { invert }),
         any::<bool>().prop_map(|invert| Op::Contains { invert }),
@@ -103,7 +103,9 @@ fn straight(version: Version) -> impl Strategy<Value = Op> {
             argc,
             kw_names: None
         }),
-        any::<bool>().prop_map(|kwargs| Op::CallEx { kwargs }),
+        any::<bool>().prop_map(move |kwargs| Op::CallEx {
+            kwargs: kwargs || version.call_ex_has_kwargs()
+        }),
         small().prop_map(|n| Op::Swap(n + 2)),
         (2u32..=3).prop_map(Op::BuildSlice),
     ];
@@ -187,7 +189,7 @@ fn build(version: Version, pieces: &[Piece], covered: &[Covered], native: bool) 
                 b.emit_at(Op::LoadConst(ConstIdx(1)), *loc);
                 let mut to = to.index(last + 1);
                 if native {
-                    if version == Version::V313 && matches!(cond, JumpCond::False | JumpCond::True)
+                    if version >= Version::V313 && matches!(cond, JumpCond::False | JumpCond::True)
                     {
                         b.emit_at(Op::ToBool, *loc);
                     }
@@ -212,11 +214,7 @@ fn build(version: Version, pieces: &[Piece], covered: &[Covered], native: bool) 
                 emit_straight(&mut b, ops);
                 b.jump(top);
                 b.bind(end);
-                match version {
-                    Version::V311 => {}
-                    Version::V312 => b.emit(Op::EndFor),
-                    Version::V313 => b.emit_all([Op::EndFor, Op::PopTop]),
-                }
+                b.emit_all(version.loop_end().iter().cloned());
             }
             Piece::Padding(n) => (0..*n).for_each(|_| b.emit(Op::Nop)),
             Piece::Return => b.emit_all([Op::LoadConst(ConstIdx(0)), Op::ReturnValue]),

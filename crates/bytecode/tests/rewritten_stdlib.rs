@@ -9,6 +9,7 @@ use bytecode::Version;
 
 /// Modules of CPython's `test` package; those that a version does not have are left out.
 const TESTS: &[&str] = &[
+    "test_annotationlib",
     "test_argparse",
     "test_asyncgen",
     "test_class",
@@ -36,6 +37,7 @@ const TESTS: &[&str] = &[
     "test_slice",
     "test_super",
     "test_textwrap",
+    "test_tstring",
     "test_type_params",
     "test_typing",
     "test_unpack_ex",
@@ -104,6 +106,16 @@ fn plain_313() {
 }
 
 #[test]
+fn plain_314() {
+    run(Version::V314, "plain", &[]);
+}
+
+#[test]
+fn plain_315() {
+    run(Version::V315, "plain", &[]);
+}
+
+#[test]
 fn moved_311() {
     run(Version::V311, "moved", NOT_MOVED);
 }
@@ -116,4 +128,14 @@ fn moved_312() {
 #[test]
 fn moved_313() {
     run(Version::V313, "moved", NOT_MOVED);
+}
+
+#[test]
+fn moved_314() {
+    run(Version::V314, "moved", NOT_MOVED);
+}
+
+#[test]
+fn moved_315() {
+    run(Version::V315, "moved", NOT_MOVED);
 }

@@ -115,3 +115,13 @@ fn stdlib_312() {
 fn stdlib_313() {
     roundtrip(Version::V313);
 }
+
+#[test]
+fn stdlib_314() {
+    roundtrip(Version::V314);
+}
+
+#[test]
+fn stdlib_315() {
+    roundtrip(Version::V315);
+}

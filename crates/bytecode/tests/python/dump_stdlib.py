@@ -13,7 +13,8 @@ def sources(root):
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(f for f in folders if f not in ("site-packages", "__pycache__"))
         for file in sorted(files):
-            if file.endswith(".py"):
+            # A packaged interpreter can have links that lead nowhere.
+            if file.endswith(".py") and os.path.exists(os.path.join(folder, file)):
                 yield os.path.join(folder, file)
 
 

@@ -41,13 +41,13 @@ fn probe(path: &str) -> Option<Python> {
 }
 
 /// Interpreters to test: those of `FERRODYN_PYTHONS` (paths, `:` between them), else
-/// `python3.11` to `python3.13` on the path and those that pyenv holds, one a version.
+/// `python3.11` to `python3.15` on the path and those that pyenv holds, one a version.
 pub fn pythons() -> Vec<Python> {
     if let Ok(list) = std::env::var("FERRODYN_PYTHONS") {
         return list
             .split(':')
             .filter(|path| !path.is_empty())
-            .map(|path| probe(path).unwrap_or_else(|| panic!("{path} is no CPython 3.11 to 3.13")))
+            .map(|path| probe(path).unwrap_or_else(|| panic!("{path} is no CPython 3.11 to 3.15")))
             .collect();
     }
     let pyenv = std::env::var("PYENV_ROOT")

@@ -1,7 +1,7 @@
 //! One function, `lambda a, b: a * b if a else b`, as bytecode of each version of Python: what `dis` would show there,
 //! the stack that it needs, and its bytes.
 //!
-//! `cargo run -p ferrodyn-bytecode --example three_versions`
+//! `cargo run -p ferrodyn-bytecode --example each_version`
 
 use bytecode::op::{BinaryOp, JumpCond, LocalIdx, Op};
 use bytecode::{AsmInfo, BodyBuilder, Names, Version, assemble, disassemble, verify};
