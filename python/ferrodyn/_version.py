@@ -13,7 +13,7 @@ from .exc import UnsupportedPythonError, UnsupportedTorchError
 __version__ = "0.1.0"
 
 #: CPython versions with a frame layout and an opcode table in the native module.
-SUPPORTED_PYTHONS = ((3, 11), (3, 12), (3, 13))
+SUPPORTED_PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 
 #: The oldest torch whose tensors the native module can read.
 MINIMUM_TORCH = (2, 10)
@@ -31,7 +31,7 @@ def check_python(
     version = tuple(sys.version_info[:3]) if version is None else version
     implementation = sys.implementation.name if implementation is None else implementation
     if gil is None:
-        gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+        gil = "t" not in sys.abiflags
     names = ", ".join(f"{major}.{minor}" for major, minor in SUPPORTED_PYTHONS)
     if implementation != "cpython":
         raise UnsupportedPythonError(
@@ -45,7 +45,8 @@ def check_python(
         )
     if not gil:
         raise UnsupportedPythonError(
-            "Ferrodyn needs the global interpreter lock; this interpreter runs without it."
+            "Ferrodyn needs the global interpreter lock; this is a free-threaded build of Python "
+            f"{'.'.join(map(str, version))}. Install a build with the lock: CPython {names}."
         )
 
 

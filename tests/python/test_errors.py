@@ -201,7 +201,7 @@ def test_guard_fail_fn_that_raises_does_not_stop_the_call():
 
 @pytest.mark.parametrize(
     ("version", "implementation", "gil"),
-    [((3, 10, 1), "cpython", True), ((3, 14, 0), "cpython", True), ((3, 12, 0), "pypy", True),
+    [((3, 10, 1), "cpython", True), ((3, 16, 0), "cpython", True), ((3, 12, 0), "pypy", True),
      ((3, 13, 0), "cpython", False)],
 )  # fmt: skip
 def test_unsupported_python(version, implementation, gil):

@@ -5,13 +5,12 @@
 
 use anyhow::Result;
 use clap::Args;
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::environment::{Environment, Venv};
 use crate::extension::{self, Profile};
+use crate::portable;
 use crate::project::Project;
 use crate::readme;
 use crate::step::{self, Outcome};
@@ -162,7 +161,16 @@ impl Run<'_> {
             &venv.version().to_string(),
             Kind::Check,
             &mut clippy,
-        )
+        )?;
+        let name = format!("cargo check, {}", portable::TARGET);
+        match portable::command(self.project) {
+            Ok(mut check) => self.step(&name, "", Kind::Check, &mut check),
+            Err(error) => {
+                self.left_out(&name, "", "not run: rustup has no such target");
+                println!("{error:#}");
+                Ok(())
+            }
+        }
     }
 
     fn pure_crates(&mut self, workspace: &Workspace) -> Result<()> {
@@ -305,15 +313,10 @@ pub fn cargo() -> Command {
 /// `cargo` for crates that link the Python of `venv`: where to build, what to link, and what
 /// a test binary with an interpreter inside needs to find.
 pub fn cargo_for(project: &Project, environment: &Environment, venv: &Venv) -> Command {
-    let mut libraries = vec![venv.base.libdir.clone()];
-    let inherited = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    libraries.extend(std::env::split_paths(&inherited).filter(|path| path != &PathBuf::new()));
-    let libraries = std::env::join_paths(libraries).unwrap_or_else(|_| OsString::new());
     let mut command = cargo();
+    venv.base.build_for(&venv.python, &mut command);
     command
         .env("CARGO_TARGET_DIR", project.target_for(&venv.name()))
-        .env("PYO3_PYTHON", &venv.python)
-        .env("LD_LIBRARY_PATH", libraries)
         .env("FERRODYN_SITE", &venv.site)
         .env("FERRODYN_PYTHON", &venv.python)
         .env("FERRODYN_PYTHONS", environment.all_pythons());

@@ -3,6 +3,7 @@
 //! Invariant: an environment whose stamp equals the requirements is left alone.
 
 use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -50,7 +51,7 @@ impl Venv {
 impl Environment {
     /// Makes what is missing and returns all of it.
     pub fn prepare(project: &Project, pythons: &[Python]) -> Result<Self> {
-        let uv = obtain_uv(project, pythons)?;
+        let uv = tool(project, pythons, "uv")?;
         let requirements = project.root.join("python/requirements.txt");
         let text = std::fs::read_to_string(&requirements)
             .with_context(|| format!("cannot read {}", requirements.display()))?;
@@ -108,6 +109,37 @@ impl Environment {
         step::run_visibly(&title, &mut install)?;
         std::fs::write(&stamp, expected)?;
         Ok(())
+    }
+
+    /// Makes the environment `name` anew, with `packages` (files or names) and what they ask for alone, in the pinned
+    /// versions, which are on the disk already; returns its interpreter.
+    pub fn fresh(
+        &self,
+        project: &Project,
+        venv: &Venv,
+        name: &str,
+        packages: &[&OsStr],
+    ) -> Result<PathBuf> {
+        let home = project.state().join(name);
+        let python = home.join("bin/python");
+        let mut make = self.uv();
+        make.args(["venv", "--clear", "--python"])
+            .arg(&venv.base.executable)
+            .arg(&home);
+        let title = format!("environment {name} (Python {})", venv.version());
+        step::require(&title, &mut make, &project.logs())?;
+        let mut install = self.uv();
+        install
+            .args(["pip", "install", "--python"])
+            .arg(&python)
+            .args(packages)
+            .arg("--constraint")
+            .arg(project.root.join("python/requirements.txt"))
+            .env("CARGO_TARGET_DIR", project.target_for(&venv.name()));
+        venv.base.build_for(&python, &mut install);
+        let title = format!("packages of {name}");
+        step::require(&title, &mut install, &project.logs())?;
+        Ok(python)
     }
 
     /// The environment of the newest Python.
@@ -190,42 +222,45 @@ fn fill(
     Ok(())
 }
 
-/// Returns a `uv`: the one of an earlier run, one installed now, or the one on the path.
-fn obtain_uv(project: &Project, pythons: &[Python]) -> Result<PathBuf> {
+/// A program of `python/tools.txt`: that of an earlier run, of one that is installed now with one of `pythons`, or the
+/// one on the path.
+pub fn tool(project: &Project, pythons: &[Python], name: &str) -> Result<PathBuf> {
     let home = project.state().join("tools");
-    let uv = home.join("bin/uv");
+    let program = home.join("bin").join(name);
     let requirements = project.root.join("python/tools.txt");
     let text = std::fs::read_to_string(&requirements)
         .with_context(|| format!("cannot read {}", requirements.display()))?;
     let stamp = home.join(STAMP);
-    if uv.is_file() && std::fs::read_to_string(&stamp).is_ok_and(|found| found == text) {
-        return Ok(uv);
+    if program.is_file() && std::fs::read_to_string(&stamp).is_ok_and(|found| found == text) {
+        return Ok(program);
     }
     let mut problems = Vec::new();
     for python in pythons.iter().rev() {
-        match install_uv(project, python, &home, &requirements) {
+        match install_tools(project, python, &home, &requirements) {
             Ok(()) => {
                 std::fs::write(&stamp, &text)?;
-                return Ok(uv);
+                return Ok(program);
             }
             Err(problem) => problems.push(format!("{problem:#}")),
         }
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     if let Some(found) = std::env::split_paths(&path)
-        .map(|dir| dir.join("uv"))
+        .map(|dir| dir.join(name))
         .find(|path| path.is_file())
     {
         println!("        using {}", found.display());
         return Ok(found);
     }
-    bail!(
-        "cannot install uv, which makes the environments:\n{}",
-        problems.join("\n")
-    )
+    bail!("cannot install {name}:\n{}", problems.join("\n"))
 }
 
-fn install_uv(project: &Project, python: &Python, home: &Path, requirements: &Path) -> Result<()> {
+fn install_tools(
+    project: &Project,
+    python: &Python,
+    home: &Path,
+    requirements: &Path,
+) -> Result<()> {
     let version = python.version();
     let ensurepip = Command::new(&python.executable)
         .args(["-I", "-c", "import ensurepip, venv"])
@@ -246,7 +281,7 @@ fn install_uv(project: &Project, python: &Python, home: &Path, requirements: &Pa
         &project.logs(),
     )?;
     step::require(
-        "uv",
+        "tools",
         Command::new(home.join("bin/python"))
             .args(["-m", "pip", "install", "--quiet", "-r"])
             .arg(requirements),

@@ -38,8 +38,8 @@ pub fn build(project: &Project, venv: &Venv, profile: Profile) -> Result<PathBuf
         .arg("build")
         .args(["--out".as_ref(), wheels.as_os_str()])
         .args(["--interpreter".as_ref(), venv.python.as_os_str()])
-        .env("CARGO_TARGET_DIR", project.target_for(&venv.name()))
-        .env("PYO3_PYTHON", &venv.python);
+        .env("CARGO_TARGET_DIR", project.target_for(&venv.name()));
+    venv.base.build_for(&venv.python, &mut build);
     if profile == Profile::Release {
         build.arg("--release");
     }

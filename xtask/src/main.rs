@@ -7,18 +7,22 @@
 
 mod bench;
 mod checks;
+mod debian;
 mod demo;
 mod environment;
 mod extension;
 mod features;
 mod models;
 mod opinfo;
+mod portable;
 mod project;
 mod python;
 mod readme;
 mod script;
+mod search;
 mod step;
 mod tally;
+mod wheels;
 mod workspace;
 
 use anyhow::Result;
@@ -84,6 +88,13 @@ enum Command {
         #[arg(long)]
         debug: bool,
     },
+    /// Build a wheel for each Python and the sources, install each alone and run the demonstration with it.
+    Wheels {
+        #[command(flatten)]
+        pythons: Pythons,
+    },
+    /// Check that the workspace compiles for another kind of processor (aarch64).
+    Portable,
     /// Run real models under eager, ferrodyn and torch.compile and print a table.
     Models {
         #[command(flatten)]
@@ -109,18 +120,18 @@ enum Command {
 
 #[derive(Args)]
 struct Pythons {
-    /// Use only this Python (3.11, 3.12 or 3.13); may be given several times.
+    /// Use only this Python (3.11 to 3.15); may be given several times.
     #[arg(long = "python", value_name = "VERSION")]
     versions: Vec<Version>,
 }
 
 impl Pythons {
     /// The Pythons asked for by name, or else a single one.
-    fn one_or_named(&self) -> Result<Vec<Python>> {
+    fn one_or_named(&self, project: &Project) -> Result<Vec<Python>> {
         if self.versions.is_empty() {
-            python::preferred()
+            search::preferred(project)
         } else {
-            python::discover(&self.versions)
+            search::discover(project, &self.versions)
         }
     }
 }
@@ -141,7 +152,7 @@ fn run(cli: Cli) -> Result<bool> {
     let project = Project::find()?;
     match cli.command {
         Command::Dev { pythons, debug } => {
-            let found = python::discover(&pythons.versions)?;
+            let found = search::discover(&project, &pythons.versions)?;
             let environment = Environment::prepare(&project, &found)?;
             let profile = Profile::of(debug);
             for venv in &environment.venvs {
@@ -155,45 +166,51 @@ fn run(cli: Cli) -> Result<bool> {
         }
         Command::Test { pythons, options } => {
             let found = if options.fast {
-                pythons.one_or_named()?
+                pythons.one_or_named(&project)?
             } else {
-                python::discover(&pythons.versions)?
+                search::discover(&project, &pythons.versions)?
             };
             let environment = Environment::prepare(&project, &found)?;
             checks::run(&project, &environment, &options)
         }
         Command::Demo { pythons, args } => {
-            let found = pythons.one_or_named()?;
+            let found = pythons.one_or_named(&project)?;
             let environment = Environment::prepare(&project, &found)?;
             demo::run(&project, &environment, &args)
         }
         Command::Bench { pythons, options } => {
-            let found = pythons.one_or_named()?;
+            let found = pythons.one_or_named(&project)?;
             let environment = Environment::prepare(&project, &found)?;
             bench::run(&project, &environment, &options)
         }
         Command::Compare { pythons, options } => {
-            let found = pythons.one_or_named()?;
+            let found = pythons.one_or_named(&project)?;
             let environment = Environment::prepare(&project, &found)?;
             bench::compare(&project, &environment, &options)
         }
         Command::Readme { pythons, debug } => {
-            let found = pythons.one_or_named()?;
+            let found = pythons.one_or_named(&project)?;
             let environment = Environment::prepare(&project, &found)?;
             readme::run(&project, &environment, Profile::of(debug))
         }
+        Command::Wheels { pythons } => {
+            let found = search::discover(&project, &pythons.versions)?;
+            let environment = Environment::prepare(&project, &found)?;
+            wheels::run(&project, &environment)
+        }
+        Command::Portable => portable::run(&project),
         Command::Models { pythons, options } => {
-            let found = pythons.one_or_named()?;
+            let found = pythons.one_or_named(&project)?;
             let environment = Environment::prepare(&project, &found)?;
             models::run(&project, &environment, &options)
         }
         Command::Features { pythons, options } => {
-            let found = pythons.one_or_named()?;
+            let found = pythons.one_or_named(&project)?;
             let environment = Environment::prepare(&project, &found)?;
             features::run(&project, &environment, &options)
         }
         Command::Opinfo { pythons, options } => {
-            let found = pythons.one_or_named()?;
+            let found = pythons.one_or_named(&project)?;
             let environment = Environment::prepare(&project, &found)?;
             opinfo::run(&project, &environment, &options)
         }

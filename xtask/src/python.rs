@@ -1,11 +1,11 @@
-//! Finds the CPython interpreters of the machine that Ferrodyn supports.
+//! What an interpreter says about itself, and what cargo needs to build and test with it.
 //!
-//! Looks at `python3.X`, `python3` and `python` on the path, then at pyenv's versions. An
-//! interpreter counts only once it has run and said what it is.
+//! Not here: where interpreters are looked for (`search`) and how one is made (`debian`).
+//! Invariant: an interpreter counts only once it has run and said what it is.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,16 @@ use std::str::FromStr;
 pub struct Version(pub u8, pub u8);
 
 /// The versions that the extension has tables for.
-pub const SUPPORTED: [Version; 3] = [Version(3, 11), Version(3, 12), Version(3, 13)];
+pub const SUPPORTED: [Version; 5] = [
+    Version(3, 11),
+    Version(3, 12),
+    Version(3, 13),
+    Version(3, 14),
+    Version(3, 15),
+];
+
+/// Those that a command takes which is not told any: the suite passes on each.
+pub const USUAL: [Version; 3] = [Version(3, 11), Version(3, 12), Version(3, 13)];
 
 impl fmt::Display for Version {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,6 +58,9 @@ pub struct Python {
     pub libdir: PathBuf,
     /// The file name to link, such as `libpython3.12.so`.
     ldlibrary: String,
+    /// The dynamic loader of an interpreter that brings its own C library.
+    #[serde(skip)]
+    pub loader: Option<PathBuf>,
 }
 
 impl Python {
@@ -67,10 +79,37 @@ impl Python {
         self.libdir.join(&self.ldlibrary).is_file()
     }
 
-    fn supported(&self) -> bool {
+    /// Whether Ferrodyn has tables for it.
+    pub fn supported(&self) -> bool {
         self.implementation == "cpython" && self.gil && SUPPORTED.contains(&self.version())
     }
+
+    /// Tells `cargo`, or what calls it, to build for the interpreter `executable` (this one, or an environment's), and
+    /// how test binaries find the interpreter that is linked into them.
+    pub fn build_for(&self, executable: &Path, cargo: &mut Command) {
+        cargo.env("PYO3_PYTHON", executable);
+        let Some(loader) = &self.loader else {
+            let mut libraries = vec![self.libdir.clone()];
+            let inherited = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+            let inherited: Vec<_> = std::env::split_paths(&inherited).collect();
+            libraries.extend(inherited.into_iter().filter(|path| path != &PathBuf::new()));
+            let libraries = std::env::join_paths(libraries).unwrap_or_else(|_| OsString::new());
+            cargo.env("LD_LIBRARY_PATH", libraries);
+            return;
+        };
+        // The compiler runs with the machine's C library and links against a libpython that needs a newer one: only
+        // the test binary itself may see that.
+        let libdir = self.libdir.display();
+        let runner = format!("{} --library-path {libdir}", loader.display());
+        let flags = format!("-L native={libdir} -C link-arg=-Wl,--allow-shlib-undefined");
+        cargo
+            .env(format!("{HOST_SETTING}_RUNNER"), runner)
+            .env(format!("{HOST_SETTING}_RUSTFLAGS"), flags);
+    }
 }
+
+/// How settings of cargo for this machine's kind begin, in the environment.
+const HOST_SETTING: &str = "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU";
 
 const QUESTION: &str = r#"
 import json, sys, sysconfig
@@ -86,7 +125,7 @@ print(json.dumps({
 "#;
 
 /// Asks the interpreter at `path`; nothing where it does not run or answer.
-fn ask(path: &Path) -> Option<Python> {
+pub fn ask(path: &Path) -> Option<Python> {
     let output = Command::new(path)
         .args(["-I", "-c", QUESTION])
         .output()
@@ -95,113 +134,6 @@ fn ask(path: &Path) -> Option<Python> {
         return None;
     }
     serde_json::from_slice(&output.stdout).ok()
-}
-
-/// Files that may be an interpreter of `version`, the likeliest first.
-fn candidates(version: Version) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    for name in [
-        format!("python{version}"),
-        "python3".into(),
-        "python".into(),
-    ] {
-        found.extend(std::env::split_paths(&path).map(|dir| dir.join(&name)));
-    }
-    let pyenv = std::env::var_os("PYENV_ROOT")
-        .map(PathBuf::from)
-        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".pyenv")));
-    if let Some(entries) = pyenv.and_then(|root| std::fs::read_dir(root.join("versions")).ok()) {
-        let prefix = format!("{version}.");
-        let mut micro: Vec<(u32, PathBuf)> = entries
-            .flatten()
-            .filter_map(|entry| {
-                let name = entry.file_name().into_string().ok()?;
-                let micro = name.strip_prefix(&prefix)?.parse().ok()?;
-                Some((
-                    micro,
-                    entry.path().join("bin").join(format!("python{version}")),
-                ))
-            })
-            .collect();
-        micro.sort_by_key(|(micro, _)| std::cmp::Reverse(*micro));
-        found.extend(micro.into_iter().map(|(_, path)| path));
-    }
-    found.retain(|path| path.is_file());
-    found
-}
-
-/// Returns an interpreter for each version of `wanted` (all if empty), and prints which are
-/// used and which were not found.
-///
-/// Fails if none was found, or if one that was asked for by name was not.
-pub fn discover(wanted: &[Version]) -> Result<Vec<Python>> {
-    let all = wanted.is_empty();
-    let (found, missing) = search(if all { &SUPPORTED } else { wanted });
-    if found.is_empty() || !(all || missing.is_empty()) {
-        bail!(not_found(&missing));
-    }
-    for python in &found {
-        println!(
-            "Python {:<8} {}",
-            python.full_version(),
-            python.executable.display()
-        );
-    }
-    for version in missing {
-        println!("Python {:<8} not found, left out", version.to_string());
-    }
-    Ok(found)
-}
-
-/// Returns one interpreter, for commands that run on a single Python: 3.12 where there is one,
-/// else the newest.
-pub fn preferred() -> Result<Vec<Python>> {
-    for version in [Version(3, 12), Version(3, 13), Version(3, 11)] {
-        let (found, _) = search(&[version]);
-        if let Some(python) = found.first() {
-            println!(
-                "Python {:<8} {}",
-                python.full_version(),
-                python.executable.display()
-            );
-            return Ok(found);
-        }
-    }
-    bail!(not_found(&SUPPORTED))
-}
-
-fn not_found(missing: &[Version]) -> String {
-    let names: Vec<_> = missing.iter().map(Version::to_string).collect();
-    format!(
-        "no CPython {} found: looked for python3.X on the path and in pyenv's versions. \
-         Install one, with your system's package manager or `pyenv install`.",
-        names.join(", ")
-    )
-}
-
-/// The interpreters found for `versions`, in ascending order, and the versions without one.
-fn search(versions: &[Version]) -> (Vec<Python>, Vec<Version>) {
-    let mut answers: BTreeMap<PathBuf, Option<Python>> = BTreeMap::new();
-    let mut found = Vec::new();
-    let mut missing = Vec::new();
-    for version in SUPPORTED
-        .into_iter()
-        .filter(|version| versions.contains(version))
-    {
-        let python = candidates(version).into_iter().find_map(|path| {
-            let answer = answers
-                .entry(path.clone())
-                .or_insert_with(|| ask(&path))
-                .clone()?;
-            (answer.supported() && answer.version() == version).then_some(answer)
-        });
-        match python {
-            Some(python) => found.push(python),
-            None => missing.push(version),
-        }
-    }
-    (found, missing)
 }
 
 /// The `site-packages` folder of the environment whose interpreter is `python`.
@@ -239,10 +171,11 @@ mod tests {
             gil,
             libdir: PathBuf::new(),
             ldlibrary: String::new(),
+            loader: None,
         };
         assert!(python("cpython", 12, true).supported());
         assert!(!python("pypy", 12, true).supported());
-        assert!(!python("cpython", 14, true).supported());
+        assert!(!python("cpython", 16, true).supported());
         assert!(!python("cpython", 13, false).supported());
     }
 }

@@ -32,32 +32,9 @@ pub fn prepare(
     venv: &Venv,
     wheel: &Path,
 ) -> Result<Command> {
-    let home = project.state().join(format!("wheel-{}", venv.name()));
-    let python = home.join("bin/python");
-    let title = format!("environment for the wheel (Python {})", venv.version());
-    step::require(
-        &title,
-        environment
-            .uv()
-            .args(["venv", "--clear", "--python"])
-            .arg(&venv.base.executable)
-            .arg(&home),
-        &project.logs(),
-    )?;
-    // The versions are the pinned ones, which are on the disk already; packages that the wheel does not ask for are
-    // not installed.
-    let title = format!("wheel alone (Python {})", venv.version());
-    step::require(
-        &title,
-        environment
-            .uv()
-            .args(["pip", "install", "--python"])
-            .arg(&python)
-            .arg(wheel)
-            .arg("--constraint")
-            .arg(project.root.join("python/requirements.txt")),
-        &project.logs(),
-    )?;
+    let name = format!("wheel-{}", venv.name());
+    let python = environment.fresh(project, venv, &name, &[wheel.as_os_str()])?;
+    let home = project.state().join(name);
     let text = std::fs::read_to_string(project.root.join("README.md"))?;
     let example = first_example(&text).context("README.md has no Python example")?;
     let file = home.join("first_example.py");

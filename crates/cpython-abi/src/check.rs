@@ -14,8 +14,9 @@ use pyo3::ffi::{self, PyObject, PyThreadState};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use super::code::{RawCode, first_unit};
+use super::code::{CODE_UNIT_BYTES, RawCode, first_unit};
 use super::frame::{OWNED_BY_THREAD, RawFrame, unstarted_instr};
+use super::stack_ref::StackRef;
 use super::symbols::{DEFAULT_EVAL, install_eval, installed_eval};
 use super::thread::{Chunk, data_stack};
 
@@ -25,7 +26,7 @@ pub enum LayoutError {
     /// Built for another minor version than the one running.
     #[error(
         "ferrodyn's extension is built for CPython 3.{built} and was loaded by Python {running}: \
-         install the wheel for that version (CPython 3.11, 3.12 and 3.13 are supported)"
+         install the wheel for that version (CPython 3.11 to 3.15 are supported)"
     )]
     Version {
         /// Minor version of the build.
@@ -36,7 +37,7 @@ pub enum LayoutError {
     /// A debug or free-threaded build.
     #[error(
         "ferrodyn does not support {kind} builds of CPython (this is Python {running}): \
-         use a release build with the GIL"
+         use a release build of CPython 3.11 to 3.15 with the GIL"
     )]
     Build {
         /// "debug" or "free-threaded".
@@ -201,9 +202,14 @@ fn check_code(function: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
     let bytes = code.getattr("co_code")?;
     let bytes = bytes.cast::<PyBytes>()?.as_bytes();
     // SAFETY: the code units lie inside the object, which ends after them; the code is fresh, so
-    // that its units are those of `co_code`.
+    // that its instructions are those of `co_code`.
     let units = unsafe { std::slice::from_raw_parts(first_unit(raw_ptr), bytes.len().min(4)) };
-    if units != &bytes[..units.len()] {
+    // Code unit 0 is an inline cache, which `co_code` shows empty.
+    let same = |(found, shown): (&[u8], &[u8])| shown == [0, 0] || found == shown;
+    let pairs = units
+        .chunks(CODE_UNIT_BYTES)
+        .zip(bytes.chunks(CODE_UNIT_BYTES));
+    if !pairs.into_iter().all(same) {
         return Ok(Some("co_code_adaptive"));
     }
     // SAFETY: read as an address only; it is compared before it is used.
@@ -250,7 +256,7 @@ fn check_function(function: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>>
     })
 }
 
-fn check_thread(_py: Python<'_>) -> PyResult<Option<&'static str>> {
+fn check_thread(py: Python<'_>) -> PyResult<Option<&'static str>> {
     // SAFETY: the GIL is held; the fields lie inside a thread state on every version.
     let tstate = unsafe { ffi::PyThreadState_Get() };
     // SAFETY: as above; the pointers are compared as numbers before the chunk is read.
@@ -270,14 +276,13 @@ fn check_thread(_py: Python<'_>) -> PyResult<Option<&'static str>> {
     if !plausible || unsafe { (*stack.chunk).size } != limit - chunk {
         return Ok(Some("datastack_chunk"));
     }
-    #[cfg(Py_3_12)]
-    {
+    if super::thread::COUNTS_C_CALLS {
         let remaining = super::thread::c_recursion_remaining(tstate);
         // SAFETY: an int inside the thread state; the calls change only the counter.
         let (before, inside, after) = unsafe {
             let before = remaining.read();
             if ffi::Py_EnterRecursiveCall(c" in ferrodyn's self-check".as_ptr()) != 0 {
-                return Err(PyErr::fetch(_py));
+                return Err(PyErr::fetch(py));
             }
             let inside = remaining.read();
             ffi::Py_LeaveRecursiveCall();
@@ -300,9 +305,9 @@ struct Seen {
     frame_obj: usize,
     instr: usize,
     expected_instr: usize,
-    stacktop: c_int,
+    words: usize,
     owner: std::ffi::c_char,
-    arguments: Vec<usize>,
+    arguments: Vec<StackRef>,
     on_top: bool,
 }
 
@@ -330,19 +335,17 @@ unsafe extern "C" fn record_first_frame(
                         let raw = &*frame;
                         let locals = RawFrame::locals_of(frame);
                         Seen {
-                            code: raw.code as usize,
-                            func: raw.func as usize,
+                            code: raw.code() as usize,
+                            func: raw.func() as usize,
                             globals: raw.globals as usize,
                             builtins: raw.builtins as usize,
                             locals: raw.locals as usize,
                             frame_obj: raw.frame_obj as usize,
                             instr: raw.instr as usize,
-                            expected_instr: unstarted_instr(raw.code) as usize,
-                            stacktop: raw.stacktop,
+                            expected_instr: unstarted_instr(raw.code()) as usize,
+                            words: RawFrame::words_in_use(frame),
                             owner: raw.owner,
-                            arguments: (0..PROBE_SLOTS)
-                                .map(|i| locals.add(i).read() as usize)
-                                .collect(),
+                            arguments: (0..PROBE_SLOTS).map(|i| locals.add(i).read()).collect(),
                             on_top: {
                                 let top = (*data_stack(tstate)).top as usize;
                                 top.wrapping_sub(frame as usize) < 1 << 20
@@ -388,8 +391,10 @@ fn check_frame(py: Python<'_>, probe: &Bound<'_, PyAny>) -> PyResult<Option<&'st
         second.as_ptr(),
         third.as_ptr(),
         only.as_ptr(),
-    ]
-    .map(|p| p as usize);
+    ];
+    // The number among them lives for ever, where anything does: its word has the tag of such objects.
+    // SAFETY: live objects; the words are compared and not released.
+    let words = known.map(|object| unsafe { StackRef::owning(object) });
     let checks = [
         ("frame code", seen.code == code.as_ptr() as usize),
         ("frame function", seen.func == probe.as_ptr() as usize),
@@ -401,9 +406,16 @@ fn check_frame(py: Python<'_>, probe: &Bound<'_, PyAny>) -> PyResult<Option<&'st
         ("f_locals", seen.locals == 0),
         ("frame_obj", seen.frame_obj == 0),
         ("instruction pointer", seen.instr == seen.expected_instr),
-        ("stacktop", seen.stacktop == raw.nlocalsplus),
+        (
+            "the end of the operand stack",
+            seen.words == raw.nlocalsplus as usize,
+        ),
         ("frame owner", seen.owner == OWNED_BY_THREAD),
-        ("localsplus", seen.arguments[..4] == known),
+        (
+            "localsplus",
+            (seen.arguments.iter().zip(known)).all(|(word, object)| word.object() == object),
+        ),
+        ("tags of references", seen.arguments[..4] == words),
         ("datastack_top", seen.on_top),
         ("argument slots", raw.argument_slots() == PROBE_SLOTS),
     ];

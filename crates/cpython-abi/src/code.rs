@@ -51,7 +51,9 @@ pub struct RawCode {
 }
 
 /// Offset in bytes of the first code unit (`co_code_adaptive`).
-pub const CODE_UNITS: usize = if cfg!(Py_3_13) {
+pub const CODE_UNITS: usize = if cfg!(Py_3_14) {
+    208
+} else if cfg!(Py_3_13) {
     200
 } else if cfg!(Py_3_12) {
     192

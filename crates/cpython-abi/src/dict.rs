@@ -15,7 +15,7 @@ pub const INSTANCES_KEEP_INLINE: bool = cfg!(Py_3_13);
 struct RawDict {
     ob_base: PyObject,
     used: Py_ssize_t,
-    /// On 3.13 it holds no version.
+    /// On 3.13 and newer it holds no version, but who watches.
     version: usize,
     keys: *const RawKeys,
     values: *const u8,

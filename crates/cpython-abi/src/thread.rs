@@ -4,10 +4,13 @@
 
 use pyo3::ffi::{PyObject, PyThreadState};
 
-const DATASTACK: usize = if cfg!(Py_3_12) { 232 } else { 296 };
-
-#[cfg(Py_3_12)]
-const C_RECURSION_REMAINING: usize = if cfg!(Py_3_13) { 52 } else { 36 };
+const DATASTACK: usize = if cfg!(Py_3_15) {
+    256
+} else if cfg!(Py_3_12) {
+    232
+} else {
+    296
+};
 
 /// `datastack_chunk`, `datastack_top` and `datastack_limit` of a thread state.
 #[repr(C)]
@@ -39,12 +42,13 @@ pub fn data_stack(tstate: *mut PyThreadState) -> *mut DataStack {
     tstate.cast::<u8>().wrapping_add(DATASTACK).cast()
 }
 
-/// `c_recursion_remaining` of `tstate`: C levels left before `RecursionError`.
-#[cfg(Py_3_12)]
+/// Whether a thread counts the C calls that it may still make (3.12 and 3.13). 3.11 counts Python calls alone, and 3.14
+/// and newer look at the address of the stack.
+pub const COUNTS_C_CALLS: bool = cfg!(all(Py_3_12, not(Py_3_14)));
+
+/// `c_recursion_remaining` of `tstate`: C levels left before `RecursionError`; only where [`COUNTS_C_CALLS`].
 #[inline]
 pub fn c_recursion_remaining(tstate: *mut PyThreadState) -> *mut std::ffi::c_int {
-    tstate
-        .cast::<u8>()
-        .wrapping_add(C_RECURSION_REMAINING)
-        .cast()
+    const OFFSET: usize = if cfg!(Py_3_13) { 52 } else { 36 };
+    tstate.cast::<u8>().wrapping_add(OFFSET).cast()
 }

@@ -23,7 +23,7 @@ pub fn follow_frames() -> bool {
         return true;
     }
     #[cfg(Py_3_12)]
-    // SAFETY: `find` saw the 15 bytes, one for each kind of event, in the interpreter state, which outlives this
+    // SAFETY: `find` saw these bytes, one for each kind of event, in the interpreter state, which outlives this
     // module; two words that overlap in a byte cover them.
     unsafe {
         const LAST: usize = EVENTS - size_of::<u64>();
@@ -38,12 +38,17 @@ pub fn follow_frames() -> bool {
 
 /// `_PY_MONITORING_UNGROUPED_EVENTS`: a byte for each says which tools want it.
 #[cfg(Py_3_12)]
-const EVENTS: usize = 15;
+const EVENTS: usize = if cfg!(Py_3_14) { 16 } else { 15 };
 /// `monitors`, and `monitoring_tool_names` behind it.
 #[cfg(Py_3_12)]
-const FIELDS: (usize, usize) = match cfg!(Py_3_13) {
-    true => (193_136, 194_264),
-    false => (381_744, 382_872),
+const FIELDS: (usize, usize) = if cfg!(Py_3_15) {
+    (223_512, 224_768)
+} else if cfg!(Py_3_14) {
+    (223_240, 224_496)
+} else if cfg!(Py_3_13) {
+    (193_136, 194_264)
+} else {
+    (381_744, 382_872)
 };
 
 /// Looks whether the fields are where this version has them.
@@ -119,4 +124,23 @@ pub fn find(py: Python<'_>) -> PyResult<()> {
         Ordering::Relaxed,
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profiler_is_seen_while_it_is_there() {
+        Python::attach(|py| {
+            find(py).expect("a look at the tools");
+            let profile = |on: &std::ffi::CStr| py.run(on, None, None).expect("a profiler");
+            let mut seen = vec![follow_frames()];
+            profile(c"import sys; sys.setprofile(lambda *event: None)");
+            seen.push(follow_frames());
+            profile(c"sys.setprofile(None)");
+            seen.push(follow_frames());
+            assert_eq!(seen, [false, true, false]);
+        });
+    }
 }

@@ -13,12 +13,13 @@ use pyo3::types::{PyCode, PyDict, PyTuple};
 
 use crate::code_state::CodeState;
 use cpython_abi::code::RawCode;
-use cpython_abi::frame::{OWNED_BY_THREAD, RawFrame, unstarted_instr};
+use cpython_abi::frame::{OWNED_BY_THREAD, Objects, RawFrame, unstarted_instr};
 
 /// An unstarted frame of a function, borrowed from the interpreter for the length of the hook.
 pub struct FrameRef<'f> {
     raw: *mut RawFrame,
     state: &'f CodeState,
+    locals: Objects<'f>,
     lifetime: PhantomData<&'f RawFrame>,
 }
 
@@ -27,9 +28,12 @@ impl<'f> FrameRef<'f> {
     /// `raw` passed [`is_unstarted_function`], the GIL is held for `'f`, the frame is not run in
     /// that time, and `state` is that of its code.
     pub(crate) unsafe fn new(raw: *mut RawFrame, state: &'f CodeState) -> Self {
+        // SAFETY: the frame has that many initialised words, which stay for `'f`.
+        let locals = unsafe { Objects::of(raw, (*(*raw).raw_code()).nlocalsplus as usize) };
         FrameRef {
             raw,
             state,
+            locals,
             lifetime: PhantomData,
         }
     }
@@ -41,18 +45,18 @@ impl<'f> FrameRef<'f> {
 
     fn raw_code(&self) -> &RawCode {
         // SAFETY: a frame that passed `is_unstarted_function` holds a code object.
-        unsafe { &*self.header().code.cast::<RawCode>() }
+        unsafe { &*self.header().raw_code() }
     }
 
     /// Address of the code object, for comparing.
     pub fn code_ptr(&self) -> *mut PyObject {
-        self.header().code
+        self.header().code()
     }
 
     /// The code object.
     pub fn code<'py>(&self, py: Python<'py>) -> Bound<'py, PyCode> {
         // SAFETY: the frame owns a reference to its code.
-        unsafe { Bound::from_borrowed_ptr(py, self.header().code) }
+        unsafe { Bound::from_borrowed_ptr(py, self.header().code()) }
             .cast_into()
             .expect("a frame's code")
     }
@@ -60,7 +64,7 @@ impl<'f> FrameRef<'f> {
     /// The function.
     pub fn function<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         // SAFETY: the frame owns a reference to its function.
-        unsafe { Bound::from_borrowed_ptr(py, self.header().func) }
+        unsafe { Bound::from_borrowed_ptr(py, self.header().func()) }
     }
 
     /// The globals; a dict in every frame of a plain function.
@@ -79,7 +83,7 @@ impl<'f> FrameRef<'f> {
 
     /// The cells of the free variables, in the order of `co_freevars`; `None` where there are none.
     pub fn closure<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyTuple>> {
-        let func = self.header().func.cast::<ffi::PyFunctionObject>();
+        let func = self.header().func().cast::<ffi::PyFunctionObject>();
         // SAFETY: `is_unstarted_function` has seen that this is a function; its closure is a
         // tuple or null.
         unsafe {
@@ -90,14 +94,12 @@ impl<'f> FrameRef<'f> {
     }
 
     /// Fast locals, cells and free variables, borrowed: null where nothing is bound yet.
-    pub fn fast_locals(&self) -> &'f [*mut PyObject] {
-        let len = self.raw_code().nlocalsplus as usize;
-        // SAFETY: the frame has `nlocalsplus` initialised words, which stay for `'f`.
-        unsafe { std::slice::from_raw_parts(RawFrame::locals_of(self.raw), len) }
+    pub fn fast_locals(&self) -> &[*mut PyObject] {
+        &self.locals
     }
 
     /// The arguments as bound: positional, keyword-only, then `*args` and `**kwargs`; borrowed, not null.
-    pub fn arguments(&self) -> &'f [*mut PyObject] {
+    pub fn arguments(&self) -> &[*mut PyObject] {
         &self.fast_locals()[..self.raw_code().argument_slots()]
     }
 
@@ -156,6 +158,6 @@ pub(crate) unsafe fn is_unstarted_function(raw: *mut RawFrame) -> bool {
         return false;
     }
     // SAFETY: a frame that is passed to the hook holds a code object.
-    let flags = unsafe { (*frame.code.cast::<RawCode>()).flags };
-    is_plain_function(flags) && frame.instr == unstarted_instr(frame.code)
+    let flags = unsafe { (*frame.raw_code()).flags };
+    is_plain_function(flags) && frame.instr == unstarted_instr(frame.code())
 }

@@ -16,7 +16,6 @@ use cpython_abi::panics::contained;
 use pyo3::ffi::{self, PyObject, PyThreadState};
 
 use crate::region::{self, with_thread};
-use cpython_abi::code::RawCode;
 use cpython_abi::frame::RawFrame;
 use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn};
 
@@ -74,7 +73,7 @@ impl Handover {
         // SAFETY: required of the caller.
         unsafe {
             let taker = self.taker.get();
-            if taker.is_null() || (*frame).func != taker {
+            if taker.is_null() || (*frame).func() != taker {
                 return;
             }
             self.release(frame);
@@ -83,17 +82,18 @@ impl Handover {
 
     #[cold]
     unsafe fn release(&self, frame: *mut RawFrame) {
-        // SAFETY: as for `take`. The offer stands, so its items are alive and owned; each has a
-        // second reference in the frame, so nothing is freed here.
+        // SAFETY: as for `take`. The offer stands, so its items are alive and owned; each that
+        // goes has a second reference in the frame, so nothing is freed here.
         unsafe {
             let (args, count) = (self.args.get(), self.count.get());
             self.withdraw();
-            let slots = (*(*frame).code.cast::<RawCode>()).argument_slots();
+            let slots = (*(*frame).raw_code()).argument_slots();
             let locals = RawFrame::locals_of(frame);
-            if count > slots || (0..count).any(|i| *args.add(i) != *locals.add(i)) {
+            let same = |i| *args.add(i) == (*locals.add(i)).object();
+            if count > slots || !(0..count).all(same) {
                 return;
             }
-            for i in 0..count {
+            for i in (0..count).filter(|i| (*locals.add(*i)).is_safe()) {
                 let held = ptr::replace(args.add(i), ffi::Py_NewRef(ffi::Py_None()));
                 ffi::Py_DECREF(held);
             }

@@ -25,9 +25,9 @@ use crate::region::{
 };
 use crate::substitute::{self, DetachedCall};
 use crate::surroundings::{Marked, marked};
-#[cfg(not(Py_3_12))]
-use cpython_abi::code::RawCode;
 use cpython_abi::frame::RawFrame;
+#[cfg(not(Py_3_12))]
+use cpython_abi::stack_ref::StackRef;
 use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, same_eval};
 
 /// The evaluator that regions install.
@@ -130,7 +130,7 @@ unsafe fn decide(
 ) -> *mut PyObject {
     // SAFETY: `frame` is an unstarted frame of a function, and the GIL is held.
     unsafe {
-        let code = (*frame).code;
+        let code = (*frame).code();
         if thread.bypass.get() == code {
             thread.bypass.set(ptr::null_mut());
             return evaluate(thread, DEFAULT_EVAL, tstate, frame, 0);
@@ -139,7 +139,7 @@ unsafe fn decide(
             ffi::PyErr_Clear();
             return pass(thread, tstate, frame, 0);
         };
-        match marked((*frame).func) {
+        match marked((*frame).func()) {
             Marked::No => {}
             Marked::Shallow => return pass(thread, tstate, frame, 0),
             Marked::Deep => return pass_all(thread, tstate, frame),
@@ -322,8 +322,8 @@ unsafe fn empty(frame: *mut RawFrame) {
     unsafe {
         if (*frame).frame_obj.is_null() {
             let locals = RawFrame::locals_of(frame);
-            for i in 0..(*(*frame).code.cast::<RawCode>()).nlocalsplus as usize {
-                ffi::Py_XDECREF(ptr::replace(locals.add(i), ptr::null_mut()));
+            for i in 0..(*(*frame).raw_code()).nlocalsplus as usize {
+                ptr::replace(locals.add(i), StackRef::NULL).release();
             }
         }
     }

@@ -21,6 +21,7 @@ use crate::hook::HOOK;
 use crate::surroundings::surroundings;
 use cpython_abi::frame::RawFrame;
 use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, install_eval, installed_eval, same_eval};
+use cpython_abi::thread::{COUNTS_C_CALLS, c_recursion_remaining};
 
 /// What one thread knows about regions.
 pub struct ThreadRegions {
@@ -262,12 +263,11 @@ pub(crate) fn uninstall() {
 }
 
 /// What one evaluation takes of `c_recursion_remaining`.
-#[cfg(Py_3_12)]
 const EVALUATION_UNITS: c_int = 2;
 
 /// Evaluates a frame at no cost in C recursion.
 ///
-/// With a hook each Python call is also a C call. `c_recursion_remaining` is given back what the
+/// With a hook each Python call is also a C call. Where C calls are counted, the counter is given back what the
 /// evaluator takes, so that the Python recursion limit is what stops a recursion, as without a
 /// hook; the stack itself is watched by [`ThreadRegions::is_deep`].
 ///
@@ -282,29 +282,23 @@ pub(crate) unsafe fn evaluate(
     throwflag: c_int,
 ) -> *mut PyObject {
     thread.started.set(true);
-    #[cfg(Py_3_12)]
-    {
-        let remaining = cpython_abi::thread::c_recursion_remaining(tstate);
-        // SAFETY: an int inside the current thread state.
-        unsafe {
-            *remaining += EVALUATION_UNITS;
-            let result = eval(tstate, frame, throwflag);
-            *remaining -= EVALUATION_UNITS;
-            result
-        }
+    if !COUNTS_C_CALLS {
+        // SAFETY: required of the caller.
+        return unsafe { eval(tstate, frame, throwflag) };
     }
-    #[cfg(not(Py_3_12))]
-    // SAFETY: required of the caller.
+    let remaining = c_recursion_remaining(tstate);
+    // SAFETY: an int inside the current thread state.
     unsafe {
-        eval(tstate, frame, throwflag)
+        *remaining += EVALUATION_UNITS;
+        let result = eval(tstate, frame, throwflag);
+        *remaining -= EVALUATION_UNITS;
+        result
     }
 }
 
 /// Units of C recursion that a thread has been given; ends when dropped.
-#[cfg(Py_3_12)]
 struct Given(*mut c_int);
 
-#[cfg(Py_3_12)]
 impl Drop for Given {
     #[inline(always)]
     fn drop(&mut self) {
@@ -320,17 +314,15 @@ impl Drop for Given {
 /// The GIL is held.
 #[inline]
 pub(crate) unsafe fn without_c_recursion<R>(thread: &ThreadRegions, body: impl FnOnce() -> R) -> R {
-    #[cfg(Py_3_12)]
-    if !thread.is_deep() {
+    if COUNTS_C_CALLS && !thread.is_deep() {
         // SAFETY: the GIL is held; the counter is an int inside the current thread state.
         return unsafe {
-            let remaining = cpython_abi::thread::c_recursion_remaining(ffi::PyThreadState_Get());
+            let remaining = c_recursion_remaining(ffi::PyThreadState_Get());
             *remaining += EVALUATION_UNITS;
             let _given = Given(remaining);
             body()
         };
     }
-    let _ = thread;
     body()
 }
 

@@ -15,7 +15,8 @@ use pyo3::types::PyCode;
 
 use crate::frame::is_plain_function;
 use cpython_abi::code::RawCode;
-use cpython_abi::frame::{RawFrame, unstarted_instr};
+use cpython_abi::frame::{Objects, RawFrame, unstarted_instr};
+use cpython_abi::stack_ref::StackRef;
 use cpython_abi::thread::data_stack;
 
 pyo3::create_exception!(
@@ -144,7 +145,7 @@ pub(crate) unsafe fn has_room(
     // SAFETY: required of the caller.
     unsafe {
         let stack = &*data_stack(tstate);
-        let old_words = (*(*frame).code.cast::<RawCode>()).frame_words();
+        let old_words = (*(*frame).raw_code()).frame_words();
         let base = frame.cast::<*mut PyObject>();
         let free_words = (stack.limit as usize).wrapping_sub(base as usize) / size_of::<usize>();
         stack.top == base.wrapping_add(old_words)
@@ -167,16 +168,15 @@ pub(crate) unsafe fn retarget(
     // SAFETY: the words up to the new top lie in the chunk, above everything in use.
     unsafe {
         let new = &*code.cast::<RawCode>();
-        let old_code = (*frame).code;
         let locals = RawFrame::locals_of(frame);
         for slot in new.argument_slots()..new.nlocalsplus as usize {
-            locals.add(slot).write(ptr::null_mut());
+            locals.add(slot).write(StackRef::NULL);
         }
         (*data_stack(tstate)).top = frame.cast::<*mut PyObject>().add(new.frame_words());
-        (*frame).code = code;
+        let old_code = (*frame).replace_code(code);
         (*frame).instr = unstarted_instr(code);
-        (*frame).stacktop = new.nlocalsplus;
-        ffi::Py_DECREF(old_code);
+        RawFrame::set_words_in_use(frame, new.nlocalsplus as usize);
+        old_code.release();
     }
 }
 
@@ -199,8 +199,8 @@ impl DetachedCall {
         // globals and locals are alive.
         unsafe {
             let raw = &*frame;
-            let old = &*raw.code.cast::<RawCode>();
-            let source = &*raw.func.cast::<ffi::PyFunctionObject>();
+            let old = &*raw.raw_code();
+            let source = &*raw.func().cast::<ffi::PyFunctionObject>();
             let mut call = DetachedCall {
                 function: ffi::PyFunction_NewWithQualName(code, raw.globals, source.func_qualname),
                 args: ptr::null_mut(),
@@ -214,8 +214,7 @@ impl DetachedCall {
             {
                 return None;
             }
-            let locals =
-                std::slice::from_raw_parts(RawFrame::locals_of(frame), old.argument_slots());
+            let locals = Objects::of(frame, old.argument_slots());
             let (positional, rest) = locals.split_at(old.argcount as usize);
             let (kwonly, rest) = rest.split_at(old.kwonly as usize);
             let mut rest = rest.iter();
@@ -251,10 +250,8 @@ impl DetachedCall {
                 return None;
             }
             for slot in 0..locals.len() {
-                let value = RawFrame::locals_of(frame)
-                    .add(slot)
-                    .replace(ptr::null_mut());
-                ffi::Py_XDECREF(value);
+                let word = RawFrame::locals_of(frame).add(slot);
+                word.replace(StackRef::NULL).release();
             }
             Some(call)
         }

@@ -2,9 +2,9 @@
 //!
 //! What lives here: names of torch's modules and functions ([`names`]), its C symbols ([`symbols`]), where its
 //! tensors keep their fields ([`layout`]), raw reads of tensors ([`view`], many at once: [`packed`]) and of its
-//! thread and global state ([`state`]), NumPy on tensors ([`arrays`]), what a call of a module comes to ([`modules`]), which functions change the context of others
-//! ([`contexts`]), tensor metadata ([`meta`])
-//! and memory overlap ([`overlap`]). What does not: any decision about
+//! thread and global state ([`state`]), NumPy on tensors ([`arrays`]), what a call of a module comes to ([`modules`]),
+//! which functions change the context of others ([`contexts`]), tensor metadata ([`meta`]) and memory overlap
+//! ([`overlap`]); what is for one kind of processor alone (`prefetch`). What does not: any decision about
 //! graphs or guards.
 //!
 //! Invariants: no other crate names a torch symbol, offset or private module; a field's offset is used only
@@ -22,6 +22,7 @@ pub mod names;
 mod numbers;
 pub mod overlap;
 pub mod packed;
+mod prefetch;
 pub mod stance;
 pub mod state;
 pub mod symbols;

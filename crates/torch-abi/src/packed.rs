@@ -8,6 +8,7 @@ use pyo3::ffi;
 
 use crate::TorchAbi;
 use crate::layout::{INLINE_DIMS, PAYLOAD};
+use crate::prefetch::to_cache;
 use crate::symbols::MethodFn;
 
 /// Where the compared fields are.
@@ -311,18 +312,9 @@ unsafe fn word(impl_: *const u8, at: usize) -> u64 {
 /// Begins to load what will be compared.
 #[inline(always)]
 fn prefetch(tensor: &PackedTensor, at: &Offsets) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: prefetching touches no memory: any address will do.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(tensor.object.cast());
-            _mm_prefetch::<_MM_HINT_T0>(tensor.impl_.wrapping_add(at.autograd_meta).cast());
-            _mm_prefetch::<_MM_HINT_T0>(tensor.impl_.wrapping_add(at.dims + 8).cast());
-            _mm_prefetch::<_MM_HINT_T0>(tensor.impl_.wrapping_add(at.key_set).cast());
-            _mm_prefetch::<_MM_HINT_T0>(tensor.autograd_meta.wrapping_add(at.requires_grad).cast());
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (tensor, at);
+    to_cache(tensor.object.cast());
+    to_cache(tensor.impl_.wrapping_add(at.autograd_meta));
+    to_cache(tensor.impl_.wrapping_add(at.dims + 8));
+    to_cache(tensor.impl_.wrapping_add(at.key_set));
+    to_cache(tensor.autograd_meta.wrapping_add(at.requires_grad));
 }

@@ -14,7 +14,7 @@ pub fn of_call<'a>(call: &EntryCall<'a, '_>) -> CheckEnv<'a> {
 }
 
 /// The environment of an unstarted frame.
-pub fn of_frame<'f>(py: Python<'_>, frame: &FrameRef<'f>) -> CheckEnv<'f> {
+pub fn of_frame<'f>(py: Python<'_>, frame: &'f FrameRef<'_>) -> CheckEnv<'f> {
     of_function(&frame.function(py), frame.fast_locals())
 }
 
