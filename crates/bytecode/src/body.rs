@@ -124,6 +124,15 @@ impl Body {
         resume.map_or(self.instrs.len(), |at| at + 1) as u32
     }
 
+    /// Whether a generator's frame starts when it is first advanced: nothing but the frame's set-up comes
+    /// before [`Op::ReturnGenerator`]. A generator expression of 3.15 runs its first iterable's
+    /// `__iter__` before.
+    pub fn makes_generator_first(&self) -> bool {
+        let mut ops = self.instrs.iter().map(|instr| &instr.op);
+        ops.find(|op| matches!(op, Op::Resume(_) | Op::ReturnGenerator))
+            == Some(&Op::ReturnGenerator)
+    }
+
     /// For each instruction the index into [`Body::handlers`] of the entry that covers it.
     pub fn handler_map(&self) -> Vec<Option<u32>> {
         let mut map = vec![None; self.instrs.len()];

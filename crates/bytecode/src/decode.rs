@@ -6,8 +6,8 @@ use crate::code::{CodeFields, Version, kinds};
 use crate::exception_table;
 use crate::location::{LineEntry, LineReader, LineTableError, Location};
 use crate::op::{
-    BinaryOp, CommonConst, ConstIdx, FuncAttr, ImportTime, Intrinsic1, Intrinsic2, JumpCond, Label, LocalIdx, NameIdx, Op,
-    UnaryOp,
+    BinaryOp, CommonConst, ConstIdx, FuncAttr, ImportTime, Intrinsic1, Intrinsic2, JumpCond, Label,
+    LocalIdx, NameIdx, Op, UnaryOp,
 };
 use crate::opcode::{ArgKind, Opcode, Row, Table};
 use crate::operand;
@@ -491,9 +491,7 @@ impl Decoder<'_> {
                 two_arg: arg & 2 != 0,
                 null_first,
             },
-            Opcode::LOAD_SPECIAL => {
-                Op::LoadSpecial(operand::special_from(arg).ok_or_else(bad)?)
-            }
+            Opcode::LOAD_SPECIAL => Op::LoadSpecial(operand::special_from(arg).ok_or_else(bad)?),
             Opcode::STORE_ATTR => Op::StoreAttr(name),
             Opcode::DELETE_ATTR => Op::DeleteAttr(name),
 
@@ -501,9 +499,7 @@ impl Decoder<'_> {
             Opcode::UNARY_NEGATIVE => Op::Unary(UnaryOp::Negative),
             Opcode::UNARY_NOT => Op::Unary(UnaryOp::Not),
             Opcode::UNARY_INVERT => Op::Unary(UnaryOp::Invert),
-            Opcode::BINARY_OP
-                if arg == operand::BINARY_SUBSCR && self.version >= Version::V314 =>
-            {
+            Opcode::BINARY_OP if arg == operand::BINARY_SUBSCR && self.version >= Version::V314 => {
                 Op::BinarySubscr
             }
             Opcode::BINARY_OP => {

@@ -53,6 +53,7 @@ mod lower;
 mod opcode;
 mod operand;
 mod operators;
+mod raises;
 mod varint;
 mod verify;
 
@@ -70,4 +71,5 @@ pub use liveness::{LiveLocals, live_locals};
 pub use location::{LineEntry, LineTableError, Location, read_line_table};
 pub use loops::{Loop, behind_loop, has_loop, loop_of};
 pub use opcode::{is_raise, opcode_name, opcode_number};
+pub use raises::only_raises;
 pub use verify::{Limits, VerifyError, verify};

@@ -72,8 +72,11 @@ pub fn loop_of(body: &Body, at: u32) -> Result<Option<Loop>, VerifyError> {
 
 /// Whether a loop is that of a comprehension: what it makes is put below its iterator.
 fn is_comprehension(body: &Body, for_iter: usize) -> bool {
-    let before = for_iter.checked_sub(1).map(|at| &body.instrs[at].op);
-    matches!(before, Some(Op::Swap(2)))
+    let mut before = body.instrs[..for_iter].iter().rev().map(|instr| &instr.op);
+    match before.next() {
+        Some(Op::GetIter) => matches!(before.next(), Some(Op::Swap(2))),
+        op => matches!(op, Some(Op::Swap(2))),
+    }
 }
 
 /// The blocks that one or more steps lead to.

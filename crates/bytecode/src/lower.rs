@@ -199,9 +199,7 @@ impl Lowerer<'_> {
             && let Some((opcode, arg)) = join(self.version, &instr.op, next)
         {
             let opcode = match opcode {
-                Opcode::LOAD_FAST_LOAD_FAST if borrows => {
-                    Opcode::LOAD_FAST_BORROW_LOAD_FAST_BORROW
-                }
+                Opcode::LOAD_FAST_LOAD_FAST if borrows => Opcode::LOAD_FAST_BORROW_LOAD_FAST_BORROW,
                 opcode => opcode,
             };
             self.emit(opcode, arg)?;

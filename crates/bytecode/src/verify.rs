@@ -1,9 +1,9 @@
 //! Well-formedness of a [`Body`].
 
 use crate::body::Body;
+use crate::code::CodeFields;
 #[cfg(doc)]
 use crate::code::Version;
-use crate::code::CodeFields;
 use crate::depth::stack_depths;
 use crate::op::Op;
 

@@ -9,7 +9,6 @@
 use std::ffi::c_char;
 #[cfg(not(Py_3_14))]
 use std::ffi::c_int;
-#[cfg(Py_3_14)]
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -113,17 +112,20 @@ impl RawFrame {
     }
 
     /// Words in use from the first fast local on.
+    ///
+    /// # Safety
+    /// `frame` is a frame.
     #[inline]
-    pub fn words_in_use(frame: *mut RawFrame) -> usize {
-        // SAFETY: a field of the header.
+    pub unsafe fn words_in_use(frame: *mut RawFrame) -> usize {
+        // SAFETY: required of the caller.
         #[cfg(not(Py_3_14))]
         unsafe {
             (*frame).stacktop as usize
         }
+        // SAFETY: required of the caller; the difference is that of two numbers, whatever the pointer is.
         #[cfg(Py_3_14)]
-        {
-            // SAFETY: as above; the difference is that of two numbers, whatever the pointer is.
-            let top = unsafe { (*frame).stackpointer } as usize;
+        unsafe {
+            let top = (*frame).stackpointer as usize;
             top.wrapping_sub(Self::locals_of(frame) as usize) / size_of::<StackRef>()
         }
     }
@@ -147,13 +149,15 @@ impl RawFrame {
     }
 }
 
+/// Where tags have to be taken off, the objects are copied.
+#[cfg(Py_3_14)]
+type ObjectList<'f> = smallvec::SmallVec<[*mut PyObject; 12]>;
+#[cfg(not(Py_3_14))]
+type ObjectList<'f> = &'f [*mut PyObject];
+
 /// The objects of a frame's first words, borrowed: null where a variable is not bound.
 pub struct Objects<'f> {
-    #[cfg(not(Py_3_14))]
-    objects: &'f [*mut PyObject],
-    #[cfg(Py_3_14)]
-    objects: smallvec::SmallVec<[*mut PyObject; 12]>,
-    #[cfg(Py_3_14)]
+    list: ObjectList<'f>,
     lifetime: PhantomData<&'f RawFrame>,
 }
 
@@ -164,21 +168,17 @@ impl Objects<'_> {
     /// That many words are initialised, and they stay as they are while this is used.
     #[inline]
     pub unsafe fn of(frame: *mut RawFrame, count: usize) -> Self {
-        let locals = RawFrame::locals_of(frame);
-        // SAFETY: required of the caller; a reference without tags is a pointer.
-        #[cfg(not(Py_3_14))]
-        return Objects {
-            objects: unsafe { std::slice::from_raw_parts(locals.cast(), count) },
-        };
         // SAFETY: required of the caller.
+        let words = unsafe { std::slice::from_raw_parts(RawFrame::locals_of(frame), count) };
         #[cfg(Py_3_14)]
-        return Objects {
-            objects: unsafe { std::slice::from_raw_parts(locals, count) }
-                .iter()
-                .map(|word| word.object())
-                .collect(),
+        let list = words.iter().map(|word| word.object()).collect();
+        // SAFETY: a word without tags is a pointer.
+        #[cfg(not(Py_3_14))]
+        let list = unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), count) };
+        Objects {
+            list,
             lifetime: PhantomData,
-        };
+        }
     }
 }
 
@@ -187,7 +187,7 @@ impl Deref for Objects<'_> {
 
     #[inline]
     fn deref(&self) -> &[*mut PyObject] {
-        &self.objects
+        self.list.iter().as_slice()
     }
 }
 

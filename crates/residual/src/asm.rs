@@ -152,6 +152,18 @@ impl Asm {
         self.body.emit_callable(Op::LoadConst(c));
     }
 
+    /// `x -- iterator`, alone on any version; `iter` is the builtin function.
+    pub fn iterator(&mut self, iter: &Obj) {
+        if self.body.version().iterator_slots() == 1 {
+            return self.op(Op::GetIter);
+        }
+        // What `GET_ITER` leaves may be no iterator but `x` itself with an index.
+        self.callee(iter);
+        self.op(Op::Swap(2));
+        self.op(Op::Swap(3));
+        self.call(1);
+    }
+
     /// `args*argc -- result` for the callable below.
     pub fn call(&mut self, argc: u32) {
         self.body.call(argc);
@@ -349,7 +361,7 @@ pub fn map_tables(
         | Op::LoadSuperAttr { name: n, .. }
         | Op::StoreAttr(n)
         | Op::DeleteAttr(n)
-        | Op::ImportName(n)
+        | Op::ImportName { name: n, .. }
         | Op::ImportFrom(n) => *n = names(*n),
         _ => {}
     }
@@ -357,11 +369,11 @@ pub fn map_tables(
 
 /// How many instructions come before the function's own: cells, free variables, `Resume`.
 pub fn prologue_len(body: &Body) -> usize {
-    let at = body
-        .instrs
-        .iter()
-        .position(|i| matches!(i.op, Op::Resume(_)));
-    at.map_or(0, |i| i + 1)
+    let len = body.entry_len() as usize;
+    match body.instrs[..len].last().map(|i| &i.op) {
+        Some(Op::Resume(_)) => len,
+        _ => 0,
+    }
 }
 
 /// The location of an instruction, or of the function's first line.

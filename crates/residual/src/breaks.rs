@@ -7,7 +7,9 @@
 //! the instruction and never captured.
 
 use bytecode::op::{Intrinsic1, Intrinsic2, LocalIdx, Op};
-use bytecode::{ExceptEntry, Loop, behind_loop, loop_of, stack_depths, stack_effect, stack_needs};
+use bytecode::{
+    ExceptEntry, Loop, Version, behind_loop, loop_of, stack_depths, stack_effect, stack_needs,
+};
 use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -508,7 +510,11 @@ impl Emitter<'_, '_> {
             Op::ForIter { to } => {
                 vec![
                     (f.ip + 1, depth, vec![Slot::Value]),
-                    (behind_loop(body, to.0 as usize), depth - 1, vec![]),
+                    (
+                        behind_loop(body, to.0 as usize),
+                        depth - body.version.iterator_slots() as usize,
+                        vec![],
+                    ),
                 ]
             }
             Op::WithExceptStart => vec![(f.ip + 1, depth, vec![Slot::Value])],
@@ -517,7 +523,7 @@ impl Emitter<'_, '_> {
                 let needs = stack_needs(body.version, op) as usize;
                 let results =
                     (needs as i32 + stack_effect(body.version, op, false)).max(0) as usize;
-                let slots = match method_null(op) {
+                let slots = match method_null(body.version, op) {
                     Some(true) => vec![Slot::Null, Slot::Value],
                     Some(false) => vec![Slot::Value, Slot::Null],
                     None => vec![Slot::Value; results],
@@ -620,10 +626,12 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// For an instruction that gives a method and its receiver: whether `NULL` comes first where the
-/// attribute is loaded plainly.
-pub(crate) fn method_null(op: &Op) -> Option<bool> {
+/// For an instruction that gives a value that a `NULL` may go with (a method and its receiver, an
+/// iterator and its index): whether the `NULL` comes first where the value is alone.
+pub(crate) fn method_null(version: Version, op: &Op) -> Option<bool> {
     match op {
+        Op::GetIter | Op::GetYieldFromIter(_) if version.iterator_slots() == 2 => Some(false),
+        Op::LoadSpecial(_) => Some(false),
         Op::LoadMethod { null_first, .. }
         | Op::LoadSuperAttr {
             method: true,
@@ -654,7 +662,7 @@ fn needs_frame(op: &Op) -> bool {
                 )
                 | Op::PushExcInfo
                 | Op::PopExcept
-                | Op::EndAsyncFor
+                | Op::EndAsyncFor { .. }
                 | Op::Jump { .. }
                 | Op::Other { .. }
         )

@@ -234,7 +234,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
                 out
             }
             Var::Func(f) => {
-                let parts = [&f.defaults, &f.kwdefaults, &f.annotations];
+                let parts = [&f.defaults, &f.kwdefaults, &f.annotations, &f.annotate];
                 let mut out: Vec<Var> = parts.into_iter().flatten().cloned().collect();
                 out.extend(f.closure.iter().cloned());
                 out.extend(self.attr_values(f.obj));

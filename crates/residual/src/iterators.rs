@@ -144,6 +144,12 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
+    /// `x -- iterator`
+    fn get_iter(&mut self) {
+        let iter = self.tx.known().iter.clone();
+        self.asm.iterator(&iter);
+    }
+
     /// `-- iterator` of this class at its position.
     pub(crate) fn iterator(&mut self, class: &Obj, body: &IterBody) -> R<()> {
         match body {
@@ -153,13 +159,13 @@ impl Emitter<'_, '_> {
             }
             IterBody::List(_, None) | IterBody::ListReverse(_, None) => {
                 self.asm.op(Op::BuildList(0));
-                self.asm.op(Op::GetIter);
+                self.get_iter();
             }
             IterBody::List(list, Some(at)) => {
                 let (known, list) = (self.tx.known().clone(), *list);
                 if self.tx.obj(list).class.is(&known.list) {
                     self.value(&Var::Obj(list))?;
-                    self.asm.op(Op::GetIter);
+                    self.get_iter();
                 } else {
                     self.call_method_of(&known.list, "__iter__", list)?;
                 }
@@ -207,7 +213,7 @@ impl Emitter<'_, '_> {
             IterBody::Dict(walk) => {
                 self.check_replayed(walk.dict)?;
                 let at = self.dict_walk(walk, |map| map.rank(walk.slot as u64))?;
-                self.asm.op(Op::GetIter);
+                self.get_iter();
                 self.consume(at)?;
             }
             IterBody::Enumerate(it, count) => {
@@ -380,7 +386,7 @@ impl Emitter<'_, '_> {
                         Some(it) => self.value(it)?,
                         None => {
                             self.asm.op(Op::BuildTuple(0));
-                            self.asm.op(Op::GetIter);
+                            self.get_iter();
                         }
                     }
                 }
@@ -601,7 +607,7 @@ impl Emitter<'_, '_> {
                     .call1((start, stop, step))?
                     .unbind();
                 self.asm.load_const(&range);
-                self.asm.op(Op::GetIter);
+                self.get_iter();
                 return Ok(());
             }
         }
@@ -615,7 +621,7 @@ impl Emitter<'_, '_> {
             self.value(i)?;
         }
         self.asm.op(Op::BuildTuple(items.len() as u32));
-        self.asm.op(Op::GetIter);
+        self.get_iter();
         if calls {
             self.asm.load_attr("__next__");
             self.asm.load_const(&py.None());

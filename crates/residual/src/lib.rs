@@ -33,6 +33,7 @@ mod rebuild;
 mod resume;
 mod shapes;
 mod sources;
+mod special;
 mod steps;
 mod template;
 mod text;

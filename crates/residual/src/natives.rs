@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use cpython_abi::objects::MANAGED_DICT;
+use cpython_abi::objects::{MANAGED_DICT, held};
 use cpython_abi::panics::contained_or_raise;
 use cpython_abi::symbols::{_PyType_Lookup, PyODict_Type};
 use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
@@ -111,10 +111,18 @@ fn refuse() -> *mut PyObject {
 }
 
 /// What a weak reference leads to, borrowed; `None` once that is gone. The caller runs no code meanwhile.
-#[allow(deprecated, reason = "only 3.13 has another function for it")]
+///
+/// # Safety
+/// A live weak reference; the GIL is held.
 unsafe fn target(reference: *mut PyObject) -> *mut PyObject {
-    // SAFETY: a weak reference.
-    unsafe { ffi::PyWeakref_GetObject(reference) }
+    // SAFETY: required of the caller. What is being freed still stands in the reference for a while.
+    unsafe {
+        let target = held(reference);
+        match ffi::Py_REFCNT(target) {
+            0 => ffi::Py_None(),
+            _ => target,
+        }
+    }
 }
 
 /// The empty tuple, borrowed: there is one, and it lives as long as the interpreter.

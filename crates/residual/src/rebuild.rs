@@ -327,6 +327,10 @@ impl Emitter<'_, '_> {
                 self.closure(&f.closure)?;
                 parts |= FuncAttr::CLOSURE;
             }
+            if let Some(annotate) = &f.annotate {
+                self.value(annotate)?;
+                parts |= FuncAttr::ANNOTATE;
+            }
             self.asm.load_const(&f.code);
             self.asm.make_function(FuncAttr(parts));
         } else {
@@ -357,6 +361,7 @@ impl Emitter<'_, '_> {
             false => [
                 ("__kwdefaults__", &f.kwdefaults),
                 ("__annotations__", &f.annotations),
+                ("__annotate__", &f.annotate),
             ]
             .into_iter()
             .filter_map(|(n, v)| v.as_ref().map(|v| (n, v)))

@@ -11,7 +11,7 @@
 //! [`crate::continuation_mark`], function and arguments, and whoever called it makes that call. So
 //! breaks in a loop do not nest, and a traceback names each frame once.
 
-use bytecode::op::{FuncAttr, JumpCond, Label, LocalIdx, Op};
+use bytecode::op::{FuncAttr, JumpCond, Label, LocalIdx, Op, Special};
 use bytecode::{behind_loop, stack_effect, stack_needs};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
@@ -349,13 +349,13 @@ impl Emitter<'_, '_> {
                 Ok(())
             }
             _ => {
-                self.native(f, &op);
+                self.native(f, &op)?;
                 self.asm.body.bind(end);
                 if !op.falls_through() {
                     return Ok(());
                 }
                 let mut results = Vec::new();
-                if let Some(first) = method_null(&op) {
+                if let Some(first) = method_null(version, &op) {
                     let tmp = self.asm.tmp("___result");
                     self.asm.store_fast(tmp);
                     results = match first {
@@ -391,21 +391,31 @@ impl Emitter<'_, '_> {
         self.asm.body.bind(end);
         let item = self.asm.tmp("___result");
         self.asm.store_fast(item);
-        self.asm.op(Op::PopTop);
+        let slots = version.iterator_slots() as usize;
+        (0..slots).for_each(|_| self.asm.op(Op::PopTop));
         let with_item = [&level.stack[..], &[Val::Fast(item)]].concat();
         self.go_on(env, level, f.ip + 1, with_item, resumes)?;
         self.asm.body.bind(done);
         for op in version.loop_end() {
             self.asm.op(op.clone());
         }
-        let rest = level.stack[..level.stack.len() - 1].to_vec();
+        let rest = level.stack[..level.stack.len() - slots].to_vec();
         let behind = behind_loop(&f.code.body, to.0 as usize);
         self.go_on(env, level, behind, rest, resumes)
     }
 
     /// The user's instruction with its operands on the stack; constants and names are renumbered.
-    fn native(&mut self, f: &Frame, op: &Op) {
+    fn native(&mut self, f: &Frame, op: &Op) -> R<()> {
         let mut op = match op {
+            // What these leave on the stack may be no object.
+            Op::GetIter | Op::GetYieldFromIter(_)
+                if method_null(f.code.body.version, op).is_some() =>
+            {
+                let iter = self.tx.known().iter.clone();
+                self.asm.iterator(&iter);
+                return Ok(());
+            }
+            Op::LoadSpecial(which) => return self.special_method(*which),
             Op::LoadMethod { name, .. } => Op::LoadAttr(*name),
             // The frame is not the method's own: `super()` gets what is on the stack.
             Op::LoadSuperAttr {
@@ -425,6 +435,29 @@ impl Emitter<'_, '_> {
             &mut |n| asm.borrow_mut().name_idx(&f.code.names[n.0 as usize]),
         );
         self.asm.op(op);
+        Ok(())
+    }
+
+    /// `obj -- method`
+    fn special_method(&mut self, which: Special) -> R<()> {
+        let name = match which {
+            Special::Enter => "__enter__",
+            Special::Exit => "__exit__",
+            Special::AsyncEnter => "__aenter__",
+            Special::AsyncExit => "__aexit__",
+        };
+        // The instruction says what is wrong with an object that has none.
+        self.asm.op(Op::Copy(1));
+        self.asm.op(Op::LoadSpecial(which));
+        self.asm.op(Op::PopTop);
+        self.asm.op(Op::PopTop);
+        let finder = crate::special::finder(self.tx.py, name)?;
+        self.asm.load_const(&finder);
+        self.asm.op(Op::Swap(2));
+        self.asm.op(Op::PushNull);
+        self.asm.op(Op::Swap(2));
+        self.asm.call(1);
+        Ok(())
     }
 
     /// Puts the exception state of before the step back, and goes on in a resume function.

@@ -99,7 +99,7 @@ fn outcome(name: &str, entry: &Entry) -> String {
         (false, false) => format!("breaks: {}", reasons(false)),
         // Decoded away, with the instruction that they belong to or with nothing at all.
         (false, true) => match name {
-            "NOP" => "interpreted: does nothing".into(),
+            "NOP" | "NOT_TAKEN" => "interpreted: does nothing".into(),
             "CACHE" => "is no instruction: the space after one, for CPython's caches".into(),
             "EXTENDED_ARG" | "KW_NAMES" | "PRECALL" => {
                 "interpreted, as part of the instruction that follows".into()
@@ -112,14 +112,21 @@ fn outcome(name: &str, entry: &Entry) -> String {
 fn document() -> String {
     let mut out = String::from(
         "# Opcodes\n\n\
-         What Ferrodyn does with each opcode that a code object of CPython 3.11, 3.12 or 3.13 can \
-         hold. *Interpreted* is with CPython's exact semantics: values that are known while tracing \
+         What Ferrodyn does with each opcode that a code object of CPython 3.11 to 3.15 can hold. *Interpreted* is with CPython's exact semantics: values that are known while tracing \
          are computed then, tensor operations go into the graph, and an operation on a value that \
          cannot be followed breaks the graph with a reason of its own. *Breaks* is the instruction \
          itself: it runs as plain Python, with the reason given.\n\n\
          This file is generated: `cargo xtask test --bless` writes it, \
          `crates/translator/tests/opcodes.rs` makes and checks it.\n\n\
-         | opcode | 3.11 | 3.12 | 3.13 | Ferrodyn |\n|---|---|---|---|---|\n",
+         | opcode |",
+    );
+    for version in Version::ALL {
+        let _ = write!(out, " {version} |");
+    }
+    let _ = writeln!(
+        out,
+        " Ferrodyn |\n|---|{}---|",
+        "---|".repeat(Version::ALL.len())
     );
     for (name, entry) in entries() {
         let _ = write!(out, "| `{name}` |");

@@ -246,6 +246,8 @@ pub fn handler_of(body: &Body, ip: usize, passes: impl Fn(&Op) -> bool) -> Optio
                     Op::Swap(_)
                     | Op::PopTop
                     | Op::LoadConst(_)
+                    | Op::LoadCommon(_)
+                    | Op::PopIter
                     | Op::StoreFast(_)
                     | Op::DeleteFast(_)
                     | Op::Copy(_)

@@ -129,8 +129,10 @@ pub struct FuncVar {
     pub defaults: Option<Var>,
     /// keyword-only defaults: a tracked dict
     pub kwdefaults: Option<Var>,
-    /// annotations, never looked at
+    /// annotations
     pub annotations: Option<Var>,
+    /// the function that makes the annotations when they are asked for
+    pub annotate: Option<Var>,
     /// cells, one for each free variable
     pub closure: Vec<Var>,
     /// attributes and name live in an object of the effects table

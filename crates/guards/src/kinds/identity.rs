@@ -44,7 +44,7 @@ mod native {
     /// # Safety
     /// `obj` must be live.
     pub(crate) unsafe fn weakref_alive(obj: *mut ffi::PyObject) -> bool {
-        // SAFETY: only weak references are asked; `PyWeakref_GetObject` borrows and runs no code.
+        // SAFETY: only weak references are asked, which borrows and runs no code.
         unsafe {
             ffi::PyWeakref_Check(obj) != 0 && crate::exec::objects::weakref_target(obj).is_some()
         }

@@ -162,6 +162,9 @@ impl<'py> Tx<'py> {
             "__closure__" => self.none(),
             "__get__" => return Err(Stop::unsupported("`__get__` of a function")),
             "__annotations__" => self.function_annotations(f)?,
+            "__annotate__" if f.annotate.is_some() => {
+                f.annotate.clone().unwrap_or_else(|| self.none())
+            }
             "__type_params__" if self.py.version_info() >= (3, 12) => Var::tuple(Vec::new()),
             _ if self.known.function.bind(self.py).hasattr(&**name)? => {
                 return Err(Stop::unsupported(format!(
@@ -179,9 +182,15 @@ impl<'py> Tx<'py> {
 
     /// The dictionary of a new function's annotations; from now on the function has this one.
     fn function_annotations(&mut self, f: &Rc<variables::FuncVar>) -> R<Var> {
-        let annotations = match &f.annotations {
-            Some(given) => self.realize(given)?,
-            None => Var::tuple(Vec::new()),
+        let annotations = match (&f.annotations, &f.annotate) {
+            (Some(given), _) => self.realize(given)?,
+            (None, Some(annotate)) => {
+                // `annotationlib.Format.VALUE`
+                let format = Args::pos(vec![self.int(1)]);
+                let made = self.call_sync(annotate, format)?;
+                self.realize(&made)?
+            }
+            (None, None) => Var::tuple(Vec::new()),
         };
         let dict = match annotations {
             // They travel as a flat tuple.

@@ -9,6 +9,7 @@ use variables::{Body, Obj, ObjId, Origin, Var};
 
 use super::Yielded;
 use crate::state::{Frame, GeneratorState, OnReturn};
+use crate::step::Next;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
 impl<'py> Tx<'py> {
@@ -195,6 +196,23 @@ impl<'py> Tx<'py> {
         Ok((state.frame.clone(), state.started))
     }
 
+    /// Suspends a frame that has run up to its `RETURN_GENERATOR`, and returns the generator.
+    pub(crate) fn return_generator(&mut self) -> R<Next> {
+        let mut frame = self.st.frame.clone();
+        frame.parent = None;
+        frame.on_return = OnReturn::Nested;
+        frame.ip += 1;
+        frame.stack.push_back(self.none());
+        let body = Body::Generator(Rc::new(GeneratorState {
+            frame: Some(frame),
+            started: false,
+            names: None,
+        }));
+        let class = self.known.generator.clone();
+        let id = self.new_object(class, body);
+        self.do_return(Var::Obj(id))
+    }
+
     /// Suspends the running generator frame at its `yield`.
     pub(crate) fn generator_yield(&mut self, value: Var) -> R<()> {
         let frame = self.st.frame.clone();
@@ -278,7 +296,11 @@ impl<'py> Tx<'py> {
 fn delegate(frame: &Frame) -> Option<(Var, Label)> {
     let before = frame.ip.checked_sub(1)?;
     match frame.code.body.instrs.get(before)?.op {
-        Op::Send { to } => Some((frame.stack.last()?.clone(), to)),
+        Op::Send { to } => {
+            let slots = frame.code.fields.version.iterator_slots() as usize;
+            let at = frame.stack.len().checked_sub(slots)?;
+            Some((frame.stack.get(at)?.clone(), to))
+        }
         _ => None,
     }
 }

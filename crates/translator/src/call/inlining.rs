@@ -251,7 +251,7 @@ impl<'py> Tx<'py> {
             parent: Some(Rc::new(parent)),
             depth,
         };
-        if code.has(flags::GENERATOR) {
+        if code.has(flags::GENERATOR) && code.body.makes_generator_first() {
             frame.parent = None;
             frame.on_return = OnReturn::Nested;
             let class = self.known.generator.clone();

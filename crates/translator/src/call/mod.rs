@@ -241,7 +241,8 @@ impl<'py> Tx<'py> {
         };
         let p = p.obj.bind(self.py);
         let names: Vec<String> = p.getattr("__code__")?.getattr("co_varnames")?.extract()?;
-        let annotations = p.getattr("__annotations__")?;
+        // Annotations that are made when they are asked for may not be possible to make.
+        let annotations = p.getattr("__annotations__").ok();
         let named = args.kw.iter().map(|(name, v)| (Some(&**name), v));
         let names = names
             .iter()
@@ -249,7 +250,10 @@ impl<'py> Tx<'py> {
             .chain(std::iter::repeat(None));
         for (name, v) in names.zip(&args.pos).chain(named) {
             let class = self.type_of(v)?;
-            let says_int = || annotations.get_item(name).is_ok_and(|a| a.is(&class));
+            let says_int = || {
+                let annotation = annotations.as_ref().map(|all| all.get_item(name));
+                annotation.is_some_and(|a| a.is_ok_and(|a| a.is(&class)))
+            };
             if class.is(&self.known.int) && !says_int() {
                 return Ok(None);
             }

@@ -4,8 +4,8 @@
 //! graph raise, and then the function runs from its start as plain Python, which raises where the
 //! program does (the crate `residual`). So the check is for a graph that can be said not to have run.
 
-use bytecode::Body;
-use bytecode::op::{JumpCond, Label, Op};
+use bytecode::only_raises;
+use bytecode::op::{JumpCond, Label};
 use fx_graph::{NodeData, NodeId, OpKind};
 use torch_abi::contexts::modes_see_operations;
 use variables::Var;
@@ -13,9 +13,6 @@ use variables::Var;
 use crate::stop::R;
 use crate::torch_ops::raising;
 use crate::tx::{Args, Tx};
-
-/// How many instructions a way has that only raises: a message is made in a few.
-const LONGEST: usize = 64;
 
 impl Tx<'_> {
     /// Whether the program jumps, where the other way leads to nothing but a `raise`; `None` where the
@@ -91,26 +88,4 @@ impl Tx<'_> {
         };
         Ok(self.log.graph.iter().all(is_repeatable) && !modes_see_operations(self.py)?)
     }
-}
-
-/// Whether the instructions from here on end in a `raise` that their function does not handle.
-fn only_raises(body: &Body, mut at: usize) -> bool {
-    for _ in 0..LONGEST {
-        let Some(instr) = body.instrs.get(at) else {
-            return false;
-        };
-        let handled = |at: usize| {
-            let at = at as u32;
-            body.handlers
-                .iter()
-                .any(|h| (h.start.0..h.end.0).contains(&at))
-        };
-        match (&instr.op, instr.op.target()) {
-            (Op::RaiseVarargs(_), _) => return !handled(at),
-            (Op::Jump { .. }, Some(to)) if to.0 as usize > at => at = to.0 as usize,
-            (op, None) if op.falls_through() => at += 1,
-            _ => return false,
-        }
-    }
-    false
 }

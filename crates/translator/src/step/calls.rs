@@ -37,8 +37,9 @@ impl<'py> Tx<'py> {
     }
 
     pub(crate) fn op_call_ex(&mut self, kwargs: bool) -> R<Next> {
-        let kw = if kwargs {
-            let map = self.pop()?;
+        // Where there always is a place for keywords it may be empty.
+        let map = if kwargs { self.pop()? } else { Var::Null };
+        let kw = if !matches!(map, Var::Null) {
             let dict = self.new_dict(variables::OrderedMap::default());
             self.dict_update(&dict, &map)?;
             self.keyword_items(&dict)?

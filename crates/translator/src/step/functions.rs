@@ -3,7 +3,7 @@
 use super::Next;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
-use bytecode::op::FuncAttr;
+use bytecode::op::{CommonConst, FuncAttr, Op, Special};
 use guards::Source;
 use pyo3::prelude::*;
 use std::rc::Rc;
@@ -22,6 +22,7 @@ impl<'py> Tx<'py> {
                 Ok(None)
             }
         };
+        let annotate = take(FuncAttr::ANNOTATE, self)?;
         let closure = take(FuncAttr::CLOSURE, self)?;
         let annotations = take(FuncAttr::ANNOTATIONS, self)?;
         let kwdefaults = take(FuncAttr::KWDEFAULTS, self)?;
@@ -40,6 +41,7 @@ impl<'py> Tx<'py> {
             defaults,
             kwdefaults,
             annotations,
+            annotate,
             closure,
             obj,
         })));
@@ -71,6 +73,7 @@ impl<'py> Tx<'py> {
             defaults: pick(FuncAttr::DEFAULTS, &f.defaults),
             kwdefaults: pick(FuncAttr::KWDEFAULTS, &f.kwdefaults),
             annotations: pick(FuncAttr::ANNOTATIONS, &f.annotations),
+            annotate: pick(FuncAttr::ANNOTATE, &f.annotate),
             closure,
             obj: f.obj,
         })));
@@ -80,40 +83,89 @@ impl<'py> Tx<'py> {
     pub(crate) fn before_with(&mut self) -> R<Next> {
         let cm = self.pop()?;
         let cm = self.realize(&cm)?;
-        let class = self.type_of(&cm)?;
-        let name = self.class_name(&class);
-        let bound = |tx: &mut Self, method: &str| -> R<Option<Var>> {
-            let Some(found) = tx.class_lookup(&class, method)? else {
-                return Ok(None);
-            };
-            // The class's own: an attribute of the instance is not asked.
-            if found
-                .bind(tx.py)
-                .get_type()
-                .is(tx.known.function.bind(tx.py))
-            {
-                return Ok(Some(Var::Method(Rc::new(MethodVar {
-                    func: Var::py(found),
-                    receiver: cm.clone(),
-                }))));
-            }
-            tx.getattr_sync(&cm, &Arc::from(method)).map(Some)
+        let Some(enter) = self.special_method(&cm, "__enter__")? else {
+            return Err(self.no_context_manager(&cm, "")?);
         };
-        let Some(enter) = bound(self, "__enter__")? else {
-            return Err(self.raise(
-                "TypeError",
-                &format!("'{name}' object does not support the context manager protocol"),
-            ));
-        };
-        let Some(exit) = bound(self, "__exit__")? else {
-            return Err(self.raise(
-                "TypeError",
-                &format!("'{name}' object does not support the context manager protocol (missed __exit__ method)"),
-            ));
+        let Some(exit) = self.special_method(&cm, "__exit__")? else {
+            return Err(self.no_context_manager(&cm, " (missed __exit__ method)")?);
         };
         self.push(exit);
         let flow = self.call(&enter, Args::default())?;
         Ok(self.push_flow(flow))
+    }
+
+    /// `LOAD_SPECIAL`: half of what `with` looks up.
+    pub(super) fn load_special(&mut self, which: Special) -> R<()> {
+        let (name, other) = match which {
+            Special::Enter => ("__enter__", "__aenter__"),
+            Special::Exit => ("__exit__", "__aexit__"),
+            Special::AsyncEnter | Special::AsyncExit => {
+                return Err(super::missing::stop(&Op::LoadSpecial(which)));
+            }
+        };
+        let cm = self.pop()?;
+        let cm = self.realize(&cm)?;
+        match self.special_method(&cm, name)? {
+            Some(method) => self.push_method(method, false),
+            None => {
+                let class = self.type_of(&cm)?;
+                let is_async = self.class_lookup(&class, "__aenter__")?.is_some()
+                    && self.class_lookup(&class, other)?.is_some();
+                let hint = match is_async {
+                    true => {
+                        " but it supports the asynchronous context manager protocol. \
+                             Did you mean to use 'async with'?"
+                    }
+                    false => "",
+                };
+                let missed = format!(" (missed {name} method){hint}");
+                return Err(self.no_context_manager(&cm, &missed)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn no_context_manager(&mut self, cm: &Var, missed: &str) -> R<Stop> {
+        let class = self.type_of(cm)?;
+        let name = self.class_name(&class);
+        let text = format!("'{name}' object does not support the context manager protocol{missed}");
+        Ok(self.raise("TypeError", &text))
+    }
+
+    /// A method of the class's own: an attribute of the instance is not asked.
+    fn special_method(&mut self, obj: &Var, name: &str) -> R<Option<Var>> {
+        let class = self.type_of(obj)?;
+        let Some(found) = self.class_lookup(&class, name)? else {
+            return Ok(None);
+        };
+        let class = found.bind(self.py).get_type();
+        if class.is(self.known.function.bind(self.py)) {
+            return Ok(Some(Var::Method(Rc::new(MethodVar {
+                func: Var::py(found),
+                receiver: obj.clone(),
+            }))));
+        }
+        self.getattr_sync(obj, &Arc::from(name)).map(Some)
+    }
+
+    /// What `LOAD_COMMON_CONSTANT` loads.
+    pub(super) fn common_constant(&mut self, which: CommonConst) -> R<Var> {
+        let name = match which {
+            CommonConst::AssertionError => "AssertionError",
+            CommonConst::NotImplementedError => "NotImplementedError",
+            CommonConst::Tuple => "tuple",
+            CommonConst::All => "all",
+            CommonConst::Any => "any",
+            CommonConst::List => "list",
+            CommonConst::Set => "set",
+            CommonConst::None => return Ok(self.none()),
+            CommonConst::EmptyStr => return Ok(self.str("")),
+            CommonConst::True => return Ok(self.bool(true)),
+            CommonConst::False => return Ok(self.bool(false)),
+            CommonConst::MinusOne => return Ok(self.int(-1)),
+        };
+        let found = self.known.builtins.bind(self.py).getattr(name)?;
+        Ok(Var::py(found.unbind()))
     }
 
     pub(crate) fn raise_varargs(&mut self, n: u32) -> R<Next> {

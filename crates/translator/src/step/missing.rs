@@ -1,7 +1,7 @@
 //! Instructions that are not interpreted, each with its reason. `docs/opcodes.md` is made from this:
 //! an instruction that is not listed here counts as interpreted.
 
-use bytecode::op::{Intrinsic1, Intrinsic2, Op};
+use bytecode::op::{ImportTime, Intrinsic1, Intrinsic2, Op, Special};
 
 use crate::stop::Stop;
 
@@ -36,7 +36,8 @@ pub fn missing_instruction(op: &Op) -> Option<Missing> {
         Op::GetAwaitable(_)
         | Op::GetAiter
         | Op::GetAnext
-        | Op::EndAsyncFor
+        | Op::EndAsyncFor { .. }
+        | Op::LoadSpecial(Special::AsyncEnter | Special::AsyncExit)
         | Op::BeforeAsyncWith
         | Op::CallIntrinsic1(Intrinsic1::AsyncGenWrap) => missing(
             "What is awaited runs in an event loop",
@@ -67,6 +68,14 @@ pub fn missing_instruction(op: &Op) -> Option<Missing> {
             "Type parameters are made when a definition runs",
             "Define generic functions, classes and aliases outside of the compiled function.",
         ),
+        Op::BuildInterpolation { .. } | Op::BuildTemplate => missing(
+            "A template string makes an object that is not followed",
+            "Build the text with an f-string.",
+        ),
+        Op::ImportName {
+            when: ImportTime::Lazy | ImportTime::Setting,
+            ..
+        } => missing("A module is loaded when its name is first used", out),
         Op::Other { .. } => missing("No function has this opcode in its body", out),
         _ => None,
     }

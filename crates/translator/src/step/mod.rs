@@ -19,9 +19,8 @@ pub use missing::{Missing, missing_instruction};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytecode::op::{ConstIdx, JumpCond, Label, LocalIdx, NameIdx, Op, UnaryOp};
+use bytecode::op::{ConstIdx, ImportTime, JumpCond, Label, LocalIdx, NameIdx, Op, UnaryOp};
 use guards::GuardKind;
-use pyo3::prelude::*;
 use variables::Var;
 
 use crate::state::OnReturn;
@@ -163,6 +162,11 @@ impl<'py> Tx<'py> {
                 s.swap(top, other);
             }
             Op::LoadConst(c) => self.push(self.constant(*c)),
+            Op::LoadSmallInt(n) => self.push(self.int(i64::from(*n))),
+            Op::LoadCommon(which) => {
+                let v = self.common_constant(*which)?;
+                self.push(v);
+            }
             Op::LoadFast { local, .. } => match self.local(*local) {
                 Some(v) => self.push(v),
                 None => return Err(self.unbound_local(*local)),
@@ -224,15 +228,6 @@ impl<'py> Tx<'py> {
                 self.load_global(&name)?;
                 self.st.effects.write_global(&dict, &name, None);
             }
-            Op::LoadAssertionError => {
-                let class = self
-                    .known
-                    .builtins
-                    .bind(self.py)
-                    .getattr("AssertionError")?
-                    .unbind();
-                self.push(Var::py(class));
-            }
             Op::LoadAttr(n) => {
                 let obj = self.pop()?;
                 let flow = self.getattr(&obj, &self.name(*n))?;
@@ -285,6 +280,7 @@ impl<'py> Tx<'py> {
                     self.push(v);
                 }
             }
+            Op::LoadSpecial(which) => self.load_special(*which)?,
             Op::StoreAttr(n) => {
                 let obj = self.pop()?;
                 let value = self.pop()?;
@@ -521,55 +517,58 @@ impl<'py> Tx<'py> {
             Op::GetIter => {
                 let v = self.pop()?;
                 let it = self.get_iter(&v)?;
-                self.push(it);
+                self.push_iterator(it);
             }
-            Op::GetYieldFromIter => {
+            Op::GetYieldFromIter(_) => {
                 let v = self.pop()?;
                 let it = if self.is_generator(&v) {
                     v
                 } else {
                     self.get_iter(&v)?
                 };
-                self.push(it);
+                self.push_iterator(it);
             }
             Op::ForIter { to } => {
-                let it = self.peek(1)?;
+                let it = self.peek(self.iterator_slots())?;
                 match self.iter_next(&it)? {
                     Some(v) => self.push(v),
                     None => {
-                        self.pop()?;
+                        self.pop_iterator()?;
                         return Ok(Next::Jump(self.behind_loop(*to)));
                     }
                 }
             }
             Op::Send { to } => {
                 let sent = self.pop()?;
-                let receiver = self.peek(1)?;
+                let receiver = self.peek(self.iterator_slots())?;
                 return self.send(&receiver, sent, *to);
             }
+            Op::PopIter => self.pop_iterator()?,
             Op::EndSend => {
                 let v = self.pop()?;
-                self.pop()?;
+                self.pop_iterator()?;
                 self.push(v);
             }
             Op::CleanupThrow => {
                 // What `yield from` delegates to ended with an exception.
                 let exc = self.pop()?;
                 self.pop()?;
-                self.pop()?;
+                self.pop_iterator()?;
                 let stop = Stop::Raise(exc.clone());
                 if !self.is_raise_of(&stop, "StopIteration") {
                     return Err(stop);
                 }
                 let value = self.getattr_sync(&exc, &"value".into())?;
-                let none = self.none();
-                self.push(none);
+                self.push_iterator(self.none());
                 self.push(value);
             }
             Op::YieldValue(_) => {
                 let v = self.pop()?;
                 self.generator_yield(v)?;
                 return Ok(Next::Frame);
+            }
+            Op::ReturnGenerator if self.st.frame.generator.is_none() => {
+                return self.return_generator();
             }
             Op::ReturnGenerator => {
                 // The generator object was made by the call; its frame starts behind this
@@ -595,10 +594,13 @@ impl<'py> Tx<'py> {
                 let v = self.constant(*c);
                 return self.do_return(v);
             }
-            Op::ImportName(n) => {
+            Op::ImportName {
+                name,
+                when: ImportTime::Now,
+            } => {
                 let fromlist = self.pop()?;
                 let level = self.pop()?;
-                let v = self.import_name(&self.name(*n), &level, &fromlist)?;
+                let v = self.import_name(&self.name(*name), &level, &fromlist)?;
                 self.push(v);
             }
             Op::ImportFrom(n) => {
@@ -609,10 +611,15 @@ impl<'py> Tx<'py> {
             Op::BeforeWith => return self.before_with(),
             Op::WithExceptStart => {
                 let exc = self.peek(1)?;
-                let exit = self.peek(4)?;
                 let class = Var::py(self.type_of(&exc)?);
                 let traceback = self.traceback_of(&exc);
-                let flow = self.call(&exit, Args::pos(vec![class, exc, traceback]))?;
+                let mut args = vec![class, exc, traceback];
+                let slots = self.st.frame.code.fields.version.exit_slots();
+                let exit = self.peek(3 + slots)?;
+                if slots == 2 && !matches!(self.peek(4)?, Var::Null) {
+                    args.insert(0, self.peek(4)?);
+                }
+                let flow = self.call(&exit, Args::pos(args))?;
                 return Ok(self.push_flow(flow));
             }
             Op::PushExcInfo => {
@@ -668,8 +675,11 @@ impl<'py> Tx<'py> {
             | Op::GetAwaitable(_)
             | Op::GetAiter
             | Op::GetAnext
-            | Op::EndAsyncFor
+            | Op::EndAsyncFor { .. }
             | Op::BeforeAsyncWith
+            | Op::BuildInterpolation { .. }
+            | Op::BuildTemplate
+            | Op::ImportName { .. }
             | Op::CheckEgMatch
             | Op::CallIntrinsic1(_)
             | Op::CallIntrinsic2(_)
@@ -690,6 +700,21 @@ impl<'py> Tx<'py> {
                 }
             )
         })
+    }
+
+    /// How many values an iterator takes on the stack.
+    fn iterator_slots(&self) -> u32 {
+        self.st.frame.code.fields.version.iterator_slots()
+    }
+
+    fn push_iterator(&mut self, it: Var) {
+        self.push(it);
+        (1..self.iterator_slots()).for_each(|_| self.push(Var::Null));
+    }
+
+    fn pop_iterator(&mut self) -> R<()> {
+        let slots = self.iterator_slots();
+        self.popn(slots).map(drop)
     }
 
     /// Behind what stands at a loop's end; the target itself where that is nothing.
@@ -743,6 +768,9 @@ pub(crate) fn may_break(op: &Op) -> bool {
             | Op::Copy(_)
             | Op::Swap(_)
             | Op::LoadConst(_)
+            | Op::LoadSmallInt(_)
+            | Op::LoadCommon(_)
+            | Op::PopIter
             | Op::LoadFastAndClear(_)
             | Op::MakeCell(_)
             | Op::CopyFreeVars(_)
