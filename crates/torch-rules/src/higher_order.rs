@@ -599,8 +599,9 @@ fn higher_order(
     let (Var::Tuple(tensors), Some(body)) = (result, all.last()) else {
         return Err(Stop::Internal("what an operator gives".into()));
     };
-    let template = crate::transforms::result_template(tx, op.path, &body.out)?;
-    crate::transforms::filled(tx, template.bind(py), &tensors.items).map(|v| Some(Flow::Value(v)))
+    let template = crate::transforms::result_template(tx, op.path, &[], &body.out)?;
+    crate::transforms::filled(tx, template.bind(py), &[], &tensors.items)
+        .map(|v| Some(Flow::Value(v)))
 }
 
 /// Torch refuses tensors that lie in the same memory.

@@ -27,6 +27,7 @@ mod hooks;
 mod initialising;
 mod overrides;
 mod parameters;
+mod pullbacks;
 mod state_calls;
 mod subclasses;
 mod substitutes;

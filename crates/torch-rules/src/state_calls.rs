@@ -96,6 +96,9 @@ pub fn marked_function<'py>(
     if let Some(flow) = (tx.rules.arrays.call)(tx, &f.clone().unbind(), args)? {
         return Ok(Some(flow));
     }
+    if let Some(flow) = crate::pullbacks::call(tx, f, args)? {
+        return Ok(Some(flow));
+    }
     if let Some(flow) = crate::flex_attention::whole_call(tx, f, args)? {
         return Ok(Some(flow));
     }

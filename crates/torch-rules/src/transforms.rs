@@ -1,11 +1,11 @@
-//! `torch.func.grad`, `grad_and_value`, `jvp`, `jacrev`, `jacfwd`: one node of the graph, which is torch's own
+//! `torch.func.grad`, `grad_and_value`, `jvp`, `vjp`, `jacrev`, `jacfwd`: one node of the graph, which is torch's own
 //! function of a graph of the program's.
 //!
 //! The program's function is traced once beside the graph, with tensors in place of those that torch
 //! hands it. What the node gives is asked of torch's fake tensors, on which the node's function is run.
 //!
-//! Invariants: nothing that only holds within a transform is looked at (whether a tensor there requires
-//! gradients); no result is a tensor that was there before.
+//! Invariant: nothing that only holds within a transform is looked at (whether a tensor there requires
+//! gradients).
 
 use fx_graph::{NodeId, OpKind};
 use pyo3::prelude::*;
@@ -29,6 +29,7 @@ from torch.utils._pytree import SUPPORTED_NODES as containers
 
 class Slot:
     __slots__ = ('at',)
+    is_argument = False
     def __init__(self, at):
         self.at = at
 
@@ -77,28 +78,87 @@ def jacobian(implementation, options):
         return implementation(program, **options)(*args, **kwargs)
     return run
 
+class Given(Slot):
+    __slots__ = ()
+    is_argument = True
+
+class Found:
+    # What a run gave: a template of it, and which of its tensors are no arguments.
+    def __init__(self, template, made, tensors):
+        places = {}
+        self.kept = []
+        for at, tensor in enumerate(made):
+            for argument, given in enumerate(tensors):
+                if tensor is given:
+                    places[at] = Given(argument)
+                    break
+            else:
+                places[at] = Slot(len(self.kept))
+                self.kept.append(at)
+        self.template = fill(template, places)
+
+    def of(self, made):
+        return tuple(made[at] for at in self.kept)
+
+def program_of(body, others, results):
+    def program(*args, **kwargs):
+        own = tensors_in((args, kwargs))
+        return fill(results, (*own, *others, *body(*own, *others)))
+    return program
+
 def function(name, run, given, count, results):
     found = []
     def transformed(body, *tensors):
         own, others = tensors[:count], tensors[count:]
-        def program(*args, **kwargs):
-            return fill(results, body(*tensors_in((args, kwargs)), *others))
         made = []
+        program = program_of(body, others, results)
         template = template_of(run(program, fill(given, own)), made)
         if not found:
-            if any(a is b for a in made for b in tensors):
-                raise TypeError('a result that is an argument')
-            found.append(template)
-        return tuple(made)
+            found.append(Found(template, made, tensors))
+        return found[0].of(made)
     transformed.__name__ = transformed.__qualname__ = name
     return transformed, found
+
+def vjp(implementation, options):
+    def run(program, given):
+        out, pull, *aux = implementation(program, *given[0][0], **options)
+        return (out, *aux), pull
+    return run
+
+def with_pullback(run, given, count, results):
+    found, pullbacks = [], []
+    def whole(body, tensors):
+        own, others = tensors[:count], tensors[count:]
+        made = []
+        out, pull = run(program_of(body, others, results), fill(given, own))
+        template = template_of(out, made)
+        if not found:
+            found.append(Found(template, made, tensors))
+            pullbacks.append(pull)
+        return found[0].of(made), pull
+    def described(body, *tensors):
+        return whole(body, tensors)[0]
+    def vjp(body, *tensors):
+        made, pull = whole(body, tensors)
+        return (*made, pull)
+    return described, vjp, found, pullbacks
+
+def pulling(given, options):
+    found = []
+    def pullback(pull, *cotangents):
+        made = []
+        template = template_of(pull(*fill(given, cotangents), **options), made)
+        if not found:
+            found.append(Found(template, made, cotangents))
+        return found[0].of(made)
+    return pullback, found
 ";
 
-static MODULE: OwnModule =
+pub(crate) static MODULE: OwnModule =
     OwnModule::new(FUNCTION, c"<ferrodyn transforms>", c"ferrodyn_transforms");
 static JACOBIANS: PyOnceLock<[(Obj, &'static str); 2]> = PyOnceLock::new();
 
-const TRANSFORMS: &str = names::EAGER_TRANSFORMS;
+pub(crate) const TRANSFORMS: &str = names::EAGER_TRANSFORMS;
 
 pub(crate) const RULES: RuleList = &[(
     TRANSFORMS,
@@ -106,6 +166,7 @@ pub(crate) const RULES: RuleList = &[(
         ("grad_impl", grad as Rule),
         ("grad_and_value_impl", grad),
         ("jvp", jvp),
+        ("vjp", crate::pullbacks::vjp),
     ],
 )];
 
@@ -141,9 +202,14 @@ fn grad(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     transformed(tx, &transform, func, &program, None)
 }
 
-fn jvp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+/// Options by name, as constants; `None` where one is none.
+pub(crate) fn options<'py>(
+    tx: &mut Tx<'py>,
+    args: &mut Args,
+    names: &[&str],
+) -> R<Option<Bound<'py, PyDict>>> {
     let options = PyDict::new(tx.py);
-    for option in ["strict", "has_aux"] {
+    for option in names {
         if let Some(v) = args.take_kw(option) {
             let Some(v) = tx.as_const(&v)? else {
                 return Ok(None);
@@ -151,6 +217,13 @@ fn jvp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
             options.set_item(option, v)?;
         }
     }
+    Ok(Some(options))
+}
+
+fn jvp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
+    let Some(options) = options(tx, &mut args, &["strict", "has_aux"])? else {
+        return Ok(None);
+    };
     let ([func, primals, tangents], true) = (&args.pos[..], args.kw.is_empty()) else {
         return Ok(None);
     };
@@ -171,18 +244,24 @@ fn jvp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
 }
 
 /// One of torch's functions of functions.
-struct Transform {
-    name: &'static str,
+pub(crate) struct Transform {
+    pub(crate) name: &'static str,
     /// torch's function with its options: of the program's function and the arguments
-    run: Obj,
+    pub(crate) run: Obj,
     /// whether it turns on that gradients are recorded
-    records: bool,
+    pub(crate) records: bool,
+}
+
+impl Transform {
+    pub(crate) fn path(&self) -> String {
+        format!("torch.func.{}", self.name)
+    }
 }
 
 /// Tensors that are handed on, in order.
 #[derive(Default)]
-struct Handed {
-    tensors: Vec<Var>,
+pub(crate) struct Handed {
+    pub(crate) tensors: Vec<Var>,
     /// what the function gets instead of them
     inside: Vec<NodeId>,
 }
@@ -249,10 +328,44 @@ fn transformed(
     args: &Args,
     beside: Option<&Var>,
 ) -> Given {
-    if tx.st.effects.shows_tensors || tx.inference_now() {
+    if !can_be_node(tx) {
         return Ok(None);
     }
-    let path = format!("torch.func.{}", transform.name);
+    let given = program_given(tx, transform, func, args, beside)?;
+    let ProgramGiven {
+        traced,
+        given,
+        inputs,
+        count,
+    } = given;
+    transform_node(tx, transform, &traced, given, inputs, count).map(|v| Some(Flow::Value(v)))
+}
+
+/// Whether a transform may be a node here.
+pub(crate) fn can_be_node(tx: &Tx<'_>) -> bool {
+    !tx.st.effects.shows_tensors && !tx.inference_now()
+}
+
+/// The program's function, traced, and what the transform is given.
+pub(crate) struct ProgramGiven {
+    pub(crate) traced: Traced,
+    /// a template of the arguments
+    pub(crate) given: Obj,
+    /// the tensors in them, and those that the function uses besides
+    pub(crate) inputs: Vec<Var>,
+    /// how many of these are in the arguments
+    pub(crate) count: usize,
+}
+
+/// Traces the program's function beside the graph.
+pub(crate) fn program_given(
+    tx: &mut Tx<'_>,
+    transform: &Transform,
+    func: &Var,
+    args: &Args,
+    beside: Option<&Var>,
+) -> R<ProgramGiven> {
+    let path = transform.path();
     let py = tx.py;
     let around = crate::bodies::graph_around(tx, args.values().chain(beside))?;
     let mut handed = Handed::default();
@@ -285,52 +398,83 @@ fn transformed(
     let others = crate::bodies::taken_along(tx, &path, &mut traced, inside.len(), &used)?;
     let mut inputs = handed.tensors.clone();
     inputs.extend(others.into_iter().map(|o| o.1));
-    let given = given.into_pyobject(py)?.into_any().unbind();
-    let count = handed.tensors.len();
-    transform_node(tx, transform, &path, &traced, given, inputs, count)
-        .map(|v| Some(Flow::Value(v)))
+    Ok(ProgramGiven {
+        given: given.into_pyobject(py)?.into_any().unbind(),
+        count: handed.tensors.len(),
+        traced,
+        inputs,
+    })
 }
 
 fn transform_node(
     tx: &mut Tx<'_>,
     transform: &Transform,
-    path: &str,
     traced: &Traced,
     given: Obj,
     inputs: Vec<Var>,
     count: usize,
 ) -> R<Var> {
     let py = tx.py;
-    let results = result_template(tx, path, &traced.out)?;
+    let path = transform.path();
+    let results = result_template(tx, &path, &traced.inputs, &traced.out)?;
     let made = MODULE.get(py)?.call_method1(
         "function",
         (transform.name, &transform.run, given, count, results),
     )?;
-    let (function, found) = (made.get_item(0)?.unbind(), made.get_item(1)?);
-    let callee = Callee::Function(&function, path, None);
-    let args = Args::pos(inputs);
-    let others = tx.node_args(&args)?;
-    let graphs = [(&traced.graph, "transformed_body")];
-    let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
-    let batched = tx.is_batched(&node_args);
-    let (inferred, fake) = tx.infer_fake_result(&callee, &node_args, "")?;
-    let repeatable = traced
-        .graph
-        .iter()
-        .all(|(_, n)| n.repeatable || matches!(n.op, OpKind::Placeholder | OpKind::Output));
-    let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
-    if batched {
-        tx.keep_shadow(&result, fake.bind(py))?;
-    }
-    let Var::Tuple(tensors) = result else {
-        return Err(Stop::Internal("what a transform gives".into()));
+    let node = ProgramNode {
+        path: &path,
+        described: made.get_item(0)?.unbind(),
+        function: made.get_item(0)?.unbind(),
     };
-    filled(tx, &found.get_item(0)?, &tensors.items)
+    let args = Args::pos(inputs);
+    let (tensors, _) = node.emit(tx, traced, &args)?;
+    let template = made.get_item(1)?.get_item(0)?.getattr("template")?;
+    filled(tx, &template, &args.pos, &tensors)
+}
+
+/// A node that is given the graph of the program's function.
+pub(crate) struct ProgramNode<'a> {
+    pub(crate) path: &'a str,
+    /// what is run on fake tensors
+    pub(crate) described: Obj,
+    /// what the node calls: the same, or what gives something behind the tensors
+    pub(crate) function: Obj,
+}
+
+impl ProgramNode<'_> {
+    /// The tensors that it gives, and the node.
+    pub(crate) fn emit(
+        &self,
+        tx: &mut Tx<'_>,
+        traced: &Traced,
+        args: &Args,
+    ) -> R<(Vec<Var>, NodeId)> {
+        let described = Callee::Function(&self.described, self.path, None);
+        let callee = Callee::Function(&self.function, self.path, None);
+        let others = tx.node_args(args)?;
+        let graphs = [(&traced.graph, "transformed_body")];
+        let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
+        let batched = tx.is_batched(&node_args);
+        let (inferred, fake) = tx.infer_fake_result(&described, &node_args, "")?;
+        let repeatable = traced
+            .graph
+            .iter()
+            .all(|(_, n)| n.repeatable || matches!(n.op, OpKind::Placeholder | OpKind::Output));
+        let from = tx.log.graph.id_bound() as u32;
+        let result = tx.emit_inferred_as(&callee, node_args, inferred, args, repeatable)?;
+        if batched {
+            tx.keep_shadow(&result, fake.bind(tx.py))?;
+        }
+        match result {
+            Var::Tuple(tensors) => Ok((tensors.items.clone(), NodeId(from))),
+            _ => Err(Stop::Internal("what a transform gives".into())),
+        }
+    }
 }
 
 /// A template of an argument, and what the program's function gets for it: new tensors in
 /// containers of their own.
-fn handed_on(tx: &mut Tx<'_>, v: &Var, handed: &mut Handed) -> R<(Obj, Var)> {
+pub(crate) fn handed_on(tx: &mut Tx<'_>, v: &Var, handed: &mut Handed) -> R<(Obj, Var)> {
     let py = tx.py;
     let v = tx.realize(v)?;
     let class = tx.type_of(&v)?;
@@ -391,14 +535,19 @@ fn all_handed_on(tx: &mut Tx<'_>, items: &[Var], handed: &mut Handed) -> R<(Vec<
     Ok(all.collect::<R<Vec<_>>>()?.into_iter().unzip())
 }
 
-/// A template of what the program's function gave.
-pub(crate) fn result_template(tx: &mut Tx<'_>, path: &str, out: &Out) -> R<Obj> {
+/// A template of what the program's function gave: of its inputs, and what its graph gives behind them.
+pub(crate) fn result_template(tx: &mut Tx<'_>, path: &str, inputs: &[NodeId], out: &Out) -> R<Obj> {
     let py = tx.py;
     let all = |tx: &mut Tx<'_>, items: &[Out]| -> R<Vec<Obj>> {
-        items.iter().map(|i| result_template(tx, path, i)).collect()
+        let each = |i| result_template(tx, path, inputs, i);
+        items.iter().map(each).collect()
     };
+    let slot = |at: usize| -> R<Obj> { Ok(MODULE.get(py)?.call_method1("Slot", (at,))?.unbind()) };
     Ok(match out {
-        Out::New(at) => MODULE.get(py)?.call_method1("Slot", (*at,))?.unbind(),
+        Out::New(at) => slot(inputs.len() + *at)?,
+        Out::Given(Var::Tensor(t)) if inputs.contains(&t.node) => {
+            slot(inputs.iter().position(|i| *i == t.node).unwrap_or_default())?
+        }
         Out::Constant(Var::Const(o)) => o.clone(),
         Out::Tuple(items, None) => PyTuple::new(py, all(tx, items)?)?.into_any().unbind(),
         Out::List(items) => PyList::new(py, all(tx, items)?)?.into_any().unbind(),
@@ -408,7 +557,7 @@ pub(crate) fn result_template(tx: &mut Tx<'_>, path: &str, out: &Out) -> R<Obj> 
                 let Some(key) = tx.as_const(key)? else {
                     return Err(not_handed());
                 };
-                template.set_item(key, result_template(tx, path, v)?)?;
+                template.set_item(key, result_template(tx, path, inputs, v)?)?;
             }
             template.into_any().unbind()
         }
@@ -420,14 +569,19 @@ pub(crate) fn result_template(tx: &mut Tx<'_>, path: &str, out: &Out) -> R<Obj> 
     })
 }
 
-/// What a template stands for.
-pub(crate) fn filled(tx: &mut Tx<'_>, template: &Bound<'_, PyAny>, tensors: &[Var]) -> R<Var> {
+/// What a template stands for: `given` are the arguments, `tensors` what was made.
+pub(crate) fn filled(
+    tx: &mut Tx<'_>,
+    template: &Bound<'_, PyAny>,
+    given: &[Var],
+    tensors: &[Var],
+) -> R<Var> {
     if let Ok(t) = template.cast_exact::<PyTuple>() {
-        let items = t.iter().map(|i| filled(tx, &i, tensors));
+        let items = t.iter().map(|i| filled(tx, &i, given, tensors));
         return Ok(Var::tuple(items.collect::<R<Vec<_>>>()?));
     }
     if let Ok(t) = template.cast_exact::<PyList>() {
-        let items = t.iter().map(|i| filled(tx, &i, tensors));
+        let items = t.iter().map(|i| filled(tx, &i, given, tensors));
         let items = items.collect::<R<Vec<_>>>()?;
         return Ok(tx.new_list(items));
     }
@@ -435,13 +589,17 @@ pub(crate) fn filled(tx: &mut Tx<'_>, template: &Bound<'_, PyAny>, tensors: &[Va
         let mut map = OrderedMap::default();
         for (key, v) in t.iter() {
             let key = Var::Const(key.unbind());
-            let v = filled(tx, &v, tensors)?;
+            let v = filled(tx, &v, given, tensors)?;
             map.insert(tx.key(&key)?, key, v);
         }
         return Ok(tx.new_dict(map));
     }
     let at: usize = template.getattr("at")?.extract()?;
-    tensors
+    let among = match template.getattr("is_argument")?.is_truthy()? {
+        true => given,
+        false => tensors,
+    };
+    among
         .get(at)
         .cloned()
         .ok_or_else(|| Stop::Internal("a slot without a tensor".into()))

@@ -25,9 +25,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// Those of reading its attributes.
     pub fn keep_private(&mut self, class: &Bound<'py, PyType>) -> R<()> {
-        if self.ways.first_private.is_none() {
-            self.ways.first_private = self.ways.place();
-        }
+        self.mark_place();
         let mut keep = |o: &Bound<'py, PyAny>| {
             self.facts.private.insert(o.as_ptr() as usize);
         };
@@ -49,6 +47,19 @@ impl<'py> Tx<'py> {
             }
         }
         Ok(())
+    }
+
+    /// Keeps an object inside of the translation, and alive as long as that lasts.
+    pub fn keep_private_object(&mut self, object: &Bound<'py, PyAny>) {
+        self.mark_place();
+        self.facts.private.insert(object.as_ptr() as usize);
+        self.handle(&object.clone().unbind());
+    }
+
+    fn mark_place(&mut self) {
+        if self.ways.first_private.is_none() {
+            self.ways.first_private = self.ways.place();
+        }
     }
 
     /// Refuses constants of residual code that are private.

@@ -109,6 +109,8 @@ pub struct Vmap {
     pub wrapped: im::Vector<(Obj, Var)>,
     /// how many functions are being traced that another transform is given
     pub transforms: u32,
+    /// what `vjp` gave to compute gradients with, by address: the object that stands for it, and the node that gives it
+    pub pullbacks: im::HashMap<usize, (Obj, NodeId)>,
     /// how many functions are being traced that get gradients: how those lie in memory is not known
     pub gradients: u32,
 }

@@ -3,7 +3,7 @@
 import torch
 from torch.func import grad, jacrev
 
-GRAPHS = 4
+GRAPHS = 3
 REFERENCE_GRAPHS = 1
 
 

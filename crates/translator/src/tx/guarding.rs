@@ -25,6 +25,10 @@ impl<'py> Tx<'py> {
     }
 
     fn guard_opt(&mut self, source: Option<SourceId>, kind: GuardKind) {
+        // Nobody else reaches it, and it ends with the translation.
+        if source.is_some_and(|source| self.is_of_private(source)) {
+            return;
+        }
         if self.is_about_early(source, &kind) {
             self.log.early_guard.get_or_insert(self.log.guards.len());
         }
@@ -185,7 +189,8 @@ impl<'py> Tx<'py> {
     /// for guards.
     pub fn pin(&mut self, obj: &Obj, weak: bool) -> ObjRef {
         let b = obj.bind(self.py);
-        if weak {
+        // The end of what is private says nothing of the program.
+        if weak && !self.is_private(b) {
             self.facts.pins.pin_auto(b)
         } else {
             self.facts.pins.pin(b)
