@@ -162,7 +162,7 @@ impl<'py> Tx<'py> {
             "__closure__" => self.none(),
             "__get__" => return Err(Stop::unsupported("`__get__` of a function")),
             "__annotations__" => self.function_annotations(f)?,
-            "__annotate__" if self.has_annotate()? => {
+            "__annotate__" if self.is_c_level(&self.known.function, "__annotate__") => {
                 f.annotate.clone().unwrap_or_else(|| self.none())
             }
             "__type_params__" if self.py.version_info() >= (3, 12) => Var::tuple(Vec::new()),
@@ -178,11 +178,6 @@ impl<'py> Tx<'py> {
                 ));
             }
         }))
-    }
-
-    /// Whether functions have a function that makes their annotations.
-    fn has_annotate(&self) -> R<bool> {
-        Ok(self.known.function.bind(self.py).hasattr("__annotate__")?)
     }
 
     /// The dictionary of a new function's annotations; from now on the function has this one.
