@@ -37,7 +37,10 @@ fn tuple(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if matches!(&v, Var::Tuple(t) if t.class.is_none()) {
         return value(v);
     }
-    let items = tx.listed(&v)?;
+    let items = match tx.version().tuple_asks_length() {
+        true => tx.listed(&v)?,
+        false => tx.iterate(&v)?,
+    };
     value(Var::tuple(items))
 }
 

@@ -82,6 +82,11 @@ impl Version {
         self > Self::V311
     }
 
+    /// Whether `tuple(x)` asks for the length of `x`.
+    pub fn tuple_asks_length(self) -> bool {
+        self < Self::V314
+    }
+
     /// Whether `generator.close()` gives what the generator returns.
     pub fn close_gives_result(self) -> bool {
         self >= Self::V313

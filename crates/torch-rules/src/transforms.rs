@@ -156,7 +156,7 @@ def pulling(given, options):
 
 pub(crate) static MODULE: OwnModule =
     OwnModule::new(FUNCTION, c"<ferrodyn transforms>", c"ferrodyn_transforms");
-static JACOBIANS: PyOnceLock<[(Obj, &'static str); 2]> = PyOnceLock::new();
+static JACOBIANS: PyOnceLock<Vec<(Obj, &'static str)>> = PyOnceLock::new();
 
 pub(crate) const TRANSFORMS: &str = names::EAGER_TRANSFORMS;
 
@@ -272,17 +272,19 @@ pub(crate) fn jacobian(tx: &mut Tx<'_>, f: &Function, args: &Args) -> Given {
     let code = f.code.bind(py);
     let made_by = JACOBIANS.get_or_try_init(py, || -> PyResult<_> {
         let transforms = py.import(TRANSFORMS)?;
-        let inner = |name: &'static str| -> PyResult<(Obj, &'static str)> {
+        let inner = |name: &'static str| -> PyResult<Vec<(Obj, &'static str)>> {
             let constants = transforms.getattr(name)?.getattr("__code__")?;
-            for c in constants.getattr("co_consts")?.try_iter()? {
-                let c = c?;
-                if c.get_type().is(f.code.bind(py).get_type()) {
-                    return Ok((c.unbind(), name));
+            let constants = constants.getattr("co_consts")?.try_iter()?;
+            let code = |c: PyResult<Bound<'_, PyAny>>| -> Option<PyResult<(Obj, &'static str)>> {
+                let is_code = |c: &Bound<'_, PyAny>| c.get_type().is(code.get_type());
+                match c {
+                    Ok(c) => is_code(&c).then(|| Ok((c.unbind(), name))),
+                    Err(e) => Some(Err(e)),
                 }
-            }
-            Ok((py.None(), name))
+            };
+            constants.filter_map(code).collect()
         };
-        Ok([inner("jacrev")?, inner("jacfwd")?])
+        Ok([inner("jacrev")?, inner("jacfwd")?].concat())
     })?;
     let Some((_, name)) = made_by.iter().find(|m| m.0.is(code)) else {
         return Ok(None);

@@ -326,6 +326,11 @@ impl<'py> Tx<'py> {
 
     // ---- values -------------------------------------------------------------------------------
 
+    /// The Python that runs the program: for its capabilities.
+    pub fn version(&self) -> bytecode::Version {
+        self.st.frame.code.fields.version
+    }
+
     /// A Python `bool`.
     pub fn bool(&self, b: bool) -> Var {
         Var::Const(PyBool::new(self.py, b).to_owned().into_any().unbind())

@@ -174,9 +174,22 @@ fn const_var(py: Python<'_>, c: &Obj) -> Var {
         Ok(t) => Var::tuple(t.iter().map(|i| const_var(py, &i.unbind())).collect()),
         Err(_) => match c.bind(py).get_type().name() {
             Ok(n) if n == "code" => Var::py(c.clone()),
+            Ok(n) if n == "slice" => slice_var(py, c).unwrap_or_else(|_| Var::Const(c.clone())),
             _ => Var::Const(c.clone()),
         },
     }
+}
+
+/// A slice of constants (3.14 and later have them in code objects).
+fn slice_var(py: Python<'_>, slice: &Obj) -> PyResult<Var> {
+    let part = |name: &str| -> PyResult<Var> {
+        Ok(const_var(py, &slice.bind(py).getattr(name)?.unbind()))
+    };
+    Ok(Var::Slice(Rc::new([
+        part("start")?,
+        part("stop")?,
+        part("step")?,
+    ])))
 }
 
 /// Names in the order of `co_localsplusnames`: locals, then cells that are no arguments or locals,

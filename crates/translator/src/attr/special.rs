@@ -162,7 +162,7 @@ impl<'py> Tx<'py> {
             "__closure__" => self.none(),
             "__get__" => return Err(Stop::unsupported("`__get__` of a function")),
             "__annotations__" => self.function_annotations(f)?,
-            "__annotate__" if f.annotate.is_some() => {
+            "__annotate__" if self.is_c_level(&self.known.function, "__annotate__") => {
                 f.annotate.clone().unwrap_or_else(|| self.none())
             }
             "__type_params__" if self.py.version_info() >= (3, 12) => Var::tuple(Vec::new()),
@@ -182,14 +182,17 @@ impl<'py> Tx<'py> {
 
     /// The dictionary of a new function's annotations; from now on the function has this one.
     fn function_annotations(&mut self, f: &Rc<variables::FuncVar>) -> R<Var> {
-        let annotations = match (&f.annotations, &f.annotate) {
-            (Some(given), _) => self.realize(given)?,
-            (None, Some(annotate)) => {
+        let written = self.obj(f.obj).attrs.get("__annotate__").cloned().flatten();
+        let own = f.annotate.clone().filter(|_| f.annotations.is_none());
+        let annotate = written.or(own).filter(|v| !v.is_none(self.py));
+        let annotations = match (annotate, &f.annotations) {
+            (Some(annotate), _) => {
                 // `annotationlib.Format.VALUE`
                 let format = Args::pos(vec![self.int(1)]);
-                let made = self.call_sync(annotate, format)?;
+                let made = self.call_sync(&annotate, format)?;
                 self.realize(&made)?
             }
+            (None, Some(given)) => self.realize(given)?,
             (None, None) => Var::tuple(Vec::new()),
         };
         let dict = match annotations {

@@ -58,6 +58,10 @@ impl<'py> Tx<'py> {
             Var::Func(f) => {
                 if self.is_c_level(&self.known.function, name) {
                     self.check_function_field(name, value.as_ref())?;
+                    let has_read = self.obj(f.obj).attrs.get("__annotations__").is_some();
+                    if has_read && &**name == "__annotate__" {
+                        return Err(Stop::unsupported("`__annotate__` behind `__annotations__`"));
+                    }
                     self.st.effects.write_attr(f.obj, name, value);
                 } else {
                     self.write_dict_attr(f.obj, name, value)?;
@@ -125,6 +129,15 @@ impl<'py> Tx<'py> {
             "__defaults__" => (k.tuple.clone(), "a tuple object", true),
             "__kwdefaults__" | "__annotations__" => (k.dict.clone(), "a dict object", true),
             "__type_params__" => (k.tuple.clone(), "a tuple", false),
+            "__annotate__" => {
+                let value = value.cloned().unwrap_or(Var::Null);
+                return match matches!(value, Var::Func(_)) || value.is_none(self.py) {
+                    true => Ok(()),
+                    false => Err(Stop::unsupported(
+                        "an `__annotate__` that is no new function",
+                    )),
+                };
+            }
             _ => return Err(Stop::unsupported(format!("setting {name} of a function"))),
         };
         let fits = match value {

@@ -166,12 +166,10 @@ impl<'py> Tx<'py> {
             return Err(Stop::Internal("GeneratorExit".into()));
         };
         match self.generator_throw(generator, exit) {
-            Ok(Yielded::Return(v)) => {
-                match self.st.frame.code.fields.version.close_gives_result() {
-                    true => Ok(v),
-                    false => Ok(self.none()),
-                }
-            }
+            Ok(Yielded::Return(v)) => match self.version().close_gives_result() {
+                true => Ok(v),
+                false => Ok(self.none()),
+            },
             Ok(Yielded::Value(_)) => {
                 Err(self.raise("RuntimeError", "generator ignored GeneratorExit"))
             }

@@ -139,7 +139,7 @@ impl<'py> Tx<'py> {
 
     /// `SEND` may pop the receiver when it has returned, or leave it to `END_SEND`.
     pub(crate) fn send_returned(&mut self, v: Var, to: Label) -> Next {
-        if !self.st.frame.code.fields.version.send_keeps_receiver() {
+        if !self.version().send_keeps_receiver() {
             self.st.frame.stack.pop_back();
         }
         self.push(v);

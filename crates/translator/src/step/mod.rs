@@ -614,7 +614,7 @@ impl<'py> Tx<'py> {
                 let class = Var::py(self.type_of(&exc)?);
                 let traceback = self.traceback_of(&exc);
                 let mut args = vec![class, exc, traceback];
-                let slots = self.st.frame.code.fields.version.exit_slots();
+                let slots = self.version().exit_slots();
                 let exit = self.peek(3 + slots)?;
                 if slots == 2 && !matches!(self.peek(4)?, Var::Null) {
                     args.insert(0, self.peek(4)?);
@@ -704,7 +704,7 @@ impl<'py> Tx<'py> {
 
     /// How many values an iterator takes on the stack.
     fn iterator_slots(&self) -> u32 {
-        self.st.frame.code.fields.version.iterator_slots()
+        self.version().iterator_slots()
     }
 
     fn push_iterator(&mut self, it: Var) {
