@@ -22,6 +22,7 @@ pub mod names;
 mod numbers;
 pub mod overlap;
 pub mod packed;
+pub mod size_symbols;
 pub mod stance;
 pub mod state;
 pub mod symbols;
