@@ -23,6 +23,7 @@ mod numbers;
 pub mod overlap;
 pub mod packed;
 mod prefetch;
+pub mod size_symbols;
 pub mod stance;
 pub mod state;
 pub mod symbols;

@@ -255,6 +255,10 @@ pub const TENSOR_STR: &str = "torch._tensor_str";
 pub const TENSOR_MODULE: &str = "torch._tensor";
 /// Module of tracing contexts.
 pub const GUARDS: &str = "torch._guards";
+/// Module of symbols that stand for sizes.
+pub const SYMBOLIC_SHAPES: &str = "torch.fx.experimental.symbolic_shapes";
+/// Module of what torch adds to sympy.
+pub const SYMPY_FUNCTIONS: &str = "torch.utils._sympy.functions";
 /// Module of `torch.jit.is_scripting`.
 pub const JIT_INTERNAL: &str = "torch._jit_internal";
 /// References: operations in Python.

@@ -52,6 +52,7 @@ pub(crate) fn vjp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given 
         path: &path,
         described: made.get_item(0)?.unbind(),
         function: made.get_item(1)?.unbind(),
+        keeps_fakes: true,
     };
     let args = Args::pos(inputs);
     let (tensors, node) = node.emit(tx, &traced, &args)?;
@@ -108,7 +109,8 @@ fn pull_back(tx: &mut Tx<'_>, pullback: &Obj, pulls: Arg, args: &Args) -> R<Var>
     let args = Args::pos(handed.tensors);
     let mut pos = vec![Var::py(pullback.clone())];
     pos.extend(args.pos.iter().cloned());
-    let mut node_args = tx.node_args(&Args::pos(pos))?;
+    let node_args = tx.node_args(&Args::pos(pos))?;
+    let mut node_args = tx.fix_args(&node_args).unwrap_or(node_args);
     let (inferred, fake) = tx.infer_fake_result(&callee, &node_args, "")?;
     if let Some(first) = node_args.pos.first_mut() {
         *first = pulls;

@@ -4,13 +4,14 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
-use tensor_meta::{Alias, Does, Inferred, SymInt, TensorMeta};
+use tensor_meta::{Alias, Does, Inferred, SymDims, SymInt, TensorMeta};
 use torch_abi::TorchAbi;
 use torch_abi::names;
 use variables::Obj;
 
 use super::args::{MetaArg, NodeArgs};
 use super::emit::Callee;
+use super::sized_fakes::SizedFakes;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
@@ -54,9 +55,12 @@ impl<'py> Tx<'py> {
             uncovered => format!("{what} ({uncovered})"),
         };
         *self.facts.fake_ops.entry(asked).or_default() += 1;
+        if let Some(found) = self.infer_with_sizes(callee, args)? {
+            return Ok(found);
+        }
         let fixed = self.fix_args(args);
         let args = fixed.as_ref().unwrap_or(args);
-        match self.run_fake(callee, args) {
+        match self.run_fake(callee, args, None) {
             Ok(v) => Ok(v),
             Err(e) => Err(Stop::brk(
                 format!("Operation that can't be described without running it: {what}"),
@@ -66,9 +70,17 @@ impl<'py> Tx<'py> {
         }
     }
 
-    fn run_fake(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> PyResult<(Inferred, Obj)> {
+    pub(super) fn run_fake(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+        sized: Option<&SizedFakes<'py>>,
+    ) -> PyResult<(Inferred, Obj)> {
         let py = self.py;
-        let mode = self.fake_mode()?;
+        let mode = match sized {
+            Some(sized) => sized.mode(),
+            None => self.fake_mode()?,
+        };
         let mode = mode.bind(py);
         let grad = py
             .import("torch")?
@@ -88,11 +100,11 @@ impl<'py> Tx<'py> {
                     .meta_pos
                     .iter()
                     .zip(&args.pos)
-                    .map(|(m, a)| self.fake_arg(m, a, &mut fakes))
+                    .map(|(m, a)| self.fake_arg(m, a, &mut fakes, sized))
                     .collect::<PyResult<Vec<_>>>()?;
                 let kw = PyDict::new(py);
                 for ((n, m), (_, a)) in args.meta_kw.iter().zip(&args.kw) {
-                    kw.set_item(&**n, self.fake_arg(m, a, &mut fakes)?)?;
+                    kw.set_item(&**n, self.fake_arg(m, a, &mut fakes, sized)?)?;
                 }
                 let contexts = self.real_autocasts()?;
                 for c in &contexts {
@@ -109,7 +121,7 @@ impl<'py> Tx<'py> {
                 }
                 let out = out?;
                 let first = fakes.first().map(|f| f.1.clone());
-                Ok((fake_result(py, &out, first.as_ref())?, out.unbind()))
+                Ok((fake_result(py, &out, first.as_ref(), sized)?, out.unbind()))
             };
             self.enter_levels()?;
             let r = run();
@@ -143,6 +155,7 @@ impl<'py> Tx<'py> {
         m: &MetaArg,
         a: &fx_graph::Arg,
         fakes: &mut Vec<(usize, Obj)>,
+        sized: Option<&SizedFakes<'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         let torch = self.known.torch.bind(py);
@@ -155,7 +168,7 @@ impl<'py> Tx<'py> {
                 if let Some((_, f)) = fakes.iter().find(|(id, _)| *id == n.0 as usize) {
                     return Ok(f.bind(py).clone());
                 }
-                let f = self.fake_tensor(t)?;
+                let f = self.fake_tensor(t, sized)?;
                 fakes.push((n.0 as usize, f.clone().unbind()));
                 f
             }
@@ -163,7 +176,7 @@ impl<'py> Tx<'py> {
                 py,
                 v.iter()
                     .zip(w)
-                    .map(|(m, a)| self.fake_arg(m, a, fakes))
+                    .map(|(m, a)| self.fake_arg(m, a, fakes, sized))
                     .collect::<PyResult<Vec<_>>>()?,
             )?
             .into_any(),
@@ -171,7 +184,7 @@ impl<'py> Tx<'py> {
                 py,
                 v.iter()
                     .zip(w)
-                    .map(|(m, a)| self.fake_arg(m, a, fakes))
+                    .map(|(m, a)| self.fake_arg(m, a, fakes, sized))
                     .collect::<PyResult<Vec<_>>>()?,
             )?
             .into_any(),
@@ -179,10 +192,11 @@ impl<'py> Tx<'py> {
                 let parts = v
                     .iter()
                     .zip(w.iter())
-                    .map(|(m, a)| self.fake_arg(m, a, fakes))
+                    .map(|(m, a)| self.fake_arg(m, a, fakes, sized))
                     .collect::<PyResult<Vec<_>>>()?;
                 py.get_type::<PySlice>().call1(PyTuple::new(py, parts)?)?
             }
+            (MetaArg::SymInt(n), _) if let Some(sized) = sized => sized.number(py, *n)?,
             (MetaArg::Int(i), _) => i.into_pyobject(py)?.into_any(),
             (MetaArg::Float(f), _) => f.into_pyobject(py)?.into_any(),
             (MetaArg::Bool(b), _) => b.into_pyobject(py)?.to_owned().into_any(),
@@ -201,15 +215,19 @@ impl<'py> Tx<'py> {
         })
     }
 
-    fn fake_tensor(&self, t: &TensorMeta) -> PyResult<Bound<'py, PyAny>> {
+    fn fake_tensor(
+        &self,
+        t: &TensorMeta,
+        sized: Option<&SizedFakes<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         not_quantized(t)?;
         let torch = self.known.torch.bind(py);
-        let ints = |v: &[SymInt]| {
-            v.iter()
-                .map(|i| i.as_const().unwrap_or(1))
-                .collect::<Vec<i64>>()
+        let int = |i: &SymInt| match sized {
+            Some(sized) => sized.number(py, *i),
+            None => Ok(i.as_const().unwrap_or(1).into_pyobject(py)?.into_any()),
         };
+        let ints = |v: &[SymInt]| v.iter().map(int).collect::<PyResult<Vec<_>>>();
         let kw = PyDict::new(py);
         kw.set_item(
             "dtype",
@@ -218,7 +236,7 @@ impl<'py> Tx<'py> {
         kw.set_item("device", t.device.to_string())?;
         let fake = torch.call_method(
             "empty_strided",
-            (ints(&t.shape), ints(&t.strides)),
+            (ints(&t.shape)?, ints(&t.strides)?),
             Some(&kw),
         )?;
         let mut fake = fake;
@@ -257,7 +275,12 @@ impl<'py> Tx<'py> {
     }
 }
 
-fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> PyResult<Inferred> {
+fn fake_result<'py>(
+    py: Python<'py>,
+    out: &Bound<'py, PyAny>,
+    first: Option<&Obj>,
+    sized: Option<&SizedFakes<'py>>,
+) -> PyResult<Inferred> {
     if out.is_none() {
         return Ok(Inferred::None);
     }
@@ -271,16 +294,21 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
                 "a sparse, nested or MKL-DNN tensor",
             ));
         }
-        if out
-            .getattr("shape")?
-            .try_iter()?
-            .any(|d| d.is_ok_and(|d| !d.is_exact_instance_of::<pyo3::types::PyInt>()))
-        {
-            return Err(pyo3::exceptions::PyValueError::new_err(
-                "the result's shape depends on data",
-            ));
-        }
-        let ints = |n: &str| -> PyResult<Vec<i64>> { out.call_method0(n)?.extract() };
+        let int = |n: Bound<'py, PyAny>| -> PyResult<SymInt> {
+            match sized {
+                Some(sized) => sized.size(&n),
+                None if n.is_exact_instance_of::<pyo3::types::PyInt>() => {
+                    Ok(SymInt::Const(n.extract()?))
+                }
+                None => Err(pyo3::exceptions::PyValueError::new_err(
+                    "the result's shape depends on data",
+                )),
+            }
+        };
+        let ints = |n: &str| -> PyResult<SymDims> {
+            let all = out.call_method0(n)?;
+            all.try_iter()?.map(|n| int(n?)).collect()
+        };
         let dtype = tensor_meta::DType::from_name(&out.getattr("dtype")?.str()?.to_string());
         let device = tensor_meta::Device::parse(&out.getattr("device")?.str()?.to_string());
         let (Some(dtype), Some(device)) = (dtype, device) else {
@@ -288,8 +316,9 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
                 "unknown dtype or device",
             ));
         };
-        let mut meta = TensorMeta::strided(&ints("size")?, &ints("stride")?, dtype, device)
+        let mut meta = TensorMeta::strided(&[], &[], dtype, device)
             .with_grad(out.getattr("requires_grad")?.extract()?);
+        (meta.shape, meta.strides) = (ints("size")?, ints("stride")?);
         meta.is_leaf = out.getattr("is_leaf")?.extract()?;
         meta.alias = if first.is_some_and(|f| f.is(out)) {
             Alias::Identity
@@ -303,11 +332,13 @@ fn fake_result(py: Python<'_>, out: &Bound<'_, PyAny>, first: Option<&Obj>) -> P
             meta.neg = out.call_method0("is_neg")?.extract()?;
         }
         not_quantized(&meta)?;
-        meta.storage_offset = SymInt::Const(out.call_method0("storage_offset")?.extract()?);
+        meta.storage_offset = int(out.call_method0("storage_offset")?)?;
         return Ok(Inferred::Tensor(meta));
     }
-    let items = |o: &Bound<'_, PyAny>| -> PyResult<Vec<Inferred>> {
-        o.try_iter()?.map(|i| fake_result(py, &i?, first)).collect()
+    let items = |o: &Bound<'py, PyAny>| -> PyResult<Vec<Inferred>> {
+        o.try_iter()?
+            .map(|i| fake_result(py, &i?, first, sized))
+            .collect()
     };
     if out.is_exact_instance_of::<PyTuple>() {
         return Ok(Inferred::Tuple(items(out)?));

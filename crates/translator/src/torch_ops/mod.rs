@@ -36,6 +36,7 @@ mod optimizer_step;
 pub mod raising;
 mod read_numbers;
 mod scaled;
+mod sized_fakes;
 pub(crate) mod sizes;
 pub mod subclasses;
 pub mod table;

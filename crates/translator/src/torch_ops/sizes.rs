@@ -62,7 +62,7 @@ impl Sizes {
         }
     }
 
-    fn split(&mut self, expr: &IntExpr) -> Option<SymInt> {
+    pub(super) fn split(&mut self, expr: &IntExpr) -> Option<SymInt> {
         Some(match expr {
             IntExpr::Const(n) => SymInt::Const(*n),
             IntExpr::Source(_) | IntExpr::Dim(..) => self.symbols.iter().find(|s| s.0 == *expr)?.1,
@@ -96,6 +96,24 @@ impl Sizes {
         })
     }
 
+    pub(super) fn add(&mut self, a: SymInt, b: SymInt) -> SymInt {
+        self.table.add(a, b)
+    }
+
+    pub(super) fn multiply(&mut self, a: SymInt, b: SymInt) -> SymInt {
+        self.table.multiply(a, b)
+    }
+
+    pub(super) fn floor_divide(&mut self, a: SymInt, b: i64) -> SymInt {
+        self.table.floor_divide(a, b)
+    }
+
+    /// The value of a source or a dimension for this call, where it is a symbol.
+    pub(super) fn value(&self, leaf: &IntExpr) -> Option<i64> {
+        let known = self.symbols.iter().find(|s| s.0 == *leaf)?;
+        Some(self.hint(known.1))
+    }
+
     fn hint(&self, n: SymInt) -> i64 {
         match n {
             SymInt::Const(n) => n,
@@ -104,7 +122,7 @@ impl Sizes {
     }
 
     /// An expression over sources; `None` where that is too large.
-    fn expr(&self, n: SymInt) -> Option<IntExpr> {
+    pub(super) fn expr(&self, n: SymInt) -> Option<IntExpr> {
         match n {
             SymInt::Const(n) => Some(IntExpr::Const(n)),
             SymInt::Expr(expr) => self.sum(self.table.terms(expr)),
@@ -257,9 +275,7 @@ impl Tx<'_> {
 
     /// The value of a dimension of an input for this call, where it is no constant.
     pub(super) fn known_size(&self, leaf: &IntExpr) -> Option<i64> {
-        let symbols = &self.log.sizes.symbols;
-        let (_, size) = symbols.iter().find(|s| s.0 == *leaf)?;
-        Some(self.log.sizes.hint(*size))
+        self.log.sizes.value(leaf)
     }
 
     /// The value of a size for this call, of which nothing is guarded.
@@ -386,7 +402,7 @@ impl Tx<'_> {
         out
     }
 
-    fn guard_fact(&mut self, fact: Fact) {
+    pub(super) fn guard_fact(&mut self, fact: Fact) {
         let (left, right) = (
             self.log.sizes.expr(fact.left),
             self.log.sizes.expr(fact.right),

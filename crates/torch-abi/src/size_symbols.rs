@@ -1,0 +1,233 @@
+//! Fake tensors whose sizes are torch's symbols: what operations without a rule make of sizes that are no constants.
+//!
+//! Lives here: torch's side of it, a `ShapeEnv` for one operation, and its expressions as data. Does not live here: what
+//! the symbols stand for.
+//!
+//! Invariant: an expression that is not understood is `None`, never another one.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyInt};
+
+use crate::names;
+
+/// A class of sources, which torch wants for each symbol, and its expressions as tuples.
+const CODE: &std::ffi::CStr = c"
+def make(Source, FloorDiv):
+    class Named(Source):
+        def __init__(self, text):
+            object.__setattr__(self, 'text', text)
+        @property
+        def name(self):
+            return self.text
+
+    def tree(expr):
+        if expr.is_Integer:
+            return ('number', int(expr))
+        if expr.is_Symbol:
+            return ('symbol', expr)
+        if expr.is_Add:
+            return ('add', *map(tree, expr.args))
+        if expr.is_Mul:
+            return ('multiply', *map(tree, expr.args))
+        if expr.is_Pow and expr.exp.is_Integer and 1 <= expr.exp <= 8:
+            return ('multiply', *[tree(expr.base)] * int(expr.exp))
+        if isinstance(expr, FloorDiv) and expr.args[1].is_Integer:
+            return ('divide', tree(expr.args[0]), int(expr.args[1]))
+        return None
+    return Named, tree
+";
+
+/// An expression over symbols.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SizeTree {
+    /// A number.
+    Number(i64),
+    /// A symbol, by the order in which they were made.
+    Symbol(usize),
+    /// A sum.
+    Add(Vec<SizeTree>),
+    /// A product.
+    Multiply(Vec<SizeTree>),
+    /// What is left of a division, rounded down.
+    Divide(Box<SizeTree>, i64),
+}
+
+/// How two expressions compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizeCompare {
+    /// `==`
+    Equal,
+    /// `!=`
+    Differ,
+    /// `<`
+    Less,
+    /// `>=`
+    NotLess,
+}
+
+/// What torch found while an operation was run.
+pub type SizeFact = (SizeCompare, SizeTree, SizeTree);
+
+/// Symbols for one operation.
+pub struct SizeSymbols<'py> {
+    env: Bound<'py, PyAny>,
+    mode: Bound<'py, PyAny>,
+    named: Bound<'py, PyAny>,
+    tree: Bound<'py, PyAny>,
+    /// torch's symbols, in the order in which they were made
+    symbols: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> SizeSymbols<'py> {
+    /// None so far.
+    ///
+    /// # Errors
+    /// Where torch lacks what is asked for.
+    pub fn new(py: Python<'py>) -> PyResult<Self> {
+        static MADE: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+        let (named, tree) = MADE.get_or_try_init(py, || -> PyResult<_> {
+            let module = PyModule::from_code(
+                py,
+                CODE,
+                c"<ferrodyn size symbols>",
+                c"ferrodyn_size_symbols",
+            )?;
+            let source = py.import(names::GUARDS)?.getattr("Source")?;
+            let divide = py.import(names::SYMPY_FUNCTIONS)?.getattr("FloorDiv")?;
+            module.getattr("make")?.call1((source, divide))?.extract()
+        })?;
+        let options = PyDict::new(py);
+        // What depends on data is not asked here.
+        options.set_item("allow_scalar_outputs", false)?;
+        options.set_item("allow_dynamic_output_shape_ops", false)?;
+        let env = py
+            .import(names::SYMBOLIC_SHAPES)?
+            .getattr("ShapeEnv")?
+            .call((), Some(&options))?;
+        let options = PyDict::new(py);
+        options.set_item("allow_non_fake_inputs", true)?;
+        options.set_item("shape_env", &env)?;
+        let mode = py
+            .import(names::FAKE_TENSOR)?
+            .getattr("FakeTensorMode")?
+            .call((), Some(&options))?;
+        Ok(SizeSymbols {
+            env,
+            mode,
+            named: named.bind(py).clone(),
+            tree: tree.bind(py).clone(),
+            symbols: Vec::new(),
+        })
+    }
+
+    /// The mode in which fake tensors have these sizes.
+    pub fn mode(&self) -> &Bound<'py, PyAny> {
+        &self.mode
+    }
+
+    /// A number of torch's that is a new symbol; `is_size`: it is 2 at least.
+    ///
+    /// # Errors
+    /// What torch raises.
+    pub fn symbol(&mut self, value: i64, is_size: bool) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.env.py();
+        let source = self.named.call1((format!("n{}", self.symbols.len()),))?;
+        let dynamic = py
+            .import(names::SYMBOLIC_SHAPES)?
+            .getattr("DimDynamic")?
+            .getattr("DYNAMIC")?;
+        let options = PyDict::new(py);
+        options.set_item("dynamic_dim", dynamic)?;
+        options.set_item("do_not_specialize_zero_one", !is_size)?;
+        options.set_item("positive", is_size.then_some(true))?;
+        let symbol = self
+            .env
+            .call_method("create_symbol", (value, &source), Some(&options))?;
+        let options = PyDict::new(py);
+        options.set_item("hint", value)?;
+        options.set_item("source", source)?;
+        let number = self
+            .env
+            .call_method("create_symintnode", (&symbol,), Some(&options))?;
+        self.symbols.push(symbol);
+        Ok(number)
+    }
+
+    /// A size as an expression; `None` for one that is not understood.
+    ///
+    /// # Errors
+    /// What torch raises.
+    pub fn size(&self, n: &Bound<'py, PyAny>) -> PyResult<Option<SizeTree>> {
+        if n.is_exact_instance_of::<PyInt>() {
+            return Ok(Some(SizeTree::Number(n.extract()?)));
+        }
+        let expr = n.getattr(intern!(n.py(), "node"))?.getattr("expr")?;
+        self.read(&self.tree.call1((expr,))?)
+    }
+
+    fn read(&self, tree: &Bound<'py, PyAny>) -> PyResult<Option<SizeTree>> {
+        if tree.is_none() {
+            return Ok(None);
+        }
+        let kind: String = tree.get_item(0)?.extract()?;
+        let mut parts = Vec::new();
+        if matches!(&*kind, "add" | "multiply") {
+            for part in tree.try_iter()?.skip(1) {
+                match self.read(&part?)? {
+                    Some(part) => parts.push(part),
+                    None => return Ok(None),
+                }
+            }
+        }
+        let first = tree.get_item(1)?;
+        Ok(match &*kind {
+            "number" => first.extract().ok().map(SizeTree::Number),
+            "symbol" => {
+                let mut known = self.symbols.iter();
+                let place = known.position(|s| s.eq(&first).unwrap_or(false));
+                place.map(SizeTree::Symbol)
+            }
+            "add" => Some(SizeTree::Add(parts)),
+            "multiply" => Some(SizeTree::Multiply(parts)),
+            _ => match (self.read(&first)?, tree.get_item(2)?.extract()) {
+                (Some(of), Ok(by @ 1..)) => Some(SizeTree::Divide(Box::new(of), by)),
+                _ => None,
+            },
+        })
+    }
+
+    /// What torch decided by sizes; `None` where that is not understood.
+    ///
+    /// # Errors
+    /// What torch raises.
+    pub fn facts(&self) -> PyResult<Option<Vec<SizeFact>>> {
+        if self.env.getattr("deferred_runtime_asserts")?.is_truthy()? {
+            return Ok(None);
+        }
+        let mut facts = Vec::new();
+        for guard in self.env.getattr("guards")?.try_iter()? {
+            let expr = guard?.getattr("expr")?;
+            if expr.cast::<PyBool>().is_ok() || !expr.getattr("is_Relational")?.is_truthy()? {
+                return Ok(None);
+            }
+            let side =
+                |n: usize| self.read(&self.tree.call1((expr.getattr("args")?.get_item(n)?,))?);
+            let (Some(left), Some(right)) = (side(0)?, side(1)?) else {
+                return Ok(None);
+            };
+            let operator: String = expr.getattr("rel_op")?.extract()?;
+            facts.push(match &*operator {
+                "==" => (SizeCompare::Equal, left, right),
+                "!=" => (SizeCompare::Differ, left, right),
+                "<" => (SizeCompare::Less, left, right),
+                ">=" => (SizeCompare::NotLess, left, right),
+                ">" => (SizeCompare::Less, right, left),
+                "<=" => (SizeCompare::NotLess, right, left),
+                _ => return Ok(None),
+            });
+        }
+        Ok(Some(facts))
+    }
+}

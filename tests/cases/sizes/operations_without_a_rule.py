@@ -1,0 +1,26 @@
+"""Operations that no rule describes leave sizes symbols: one graph for all sizes but the first."""
+
+import torch
+from torch.func import jacrev
+
+GRAPHS = 2
+
+
+@torch.library.custom_op("ferrodyn_cases::rows_twice", mutates_args=())
+def rows_twice(x: torch.Tensor) -> torch.Tensor:
+    return torch.cat([x, x * 2])
+
+
+@rows_twice.register_fake
+def _(x):
+    return x.new_empty(2 * x.shape[0], x.shape[1])
+
+
+def fn(x):
+    y = rows_twice(x)
+    rows = jacrev(torch.sin)(x[:, 0])
+    return y * y.shape[0], rows @ x, y.stride(), rows.shape
+
+
+def calls():
+    return [(torch.linspace(0, 1, 3 * n).reshape(n, 3),) for n in (4, 5, 7, 9)]
