@@ -17,6 +17,7 @@ mod project;
 mod python;
 mod readme;
 mod script;
+mod sizes;
 mod step;
 mod tally;
 mod workspace;
@@ -104,6 +105,13 @@ enum Command {
         pythons: Pythons,
         #[command(flatten)]
         options: opinfo::Options,
+    },
+    /// Run generated programs over sizes below a compiler and compare them with eager.
+    Sizes {
+        #[command(flatten)]
+        pythons: Pythons,
+        #[command(flatten)]
+        options: sizes::Options,
     },
 }
 
@@ -196,6 +204,11 @@ fn run(cli: Cli) -> Result<bool> {
             let found = pythons.one_or_named()?;
             let environment = Environment::prepare(&project, &found)?;
             opinfo::run(&project, &environment, &options)
+        }
+        Command::Sizes { pythons, options } => {
+            let found = pythons.one_or_named()?;
+            let environment = Environment::prepare(&project, &found)?;
+            sizes::run(&project, &environment, &options)
         }
     }
 }
