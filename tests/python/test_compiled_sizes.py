@@ -151,3 +151,61 @@ def test_a_compiler_that_fails_for_sizes_that_are_not_constants():
     for n in [2, 3, 4, 3]:
         torch.testing.assert_close(compiled(torch.ones(n)), torch.ones(n) * n)
     assert handed.count("symbols") == 2
+
+
+#: Programs of a tensor and an int, with how many graphs they take at `FOUR`.
+PROGRAMS = [
+    (lambda x, n: x + 1 if n in (2, 100, x.shape[0]) else x - 1, 1),
+    (lambda x, n: x + 1 if x.shape[0] in [n, 100] else x - 1, 1),
+    (lambda x, n: x * sum(x.shape) + sum(s for s in x.shape if s > 2), 1),
+    (lambda x, n: x * sum([n, 1, n]), 1),
+    (lambda x, n: x.unflatten(1, (2, -1)), 1),
+    (lambda x, n: x.repeat_interleave(n, 0), 1),
+    (lambda x, n: x.roll(n, 0) + x.roll((n, 1), (0, 1)), 1),
+    (lambda x, n: x.broadcast_to(n, *x.shape), 1),
+]
+FOUR = [(9, 10, 3), (11, 12, 4), (12, 14, 5), (13, 16, 6)]
+
+
+@pytest.mark.parametrize("index", range(len(PROGRAMS)))
+def test_numbers_stay_symbols(index):
+    fn, expected = PROGRAMS[index]
+    calls = [(torch.randn(rows, columns), n) for rows, columns, n in FOUR]
+    assert graphs_of(fn, calls, dynamic=True) == expected
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda x: x[1:],
+        lambda x: x[:, :-1],
+        lambda x: x[1:, 1:].t(),
+        lambda x: x[2:, 1:-1].detach(),
+    ],
+)
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_parts_of_matrices(part, dynamic):
+    """Where a tensor starts, and strides that sizes do not say, change with the sizes."""
+
+    def fn(x, n):
+        y = x.clone()
+        y[:n].mul_(2)
+        return y, x * n, x.reshape(-1)[: x.shape[0]], x.stride(), x.shape
+
+    calls = [(part(torch.randn(n + 3, n + 5)), k) for n, k in [(4, 2), (5, 3), (7, 4), (9, 6)]]
+    found = graphs_of(fn, calls, dynamic=dynamic)
+    assert found == (2 if dynamic is None else 1)
+
+
+def test_a_condition_with_or_of_a_backend_is_guarded():
+    """`infer_size` of a kernel asks for `columns == 2 or columns % 2 == 0`."""
+
+    def fn(x):
+        return x.unflatten(-1, (2, -1)) * 2
+
+    calls = [(torch.randn(3, n),) for n in (8, 6, 10, 2, 4)]
+    assert graphs_of(fn, calls, dynamic=True) <= 2
+    compiled = ferrodyn.compile(fn, backend=BACKEND, dynamic=True)
+    compiled(torch.randn(3, 8))
+    with pytest.raises(RuntimeError, match="unflatten"):
+        compiled(torch.randn(3, 7))

@@ -20,6 +20,7 @@ mod python;
 mod readme;
 mod script;
 mod search;
+mod sizes;
 mod step;
 mod tally;
 mod wheels;
@@ -115,6 +116,13 @@ enum Command {
         pythons: Pythons,
         #[command(flatten)]
         options: opinfo::Options,
+    },
+    /// Run generated programs over sizes below a compiler and compare them with eager.
+    Sizes {
+        #[command(flatten)]
+        pythons: Pythons,
+        #[command(flatten)]
+        options: sizes::Options,
     },
 }
 
@@ -213,6 +221,11 @@ fn run(cli: Cli) -> Result<bool> {
             let found = pythons.one_or_named(&project)?;
             let environment = Environment::prepare(&project, &found)?;
             opinfo::run(&project, &environment, &options)
+        }
+        Command::Sizes { pythons, options } => {
+            let found = pythons.one_or_named(&project)?;
+            let environment = Environment::prepare(&project, &found)?;
+            sizes::run(&project, &environment, &options)
         }
     }
 }

@@ -63,7 +63,16 @@ impl Reader<'_> {
                 // `not (a or b)` is `not a and not b`.
                 let operator = kind(&node.getattr("op")?)?;
                 if operator != if holds { "And" } else { "Or" } {
-                    return Ok(None);
+                    let mut either = Vec::new();
+                    for part in node.getattr("values")?.try_iter()? {
+                        let mut found = Vec::new();
+                        if self.condition(&part?, holds, &mut found)?.is_none() {
+                            return Ok(None);
+                        }
+                        either.push(found);
+                    }
+                    out.push(ShapeGuard::Either(either));
+                    return Ok(Some(()));
                 }
                 for part in node.getattr("values")?.try_iter()? {
                     if self.condition(&part?, holds, out)?.is_none() {
@@ -127,7 +136,10 @@ impl Reader<'_> {
                     _ => None,
                 }
             }
-            "Call" => self.extreme(node)?,
+            "Call" => match self.extreme(node)? {
+                Some(extreme) => Some(extreme),
+                None => self.leaf(node)?.map(ShapeExpr::Leaf),
+            },
             _ => self.leaf(node)?.map(ShapeExpr::Leaf),
         })
     }
@@ -159,31 +171,38 @@ impl Reader<'_> {
         })
     }
 
-    /// `L['x']`, `L['x'].size()[0]`, `L['x']._base.stride()[1]`.
+    /// `L['x']`, `L['x'].size()[0]`, `L['x']._base.stride()[1]`, `L['x'].storage_offset()`.
     fn leaf(&self, node: &Bound<'_, PyAny>) -> PyResult<Option<ShapeLeaf>> {
         if let Some(input) = self.input(node)? {
             return Ok(Some(ShapeLeaf::Int(input)));
         }
-        if kind(node)? != "Subscript" {
-            return Ok(None);
-        }
-        let (call, dim) = (node.getattr("value")?, node.getattr("slice")?);
-        if kind(&call)? != "Call" || kind(&dim)? != "Constant" {
+        let (call, dim) = match &*kind(node)? {
+            "Subscript" => {
+                let dim = node.getattr("slice")?;
+                if kind(&dim)? != "Constant" {
+                    return Ok(None);
+                }
+                let Ok(dim) = dim.getattr("value")?.extract::<u8>() else {
+                    return Ok(None);
+                };
+                (node.getattr("value")?, Some(dim))
+            }
+            _ => (node.clone(), None),
+        };
+        if kind(&call)? != "Call" {
             return Ok(None);
         }
         let method = call.getattr("func")?;
-        let Ok(dim) = dim.getattr("value")?.extract::<u8>() else {
-            return Ok(None);
-        };
         if kind(&method)? != "Attribute" {
             return Ok(None);
         }
         let name: String = method.getattr("attr")?.extract()?;
         let owner = method.getattr("value")?;
         if let Some(input) = self.input(&owner)? {
-            return Ok(match &*name {
-                "size" => Some(ShapeLeaf::Size(input, dim)),
-                "stride" => Some(ShapeLeaf::Stride(input, dim)),
+            return Ok(match (&*name, dim) {
+                ("size", Some(dim)) => Some(ShapeLeaf::Size(input, dim)),
+                ("stride", Some(dim)) => Some(ShapeLeaf::Stride(input, dim)),
+                ("storage_offset", None) => Some(ShapeLeaf::Offset(input)),
                 _ => None,
             });
         }
@@ -192,9 +211,10 @@ impl Reader<'_> {
             return Ok(None);
         }
         let input = self.input(&owner.getattr("value")?)?;
-        Ok(input.and_then(|input| match &*name {
-            "size" => Some(ShapeLeaf::BaseSize(input, dim)),
-            "stride" => Some(ShapeLeaf::BaseStride(input, dim)),
+        Ok(input.and_then(|input| match (&*name, dim) {
+            ("size", Some(dim)) => Some(ShapeLeaf::BaseSize(input, dim)),
+            ("stride", Some(dim)) => Some(ShapeLeaf::BaseStride(input, dim)),
+            ("storage_offset", None) => Some(ShapeLeaf::BaseOffset(input)),
             _ => None,
         }))
     }

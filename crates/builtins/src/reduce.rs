@@ -3,6 +3,7 @@
 use bytecode::op::{BinaryOp, CompareOp};
 use pyo3::prelude::*;
 use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::R;
 use translator::tx::{Args, Tx};
 use variables::Var;
 
@@ -52,7 +53,8 @@ fn sum(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let items = tx.iterate(iterable)?;
     // Python's own summation of floats is compensated (3.12): it adds constants itself.
     let mut real = Vec::with_capacity(items.len());
-    for v in &items {
+    let keeps_ints = are_changing_ints(tx, items.iter().chain([&start]))?;
+    for v in items.iter().take_while(|_| !keeps_ints) {
         match tx.pure_const(v)? {
             Some(o) => real.push(o),
             None => break,
@@ -71,6 +73,25 @@ fn sum(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         out = tx.binary_sync(BinaryOp::Add, &out, &v)?;
     }
     value(out)
+}
+
+/// Whether all are ints and one of them is no constant: their sum is exact, in whatever order.
+fn are_changing_ints<'v>(tx: &mut Tx<'_>, items: impl Iterator<Item = &'v Var>) -> R<bool> {
+    let items: Vec<&Var> = items.collect();
+    if !items.iter().any(|v| tx.as_dynamic(v).is_some()) {
+        return Ok(false);
+    }
+    for v in items {
+        let is_int = match tx.look(v)? {
+            Var::Int(_) => true,
+            Var::Const(o) => o.bind(tx.py).is_exact_instance_of::<pyo3::types::PyInt>(),
+            _ => false,
+        };
+        if !is_int {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {

@@ -55,10 +55,14 @@ pub enum ShapeLeaf {
     Size(usize, u8),
     /// `input.stride()[dim]`
     Stride(usize, u8),
+    /// `input.storage_offset()`
+    Offset(usize),
     /// `input._base.size()[dim]`, of an input that is a view
     BaseSize(usize, u8),
     /// `input._base.stride()[dim]`
     BaseStride(usize, u8),
+    /// `input._base.storage_offset()`
+    BaseOffset(usize),
 }
 
 /// An int computed from inputs.
@@ -119,6 +123,8 @@ pub enum ShapeGuard {
     Compare(ShapeCompare, ShapeExpr, ShapeExpr),
     /// What an input says is what it says now: the backend's condition has no other form here.
     Unchanged(ShapeLeaf),
+    /// One of several holds; each is a list of what must hold together.
+    Either(Vec<Vec<ShapeGuard>>),
 }
 
 impl ShapeCompare {
@@ -133,6 +139,18 @@ impl ShapeCompare {
             "GtE" => Self::GreaterOrEqual,
             _ => return None,
         })
+    }
+
+    /// Whether it holds for two numbers.
+    pub fn holds(self, left: i64, right: i64) -> bool {
+        match self {
+            Self::Less => left < right,
+            Self::LessOrEqual => left <= right,
+            Self::Equal => left == right,
+            Self::Differ => left != right,
+            Self::Greater => left > right,
+            Self::GreaterOrEqual => left >= right,
+        }
     }
 
     /// The comparison that holds where this one does not.

@@ -64,6 +64,24 @@ pub enum Extent {
     Size,
     /// `tensor.stride()[dim]`
     Stride,
+    /// `tensor.storage_offset()`; it has no dimension, 0 stands for it
+    Offset,
+}
+
+impl Extent {
+    /// The method of a tensor that says it.
+    pub fn method(self) -> &'static str {
+        match self {
+            Extent::Size => "size",
+            Extent::Stride => "stride",
+            Extent::Offset => "storage_offset",
+        }
+    }
+
+    /// Whether the method is asked about a dimension.
+    pub fn has_dims(self) -> bool {
+        !matches!(self, Extent::Offset)
+    }
 }
 
 /// What an expression is made of.
@@ -294,11 +312,10 @@ impl IntExpr {
         match self {
             Self::Source(id) => out.push_str(&name(*id)),
             Self::Dim(id, extent, dim) => {
-                let method = match extent {
-                    Extent::Size => "size",
-                    Extent::Stride => "stride",
-                };
-                let _ = write!(out, "{}.{method}()[{dim}]", name(*id));
+                let _ = write!(out, "{}.{}()", name(*id), extent.method());
+                if extent.has_dims() {
+                    let _ = write!(out, "[{dim}]");
+                }
             }
             Self::Const(n) if inner && *n < 0 => {
                 let _ = write!(out, "({n})");

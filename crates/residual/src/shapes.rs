@@ -80,6 +80,20 @@ pub(crate) fn guard(
                 }
             }
             ShapeGuard::Unchanged(_) => None,
+            // The one that holds in this call is relied on.
+            ShapeGuard::Either(all) => {
+                let mut holding = None;
+                for one in all {
+                    if holding.is_none() && holds_now(tx, inputs, one)? {
+                        holding = Some(one);
+                    }
+                }
+                if let Some(one) = holding {
+                    self::guard(tx, inputs, one)?;
+                    continue;
+                }
+                None
+            }
         };
         match relation {
             Some(relation) => tx.guard_relation(relation),
@@ -92,6 +106,30 @@ pub(crate) fn guard(
         }
     }
     Ok(())
+}
+
+/// Whether all of these are known to hold for the values of this call.
+fn holds_now(tx: &Finished<'_, '_>, inputs: &[CallInput], all: &[ShapeGuard]) -> R<bool> {
+    for guard in all {
+        let holds = match guard {
+            ShapeGuard::Compare(op, left, right) => {
+                let (a, b) = (value_of(tx, inputs, left)?, value_of(tx, inputs, right)?);
+                a.zip(b).is_some_and(|(a, b)| op.holds(a, b))
+            }
+            ShapeGuard::Unchanged(_) => true,
+            ShapeGuard::Either(several) => {
+                let mut any = false;
+                for one in several {
+                    any |= holds_now(tx, inputs, one)?;
+                }
+                any
+            }
+        };
+        if !holds {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn leaves(guard: &ShapeGuard) -> Vec<ShapeLeaf> {
@@ -113,6 +151,7 @@ fn leaves(guard: &ShapeGuard) -> Vec<ShapeLeaf> {
             add(right, &mut out);
         }
         ShapeGuard::Unchanged(leaf) => out.push(leaf.clone()),
+        ShapeGuard::Either(all) => out.extend(all.iter().flatten().flat_map(leaves)),
     }
     out
 }
@@ -189,20 +228,30 @@ fn value_of(tx: &Finished<'_, '_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Op
     })
 }
 
+/// Which input's layout a leaf is of, what of it, and whether of what the input is a view of. `None`: of no layout.
+fn place(leaf: &ShapeLeaf) -> Option<(usize, Extent, u8, bool)> {
+    Some(match leaf {
+        ShapeLeaf::Int(_) => return None,
+        ShapeLeaf::Size(at, dim) => (*at, Extent::Size, *dim, false),
+        ShapeLeaf::Stride(at, dim) => (*at, Extent::Stride, *dim, false),
+        ShapeLeaf::Offset(at) => (*at, Extent::Offset, 0, false),
+        ShapeLeaf::BaseSize(at, dim) => (*at, Extent::Size, *dim, true),
+        ShapeLeaf::BaseStride(at, dim) => (*at, Extent::Stride, *dim, true),
+        ShapeLeaf::BaseOffset(at) => (*at, Extent::Offset, 0, true),
+    })
+}
+
 fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<IntExpr> {
-    let (at, extent, dim, of_base) = match leaf {
-        ShapeLeaf::Int(at) => {
-            return match inputs.get(*at) {
-                Some(CallInput::Int(i)) => Ok(i.int.expr.clone()),
-                _ => Err(no_int()),
-            };
-        }
-        ShapeLeaf::Size(at, dim) => (at, Extent::Size, dim, false),
-        ShapeLeaf::Stride(at, dim) => (at, Extent::Stride, dim, false),
-        ShapeLeaf::BaseSize(at, dim) => (at, Extent::Size, dim, true),
-        ShapeLeaf::BaseStride(at, dim) => (at, Extent::Stride, dim, true),
+    let Some((at, extent, dim, of_base)) = place(leaf) else {
+        let ShapeLeaf::Int(at) = leaf else {
+            return Err(no_int());
+        };
+        return match inputs.get(*at) {
+            Some(CallInput::Int(i)) => Ok(i.int.expr.clone()),
+            _ => Err(no_int()),
+        };
     };
-    let Some(CallInput::Tensor(tensor)) = inputs.get(*at) else {
+    let Some(CallInput::Tensor(tensor)) = inputs.get(at) else {
         return Err(no_int());
     };
     let source = match of_base {
@@ -212,24 +261,21 @@ fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) 
         }),
         false => tensor.source,
     };
-    Ok(IntExpr::Dim(source, extent, *dim))
+    Ok(IntExpr::Dim(source, extent, dim))
 }
 
 /// What a leaf is in this call.
 fn value(tx: &Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64> {
-    let (at, dim, is_size, of_base) = match leaf {
-        ShapeLeaf::Int(at) => {
-            return match inputs.get(*at) {
-                Some(CallInput::Int(i)) => Ok(i.int.value),
-                _ => Err(no_int()),
-            };
-        }
-        ShapeLeaf::Size(at, dim) => (at, dim, true, false),
-        ShapeLeaf::Stride(at, dim) => (at, dim, false, false),
-        ShapeLeaf::BaseSize(at, dim) => (at, dim, true, true),
-        ShapeLeaf::BaseStride(at, dim) => (at, dim, false, true),
+    let Some((at, extent, dim, of_base)) = place(leaf) else {
+        let ShapeLeaf::Int(at) = leaf else {
+            return Err(no_int());
+        };
+        return match inputs.get(*at) {
+            Some(CallInput::Int(i)) => Ok(i.int.value),
+            _ => Err(no_int()),
+        };
     };
-    let Some(CallInput::Tensor(tensor)) = inputs.get(*at) else {
+    let Some(CallInput::Tensor(tensor)) = inputs.get(at) else {
         return Err(no_int());
     };
     let tensor = tensor.obj.bind(tx.py);
@@ -241,12 +287,13 @@ fn value(tx: &Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64
     let meta = abi
         .read_meta(tx.py, &tensor)
         .map_err(|e| Stop::Internal(e.to_string()))?;
-    let found = match is_size {
-        true => meta.sizes(),
-        false => meta.stride(),
+    let found = match extent {
+        Extent::Size => meta.sizes(),
+        Extent::Stride => meta.stride(),
+        Extent::Offset => return meta.storage_offset.as_const().ok_or_else(no_int),
     };
     found
-        .and_then(|all| all.get(usize::from(*dim)).copied())
+        .and_then(|all| all.get(usize::from(dim)).copied())
         .ok_or_else(no_int)
 }
 

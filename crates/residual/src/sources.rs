@@ -3,7 +3,7 @@
 //! Invariant: loading a source runs no user code.
 
 use bytecode::op::{BinaryOp, LocalIdx, Op, UnaryOp};
-use guards::{ConstVal, Extent, IntBinary, IntExpr, IntUnary, Source, SourceId};
+use guards::{ConstVal, IntBinary, IntExpr, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use translator::code::kinds;
@@ -122,15 +122,13 @@ impl<'py> Emitter<'_, 'py> {
             let IntExpr::Dim(source, extent, dim) = expr else {
                 continue;
             };
-            let name = match extent {
-                Extent::Size => "size",
-                Extent::Stride => "stride",
-            };
-            let reads = self.reader_of(source, name)?;
+            let reads = self.reader_of(source, extent.method())?;
             self.asm.callee(&reads);
             self.load_source(source)?;
-            self.load_int(i64::from(dim))?;
-            self.asm.call(2);
+            if extent.has_dims() {
+                self.load_int(i64::from(dim))?;
+            }
+            self.asm.call(1 + u32::from(extent.has_dims()));
             self.asm.store_fast(local);
         }
         Ok(())

@@ -83,7 +83,7 @@ mod native {
         }
     }
 
-    /// A size or stride of a strided tensor that has so many dimensions.
+    /// A size or stride of a strided tensor that has so many dimensions, or its offset.
     ///
     /// # Safety
     /// `obj` must be live, with the GIL held.
@@ -107,6 +107,7 @@ mod native {
             let dims = match extent {
                 Extent::Size => sizes,
                 Extent::Stride => strides,
+                Extent::Offset => return Some(view.storage_offset()),
             };
             dims.get(usize::from(dim)).copied()
         }

@@ -223,7 +223,8 @@ fn diagflat(call: &Call<'_>) -> R {
 fn roll(call: &Call<'_>) -> R {
     let [x, shifts, dims] = call.bind(["input", "shifts", "dims"])?;
     let x = tensor(x)?;
-    let shifts = int_list(shifts)?;
+    // How far is of no matter for the layout.
+    let shifts = crate::call::size_list(shifts)?;
     let dims = if dims.is_none() {
         Ints::new()
     } else {
@@ -298,10 +299,10 @@ fn tile(call: &Call<'_>) -> R {
 fn repeat_interleave(call: &Call<'_>) -> R {
     let [x, repeats, dim, size] = call.bind(["input", "repeats", "dim", "output_size"])?;
     let x = tensor(x)?;
-    if !matches!(repeats, Value::Int(_)) {
+    if !matches!(repeats, Value::Int(_) | Value::SymInt(_)) {
         return unsupported("data-dependent shape");
     }
-    let n = int(repeats)?;
+    let n = crate::call::size(repeats)?;
     int_or(size, 0)?;
     if n < 0 || !size.is_none() || x.dim() == 0 || x.count() == 0 {
         return unsupported("arguments of repeat_interleave");
@@ -556,7 +557,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("flip_function", "torch.flip", "", flip_function).does(NEVER_RAISES),
         rule("repeat", "", "*", repeat).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES),
         rule("tile", "", "*", tile).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES),
-        rule("repeat_interleave", "*", "*", repeat_interleave),
+        rule("repeat_interleave", "*", "*", repeat_interleave).does(TAKES_SIZES),
         rule("block_diag", "*", "", block_diag),
         rule("meshgrid", "*", "", meshgrid),
         rule("tril", "*", "*", triangle)

@@ -277,10 +277,16 @@ fn expand_as(call: &Call<'_>) -> R {
     expanded(call, &x, &shape)
 }
 fn broadcast_to(call: &Call<'_>) -> R {
-    let [x, size] = call.bind(["input", "size"])?;
+    let (x, size) = call.bind_varargs("size")?;
     let x = tensor(x)?;
-    let shape = expand_shape(&x, &size_list(size)?)?;
+    let shape = expand_shape(&x, &crate::call::sizes(size)?)?;
     expanded(call, &x, &shape)
+}
+fn broadcast_to_function(call: &Call<'_>) -> R {
+    if call.args.len() > 2 {
+        return raise("size is not a sequence");
+    }
+    broadcast_to(call)
 }
 
 fn squeeze(call: &Call<'_>) -> R {
@@ -716,7 +722,14 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("expand", "", "*", expand)
             .does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES | VIEW | MAY_GIVE_SELF),
         rule("expand_as", "", "*", expand_as).does(NEVER_RAISES | VIEW | MAY_GIVE_SELF),
-        rule("broadcast_to", "*", "*", broadcast_to).does(NEVER_RAISES | TAKES_SIZES | VIEW),
+        rule("broadcast_to", "", "*", broadcast_to).does(NEVER_RAISES | TAKES_SIZES | VIEW),
+        rule(
+            "broadcast_to_function",
+            "torch.broadcast_to",
+            "",
+            broadcast_to_function,
+        )
+        .does(NEVER_RAISES | TAKES_SIZES | VIEW),
         rule("squeeze", "*", "*", squeeze).does(NEVER_RAISES | VIEW),
         rule("attribute_T", "getattr.T", "", |call| {
             upper_t(&unnamed(call)?)

@@ -233,7 +233,11 @@ impl Tx<'_> {
     /// The size of a dimension of an input, which is not a constant: guarded to be at least
     /// [`LEAST_SIZE`].
     pub(super) fn size_symbol(&mut self, source: SourceId, dim: u8, hint: i64) -> SymInt {
-        let expr = IntExpr::Dim(source, Extent::Size, dim);
+        self.layout_symbol(source, Extent::Size, dim, hint)
+    }
+
+    fn layout_symbol(&mut self, source: SourceId, extent: Extent, dim: u8, hint: i64) -> SymInt {
+        let expr = IntExpr::Dim(source, extent, dim);
         self.guard_relation(IntRelation {
             op: IntCompare::Ge,
             left: expr.clone(),
@@ -243,7 +247,8 @@ impl Tx<'_> {
     }
 
     /// Strides of an input with symbolic sizes: where one is what the sizes below it make, it is that
-    /// expression, which is guarded. Others stay constants.
+    /// expression, which is guarded. Another one above a size that changes (a row of a part of a matrix)
+    /// changes with it, so it is a symbol. Others stay constants.
     pub(super) fn derived_strides(
         &mut self,
         source: SourceId,
@@ -267,6 +272,8 @@ impl Tx<'_> {
                     right,
                 });
                 out[d] = step;
+            } else if strides[d] >= LEAST_SIZE && steps.iter().any(|s| s.as_const().is_none()) {
+                out[d] = self.layout_symbol(source, Extent::Stride, d as u8, strides[d]);
             }
             steps.push(self.log.sizes.table.multiply(out[d], shape[d]));
         }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bytecode::op::CompareOp;
-use guards::{CallExpr, Extent, GuardKind, IntBinary, IntExpr, IntUnary};
+use guards::{CallExpr, GuardKind, IntBinary, IntExpr, IntUnary};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCFunction, PyFloat, PyInt, PyType};
 use variables::{FloatExpr, Var};
@@ -137,13 +137,14 @@ impl<'py> Tx<'py> {
             IntExpr::Source(source) => CallExpr::Source(*source),
             IntExpr::Const(n) => CallExpr::Const(guards::ConstVal::Int(*n)),
             IntExpr::Dim(source, extent, dim) => {
-                let name = match extent {
-                    Extent::Size => "size",
-                    Extent::Stride => "stride",
-                };
-                let method = self.known.tensor_base.bind(self.py).getattr(name)?;
-                let dim = CallExpr::Const(guards::ConstVal::Int(i64::from(*dim)));
-                self.called(&method, vec![CallExpr::Source(*source), dim])
+                let methods = self.known.tensor_base.bind(self.py);
+                let method = methods.getattr(extent.method())?;
+                let mut args = vec![CallExpr::Source(*source)];
+                if extent.has_dims() {
+                    let dim = guards::ConstVal::Int(i64::from(*dim));
+                    args.push(CallExpr::Const(dim));
+                }
+                self.called(&method, args)
             }
             IntExpr::Unary(op, x) => {
                 let x = self.int_calls(x)?;

@@ -460,7 +460,11 @@ impl Tx<'_> {
             return Ok(found.is_some());
         }
         let c = self.realize(container)?;
-        let item = self.realize(item)?;
+        // A number that changes is compared with one item after the other, which says more than its value.
+        let item = match self.look(item)? {
+            item @ Var::Int(_) if self.compares_items(&c) => item,
+            item => self.realize(&item)?,
+        };
         if let Some(mapping) = self.mapping_under(&c)? {
             return self.contains(&mapping, &item);
         }
@@ -521,6 +525,18 @@ impl Tx<'_> {
                 }
                 Ok(false)
             }
+        }
+    }
+
+    /// Whether `in` compares what a container holds in order, with nothing looked up.
+    fn compares_items(&self, c: &Var) -> bool {
+        match c {
+            Var::Tuple(t) => t.class.as_ref().is_none_or(|k| k.is(&self.known.size)),
+            Var::Obj(id) => matches!(self.obj(*id).body, Body::List(_)),
+            Var::Const(o) => o
+                .bind(self.py)
+                .is_exact_instance_of::<pyo3::types::PyTuple>(),
+            _ => false,
         }
     }
 
@@ -604,6 +620,10 @@ impl Tx<'_> {
     }
 
     fn const_contains(&mut self, c: &Var, o: &variables::Obj, item: &Var) -> R<bool> {
+        if matches!(item, Var::Int(_)) {
+            let items = self.iterate(c)?;
+            return self.any_equal(&items, item);
+        }
         if let Some(i) = self.as_const(item)? {
             return match o.bind(self.py).contains(i) {
                 Ok(found) => Ok(found),
