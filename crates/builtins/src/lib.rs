@@ -2,9 +2,9 @@
 //!
 //! Lives here: one rule for each callable of Python's own C code, and for the few Python functions
 //! of the standard library that a rule serves better than inlining; the text of values; methods of
-//! constants, of regular expressions and the like, and special methods called by name; NumPy's
-//! functions, and those that make tensors of its arrays. Does not live here: methods of containers
-//! (`methods` in `translator`), operators (its `values`), functions of torch (`torch-rules`).
+//! constants, of lists and deques, of regular expressions and the like, and special methods called by
+//! name; NumPy's functions, and those that make tensors of its arrays. Does not live here: methods of
+//! other containers (`methods` in `translator`), operators (its `values`), functions of torch (`torch-rules`).
 //!
 //! The interpreter does not know this crate: it is handed [`LISTED`], [`FOUND`] and [`ASKED`]
 //! (`translator::rules`).
@@ -46,6 +46,8 @@ mod random;
 mod receivers;
 mod reduce;
 mod regex;
+mod sequences;
+mod sorting;
 mod text;
 mod weakref;
 
@@ -88,6 +90,7 @@ pub const FOUND: &[FoundRules] = &[pure::add_all];
 pub const ASKED: Builtins = Builtins {
     call,
     constant_method: text::const_method,
+    sequence_method: sequences::sequence_method,
     dunder_method: dunder::dunder_method,
     reduce_method: pickling::reduce_method,
     reduce_derived_dict: pickling::reduce_derived_dict,

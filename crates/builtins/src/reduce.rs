@@ -177,6 +177,6 @@ fn sorted(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         return Ok(None);
     };
     let items = tx.listed(iterable)?;
-    let out = tx.sorted_items(items, a[1].clone(), a[2].clone())?;
+    let out = crate::sorting::sorted_items(tx, items, a[1].clone(), a[2].clone())?;
     value(tx.new_list(out))
 }

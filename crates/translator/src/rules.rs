@@ -49,6 +49,8 @@ pub struct Builtins {
     pub call: fn(&mut Tx<'_>, &Obj, Args) -> Given,
     /// a method, by name, of a constant: a number, a text, bytes
     pub constant_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
+    /// a method, by name, of a list or a deque
+    pub sequence_method: fn(&mut Tx<'_>, ObjId, &str, Args) -> Given,
     /// a special method, by name, of a value: the builtin class's own
     pub dunder_method: fn(&mut Tx<'_>, &Var, &str, Args) -> Given,
     /// `__reduce_ex__` or `__getstate__` of an object

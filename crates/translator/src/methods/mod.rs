@@ -1,15 +1,15 @@
 //! Methods of builtin types, called by name on tracked receivers.
 //!
 //! Lives here: what `[].append(x)`, `{}.get(k)` and the like do, one type a module. Does not live here: operators and
-//! subscripts (`values`), tensors; constructors, methods of constants and special methods called by name (the crate
-//! `builtins`).
+//! subscripts (`values`), tensors; constructors, methods of constants, lists and deques, and special methods called by
+//! name (the crate `builtins`).
 //!
 //! Invariant: a method whose arguments do not bind raises `TypeError`; one without a rule breaks.
 
+mod asked;
 mod binding;
 mod dict;
 mod iterators;
-mod list;
 mod object;
 mod set;
 mod tuple;
@@ -92,8 +92,9 @@ impl Tx<'_> {
                     _ if self.array_id(&recv).is_some() => {
                         (self.rules.arrays.method)(self, &recv, name, &args)?
                     }
-                    Body::List(_) => self.list_method(id, name, args.clone())?,
-                    Body::Deque(..) => self.deque_method(id, name, args.clone())?,
+                    Body::List(_) | Body::Deque(..) => {
+                        (self.rules.builtins.sequence_method)(self, id, name, args.clone())?
+                    }
                     Body::Dict(_) => self.dict_method(id, name, args.clone())?,
                     Body::Set(_) => self.set_method(&recv, name, args.clone())?,
                     Body::DictView(..) => self.view_method(id, name, args.clone())?,

@@ -600,7 +600,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// A break where it was changed.
-    pub(crate) fn still_holds(&self, sequence: &Var, items: &im::Vector<Var>) -> R<()> {
+    pub fn still_holds(&self, sequence: &Var, items: &im::Vector<Var>) -> R<()> {
         match self.body_of(sequence) {
             Some(Body::List(now) | Body::Deque(now, _)) if now.len() != items.len() => Err(
                 Stop::unsupported("a sequence that is changed while its items are compared"),

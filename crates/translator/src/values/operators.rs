@@ -130,7 +130,7 @@ impl Tx<'_> {
     }
 
     /// A new container of the same kind as an existing one, without its subclass.
-    pub(crate) fn new_like(&mut self, class: Obj, body: Body) -> Var {
+    pub fn new_like(&mut self, class: Obj, body: Body) -> Var {
         Var::Obj(self.st.effects.add(ObjState::new(class, body)))
     }
 

@@ -197,13 +197,10 @@ impl Tx<'_> {
     }
 
     /// An index into a sequence of known length; negative ones count from the end.
-    pub(crate) fn sequence_index(
-        &mut self,
-        obj: &Var,
-        key: &Var,
-        len: usize,
-        message: &str,
-    ) -> R<usize> {
+    ///
+    /// # Errors
+    /// `IndexError` in the given words, `TypeError` where the key is no index.
+    pub fn sequence_index(&mut self, obj: &Var, key: &Var, len: usize, message: &str) -> R<usize> {
         if !matches!(key, Var::Tensor(_)) && self.special(key, "__index__")? == Special::Absent {
             return Err(self.bad_index(obj, key)?);
         }
