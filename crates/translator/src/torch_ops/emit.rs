@@ -615,27 +615,32 @@ impl<'py> Tx<'py> {
         args: &Args,
         depth: u32,
     ) -> R<Vec<Var>> {
-        let getitem = self
-            .known
-            .operator
-            .bind(self.py)
-            .getattr("getitem")?
-            .unbind();
         let mut out = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
             if !has_tensor(&item) {
                 out.push(self.query_result(&item)?);
                 continue;
             }
-            let part = self.add_node(
-                &Callee::Function(&getitem, "operator.getitem", None),
-                vec![Arg::Node(node), Arg::Int(i as i64)],
-                Kwargs::new(),
-            )?;
-            self.log.graph.set_repeatable(part);
+            let part = self.item_of_node(node, i)?;
             out.push(self.wrap(part, item, args, depth + 1)?);
         }
         Ok(out)
+    }
+
+    /// A node that takes one item of what another node gives.
+    ///
+    /// # Errors
+    /// Those of a node that is added.
+    pub fn item_of_node(&mut self, node: NodeId, i: usize) -> R<NodeId> {
+        let operator = self.known.operator.bind(self.py);
+        let getitem = operator.getattr("getitem")?.unbind();
+        let part = self.add_node(
+            &Callee::Function(&getitem, "operator.getitem", None),
+            vec![Arg::Node(node), Arg::Int(i as i64)],
+            Kwargs::new(),
+        )?;
+        self.log.graph.set_repeatable(part);
+        Ok(part)
     }
 
     /// The value of a tensor result. Where the op gives back its very argument, that argument is
