@@ -227,11 +227,7 @@ fn is_torchs_aot(callable: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(false)
 }
 
-fn by_name(
-    py: Python<'_>,
-    name: &str,
-    chosen: Chosen<'_, '_>,
-) -> Result<Backend, BackendError> {
+fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend, BackendError> {
     let ours = registered()
         .get(name)
         .map(|entry| entry.callable.clone_ref(py));

@@ -46,6 +46,7 @@ mod random;
 mod receivers;
 mod reduce;
 mod regex;
+mod templates;
 mod text;
 mod weakref;
 
@@ -94,6 +95,7 @@ pub const ASKED: Builtins = Builtins {
     regex_method: patterns::regex_method,
     weakref_call: weakref::weakref_call,
     format_value: format::format_value,
+    template: templates::make,
     convert_or_wait: format::convert_or_wait,
     repr_text: format::text,
     percent_format: percent::percent_format,
