@@ -14,11 +14,14 @@ runs plainly before call `i`. What it expects, of which GRAPHS or BREAKS has to 
     BYTECODE          whether the snapshot has the residual bytecode, which it has by itself
                       for the topics breaks and effects
     ALONE             True: eager runs torch.compile, which leaves its traces in the process
+
+A program that is written for a newer Python says so in its name: `NAME_py314.py` needs 3.14.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +34,14 @@ ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
 SNAPSHOTS = ROOT / "snapshots"
 ALONE = "FERRODYN_TEST_ALONE"
-PATHS = sorted(path for path in CASES.glob("*/*.py"))
+
+
+def _can_run(path: Path) -> bool:
+    needs = re.search(r"_py3(\d+)$", path.stem)
+    return needs is None or sys.version_info >= (3, int(needs[1]))
+
+
+PATHS = sorted(filter(_can_run, CASES.glob("*/*.py")))
 
 
 def _name(path: Path) -> str:

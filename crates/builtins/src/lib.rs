@@ -48,6 +48,7 @@ mod reduce;
 mod regex;
 mod sequences;
 mod sorting;
+mod templates;
 mod text;
 mod weakref;
 
@@ -97,6 +98,7 @@ pub const ASKED: Builtins = Builtins {
     regex_method: patterns::regex_method,
     weakref_call: weakref::weakref_call,
     format_value: format::format_value,
+    template: templates::make,
     convert_or_wait: format::convert_or_wait,
     repr_text: format::text,
     percent_format: percent::percent_format,

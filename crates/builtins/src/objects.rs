@@ -139,7 +139,11 @@ fn type_(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     match args.pos.len() {
         1 => {
             let class = tx.type_of(&args.pos[0])?;
-            let class = crate::lru_cache::stands_for(tx, &class).unwrap_or(class);
+            let real = match crate::lru_cache::stands_for(tx, &class) {
+                None => crate::templates::stands_for(tx, &class)?,
+                real => real,
+            };
+            let class = real.unwrap_or(class);
             value(Var::py(class))
         }
         3 => Err(Stop::brk(

@@ -82,16 +82,8 @@ fn compare_symbol(op: CompareOp) -> &'static str {
     }
 }
 
-fn conversion_symbol(conv: Conversion) -> &'static str {
-    match conv {
-        Conversion::Str => "!s",
-        Conversion::Repr => "!r",
-        Conversion::Ascii => "!a",
-    }
-}
-
 fn conversion(conv: Option<Conversion>) -> String {
-    conv.map(|conv| format!(" {}", conversion_symbol(conv)))
+    conv.map(|conv| format!(" !{}", conv.letter()))
         .unwrap_or_default()
 }
 
@@ -210,7 +202,7 @@ pub fn describe(op: &Op, names: &Names<'_>) -> String {
             let conv = conversion(conv);
             format!("BuildInterpolation{conv}{}", flag(spec, "spec"))
         }
-        Op::ConvertValue(conv) => format!("ConvertValue {}", conversion_symbol(conv)),
+        Op::ConvertValue(conv) => format!("ConvertValue !{}", conv.letter()),
         Op::Jump { to, no_interrupt } => {
             format!("Jump{} -> {}", flag(no_interrupt, "no-interrupt"), to.0)
         }

@@ -1,6 +1,6 @@
 //! The operators of instructions as Python's module `operator` names them, and as special methods do.
 
-use crate::op::{BinaryOp, CompareOp, UnaryOp};
+use crate::op::{BinaryOp, CompareOp, Conversion, UnaryOp};
 
 /// Operators, what `operator` calls each, and what it calls the one in place.
 const BINARY: [(BinaryOp, &str, &str); 13] = [
@@ -62,6 +62,17 @@ impl BinaryOp {
     /// The operator of such a stem.
     pub fn of_method_stem(stem: &str) -> Option<BinaryOp> {
         BinaryOp::all().find(|op| op.method_stem() == stem)
+    }
+}
+
+impl Conversion {
+    /// The letter behind `!`.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Conversion::Str => "s",
+            Conversion::Repr => "r",
+            Conversion::Ascii => "a",
+        }
     }
 }
 

@@ -27,6 +27,11 @@ impl OwnModule {
         }
     }
 
+    /// The module, where it was used before.
+    pub fn made<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        self.module.get(py).map(|module| module.bind(py).clone())
+    }
+
     /// The module.
     ///
     /// # Errors

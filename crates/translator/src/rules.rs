@@ -42,6 +42,15 @@ pub type FoundRules = fn(Python<'_>, &mut List<'_>);
 /// Address of a callable to its rule. The objects belong to modules that are never unloaded.
 type Table = FxHashMap<usize, (&'static str, Rule)>;
 
+/// What is made of the parts of a template string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TemplatePart {
+    /// `string.templatelib.Template`: its strings, its interpolations
+    Whole,
+    /// `string.templatelib.Interpolation`: the value, its source, the conversion, the format
+    Interpolation,
+}
+
 /// What the interpreter asks of Python's builtins, besides calls of what is listed.
 #[derive(Clone, Copy)]
 pub struct Builtins {
@@ -63,6 +72,8 @@ pub struct Builtins {
     pub weakref_call: fn(&mut Tx<'_>, ObjId) -> Given,
     /// a replacement field of an f-string: a value, its conversion, its format
     pub format_value: fn(&mut Tx<'_>, &Var, Option<Conversion>, Option<&Var>) -> R<Var>,
+    /// a template string, or an interpolation in one, from its parts
+    pub template: fn(&mut Tx<'_>, TemplatePart, Args) -> R<Flow>,
     /// the text of a conversion by an instruction of its own
     pub convert_or_wait: fn(&mut Tx<'_>, &Var, Conversion) -> R<Var>,
     /// the `repr` of a value, for a message

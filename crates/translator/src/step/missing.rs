@@ -68,10 +68,6 @@ pub fn missing_instruction(op: &Op) -> Option<Missing> {
             "Type parameters are made when a definition runs",
             "Define generic functions, classes and aliases outside of the compiled function.",
         ),
-        Op::BuildInterpolation { .. } | Op::BuildTemplate => missing(
-            "A template string makes an object that is not followed",
-            "Build the text with an f-string.",
-        ),
         Op::ImportName {
             when: ImportTime::Lazy | ImportTime::Setting,
             ..

@@ -23,6 +23,7 @@ use bytecode::op::{ConstIdx, ImportTime, JumpCond, Label, LocalIdx, NameIdx, Op,
 use guards::GuardKind;
 use variables::Var;
 
+use crate::rules::TemplatePart;
 use crate::state::OnReturn;
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -488,6 +489,17 @@ impl<'py> Tx<'py> {
                 let s = (self.rules.builtins.format_value)(self, &v, *conv, spec.as_ref())?;
                 self.push(s);
             }
+            Op::BuildInterpolation { conv, spec } => {
+                let spec = if *spec { self.pop()? } else { self.str("") };
+                let mut parts = self.popn(2)?;
+                let conv = conv.map_or_else(|| self.none(), |c| self.str(c.letter()));
+                parts.extend([conv, spec]);
+                return self.template_part(TemplatePart::Interpolation, parts);
+            }
+            Op::BuildTemplate => {
+                let parts = self.popn(2)?;
+                return self.template_part(TemplatePart::Whole, parts);
+            }
             Op::ConvertValue(conv) => {
                 let v = self.pop()?;
                 let s = (self.rules.builtins.convert_or_wait)(self, &v, *conv)?;
@@ -677,8 +689,6 @@ impl<'py> Tx<'py> {
             | Op::GetAnext
             | Op::EndAsyncFor { .. }
             | Op::BeforeAsyncWith
-            | Op::BuildInterpolation { .. }
-            | Op::BuildTemplate
             | Op::ImportName { .. }
             | Op::CheckEgMatch
             | Op::CallIntrinsic1(_)
@@ -700,6 +710,11 @@ impl<'py> Tx<'py> {
                 }
             )
         })
+    }
+
+    fn template_part(&mut self, part: TemplatePart, parts: Vec<Var>) -> R<Next> {
+        let flow = (self.rules.builtins.template)(self, part, Args::pos(parts))?;
+        Ok(self.push_flow(flow))
     }
 
     /// How many values an iterator takes on the stack.

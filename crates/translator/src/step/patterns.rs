@@ -107,10 +107,7 @@ impl Tx<'_> {
             .as_obj()
             .and_then(|o| o.bind(self.py).cast::<PyType>().ok().cloned())
         else {
-            let message = match self.py.version_info() >= (3, 12) {
-                true => "called match pattern must be a class",
-                false => "called match pattern must be a type",
-            };
+            let message = self.version().no_class_in_a_pattern();
             return Err(self.raise("TypeError", message));
         };
         if !self.isinstance(subject, &class)? {
