@@ -317,7 +317,9 @@ impl<'py> Tx<'py> {
     /// values.
     fn emit_with_numbers(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
         let traits = callee.traits();
-        let takes_them = traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES);
+        // What has no rule is asked of torch.
+        let takes_them =
+            traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES) || rule_of(callee).is_none();
         if !takes_them || self.st.vmap.is_active() {
             return Ok(None);
         }
@@ -331,11 +333,16 @@ impl<'py> Tx<'py> {
         self.keeps_ints = false;
         let node_args = node_args?;
         let inferred = match self.infer_by_rule(callee, &node_args) {
-            Ok(inferred) if has_tensor(&inferred) => inferred,
-            _ => {
-                self.restore(&before);
-                return Ok(None);
+            Ok(inferred) if has_tensor(&inferred) => Some(inferred),
+            Err(RuleError::NoRule) => {
+                let found = self.infer_with_sizes(callee, &node_args)?;
+                found.map(|found| found.0).filter(has_tensor)
             }
+            _ => None,
+        };
+        let Some(inferred) = inferred else {
+            self.restore(&before);
+            return Ok(None);
         };
         self.check_shown(callee, args, &inferred)?;
         self.emit_knowing(callee, node_args, inferred, args)
