@@ -6,7 +6,7 @@
 //!
 //! Not here: how the program's function is traced and what a node is given (`transforms`).
 
-use fx_graph::{Arg, Kwargs};
+use fx_graph::Arg;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use translator::rules::{Given, value};
@@ -58,12 +58,7 @@ pub(crate) fn vjp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given 
     let (tensors, node) = node.emit(tx, &traced, &args)?;
     let pullback = made.get_item(3)?.call_method0("pop")?.unbind();
     tx.keep_private_object(pullback.bind(py));
-    let getitem = tx.known.operator.getattr(py, "getitem")?;
-    let target = tx.target(&getitem, "operator.getitem")?;
-    let place = vec![Arg::Node(node), Arg::Int(tensors.len() as i64)];
-    let graph = &mut tx.log.graph;
-    let pulls = graph.call_function(target, place, Kwargs::new());
-    graph.set_repeatable(pulls);
+    let pulls = tx.item_of(node, tensors.len())?;
     let address = pullback.as_ptr() as usize;
     (tx.st.vmap.pullbacks).insert(address, (pullback.clone(), pulls));
     let template = made.get_item(2)?.get_item(0)?.getattr("template")?;

@@ -1,4 +1,4 @@
-"""Ints that change are arguments of an operator without a rule; one that it decides by is guarded."""
+"""Ints that change are arguments of operators without a rule; what they decide is guarded."""
 
 import torch
 

@@ -622,27 +622,29 @@ impl<'py> Tx<'py> {
         args: &Args,
         depth: u32,
     ) -> R<Vec<Var>> {
-        let getitem = self
-            .known
-            .operator
-            .bind(self.py)
-            .getattr("getitem")?
-            .unbind();
         let mut out = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
             if !has_tensor(&item) {
                 out.push(self.query_result(&item)?);
                 continue;
             }
-            let part = self.add_node(
-                &Callee::Function(&getitem, "operator.getitem", None),
-                vec![Arg::Node(node), Arg::Int(i as i64)],
-                Kwargs::new(),
-            )?;
-            self.log.graph.set_repeatable(part);
+            let part = self.item_of(node, i)?;
             out.push(self.wrap(part, item, args, depth + 1)?);
         }
         Ok(out)
+    }
+
+    /// A node that takes an item of what another one gives.
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] where Python has no such function.
+    pub fn item_of(&mut self, node: NodeId, at: usize) -> R<NodeId> {
+        let getitem = self.known.operator.getattr(self.py, "getitem")?;
+        let callee = Callee::Function(&getitem, "operator.getitem", None);
+        let place = vec![Arg::Node(node), Arg::Int(at as i64)];
+        let part = self.add_node(&callee, place, Kwargs::new())?;
+        self.log.graph.set_repeatable(part);
+        Ok(part)
     }
 
     /// The value of a tensor result. Where the op gives back its very argument, that argument is
