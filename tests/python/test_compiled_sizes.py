@@ -209,3 +209,42 @@ def test_a_condition_with_or_of_a_backend_is_guarded():
     compiled(torch.randn(3, 8))
     with pytest.raises(RuntimeError, match="unflatten"):
         compiled(torch.randn(3, 7))
+
+
+@pytest.mark.parametrize("mark", ["mark_dynamic", "mark_unbacked"])
+def test_first_graph_of_a_backend_of_the_program_has_symbols(mark):
+    """It is called once for a size that is marked from the start, once torch's tracer is loaded."""
+    import torch._dynamo
+    from torch._dynamo.backends.registry import lookup_backend
+
+    compiler = lookup_backend("aot_eager")
+    handed = []
+
+    def backend(graph, inputs):
+        handed.append([type(i) for i in inputs])
+        return compiler(graph, inputs)
+
+    compiled = ferrodyn.compile(lambda x: x.sin() * x.shape[0], backend=backend)
+    for n in (4, 5, 7):
+        x = torch.linspace(0, 1, 3 * n).reshape(n, 3)
+        getattr(torch._dynamo.decorators, mark)(x, 0)
+        assert torch.equal(compiled(x), x.sin() * n)
+    assert len(handed) == 1
+    assert torch.SymInt in handed[0]
+
+
+def test_backend_finds_the_score_function_of_flex_attention():
+    from torch.nn.attention.flex_attention import flex_attention
+
+    parts = []
+
+    def backend(graph, inputs):
+        parts.extend(name for name, _ in graph.named_children())
+        return graph
+
+    compiled = ferrodyn.compile(
+        lambda q: flex_attention(q, q, q, score_mod=lambda s, b, h, i, j: s * 2 + i),
+        backend=backend,
+    )
+    compiled(torch.randn(1, 1, 8, 8))
+    assert any(name.startswith("score_mod") for name in parts)

@@ -129,7 +129,8 @@ def test_a_backend_that_traces_once_more_gets_symbols():
         for n in [1, 2, 3, 4, 3, 2]:
             assert torch.equal(entry(x, n), x * n)
         assert len(handed) == 2
-    assert handed[1] == [torch.Tensor, int]
+    # torch hands its symbols to every backend; here too, once its tracer is loaded.
+    assert handed[1] == [torch.Tensor, torch.SymInt]
     handed.clear()
     entry = ferrodyn.compile(lambda x, n: x * n, backend=retraced, dynamic=True)
     for n in [1, 2, 3]:

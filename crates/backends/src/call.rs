@@ -113,7 +113,8 @@ impl BackendCall<'_> {
         let has_control_flow = self
             .graph
             .is_some_and(|(graph, _)| holds_control_flow(graph));
-        let context = match backend.capabilities().wants_context || has_control_flow {
+        let changes = !self.inputs.is_empty();
+        let context = match backend.capabilities().wants_context || has_control_flow || changes {
             true => AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id)?,
             false => None,
         };
@@ -160,8 +161,12 @@ impl BackendCall<'_> {
         };
         let is_graph = own.is_some() || untouched && result.is(gm);
         // Without a context it was not told which sizes and numbers change, and says nothing of them.
-        if context.is_none() && !self.inputs.is_empty() && !is_graph {
+        if context.is_none() && changes && !is_graph {
             shape_guards = None;
+        }
+        // Whatever was asked meanwhile, the graph itself holds for all sizes.
+        if is_graph {
+            shape_guards = Some(Vec::new());
         }
         Ok(Compiled {
             is_graph,
@@ -196,6 +201,15 @@ impl BackendCall<'_> {
         }
         forward_function(py, graph, objects, &[], Numbers::now(py)?)
     }
+}
+
+/// Whether torch's own tracer is loaded. Who compiles by hand has it loaded; for others nothing is to be prepared.
+///
+/// # Errors
+/// Where Python has no modules.
+pub fn is_tracer_loaded(py: Python<'_>) -> PyResult<bool> {
+    let modules = py.import(intern!(py, "sys"))?.getattr("modules")?;
+    modules.contains(names::SOURCE)
 }
 
 /// Whether a node runs graphs of the program's functions by an operator of torch's.

@@ -30,7 +30,7 @@ mod subgraph;
 mod to_torch;
 
 pub use aot::AotContext;
-pub use call::{BackendCall, Compiled, call_backend};
+pub use call::{BackendCall, Compiled, call_backend, is_tracer_loaded};
 pub use capabilities::Capabilities;
 pub use contexts::put_back;
 pub use error::BackendError;

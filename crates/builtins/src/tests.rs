@@ -7,7 +7,6 @@
 use std::ffi::CString;
 use std::rc::Rc;
 
-use backends::{Numbers, forward_function};
 use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -29,7 +28,6 @@ static RULES: Rules = Rules::new(
     numpy_rules::ASKED,
     torch_rules::ASKED,
     Graphs {
-        function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),
         part: backends::subgraph,
         put_back: backends::put_back,
     },

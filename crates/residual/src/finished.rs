@@ -118,6 +118,13 @@ impl<'a, 'py> Finished<'a, 'py> {
         self.tx.runs_as_is
     }
 
+    /// Whether the graph was made for who gives it back, so that a compiler would want another.
+    pub fn suits_no_compiler(&self) -> bool {
+        let has_early = !self.tx.st.effects.early.is_empty();
+        self.tx.runs_as_is
+            && (self.tx.st.needs_as_is || has_early || !self.tx.log.float_inputs.is_empty())
+    }
+
     /// Says that the graph has to run as it is.
     pub fn needs_as_is(&mut self) {
         self.tx.st.needs_as_is = true;

@@ -15,9 +15,9 @@ use translator::stop::{R, Stop};
 use crate::finished::Finished;
 use crate::graph::CallInput;
 
-/// What of each input may differ from call to call. Empty where nothing may, or where the graph runs as it is.
+/// What of each input may differ from call to call. Empty where nothing may, or where no compiler could take the graph.
 pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotInput> {
-    if tx.runs_as_is() || !tx.is_dynamic() && tx.float_inputs().is_empty() {
+    if tx.suits_no_compiler() || !tx.is_dynamic() && tx.float_inputs().is_empty() {
         return Vec::new();
     }
     let name = |at: usize| {

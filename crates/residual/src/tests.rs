@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::ffi::CString;
 use std::rc::Rc;
 
-use backends::{Numbers, forward_function, to_torch};
+use backends::to_torch;
 use guards::Source;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
@@ -39,7 +39,6 @@ static RULES: Rules = Rules::new(
     numpy_rules::ASKED,
     torch_rules::ASKED,
     Graphs {
-        function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),
         part: backends::subgraph,
         put_back: backends::put_back,
     },

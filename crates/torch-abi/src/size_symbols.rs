@@ -9,6 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyInt};
+use tensor_meta::Compare;
 
 use crate::names;
 
@@ -54,21 +55,8 @@ pub enum SizeTree {
     Divide(Box<SizeTree>, i64),
 }
 
-/// How two expressions compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SizeCompare {
-    /// `==`
-    Equal,
-    /// `!=`
-    Differ,
-    /// `<`
-    Less,
-    /// `>=`
-    NotLess,
-}
-
 /// What torch found while an operation was run.
-pub type SizeFact = (SizeCompare, SizeTree, SizeTree);
+pub type SizeFact = (Compare, SizeTree, SizeTree);
 
 /// Symbols for one operation.
 pub struct SizeSymbols<'py> {
@@ -219,12 +207,12 @@ impl<'py> SizeSymbols<'py> {
             };
             let operator: String = expr.getattr("rel_op")?.extract()?;
             facts.push(match &*operator {
-                "==" => (SizeCompare::Equal, left, right),
-                "!=" => (SizeCompare::Differ, left, right),
-                "<" => (SizeCompare::Less, left, right),
-                ">=" => (SizeCompare::NotLess, left, right),
-                ">" => (SizeCompare::Less, right, left),
-                "<=" => (SizeCompare::NotLess, right, left),
+                "==" => (Compare::Equal, left, right),
+                "!=" => (Compare::Differ, left, right),
+                "<" => (Compare::Less, left, right),
+                ">=" => (Compare::NotLess, left, right),
+                ">" => (Compare::Less, right, left),
+                "<=" => (Compare::NotLess, right, left),
                 _ => return Ok(None),
             });
         }

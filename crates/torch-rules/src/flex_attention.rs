@@ -5,7 +5,7 @@
 //!
 //! Invariant: the functions compute one tensor each and do nothing else.
 
-use fx_graph::NodeId;
+use fx_graph::{Graph, NodeId};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use rustc_hash::FxHashMap;
@@ -18,7 +18,7 @@ use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::{Obj, Var};
 
-use crate::bodies::{Out, Traced};
+use crate::bodies::{Out, Taker, Traced};
 use crate::higher_order::{computes, whole};
 
 /// What a node calls.
@@ -29,12 +29,15 @@ def only(body):
 def first(*given):
     return given[0]
 
-def function(op, score_mod, mask_mod, block, places, buffers, scale, options):
-    def flex_attention(query, key, value, *given):
+def function(op, is_first, block, places, buffers, scale, options):
+    def flex_attention(*given):
+        given = list(given)
+        score_mod, mask_mod = [first if none else only(given.pop(0)) for none in is_first]
+        query, key, value, *given = given
         items = list(block)
         for place, tensor in zip(places, given):
             items[place] = tensor
-        rest = given[len(places):]
+        rest = tuple(given[len(places):])
         return op(
             query, key, value, score_mod, (*items, mask_mod), scale, options, rest[:buffers], rest[buffers:]
         )
@@ -114,8 +117,8 @@ fn operator(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     // What stood for arguments is no part of the graph.
     crate::bodies::return_to(tx, &around);
     let make = MODULE.get(tx.py)?;
-    let (score_mod, score_buffers) = score.finish(tx, &make)?;
-    let (mask_mod, mask_buffers) = mask.finish(tx, &make)?;
+    let (score_mod, score_buffers) = score.finish(tx)?;
+    let (mask_mod, mask_buffers) = mask.finish(tx)?;
     let block = Block::of(tx, &block)?;
     let Some(scale) = tx.as_const(scale)? else {
         return Err(refused("a scale that is no number"));
@@ -129,8 +132,7 @@ fn operator(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         "function",
         (
             op,
-            score_mod,
-            mask_mod,
+            (score_mod.is_none(), mask_mod.is_none()),
             PyTuple::new(tx.py, block.items)?,
             block.places,
             score_buffers.len(),
@@ -146,7 +148,12 @@ fn operator(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         .chain(score_buffers)
         .chain(mask_buffers);
     let args = Args::pos(pos.collect());
-    let node_args = tx.node_args(&args)?;
+    let others = tx.node_args(&args)?;
+    let named = [(&score_mod, "score_mod"), (&mask_mod, "mask_mod")];
+    let graphs = named.into_iter();
+    let graphs = graphs.filter_map(|(graph, name)| graph.as_ref().map(|graph| (graph, name)));
+    let graphs: Vec<_> = graphs.collect();
+    let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
     let inferred = tx.infer_fake(&callee, &node_args, "")?;
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, true)?;
     Ok(Some(Flow::Value(result)))
@@ -226,28 +233,19 @@ fn body(tx: &mut Tx<'_>, function: &Var, args: Vec<Var>) -> R<BodyOf> {
 }
 
 impl BodyOf {
-    /// The function that torch's operator gets, and the tensors that it gets besides the arguments.
-    fn finish<'py>(
-        mut self,
-        tx: &mut Tx<'py>,
-        make: &Bound<'py, PyAny>,
-    ) -> R<(Bound<'py, PyAny>, Vec<Var>)> {
+    /// The graph of the function, unless it gives the score back, and the tensors that it gets besides the arguments.
+    fn finish(mut self, tx: &mut Tx<'_>) -> R<(Option<Graph>, Vec<Var>)> {
         match &self.traced.out {
             Out::New(0) => {}
             Out::Given(Var::Tensor(t)) if self.inside.first() == Some(&t.node) => {
-                return Ok((make.getattr("first")?, Vec::new()));
+                return Ok((None, Vec::new()));
             }
             _ => return Err(refused("a function that gives no tensor of its own")),
         }
-        let objects = &tx.facts.objects;
-        let function = (tx.rules.graphs.function)(tx.py, &self.traced.graph, objects)?;
-        let Some(function) = function else {
-            return Err(Stop::Internal("a graph without a function".into()));
-        };
         let count = self.inside.len();
         let others = crate::bodies::taken_along(tx, PATH, &mut self.traced, count, &self.used)?;
-        let function = make.call_method1("only", (function,))?;
-        Ok((function, others.into_iter().map(|(_, v)| v).collect()))
+        let others = others.into_iter().map(|(_, v)| v).collect();
+        Ok((Some(self.traced.graph), others))
     }
 }
 

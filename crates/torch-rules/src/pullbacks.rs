@@ -58,7 +58,7 @@ pub(crate) fn vjp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given 
     let (tensors, node) = node.emit(tx, &traced, &args)?;
     let pullback = made.get_item(3)?.call_method0("pop")?.unbind();
     tx.keep_private_object(pullback.bind(py));
-    let pulls = tx.item_of_node(node, tensors.len())?;
+    let pulls = tx.item_of(node, tensors.len())?;
     let address = pullback.as_ptr() as usize;
     (tx.st.vmap.pullbacks).insert(address, (pullback.clone(), pulls));
     let template = made.get_item(2)?.get_item(0)?.getattr("template")?;

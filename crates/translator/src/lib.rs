@@ -27,7 +27,7 @@ pub mod known;
 pub mod methods;
 pub mod module_attr;
 mod numpy_errors;
-pub mod own_module;
+pub use variables::own_module;
 pub mod positions;
 pub mod private;
 pub mod raw;

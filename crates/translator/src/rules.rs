@@ -169,8 +169,6 @@ pub struct Torch {
 /// What the interpreter needs of graphs beyond their nodes. How it is done is the business of backends.
 #[derive(Clone, Copy)]
 pub struct Graphs {
-    /// a graph as a Python function; handles name the objects. `None` for a graph that none can be made of
-    pub function: fn(Python<'_>, &Graph, &[Obj]) -> PyResult<Option<Obj>>,
     /// a graph as an argument of a node of another graph, which a backend finds as a submodule of this name; called,
     /// it computes what the graph does; whether it is a module wherever it runs
     pub part: fn(Python<'_>, &Graph, &[Obj], &str, bool) -> PyResult<Obj>,

@@ -1,4 +1,4 @@
-"""What an operation without a rule decides by a size is guarded: other sizes get a graph of their own."""
+"""What an operation without a rule decides by a size is guarded."""
 
 import torch
 

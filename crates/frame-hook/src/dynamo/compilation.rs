@@ -231,6 +231,7 @@ impl<'py> Compilation<'_, 'py> {
             before: before.made.take(),
             result: None,
             is_opaque: false,
+            was_told: false,
             wants_constants: false,
             unseen_by: Seeing::of(!modes.is_empty(), tx.st.met_subclass),
             seconds: 0.0,
@@ -456,7 +457,9 @@ impl<'py> Compilation<'_, 'py> {
         env.is_opaque |= env.error.is_some() && tx.st.needs_as_is && env.can.gives_graph_back;
         if env.is_opaque {
             env.backend.saw_it_compile();
-            if tx.st.needs_as_is || has_code && tx.is_dynamic() && !env.can.wants_context {
+            let suits = tx.st.effects.early.is_empty() && tx.log.float_inputs.is_empty();
+            let was_told = env.can.wants_context || env.was_told && suits;
+            if tx.st.needs_as_is || has_code && tx.is_dynamic() && !was_told {
                 return Ok(Some(Again::Opaque));
             }
         }

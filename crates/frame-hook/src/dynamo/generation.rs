@@ -92,6 +92,8 @@ pub struct Env<'a, 'b, 'py> {
     pub result: Option<BackendResult>,
     /// whether the backend gave something else than the graph itself
     pub is_opaque: bool,
+    /// whether it was told which sizes and numbers change
+    pub was_told: bool,
     /// whether the graph is to be compiled with numbers as constants
     pub wants_constants: bool,
     /// whom torch would ask where the graph is called, who are not to see it
@@ -125,6 +127,8 @@ impl OutputEnv for Env<'_, '_, '_> {
         let result = match known {
             Some(known) => Ok(known),
             None => {
+                self.was_told = self.can.wants_context || backends::is_tracer_loaded(py)?;
+                let inputs = if self.was_told { inputs } else { &[] };
                 let call = || compile_with(py, self.backend, graph, objects, &examples, inputs);
                 let (compiled, plan) = beside(py, &guards, call);
                 self.plan = plan;

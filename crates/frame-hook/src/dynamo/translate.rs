@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use backends::{Numbers, forward_function};
 use guards::exec::Pins;
 use guards::{ConstVal, GlobalState, GuardKind, Source, exec};
 use pyo3::ffi::PyObject;
@@ -35,7 +34,6 @@ static RULES: Rules = Rules::new(
     numpy_rules::ASKED,
     torch_rules::ASKED,
     Graphs {
-        function: |py, graph, objects| forward_function(py, graph, objects, &[], Numbers::AsGiven),
         part: backends::subgraph,
         put_back: backends::put_back,
     },

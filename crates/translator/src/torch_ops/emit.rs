@@ -317,7 +317,9 @@ impl<'py> Tx<'py> {
     /// values.
     fn emit_with_numbers(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
         let traits = callee.traits();
-        let takes_them = traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES);
+        // What has no rule is asked of torch.
+        let takes_them =
+            traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES) || rule_of(callee).is_none();
         if !takes_them || self.st.vmap.is_active() {
             return Ok(None);
         }
@@ -331,11 +333,16 @@ impl<'py> Tx<'py> {
         self.keeps_ints = false;
         let node_args = node_args?;
         let inferred = match self.infer_by_rule(callee, &node_args) {
-            Ok(inferred) if has_tensor(&inferred) => inferred,
-            _ => {
-                self.restore(&before);
-                return Ok(None);
+            Ok(inferred) if has_tensor(&inferred) => Some(inferred),
+            Err(RuleError::NoRule) => {
+                let found = self.infer_with_sizes(callee, &node_args)?;
+                found.map(|found| found.0).filter(has_tensor)
             }
+            _ => None,
+        };
+        let Some(inferred) = inferred else {
+            self.restore(&before);
+            return Ok(None);
         };
         self.check_shown(callee, args, &inferred)?;
         self.emit_knowing(callee, node_args, inferred, args)
@@ -621,24 +628,21 @@ impl<'py> Tx<'py> {
                 out.push(self.query_result(&item)?);
                 continue;
             }
-            let part = self.item_of_node(node, i)?;
+            let part = self.item_of(node, i)?;
             out.push(self.wrap(part, item, args, depth + 1)?);
         }
         Ok(out)
     }
 
-    /// A node that takes one item of what another node gives.
+    /// A node that takes an item of what another one gives.
     ///
     /// # Errors
-    /// Those of a node that is added.
-    pub fn item_of_node(&mut self, node: NodeId, i: usize) -> R<NodeId> {
-        let operator = self.known.operator.bind(self.py);
-        let getitem = operator.getattr("getitem")?.unbind();
-        let part = self.add_node(
-            &Callee::Function(&getitem, "operator.getitem", None),
-            vec![Arg::Node(node), Arg::Int(i as i64)],
-            Kwargs::new(),
-        )?;
+    /// [`Stop::Internal`] where Python has no such function.
+    pub fn item_of(&mut self, node: NodeId, at: usize) -> R<NodeId> {
+        let getitem = self.known.operator.getattr(self.py, "getitem")?;
+        let callee = Callee::Function(&getitem, "operator.getitem", None);
+        let place = vec![Arg::Node(node), Arg::Int(at as i64)];
+        let part = self.add_node(&callee, place, Kwargs::new())?;
         self.log.graph.set_repeatable(part);
         Ok(part)
     }

@@ -17,6 +17,12 @@ use crate::tx::{GraphInput, IntInput, Tx};
 
 /// The attribute of a tensor that `mark_dynamic` sets.
 const MARKED_DYNAMIC: &str = "_dynamo_dynamic_indices";
+/// Attributes that mark dimensions whose sizes may be constants where an operation needs that.
+const WEAKLY_MARKED: [&str; 3] = [
+    "_dynamo_weak_dynamic_indices",
+    "_dynamo_unbacked_indices",
+    "_dynamo_strict_unbacked_indices",
+];
 
 /// Names that mean something else in the Python that torch.fx generates for a graph.
 const USED_BY_GENERATED_CODE: [&str; 12] = [
@@ -143,7 +149,10 @@ impl Tx<'_> {
         let marked = mark(MARKED_DYNAMIC);
         let is_marked = marked.is_some();
         let mut dynamic = marked.unwrap_or_default();
-        dynamic.extend(mark("_dynamo_weak_dynamic_indices").unwrap_or_default());
+        // What is said of sizes marked as unbacked is guarded like anything else.
+        for name in WEAKLY_MARKED {
+            dynamic.extend(mark(name).unwrap_or_default());
+        }
         let fixed = mark("_dynamo_static_indices").unwrap_or_default();
         let (Some(sizes), Some(strides)) = (meta.sizes(), meta.stride()) else {
             return is_marked;

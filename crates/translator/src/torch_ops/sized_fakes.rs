@@ -9,8 +9,8 @@ use fx_graph::Arg;
 use guards::IntExpr;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tensor_meta::{Compare, Fact, Inferred, SymInt};
-use torch_abi::size_symbols::{SizeCompare, SizeSymbols, SizeTree};
+use tensor_meta::{Fact, Inferred, SymInt};
+use torch_abi::size_symbols::{SizeFact, SizeSymbols, SizeTree};
 use variables::Obj;
 
 use super::args::{MetaArg, NodeArgs};
@@ -98,14 +98,9 @@ impl<'py> SizedFakes<'py> {
         let Some(facts) = self.symbols.borrow().facts()? else {
             return Ok(None);
         };
-        let fact = |(op, left, right): &(SizeCompare, SizeTree, SizeTree)| {
-            let op = match op {
-                SizeCompare::Equal => Compare::Equal,
-                SizeCompare::Differ => Compare::Differ,
-                SizeCompare::Less => Compare::Less,
-                SizeCompare::NotLess => Compare::NotLess,
-            };
+        let fact = |(op, left, right): &SizeFact| {
             let (left, right) = (self.of_tree(left)?, self.of_tree(right)?);
+            let op = *op;
             Some(Fact { op, left, right })
         };
         Ok(facts.iter().map(fact).collect())
