@@ -123,7 +123,7 @@ impl BackendCall<'_> {
                 return BackendError::Python(interrupt);
             }
             let stopped_at = context.as_ref().and_then(AotContext::stopped_at);
-            let has_symbols = !self.inputs.is_empty();
+            let has_symbols = self.inputs.iter().any(AotInput::changes);
             BackendError::raised(backend.name(), error, gm, stopped_at, has_symbols)
         };
         let pristine = match self.graph {
@@ -160,7 +160,8 @@ impl BackendCall<'_> {
         };
         let is_graph = own.is_some() || untouched && result.is(gm);
         // Without a context it was not told which sizes and numbers change, and says nothing of them.
-        if context.is_none() && !self.inputs.is_empty() && !is_graph {
+        let has_symbols = self.inputs.iter().any(AotInput::changes);
+        if context.is_none() && has_symbols && !is_graph {
             shape_guards = None;
         }
         Ok(Compiled {
