@@ -525,7 +525,8 @@ def check(
                 warnings.simplefilter("ignore")
                 ferrodyn.reset()
                 ours = run(seed, dynamic, ferrodyn.compile, backend)
-                if beside:
+                # A compiler below may be at fault: torch.compile says whether it is.
+                if beside or ours["faults"]:
                     torch._dynamo.reset()
                     theirs = run(seed, dynamic, torch.compile, backend)
                     ours["torch graphs"], ours["torch faults"] = theirs["graphs"], theirs["faults"]
@@ -589,7 +590,7 @@ def _say(one: dict[str, Any]) -> None:
     for fault in one["faults"]:
         also = " (torch.compile differs too)" if one.get("torch faults") else ""
         print(f"{about}: {fault}{also}", flush=True)
-    if one["graphs"] > one.get("torch graphs", one["graphs"]) and not one["torch faults"]:
+    if one["graphs"] > one.get("torch graphs", one["graphs"]) and not one.get("torch faults"):
         print(f"{about}: {one['graphs']} graphs, torch.compile {one['torch graphs']}", flush=True)
 
 

@@ -301,17 +301,36 @@ fn prepare(
     for (at, node) in placeholders.iter().enumerate() {
         node.setattr(names::NODE_SOURCE, sources.get(at).cloned().flatten())?;
         let tensor_dict = PyDict::new(py);
-        if let Some(AotInput::Tensor {
-            is_static: true, ..
-        }) = inputs.get(at)
-        {
-            tensor_dict.set_item(names::STATIC_INPUT, "unguarded")?;
+        if let Some(AotInput::Tensor { is_static, .. }) = inputs.get(at) {
+            // The program may have said so itself (`mark_static_address`).
+            let marked = example_inputs
+                .get_item(at)?
+                .getattr_opt(names::STATIC_INPUT)?;
+            let unguarded = is_static
+                .then(|| "unguarded".into_pyobject(py))
+                .transpose()?;
+            if let Some(kind) = marked.or(unguarded.map(Bound::into_any)) {
+                tensor_dict.set_item(names::STATIC_INPUT, kind)?;
+            }
         }
-        node.getattr("meta")?.set_item("tensor_dict", tensor_dict)?;
+        let meta = node.getattr("meta")?;
+        meta.set_item("tensor_dict", tensor_dict)?;
+        if let Some(source) = sources.get(at).and_then(Option::as_ref) {
+            let example = handed.get_item(at)?;
+            let fake = fakes.get(at).and_then(Option::as_ref);
+            if let Some(argument) = torch.graph_argument(source, &example, fake)? {
+                meta.set_item(names::GRAPH_ARGUMENT_KEY, argument)?;
+            }
+        }
     }
     for made in values {
         let meta = made.node.getattr("meta")?;
         meta.set_item("example_value", made.value)?;
+        let op: String = made.node.getattr(intern!(py, "op"))?.extract()?;
+        if op.starts_with("call_") {
+            let (name, target) = (made.node.getattr("name")?, made.node.getattr("target")?);
+            meta.set_item("source_fn_stack", PyList::new(py, [(name, target)])?)?;
+        }
         if made.unbacked.is_truthy()? {
             meta.set_item(names::UNBACKED_BINDINGS, made.unbacked)?;
         }
@@ -484,6 +503,27 @@ impl<'py> Torch<'py> {
     ) -> PyResult<Bound<'py, PyAny>> {
         self.shapes
             .call_method1("compute_unbacked_bindings", (shape_env, value))
+    }
+
+    /// What torch's tracer keeps of an input with its placeholder: it holds a tensor weakly. `None` for a tensor
+    /// without a fake.
+    fn graph_argument(
+        &self,
+        source: &Bound<'py, PyAny>,
+        example: &Bound<'py, PyAny>,
+        fake: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = source.py();
+        let is_tensor = example.is_instance(&self.tensor)?;
+        if is_tensor && fake.is_none() {
+            return Ok(None);
+        }
+        let fake = fake.filter(|_| is_tensor);
+        let class = py
+            .import(names::INPUT_BUILDER)?
+            .getattr(names::GRAPH_ARGUMENT)?;
+        let arguments = (source, example, false, fake, is_tensor);
+        class.call1(arguments).map(Some)
     }
 
     fn local(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -113,8 +113,9 @@ impl BackendCall<'_> {
         let has_control_flow = self
             .graph
             .is_some_and(|(graph, _)| holds_control_flow(graph));
-        let changes = !self.inputs.is_empty();
-        let context = match backend.capabilities().wants_context || has_control_flow || changes {
+        let has_symbols = self.inputs.iter().any(AotInput::changes);
+        let context = match backend.capabilities().wants_context || has_control_flow || has_symbols
+        {
             true => AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id)?,
             false => None,
         };
@@ -124,7 +125,6 @@ impl BackendCall<'_> {
                 return BackendError::Python(interrupt);
             }
             let stopped_at = context.as_ref().and_then(AotContext::stopped_at);
-            let has_symbols = !self.inputs.is_empty();
             BackendError::raised(backend.name(), error, gm, stopped_at, has_symbols)
         };
         let pristine = match self.graph {
@@ -161,7 +161,7 @@ impl BackendCall<'_> {
         };
         let is_graph = own.is_some() || untouched && result.is(gm);
         // Without a context it was not told which sizes and numbers change, and says nothing of them.
-        if context.is_none() && changes && !is_graph {
+        if context.is_none() && has_symbols && !is_graph {
             shape_guards = None;
         }
         // Whatever was asked meanwhile, the graph itself holds for all sizes.

@@ -4,6 +4,12 @@
 pub const FLATTEN: &str = "__tensor_flatten__";
 /// Module of the dispatcher to kernels of Python.
 pub const PYTHON_DISPATCH: &str = "torch._dispatch.python";
+/// Module of what torch's tracer keeps of inputs.
+pub const INPUT_BUILDER: &str = "torch._dynamo.variables.builder";
+/// Class of that, in [`INPUT_BUILDER`].
+pub const GRAPH_ARGUMENT: &str = "GraphArg";
+/// Its key in the metadata of a placeholder.
+pub const GRAPH_ARGUMENT_KEY: &str = "grapharg";
 /// Public package of graphs.
 pub const FX: &str = "torch.fx";
 /// Module of `Graph`.

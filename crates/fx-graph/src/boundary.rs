@@ -40,6 +40,15 @@ pub enum AotInput {
 }
 
 impl AotInput {
+    /// Whether something of it may differ from call to call.
+    pub fn changes(&self) -> bool {
+        match self {
+            AotInput::Tensor { dynamic_dims, .. } => !dynamic_dims.is_empty(),
+            AotInput::Size { .. } | AotInput::Int { .. } | AotInput::Float { .. } => true,
+            AotInput::Other { .. } => false,
+        }
+    }
+
     /// Whether it is a float.
     pub fn is_float(&self) -> bool {
         matches!(self, AotInput::Float { .. })

@@ -15,9 +15,11 @@ use translator::stop::{R, Stop};
 use crate::finished::Finished;
 use crate::graph::CallInput;
 
-/// What of each input may differ from call to call. Empty where nothing may, or where no compiler could take the graph.
+/// What each input is, and what of it may differ from call to call. Empty where no compiler could take the graph, and
+/// where the graph runs as it is and nothing may differ.
 pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotInput> {
-    if tx.suits_no_compiler() || !tx.is_dynamic() && tx.float_inputs().is_empty() {
+    let changes = tx.is_dynamic() || !tx.float_inputs().is_empty();
+    if tx.suits_no_compiler() || tx.runs_as_is() && !changes {
         return Vec::new();
     }
     let name = |at: usize| {
@@ -34,7 +36,7 @@ pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotIn
         CallInput::Tensor(t) => AotInput::Tensor {
             source: name(at),
             dynamic_dims: tx.dynamic_sizes(t.source),
-            is_static: false,
+            is_static: input.bound().is_some(),
         },
         CallInput::Int(i) => match &i.int.expr {
             IntExpr::Dim(source, Extent::Size, dim) if tensor(*source).is_some() => {
