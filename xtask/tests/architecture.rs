@@ -67,7 +67,7 @@ const INTERPRETER: [&str; 5] = [
 ];
 
 /// Places in the interpreter that ask which Python runs, where a capability would be asked.
-const VERSIONS_ASKED: usize = 10;
+const VERSIONS_ASKED: usize = 9;
 
 /// Texts of what captures operations that are the name of one.
 const OPERATION_NAMES: usize = 115;
