@@ -4,9 +4,9 @@
 
 use std::ffi::CStr;
 
+use crate::Obj;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use variables::Obj;
 
 /// A module that is no file, once for the process.
 pub struct OwnModule {
