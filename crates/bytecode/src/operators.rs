@@ -1,6 +1,6 @@
 //! The operators of instructions as Python's module `operator` names them, and as special methods do.
 
-use crate::op::{BinaryOp, CompareOp, Conversion, UnaryOp};
+use crate::op::{BinaryOp, CommonConst, CompareOp, Conversion, UnaryOp};
 
 /// Operators, what `operator` calls each, and what it calls the one in place.
 const BINARY: [(BinaryOp, &str, &str); 13] = [
@@ -62,6 +62,26 @@ impl BinaryOp {
     /// The operator of such a stem.
     pub fn of_method_stem(stem: &str) -> Option<BinaryOp> {
         BinaryOp::all().find(|op| op.method_stem() == stem)
+    }
+}
+
+impl CommonConst {
+    /// What it is called in `builtins`; empty for a literal.
+    pub fn builtin(self) -> &'static str {
+        match self {
+            CommonConst::AssertionError => "AssertionError",
+            CommonConst::NotImplementedError => "NotImplementedError",
+            CommonConst::Tuple => "tuple",
+            CommonConst::All => "all",
+            CommonConst::Any => "any",
+            CommonConst::List => "list",
+            CommonConst::Set => "set",
+            CommonConst::None
+            | CommonConst::EmptyStr
+            | CommonConst::True
+            | CommonConst::False
+            | CommonConst::MinusOne => "",
+        }
     }
 }
 

@@ -30,7 +30,7 @@ mod numpy_errors;
 pub use variables::own_module;
 pub mod positions;
 pub mod private;
-pub mod raw;
+pub use variables::raw;
 mod real;
 pub mod refusal;
 pub mod retreat;

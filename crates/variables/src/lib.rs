@@ -23,6 +23,7 @@ pub mod key;
 pub mod library;
 pub mod object;
 pub mod own_module;
+pub mod raw;
 pub mod state;
 mod state_text;
 pub mod text;

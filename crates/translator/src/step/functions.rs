@@ -151,18 +151,12 @@ impl<'py> Tx<'py> {
     /// What `LOAD_COMMON_CONSTANT` loads.
     pub(super) fn common_constant(&mut self, which: CommonConst) -> R<Var> {
         let name = match which {
-            CommonConst::AssertionError => "AssertionError",
-            CommonConst::NotImplementedError => "NotImplementedError",
-            CommonConst::Tuple => "tuple",
-            CommonConst::All => "all",
-            CommonConst::Any => "any",
-            CommonConst::List => "list",
-            CommonConst::Set => "set",
             CommonConst::None => return Ok(self.none()),
             CommonConst::EmptyStr => return Ok(self.str("")),
             CommonConst::True => return Ok(self.bool(true)),
             CommonConst::False => return Ok(self.bool(false)),
             CommonConst::MinusOne => return Ok(self.int(-1)),
+            _ => which.builtin(),
         };
         let found = self.known.builtins.bind(self.py).getattr(name)?;
         Ok(Var::py(found.unbind()))

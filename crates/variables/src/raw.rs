@@ -2,11 +2,11 @@
 //!
 //! Invariant: nothing here calls back into Python code.
 
+use crate::Obj;
 use cpython_abi::symbols::_PyType_Lookup;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
-use variables::Obj;
 
 /// Whether instances of a class read attributes as `object` does, Python hooks of the class aside.
 pub fn reads_attributes_plainly(class: &Bound<'_, PyType>) -> bool {
