@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-#: The Pythons that Ferrodyn supports, newest first.
+#: The Pythons on which texts are pinned, newest first.
 PYTHONS = ("3.13", "3.12", "3.11")
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 

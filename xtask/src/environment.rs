@@ -9,6 +9,7 @@ use std::process::Command;
 
 use crate::project::Project;
 use crate::python::{self, Python, Version};
+use crate::search;
 use crate::step;
 
 /// The file that says what an environment was made from.
@@ -51,7 +52,7 @@ impl Venv {
 impl Environment {
     /// Makes what is missing and returns all of it.
     pub fn prepare(project: &Project, pythons: &[Python]) -> Result<Self> {
-        let uv = tool(project, pythons, "uv")?;
+        let uv = tool(project, "uv")?;
         let requirements = project.root.join("python/requirements.txt");
         let text = std::fs::read_to_string(&requirements)
             .with_context(|| format!("cannot read {}", requirements.display()))?;
@@ -222,9 +223,9 @@ fn fill(
     Ok(())
 }
 
-/// A program of `python/tools.txt`: that of an earlier run, of one that is installed now with one of `pythons`, or the
-/// one on the path.
-pub fn tool(project: &Project, pythons: &[Python], name: &str) -> Result<PathBuf> {
+/// A program of `python/tools.txt`: that of an earlier run, one that is installed now with a Python of the machine, or
+/// the one on the path.
+pub fn tool(project: &Project, name: &str) -> Result<PathBuf> {
     let home = project.state().join("tools");
     let program = home.join("bin").join(name);
     let requirements = project.root.join("python/tools.txt");
@@ -235,7 +236,7 @@ pub fn tool(project: &Project, pythons: &[Python], name: &str) -> Result<PathBuf
         return Ok(program);
     }
     let mut problems = Vec::new();
-    for python in pythons.iter().rev() {
+    for python in search::found(project).iter().rev() {
         match install_tools(project, python, &home, &requirements) {
             Ok(()) => {
                 std::fs::write(&stamp, &text)?;

@@ -100,7 +100,11 @@ impl Python {
         // The compiler runs with the machine's C library and links against a libpython that needs a newer one: only
         // the test binary itself may see that.
         let libdir = self.libdir.display();
-        let runner = format!("{} --library-path {libdir}", loader.display());
+        // An interpreter inside of a test binary does not know from where its library was loaded.
+        let home = self.executable.parent().and_then(Path::parent);
+        let home = home.unwrap_or(Path::new("/usr")).display();
+        let loader = loader.display();
+        let runner = format!("env PYTHONHOME={home} {loader} --library-path {libdir}");
         let flags = format!("-L native={libdir} -C link-arg=-Wl,--allow-shlib-undefined");
         cargo
             .env(format!("{HOST_SETTING}_RUNNER"), runner)

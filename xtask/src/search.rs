@@ -103,6 +103,13 @@ pub fn preferred(project: &Project) -> Result<Vec<Python>> {
     bail!(not_found(&missing))
 }
 
+/// All interpreters of supported versions that are there already; those of the machine are the last ones.
+pub fn found(project: &Project) -> Vec<Python> {
+    let (mut found, _) = search(project, &SUPPORTED, false);
+    found.sort_by_key(|python| (python.loader.is_none(), python.version()));
+    found
+}
+
 fn say(python: &Python) {
     println!(
         "Python {:<8} {}",
@@ -147,15 +154,10 @@ fn search(
             None => lacking.push(version),
         }
     }
-    // What makes them needs a Python itself.
-    let tools = match make && !lacking.is_empty() {
-        true => search(project, &SUPPORTED, false).0,
-        false => Vec::new(),
-    };
     let mut missing = Vec::new();
     for version in lacking {
         let new = match make {
-            true => debian::make(project, version, &tools),
+            true => debian::make(project, version),
             false => Err(anyhow!("not found")),
         };
         match new {
