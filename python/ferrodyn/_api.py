@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, TypeVar, overload
@@ -62,18 +61,6 @@ def _original(module: torch.nn.Module) -> torch.nn.Module:
 def _switched_off() -> bool:
     """Whether the environment says now that nothing is to be compiled, as it does to torch."""
     return os.environ.get("TORCHDYNAMO_DISABLE", "") == "1"
-
-
-def _default_backend() -> str | Callable[..., Any]:
-    """What ``torch.compiler.set_default_backend`` was given; without it, inductor.
-
-    The setter imports torch's registry, which need not be imported to know that it was not
-    called.
-    """
-    registry = sys.modules.get("torch._dynamo.backends.registry")
-    get = getattr(registry, "get_default_backend", None)
-    chosen: str | Callable[..., Any] = "inductor" if get is None else get()
-    return chosen
 
 
 def decorator(options: CompileOptions | None) -> Callable[[T], T]:
@@ -175,7 +162,7 @@ def compile(
         return (lambda target: target) if model is None else model
     decorate: Callable[[Any], Any] = decorator(
         CompileOptions(
-            backend=_default_backend() if backend is None else backend,
+            backend=_core.default_backend() if backend is None else backend,
             fullgraph=fullgraph,
             dynamic=dynamic,
             mode=mode,

@@ -51,6 +51,9 @@ def reset() -> None:
 def list_backends(exclude_tags: Sequence[str]) -> list[str]:
     """Names of the backends that have none of the tags."""
 
+def default_backend() -> str | Callable[..., Any]:
+    """What ``torch.compiler.set_default_backend`` was given; without it "inductor"."""
+
 def register_backend(name: str, fn: Callable[..., Any], tags: Sequence[str]) -> None:
     """Give a backend a name. Raises `InvalidBackend` if another backend has it."""
 

@@ -13,14 +13,12 @@ import functools
 import threading
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
 from . import _api, _explain
 from ._when_imported import when_imported
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 #: What stands for torch's functions in `torch._dynamo`, by name.
 _OF_DYNAMO: dict[str, Callable[..., Any]] = {
@@ -38,7 +36,6 @@ class _Replaced:
         self._installed = 0
         #: Module, name, what stood there.
         self._originals: list[tuple[ModuleType, str, Any]] = []
-        self._waits = False
 
     def install(self) -> None:
         with self._lock:
@@ -46,15 +43,8 @@ class _Replaced:
             if self._installed > 1:
                 return
             self._replace(torch, "compile", _api.compile)
-        # Not under the lock: a module may be imported already, and is then handed over at once.
-        if not self._waits:
-            self._waits = True
-            when_imported("torch._dynamo", lambda module: self._replace_all(module))
-        else:
-            import sys
-
-            if (module := sys.modules.get("torch._dynamo")) is not None:
-                self._replace_all(module)
+        # Not under the lock: a module that is imported already is handed over at once.
+        when_imported("torch._dynamo", self._replace_all)
 
     def uninstall(self) -> None:
         with self._lock:
@@ -82,7 +72,7 @@ class _Replaced:
         setattr(module, name, stand_in)
 
 
-def _forwarding(ours: F) -> Callable[..., Any]:
+def _forwarding(ours: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of its own that calls `ours`: it gets another's name."""
 
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -31,13 +31,12 @@ def run(program: str, args: Sequence[str], *, is_module: bool) -> None:
     Exceptions of the program, SystemExit among them, pass.
     """
     prepare()
-    # What `python -m` has put first is the current folder; a script's own folder comes first.
+    sys.argv = [program, *args]
     if is_module:
-        sys.argv = [program, *args]
         runpy.run_module(program, run_name="__main__", alter_sys=True)
         return
-    sys.argv = [program, *args]
     if not sys.flags.safe_path:
+        # `python -m` has put the current folder there.
         sys.path[0] = os.path.dirname(os.path.abspath(program))
     runpy.run_path(program, run_name="__main__")
 

@@ -13,7 +13,10 @@ from types import ModuleType
 
 
 def when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
-    """Call ``then(module)`` once the module ``name`` has been imported; now, if it has been."""
+    """Call ``then(module)`` once the module ``name`` has been imported; now, if it has been.
+
+    Who waits already does not wait twice.
+    """
     module = sys.modules.get(name)
     if module is not None:
         then(module)
@@ -21,7 +24,8 @@ def when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
     # One finder for a module: two would ask each other.
     for finder in sys.meta_path:
         if isinstance(finder, _Finder) and finder.name == name:
-            finder.thens.append(then)
+            if then not in finder.thens:
+                finder.thens.append(then)
             return
     sys.meta_path.insert(0, _Finder(name, then))
 

@@ -17,6 +17,9 @@ use crate::step;
 /// The suite that has the interpreters, and C libraries for them.
 const SUITE: &str = "forky";
 
+/// The interpreters that it has.
+const OFFERED: [Version; 2] = [Version(3, 14), Version(3, 15)];
+
 /// Where packages come from if the machine's own sources do not say.
 const ARCHIVE: &str = "http://deb.debian.org/debian";
 
@@ -71,8 +74,12 @@ pub fn made(project: &Project, version: Version) -> Option<Python> {
 
 /// Makes the interpreter of `version`.
 ///
-/// Fails with the reason where the machine is no Debian or the packages can't be had.
+/// Fails with the reason where the suite has none of that version, the machine is no Debian, or the packages can't be
+/// had.
 pub fn make(project: &Project, version: Version) -> Result<Python> {
+    if !OFFERED.contains(&version) {
+        bail!("not found");
+    }
     for needed in ["/usr/bin/apt-get", "/usr/bin/dpkg", KEYRING] {
         if !Path::new(needed).exists() {
             bail!("not found, and not made for want of {needed}");

@@ -123,12 +123,8 @@ impl Environment {
     ) -> Result<PathBuf> {
         let home = project.state().join(name);
         let python = home.join("bin/python");
-        let mut make = self.uv();
-        make.args(["venv", "--clear", "--python"])
-            .arg(&venv.base.executable)
-            .arg(&home);
         let title = format!("environment {name} (Python {})", venv.version());
-        step::require(&title, &mut make, &project.logs())?;
+        clear(project, &self.uv, &venv.base, &home, &title)?;
         let mut install = self.uv();
         install
             .args(["pip", "install", "--python"])
@@ -174,6 +170,16 @@ fn uv_command(uv: &Path) -> Command {
     command
 }
 
+/// Makes an empty environment at `home`, in place of what is there.
+fn clear(project: &Project, uv: &Path, base: &Python, home: &Path, title: &str) -> Result<()> {
+    let mut make = uv_command(uv);
+    make.args(["venv", "--clear", "--python"])
+        .arg(&base.executable)
+        .arg(home);
+    step::require(title, &mut make, &project.logs())?;
+    Ok(())
+}
+
 /// Creates the environment at `home` and installs the requirements, unless its stamp says
 /// that this has been done.
 fn fill(
@@ -202,14 +208,8 @@ fn fill(
             String::from_utf8_lossy(&output.stdout).trim() == venv.base.full_version()
         });
     if !runs {
-        step::require(
-            &format!("environment for Python {}", venv.version()),
-            uv_command(uv)
-                .args(["venv", "--clear", "--python"])
-                .arg(&venv.base.executable)
-                .arg(home),
-            &project.logs(),
-        )?;
+        let title = format!("environment for Python {}", venv.version());
+        clear(project, uv, &venv.base, home, &title)?;
     }
     let mut install = uv_command(uv);
     install

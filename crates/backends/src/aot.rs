@@ -39,6 +39,8 @@ struct Torch<'py> {
     shapes: Bound<'py, PyAny>,
     source: Bound<'py, PyAny>,
     tensor: Bound<'py, PyAny>,
+    /// what torch's tracer keeps of an input
+    argument: Bound<'py, PyAny>,
 }
 
 impl AotContext {
@@ -57,7 +59,7 @@ impl AotContext {
         let py = gm.py();
         // Fakes are made by functions of torch's, which would ask a tensor's own class: code of the program.
         let unasked = py.import("torch")?.getattr("_C")?;
-        let unasked = unasked.call_method0(names::NO_CLASS_IS_ASKED)?;
+        let unasked = unasked.call_method0(torch_abi::names::NO_CLASS_IS_ASKED)?;
         unasked.call_method0("__enter__")?;
         let prepared = prepare(gm, example_inputs, inputs, compile_id);
         unasked.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
@@ -165,6 +167,9 @@ fn prepare(
         shapes: py.import(names::SYMBOLIC_SHAPES)?.into_any(),
         source: py.import(names::SOURCE)?.into_any(),
         tensor: py.import("torch")?.getattr("Tensor")?,
+        argument: py
+            .import(names::INPUT_BUILDER)?
+            .getattr(names::GRAPH_ARGUMENT)?,
     };
     let shape_env = torch.shapes.call_method(
         "ShapeEnv",
@@ -519,17 +524,13 @@ impl<'py> Torch<'py> {
         example: &Bound<'py, PyAny>,
         fake: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let py = source.py();
         let is_tensor = example.is_instance(&self.tensor)?;
         if is_tensor && fake.is_none() {
             return Ok(None);
         }
         let fake = fake.filter(|_| is_tensor);
-        let class = py
-            .import(names::INPUT_BUILDER)?
-            .getattr(names::GRAPH_ARGUMENT)?;
         let arguments = (source, example, false, fake, is_tensor);
-        class.call1(arguments).map(Some)
+        self.argument.call1(arguments).map(Some)
     }
 
     fn local(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -8,6 +8,7 @@ use pyo3::types::PyList;
 use crate::aot::AotContext;
 use crate::error::BackendError;
 use crate::forward::{Numbers, forward_function};
+use crate::imported::imported;
 use crate::left_behind;
 use crate::names;
 use crate::pristine::Pristine;
@@ -208,8 +209,7 @@ impl BackendCall<'_> {
 /// # Errors
 /// Where Python has no modules.
 pub fn is_tracer_loaded(py: Python<'_>) -> PyResult<bool> {
-    let modules = py.import(intern!(py, "sys"))?.getattr("modules")?;
-    modules.contains(names::SOURCE)
+    Ok(imported(py, names::SOURCE)?.is_some())
 }
 
 /// Whether a node runs graphs of the program's functions by an operator of torch's.

@@ -18,6 +18,7 @@ mod forward;
 mod from_torch;
 mod function;
 mod fx;
+mod imported;
 mod left_behind;
 pub mod names;
 mod no_trace;
@@ -40,7 +41,8 @@ pub use function::fn_target;
 pub use no_trace::{is_forward_function, left_no_trace, may_run_again};
 pub use refused::forget_restarts;
 pub use registry::{
-    Backend, CompileOptions, list, list_backends, register, register_backend, unregister,
+    Backend, CompileOptions, default_backend, list, list_backends, register, register_backend,
+    unregister,
 };
 pub use subgraph::subgraph;
 pub use to_torch::{Attrs, Converted, ExampleValue, ToTorch, to_torch};

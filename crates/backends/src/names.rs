@@ -117,6 +117,3 @@ pub const REFUSALS: [(&str, &str); 6] = [
 /// exception on.
 pub const FIND_DISPATCH_RULE: (&str, &str) =
     ("torch._library.simple_registry", "find_torch_dispatch_rule");
-
-/// Context in `torch._C` in which no `__torch_function__` of a class is called.
-pub const NO_CLASS_IS_ASKED: &str = "DisableTorchFunctionSubclass";

@@ -10,6 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFrame, PyTraceback};
 
+use crate::imported::imported;
 use crate::names;
 
 /// How many exceptions that wrap one another are looked through.
@@ -80,10 +81,9 @@ fn loaded_class<'py>(
     module: &str,
     name: &str,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let modules = py.import(intern!(py, "sys"))?.getattr("modules")?;
-    match modules.get_item(module) {
-        Ok(module) => module.getattr_opt(name),
-        Err(_) => Ok(None),
+    match imported(py, module)? {
+        Some(module) => module.getattr_opt(name),
+        None => Ok(None),
     }
 }
 

@@ -13,6 +13,7 @@ use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 
 use crate::capabilities::{Capabilities, Known};
 use crate::error::BackendError;
+use crate::imported::imported;
 use crate::names;
 
 /// Entry-point group under which packages announce backends.
@@ -272,18 +273,13 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
     })
 }
 
-/// torch's registry module, imported if `import` says so, else only where it is already.
-fn torch_registry(py: Python<'_>, import: bool) -> PyResult<Option<Bound<'_, PyAny>>> {
-    if import {
-        return Ok(Some(py.import(names::BACKEND_REGISTRY)?.into_any()));
-    }
-    let modules = py.import("sys")?.getattr("modules")?;
-    let module = modules.call_method1("get", (names::BACKEND_REGISTRY,))?;
-    Ok((!module.is_none()).then_some(module))
-}
-
-fn default_backend(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    if let Some(registry) = torch_registry(py, false)?
+/// What `torch.compiler.set_default_backend` was given; without it "inductor". Who has not imported torch's registry
+/// has not called that.
+///
+/// # Errors
+/// Where Python has no modules.
+pub fn default_backend(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    if let Some(registry) = imported(py, names::BACKEND_REGISTRY)?
         && let Some(default) = registry.getattr_opt(names::DEFAULT_BACKEND)?
     {
         return Ok(default);

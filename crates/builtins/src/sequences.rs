@@ -2,7 +2,7 @@
 //!
 //! Invariant: what a comparison or an iterable of the program does to the sequence meanwhile is seen.
 
-use translator::rules::Given;
+use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
 use translator::values::IterClass;
@@ -12,28 +12,35 @@ use crate::sorting::sorted_items;
 
 /// A list's or a deque's method. `None`: there is none of this name here.
 pub fn sequence_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> Given {
-    match tx.obj(id).body {
-        Body::Deque(..) => deque_method(tx, id, name, args),
-        _ => list_method(tx, id, name, args),
-    }
-}
-
-/// A list's method. `None`: there is none of this name here.
-fn list_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
     let recv = Var::Obj(id);
-    let full = format!("list.{name}");
-    let none = tx.none();
-    Ok(Some(Flow::Value(match name {
+    let is_deque = matches!(tx.obj(id).body, Body::Deque(..));
+    let full = format!("{}.{name}", if is_deque { "deque" } else { "list" });
+    let result = match name {
         "append" => {
             let v = tx.one(&full, args)?;
             tx.list_append(&recv, v)?;
-            none
+            tx.none()
         }
         "extend" => {
             let v = tx.one(&full, args)?;
             tx.extend_items(&recv, &v)?;
-            none
+            tx.none()
         }
+        "count" => {
+            let v = tx.one(&full, args)?;
+            count_equal(tx, id, &v)?
+        }
+        _ if is_deque => return deque_method(tx, id, name, &full, args),
+        _ => return list_method(tx, id, name, &full, args),
+    };
+    value(result)
+}
+
+/// A list's method. `None`: there is none of this name here.
+fn list_method(tx: &mut Tx<'_>, id: ObjId, name: &str, full: &str, args: Args) -> Given {
+    let recv = Var::Obj(id);
+    let none = tx.none();
+    Ok(Some(Flow::Value(match name {
         "insert" => {
             let a = tx.positional("insert", args, 2, 2)?;
             let i = tx.index_of(&a[0])?;
@@ -58,7 +65,7 @@ fn list_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> R<Option<F
             }
         }
         "remove" => {
-            let v = tx.one(&full, args)?;
+            let v = tx.one(full, args)?;
             let Some(i) = find(tx, id, &v, 0, usize::MAX)? else {
                 return Err(tx.raise("ValueError", "list.remove(x): x not in list"));
             };
@@ -75,22 +82,18 @@ fn list_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> R<Option<F
                 None => return Err(not_in_list(tx, &a[0])?),
             }
         }
-        "count" => {
-            let v = tx.one(&full, args)?;
-            count_equal(tx, id, &v)?
-        }
         "clear" => {
-            tx.positional(&full, args, 0, 0)?;
+            tx.positional(full, args, 0, 0)?;
             *tx.st.effects.body_mut(id) = Body::List(im::Vector::new());
             none
         }
         "copy" => {
-            tx.positional(&full, args, 0, 0)?;
+            tx.positional(full, args, 0, 0)?;
             let items = seq_items(tx, id);
             tx.new_list(items)
         }
         "reverse" => {
-            tx.positional(&full, args, 0, 0)?;
+            tx.positional(full, args, 0, 0)?;
             let items = seq_items(tx, id).into_iter().rev().collect();
             *tx.st.effects.body_mut(id) = Body::List(items);
             none
@@ -120,9 +123,8 @@ fn list_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> R<Option<F
 }
 
 /// A deque's method.
-fn deque_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
+fn deque_method(tx: &mut Tx<'_>, id: ObjId, name: &str, full: &str, args: Args) -> Given {
     let recv = Var::Obj(id);
-    let full = format!("deque.{name}");
     let none = tx.none();
     let Body::Deque(items, max) = tx.obj(id).body.clone() else {
         return Ok(None);
@@ -130,18 +132,8 @@ fn deque_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> R<Option<
     let put =
         |tx: &mut Tx<'_>, v: im::Vector<Var>| *tx.st.effects.items_mut(id) = Body::Deque(v, max);
     Ok(Some(Flow::Value(match name {
-        "append" => {
-            let v = tx.one(&full, args)?;
-            tx.list_append(&recv, v)?;
-            none
-        }
-        "extend" => {
-            let v = tx.one(&full, args)?;
-            tx.extend_items(&recv, &v)?;
-            none
-        }
         "appendleft" | "extendleft" => {
-            let v = tx.one(&full, args)?;
+            let v = tx.one(full, args)?;
             let new = if name == "appendleft" {
                 vec![v]
             } else {
@@ -161,7 +153,7 @@ fn deque_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> R<Option<
             none
         }
         "pop" | "popleft" => {
-            tx.positional(&full, args, 0, 0)?;
+            tx.positional(full, args, 0, 0)?;
             let mut out = items;
             let v = if name == "pop" {
                 out.pop_back()
@@ -186,7 +178,7 @@ fn deque_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> R<Option<
             none
         }
         "remove" => {
-            let v = tx.one(&full, args)?;
+            let v = tx.one(full, args)?;
             let Some(i) = find(tx, id, &v, 0, usize::MAX)? else {
                 return Err(tx.raise("ValueError", "deque.remove(x): x not in deque"));
             };
@@ -205,10 +197,6 @@ fn deque_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> R<Option<
                     return Err(tx.raise("ValueError", &format!("{text} is not in deque")));
                 }
             }
-        }
-        "count" => {
-            let v = tx.one(&full, args)?;
-            count_equal(tx, id, &v)?
         }
         "clear" => {
             if !items.is_empty() {

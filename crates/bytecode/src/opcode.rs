@@ -99,6 +99,17 @@ const fn row(number: u8, opcode: Opcode, caches: u8, arg: ArgKind) -> Row {
     }
 }
 
+/// The opcodes of a version, as its file lists them.
+const fn rows(version: Version) -> &'static [Row] {
+    match version {
+        Version::V311 => v311::ROWS,
+        Version::V312 => v312::ROWS,
+        Version::V313 => v313::ROWS,
+        Version::V314 => v314::ROWS,
+        Version::V315 => v315::ROWS,
+    }
+}
+
 /// The opcodes of one version, by number and by name.
 pub(crate) struct Table {
     by_number: [Option<Row>; 256],
@@ -127,18 +138,16 @@ impl Table {
 
     /// The table of a version.
     pub(crate) fn of(version: Version) -> &'static Table {
-        static V311: Table = Table::new(v311::ROWS);
-        static V312: Table = Table::new(v312::ROWS);
-        static V313: Table = Table::new(v313::ROWS);
-        static V314: Table = Table::new(v314::ROWS);
-        static V315: Table = Table::new(v315::ROWS);
-        match version {
-            Version::V311 => &V311,
-            Version::V312 => &V312,
-            Version::V313 => &V313,
-            Version::V314 => &V314,
-            Version::V315 => &V315,
-        }
+        static TABLES: [Table; Version::ALL.len()] = {
+            let mut tables = [const { Table::new(&[]) }; Version::ALL.len()];
+            let mut at = 0;
+            while at < tables.len() {
+                tables[at] = Table::new(rows(Version::ALL[at]));
+                at += 1;
+            }
+            tables
+        };
+        &TABLES[version as usize]
     }
 
     /// The opcode with this number.
@@ -162,14 +171,8 @@ pub fn opcode_name(version: Version, number: u8) -> Option<String> {
 
 /// Number of the opcode with this CPython name.
 pub fn opcode_number(version: Version, name: &str) -> Option<u8> {
-    let rows = match version {
-        Version::V311 => v311::ROWS,
-        Version::V312 => v312::ROWS,
-        Version::V313 => v313::ROWS,
-        Version::V314 => v314::ROWS,
-        Version::V315 => v315::ROWS,
-    };
-    rows.iter()
+    rows(version)
+        .iter()
         .find(|row| format!("{:?}", row.opcode) == name)
         .map(|row| row.number)
 }

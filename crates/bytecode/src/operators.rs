@@ -1,6 +1,6 @@
 //! The operators of instructions as Python's module `operator` names them, and as special methods do.
 
-use crate::op::{BinaryOp, CommonConst, CompareOp, Conversion, UnaryOp};
+use crate::op::{BinaryOp, CommonConst, CompareOp, Conversion, Special, UnaryOp};
 
 /// Operators, what `operator` calls each, and what it calls the one in place.
 const BINARY: [(BinaryOp, &str, &str); 13] = [
@@ -81,6 +81,18 @@ impl CommonConst {
             | CommonConst::True
             | CommonConst::False
             | CommonConst::MinusOne => "",
+        }
+    }
+}
+
+impl Special {
+    /// What the method is called.
+    pub fn method(self) -> &'static str {
+        match self {
+            Special::Enter => "__enter__",
+            Special::Exit => "__exit__",
+            Special::AsyncEnter => "__aenter__",
+            Special::AsyncExit => "__aexit__",
         }
     }
 }

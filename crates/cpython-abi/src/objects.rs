@@ -50,6 +50,19 @@ pub unsafe fn held(obj: *mut PyObject) -> *mut PyObject {
     unsafe { (*obj.cast::<Holder>()).held }
 }
 
+/// What a weak reference leads to, borrowed; `None` once that is gone, or is being torn down, as CPython has it.
+///
+/// # Safety
+/// A live weak reference, with the GIL held.
+#[inline]
+pub unsafe fn weakref_target(weak: *mut PyObject) -> Option<*mut PyObject> {
+    // SAFETY: required of the caller; what is being torn down still stands in the reference for a while.
+    unsafe {
+        let target = held(weak);
+        (target != ffi::Py_None() && ffi::Py_REFCNT(target) > 0).then_some(target)
+    }
+}
+
 /// Whether an object is a mapping proxy.
 ///
 /// # Safety

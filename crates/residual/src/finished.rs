@@ -120,9 +120,7 @@ impl<'a, 'py> Finished<'a, 'py> {
 
     /// Whether the graph was made for who gives it back, so that a compiler would want another.
     pub fn suits_no_compiler(&self) -> bool {
-        let has_early = !self.tx.st.effects.early.is_empty();
-        self.tx.runs_as_is
-            && (self.tx.st.needs_as_is || has_early || !self.tx.log.float_inputs.is_empty())
+        self.tx.runs_as_is && self.tx.is_for_no_compiler()
     }
 
     /// Says that the graph has to run as it is.

@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use cpython_abi::objects::{MANAGED_DICT, held};
+use cpython_abi::objects::{MANAGED_DICT, weakref_target};
 use cpython_abi::panics::contained_or_raise;
 use cpython_abi::symbols::{_PyType_Lookup, PyODict_Type};
 use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
@@ -115,14 +115,8 @@ fn refuse() -> *mut PyObject {
 /// # Safety
 /// A live weak reference; the GIL is held.
 unsafe fn target(reference: *mut PyObject) -> *mut PyObject {
-    // SAFETY: required of the caller. What is being freed still stands in the reference for a while.
-    unsafe {
-        let target = held(reference);
-        match ffi::Py_REFCNT(target) {
-            0 => ffi::Py_None(),
-            _ => target,
-        }
-    }
+    // SAFETY: required of the caller.
+    unsafe { weakref_target(reference).unwrap_or_else(|| ffi::Py_None()) }
 }
 
 /// The empty tuple, borrowed: there is one, and it lives as long as the interpreter.

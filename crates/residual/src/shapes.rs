@@ -230,58 +230,59 @@ fn value_of(tx: &Finished<'_, '_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Op
     })
 }
 
-/// Which input's layout a leaf is of, what of it, and whether of what the input is a view of. `None`: of no layout.
-fn place(leaf: &ShapeLeaf) -> Option<(usize, Extent, u8, bool)> {
-    Some(match leaf {
-        ShapeLeaf::Int(_) => return None,
-        ShapeLeaf::Size(at, dim) => (*at, Extent::Size, *dim, false),
-        ShapeLeaf::Stride(at, dim) => (*at, Extent::Stride, *dim, false),
-        ShapeLeaf::Offset(at) => (*at, Extent::Offset, 0, false),
-        ShapeLeaf::BaseSize(at, dim) => (*at, Extent::Size, *dim, true),
-        ShapeLeaf::BaseStride(at, dim) => (*at, Extent::Stride, *dim, true),
-        ShapeLeaf::BaseOffset(at) => (*at, Extent::Offset, 0, true),
-    })
+/// What of an input's layout a leaf is, and whether of what the input is a view of.
+struct Layout {
+    extent: Extent,
+    dim: u8,
+    of_base: bool,
+}
+
+/// Which input a leaf is of, and what of its layout; none for an input that is an int itself.
+fn place(leaf: &ShapeLeaf) -> (usize, Option<Layout>) {
+    let (at, extent, dim, of_base) = match *leaf {
+        ShapeLeaf::Int(at) => return (at, None),
+        ShapeLeaf::Size(at, dim) => (at, Extent::Size, dim, false),
+        ShapeLeaf::Stride(at, dim) => (at, Extent::Stride, dim, false),
+        ShapeLeaf::Offset(at) => (at, Extent::Offset, 0, false),
+        ShapeLeaf::BaseSize(at, dim) => (at, Extent::Size, dim, true),
+        ShapeLeaf::BaseStride(at, dim) => (at, Extent::Stride, dim, true),
+        ShapeLeaf::BaseOffset(at) => (at, Extent::Offset, 0, true),
+    };
+    let layout = Layout {
+        extent,
+        dim,
+        of_base,
+    };
+    (at, Some(layout))
 }
 
 fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<IntExpr> {
-    let Some((at, extent, dim, of_base)) = place(leaf) else {
-        let ShapeLeaf::Int(at) = leaf else {
-            return Err(no_int());
-        };
-        return match inputs.get(*at) {
-            Some(CallInput::Int(i)) => Ok(i.int.expr.clone()),
-            _ => Err(no_int()),
-        };
+    let (at, layout) = place(leaf);
+    let (tensor, layout) = match (inputs.get(at), layout) {
+        (Some(CallInput::Int(i)), None) => return Ok(i.int.expr.clone()),
+        (Some(CallInput::Tensor(tensor)), Some(layout)) => (tensor, layout),
+        _ => return Err(no_int()),
     };
-    let Some(CallInput::Tensor(tensor)) = inputs.get(at) else {
-        return Err(no_int());
-    };
-    let source = match of_base {
+    let source = match layout.of_base {
         true => tx.source(Source::Attr {
             base: tensor.source,
             name: Arc::from("_base"),
         }),
         false => tensor.source,
     };
-    Ok(IntExpr::Dim(source, extent, dim))
+    Ok(IntExpr::Dim(source, layout.extent, layout.dim))
 }
 
 /// What a leaf is in this call.
 fn value(tx: &Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64> {
-    let Some((at, extent, dim, of_base)) = place(leaf) else {
-        let ShapeLeaf::Int(at) = leaf else {
-            return Err(no_int());
-        };
-        return match inputs.get(*at) {
-            Some(CallInput::Int(i)) => Ok(i.int.value),
-            _ => Err(no_int()),
-        };
-    };
-    let Some(CallInput::Tensor(tensor)) = inputs.get(at) else {
-        return Err(no_int());
+    let (at, layout) = place(leaf);
+    let (tensor, layout) = match (inputs.get(at), layout) {
+        (Some(CallInput::Int(i)), None) => return Ok(i.int.value),
+        (Some(CallInput::Tensor(tensor)), Some(layout)) => (tensor, layout),
+        _ => return Err(no_int()),
     };
     let tensor = tensor.obj.bind(tx.py);
-    let tensor = match of_base {
+    let tensor = match layout.of_base {
         true => tensor.getattr("_base")?,
         false => tensor.clone(),
     };
@@ -289,13 +290,13 @@ fn value(tx: &Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64
     let meta = abi
         .read_meta(tx.py, &tensor)
         .map_err(|e| Stop::Internal(e.to_string()))?;
-    let found = match extent {
+    let found = match layout.extent {
         Extent::Size => meta.sizes(),
         Extent::Stride => meta.stride(),
         Extent::Offset => return meta.storage_offset.as_const().ok_or_else(no_int),
     };
     found
-        .and_then(|all| all.get(usize::from(dim)).copied())
+        .and_then(|all| all.get(usize::from(layout.dim)).copied())
         .ok_or_else(no_int)
 }
 

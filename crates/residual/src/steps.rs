@@ -440,18 +440,12 @@ impl Emitter<'_, '_> {
 
     /// `obj -- method`
     fn special_method(&mut self, which: Special) -> R<()> {
-        let name = match which {
-            Special::Enter => "__enter__",
-            Special::Exit => "__exit__",
-            Special::AsyncEnter => "__aenter__",
-            Special::AsyncExit => "__aexit__",
-        };
         // The instruction says what is wrong with an object that has none.
         self.asm.op(Op::Copy(1));
         self.asm.op(Op::LoadSpecial(which));
         self.asm.op(Op::PopTop);
         self.asm.op(Op::PopTop);
-        let finder = crate::special::finder(self.tx.py, name)?;
+        let finder = crate::special::finder(self.tx.py, which.method())?;
         self.asm.load_const(&finder);
         self.asm.op(Op::Swap(2));
         self.asm.op(Op::PushNull);

@@ -253,6 +253,10 @@ pub const FAKE_TENSOR: &str = "torch._subclasses.fake_tensor";
 pub const TENSOR_STR: &str = "torch._tensor_str";
 /// Module of the class of tensors' Python half.
 pub const TENSOR_MODULE: &str = "torch._tensor";
+/// Context in `torch._C` in which no `__torch_function__` is called, of a mode or of a class.
+pub const NOBODY_IS_ASKED: &str = "DisableTorchFunction";
+/// Context in `torch._C` in which none of a class is called.
+pub const NO_CLASS_IS_ASKED: &str = "DisableTorchFunctionSubclass";
 /// Module of tracing contexts.
 pub const GUARDS: &str = "torch._guards";
 /// Module of symbols that stand for sizes.

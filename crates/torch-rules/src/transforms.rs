@@ -333,14 +333,8 @@ fn transformed(
     if !can_be_node(tx) {
         return Ok(None);
     }
-    let given = program_given(tx, transform, func, args, beside)?;
-    let ProgramGiven {
-        traced,
-        given,
-        inputs,
-        count,
-    } = given;
-    transform_node(tx, transform, &traced, given, inputs, count).map(|v| Some(Flow::Value(v)))
+    let program = program_given(tx, transform, func, args, beside)?;
+    transform_node(tx, transform, program).map(|v| Some(Flow::Value(v)))
 }
 
 /// Whether a transform may be a node here.
@@ -408,15 +402,14 @@ pub(crate) fn program_given(
     })
 }
 
-fn transform_node(
-    tx: &mut Tx<'_>,
-    transform: &Transform,
-    traced: &Traced,
-    given: Obj,
-    inputs: Vec<Var>,
-    count: usize,
-) -> R<Var> {
+fn transform_node(tx: &mut Tx<'_>, transform: &Transform, program: ProgramGiven) -> R<Var> {
     let py = tx.py;
+    let ProgramGiven {
+        traced,
+        given,
+        inputs,
+        count,
+    } = program;
     let path = transform.path();
     let results = result_template(tx, &path, &traced.inputs, &traced.out)?;
     let made = MODULE.get(py)?.call_method1(
@@ -430,7 +423,7 @@ fn transform_node(
         keeps_fakes: false,
     };
     let args = Args::pos(inputs);
-    let (tensors, _) = node.emit(tx, traced, &args)?;
+    let (tensors, _) = node.emit(tx, &traced, &args)?;
     let template = made.get_item(1)?.get_item(0)?.getattr("template")?;
     filled(tx, &template, &args.pos, &tensors)
 }

@@ -326,6 +326,13 @@ impl<'py> Tx<'py> {
 
     // ---- values -------------------------------------------------------------------------------
 
+    /// Whether the graph, where it was made for who gives it back, is none for a compiler: it needs to run as it is, or
+    /// numbers that are made before it or floats are its inputs.
+    pub fn is_for_no_compiler(&self) -> bool {
+        let has_early = !self.st.effects.early.is_empty();
+        self.st.needs_as_is || has_early || !self.log.float_inputs.is_empty()
+    }
+
     /// The Python that runs the program: for its capabilities.
     pub fn version(&self) -> bytecode::Version {
         self.st.frame.code.fields.version

@@ -457,8 +457,7 @@ impl<'py> Compilation<'_, 'py> {
         env.is_opaque |= env.error.is_some() && tx.st.needs_as_is && env.can.gives_graph_back;
         if env.is_opaque {
             env.backend.saw_it_compile();
-            let suits = tx.st.effects.early.is_empty() && tx.log.float_inputs.is_empty();
-            let was_told = env.can.wants_context || env.was_told && suits;
+            let was_told = env.can.wants_context || env.was_told && !tx.is_for_no_compiler();
             if tx.st.needs_as_is || has_code && tx.is_dynamic() && !was_told {
                 return Ok(Some(Again::Opaque));
             }

@@ -33,6 +33,12 @@ fn list_backends(py: Python<'_>, exclude_tags: Vec<String>) -> PyResult<Vec<Stri
     backends::list(py, &exclude_tags)
 }
 
+/// What stands for `backend=None`.
+#[pyfunction]
+fn default_backend(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    backends::default_backend(py)
+}
+
 /// Gives a backend a name.
 #[pyfunction]
 fn register_backend(
@@ -53,6 +59,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(graph_break, module)?)?;
     module.add_function(wrap_pyfunction!(reset, module)?)?;
     module.add_function(wrap_pyfunction!(list_backends, module)?)?;
+    module.add_function(wrap_pyfunction!(default_backend, module)?)?;
     module.add_function(wrap_pyfunction!(register_backend, module)?)?;
     module.add_function(wrap_pyfunction!(config::get_config, module)?)?;
     module.add_function(wrap_pyfunction!(config::set_config, module)?)?;

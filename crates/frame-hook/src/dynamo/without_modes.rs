@@ -4,6 +4,7 @@
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use torch_abi::names;
 use variables::Obj;
 
 /// Calls a compiled graph while `__torch_function__` is off.
@@ -65,8 +66,8 @@ pub fn wrap(py: Python<'_>, graph: Obj, by: Seeing) -> PyResult<Obj> {
         .import("torch")?
         .getattr("_C")?
         .getattr(match by {
-            Seeing::Modes => "DisableTorchFunction",
-            Seeing::Classes => "DisableTorchFunctionSubclass",
+            Seeing::Modes => names::NOBODY_IS_ASKED,
+            Seeing::Classes => names::NO_CLASS_IS_ASKED,
         })?
         .unbind();
     Ok(Py::new(py, WithoutModes { graph, off })?.into_any())

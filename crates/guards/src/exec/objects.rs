@@ -564,17 +564,6 @@ pub(crate) unsafe fn is_deque(obj: *mut PyObject) -> bool {
     unsafe { std::ffi::CStr::from_ptr((*ffi::Py_TYPE(obj)).tp_name) == c"collections.deque" }
 }
 
-/// What a weak reference points to, or `None` if that is dead.
-///
-/// # Safety
-/// `weak` must be a weak reference object.
-pub(crate) unsafe fn weakref_target(weak: *mut PyObject) -> Option<*mut PyObject> {
-    // SAFETY: the caller's promise; it holds None once the target has died.
-    let target = unsafe { cpython_abi::objects::held(weak) };
-    // SAFETY: a target with no references left is being torn down; CPython treats it as dead too.
-    (target != unsafe { ffi::Py_None() } && unsafe { ffi::Py_REFCNT(target) } > 0).then_some(target)
-}
-
 /// Contents of a cell, or null.
 ///
 /// # Safety

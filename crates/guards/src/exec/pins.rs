@@ -234,7 +234,7 @@ impl Pins {
             Pin::Strong(obj) => Some(obj.bind(py).clone()),
             // SAFETY: the pin is a weak reference object; the borrowed target is given a reference at once.
             Pin::Weak(weak) => unsafe {
-                objects::weakref_target(weak.as_ptr())
+                cpython_abi::objects::weakref_target(weak.as_ptr())
                     .map(|target| Bound::from_borrowed_ptr(py, target))
             },
         }

@@ -175,7 +175,7 @@ impl CheckProgram {
                     name,
                 } => {
                     let dict = if *weak {
-                        objects::weakref_target(*dict)
+                        cpython_abi::objects::weakref_target(*dict)
                     } else {
                         Some(*dict)
                     };
@@ -192,7 +192,7 @@ impl CheckProgram {
                 }
                 LinkedOp::WeakPinned { d, weak } => run.put(
                     *d,
-                    objects::weakref_target(*weak).unwrap_or(std::ptr::null_mut()),
+                    cpython_abi::objects::weakref_target(*weak).unwrap_or(std::ptr::null_mut()),
                 ),
                 LinkedOp::FunctionMode { d, index } => {
                     let (abi, index) = (self.abi(), *index as usize);

@@ -46,7 +46,7 @@ mod native {
     pub(crate) unsafe fn weakref_alive(obj: *mut ffi::PyObject) -> bool {
         // SAFETY: only weak references are asked, which borrows and runs no code.
         unsafe {
-            ffi::PyWeakref_Check(obj) != 0 && crate::exec::objects::weakref_target(obj).is_some()
+            ffi::PyWeakref_Check(obj) != 0 && cpython_abi::objects::weakref_target(obj).is_some()
         }
     }
 }

@@ -96,21 +96,23 @@ impl<'py> Tx<'py> {
 
     /// `LOAD_SPECIAL`: half of what `with` looks up.
     pub(super) fn load_special(&mut self, which: Special) -> R<()> {
-        let (name, other) = match which {
-            Special::Enter => ("__enter__", "__aenter__"),
-            Special::Exit => ("__exit__", "__aexit__"),
+        let other = match which {
+            Special::Enter => Special::AsyncEnter,
+            Special::Exit => Special::AsyncExit,
             Special::AsyncEnter | Special::AsyncExit => {
                 return Err(super::missing::stop(&Op::LoadSpecial(which)));
             }
         };
+        let name = which.method();
         let cm = self.pop()?;
         let cm = self.realize(&cm)?;
         match self.special_method(&cm, name)? {
             Some(method) => self.push_method(method, false),
             None => {
                 let class = self.type_of(&cm)?;
-                let is_async = self.class_lookup(&class, "__aenter__")?.is_some()
-                    && self.class_lookup(&class, other)?.is_some();
+                let enter = Special::AsyncEnter.method();
+                let is_async = self.class_lookup(&class, enter)?.is_some()
+                    && self.class_lookup(&class, other.method())?.is_some();
                 let hint = match is_async {
                     true => {
                         " but it supports the asynchronous context manager protocol. \

@@ -325,7 +325,7 @@ impl Builder<'_, '_> {
                     dict, weak, name, ..
                 } => {
                     let dict = if *weak {
-                        objects::weakref_target(*dict)
+                        cpython_abi::objects::weakref_target(*dict)
                     } else {
                         Some(*dict)
                     };
