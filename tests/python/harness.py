@@ -433,14 +433,28 @@ class Case:
 
     def run(self, target: Any) -> Any:
         """Run all calls on `target` and describe what happened."""
-        return run_calls(
-            target,
-            self.calls(),
-            str(self.path),
-            self.state,
-            self.get("BACKWARD", True),
-            self.get("before", lambda index: None),
-        )
+        with self.options():
+            return run_calls(
+                target,
+                self.calls(),
+                str(self.path),
+                self.state,
+                self.get("BACKWARD", True),
+                self.get("before", lambda index: None),
+            )
+
+    def options(self) -> contextlib.AbstractContextManager[Any]:
+        """The options of the case, in force."""
+        options = self.get("CONFIG")
+        if options is None:
+            return contextlib.nullcontext()
+        if REFERENCE:
+            import torch._dynamo
+
+            return torch._dynamo.config.patch(**options)
+        import ferrodyn
+
+        return ferrodyn.config.patch(**options)
 
 
 @contextlib.contextmanager

@@ -178,6 +178,7 @@ fn prepare(
             let options = dict(py, "tracked_fakes", PyList::empty(py))?;
             // Numbers that the graph reads from tensors are symbols without a value.
             options.set_item("allow_scalar_outputs", true)?;
+            options.set_item("allow_dynamic_output_shape_ops", true)?;
             options
         }),
     )?;

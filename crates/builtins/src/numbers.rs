@@ -6,7 +6,7 @@ use pyo3::types::PyTuple;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
-use translator::values::{Changing, Special};
+use translator::values::{Changing, Rounding, Special};
 use variables::{Obj, Var};
 
 pub(crate) const RULES: RuleList = &[
@@ -84,6 +84,11 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             && let Some(i) = tx.as_dynamic(&args.pos[0])
         {
             return value(Var::Int(i));
+        }
+        if name == "int"
+            && let Some(v) = tx.rounded(&args.pos[0], Rounding::Down)
+        {
+            return value(v);
         }
         if let Some(v) = compute(tx, name, &args)? {
             return value(v);
@@ -210,6 +215,11 @@ fn round(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.by_name(name, args, &["number", "ndigits"], 1, 2)?;
     let Some(v) = &a[0] else { return Ok(None) };
     let given: Vec<Var> = a.iter().flatten().cloned().collect();
+    if let [v] = &given[..]
+        && let Some(v) = tx.rounded(v, Rounding::Nearest)
+    {
+        return value(v);
+    }
     if let Some(v) = compute(tx, name, &Args::pos(given))? {
         return value(v);
     }
@@ -310,6 +320,13 @@ fn index_text(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 /// `math.ceil`, `floor` and `trunc`: a special method of the argument, else of its float.
 fn ceil(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
+    let rounding = match name {
+        "ceil" => Rounding::Up,
+        _ => Rounding::Down,
+    };
+    if let Some(v) = tx.rounded(&v, rounding) {
+        return value(v);
+    }
     if tx.changes(&v, Changing::Found) {
         return crate::pure::call(tx, "math", name, Args::pos(vec![v]));
     }

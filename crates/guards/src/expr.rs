@@ -392,6 +392,21 @@ impl IntCompare {
         }
     }
 
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Lt, Self::Le, Self::Eq, Self::Ne, Self::Gt, Self::Ge];
+
+    /// The function of Python's `operator` module.
+    pub fn function(self) -> &'static str {
+        match self {
+            Self::Lt => "lt",
+            Self::Le => "le",
+            Self::Eq => "eq",
+            Self::Ne => "ne",
+            Self::Gt => "gt",
+            Self::Ge => "ge",
+        }
+    }
+
     /// The comparison that holds where this one does not.
     #[must_use]
     pub fn negated(self) -> Self {

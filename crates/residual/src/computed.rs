@@ -26,6 +26,10 @@ impl Emitter<'_, '_> {
             self.asm.load_const(&c.value);
             return Ok(());
         }
+        // What the graph gives is there only behind it.
+        if self.tx.follows_from_read(&Var::Computed(c.clone())) {
+            return self.compute(c);
+        }
         if self.in_step {
             self.tx.specialize_computed(c)?;
             self.asm.load_const(&c.value);
@@ -66,6 +70,7 @@ impl Emitter<'_, '_> {
     /// Has what a value is computed from made in front of the graph.
     pub(crate) fn register_parts(&mut self, v: &Var) {
         match v {
+            Var::Computed(_) if self.tx.follows_from_read(v) => {}
             Var::Computed(c) => drop(self.computed_local(c)),
             Var::Int(i) => {
                 for leaf in i.expr.leaves() {
@@ -102,14 +107,20 @@ impl Emitter<'_, '_> {
     pub(crate) fn make_computed(&mut self) -> R<Range<u32>> {
         let start = self.asm.body.len();
         for (c, local) in self.computed.clone() {
-            self.asm.callee(&c.function);
-            for arg in &c.args {
-                self.part(arg)?;
-            }
-            self.asm.call(c.args.len() as u32);
+            self.compute(&c)?;
             self.asm.store_fast(local);
         }
         Ok(start..self.asm.body.len())
+    }
+
+    /// `-- value`, by calling the function.
+    fn compute(&mut self, c: &ComputedVar) -> R<()> {
+        self.asm.callee(&c.function);
+        for arg in &c.args {
+            self.part(arg)?;
+        }
+        self.asm.call(c.args.len() as u32);
+        Ok(())
     }
 
     /// `-- value` of what something is computed from.

@@ -372,6 +372,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
         match var {
             Var::Null => Some(Val::Null),
             Var::Computed(c) if self.is_held(c) => Some(Val::Const(c.value.clone())),
+            Var::Computed(_) if self.tx.follows_from_read(var) => None,
             Var::Computed(c) if !self.in_step => Some(Val::Fast(self.computed_local(c))),
             Var::Const(o) => Some(Val::Const(o.clone())),
             Var::Py(p) if p.source.is_none() && !self.is_weak(&p.obj) => {

@@ -155,6 +155,11 @@ impl<'a, 'py> Finished<'a, 'py> {
         self.tx.read_number(source)
     }
 
+    /// As [`Tx::follows_from_read`].
+    pub fn follows_from_read(&self, v: &Var) -> bool {
+        self.tx.follows_from_read(v)
+    }
+
     /// As [`Tx::has_modes`].
     pub fn has_modes(&self) -> bool {
         self.tx.has_modes()

@@ -28,6 +28,7 @@ pub mod stance;
 pub mod state;
 pub mod symbols;
 pub mod thread;
+pub mod tracer_config;
 pub mod view;
 
 pub use numbers::number_tensor;

@@ -68,12 +68,21 @@ pub struct SizeSymbols<'py> {
     symbols: Vec<Bound<'py, PyAny>>,
 }
 
+/// A size that torch gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GivenSize {
+    /// an expression over symbols
+    Known(SizeTree),
+    /// a new symbol, which depends on data: now the last one
+    New,
+}
+
 impl<'py> SizeSymbols<'py> {
-    /// None so far.
+    /// None so far. `depends_on_data`: operations may give sizes that do.
     ///
     /// # Errors
     /// Where torch lacks what is asked for.
-    pub fn new(py: Python<'py>) -> PyResult<Self> {
+    pub fn new(py: Python<'py>, depends_on_data: bool) -> PyResult<Self> {
         static MADE: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
         let (named, tree) = MADE.get_or_try_init(py, || -> PyResult<_> {
             let module = PyModule::from_code(
@@ -87,9 +96,9 @@ impl<'py> SizeSymbols<'py> {
             module.getattr("make")?.call1((source, divide))?.extract()
         })?;
         let options = PyDict::new(py);
-        // What depends on data is not asked here.
+        // What reads a number is not asked here.
         options.set_item("allow_scalar_outputs", false)?;
-        options.set_item("allow_dynamic_output_shape_ops", false)?;
+        options.set_item("allow_dynamic_output_shape_ops", depends_on_data)?;
         let env = py
             .import(names::SYMBOLIC_SHAPES)?
             .getattr("ShapeEnv")?
@@ -143,16 +152,42 @@ impl<'py> SizeSymbols<'py> {
         Ok(number)
     }
 
+    /// A number of torch's that is a new symbol of which no value is known; `is_size`: it is not negative.
+    ///
+    /// # Errors
+    /// What torch raises.
+    pub fn unknown(&mut self, is_size: bool) -> PyResult<Bound<'py, PyAny>> {
+        let number = self.env.call_method0("create_unbacked_symint")?;
+        let symbol = number.getattr("node")?.getattr("expr")?;
+        if is_size {
+            let shapes = self.env.py().import(names::SYMBOLIC_SHAPES)?;
+            shapes.call_method1("_constrain_range_for_size", (&number,))?;
+        }
+        self.symbols.push(symbol);
+        Ok(number)
+    }
+
     /// A size as an expression; `None` for one that is not understood.
     ///
     /// # Errors
     /// What torch raises.
-    pub fn size(&self, n: &Bound<'py, PyAny>) -> PyResult<Option<SizeTree>> {
+    pub fn size(&mut self, n: &Bound<'py, PyAny>) -> PyResult<Option<GivenSize>> {
         if n.is_exact_instance_of::<PyInt>() {
-            return Ok(Some(SizeTree::Number(n.extract()?)));
+            return Ok(Some(GivenSize::Known(SizeTree::Number(n.extract()?))));
         }
         let expr = n.getattr(intern!(n.py(), "node"))?.getattr("expr")?;
-        self.read(&self.tree.call1((expr,))?)
+        if let Some(tree) = self.read(&self.tree.call1((&expr,))?)? {
+            return Ok(Some(GivenSize::Known(tree)));
+        }
+        let depends_on_data = expr.getattr("is_Symbol")?.is_truthy()?
+            && self
+                .env
+                .call_method1("is_unbacked_symint", (&expr,))?
+                .is_truthy()?;
+        if depends_on_data {
+            self.symbols.push(expr);
+        }
+        Ok(depends_on_data.then_some(GivenSize::New))
     }
 
     fn read(&self, tree: &Bound<'py, PyAny>) -> PyResult<Option<SizeTree>> {

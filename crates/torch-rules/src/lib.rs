@@ -15,6 +15,7 @@ mod bodies;
 mod checkpoint;
 mod collectives;
 mod compilers;
+mod conditions;
 mod contexts;
 mod deep_copy;
 mod entered_device;
@@ -54,6 +55,7 @@ pub const LISTED: &[RuleList] = &[
     torch_python::RULES,
     compilers::RULES,
     hooks::RULES,
+    conditions::RULES,
 ];
 
 /// What the interpreter asks of this crate.

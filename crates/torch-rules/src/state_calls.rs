@@ -141,6 +141,14 @@ pub fn marked_function<'py>(
             let class = class.clone();
             return (tx.rules.builtins.single_dispatch)(tx, f, source, &class);
         }
+        (
+            "torch.fx.experimental.symbolic_shapes",
+            "expect_true" | "guard_or_true" | "guard_or_false" | "statically_known_true",
+        ) if let [v] = args.pos.as_slice()
+            && let Some(answer) = crate::conditions::answer_unknown(tx, &name, v)? =>
+        {
+            return Ok(Some(Flow::Value(tx.bool(answer))));
+        }
         // What they answer for a size that is known is the condition itself.
         (
             "torch.fx.experimental.symbolic_shapes",

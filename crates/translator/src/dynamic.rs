@@ -40,6 +40,10 @@ pub struct DynamicInts {
     pub as_inputs: bool,
     /// whether it may have floats as inputs, and what is made in front of it
     pub floats_as_inputs: bool,
+    /// numbers that the graph reads may be sizes, as torch's `capture_scalar_outputs` has it
+    pub captures_scalars: bool,
+    /// operations whose sizes depend on data are captured, as torch's `capture_dynamic_output_shape_ops` has it
+    pub captures_shapes: bool,
     /// ints are constants, whatever is known of them; sizes are not meant
     pub specialize_int: bool,
     /// floats are
@@ -55,6 +59,11 @@ impl DynamicInts {
             always,
             ..Self::default()
         }
+    }
+
+    /// Whether numbers and sizes that are known only when the graph runs may be sizes in it.
+    pub fn captures_unknown(&self) -> bool {
+        self.captures_scalars || self.captures_shapes
     }
 
     /// Whether an int can be dynamic at all.

@@ -53,7 +53,7 @@ pub struct DeferredCall {
 }
 
 /// A call that the residual code makes before the graph runs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EarlyCall {
     /// what is called
     pub function: Obj,

@@ -215,8 +215,8 @@ pub struct Snapshot {
     pub int_nodes: usize,
     /// how many inputs were floats
     pub float_inputs: usize,
-    /// how much was known of sizes that are equal
-    pub known_equal: usize,
+    /// how much was known of sizes
+    pub known_sizes: tensor_meta::Known,
     /// where the graph ended
     pub graph: Checkpoint,
 }

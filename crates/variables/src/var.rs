@@ -169,7 +169,7 @@ pub struct PyVar {
 }
 
 /// See [`Var::Int`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct IntVar {
     /// how it is computed
     pub expr: IntExpr,

@@ -581,9 +581,21 @@ impl<'py> Compilation<'_, 'py> {
                 ints.shapes.extend(call.sizes);
             }
         }
+        ints.captures_scalars =
+            self.is_on(self.config.capture_scalar_outputs, "capture_scalar_outputs");
+        ints.captures_shapes = self.is_on(
+            self.config.capture_dynamic_output_shape_ops,
+            "capture_dynamic_output_shape_ops",
+        );
         ints.floats_as_inputs = can.gives_graph_back || !self.slot().constant_floats.get();
         ints.as_inputs = true;
         ints
+    }
+
+    /// Whether an option is on, here or in torch's tracer.
+    fn is_on(&self, here: bool, name: &str) -> bool {
+        let torchs = || torch_abi::tracer_config::option(self.py, name);
+        here || torchs().is_ok_and(|on| on == Some(true))
     }
 
     /// Bytecode that no compiler of CPython emits.

@@ -16,6 +16,10 @@ pub struct Config {
     pub specialize_int: bool,
     /// a float is
     pub specialize_float: bool,
+    /// numbers that are read from tensors may be sizes
+    pub capture_scalar_outputs: bool,
+    /// operations whose results have sizes that depend on data are captured
+    pub capture_dynamic_output_shape_ops: bool,
     /// how many times one code object is compiled before it runs plainly
     pub recompile_limit: usize,
     /// the same over all resume functions and contexts of a code object
@@ -44,6 +48,8 @@ impl Config {
         automatic_dynamic_shapes: true,
         specialize_int: false,
         specialize_float: false,
+        capture_scalar_outputs: false,
+        capture_dynamic_output_shape_ops: false,
         recompile_limit: 8,
         accumulated_recompile_limit: 256,
         error_on_recompile: false,
@@ -101,6 +107,8 @@ options!(
     automatic_dynamic_shapes,
     specialize_int,
     specialize_float,
+    capture_scalar_outputs,
+    capture_dynamic_output_shape_ops,
     recompile_limit,
     accumulated_recompile_limit,
     error_on_recompile,

@@ -19,7 +19,7 @@ use std::iter::{Product, Sum};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, Sub, SubAssign};
 
 pub use poly::{Atom, Term};
-pub use table::{Compare, Fact, SizeTable};
+pub use table::{Compare, Fact, Known, SizeTable};
 
 use crate::types::SymInt;
 

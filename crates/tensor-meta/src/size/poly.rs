@@ -106,6 +106,19 @@ impl Poly {
         }
     }
 
+    /// The atom, its factor and the number beside it, where it is made of one atom.
+    pub fn of_one(&self) -> Option<(Atom, i64, i64)> {
+        let (term, rest) = match &self.terms[..] {
+            [term] => (term, 0),
+            [term, number] if number.atoms.is_empty() => (term, number.factor),
+            _ => return None,
+        };
+        match term.atoms[..] {
+            [(atom, 1)] => Some((atom, term.factor, rest)),
+            _ => None,
+        }
+    }
+
     /// The atom, where it is nothing but one.
     pub fn as_atom(&self) -> Option<Atom> {
         match &self.terms[..] {

@@ -36,8 +36,7 @@ pub struct Fact {
 /// Symbols, expressions of them, and facts. Expressions have numbers from 1.
 #[derive(Default)]
 pub struct SizeTable {
-    /// the least value that each may have
-    symbols: Vec<Option<i64>>,
+    symbols: Vec<Bounds>,
     /// dividend and divisor
     quotients: Vec<(Poly, Poly)>,
     exprs: Vec<(Poly, i64)>,
@@ -45,7 +44,52 @@ pub struct SizeTable {
     facts: Vec<Fact>,
     /// symbols that facts made equal to something
     equal: Vec<(Atom, Poly)>,
+    /// what the program said is not negative
+    assumed: Vec<Assumed>,
 }
+
+/// Something that is not negative.
+struct Assumed {
+    sum: Poly,
+    /// it was said of a size, not of a difference of two
+    is_size: bool,
+}
+
+impl Assumed {
+    /// What is not negative either, for who asks.
+    fn rest(&self, who: Asks) -> Option<Poly> {
+        match who {
+            Asks::Rule if self.is_size => self.sum.add(&Poly::number(LEAST_UNKNOWN as i64), -1),
+            _ => Some(self.sum.clone()),
+        }
+    }
+}
+
+/// What a symbol is at least.
+#[derive(Clone, Copy)]
+struct Bounds {
+    least: Option<i64>,
+    /// nothing is known of its value: what the program says of it counts
+    is_unknown: bool,
+}
+
+/// How much [`SizeTable`] knows beside its symbols; see [`SizeTable::forget`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    equal: usize,
+    assumed: usize,
+}
+
+/// Who asks: rules, for which a size that is not known is neither 0 nor 1, as for torch; or the program, which is
+/// answered by what is sure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    Rule,
+    Program,
+}
+
+/// What rules take a size for that is not known while tracing.
+const LEAST_UNKNOWN: i128 = 2;
 
 /// A range. `None`: no end.
 type Range = (Option<i128>, Option<i128>);
@@ -60,9 +104,65 @@ fn near(n: Option<i128>) -> Option<i128> {
 impl SizeTable {
     /// A new symbol, whose value is `hint` and can't be below `least`. Gives its expression.
     pub fn symbol(&mut self, hint: i64, least: Option<i64>) -> SymInt {
+        self.add_symbol(
+            hint,
+            Bounds {
+                least,
+                is_unknown: false,
+            },
+        )
+    }
+
+    /// A new symbol whose value is not known while tracing; `least` is what it is at least, where that is known.
+    pub fn unknown(&mut self, hint: i64, least: Option<i64>) -> SymInt {
+        self.add_symbol(
+            hint,
+            Bounds {
+                least,
+                is_unknown: true,
+            },
+        )
+    }
+
+    fn add_symbol(&mut self, hint: i64, bounds: Bounds) -> SymInt {
         let number = self.symbols.len() as u32;
-        self.symbols.push(least);
+        self.symbols.push(bounds);
         self.intern(Poly::atom(Atom::Symbol(number)), hint).into()
+    }
+
+    /// Whether an expression is a symbol whose value is not known while tracing.
+    pub fn is_unknown(&self, expr: u32) -> bool {
+        let atom = self.expr(expr).and_then(|e| e.0.as_atom());
+        matches!(atom, Some(Atom::Symbol(n)) if self.symbols[n as usize].is_unknown)
+    }
+
+    /// Whether nobody has said yet that something is the size of a tensor.
+    pub fn needs_assuming(&self, n: SymInt) -> bool {
+        let sum = self.poly(self.size(n));
+        !self
+            .assumed
+            .iter()
+            .any(|known| known.is_size && known.sum == sum)
+    }
+
+    /// Relies on a relation, which something else checks.
+    pub fn assume(&mut self, op: Compare, a: SymInt, b: SymInt) {
+        let (x, y) = (self.size(a), self.size(b));
+        let difference = self.poly(x).add(&self.poly(y), -1);
+        match (op, difference) {
+            (Compare::Equal, _) => self.make_equal(x, y),
+            (Compare::NotLess, Some(sum)) => {
+                let is_size = b == SymInt::Const(0);
+                self.assumed.push(Assumed { sum, is_size });
+            }
+            (Compare::Less, Some(rest)) => {
+                if let Some(sum) = Poly::number(-1).add(&rest, -1) {
+                    let is_size = false;
+                    self.assumed.push(Assumed { sum, is_size });
+                }
+            }
+            (Compare::Differ, _) | (_, None) => {}
+        }
     }
 
     /// How many symbols there are.
@@ -111,14 +211,18 @@ impl SizeTable {
         (out, std::mem::take(&mut self.facts))
     }
 
-    /// How many symbols are known to be equal to something; see [`SizeTable::forget`].
-    pub fn known_equal(&self) -> usize {
-        self.equal.len()
+    /// How much is known; see [`SizeTable::forget`].
+    pub fn known(&self) -> Known {
+        Known {
+            equal: self.equal.len(),
+            assumed: self.assumed.len(),
+        }
     }
 
-    /// Forgets what was found equal since there were so many.
-    pub fn forget(&mut self, known_equal: usize) {
-        self.equal.truncate(known_equal);
+    /// Forgets what was found equal, and what was relied on, since that much was known.
+    pub fn forget(&mut self, known: Known) {
+        self.equal.truncate(known.equal);
+        self.assumed.truncate(known.assumed);
     }
 
     /// The sum, difference, product or quotient (rounded down, of a positive divisor).
@@ -153,10 +257,10 @@ impl SizeTable {
     pub fn decided(&self, op: Compare, a: SymInt, b: SymInt) -> Option<bool> {
         let (a, b) = (self.size(a), self.size(b));
         match op {
-            Compare::Equal => self.always(Compare::Equal, a, b),
-            Compare::Differ => self.always(Compare::Equal, a, b).map(|v| !v),
-            Compare::Less => self.always(Compare::Less, a, b),
-            Compare::NotLess => self.always(Compare::Less, a, b).map(|v| !v),
+            Compare::Equal => self.always(Compare::Equal, a, b, Asks::Program),
+            Compare::Differ => self.always(Compare::Equal, a, b, Asks::Program).map(|v| !v),
+            Compare::Less => self.always(Compare::Less, a, b, Asks::Program),
+            Compare::NotLess => self.always(Compare::Less, a, b, Asks::Program).map(|v| !v),
         }
     }
 
@@ -260,7 +364,7 @@ impl SizeTable {
 
     /// The answer for this call: recorded where it depends on values.
     pub(super) fn ask(&mut self, op: Compare, a: Size, b: Size) -> bool {
-        if let Some(answer) = self.always(op, a, b) {
+        if let Some(answer) = self.always(op, a, b, Asks::Rule) {
             return answer;
         }
         match op {
@@ -287,25 +391,29 @@ impl SizeTable {
             self.facts.push(fact);
         }
         if op == Compare::Equal {
-            let (a, b) = (self.poly(a), self.poly(b));
-            // The later symbol goes, so that nothing is replaced by itself.
-            let (gone, by) = match (a.as_atom(), b.as_atom()) {
-                (Some(x), Some(y)) if x > y => (Some(x), b),
-                (Some(_), Some(y)) => (Some(y), a),
-                (Some(x), None) if b.as_number().is_some() => (Some(x), b),
-                (None, Some(y)) if a.as_number().is_some() => (Some(y), a),
-                _ => (None, a),
-            };
-            if let Some(gone) = gone
-                && !self.equal.iter().any(|(atom, _)| *atom == gone)
-            {
-                self.equal.push((gone, by));
-            }
+            self.make_equal(a, b);
+        }
+    }
+
+    fn make_equal(&mut self, a: Size, b: Size) {
+        let (a, b) = (self.poly(a), self.poly(b));
+        // The later symbol goes, so that nothing is replaced by itself.
+        let (gone, by) = match (a.as_atom(), b.as_atom()) {
+            (Some(x), Some(y)) if x > y => (Some(x), b),
+            (Some(_), Some(y)) => (Some(y), a),
+            (Some(x), None) if b.as_number().is_some() => (Some(x), b),
+            (None, Some(y)) if a.as_number().is_some() => (Some(y), a),
+            _ => (None, a),
+        };
+        if let Some(gone) = gone
+            && !self.equal.iter().any(|(atom, _)| *atom == gone)
+        {
+            self.equal.push((gone, by));
         }
     }
 
     /// `==` or `<`, where it is the same for all values that there may be.
-    fn always(&self, op: Compare, a: Size, b: Size) -> Option<bool> {
+    fn always(&self, op: Compare, a: Size, b: Size, who: Asks) -> Option<bool> {
         let mut difference = self.poly(b).add(&self.poly(a), -1)?;
         if !self.equal.is_empty() {
             // Each is replaced by smaller ones.
@@ -322,11 +430,11 @@ impl SizeTable {
             });
         }
         let (shared, rest) = difference.factored();
-        let difference = match self.product(&shared).0 {
+        let difference = match self.product(&shared, who).0 {
             Some(1..) => rest,
             _ => difference,
         };
-        let (low, high) = self.range(&difference);
+        let (low, high) = self.range_assuming(&difference, who);
         let positive = low.is_some_and(|n| n > 0);
         let negative = high.is_some_and(|n| n < 0);
         match op {
@@ -337,12 +445,30 @@ impl SizeTable {
         }
     }
 
-    fn range(&self, poly: &Poly) -> Range {
+    /// The range of a sum, by what was relied on as well.
+    fn range_assuming(&self, poly: &Poly, who: Asks) -> Range {
+        let (mut low, mut high) = self.range(poly, who);
+        for assumed in &self.assumed {
+            let Some(assumed) = assumed.rest(who) else {
+                continue;
+            };
+            // What is left when something that is not negative is taken away.
+            let rest = poly.add(&assumed, -1);
+            let least = rest.and_then(|rest| self.range(&rest, who).0);
+            low = least.max(low);
+            let sum = poly.add(&assumed, 1);
+            let most = sum.and_then(|sum| self.range(&sum, who).1);
+            high = [high, most].into_iter().flatten().min();
+        }
+        (low, high)
+    }
+
+    fn range(&self, poly: &Poly, who: Asks) -> Range {
         let (mut low, mut high) = (Some(0i128), Some(0i128));
         for term in &poly.terms {
             let times =
                 |end: Option<i128>| near(end.and_then(|n| n.checked_mul(i128::from(term.factor))));
-            let (a, b) = self.product(&term.atoms);
+            let (a, b) = self.product(&term.atoms, who);
             let (a, b) = match term.factor < 0 {
                 true => (times(b), times(a)),
                 false => (times(a), times(b)),
@@ -354,10 +480,10 @@ impl SizeTable {
     }
 
     /// The range of a product; known where nothing is negative.
-    fn product(&self, atoms: &Mono) -> Range {
+    fn product(&self, atoms: &Mono, who: Asks) -> Range {
         let (mut low, mut high) = (Some(1i128), Some(1i128));
         for (atom, power) in atoms {
-            let (a, b) = self.range_of(*atom);
+            let (a, b) = self.range_of(*atom, who);
             if a.is_none_or(|a| a < 0) {
                 return (None, None);
             }
@@ -372,12 +498,43 @@ impl SizeTable {
         (low.or(Some(0)), high)
     }
 
-    fn range_of(&self, atom: Atom) -> Range {
+    /// What the program said of a symbol that is not known: its range.
+    fn said(&self, symbol: u32) -> Range {
+        let (mut low, mut high) = (None, None);
+        for assumed in &self.assumed {
+            match assumed.sum.of_one() {
+                Some((Atom::Symbol(of), 1, rest)) if of == symbol => {
+                    low = low.max(Some(-i128::from(rest)));
+                }
+                Some((Atom::Symbol(of), -1, rest)) if of == symbol => {
+                    let rest = Some(i128::from(rest));
+                    high = [high, rest].into_iter().flatten().min();
+                }
+                _ => {}
+            }
+        }
+        (low, high)
+    }
+
+    fn range_of(&self, atom: Atom, who: Asks) -> Range {
         match atom {
-            Atom::Symbol(number) => (self.symbols[number as usize].map(i128::from), None),
+            Atom::Symbol(number) => {
+                let bounds = self.symbols[number as usize];
+                if !bounds.is_unknown {
+                    return (bounds.least.map(i128::from), None);
+                }
+                let (low, high) = self.said(number);
+                let low = low.max(bounds.least.map(i128::from));
+                let is_size = low.is_some_and(|low| low >= 0)
+                    && high.is_none_or(|high| high >= LEAST_UNKNOWN);
+                match who {
+                    Asks::Rule if is_size => (low.max(Some(LEAST_UNKNOWN)), high),
+                    _ => (low, high),
+                }
+            }
             Atom::Quotient(number) => {
                 let (a, b) = &self.quotients[number as usize];
-                let ((low, high), (least, most)) = (self.range(a), self.range(b));
+                let ((low, high), (least, most)) = (self.range(a, who), self.range(b, who));
                 match (low, least) {
                     (Some(low @ 0..), Some(least @ 1..)) => (
                         Some(most.map_or(0, |most| low / most)),
@@ -435,9 +592,43 @@ mod tests {
             assert!(a == b && a * 8 == b * 8 && a + 1 >= b);
         });
         assert_eq!(facts.len(), 1);
-        assert_eq!(table.known_equal(), 1);
-        table.forget(0);
+        table.forget(Known::default());
         assert_eq!(table.decided(Compare::Equal, a, b), None);
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_size_for_rules_and_nothing_for_the_program() {
+        let mut table = SizeTable::default();
+        let n = table.unknown(7, None);
+        let one = SymInt::Const(1);
+        assert_eq!(table.decided(Compare::Less, n, one), None);
+        table.assume(Compare::NotLess, n, SymInt::Const(0));
+        let known = table.known();
+        assert_eq!(table.decided(Compare::Less, n, one), None);
+        let (is_one, facts) = table.scope(|| Size::from(n) == 1);
+        assert!(!is_one && facts.is_empty());
+        table.assume(Compare::Less, n, SymInt::Const(8));
+        let twice = table.multiply(n, SymInt::Const(2));
+        assert_eq!(
+            table.decided(Compare::Less, twice, SymInt::Const(15)),
+            Some(true)
+        );
+        assert_eq!(
+            table.decided(Compare::NotLess, n, SymInt::Const(8)),
+            Some(false)
+        );
+        table.forget(known);
+        assert_eq!(table.decided(Compare::Less, twice, SymInt::Const(15)), None);
+    }
+
+    #[test]
+    fn one_size_is_at_most_another() {
+        let mut table = SizeTable::default();
+        let (n, size) = (table.unknown(7, Some(0)), table.symbol(9, Some(2)));
+        table.assume(Compare::NotLess, size, n);
+        assert_eq!(table.decided(Compare::Less, size, n), Some(false));
+        let more = table.add(size, SymInt::Const(1));
+        assert_eq!(table.decided(Compare::Less, n, more), Some(true));
     }
 
     #[test]

@@ -37,6 +37,9 @@ impl<'a> Callee<'a> {
 /// What says how a tensor lies in memory.
 const OF_LAYOUT: [&str; 3] = ["stride", "is_contiguous", "storage_offset"];
 
+/// How many conditions of one operation the graph checks.
+const MOST_CHECKS: usize = 4;
+
 /// What reaches a node without a call that could be asked about.
 const STANDING_IN: &str = "an operation that stands for another";
 
@@ -79,7 +82,10 @@ impl<'py> Tx<'py> {
         let reads = traits.any(Does::READS_ELEMENTS) && self.has_tensor_element(&args)?;
         if reads && self.runs_as_is {
             self.st.needs_as_is = true;
-        } else if reads && path == "torch.tensor" {
+        } else if path == "torch.tensor"
+            && !self.runs_as_is
+            && (reads || self.has_dynamic_number(&args))
+        {
             // A compiler can trace this form, which reads no tensor.
             let refs = self.py.import(names::REFS)?.getattr("tensor")?.unbind();
             let callee = Callee::Function(&refs, names::REFS_TENSOR, rule);
@@ -318,8 +324,9 @@ impl<'py> Tx<'py> {
     fn emit_with_numbers(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
         let traits = callee.traits();
         // What has no rule is asked of torch.
-        let takes_them =
-            traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES) || rule_of(callee).is_none();
+        let takes_them = traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES)
+            || rule_of(callee).is_none()
+            || matches!(callee, Callee::Function(_, names::REFS_TENSOR, _));
         if !takes_them || self.st.vmap.is_active() {
             return Ok(None);
         }
@@ -332,7 +339,7 @@ impl<'py> Tx<'py> {
         let node_args = self.node_args(args);
         self.keeps_ints = false;
         let node_args = node_args?;
-        let inferred = match self.infer_by_rule(callee, &node_args) {
+        let inferred = match self.infer_beside_unknown(callee, &node_args)? {
             Ok(inferred) if has_tensor(&inferred) => Some(inferred),
             Err(RuleError::NoRule) => {
                 let found = self.infer_with_sizes(callee, &node_args)?;
@@ -431,7 +438,9 @@ impl<'py> Tx<'py> {
             self.log.graph.set_number_dtype(node, dtype);
         }
         self.leads_to_handlers(node)?;
-        self.wrap(node, inferred, args, 0)
+        let result = self.wrap(node, inferred, args, 0)?;
+        self.read_new_sizes(&result)?;
+        Ok(result)
     }
 
     /// Adds the node with the user's source lines.
@@ -482,7 +491,7 @@ impl<'py> Tx<'py> {
 
     /// Metadata of the result: by rule, else by FakeTensor.
     fn infer(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> R<Inferred> {
-        match self.infer_by_rule(callee, args) {
+        match self.infer_beside_unknown(callee, args)? {
             Ok(inferred) => Ok(inferred),
             Err(RuleError::WouldRaise { message }) => Err(Stop::raises(
                 format!("Tensor operation that raises: {message}"),
@@ -495,6 +504,26 @@ impl<'py> Tx<'py> {
                 None => self.infer_fake(callee, args, what),
             },
         }
+    }
+
+    /// As `infer_by_rule`; what an operation checks of numbers that the graph reads, the graph checks in front of it.
+    fn infer_beside_unknown(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+    ) -> R<Result<Inferred, RuleError>> {
+        if self.st.effects.early.is_empty() || !self.ints.captures_unknown() {
+            return Ok(self.infer_by_rule(callee, args));
+        }
+        for _ in 0..MOST_CHECKS {
+            let before = self.snapshot();
+            let result = self.infer_by_rule(callee, args);
+            match result {
+                Err(RuleError::WouldRaise { .. }) if self.raises_by_unknown(&before)? => {}
+                result => return Ok(result),
+            }
+        }
+        Ok(self.infer_by_rule(callee, args))
     }
 
     fn infer_by_rule(
@@ -667,6 +696,9 @@ impl<'py> Tx<'py> {
                 }
                 return v;
             }
+        }
+        if !self.st.effects.early.is_empty() {
+            self.assume_sizes(&meta.shape);
         }
         let fresh = meta.alias != Alias::Identity;
         let class = self.known.tensor.clone();

@@ -62,12 +62,25 @@ impl<'py> Tx<'py> {
         let args = fixed.as_ref().unwrap_or(args);
         match self.run_fake(callee, args, None) {
             Ok(v) => Ok(v),
+            Err(e)
+                if self.depends_on_data(&e)
+                    && let Some(found) = self.infer_by_data(callee, args)? =>
+            {
+                Ok(found)
+            }
             Err(e) => Err(Stop::brk(
                 format!("Operation that can't be described without running it: {what}"),
                 format!("FakeTensor propagation of {what} failed: {e}"),
                 "Its result depends on data, or its arguments are wrong; call it outside the compiled function.",
             )),
         }
+    }
+
+    /// Whether fake tensors refuse an operation because the sizes of its result depend on data.
+    fn depends_on_data(&self, error: &PyErr) -> bool {
+        let module = self.py.import(names::FAKE_TENSOR);
+        let class = module.and_then(|module| module.getattr("DynamicOutputShapeException"));
+        class.is_ok_and(|class| error.is_instance(self.py, &class))
     }
 
     pub(super) fn run_fake(

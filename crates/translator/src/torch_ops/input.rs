@@ -254,7 +254,7 @@ impl Tx<'_> {
     }
 
     /// What an expression is in this call, where all that it is computed from is known.
-    fn value_of(&self, expr: &IntExpr) -> Option<i64> {
+    pub(super) fn value_of(&self, expr: &IntExpr) -> Option<i64> {
         expr.eval(&|leaf| match leaf {
             IntLeaf::Value(source) => self.facts.int_values.get(&source).copied(),
             IntLeaf::Dim(source, extent, dim) => {

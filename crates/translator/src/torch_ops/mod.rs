@@ -9,6 +9,7 @@
 //! - [`attrs`]: attributes of tensors
 //! - [`raising`], [`handled`]: which operations may raise, and what that means where the program handles it
 //! - [`numbers`]: operands that are numbers
+//! - [`read_numbers`], [`conditions`]: numbers that the graph reads from its tensors
 //! - [`contexts`], [`function_modes`], [`subclasses`]: what of these is in force where the frame stands
 //! - [`vmap`]: operations on batched tensors
 //!
@@ -19,6 +20,7 @@
 pub mod args;
 pub mod attrs;
 mod beside;
+mod conditions;
 pub mod contexts;
 mod data_pointer;
 pub mod emit;

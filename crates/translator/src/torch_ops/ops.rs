@@ -122,6 +122,11 @@ impl<'py> Tx<'py> {
                 return Ok(Flow::Value(made));
             }
         }
+        // A compiler's tensors take no number for an index that it does not know.
+        if !self.runs_as_is && matches!(key, Var::Int(_)) && self.follows_from_read(key) {
+            let dim = self.int(0);
+            return self.tensor_method(t, "select", Args::pos(vec![dim, key.clone()]));
+        }
         self.call_operator("getitem", vec![t.clone(), key.clone()])
     }
 

@@ -6,10 +6,12 @@
 //! Invariants: no number is read where something else is to happen at its place (modes, `vmap`); what is computed of it
 //! beside tensors is computed in the graph, by Python's own operators.
 
+use std::rc::Rc;
+
 use fx_graph::{Arg, NodeId, OpKind};
 use guards::{IntBinary, IntExpr, SourceId};
 use tensor_meta::DType;
-use variables::{ComputedVar, EarlyCall, EarlyKind, FloatExpr, ReadNumber, TensorVar, Var};
+use variables::{ComputedVar, EarlyCall, EarlyKind, FloatExpr, IntVar, ReadNumber, TensorVar, Var};
 
 use crate::early::value_needed;
 use crate::stop::{R, Stop};
@@ -115,7 +117,7 @@ impl Tx<'_> {
     }
 
     /// Whether a number follows from one that the graph reads.
-    pub(crate) fn follows_from_read(&self, v: &Var) -> bool {
+    pub fn follows_from_read(&self, v: &Var) -> bool {
         match v {
             Var::Int(i) => i
                 .expr
@@ -129,7 +131,7 @@ impl Tx<'_> {
         }
     }
 
-    fn computes_read(&self, computed: &ComputedVar) -> bool {
+    pub(super) fn computes_read(&self, computed: &ComputedVar) -> bool {
         computed.args.iter().any(|v| self.follows_from_read(v))
     }
 
@@ -184,7 +186,14 @@ impl Tx<'_> {
     /// A break for what the graph does not compute.
     pub(super) fn read_int_node(&mut self, expr: &IntExpr) -> R<NodeId> {
         match expr {
-            IntExpr::Source(source) => self.read_node(*source),
+            IntExpr::Source(source) if self.read_number(*source).is_some() => {
+                self.read_node(*source)
+            }
+            IntExpr::Source(_) | IntExpr::Dim(..) => {
+                let value = self.value_of(expr).ok_or_else(value_needed)?;
+                let expr = expr.clone();
+                self.int_node(&Rc::new(IntVar { expr, value }))
+            }
             IntExpr::Unary(op, x) => {
                 let x = self.int_arg(x)?;
                 self.number_node(op.function(), vec![x])
@@ -193,7 +202,13 @@ impl Tx<'_> {
             IntExpr::Binary(
                 op @ (IntBinary::Add | IntBinary::Subtract | IntBinary::Multiply),
                 ab,
-            ) if self.drawn_fits(expr) => {
+            ) if self.ints.captures_scalars || self.drawn_fits(expr) => {
+                let args = vec![self.int_arg(&ab.0)?, self.int_arg(&ab.1)?];
+                self.number_node(op.function(), args)
+            }
+            IntExpr::Binary(op @ (IntBinary::FloorDivide | IntBinary::Remainder), ab)
+                if matches!(ab.1, IntExpr::Const(1..)) =>
+            {
                 let args = vec![self.int_arg(&ab.0)?, self.int_arg(&ab.1)?];
                 self.number_node(op.function(), args)
             }
@@ -201,7 +216,7 @@ impl Tx<'_> {
         }
     }
 
-    fn int_arg(&mut self, expr: &IntExpr) -> R<Arg> {
+    pub(super) fn int_arg(&mut self, expr: &IntExpr) -> R<Arg> {
         match expr {
             IntExpr::Const(n) => Ok(Arg::Int(*n)),
             expr => self.read_int_node(expr).map(Arg::Node),
@@ -209,7 +224,7 @@ impl Tx<'_> {
     }
 
     /// A node that calls a function of `operator`; the same for the same operands.
-    fn number_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
+    pub(super) fn number_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
         let target = self.operator_target(name)?;
         let operand = args.iter().find_map(|arg| match arg {
             Arg::Node(node) => Some(*node),

@@ -3,20 +3,21 @@
 //! What torch decides by them is guarded, as what rules decide is. Where an expression is not understood, the sizes are
 //! constants for this operation.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
-use fx_graph::Arg;
-use guards::IntExpr;
+use fx_graph::{Arg, NodeId};
+use guards::{IntExpr, Source, SourceId};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tensor_meta::{Fact, Inferred, SymInt};
-use torch_abi::size_symbols::{SizeFact, SizeSymbols, SizeTree};
-use variables::Obj;
+use torch_abi::size_symbols::{GivenSize, SizeFact, SizeSymbols, SizeTree};
+use variables::{Body, EarlyCall, EarlyKind, Obj, ReadNumber, Var};
 
 use super::args::{MetaArg, NodeArgs};
 use super::emit::Callee;
 use super::sizes::Sizes;
-use crate::stop::R;
+use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
 /// Symbols of torch for the sizes of one operation's arguments.
@@ -25,7 +26,31 @@ pub(super) struct SizedFakes<'py> {
     /// what each symbol stands for, and the number that it is for torch
     leaves: RefCell<Vec<(IntExpr, Bound<'py, PyAny>)>>,
     sizes: RefCell<Sizes>,
+    /// sources for numbers that the graph gives: which of the leaves there are such numbers already
+    unknown: Unknown,
+    /// how many of the new ones are in use
+    made: Cell<usize>,
 }
+
+/// Numbers that the graph gives and whose values are not known.
+struct Unknown {
+    /// those that it gives already
+    given: Vec<(IntExpr, bool)>,
+    /// for sizes that an operation gives
+    new: Vec<SourceId>,
+}
+
+/// How many sizes of one operation may depend on data.
+const MOST_NEW: u32 = 4;
+
+/// What sizes that are not known count as while tracing: nothing is decided by it, and no two are taken for equal.
+const HINTS: i64 = 7919;
+
+/// Stands for the node of a size until there is one.
+const NOT_YET: NodeId = NodeId(u32::MAX);
+
+/// No tensor has more elements than there are addresses.
+const MOST_ELEMENTS: i64 = 1 << 47;
 
 fn not_understood() -> PyErr {
     PyValueError::new_err("a size that is no expression of others")
@@ -58,7 +83,11 @@ impl<'py> SizedFakes<'py> {
                 }
                 let value = self.sizes.borrow().value(leaf).ok_or_else(not_understood)?;
                 let is_size = matches!(leaf, IntExpr::Dim(..));
-                let number = self.symbols.borrow_mut().symbol(value, is_size)?;
+                let unknown = self.unknown.given.iter().find(|known| known.0 == *leaf);
+                let number = match unknown {
+                    Some((_, is_size)) => self.symbols.borrow_mut().unknown(*is_size)?,
+                    None => self.symbols.borrow_mut().symbol(value, is_size)?,
+                };
                 leaves.push((leaf.clone(), number.clone()));
                 Ok(number)
             }
@@ -67,9 +96,19 @@ impl<'py> SizedFakes<'py> {
 
     /// A size that torch gives.
     pub(super) fn size(&self, n: &Bound<'py, PyAny>) -> PyResult<SymInt> {
-        let tree = self.symbols.borrow().size(n)?;
-        tree.and_then(|tree| self.of_tree(&tree))
-            .ok_or_else(not_understood)
+        let given = self.symbols.borrow_mut().size(n)?;
+        match given.ok_or_else(not_understood)? {
+            GivenSize::Known(tree) => self.of_tree(&tree).ok_or_else(not_understood),
+            GivenSize::New => {
+                let made = self.made.get();
+                let source = *self.unknown.new.get(made).ok_or_else(not_understood)?;
+                self.made.set(made + 1);
+                let leaf = IntExpr::Source(source);
+                self.leaves.borrow_mut().push((leaf.clone(), n.clone()));
+                let hint = HINTS + i64::from(source.0);
+                Ok(self.sizes.borrow_mut().unknown(&leaf, hint, Some(0)))
+            }
+        }
     }
 
     fn of_tree(&self, tree: &SizeTree) -> Option<SymInt> {
@@ -131,6 +170,30 @@ impl Tx<'_> {
         if self.log.sizes.is_empty() || !args.meta_pos.iter().chain(kw).any(has_size) {
             return Ok(None);
         }
+        self.run_with_sizes(callee, args, false)
+    }
+
+    /// The same for an operation whose sizes depend on data.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub(super) fn infer_by_data(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+    ) -> R<Option<(Inferred, Obj)>> {
+        match self.ints.captures_shapes && self.nested == 0 {
+            true => self.run_with_sizes(callee, args, true),
+            false => Ok(None),
+        }
+    }
+
+    fn run_with_sizes(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+        by_data: bool,
+    ) -> R<Option<(Inferred, Obj)>> {
         let mut shadowed = false;
         let kw = args.kw.iter().map(|(_, a)| a);
         for arg in args.pos.iter().chain(kw) {
@@ -139,23 +202,122 @@ impl Tx<'_> {
         if shadowed || self.st.vmap.is_active() {
             return Ok(None);
         }
-        let Ok(symbols) = SizeSymbols::new(self.py) else {
+        let Ok(symbols) = SizeSymbols::new(self.py, by_data) else {
             return Ok(None);
         };
+        let unknown = self.unknown_numbers(by_data);
         let sized = SizedFakes {
             symbols: RefCell::new(symbols),
             leaves: RefCell::default(),
             sizes: RefCell::new(std::mem::take(&mut self.log.sizes)),
+            unknown,
+            made: Cell::new(0),
         };
         let made = self.run_fake(callee, args, Some(&sized));
         let facts = sized.facts();
         self.log.sizes = sized.sizes.into_inner();
+        let new: Vec<SourceId> = sized.unknown.new[..sized.made.get()].to_vec();
         let (Ok(made), Ok(Some(facts))) = (made, facts) else {
             return Ok(None);
         };
+        for source in new {
+            self.add_unknown_size(source)?;
+        }
         for fact in facts {
             self.guard_fact(fact);
         }
         Ok(Some(made))
+    }
+
+    /// The numbers that the graph gives, and sources for more.
+    fn unknown_numbers(&mut self, by_data: bool) -> Unknown {
+        let count = self.st.effects.early.len() as u32;
+        let mut given = Vec::new();
+        for index in 0..count {
+            let source = self.source(Source::Early { index });
+            if self.read_number(source).is_some() {
+                let leaf = IntExpr::Source(source);
+                given.push((leaf.clone(), self.log.sizes.is_never_negative(&leaf)));
+            }
+        }
+        let new = if by_data { MOST_NEW } else { 0 };
+        let new = (count..count + new).map(|index| self.source(Source::Early { index }));
+        let new = new.collect();
+        Unknown { given, new }
+    }
+
+    /// A size that the next node gives, which is not there yet.
+    fn add_unknown_size(&mut self, source: SourceId) -> R<()> {
+        let read = ReadNumber {
+            node: NOT_YET,
+            tensor: None,
+            range: Some((0, MOST_ELEMENTS)),
+        };
+        let call = EarlyCall {
+            function: self.known.tensor.getattr(self.py, "size")?,
+            pos: Vec::new(),
+            kw: Vec::new(),
+            kind: EarlyKind::Read(read),
+        };
+        let hint = HINTS + i64::from(source.0);
+        self.facts.int_values.insert(source, hint);
+        match self.add_early(call) == source {
+            true => Ok(()),
+            false => Err(Stop::Internal("a size with another source".into())),
+        }
+    }
+
+    /// Has the graph read the sizes that the last operation gave and that depend on data.
+    ///
+    /// # Errors
+    /// A break for a size that no dimension of a result is.
+    pub(super) fn read_new_sizes(&mut self, result: &Var) -> R<()> {
+        let early = self.st.effects.early.clone();
+        for (index, call) in early.iter().enumerate().rev() {
+            let EarlyKind::Read(read @ ReadNumber { node: NOT_YET, .. }) = call.kind else {
+                break;
+            };
+            let leaf = IntExpr::Source(self.source(Source::Early {
+                index: index as u32,
+            }));
+            let size = self.log.sizes.split(&leaf);
+            let Some((tensor, dim)) = size.and_then(|size| self.dimension_of(result, size)) else {
+                return Err(Stop::brk(
+                    "Operation with a size that depends on data and is no size of a result",
+                    "The graph reads such a size from the result.",
+                    "Call the operation outside of the compiled function.",
+                ));
+            };
+            let dim = vec![Arg::Node(tensor), Arg::Int(dim as i64)];
+            let node = self.log.graph.call_method("size", dim, Vec::new());
+            self.log.graph.set_repeatable(node);
+            let kind = EarlyKind::Read(ReadNumber { node, ..read });
+            let call = EarlyCall {
+                kind,
+                ..(**call).clone()
+            };
+            self.st.effects.early.set(index, Rc::new(call));
+        }
+        Ok(())
+    }
+
+    /// The tensor in a result that has a dimension of this size.
+    fn dimension_of(&self, result: &Var, size: SymInt) -> Option<(NodeId, usize)> {
+        match result {
+            Var::Tensor(t) => {
+                let meta = self.st.effects.meta(t);
+                let dim = meta.shape.iter().position(|n| *n == size)?;
+                Some((t.node, dim))
+            }
+            Var::Tuple(t) => {
+                let mut items = t.items.iter();
+                items.find_map(|item| self.dimension_of(item, size))
+            }
+            Var::Obj(id) => match &self.obj(*id).body {
+                Body::List(items) => items.iter().find_map(|item| self.dimension_of(item, size)),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }

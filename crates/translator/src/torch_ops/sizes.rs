@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use guards::{Extent, GuardKind, IntBinary, IntCompare, IntExpr, IntRelation, SourceId};
-use tensor_meta::{Atom, Compare, Fact, SizeTable, SymInt, TensorMeta, Term};
+use tensor_meta::{Atom, Compare, Fact, Known, SizeTable, SymInt, TensorMeta, Term};
 use variables::{IntVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
@@ -34,14 +34,14 @@ impl Sizes {
         self.symbols.is_empty()
     }
 
-    /// See [`SizeTable::known_equal`].
-    pub fn known_equal(&self) -> usize {
-        self.table.known_equal()
+    /// See [`SizeTable::known`].
+    pub fn known(&self) -> Known {
+        self.table.known()
     }
 
     /// See [`SizeTable::forget`].
-    pub fn forget(&mut self, known_equal: usize) {
-        self.table.forget(known_equal);
+    pub fn forget(&mut self, known: Known) {
+        self.table.forget(known);
     }
 
     fn symbol(&mut self, expr: &IntExpr, hint: i64, least: Option<i64>) -> SymInt {
@@ -51,6 +51,35 @@ impl Sizes {
         let symbol = self.table.symbol(hint, least);
         self.symbols.push((expr.clone(), symbol));
         symbol
+    }
+
+    /// A number that the graph gives, whose value is not known while tracing; `least` is what it is at least.
+    pub(super) fn unknown(&mut self, expr: &IntExpr, hint: i64, least: Option<i64>) -> SymInt {
+        if let Some((_, known)) = self.symbols.iter().find(|s| s.0 == *expr) {
+            return *known;
+        }
+        let symbol = self.table.unknown(hint, least);
+        self.symbols.push((expr.clone(), symbol));
+        symbol
+    }
+
+    /// Whether a size follows from a number that is not known while tracing.
+    fn is_unknown(&self, n: SymInt) -> bool {
+        let is_unknown =
+            |symbol: &SymInt| matches!(symbol, SymInt::Expr(expr) if self.table.is_unknown(*expr));
+        self.symbols_in(n).iter().any(is_unknown)
+    }
+
+    /// Whether a number is known not to be negative.
+    pub(super) fn is_never_negative(&self, leaf: &IntExpr) -> bool {
+        let known = self.symbols.iter().find(|s| s.0 == *leaf);
+        let zero = SymInt::Const(0);
+        known.is_some_and(|(_, n)| self.table.decided(Compare::NotLess, *n, zero) == Some(true))
+    }
+
+    /// See [`SizeTable::assume`].
+    fn assume(&mut self, op: Compare, a: SymInt, b: SymInt) {
+        self.table.assume(op, a, b);
     }
 
     /// An expression over sources as one of the table. What the table has no operation for is a
@@ -294,6 +323,15 @@ impl Tx<'_> {
     pub(super) fn size_of_int(&mut self, int: &IntVar) -> SymInt {
         // Values of sources that no size is are symbols from now on.
         for leaf in int.expr.leaves() {
+            if let IntExpr::Source(source) = &leaf
+                && let Some(read) = self.read_number(*source)
+            {
+                let hint = self.facts.int_values.get(source).copied();
+                let least = read.range.map(|range| range.0);
+                let hint = hint.unwrap_or(int.value);
+                self.log.sizes.unknown(&leaf, hint, least);
+                continue;
+            }
             let value = match &leaf {
                 leaf if *leaf == int.expr => int.value,
                 IntExpr::Source(source) => match self.facts.int_values.get(source) {
@@ -428,9 +466,40 @@ impl Tx<'_> {
         self.guard_relation(IntRelation { op, left, right });
     }
 
+    /// The size of a tensor that the graph makes is not negative, however it came about.
+    pub(super) fn assume_sizes(&mut self, shape: &[SymInt]) {
+        for n in shape {
+            let is_sum = n.as_const().is_none() && self.log.sizes.is_unknown(*n);
+            let sizes = &mut self.log.sizes;
+            if is_sum && sizes.table.needs_assuming(*n) {
+                sizes.assume(Compare::NotLess, *n, SymInt::Const(0));
+            }
+        }
+    }
+
+    /// Relies on a relation of ints that the graph checks.
+    pub fn assume_relation(&mut self, relation: &IntRelation, values: (i64, i64)) {
+        let int = |expr: &IntExpr, value| IntVar {
+            expr: expr.clone(),
+            value,
+        };
+        let a = self.size_of_int(&int(&relation.left, values.0));
+        let b = self.size_of_int(&int(&relation.right, values.1));
+        let sizes = &mut self.log.sizes;
+        match relation.op {
+            IntCompare::Eq => sizes.assume(Compare::Equal, a, b),
+            IntCompare::Ne => sizes.assume(Compare::Differ, a, b),
+            IntCompare::Lt => sizes.assume(Compare::Less, a, b),
+            IntCompare::Ge => sizes.assume(Compare::NotLess, a, b),
+            IntCompare::Gt => sizes.assume(Compare::Less, b, a),
+            IntCompare::Le => sizes.assume(Compare::NotLess, b, a),
+        }
+    }
+
     /// Whether a comparison of ints has the same answer for all sizes that there may be.
     pub(crate) fn size_compare(&mut self, op: IntCompare, a: &IntVar, b: &IntVar) -> Option<bool> {
-        if self.log.sizes.is_empty() {
+        let is_read = |tx: &Self, i: &IntVar| tx.follows_from_read(&Var::Int(Rc::new(i.clone())));
+        if self.log.sizes.is_empty() && !is_read(self, a) && !is_read(self, b) {
             return None;
         }
         let (x, y) = (self.size_of_int(a), self.size_of_int(b));

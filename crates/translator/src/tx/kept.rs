@@ -71,7 +71,7 @@ impl Log {
             int_inputs: self.int_inputs.len(),
             int_nodes: self.int_nodes.len(),
             float_inputs: self.float_inputs.len(),
-            known_equal: self.sizes.known_equal(),
+            known_sizes: self.sizes.known(),
             graph: self.graph.checkpoint(),
         }
     }
@@ -83,7 +83,7 @@ impl Log {
         }
         self.guard_lines.truncate(to.guards);
         self.touched.truncate(to.touched);
-        self.sizes.forget(to.known_equal);
+        self.sizes.forget(to.known_sizes);
     }
 
     /// Cuts everything but that.

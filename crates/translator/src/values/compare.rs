@@ -83,6 +83,9 @@ impl Tx<'_> {
             return Ok(flow);
         }
         if a.is_dynamic_number() || b.is_dynamic_number() {
+            if let Some(condition) = self.compare_read(op, &a, &b)? {
+                return Ok(Flow::Value(condition));
+            }
             if let Some(holds) = self.int_compare(op, &a, &b)? {
                 return Ok(Flow::Value(self.bool(holds)));
             }

@@ -542,7 +542,16 @@ impl<'py> Tx<'py> {
             });
             return Ok(true);
         }
-        // A negative base makes a complex number of a fraction.
+        // A negative base makes a complex number of a fraction, which most ints are known not to be.
+        if let (Var::Int(i), true) = (base, constant(exponent)) {
+            let zero = variables::IntVar {
+                expr: IntExpr::Const(0),
+                value: 0,
+            };
+            if self.size_compare(IntCompare::Gt, i, &zero) == Some(true) {
+                return Ok(true);
+            }
+        }
         let whole =
             constant(exponent) && (is_int(&e) || e.call_method0("is_integer")?.is_truthy()?);
         if whole || is_int(&e) || constant(base) && b.gt(0)? {

@@ -86,7 +86,7 @@ impl Tx<'_> {
     }
 
     /// Two operands of which one is dynamic and both are ints.
-    fn int_operands(&mut self, a: &Var, b: &Var) -> R<Option<(IntVar, IntVar)>> {
+    pub(crate) fn int_operands(&mut self, a: &Var, b: &Var) -> R<Option<(IntVar, IntVar)>> {
         if self.as_dynamic(a).is_none() && self.as_dynamic(b).is_none() {
             return Ok(None);
         }
@@ -158,14 +158,7 @@ impl Tx<'_> {
     /// # Errors
     /// Those of looking at the operands.
     pub(crate) fn int_compare(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Option<bool>> {
-        let op = match op {
-            CompareOp::Lt => IntCompare::Lt,
-            CompareOp::Le => IntCompare::Le,
-            CompareOp::Eq => IntCompare::Eq,
-            CompareOp::Ne => IntCompare::Ne,
-            CompareOp::Gt => IntCompare::Gt,
-            CompareOp::Ge => IntCompare::Ge,
-        };
+        let op = int_compare_of(op);
         let Some((a, b)) = self.int_operands(a, b)? else {
             return Ok(None);
         };
@@ -225,5 +218,17 @@ impl Tx<'_> {
             right: IntExpr::Const(0),
         });
         Some(holds)
+    }
+}
+
+/// A comparison of Python's as one of ints.
+pub(crate) fn int_compare_of(op: CompareOp) -> IntCompare {
+    match op {
+        CompareOp::Lt => IntCompare::Lt,
+        CompareOp::Le => IntCompare::Le,
+        CompareOp::Eq => IntCompare::Eq,
+        CompareOp::Ne => IntCompare::Ne,
+        CompareOp::Gt => IntCompare::Gt,
+        CompareOp::Ge => IntCompare::Ge,
     }
 }

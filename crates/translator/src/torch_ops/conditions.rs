@@ -1,0 +1,157 @@
+//! Conditions over numbers that the graph reads from its tensors: `n >= 0` of an `x.item()`.
+//!
+//! Nothing is decided by such a condition while tracing. It may be checked in the graph (`torch._check`), and what comes
+//! behind relies on it; a branch on it breaks the graph at the branch.
+
+use std::rc::Rc;
+
+use bytecode::op::CompareOp;
+use fx_graph::Arg;
+use guards::{GuardKind, IntCompare, IntRelation};
+use pyo3::prelude::*;
+use variables::{ComputedVar, Var};
+
+use super::raising;
+use crate::state::Snapshot;
+use crate::stop::R;
+use crate::tx::Tx;
+use crate::values::symbolic::int_compare_of;
+
+impl Tx<'_> {
+    /// `a op b` of ints of which one follows from what the graph reads: the answer where it is sure, else a condition
+    /// that nothing is decided by. `None` for other values.
+    ///
+    /// # Errors
+    /// Those of looking at the operands.
+    pub(crate) fn compare_read(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        if !self.follows_from_read(a) && !self.follows_from_read(b) {
+            return Ok(None);
+        }
+        let Some((x, y)) = self.int_operands(a, b)? else {
+            return Ok(None);
+        };
+        let compare = int_compare_of(op);
+        let same = (x.expr == y.expr).then(|| compare.holds(&0, &0));
+        if let Some(sure) = same.or_else(|| self.size_compare(compare, &x, &y)) {
+            return Ok(Some(self.bool(sure)));
+        }
+        let holds = self.bool(compare.holds(&x.value, &y.value));
+        let Var::Const(value) = holds else {
+            return Ok(None);
+        };
+        let operator = self.known.operator.bind(self.py);
+        let function = operator.getattr(compare.function())?.unbind();
+        let args = vec![Var::Int(Rc::new(x)), Var::Int(Rc::new(y))];
+        let condition = ComputedVar::new(function, args, value, false);
+        Ok(condition.map(Var::Computed))
+    }
+
+    /// What a condition over numbers that the graph reads says; `None` for other values.
+    pub fn condition(&self, v: &Var) -> Option<(IntRelation, (i64, i64))> {
+        let Var::Computed(c) = v else { return None };
+        let [Var::Int(a), Var::Int(b)] = &c.args[..] else {
+            return None;
+        };
+        if !self.computes_read(c) {
+            return None;
+        }
+        let operator = self.known.operator.bind(self.py);
+        let op = IntCompare::ALL.into_iter().find(|op| {
+            let function = operator.getattr(op.function());
+            function.is_ok_and(|function| function.is(&c.function))
+        })?;
+        let relation = IntRelation {
+            op,
+            left: a.expr.clone(),
+            right: b.expr.clone(),
+        };
+        Some((relation, (a.value, b.value)))
+    }
+
+    /// Has the graph check a condition over numbers that it reads, by `check`, which raises where it does not hold; it
+    /// is relied on from here on. `false` where the graph has to end: it could not be run again from its start.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub fn check_in_graph(&mut self, check: &Bound<'_, PyAny>, condition: &Var) -> R<bool> {
+        match self.condition(condition) {
+            Some((relation, values)) => self.check_relation(check, &relation, values),
+            None => Ok(false),
+        }
+    }
+
+    fn check_relation(
+        &mut self,
+        check: &Bound<'_, PyAny>,
+        relation: &IntRelation,
+        values: (i64, i64),
+    ) -> R<bool> {
+        let compiled = !self.runs_as_is && self.nested == 0 && !self.st.vmap.is_active();
+        let unseen = compiled && raising::can_all_run_again(&self.log.graph);
+        if self.has_modes() || !(unseen || self.can_raise_unseen()?) {
+            return Ok(false);
+        }
+        let args = vec![
+            self.int_arg(&relation.left)?,
+            self.int_arg(&relation.right)?,
+        ];
+        let holds = self.number_node(relation.op.function(), args)?;
+        let (target, args) = match self.runs_as_is {
+            true => {
+                let path = crate::tx::qualified_name(check);
+                let target = self.target(&check.clone().unbind(), &path)?;
+                (target, vec![holds.into()])
+            }
+            // What torch's own function checks is gone once a compiler has traced it.
+            false => {
+                let assertion = self.py.import("torch")?.getattr("ops")?.getattr("aten")?;
+                let assertion = assertion.getattr("_assert_scalar")?.getattr("default")?;
+                let path = "torch.ops.aten._assert_scalar.default";
+                let target = self.target(&assertion.unbind(), path)?;
+                (
+                    target,
+                    vec![holds.into(), Arg::Str("what the program checks".into())],
+                )
+            }
+        };
+        let node = self.log.graph.call_function(target, args, Vec::new());
+        self.log.graph.set_impure(node, true);
+        self.log.graph.set_repeatable(node);
+        self.log.graph.set_may_refuse_arguments(node);
+        // Nothing that runs only once comes behind it, for a compiler.
+        self.st.leads_to_handler |= compiled;
+        self.assume_relation(relation, values);
+        Ok(true)
+    }
+
+    /// Whether an operation would raise only because of what a number that the graph reads counts as: then the graph
+    /// checks that it is otherwise, as the operation itself does, and the operation can be asked again. `before` is
+    /// where it was asked.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub(super) fn raises_by_unknown(&mut self, before: &Snapshot) -> R<bool> {
+        let guards = self.log.guards.get(before.guards..).unwrap_or_default();
+        let about_unknown = guards.iter().rev().find_map(|guard| match &guard.kind {
+            kind @ GuardKind::ShapeEnv { relation } if self.is_about_early(None, kind) => {
+                Some(relation.clone())
+            }
+            _ => None,
+        });
+        let Some(relation) = about_unknown else {
+            return Ok(false);
+        };
+        let holds = IntRelation {
+            op: relation.op.negated(),
+            left: relation.left.clone(),
+            right: relation.right.clone(),
+        };
+        let values = self.value_of(&holds.left).zip(self.value_of(&holds.right));
+        self.restore(before);
+        let check = self.known.torch.bind(self.py).getattr("_check")?;
+        match values {
+            Some(values) => self.check_relation(&check, &holds, values),
+            None => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+"""`torch._check` that does not hold raises as in eager, and what holds is relied on."""
+
+import torch
+
+CONFIG = {"capture_scalar_outputs": True}
+GRAPHS = 1
+
+
+def fn(t, y):
+    n = t.item()
+    torch._check(n == 4, lambda: "it is four")
+    return y.view(n, 2) * 2
+
+
+def calls():
+    return [(torch.tensor(4), torch.randn(8)), (torch.tensor(3), torch.randn(8))]
