@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch._dynamo
 import torch.nn.functional as F
 from torch import nn
 
@@ -47,6 +48,15 @@ def int_arguments() -> Program:
 @program
 def sizes_of_inputs() -> Program:
     return (lambda x: x.sum() / x.shape[0] + x.size(1)), [(grad(n, 3),) for n in (4, 5, 7, 9)]
+
+
+@program
+def rounded_sizes() -> Program:
+    def fn(x):
+        half = x[: int(x.shape[0] / 2)]
+        return half / x.shape[0] ** 0.5, torch.zeros(round(x.shape[0] * 0.75))
+
+    return fn, [(torch.randn(n, 2),) for n in (4, 6, 9, 13)]
 
 
 @program
@@ -118,6 +128,17 @@ def two_tensor() -> Program:
     from torch.testing._internal.two_tensor import TwoTensor
 
     return (lambda x: torch.relu(x) * 2 + 1), [(TwoTensor(torch.randn(3), torch.randn(3)),)]
+
+
+@program
+def two_tensor_made_inside() -> Program:
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    def fn(x, y):
+        pair = TwoTensor(x, y)
+        return (pair * 2 + 1).a
+
+    return fn, [(torch.randn(3), torch.randn(3))]
 
 
 @program
@@ -527,6 +548,36 @@ def compiled_by_the_other() -> Program:
 @program
 def masks() -> Program:
     return (lambda x: x[x > 0].sum() + 1), [(torch.randn(5),)]
+
+
+@program
+def masks_captured() -> Program:
+    torch._dynamo.config.capture_dynamic_output_shape_ops = True
+    return (lambda x: x[x > 0].sum() + 1), [(torch.randn(5),), (torch.randn(5),)]
+
+
+@program
+def nonzero_and_unique_captured() -> Program:
+    torch._dynamo.config.capture_dynamic_output_shape_ops = True
+
+    def fn(x, classes):
+        values, inverse = torch.unique(classes, return_inverse=True)
+        return (x > 0).nonzero() * 2, values[inverse]
+
+    return fn, [(torch.randn(4), torch.tensor([0, 1, 1, 2]))]
+
+
+@program
+def item_as_a_size() -> Program:
+    torch._dynamo.config.capture_scalar_outputs = True
+
+    def fn(t, x):
+        n = t.item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[0])
+        return x[:n] * 2, torch.ones(n, 2)
+
+    return fn, [(torch.tensor(n), torch.randn(8)) for n in (4, 6)]
 
 
 @program

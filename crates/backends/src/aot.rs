@@ -8,7 +8,7 @@ use fx_graph::{AotInput, ShapeGuard, ShapeLeaf};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
 use rustc_hash::FxHashMap;
 
 use crate::names;
@@ -566,10 +566,17 @@ impl<'py> Torch<'py> {
         let kinds = self.shapes.getattr("DimDynamic")?;
         let (dynamic, fixed) = (kinds.getattr("DYNAMIC")?, kinds.getattr("STATIC")?);
         let rank: usize = tensor.call_method0("dim")?.extract()?;
-        let sizes = (0..rank).map(|dim| match dynamic_dims.contains(&dim) {
-            true => &dynamic,
-            false => &fixed,
-        });
+        let mut sizes = Vec::with_capacity(rank);
+        for dim in 0..rank {
+            // The size of rows that differ in length is no number.
+            let is_number = tensor
+                .call_method1("size", (dim,))?
+                .is_exact_instance_of::<PyInt>();
+            sizes.push(match dynamic_dims.contains(&dim) || !is_number {
+                true => &dynamic,
+                false => &fixed,
+            });
+        }
         let kwargs = dict(py, "dynamic_sizes", PyList::new(py, sizes)?)?;
         kwargs.set_item("tensor_source", source)?;
         if tensor.call_method0("_is_view")?.is_truthy()? {

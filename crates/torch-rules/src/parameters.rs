@@ -18,7 +18,10 @@ use variables::{TensorVar, Var};
 pub fn construct_tensor<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>, args: Args) -> R<Flow> {
     let made = match class.is(tx.known.parameter.bind(tx.py)) {
         true => make_parameter(tx, args)?,
-        false => crate::subclasses::construct_subclass(tx, class, &args)?,
+        false => match crate::wrappers::construct(tx, class, &args)? {
+            Some(made) => Some(made),
+            None => crate::subclasses::construct_subclass(tx, class, &args)?,
+        },
     };
     made.map(Flow::Value).ok_or(Stop::brk(
         format!("Constructing a {} in the compiled function", class.name()?),

@@ -84,6 +84,35 @@ pub(crate) fn wrapper_tensor(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<
     Ok(Some(var))
 }
 
+/// A tensor of such a class that the program makes: an operation of the graph, which calls the class. `None` for a class
+/// that is left to plain Python.
+///
+/// # Errors
+/// A break for arguments that a graph can't hold, and where the class can't be called with fake tensors.
+pub(crate) fn construct<'py>(
+    tx: &mut Tx<'py>,
+    class: &Bound<'py, PyType>,
+    args: &Args,
+) -> R<Option<Var>> {
+    if !tx.is_wrapper_class(class) || tx.st.vmap.is_active() || !is_taken(tx, class)? {
+        return Ok(None);
+    }
+    let object = class.clone().into_any().unbind();
+    for name in ["__new__", "__init__"] {
+        tx.class_lookup(&object, name)?;
+    }
+    hold_tensor_class(tx, class)?;
+    let path = translator::tx::qualified_name(class.as_any());
+    let callee = Callee::Function(&object, &path, None);
+    let made = tx.without_classes(|tx| tx.emit_of_wrapper(&callee, args))?;
+    match &made {
+        Var::Tensor(t) if t.class.is(class) => Ok(Some(made)),
+        _ => Err(Stop::unsupported(format!(
+            "a call of the tensor subclass {path} that gives something else"
+        ))),
+    }
+}
+
 /// Whether tensors of a class are taken: torch's operators are its own, and what torch asks it can be followed.
 fn is_taken<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>) -> R<bool> {
     match tx.is_asked(class) {

@@ -324,14 +324,15 @@ impl<'py> Tx<'py> {
     fn emit_with_numbers(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
         let traits = callee.traits();
         // What has no rule is asked of torch.
+        let is_traceable = matches!(callee, Callee::Function(_, names::REFS_TENSOR, _));
         let takes_them = traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES)
             || rule_of(callee).is_none()
-            || matches!(callee, Callee::Function(_, names::REFS_TENSOR, _));
+            || is_traceable;
         if !takes_them || self.st.vmap.is_active() {
             return Ok(None);
         }
         // A compiler takes the numbers among the data for constants.
-        if !self.runs_as_is && traits.any(Does::FROM_DATA) {
+        if !self.runs_as_is && traits.any(Does::FROM_DATA) && !is_traceable {
             return Ok(None);
         }
         let before = self.snapshot();

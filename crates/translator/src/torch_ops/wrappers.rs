@@ -48,6 +48,16 @@ impl<'py> Tx<'py> {
         found
     }
 
+    /// Makes a node for a call that gives such a tensor.
+    ///
+    /// # Errors
+    /// A break for arguments that a graph can't hold, and for what can't be run on fakes.
+    pub fn emit_of_wrapper(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
+        let node_args = self.node_args(args)?;
+        let node_args = self.fix_args(&node_args).unwrap_or(node_args);
+        self.emit_wrapped(callee, node_args, args)
+    }
+
     /// Makes a node for an operation on such a tensor.
     pub(super) fn emit_wrapped(
         &mut self,
