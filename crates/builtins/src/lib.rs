@@ -46,6 +46,7 @@ mod random;
 mod receivers;
 mod reduce;
 mod regex;
+mod rounded;
 mod sequences;
 mod sorting;
 mod templates;

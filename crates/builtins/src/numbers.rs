@@ -6,8 +6,10 @@ use pyo3::types::PyTuple;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
-use translator::values::{Changing, Rounding, Special};
+use translator::values::{Changing, Special};
 use variables::{Obj, Var};
+
+use crate::rounded::{Rounding, rounded};
 
 pub(crate) const RULES: RuleList = &[
     (
@@ -86,7 +88,7 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             return value(Var::Int(i));
         }
         if name == "int"
-            && let Some(v) = tx.rounded(&args.pos[0], Rounding::Down)
+            && let Some(v) = rounded(tx, &args.pos[0], Rounding::Down)
         {
             return value(v);
         }
@@ -216,7 +218,7 @@ fn round(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let Some(v) = &a[0] else { return Ok(None) };
     let given: Vec<Var> = a.iter().flatten().cloned().collect();
     if let [v] = &given[..]
-        && let Some(v) = tx.rounded(v, Rounding::Nearest)
+        && let Some(v) = rounded(tx, v, Rounding::Nearest)
     {
         return value(v);
     }
@@ -324,7 +326,7 @@ fn ceil(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         "ceil" => Rounding::Up,
         _ => Rounding::Down,
     };
-    if let Some(v) = tx.rounded(&v, rounding) {
+    if let Some(v) = rounded(tx, &v, rounding) {
         return value(v);
     }
     if tx.changes(&v, Changing::Found) {

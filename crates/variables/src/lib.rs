@@ -6,8 +6,8 @@
 //!
 //! Lives here: values, the table of mutable objects, hash keys of tracked dictionaries; frames and
 //! suspended generators ([`state`]), the code that they run ([`code`]) and whose it is
-//! ([`library`]), contexts and modes of torch ([`contexts`]); all of it as text ([`text`]). Does not
-//! live here: what an operation does with a value (`translator`), and how a value is rebuilt in
+//! ([`library`]), contexts and modes of torch ([`contexts`]); which graphs may raise ([`raising`]); all of it as text
+//! ([`text`]). Does not live here: what an operation does with a value (`translator`), and how a value is rebuilt in
 //! residual bytecode (`residual`).
 //!
 //! Invariant: nothing in this crate runs user code.
@@ -23,6 +23,7 @@ pub mod key;
 pub mod library;
 pub mod object;
 pub mod own_module;
+pub mod raising;
 pub mod raw;
 pub mod state;
 mod state_text;

@@ -1,4 +1,4 @@
-"""A number that is read from a tensor is a size, an end and an index, once the program says enough of it."""
+"""A number that is read from a tensor is a size once the program says enough of it."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""`nonzero`, `unique`, `where`, `bincount` and `repeat_interleave` below the option that captures them."""
+"""`nonzero`, `unique`, `bincount` and the like below the option that captures them."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Sums of what two masks select: the graph checks that the sizes are equal, as the operation does."""
+"""Sums of what two masks select: the graph checks that the sizes are equal."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A branch on a number that the graph reads breaks the graph at the branch, unless torch is asked for a default."""
+"""A branch on a number that the graph reads breaks the graph at the branch."""
 
 import torch
 from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true

@@ -35,7 +35,6 @@ pub mod marks;
 mod numbers;
 pub mod ops;
 mod optimizer_step;
-pub mod raising;
 mod read_numbers;
 mod scaled;
 mod sized_fakes;
@@ -44,3 +43,5 @@ pub mod subclasses;
 pub mod table;
 pub mod vmap;
 mod wrappers;
+
+pub use variables::raising;

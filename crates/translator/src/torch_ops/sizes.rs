@@ -497,7 +497,7 @@ impl Tx<'_> {
     }
 
     /// Whether a comparison of ints has the same answer for all sizes that there may be.
-    pub(crate) fn size_compare(&mut self, op: IntCompare, a: &IntVar, b: &IntVar) -> Option<bool> {
+    pub fn size_compare(&mut self, op: IntCompare, a: &IntVar, b: &IntVar) -> Option<bool> {
         let is_read = |tx: &Self, i: &IntVar| tx.follows_from_read(&Var::Int(Rc::new(i.clone())));
         if self.log.sizes.is_empty() && !is_read(self, a) && !is_read(self, b) {
             return None;

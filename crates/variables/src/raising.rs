@@ -21,12 +21,12 @@ pub fn can_all_run_again(graph: &Graph) -> bool {
 }
 
 /// Whether a node can run twice, and nothing has to be put back for it.
-pub(crate) fn can_run_again(node: &NodeData) -> bool {
+pub fn can_run_again(node: &NodeData) -> bool {
     !node.draws && !runs_once(node)
 }
 
 /// Whether a node must not run twice. What enters a context is left again where the graph raises.
-pub(crate) fn runs_once(node: &NodeData) -> bool {
+pub fn runs_once(node: &NodeData) -> bool {
     !(node.can_repeat()
         || matches!(
             node.op,
@@ -58,21 +58,21 @@ pub fn keep_random_state(graph: &mut Graph, autocast: bool) {
 }
 
 /// Whether one operation may raise because of values, if autocast is on.
-pub(crate) fn could_raise(graph: &Graph, node: NodeId) -> bool {
+pub fn could_raise(graph: &Graph, node: NodeId) -> bool {
     graph
         .get(node)
         .is_some_and(|data| node_may_raise(data, true))
 }
 
 /// Whether one operation of a graph may raise because of values.
-pub(crate) fn may_raise_at(graph: &Graph, node: NodeId, autocast: bool) -> bool {
+pub fn may_raise_at(graph: &Graph, node: NodeId, autocast: bool) -> bool {
     graph
         .get(node)
         .is_some_and(|data| node_may_raise(data, casts(graph, autocast)))
 }
 
 /// Whether an operation that raises does so before its kernel runs.
-pub(crate) fn raises_early(graph: &Graph, node: NodeId) -> bool {
+pub fn raises_early(graph: &Graph, node: NodeId) -> bool {
     graph
         .get(node)
         .is_some_and(|data| !raises_for_values(data, false))
@@ -87,7 +87,7 @@ fn casts(graph: &Graph, autocast: bool) -> bool {
 const ENTER_AUTOCAST: &str = "_enter_autocast";
 
 /// The name of what a node calls: `add` of `torch.add`.
-pub(crate) fn name_of(node: &NodeData) -> &str {
+pub fn name_of(node: &NodeData) -> &str {
     match &node.target {
         Target::Function(function) => function.path.rsplit('.').next().unwrap_or_default(),
         Target::Name(name) => name,
