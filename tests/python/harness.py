@@ -445,7 +445,7 @@ class Case:
 
     def options(self) -> contextlib.AbstractContextManager[Any]:
         """The options of the case, in force."""
-        options = self.get("CONFIG")
+        options = self.get("OPTIONS")
         if options is None:
             return contextlib.nullcontext()
         if REFERENCE:

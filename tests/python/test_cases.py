@@ -13,7 +13,7 @@ runs plainly before call `i`. What it expects, of which GRAPHS or BREAKS has to 
     SNAPSHOT          False: only compare with eager, pin nothing
     BYTECODE          whether the snapshot has the residual bytecode, which it has by itself
                       for the topics breaks and effects
-    CONFIG            options that are set while it runs, which torch has too
+    OPTIONS           options that are set while it runs, which torch has too
     ALONE             True: eager runs torch.compile, which leaves its traces in the process
 
 A program that is written for a newer Python says so in its name: `NAME_py314.py` needs 3.14.

@@ -47,8 +47,13 @@ fn check_is_size(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     if !tx.follows_from_read(&size) {
         return Ok(None);
     }
-    let most = args.named("max").filter(|most| !most.is_none(tx.py));
-    let (most, least) = (most.cloned(), tx.int(0));
+    // The one keyword beside the message is the most that it may be.
+    let mut bound = args
+        .kw
+        .iter()
+        .filter(|(name, _)| !matches!(&**name, "i" | "message"));
+    let most = bound.next().map(|(_, most)| most.clone());
+    let (most, least) = (most.filter(|most| !most.is_none(tx.py)), tx.int(0));
     let mut bounds = vec![(CompareOp::Ge, least)];
     bounds.extend(most.map(|most| (CompareOp::Le, most)));
     let check = function(tx, "_check")?;

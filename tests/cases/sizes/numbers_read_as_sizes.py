@@ -2,7 +2,7 @@
 
 import torch
 
-CONFIG = {"capture_scalar_outputs": True}
+OPTIONS = {"capture_scalar_outputs": True}
 GRAPHS = 1
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-CONFIG = {"capture_dynamic_output_shape_ops": True, "capture_scalar_outputs": True}
+OPTIONS = {"capture_dynamic_output_shape_ops": True, "capture_scalar_outputs": True}
 GRAPHS = 1
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-CONFIG = {"capture_dynamic_output_shape_ops": True}
+OPTIONS = {"capture_dynamic_output_shape_ops": True}
 GRAPHS = 1
 
 

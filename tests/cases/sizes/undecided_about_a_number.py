@@ -3,7 +3,7 @@
 import torch
 from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true
 
-CONFIG = {"capture_scalar_outputs": True}
+OPTIONS = {"capture_scalar_outputs": True}
 GRAPHS = 2
 
 

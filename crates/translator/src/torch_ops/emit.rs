@@ -37,6 +37,9 @@ impl<'a> Callee<'a> {
 /// What says how a tensor lies in memory.
 const OF_LAYOUT: [&str; 3] = ["stride", "is_contiguous", "storage_offset"];
 
+/// The path of the function of a subscript.
+pub(super) const SUBSCRIPT: &str = "operator.getitem";
+
 /// How many conditions of one operation the graph checks.
 const MOST_CHECKS: usize = 4;
 
@@ -670,7 +673,7 @@ impl<'py> Tx<'py> {
     /// [`Stop::Internal`] where Python has no such function.
     pub fn item_of(&mut self, node: NodeId, at: usize) -> R<NodeId> {
         let getitem = self.known.operator.getattr(self.py, "getitem")?;
-        let callee = Callee::Function(&getitem, "operator.getitem", None);
+        let callee = Callee::Function(&getitem, SUBSCRIPT, None);
         let place = vec![Arg::Node(node), Arg::Int(at as i64)];
         let part = self.add_node(&callee, place, Kwargs::new())?;
         self.log.graph.set_repeatable(part);

@@ -6,7 +6,7 @@ use pyo3::types::PyType;
 use tensor_meta::{Alias, Does};
 use variables::{Obj, Var};
 
-use super::emit::Callee;
+use super::emit::{Callee, SUBSCRIPT};
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -117,7 +117,7 @@ impl<'py> Tx<'py> {
                 let f = self.operator("getitem")?;
                 let args = Args::pos(vec![t.clone(), key.clone()]);
                 let node_args = self.node_args(&args)?;
-                let callee = Callee::Function(&f, "operator.getitem", None);
+                let callee = Callee::Function(&f, SUBSCRIPT, None);
                 let made = self.emit_inferred_as(&callee, node_args, inferred, &args, true)?;
                 return Ok(Flow::Value(made));
             }

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use fx_graph::{Arg, NodeId};
-use guards::{IntExpr, Source, SourceId};
+use guards::{Extent, IntExpr, Source, SourceId};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tensor_meta::{Fact, Inferred, SymInt};
@@ -254,7 +254,7 @@ impl Tx<'_> {
             range: Some((0, MOST_ELEMENTS)),
         };
         let call = EarlyCall {
-            function: self.known.tensor.getattr(self.py, "size")?,
+            function: self.known.tensor.getattr(self.py, Extent::Size.method())?,
             pos: Vec::new(),
             kw: Vec::new(),
             kind: EarlyKind::Read(read),
@@ -289,7 +289,10 @@ impl Tx<'_> {
                 ));
             };
             let dim = vec![Arg::Node(tensor), Arg::Int(dim as i64)];
-            let node = self.log.graph.call_method("size", dim, Vec::new());
+            let node = self
+                .log
+                .graph
+                .call_method(Extent::Size.method(), dim, Vec::new());
             self.log.graph.set_repeatable(node);
             let kind = EarlyKind::Read(ReadNumber { node, ..read });
             let call = EarlyCall {
