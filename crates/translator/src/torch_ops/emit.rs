@@ -34,9 +34,6 @@ impl<'a> Callee<'a> {
     }
 }
 
-/// What says how a tensor lies in memory.
-const OF_LAYOUT: [&str; 3] = ["stride", "is_contiguous", "storage_offset"];
-
 /// What reaches a node without a call that could be asked about.
 const STANDING_IN: &str = "an operation that stands for another";
 
@@ -181,7 +178,7 @@ impl<'py> Tx<'py> {
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
             if let Callee::Method(name) = callee
                 && self.st.vmap.gradients > 0
-                && OF_LAYOUT.contains(name)
+                && callee.traits().any(Does::TELLS_LAYOUT)
             {
                 return Err(Stop::unsupported(format!(
                     "{name} of a gradient, whose strides are not known"
