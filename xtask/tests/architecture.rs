@@ -363,6 +363,21 @@ fn names_of_operations_outside_of_their_table_get_fewer() {
     assert_eq!(count, OPERATION_NAMES, "{found:#?}");
 }
 
+/// One word for one thing: what is not captured runs in eager mode, as PyTorch's users call it.
+#[test]
+fn texts_for_users_say_eager() {
+    for name in ORDER {
+        for (path, text) in sources(name) {
+            let code = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            let mut texts = code.flat_map(|line| line.split('"').skip(1).step_by(2));
+            let other = texts.find(|text| text.contains("plain Python"));
+            assert_eq!(other, None, "{}", path.display());
+        }
+    }
+}
+
 /// The functions of a text that C can call: their names, and whether a panic ends in their body.
 fn called_by_c(text: &str) -> Vec<(&str, bool)> {
     const START: &str = "extern \"C\" fn ";

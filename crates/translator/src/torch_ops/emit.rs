@@ -416,7 +416,7 @@ impl<'py> Tx<'py> {
             if Self::draws(callee) {
                 return Err(Stop::raises(
                     "Random numbers written to a tensor that may not be written to",
-                    "Autograd, or the memory of the tensor, refuses the write; the operation runs as plain Python so that it does.",
+                    "Autograd, or the memory of the tensor, refuses the write; the operation runs in eager mode so that it does.",
                     "Write to a clone of the tensor.",
                 ));
             }
@@ -483,7 +483,7 @@ impl<'py> Tx<'py> {
             Ok(inferred) => Ok(inferred),
             Err(RuleError::WouldRaise { message }) => Err(Stop::raises(
                 format!("Tensor operation that raises: {message}"),
-                "Eager PyTorch raises for these arguments; the operation runs as plain Python so that it does.",
+                "Eager PyTorch raises for these arguments; the operation runs in eager mode so that it does.",
                 "Correct the shapes or types of the arguments.",
             )),
             Err(RuleError::NoRule) => self.infer_fake(callee, args, ""),
