@@ -29,6 +29,7 @@ mod initialising;
 mod overrides;
 mod parameters;
 mod pullbacks;
+mod questions;
 mod state_calls;
 mod subclasses;
 mod substitutes;
@@ -56,6 +57,7 @@ pub const LISTED: &[RuleList] = &[
     compilers::RULES,
     hooks::RULES,
     conditions::RULES,
+    questions::RULES,
 ];
 
 /// What the interpreter asks of this crate.

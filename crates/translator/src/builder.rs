@@ -16,10 +16,10 @@ use variables::{
     Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var,
 };
 
-use crate::constants::const_val;
 use crate::raw::{derives_from, dict_items, is_namespace};
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
+use variables::constants::const_val;
 
 /// Dictionaries from outside that are larger than this are not taken in whole.
 const MAX_CONTAINER: usize = 4096;

@@ -15,11 +15,13 @@
 pub mod attr_map;
 pub mod code;
 pub mod computed;
+pub mod constants;
 pub mod contexts;
 pub mod dict;
 pub mod effects;
 pub mod float;
 pub mod key;
+pub mod known;
 pub mod library;
 pub mod object;
 pub mod own_module;

@@ -17,10 +17,10 @@ use pyo3::types::{PyBytes, PyDict, PyString, PyType};
 use variables::{Body, FuncVar, ObjId, ObjState, OrderedMap, Origin, Var};
 
 use super::{absent, absent_key};
-use crate::constants::const_val;
 use crate::raw::{dict_get, instance_dict, type_lookup};
 use crate::stop::R;
 use crate::tx::{Flow, Tx};
+use variables::constants::const_val;
 
 /// From how many items on a dict is guarded item by item.
 const LARGE: usize = 32;

@@ -34,12 +34,6 @@ impl<'a> Callee<'a> {
     }
 }
 
-/// What says how a tensor lies in memory.
-const OF_LAYOUT: [&str; 3] = ["stride", "is_contiguous", "storage_offset"];
-
-/// The path of the function of a subscript.
-pub(super) const SUBSCRIPT: &str = "operator.getitem";
-
 /// How many conditions of one operation the graph checks.
 const MOST_CHECKS: usize = 4;
 
@@ -190,7 +184,7 @@ impl<'py> Tx<'py> {
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
             if let Callee::Method(name) = callee
                 && self.st.vmap.gradients > 0
-                && OF_LAYOUT.contains(name)
+                && callee.traits().any(Does::TELLS_LAYOUT)
             {
                 return Err(Stop::unsupported(format!(
                     "{name} of a gradient, whose strides are not known"
@@ -430,7 +424,7 @@ impl<'py> Tx<'py> {
             if Self::draws(callee) {
                 return Err(Stop::raises(
                     "Random numbers written to a tensor that may not be written to",
-                    "Autograd, or the memory of the tensor, refuses the write; the operation runs as plain Python so that it does.",
+                    "Autograd, or the memory of the tensor, refuses the write; the operation runs in eager mode so that it does.",
                     "Write to a clone of the tensor.",
                 ));
             }
@@ -499,7 +493,7 @@ impl<'py> Tx<'py> {
             Ok(inferred) => Ok(inferred),
             Err(RuleError::WouldRaise { message }) => Err(Stop::raises(
                 format!("Tensor operation that raises: {message}"),
-                "Eager PyTorch raises for these arguments; the operation runs as plain Python so that it does.",
+                "Eager PyTorch raises for these arguments; the operation runs in eager mode so that it does.",
                 "Correct the shapes or types of the arguments.",
             )),
             Err(RuleError::NoRule) => self.infer_fake(callee, args, ""),
@@ -673,7 +667,7 @@ impl<'py> Tx<'py> {
     /// [`Stop::Internal`] where Python has no such function.
     pub fn item_of(&mut self, node: NodeId, at: usize) -> R<NodeId> {
         let getitem = self.known.operator.getattr(self.py, "getitem")?;
-        let callee = Callee::Function(&getitem, SUBSCRIPT, None);
+        let callee = Callee::Function(&getitem, "operator.getitem", None);
         let place = vec![Arg::Node(node), Arg::Int(at as i64)];
         let part = self.add_node(&callee, place, Kwargs::new())?;
         self.log.graph.set_repeatable(part);

@@ -10,8 +10,8 @@ use rustc_hash::FxHashSet;
 use variables::Obj;
 
 use super::{Tx, qualified_name};
-use crate::constants::const_val;
 use crate::stop::{R, Stop};
+use variables::constants::const_val;
 
 impl<'py> Tx<'py> {
     /// Adds a guard once.

@@ -12,9 +12,9 @@ use variables::{FloatExpr, Var};
 
 use super::compare::method;
 use super::computed::Changing;
-use crate::constants::const_val;
 use crate::stop::R;
 use crate::tx::Tx;
+use variables::constants::const_val;
 
 impl<'py> Tx<'py> {
     /// The truth of a number, text or predicate that is no constant, guarded. `None` where the values are to be looked

@@ -1,10 +1,10 @@
 //! Python objects that rules compare with or build from, looked up once.
 
+use crate::Obj;
 use crate::raw::derives_from;
 use pyo3::prelude::*;
 use rustc_hash::FxHashSet;
 use torch_abi::names::TORCH_C;
-use variables::Obj;
 
 macro_rules! known {
     ($($(#[$doc:meta])* $field:ident = $module:tt . $name:literal),* $(,)?) => {
