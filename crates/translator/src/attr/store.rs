@@ -7,7 +7,8 @@ use crate::tx::{Args, Flow, Tx};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
 use std::sync::Arc;
-use variables::{Obj, ObjId, Origin, Var};
+use variables::{Body, Obj, ObjId, OrderedMap, Origin, Var};
+
 impl<'py> Tx<'py> {
     /// `obj.name = value`, or `del obj.name` where `value` is `None`. [`Flow::Pushed`] where a
     /// user's `__setattr__` or property runs.
@@ -58,10 +59,8 @@ impl<'py> Tx<'py> {
             Var::Func(f) => {
                 if self.is_c_level(&self.known.function, name) {
                     self.check_function_field(name, value.as_ref())?;
-                    let has_read = self.obj(f.obj).attrs.get("__annotations__").is_some();
-                    if has_read && &**name == "__annotate__" {
-                        return Err(Stop::unsupported("`__annotate__` behind `__annotations__`"));
-                    }
+                    self.annotations_written(f.obj, name, value.as_ref())?;
+                    let value = self.value_of_function_field(name, value);
                     self.st.effects.write_attr(f.obj, name, value);
                 } else {
                     self.write_dict_attr(f.obj, name, value)?;
@@ -115,6 +114,40 @@ impl<'py> Tx<'py> {
         let wrapper = &self.known.wrapper_descriptor;
         let found_type = found.bind(self.py).get_type();
         Ok(found_type.is(wrapper.bind(self.py)) && !self.is_renamed(found, name)?)
+    }
+
+    /// What else changes when a new function is given annotations, or another `__annotate__`.
+    fn annotations_written(&mut self, f: ObjId, name: &str, value: Option<&Var>) -> R<()> {
+        let annotate = Arc::from("__annotate__");
+        match name {
+            "__annotations__" if self.is_c_level(&self.known.function, "__annotate__") => {
+                let none = self.none();
+                self.st.effects.write_attr(f, &annotate, Some(none));
+            }
+            // The annotations that were read are to be forgotten, and stay with `None`.
+            "__annotate__" if !value.is_some_and(|v| v.is_none(self.py)) => {
+                if self.obj(f).attrs.get("__annotations__").is_some() {
+                    return Err(Stop::unsupported("`__annotate__` behind `__annotations__`"));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What a field of a function gives once it was set to `value`, or deleted.
+    fn value_of_function_field(&mut self, name: &str, value: Option<Var>) -> Option<Var> {
+        let value = value.filter(|v| !v.is_none(self.py));
+        match name {
+            "__defaults__" | "__kwdefaults__" | "__annotate__" => {
+                Some(value.unwrap_or_else(|| self.none()))
+            }
+            "__annotations__" => Some(value.unwrap_or_else(|| {
+                let class = self.known.dict.clone();
+                Var::Obj(self.new_object(class, Body::Dict(OrderedMap::default())))
+            })),
+            _ => value,
+        }
     }
 
     /// Makes sure that a function takes a value for what it keeps in C.

@@ -35,7 +35,7 @@ impl Tx<'_> {
             "get" => {
                 let a = self.positional("get", args, 1, 2)?;
                 let k = self.realize(&a[0])?;
-                let k = self.key(&k)?;
+                let k = self.dict_key(&k)?;
                 match self.map_of(id).get(&k) {
                     Some(v) => v.clone(),
                     None => a.get(1).cloned().unwrap_or(none),
@@ -49,7 +49,7 @@ impl Tx<'_> {
                     self.positional("setdefault", args, 1, 2)?
                 };
                 let k = self.realize(&a[0])?;
-                let key = self.key(&k)?;
+                let key = self.dict_key(&k)?;
                 let class = self.obj(id).class.clone();
                 match self.map_of(id).get(&key) {
                     Some(_) if ordered && self.is_read_by_methods(&class)? => {
@@ -79,8 +79,14 @@ impl Tx<'_> {
                     self.positional("pop", args, 1, 2)?
                 };
                 let k = self.realize(&a[0])?;
-                let key = self.key(&k)?;
-                if self.map_of(id).contains(&key) {
+                let found = match (ordered, self.map_of(id).len()) {
+                    (true, _) => Some(self.key(&k)?),
+                    // Nothing is hashed.
+                    (false, 0) => None,
+                    (false, _) => Some(self.dict_key(&k)?),
+                };
+                let found = found.filter(|key| self.map_of(id).contains(key));
+                if let Some(key) = found {
                     match self.st.effects.body_mut(id) {
                         Body::Dict(d) => d.remove(&key).unwrap_or(none),
                         _ => none,
@@ -207,7 +213,7 @@ impl Tx<'_> {
                     None => true,
                 };
                 let k = self.realize(&k)?;
-                let key = self.key(&k)?;
+                let key = self.dict_key(&k)?;
                 if !self.map_of(id).contains(&key) {
                     return Err(self.key_error(&k));
                 }
@@ -257,7 +263,7 @@ impl Tx<'_> {
         let mut map = OrderedMap::default();
         for k in self.iterate(keys)? {
             let k = self.realize(&k)?;
-            map.insert(self.key(&k)?, k, value.clone());
+            map.insert(self.dict_key(&k)?, k, value.clone());
         }
         Ok(Var::Obj(self.new_object(class, Body::Dict(map))))
     }
