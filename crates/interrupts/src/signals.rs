@@ -6,9 +6,9 @@
 use std::mem::MaybeUninit;
 
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCFunction, PyDict, PyFunction, PyModule, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyFunction, PyTuple};
 
+use crate::modules::{FUNCTOOLS, SIGNAL, THREAD, THREADING, module};
 use crate::thread;
 
 /// Signals are numbered from 1 to one less.
@@ -139,22 +139,6 @@ fn code_of(callable: Bound<'_, PyAny>) -> PyResult<Option<Bound<'_, PyAny>>> {
         };
     }
     Ok(None)
-}
-
-static SIGNAL: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-static FUNCTOOLS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-static THREADING: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-static THREAD: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-
-/// A module, imported once: an import looks for `__builtins__` in the globals of the frame that runs, and the program
-/// may run code without.
-fn module<'py>(
-    py: Python<'py>,
-    of: &PyOnceLock<Py<PyModule>>,
-    name: &str,
-) -> PyResult<Bound<'py, PyModule>> {
-    let module = of.get_or_try_init(py, || py.import(name).map(Bound::unbind))?;
-    Ok(module.bind(py).clone())
 }
 
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {

@@ -364,10 +364,12 @@ impl Emitter<'_, '_> {
                     };
                 } else {
                     let n = (needs as i32 + stack_effect(version, &op, false)).max(0);
-                    for _ in 0..n {
+                    for i in (0..n as usize).rev() {
                         let tmp = self.asm.tmp("___result");
                         self.asm.store_fast(tmp);
-                        results.insert(0, Val::Fast(tmp));
+                        // The instruction only looks below it, at the callable that is named in an error.
+                        let is_null = matches!(operands.get(i), Some(Val::Null));
+                        results.insert(0, if is_null { Val::Null } else { Val::Fast(tmp) });
                     }
                 }
                 let after = [rest, &results].concat();

@@ -163,12 +163,14 @@ impl<'py> Tx<'py> {
             "__kwdefaults__" | "__annotations__" => (k.dict.clone(), "a dict object", true),
             "__type_params__" => (k.tuple.clone(), "a tuple", false),
             "__annotate__" => {
-                let value = value.cloned().unwrap_or(Var::Null);
-                return match matches!(value, Var::Func(_)) || value.is_none(self.py) {
+                let Some(value) = value else {
+                    return Err(self.raise("TypeError", "__annotate__ cannot be deleted"));
+                };
+                let value = self.realize(value)?;
+                let class = self.type_of(&value)?;
+                return match value.is_none(self.py) || class.is(&self.known.function) {
                     true => Ok(()),
-                    false => Err(Stop::unsupported(
-                        "an `__annotate__` that is no new function",
-                    )),
+                    false => Err(Stop::unsupported("an `__annotate__` that is no function")),
                 };
             }
             _ => return Err(Stop::unsupported(format!("setting {name} of a function"))),

@@ -20,7 +20,7 @@ use crate::tx::Tx;
 impl<'py> Tx<'py> {
     /// Whether torch asks the class of a value now.
     pub fn asks_class(&self, v: &Var) -> bool {
-        !self.st.asks_no_class && self.holds_subclass(v)
+        !self.st.asks_no_class && self.holds_subclass(v, 0)
     }
 
     /// Whether torch asks the class of one of these values now, or of one in a list or tuple among them.
