@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 3
+GRAPHS = 2
 BREAKS = ["graph_break"]
 
 
