@@ -90,6 +90,7 @@ def compile_tests(suite: unittest.TestSuite) -> None:
 def run_module(module: str, compiled: bool, out: pathlib.Path, only: str | None) -> None:
     """Run the tests of ``module`` in this process."""
     from test import support
+
     support.use_resources = ["cpu", "subprocess"]
     support.verbose = 0
     os.chdir(tempfile.mkdtemp(dir=out.parent))
