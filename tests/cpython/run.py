@@ -1,9 +1,10 @@
 """CPython's own tests with every test function compiled, compared with the same tests run plainly.
 
-``.ferrodyn/py3.14/bin/python tests/cpython/run.py [-j 2] [test_generators ...]`` runs the modules that are named, or those
-of ``MODULES``. A process runs each module plainly and another one compiled: a test function, and what runs a doctest, is
-replaced by ``ferrodyn.compile`` of it, so that the frame hook is active while it runs. What passes plainly and does not
-compiled fails the command, unless ``exclusions.py`` gives a reason.
+``.ferrodyn/py3.14/bin/python tests/cpython/run.py [-j 2] [test_generators ...]`` runs the modules
+that are named, or those of ``MODULES``. One process runs a module plainly and another one compiled:
+a test function, and what runs a doctest, is replaced by ``ferrodyn.compile`` of it, so that the
+frame hook is active while it runs. What passes plainly and does not compiled fails the command,
+unless ``exclusions.py`` gives a reason.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ OUTCOMES = ("skipped", "passed", "failed")
 
 
 class Recorder(unittest.TestResult):
-    """Writes what each test came to, a line a record, as soon as it is known: a crash loses nothing."""
+    """Writes what each test came to as soon as it is known: a crash loses nothing."""
 
     def __init__(self, out: pathlib.Path) -> None:
         super().__init__()

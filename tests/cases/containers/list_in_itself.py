@@ -1,4 +1,4 @@
-"""A list that is an item of itself: identity and copies of it are known, what goes through all of it is left to Python."""
+"""A list that is an item of itself: what would go through all of it is left to Python."""
 
 import copy
 

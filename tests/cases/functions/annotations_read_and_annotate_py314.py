@@ -1,4 +1,4 @@
-"""A function whose annotations were read keeps its `__annotate__`; one whose annotations were set has none."""
+"""A function keeps `__annotate__` when annotations are read, and loses it when they are set."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A builtin that the compiled function replaces in the module `builtins` is seen by the functions that it calls."""
+"""A builtin that is replaced in `builtins` is seen by the functions that are called then."""
 
 import builtins
 
