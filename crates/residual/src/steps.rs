@@ -367,8 +367,10 @@ impl Emitter<'_, '_> {
                     for i in (0..n as usize).rev() {
                         let tmp = self.asm.tmp("___result");
                         self.asm.store_fast(tmp);
-                        // The instruction only looks below it, at the callable that is named in an error.
-                        let is_null = matches!(operands.get(i), Some(Val::Null));
+                        // What this one leaves are the operands themselves: it looks below a NULL, at the
+                        // callable that an error would name.
+                        let is_null = matches!(op, Op::DictMerge(_))
+                            && matches!(operands.get(i), Some(Val::Null));
                         results.insert(0, if is_null { Val::Null } else { Val::Fast(tmp) });
                     }
                 }
