@@ -1,11 +1,15 @@
 //! `cargo xtask test`: formatting, lints, Rust tests, Python tests; then a table.
 //!
-//! A step that fails does not stop the ones after it. Crates that do not need Python are
-//! tested once, those that link one on every Python.
+//! A step that fails does not stop the ones after it. Crates that do not need Python are tested once, those that link
+//! one on every Python. The Python tests run whole with what users install, a release build, on the preferred Python;
+//! on the others without those that are marked `once`, and with assertions and verifiers on. Parts that wait for nothing
+//! run side by side.
 
 use anyhow::Result;
 use clap::Args;
+use std::panic::resume_unwind;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::environment::{Environment, Venv};
@@ -38,34 +42,70 @@ enum Kind {
     Pytest,
 }
 
+/// What of the Python tests one Python runs.
+struct Share {
+    profile: Profile,
+    /// README's first example, from the wheel alone.
+    readme: bool,
+    /// Tests that say nothing of the interpreter.
+    once: bool,
+    /// The cases once more, below a compiler.
+    compiled: bool,
+}
+
 struct Run<'a> {
     project: &'a Project,
     environment: &'a Environment,
     options: &'a Options,
+    /// In how many processes the tests of one Python run.
+    processes: usize,
     tally: Tally,
+}
+
+/// A part of the suite that waits for no other.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    PureCrates,
+    Python(&'a Venv),
 }
 
 /// Runs everything; true if all passed and at least one test ran.
 pub fn run(project: &Project, environment: &Environment, options: &Options) -> Result<bool> {
     let workspace = Workspace::read(project)?;
-    let mut run = Run {
+    let parts = parts(environment);
+    let lanes = match options.bless {
+        // What two Pythons expect is in one file.
+        true => 1,
+        false => LANES.min(parts.len()),
+    };
+    let begin = || Run {
         project,
         environment,
         options,
+        processes: (std::thread::available_parallelism().map_or(1, usize::from) / lanes).max(1),
         tally: Tally::default(),
     };
-    run.lints()?;
-    run.pure_crates(&workspace)?;
-    for venv in &environment.venvs {
-        run.python_crates(venv, &workspace)?;
-        let is_newest = venv.name() == environment.newest().name();
-        if is_newest && !run.options.fast && run.options.keyword.is_none() {
-            run.verified_cases(venv)?;
+    let mut lints = begin();
+    lints.lints()?;
+    let next = AtomicUsize::new(0);
+    let lane = || -> Result<Tally> {
+        let mut run = begin();
+        while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            run.part(*part, &workspace)?;
         }
-        run.python_tests(venv)?;
-    }
-    let total = run.tally.total();
-    println!("\n{}\n", run.tally.table());
+        Ok(run.tally)
+    };
+    let mut tally = lints.tally;
+    std::thread::scope(|scope| -> Result<()> {
+        let running: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
+        for one in running {
+            let rows = one.join().unwrap_or_else(|panic| resume_unwind(panic));
+            tally.append(rows?);
+        }
+        Ok(())
+    })?;
+    let total = tally.total();
+    println!("\n{}\n", tally.table());
     if total.passed + total.failed == 0 {
         println!("no test ran");
     }
@@ -73,7 +113,30 @@ pub fn run(project: &Project, environment: &Environment, options: &Options) -> R
     Ok(total.failed == 0 && total.passed > 0)
 }
 
+/// All parts, those that take longest first.
+fn parts(environment: &Environment) -> Vec<Part<'_>> {
+    let mut venvs: Vec<&Venv> = environment.venvs.iter().collect();
+    let rank = |venv: &Venv| {
+        let first = [environment.preferred(), environment.newest()];
+        first.iter().position(|one| std::ptr::eq(*one, venv))
+    };
+    venvs.sort_by_key(|venv| rank(venv).unwrap_or(usize::MAX));
+    let mut parts: Vec<_> = venvs.into_iter().map(Part::Python).collect();
+    parts.push(Part::PureCrates);
+    parts
+}
+
 impl Run<'_> {
+    fn part(&mut self, part: Part, workspace: &Workspace) -> Result<()> {
+        match part {
+            Part::PureCrates => self.pure_crates(workspace),
+            Part::Python(venv) => {
+                self.python_crates(venv, workspace)?;
+                self.python_tests(venv)
+            }
+        }
+    }
+
     fn step(&mut self, name: &str, python: &str, kind: Kind, command: &mut Command) -> Result<()> {
         let title = if python.is_empty() {
             name.into()
@@ -190,8 +253,10 @@ impl Run<'_> {
 
     fn python_crates(&mut self, venv: &Venv, workspace: &Workspace) -> Result<()> {
         let version = venv.version().to_string();
-        // The newest Python's lints ran with those of the whole workspace.
-        if !std::ptr::eq(venv, self.environment.newest()) {
+        // The newest Python's lints ran with those of the whole workspace. What is chosen when compiling is another on the
+        // oldest, and on none between them is it a third.
+        let is = |other: &Venv| std::ptr::eq(venv, other);
+        if is(self.environment.oldest()) && !is(self.environment.newest()) {
             let mut clippy = self.cargo_for(venv);
             clippy
                 .args(["clippy", "--all-targets", "--quiet"])
@@ -217,30 +282,33 @@ impl Run<'_> {
     }
 
     fn python_tests(&mut self, venv: &Venv) -> Result<()> {
+        let share = self.share(venv);
         let version = venv.version().to_string();
-        let wheel = match extension::install(self.project, self.environment, venv, Profile::Release)
-        {
+        let built = extension::install(self.project, self.environment, venv, share.profile);
+        let wheel = match built {
             Ok(wheel) => wheel,
             Err(error) => {
                 self.failed("extension", &version, &error);
                 return Ok(());
             }
         };
-        // What is asked for by name is a Python test.
-        if !self.options.fast && self.options.keyword.is_none() {
+        if share.readme {
             match readme::prepare(self.project, self.environment, venv, &wheel) {
                 Ok(mut example) => self.step("README", &version, Kind::Check, &mut example)?,
                 Err(error) => self.failed("README", &version, &error),
             }
         }
-        let mut command = Command::new(&venv.python);
-        command
-            .args(["-m", "pytest", "tests/python", "-q", "--color=no"])
-            .args(IN_PARALLEL)
-            .env("FERRODYN_PYTHONS", self.environment.all_pythons())
-            .env_remove("FERRODYN_LOGS");
+        let mut command = self.pytest(venv, "tests/python");
+        command.env("FERRODYN_PYTHONS", self.environment.all_pythons());
+        let mut left_out = Vec::new();
         if self.options.fast {
-            command.args(["-m", "not slow"]);
+            left_out.push("not slow");
+        }
+        if !share.once {
+            left_out.push("not once");
+        }
+        if !left_out.is_empty() {
+            command.args(["-m", &left_out.join(" and ")]);
         }
         if self.options.bless {
             command.arg("--bless");
@@ -248,33 +316,40 @@ impl Run<'_> {
         if let Some(keyword) = &self.options.keyword {
             command.args(["-k", keyword]);
         }
-        self.step("pytest", &version, Kind::Pytest, &mut command)
-    }
-
-    /// The cases once more with a build that has its assertions and verifiers on, on one Python: what differs from
-    /// Python to Python is above them. First the graphs run as they are, and functions that C calls panic; then below a
-    /// compiler.
-    fn verified_cases(&mut self, venv: &Venv) -> Result<()> {
-        let version = venv.version().to_string();
-        let built = extension::install(self.project, self.environment, venv, Profile::Dev);
-        if let Err(error) = built {
-            self.failed("extension, verifiers", &version, &error);
-            return Ok(());
-        }
-        for (name, more) in [
-            ("cases, verifiers", "tests/python/test_panics.py"),
-            ("cases, aot_eager", "--backend=aot_eager"),
-        ] {
-            let mut command = Command::new(&venv.python);
-            command
-                .args(["-m", "pytest", "tests/python/test_cases.py", "-q"])
-                .args(["--color=no", "-k", "not snapshot"])
-                .arg(more)
-                .args(IN_PARALLEL)
-                .env_remove("FERRODYN_LOGS");
-            self.step(name, &version, Kind::Pytest, &mut command)?;
+        self.step("pytest", &version, Kind::Pytest, &mut command)?;
+        if share.compiled {
+            let mut command = self.pytest(venv, "tests/python/test_cases.py");
+            command.args(["-k", "not snapshot", "--backend=aot_eager"]);
+            self.step("cases, aot_eager", &version, Kind::Pytest, &mut command)?;
         }
         Ok(())
+    }
+
+    /// What of the Python tests runs on `venv`.
+    fn share(&self, venv: &Venv) -> Share {
+        let is = |other: &Venv| other.version() == venv.version();
+        let preferred = is(self.environment.preferred());
+        // What is asked for by name is a Python test.
+        let whole = !self.options.fast && self.options.keyword.is_none();
+        Share {
+            profile: match preferred {
+                true => Profile::Release,
+                false => Profile::Dev,
+            },
+            readme: preferred && whole,
+            once: preferred || self.options.keyword.is_some(),
+            compiled: is(self.environment.newest()) && whole,
+        }
+    }
+
+    fn pytest(&self, venv: &Venv, tests: &str) -> Command {
+        let mut command = Command::new(&venv.python);
+        command
+            .args(["-m", "pytest", tests, "-q", "--color=no"])
+            .arg(format!("-n{}", self.processes))
+            .args(FILES_APART)
+            .env_remove("FERRODYN_LOGS");
+        command
     }
 
     fn failed(&mut self, name: &str, python: &str, error: &anyhow::Error) {
@@ -301,9 +376,11 @@ impl Run<'_> {
     }
 }
 
-/// pytest in two processes, a file of tests in one of them, files in their order: what runs torch's own compiler comes
-/// behind what counts frames.
-const IN_PARALLEL: [&str; 3] = ["-n2", "--dist=loadfile", "--no-loadscope-reorder"];
+/// How many parts run at a time. Much of a part keeps one processor busy: linking, and tests that hold the GIL.
+const LANES: usize = 2;
+
+/// A file of tests in one process, files in their order: what runs torch's own compiler comes behind what counts frames.
+const FILES_APART: [&str; 2] = ["--dist=loadfile", "--no-loadscope-reorder"];
 
 /// The `cargo` that runs this program.
 pub fn cargo() -> Command {

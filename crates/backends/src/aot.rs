@@ -8,10 +8,12 @@ use fx_graph::{AotInput, ShapeGuard, ShapeLeaf};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyList};
 use rustc_hash::FxHashMap;
 
 use crate::names;
+use crate::node_meta::NodeMeta;
+use crate::propagate::{LateValues, Propagation};
 use crate::shape_guards;
 
 /// The contexts in which an AOT backend is called, and what came of them.
@@ -30,15 +32,15 @@ pub struct AotContext {
     symbols: Vec<(usize, u8, Py<PyAny>)>,
     /// keeps the backend's fakes of scalars alive, which its mode finds by their tensors
     _scalars: Py<PyList>,
-    /// name of the node at which the run on fake tensors stopped, if it did
-    stopped_at: Option<String>,
+    /// fake values of the nodes
+    values: Py<LateValues>,
 }
 
 /// The classes that preparing needs.
-struct Torch<'py> {
+pub(crate) struct Torch<'py> {
     shapes: Bound<'py, PyAny>,
     source: Bound<'py, PyAny>,
-    tensor: Bound<'py, PyAny>,
+    pub(crate) tensor: Bound<'py, PyAny>,
     /// what torch's tracer keeps of an input
     argument: Bound<'py, PyAny>,
 }
@@ -48,6 +50,8 @@ impl AotContext {
     /// backend in. `None` where torch cannot make fake values of an input (some subclasses); the
     /// module is then as it was, and the backend is called without.
     ///
+    /// Fake values of nodes other than inputs are made when somebody looks at one, if they `can_wait`.
+    ///
     /// # Errors
     /// Interrupts only.
     pub fn prepare(
@@ -55,13 +59,14 @@ impl AotContext {
         example_inputs: &Bound<'_, PyList>,
         inputs: &[AotInput],
         compile_id: (u32, u32),
+        can_wait: bool,
     ) -> PyResult<Option<AotContext>> {
         let py = gm.py();
         // Fakes are made by functions of torch's, which would ask a tensor's own class: code of the program.
         let unasked = py.import("torch")?.getattr("_C")?;
         let unasked = unasked.call_method0(torch_abi::names::NO_CLASS_IS_ASKED)?;
         unasked.call_method0("__enter__")?;
-        let prepared = prepare(gm, example_inputs, inputs, compile_id);
+        let prepared = prepare(gm, example_inputs, inputs, compile_id, can_wait);
         unasked.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
         match prepared {
             Ok(context) => Ok(Some(context)),
@@ -80,9 +85,12 @@ impl AotContext {
         self.example_inputs.bind(py).clone()
     }
 
-    /// Name of the node at which the run on fake tensors stopped, if it did.
-    pub(crate) fn stopped_at(&self) -> Option<&str> {
-        self.stopped_at.as_deref()
+    /// Name of the node at which a run on fake tensors stops, if it does.
+    ///
+    /// # Errors
+    /// Interrupts only.
+    pub(crate) fn stopped_at(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.values.get().stopped_at(py)
     }
 
     /// Runs `body` inside the contexts.
@@ -156,349 +164,371 @@ impl AotContext {
     }
 }
 
+/// What the inputs of a graph become, each at its place.
+struct Prepared<'py> {
+    /// fake values: `None` for what torch's tracer has none of
+    fakes: Vec<Option<Bound<'py, PyAny>>>,
+    sources: Vec<Option<Bound<'py, PyAny>>>,
+    /// symbolic contexts of tensors, `None` otherwise
+    contexts: Vec<Bound<'py, PyAny>>,
+    /// what the backend is handed
+    handed: Bound<'py, PyList>,
+    is_dynamic: bool,
+    /// see [`AotContext::symbols`]
+    symbols: Vec<(usize, u8, Py<PyAny>)>,
+    /// names that sources have taken
+    taken: FxHashMap<String, usize>,
+}
+
+/// Where fakes are made: in the mode of the run on fakes, and of scalars in the backend's as well.
+struct Modes<'py> {
+    run: Bound<'py, PyAny>,
+    backend: Bound<'py, PyAny>,
+    /// torch's own record of symbolic contexts, by tensor
+    tensor_contexts: Bound<'py, PyAny>,
+    /// see [`AotContext::_scalars`]
+    scalars: Bound<'py, PyList>,
+}
+
+impl<'py> Prepared<'py> {
+    /// Tensors come first: sizes are read off their fakes.
+    fn tensors(
+        torch: &Torch<'py>,
+        modes: &Modes<'py>,
+        example_inputs: &Bound<'py, PyList>,
+        inputs: &[AotInput],
+    ) -> PyResult<Prepared<'py>> {
+        let py = example_inputs.py();
+        let count = example_inputs.len();
+        let mut of = Prepared {
+            fakes: vec![None; count],
+            sources: vec![None; count],
+            contexts: Vec::with_capacity(count),
+            handed: PyList::empty(py),
+            is_dynamic: false,
+            symbols: Vec::new(),
+            taken: FxHashMap::default(),
+        };
+        for (at, example) in example_inputs.iter().enumerate() {
+            let mut context = py.None().into_bound(py);
+            match inputs.get(at) {
+                Some(AotInput::Tensor {
+                    source,
+                    dynamic_dims,
+                    ..
+                }) if example.is_instance(&torch.tensor)? => {
+                    let source = torch.unique_local(source, &mut of.taken)?;
+                    of.is_dynamic |= !dynamic_dims.is_empty();
+                    context = torch.symbolic_context(&example, &source, dynamic_dims)?;
+                    let fake = match torch.is_scalar(&example)? {
+                        true => {
+                            let for_backend = from_scalar(&modes.backend, &example)?;
+                            modes.scalars.append(for_backend)?;
+                            from_scalar(&modes.run, &example)?
+                        }
+                        false => torch.fake_of(&modes.run, &example, &source, &context)?,
+                    };
+                    for dim in dynamic_dims {
+                        of.symbols.push((at, *dim as u8, fake.clone().unbind()));
+                    }
+                    of.fakes[at] = Some(fake);
+                    modes.tensor_contexts.set_item(&example, &context)?;
+                    of.sources[at] = Some(source);
+                }
+                Some(AotInput::Float { source }) => {
+                    let base = torch.unique_local(source, &mut of.taken)?;
+                    let source = torch.source.call_method1("FloatTensorSource", (base,))?;
+                    context = torch.symbolic_context(&example, &source, &[])?;
+                    let fake = torch.fake_of(&modes.run, &example, &source, &context)?;
+                    of.fakes[at] = Some(fake);
+                    modes.tensor_contexts.set_item(&example, &context)?;
+                    of.sources[at] = Some(source);
+                    of.is_dynamic = true;
+                }
+                Some(AotInput::Tensor { source, .. } | AotInput::Other { source }) => {
+                    of.sources[at] = Some(torch.unique_local(source, &mut of.taken)?);
+                }
+                _ => {}
+            }
+            of.contexts.push(context);
+        }
+        Ok(of)
+    }
+
+    /// Symbols in place of ints and sizes; everything else is handed on as it is.
+    fn numbers(
+        &mut self,
+        torch: &Torch<'py>,
+        shape_env: &Bound<'py, PyAny>,
+        example_inputs: &Bound<'py, PyList>,
+        inputs: &[AotInput],
+    ) -> PyResult<()> {
+        for (at, example) in example_inputs.iter().enumerate() {
+            if let Some(AotInput::Int { source }) = inputs.get(at) {
+                self.is_dynamic = true;
+                let source = torch.unique_local(source, &mut self.taken)?;
+                let value: i64 = example.extract()?;
+                let kind = torch.shapes.getattr("DimDynamic")?.getattr("DYNAMIC")?;
+                let int = shape_env.call_method1(
+                    "create_unspecified_symint_and_symbol",
+                    (value, &source, kind),
+                )?;
+                self.hand(at, int, source)?;
+                continue;
+            }
+            if let Some(AotInput::Size { of, dim }) = inputs.get(at) {
+                self.is_dynamic = true;
+                let tensor = self.fakes.get(*of).and_then(Option::as_ref);
+                let base = self.sources.get(*of).and_then(Option::as_ref);
+                if let (Some(tensor), Some(base)) = (tensor, base) {
+                    let size = tensor.call_method1("size", (*dim,))?;
+                    let property = torch.source.getattr("TensorProperty")?.getattr("SIZE")?;
+                    let source = torch
+                        .source
+                        .call_method1("TensorPropertySource", (base, property, *dim))?;
+                    self.hand(at, size, source)?;
+                    continue;
+                }
+            }
+            self.handed.append(example)?;
+        }
+        Ok(())
+    }
+
+    fn hand(
+        &mut self,
+        at: usize,
+        symbol: Bound<'py, PyAny>,
+        source: Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        self.handed.append(&symbol)?;
+        self.fakes[at] = Some(symbol);
+        self.sources[at] = Some(source);
+        Ok(())
+    }
+
+    /// Sources of what the module holds, by name.
+    fn parameters(
+        &mut self,
+        gm: &Bound<'py, PyAny>,
+        torch: &Torch<'py>,
+        modes: &Modes<'py>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = gm.py();
+        let params = PyDict::new(py);
+        for group in ["named_parameters", "named_buffers"] {
+            let named = gm.call_method(group, (), Some(&dict(py, "remove_duplicate", false)?))?;
+            for pair in named.try_iter()? {
+                let (name, tensor): (String, Bound<'_, PyAny>) = pair?.extract()?;
+                let source = torch.unique_local(&format!("self.{name}"), &mut self.taken)?;
+                let context = torch.symbolic_context(&tensor, &source, &[])?;
+                modes.tensor_contexts.set_item(&tensor, context)?;
+                params.set_item(name, source)?;
+            }
+        }
+        Ok(params)
+    }
+
+    /// Writes to the graph's inputs what torch's tracer keeps of them.
+    fn mark(
+        &self,
+        torch: &Torch<'py>,
+        placeholders: &[Bound<'py, PyAny>],
+        example_inputs: &Bound<'py, PyList>,
+        inputs: &[AotInput],
+    ) -> PyResult<()> {
+        let py = example_inputs.py();
+        for (at, node) in placeholders.iter().enumerate() {
+            let source = self.sources.get(at).and_then(Option::as_ref);
+            node.setattr(names::NODE_SOURCE, source)?;
+            let tensor_dict = PyDict::new(py);
+            if let Some(AotInput::Tensor { is_static, .. }) = inputs.get(at) {
+                // The program may have said so itself (`mark_static_address`).
+                let marked = example_inputs
+                    .get_item(at)?
+                    .getattr_opt(names::STATIC_INPUT)?;
+                let unguarded = is_static
+                    .then(|| "unguarded".into_pyobject(py))
+                    .transpose()?;
+                if let Some(kind) = marked.or(unguarded.map(Bound::into_any)) {
+                    tensor_dict.set_item(names::STATIC_INPUT, kind)?;
+                }
+            }
+            let meta = node.getattr("meta")?;
+            meta.set_item("tensor_dict", tensor_dict)?;
+            if let Some(source) = source {
+                let example = self.handed.get_item(at)?;
+                let fake = self.fakes.get(at).and_then(Option::as_ref);
+                if let Some(argument) = torch.graph_argument(source, &example, fake)? {
+                    meta.set_item(names::GRAPH_ARGUMENT_KEY, argument)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the graph is run on: fake values, or what is handed on where there is none.
+    fn values(&self) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let value = |(at, fake): (usize, &Option<Bound<'py, PyAny>>)| match fake {
+            Some(fake) => Ok(fake.clone()),
+            None => self.handed.get_item(at),
+        };
+        self.fakes.iter().enumerate().map(value).collect()
+    }
+
+    /// Whether no tensor is without a fake: kept for later, it would be kept alive.
+    fn has_all_fakes(&self, torch: &Torch<'py>, values: &[Bound<'py, PyAny>]) -> PyResult<bool> {
+        let mut has_all = true;
+        for (fake, value) in self.fakes.iter().zip(values) {
+            has_all &= fake.is_some() || !value.is_instance(&torch.tensor)?;
+        }
+        Ok(has_all)
+    }
+
+    /// What inputs are called in guards.
+    fn names(&self, inputs: &[AotInput]) -> PyResult<Vec<Option<String>>> {
+        let name = |(at, source): (usize, &Option<Bound<'py, PyAny>>)| {
+            match (inputs.get(at), source) {
+                // Its tensor says it; of a float nothing may be relied on.
+                (Some(AotInput::Size { .. } | AotInput::Float { .. }), _) | (_, None) => Ok(None),
+                (_, Some(source)) => Ok(Some(source.getattr("local_name")?.extract()?)),
+            }
+        };
+        self.sources.iter().enumerate().map(name).collect()
+    }
+}
+
+/// Writes to the nodes what torch's tracer keeps of them. What is said of their values may be made `late`.
+fn mark_nodes(gm: &Bound<'_, PyAny>, late: Option<&Py<LateValues>>) -> PyResult<()> {
+    let py = gm.py();
+    for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
+        let node = node?;
+        let op: String = node.getattr(intern!(py, "op"))?.extract()?;
+        if op.starts_with("call_") {
+            let (name, target) = (node.getattr("name")?, node.getattr("target")?);
+            let meta = node.getattr("meta")?;
+            meta.set_item("source_fn_stack", PyList::new(py, [(name, target)])?)?;
+        }
+        if let Some(run) = late
+            && !matches!(&*op, "placeholder" | "output")
+        {
+            NodeMeta::install(&node, run)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where nobody said how the inputs are reached: by the names of the placeholders.
+fn named_by_placeholders(placeholders: &[Bound<'_, PyAny>]) -> PyResult<Vec<AotInput>> {
+    let input = |node: &Bound<'_, PyAny>| {
+        Ok(AotInput::Tensor {
+            source: node.getattr("target")?.extract()?,
+            dynamic_dims: Vec::new(),
+            is_static: false,
+        })
+    };
+    placeholders.iter().map(input).collect()
+}
+
 fn prepare(
     gm: &Bound<'_, PyAny>,
     example_inputs: &Bound<'_, PyList>,
     inputs: &[AotInput],
     compile_id: (u32, u32),
+    can_wait: bool,
 ) -> PyResult<AotContext> {
     let py = gm.py();
-    let torch = Torch {
-        shapes: py.import(names::SYMBOLIC_SHAPES)?.into_any(),
-        source: py.import(names::SOURCE)?.into_any(),
-        tensor: py.import("torch")?.getattr("Tensor")?,
-        argument: py
-            .import(names::INPUT_BUILDER)?
-            .getattr(names::GRAPH_ARGUMENT)?,
-    };
-    let shape_env = torch.shapes.call_method(
-        "ShapeEnv",
-        (),
-        Some(&{
-            let options = dict(py, "tracked_fakes", PyList::empty(py))?;
-            // Numbers that the graph reads from tensors are symbols without a value.
-            options.set_item("allow_scalar_outputs", true)?;
-            options
-        }),
-    )?;
+    let torch = Torch::new(py)?;
+    let options = dict(py, "tracked_fakes", PyList::empty(py))?;
+    // Numbers that the graph reads from tensors are symbols without a value.
+    options.set_item("allow_scalar_outputs", true)?;
+    let shape_env = torch.shapes.call_method("ShapeEnv", (), Some(&options))?;
     let mode_class = py.import(names::FAKE_TENSOR)?.getattr("FakeTensorMode")?;
     let new_mode = || mode_class.call((), Some(&dict(py, "shape_env", &shape_env)?));
     let mode = new_mode()?;
-    // The run on fakes may change them; the backend makes its own in a new mode.
-    let backend_mode = new_mode()?;
-    let scalars = PyList::empty(py);
     let guards = py.import(names::GUARDS)?;
     let tracing = guards.call_method1("TracingContext", (&mode,))?;
-    let tensor_contexts = tracing.getattr("tensor_to_context")?;
+    let modes = Modes {
+        run: mode,
+        // The run on fakes may change them; the backend makes its own in a new mode.
+        backend: new_mode()?,
+        tensor_contexts: tracing.getattr("tensor_to_context")?,
+        scalars: PyList::empty(py),
+    };
     let placeholders = placeholders(gm)?;
-
     let default_inputs: Vec<AotInput>;
     let inputs = if inputs.is_empty() {
-        default_inputs = placeholders
-            .iter()
-            .map(|node| {
-                let source = node.getattr("target")?.extract()?;
-                Ok(AotInput::Tensor {
-                    source,
-                    dynamic_dims: Vec::new(),
-                    is_static: false,
-                })
-            })
-            .collect::<PyResult<_>>()?;
+        default_inputs = named_by_placeholders(&placeholders)?;
         &default_inputs[..]
     } else {
         inputs
     };
-
-    // Tensors first: sizes are read off their fakes.
-    let count = example_inputs.len();
-    let mut fakes: Vec<Option<Bound<'_, PyAny>>> = vec![None; count];
-    let mut sources: Vec<Option<Bound<'_, PyAny>>> = vec![None; count];
-    let mut contexts: Vec<Bound<'_, PyAny>> = Vec::with_capacity(count);
-    let mut is_dynamic = false;
-    let mut symbols = Vec::new();
-    let mut taken = FxHashMap::default();
-    for (at, example) in example_inputs.iter().enumerate() {
-        let mut context = py.None().into_bound(py);
-        match inputs.get(at) {
-            Some(AotInput::Tensor {
-                source,
-                dynamic_dims,
-                ..
-            }) if example.is_instance(&torch.tensor)? => {
-                let source = torch.unique_local(source, &mut taken)?;
-                is_dynamic |= !dynamic_dims.is_empty();
-                context = torch.symbolic_context(&example, &source, dynamic_dims)?;
-                fakes[at] = Some(match torch.is_scalar(&example)? {
-                    true => {
-                        scalars.append(from_scalar(&backend_mode, &example)?)?;
-                        from_scalar(&mode, &example)?
-                    }
-                    false => from_tensor(&mode, &example, &source, &context)?,
-                });
-                for dim in dynamic_dims {
-                    if let Some(fake) = &fakes[at] {
-                        symbols.push((at, *dim as u8, fake.clone().unbind()));
-                    }
-                }
-                tensor_contexts.set_item(&example, &context)?;
-                sources[at] = Some(source);
-            }
-            Some(AotInput::Float { source }) => {
-                let base = torch.unique_local(source, &mut taken)?;
-                let source = torch.source.call_method1("FloatTensorSource", (base,))?;
-                context = torch.symbolic_context(&example, &source, &[])?;
-                fakes[at] = Some(from_tensor(&mode, &example, &source, &context)?);
-                tensor_contexts.set_item(&example, &context)?;
-                sources[at] = Some(source);
-                is_dynamic = true;
-            }
-            Some(AotInput::Tensor { source, .. } | AotInput::Other { source }) => {
-                sources[at] = Some(torch.unique_local(source, &mut taken)?);
-            }
-            _ => {}
-        }
-        contexts.push(context);
-    }
-    let handed = PyList::empty(py);
-    for (at, example) in example_inputs.iter().enumerate() {
-        if let Some(AotInput::Int { source }) = inputs.get(at) {
-            is_dynamic = true;
-            let source = torch.unique_local(source, &mut taken)?;
-            let value: i64 = example.extract()?;
-            let kind = torch.shapes.getattr("DimDynamic")?.getattr("DYNAMIC")?;
-            let int = shape_env.call_method1(
-                "create_unspecified_symint_and_symbol",
-                (value, &source, kind),
-            )?;
-            handed.append(&int)?;
-            fakes[at] = Some(int);
-            sources[at] = Some(source);
-            continue;
-        }
-        if let Some(AotInput::Size { of, dim }) = inputs.get(at) {
-            is_dynamic = true;
-            let tensor = fakes.get(*of).and_then(Option::as_ref);
-            let base = sources.get(*of).and_then(Option::as_ref);
-            if let (Some(tensor), Some(base)) = (tensor, base) {
-                let size = tensor.call_method1("size", (*dim,))?;
-                let property = torch.source.getattr("TensorProperty")?.getattr("SIZE")?;
-                let source = torch
-                    .source
-                    .call_method1("TensorPropertySource", (base, property, *dim))?;
-                handed.append(&size)?;
-                fakes[at] = Some(size);
-                sources[at] = Some(source);
-                continue;
-            }
-        }
-        handed.append(example)?;
-    }
-
-    let params = PyDict::new(py);
-    for group in ["named_parameters", "named_buffers"] {
-        let named = gm.call_method(group, (), Some(&dict(py, "remove_duplicate", false)?))?;
-        for pair in named.try_iter()? {
-            let (name, tensor): (String, Bound<'_, PyAny>) = pair?.extract()?;
-            let source = torch.unique_local(&format!("self.{name}"), &mut taken)?;
-            let context = torch.symbolic_context(&tensor, &source, &[])?;
-            tensor_contexts.set_item(&tensor, context)?;
-            params.set_item(name, source)?;
-        }
-    }
-    let (values, stopped_at) = propagate(gm, &mode, &tracing, &torch, &fakes, &handed)?;
+    let mut made = Prepared::tensors(&torch, &modes, example_inputs, inputs)?;
+    made.numbers(&torch, &shape_env, example_inputs, inputs)?;
+    let params = made.parameters(gm, &torch, &modes)?;
+    let values = made.values()?;
+    let can_wait = can_wait && made.has_all_fakes(&torch, &values)?;
+    let grad_mode = py.import("torch")?.call_method0("is_grad_enabled")?;
+    let run = Propagation {
+        gm: gm.clone().unbind(),
+        mode: modes.run.clone().unbind(),
+        tracing: tracing.clone().unbind(),
+        inputs: PyList::new(py, &values)?.unbind(),
+        grad_mode: grad_mode.is_truthy()?,
+    };
 
     // Nothing above changed the module; nothing below fails for a reason of its inputs.
-    for (at, node) in placeholders.iter().enumerate() {
-        node.setattr(names::NODE_SOURCE, sources.get(at).cloned().flatten())?;
-        let tensor_dict = PyDict::new(py);
-        if let Some(AotInput::Tensor { is_static, .. }) = inputs.get(at) {
-            // The program may have said so itself (`mark_static_address`).
-            let marked = example_inputs
-                .get_item(at)?
-                .getattr_opt(names::STATIC_INPUT)?;
-            let unguarded = is_static
-                .then(|| "unguarded".into_pyobject(py))
-                .transpose()?;
-            if let Some(kind) = marked.or(unguarded.map(Bound::into_any)) {
-                tensor_dict.set_item(names::STATIC_INPUT, kind)?;
-            }
-        }
-        let meta = node.getattr("meta")?;
-        meta.set_item("tensor_dict", tensor_dict)?;
-        if let Some(source) = sources.get(at).and_then(Option::as_ref) {
-            let example = handed.get_item(at)?;
-            let fake = fakes.get(at).and_then(Option::as_ref);
-            if let Some(argument) = torch.graph_argument(source, &example, fake)? {
-                meta.set_item(names::GRAPH_ARGUMENT_KEY, argument)?;
-            }
-        }
+    made.mark(&torch, &placeholders, example_inputs, inputs)?;
+    for (node, value) in placeholders.iter().zip(&values) {
+        node.getattr("meta")?
+            .set_item(names::EXAMPLE_VALUE, value)?;
     }
-    for made in values {
-        let meta = made.node.getattr("meta")?;
-        meta.set_item("example_value", made.value)?;
-        let op: String = made.node.getattr(intern!(py, "op"))?.extract()?;
-        if op.starts_with("call_") {
-            let (name, target) = (made.node.getattr("name")?, made.node.getattr("target")?);
-            meta.set_item("source_fn_stack", PyList::new(py, [(name, target)])?)?;
-        }
-        if made.unbacked.is_truthy()? {
-            meta.set_item(names::UNBACKED_BINDINGS, made.unbacked)?;
-        }
-    }
+    let run = Py::new(py, LateValues::new(run))?;
+    mark_nodes(gm, can_wait.then_some(&run))?;
     gm.setattr(names::PARAM_SOURCES, params)?;
-    let id = guards.call_method(
-        "CompileId",
-        (),
-        Some(&{
-            let kwargs = dict(py, "frame_id", compile_id.0)?;
-            kwargs.set_item("frame_compile_id", compile_id.1)?;
-            kwargs
-        }),
-    )?;
+    let numbers = dict(py, "frame_id", compile_id.0)?;
+    numbers.set_item("frame_compile_id", compile_id.1)?;
+    let id = guards.call_method("CompileId", (), Some(&numbers))?;
     gm.getattr("meta")?.set_item(names::COMPILE_ID, &id)?;
-    tracing.setattr("fake_mode", backend_mode)?;
-    let known: Vec<usize> = (0..count).filter(|&at| fakes[at].is_some()).collect();
+    tracing.setattr("fake_mode", &modes.backend)?;
+    if !can_wait {
+        run.get().fill(py)?;
+    }
+    let known = |at: &usize| made.fakes[*at].is_some();
+    let known: Vec<usize> = (0..made.fakes.len()).filter(known).collect();
     let of = |list: &[Option<Bound<'_, PyAny>>]| -> PyResult<Py<PyList>> {
         let items = known.iter().filter_map(|&at| list[at].clone());
         Ok(PyList::new(py, items.collect::<Vec<_>>())?.unbind())
     };
-    let input_names = (0..count)
-        .map(|at| match (inputs.get(at), &sources[at]) {
-            // Its tensor says it; of a float nothing may be relied on.
-            (Some(AotInput::Size { .. } | AotInput::Float { .. }), _) | (_, None) => Ok(None),
-            (_, Some(source)) => Ok(Some(source.getattr("local_name")?.extract()?)),
-        })
-        .collect::<PyResult<_>>()?;
+    let contexts = known.iter().map(|&at| made.contexts[at].clone());
     Ok(AotContext {
-        names: input_names,
-        fakes: of(&fakes)?,
-        sources: of(&sources)?,
-        contexts: PyList::new(py, known.iter().map(|&at| contexts[at].clone()))?.unbind(),
+        names: made.names(inputs)?,
+        fakes: of(&made.fakes)?,
+        sources: of(&made.sources)?,
+        contexts: PyList::new(py, contexts)?.unbind(),
         compile: guards.call_method1("CompileContext", (id,))?.unbind(),
         tracing: tracing.unbind(),
         shape_env: shape_env.unbind(),
-        example_inputs: handed.unbind(),
-        is_dynamic,
-        symbols,
-        _scalars: scalars.unbind(),
-        stopped_at,
+        example_inputs: made.handed.unbind(),
+        is_dynamic: made.is_dynamic,
+        symbols: made.symbols,
+        _scalars: modes.scalars.unbind(),
+        values: run,
     })
 }
 
-/// A node with its fake value.
-struct FakeValue<'py> {
-    node: Bound<'py, PyAny>,
-    value: Bound<'py, PyAny>,
-    /// where in the value symbols without a value are, if there are some
-    unbacked: Bound<'py, PyAny>,
-}
-
-/// Nodes with their fake values, and the name of the node that has none, if the run stopped there.
-type Propagated<'py> = (Vec<FakeValue<'py>>, Option<String>);
-
-/// Runs the graph on fake values; gives the value of each node. Stops at a node whose value cannot
-/// be known (it depends on data).
-fn propagate<'py>(
-    gm: &Bound<'py, PyAny>,
-    mode: &Bound<'py, PyAny>,
-    tracing: &Bound<'py, PyAny>,
-    torch: &Torch<'py>,
-    fakes: &[Option<Bound<'py, PyAny>>],
-    inputs: &Bound<'py, PyList>,
-) -> PyResult<Propagated<'py>> {
-    let py = gm.py();
-    let mut values = Vec::new();
-    let mut running = None;
-    let env = PyDict::new(py);
-    let shape_env = mode.getattr("shape_env")?;
-    let lookup = env.getattr("__getitem__")?;
-    let map_arg = py.import(names::FX_NODE)?.getattr("map_arg")?;
-    let mut input = 0;
-    let mut run_all = || -> PyResult<()> {
-        for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
-            let node = node?;
-            running = Some(node.clone());
-            let op: String = node.getattr(intern!(py, "op"))?.extract()?;
-            let target = node.getattr(intern!(py, "target"))?;
-            let value = match &*op {
-                "output" => break,
-                "placeholder" => {
-                    let at = input;
-                    input += 1;
-                    match fakes.get(at) {
-                        Some(Some(fake)) => fake.clone(),
-                        _ => inputs.get_item(at)?,
-                    }
-                }
-                "get_attr" => {
-                    let mut value = gm.clone();
-                    for part in target.extract::<String>()?.split('.') {
-                        value = value.getattr(part)?;
-                    }
-                    if value.is_instance(&torch.tensor)? {
-                        let source = torch.local(&format!("self.{target}"))?;
-                        let context = torch.symbolic_context(&value, &source, &[])?;
-                        value = from_tensor(mode, &value, &source, &context)?;
-                    }
-                    value
-                }
-                _ => {
-                    let args = map_arg
-                        .call1((node.getattr(intern!(py, "args"))?, &lookup))?
-                        .cast_into::<PyTuple>()?;
-                    let kwargs = map_arg.call1((node.getattr(intern!(py, "kwargs"))?, &lookup))?;
-                    let kwargs = kwargs.cast::<PyDict>()?;
-                    match &*op {
-                        "call_method" => args
-                            .get_item(0)?
-                            .getattr(target.extract::<String>()?)?
-                            .call(args.get_slice(1, args.len()), Some(kwargs))?,
-                        "call_function" => target.call(args, Some(kwargs))?,
-                        _ => break,
-                    }
-                }
-            };
-            let unbacked = torch.bind_unbacked(&shape_env, &value)?;
-            env.set_item(&node, &value)?;
-            values.push(FakeValue {
-                node,
-                value,
-                unbacked,
-            });
-        }
-        Ok(())
-    };
-    let stack = py.import("contextlib")?.call_method0("ExitStack")?;
-    let managers = py
-        .import(names::GUARDS)?
-        .call_method1("tracing", (tracing,))?;
-    // A node of the graph may switch grad mode; the backend starts from the caller's.
-    let package = py.import("torch")?;
-    let grad_mode = package.call_method0("is_grad_enabled")?;
-    // Kernels of C take sizes for constants where torch has a kernel of Python that does not.
-    let in_python = py
-        .import(names::PYTHON_DISPATCH)?
-        .call_method0("enable_python_dispatcher")?;
-    stack.call_method1("enter_context", (managers,))?;
-    stack.call_method1("enter_context", (mode,))?;
-    stack.call_method1("enter_context", (in_python,))?;
-    let result = run_all();
-    stack.call_method0("close")?;
-    package
-        .getattr("_C")?
-        .call_method1("_set_grad_enabled", (grad_mode,))?;
-    match result {
-        Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
-        Err(_) => {
-            let name = running.map(|node| node.getattr("name")?.extract());
-            Ok((values, name.transpose()?))
-        }
-        Ok(()) => Ok((values, None)),
-    }
-}
-
 impl<'py> Torch<'py> {
+    pub(crate) fn new(py: Python<'py>) -> PyResult<Torch<'py>> {
+        Ok(Torch {
+            shapes: py.import(names::SYMBOLIC_SHAPES)?.into_any(),
+            source: py.import(names::SOURCE)?.into_any(),
+            tensor: py.import("torch")?.getattr("Tensor")?,
+            argument: py
+                .import(names::INPUT_BUILDER)?
+                .getattr(names::GRAPH_ARGUMENT)?,
+        })
+    }
+
     /// Whether it is a plain tensor without dimensions.
     fn is_scalar(&self, tensor: &Bound<'py, PyAny>) -> PyResult<bool> {
         Ok(tensor.get_type().is(&self.tensor)
@@ -507,7 +537,7 @@ impl<'py> Torch<'py> {
 
     /// Where in a value the symbols without a value are that making it has brought, so that they are not pending any
     /// more; something false where there are none.
-    fn bind_unbacked(
+    pub(crate) fn bind_unbacked(
         &self,
         shape_env: &Bound<'py, PyAny>,
         value: &Bound<'py, PyAny>,
@@ -533,7 +563,7 @@ impl<'py> Torch<'py> {
         self.argument.call1(arguments).map(Some)
     }
 
-    fn local(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn local(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let py = self.source.py();
         let kwargs = dict(py, "is_input", true)?;
         self.source
@@ -555,7 +585,7 @@ impl<'py> Torch<'py> {
     }
 
     /// Sizes of `dynamic_dims` symbolic, all others constant. Strides follow from sizes.
-    fn symbolic_context(
+    pub(crate) fn symbolic_context(
         &self,
         tensor: &Bound<'py, PyAny>,
         source: &Bound<'py, PyAny>,
@@ -591,6 +621,18 @@ impl<'py> Torch<'py> {
         self.shapes.call_method(class, (), Some(&kwargs))
     }
 
+    pub(crate) fn fake_of(
+        &self,
+        mode: &Bound<'py, PyAny>,
+        tensor: &Bound<'py, PyAny>,
+        source: &Bound<'py, PyAny>,
+        context: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let kwargs = dict(mode.py(), "source", source)?;
+        kwargs.set_item("symbolic_context", context)?;
+        mode.call_method("from_tensor", (tensor,), Some(&kwargs))
+    }
+
     /// The contexts of the tensors that a wrapper subclass's holds, by their names.
     fn inner_contexts(
         &self,
@@ -610,17 +652,6 @@ impl<'py> Torch<'py> {
         }
         Ok(Some(contexts))
     }
-}
-
-fn from_tensor<'py>(
-    mode: &Bound<'py, PyAny>,
-    tensor: &Bound<'py, PyAny>,
-    source: &Bound<'py, PyAny>,
-    context: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let kwargs = dict(mode.py(), "source", source)?;
-    kwargs.set_item("symbolic_context", context)?;
-    mode.call_method("from_tensor", (tensor,), Some(&kwargs))
 }
 
 /// The fake of a tensor without dimensions, which knows nothing of its value. One that has a source

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use pyo3::prelude::*;
-
 use super::breaking;
 
 /// The Python whose texts have no Python in their names.
@@ -12,7 +10,7 @@ const USUAL: u8 = 12;
 /// Pins a text. Where another Python's differs it is pinned a second time, under that Python's name; newer ones than
 /// the usual one have it too, as far as they have none of their own.
 fn pin(name: &str, text: &str) {
-    let minor = Python::attach(|py| py.version_info().minor);
+    let minor = cpython_abi::MINOR;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/snapshots");
     let oldest = minor.min(USUAL + 1);
     let mut own = (oldest..=minor)
