@@ -6,6 +6,7 @@ import torch
 
 GRAPHS = 2
 BREAKS = ["skipped"]
+SNAPSHOT = False
 
 
 async def code():

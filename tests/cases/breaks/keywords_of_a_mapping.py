@@ -2,8 +2,8 @@
 
 import torch
 
-GRAPHS = 2
 BREAKS = ["graph_break"]
+SNAPSHOT = False
 
 
 class Options:

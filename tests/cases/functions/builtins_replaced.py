@@ -5,6 +5,7 @@ import builtins
 import torch
 
 GRAPHS = 1
+SNAPSHOT = False
 
 
 def count(items):
