@@ -48,18 +48,17 @@ impl Tx<'_> {
         if !self.version().hash_errors_name_the_use() || !self.obj(*error).class.is(&type_error) {
             return key;
         }
-        let text = match self.obj(*error).attrs.get("args") {
-            Some(Some(Var::Tuple(args))) => match &args.items[..] {
-                [Var::Const(text)] => text.extract::<String>(self.py).ok(),
-                _ => None,
-            },
+        let text: Option<String> = match self.obj(*error).attrs.get("args") {
+            Some(Some(Var::Tuple(t))) if let [Var::Const(o)] = &t.items[..] => {
+                o.extract(self.py).ok()
+            }
             _ => None,
         };
         let Some(text) = text else {
             return Err(Stop::unsupported("a key whose `__hash__` raises"));
         };
         let class = self.type_of(var)?;
-        let name = full_name(class.bind(self.py))?;
+        let name = crate::raw::full_name(class.bind(self.py))?;
         Err(self.raise(
             "TypeError",
             &format!("cannot use '{name}' as {to_be} ({text})"),
@@ -233,14 +232,4 @@ impl Tx<'_> {
         };
         same("__hash__") && same("__eq__")
     }
-}
-
-/// The name of a class with that of its module, as messages of CPython have it.
-fn full_name(class: &Bound<'_, PyAny>) -> PyResult<String> {
-    let name: String = class.getattr("__qualname__")?.extract()?;
-    let module: Option<String> = class.getattr("__module__")?.extract().ok();
-    Ok(match module {
-        Some(module) if module != "builtins" && module != "__main__" => format!("{module}.{name}"),
-        _ => name,
-    })
 }

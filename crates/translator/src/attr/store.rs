@@ -59,9 +59,7 @@ impl<'py> Tx<'py> {
             Var::Func(f) => {
                 if self.is_c_level(&self.known.function, name) {
                     self.check_function_field(name, value.as_ref())?;
-                    self.annotations_written(f.obj, name, value.as_ref())?;
-                    let value = self.value_of_function_field(name, value);
-                    self.st.effects.write_attr(f.obj, name, value);
+                    self.set_function_field(f.obj, name, value)?;
                 } else {
                     self.write_dict_attr(f.obj, name, value)?;
                 }
@@ -116,38 +114,33 @@ impl<'py> Tx<'py> {
         Ok(found_type.is(wrapper.bind(self.py)) && !self.is_renamed(found, name)?)
     }
 
-    /// What else changes when a new function is given annotations, or another `__annotate__`.
-    fn annotations_written(&mut self, f: ObjId, name: &str, value: Option<&Var>) -> R<()> {
-        let annotate = Arc::from("__annotate__");
-        match name {
-            "__annotations__" if self.is_c_level(&self.known.function, "__annotate__") => {
-                let none = self.none();
-                self.st.effects.write_attr(f, &annotate, Some(none));
-            }
-            // The annotations that were read are to be forgotten, and stay with `None`.
-            "__annotate__" if !value.is_some_and(|v| v.is_none(self.py)) => {
-                if self.obj(f).attrs.get("__annotations__").is_some() {
-                    return Err(Stop::unsupported("`__annotate__` behind `__annotations__`"));
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// What a field of a function gives once it was set to `value`, or deleted.
-    fn value_of_function_field(&mut self, name: &str, value: Option<Var>) -> Option<Var> {
+    /// Sets what a new function keeps in C; `None` deletes it.
+    fn set_function_field(&mut self, f: ObjId, name: &Arc<str>, value: Option<Var>) -> R<()> {
         let value = value.filter(|v| !v.is_none(self.py));
-        match name {
+        let has_annotate = self.is_c_level(&self.known.function, "__annotate__");
+        let value = match &**name {
+            // The annotations that were read are to be forgotten, and stay with `None`.
+            "__annotate__"
+                if value.is_some() && self.obj(f).attrs.contains_key("__annotations__") =>
+            {
+                return Err(Stop::unsupported("`__annotate__` behind `__annotations__`"));
+            }
             "__defaults__" | "__kwdefaults__" | "__annotate__" => {
                 Some(value.unwrap_or_else(|| self.none()))
             }
-            "__annotations__" => Some(value.unwrap_or_else(|| {
+            "__annotations__" => {
+                if has_annotate {
+                    let none = Some(self.none());
+                    self.st.effects.write_attr(f, &"__annotate__".into(), none);
+                }
                 let class = self.known.dict.clone();
-                Var::Obj(self.new_object(class, Body::Dict(OrderedMap::default())))
-            })),
+                let empty = Body::Dict(OrderedMap::default());
+                Some(value.unwrap_or_else(|| Var::Obj(self.new_object(class, empty))))
+            }
             _ => value,
-        }
+        };
+        self.st.effects.write_attr(f, name, value);
+        Ok(())
     }
 
     /// Makes sure that a function takes a value for what it keeps in C.

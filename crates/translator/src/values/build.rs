@@ -409,8 +409,8 @@ impl Tx<'_> {
         }
         let error = self.raise("TypeError", "object is not iterable");
         if let Stop::Raise(Var::Obj(id)) = &error {
-            let note = self.str(&format!("Cannot {what}"));
-            let notes = self.new_list([note]);
+            let notes = [self.str(&format!("Cannot {what}"))];
+            let notes = self.new_list(notes);
             self.write_dict_attr(*id, &"__notes__".into(), Some(notes))?;
         }
         Ok(error)

@@ -654,11 +654,9 @@ impl Tx<'_> {
     }
 
     /// The error of `in` for a value of a type that has no items.
-    fn no_container(&mut self, type_name: &str) -> Stop {
+    fn no_container(&mut self, name: &str) -> Stop {
         let is_not = self.version().no_container();
-        self.raise(
-            "TypeError",
-            &format!("argument of type '{type_name}' is not {is_not}"),
-        )
+        let message = format!("argument of type '{name}' is not {is_not}");
+        self.raise("TypeError", &message)
     }
 }
