@@ -246,6 +246,14 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return decorate if fn is None else decorate(fn)
 
 
+def _aot_compile(*args: Any, **kwargs: Any) -> Any:
+    """Stand for the method of that name, which functions have that torch.compile has compiled."""
+    raise NotImplementedError(
+        "Ferrodyn compiles a function when it is called, and has no aot_compile: use torch.export "
+        "with torch._inductor.aoti_compile_and_package, or call the function once to compile it"
+    )
+
+
 def reset() -> None:
     """Forget all compiled code and counters: the next call of each function compiles anew."""
     _core.reset()
@@ -253,14 +261,18 @@ def reset() -> None:
 
 def _reset_with_torchs(dynamo: ModuleType) -> None:
     """Make ``torch._dynamo.reset``, and with it ``torch.compiler.reset``, reset Ferrodyn too."""
-    torchs = dynamo.reset
 
-    @functools.wraps(torchs)
-    def reset_both() -> None:
-        torchs()
-        reset()
+    def both(torchs: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(torchs)
+        def reset_both(*args: Any) -> None:
+            torchs(*args)
+            reset()
 
-    dynamo.reset = reset_both  # type: ignore[attr-defined]
+        return reset_both
+
+    dynamo.reset = both(dynamo.reset)  # type: ignore[attr-defined]
+    if (of_one_code := getattr(dynamo, "reset_code", None)) is not None:
+        dynamo.reset_code = both(of_one_code)  # type: ignore[attr-defined]
 
 
 when_imported("torch._dynamo", _reset_with_torchs)

@@ -11,9 +11,10 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};
 use residual::{CompiledGraph, GuardsSoFar, OutputEnv, ResumeCache, ResumeInfo};
+use torch_abi::tracer;
 use variables::Obj;
 
-use super::compilation::Compilation;
+use super::compilation::{Compilation, tell_torch};
 use super::declined::Declined;
 use super::plans::{EarlyPlan, beside};
 use super::redone::{BackendResult, Made};
@@ -139,6 +140,7 @@ impl OutputEnv for Env<'_, '_, '_> {
         match result {
             // What the graph runs is never captured again.
             Ok(result) => {
+                tell_torch(tracer::count(py, "stats", "unique_graphs"));
                 self.is_opaque |= !result.is_graph;
                 let (callable, shape_guards) =
                     (result.callable.clone(), result.shape_guards.clone());
