@@ -10,6 +10,8 @@ What does not live here: any knowledge of bytecode, guards or graphs.
 
 from __future__ import annotations
 
+import os
+
 from . import _version
 
 _version.check_platform()
@@ -32,6 +34,11 @@ from ._explain import BreakReason, ExplainOutput, explain  # noqa: E402
 from ._install import install, uninstall  # noqa: E402
 from ._module import OptimizedModule  # noqa: E402
 from ._version import __version__  # noqa: E402
+
+if _trace_folder := os.environ.get("FERRODYN_TRACE"):
+    from . import _report
+
+    _report.trace(_trace_folder)
 
 __all__ = [
     "BreakReason",

@@ -319,7 +319,11 @@ impl<'py> Compilation<'_, 'py> {
             for (op, count) in &tx.facts.fake_ops {
                 *r.fake_ops.entry(op.clone()).or_default() += count;
             }
-            *r.seconds.entry("tracing").or_default() += traced;
+            r.took("tracing", traced);
+        });
+        explain::of_last(|c| {
+            c.instructions += tx.instructions;
+            c.graphs.clear();
         });
     }
 
@@ -552,9 +556,9 @@ impl<'py> Compilation<'_, 'py> {
         let guards_started = Instant::now();
         let program = self.link(tx, plan).map_err(|text| self.give_up(&text))?;
         explain::record(|r| {
-            *r.seconds.entry("guards").or_default() += guards_started.elapsed().as_secs_f64();
-            *r.seconds.entry("backend").or_default() += backend_seconds;
-            *r.seconds.entry("total").or_default() += started.elapsed().as_secs_f64();
+            r.took("guards", guards_started.elapsed().as_secs_f64());
+            r.took("backend", backend_seconds);
+            r.took("total", started.elapsed().as_secs_f64());
         });
         Ok(program)
     }

@@ -311,7 +311,10 @@ impl Found<'_> {
             frame,
             id: entries.next_id(py),
         };
-        match compilation.run(&request) {
+        explain::begin_compilation(compilation.id.to_string(), &entries.name(), &misses);
+        let compiled = compilation.run(&request);
+        explain::of_last(|c| c.outcome = outcome_text(&compiled));
+        match compiled {
             Ok(Compiled::Code(entry)) => {
                 tell_torch(tracer::count(py, "frames", "ok"));
                 replace(py, &entry)
@@ -325,6 +328,16 @@ impl Found<'_> {
             }
             Err(e) => Outcome::Raise(e),
         }
+    }
+}
+
+/// What became of a compilation, in a word, or as the exception says it.
+fn outcome_text(compiled: &PyResult<Compiled>) -> String {
+    match compiled {
+        Ok(Compiled::Code(_)) => "compiled".to_owned(),
+        Ok(Compiled::Run | Compiled::RunAll) => "eager".to_owned(),
+        Ok(Compiled::Skip) => "skipped".to_owned(),
+        Err(error) => error.to_string(),
     }
 }
 

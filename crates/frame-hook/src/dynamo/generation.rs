@@ -18,7 +18,7 @@ use super::compilation::{Compilation, tell_torch};
 use super::declined::Declined;
 use super::plans::{EarlyPlan, beside};
 use super::redone::{BackendResult, Made};
-use super::{log, without_modes};
+use super::{explain, log, without_modes};
 use eval_frame::code_state;
 
 static NEXT_COMPILED: AtomicU32 = AtomicU32::new(0);
@@ -122,6 +122,18 @@ impl OutputEnv for Env<'_, '_, '_> {
         log::debug(py, "graph_code", &id, || {
             format!("TRACED GRAPH\n {name}\n{}", graph.python_code())
         });
+        if explain::active() {
+            let made = explain::Graph {
+                name: name.to_owned(),
+                operations: graph
+                    .iter()
+                    .filter(|(_, node)| node.op.as_str().starts_with("call_"))
+                    .count(),
+                code: graph.python_code(),
+                dot: graph.dot(),
+            };
+            explain::of_last(|c| c.graphs.push(made.clone()));
+        }
         let started = Instant::now();
         let known = self.before.take();
         let known = known.and_then(|made| made.find(graph, objects, &examples));
