@@ -1,7 +1,8 @@
 //! `cargo xtask test`: formatting, lints, Rust tests, Python tests; then a table.
 //!
-//! A step that fails does not stop the ones after it. Crates that do not need Python are
-//! tested once, those that link one on every Python.
+//! A step that fails does not stop the ones after it. Crates that do not need Python are tested once, those that link
+//! one on every Python. The Python tests run whole with what users install, a release build, on the preferred Python;
+//! on the others without those that are marked `once`, and with assertions and verifiers on.
 
 use anyhow::Result;
 use clap::Args;
@@ -38,6 +39,17 @@ enum Kind {
     Pytest,
 }
 
+/// What of the Python tests one Python runs.
+struct Share {
+    profile: Profile,
+    /// README's first example, from the wheel alone.
+    readme: bool,
+    /// Tests that say nothing of the interpreter.
+    once: bool,
+    /// The cases once more, below a compiler.
+    compiled: bool,
+}
+
 struct Run<'a> {
     project: &'a Project,
     environment: &'a Environment,
@@ -58,10 +70,6 @@ pub fn run(project: &Project, environment: &Environment, options: &Options) -> R
     run.pure_crates(&workspace)?;
     for venv in &environment.venvs {
         run.python_crates(venv, &workspace)?;
-        let is_newest = venv.name() == environment.newest().name();
-        if is_newest && !run.options.fast && run.options.keyword.is_none() {
-            run.verified_cases(venv)?;
-        }
         run.python_tests(venv)?;
     }
     let total = run.tally.total();
@@ -190,8 +198,10 @@ impl Run<'_> {
 
     fn python_crates(&mut self, venv: &Venv, workspace: &Workspace) -> Result<()> {
         let version = venv.version().to_string();
-        // The newest Python's lints ran with those of the whole workspace.
-        if !std::ptr::eq(venv, self.environment.newest()) {
+        // The newest Python's lints ran with those of the whole workspace. What is chosen when compiling is another on the
+        // oldest, and on none between them is it a third.
+        let is = |other: &Venv| std::ptr::eq(venv, other);
+        if is(self.environment.oldest()) && !is(self.environment.newest()) {
             let mut clippy = self.cargo_for(venv);
             clippy
                 .args(["clippy", "--all-targets", "--quiet"])
@@ -217,30 +227,33 @@ impl Run<'_> {
     }
 
     fn python_tests(&mut self, venv: &Venv) -> Result<()> {
+        let share = self.share(venv);
         let version = venv.version().to_string();
-        let wheel = match extension::install(self.project, self.environment, venv, Profile::Release)
-        {
+        let built = extension::install(self.project, self.environment, venv, share.profile);
+        let wheel = match built {
             Ok(wheel) => wheel,
             Err(error) => {
                 self.failed("extension", &version, &error);
                 return Ok(());
             }
         };
-        // What is asked for by name is a Python test.
-        if !self.options.fast && self.options.keyword.is_none() {
+        if share.readme {
             match readme::prepare(self.project, self.environment, venv, &wheel) {
                 Ok(mut example) => self.step("README", &version, Kind::Check, &mut example)?,
                 Err(error) => self.failed("README", &version, &error),
             }
         }
-        let mut command = Command::new(&venv.python);
-        command
-            .args(["-m", "pytest", "tests/python", "-q", "--color=no"])
-            .args(IN_PARALLEL)
-            .env("FERRODYN_PYTHONS", self.environment.all_pythons())
-            .env_remove("FERRODYN_LOGS");
+        let mut command = self.pytest(venv, "tests/python");
+        command.env("FERRODYN_PYTHONS", self.environment.all_pythons());
+        let mut left_out = Vec::new();
         if self.options.fast {
-            command.args(["-m", "not slow"]);
+            left_out.push("not slow");
+        }
+        if !share.once {
+            left_out.push("not once");
+        }
+        if !left_out.is_empty() {
+            command.args(["-m", &left_out.join(" and ")]);
         }
         if self.options.bless {
             command.arg("--bless");
@@ -248,33 +261,39 @@ impl Run<'_> {
         if let Some(keyword) = &self.options.keyword {
             command.args(["-k", keyword]);
         }
-        self.step("pytest", &version, Kind::Pytest, &mut command)
-    }
-
-    /// The cases once more with a build that has its assertions and verifiers on, on one Python: what differs from
-    /// Python to Python is above them. First the graphs run as they are, and functions that C calls panic; then below a
-    /// compiler.
-    fn verified_cases(&mut self, venv: &Venv) -> Result<()> {
-        let version = venv.version().to_string();
-        let built = extension::install(self.project, self.environment, venv, Profile::Dev);
-        if let Err(error) = built {
-            self.failed("extension, verifiers", &version, &error);
-            return Ok(());
-        }
-        for (name, more) in [
-            ("cases, verifiers", "tests/python/test_panics.py"),
-            ("cases, aot_eager", "--backend=aot_eager"),
-        ] {
-            let mut command = Command::new(&venv.python);
-            command
-                .args(["-m", "pytest", "tests/python/test_cases.py", "-q"])
-                .args(["--color=no", "-k", "not snapshot"])
-                .arg(more)
-                .args(IN_PARALLEL)
-                .env_remove("FERRODYN_LOGS");
-            self.step(name, &version, Kind::Pytest, &mut command)?;
+        self.step("pytest", &version, Kind::Pytest, &mut command)?;
+        if share.compiled {
+            let mut command = self.pytest(venv, "tests/python/test_cases.py");
+            command.args(["-k", "not snapshot", "--backend=aot_eager"]);
+            self.step("cases, aot_eager", &version, Kind::Pytest, &mut command)?;
         }
         Ok(())
+    }
+
+    /// What of the Python tests runs on `venv`.
+    fn share(&self, venv: &Venv) -> Share {
+        let is = |other: &Venv| other.version() == venv.version();
+        let preferred = is(self.environment.preferred());
+        // What is asked for by name is a Python test.
+        let whole = !self.options.fast && self.options.keyword.is_none();
+        Share {
+            profile: match preferred {
+                true => Profile::Release,
+                false => Profile::Dev,
+            },
+            readme: preferred && whole,
+            once: preferred || self.options.keyword.is_some(),
+            compiled: is(self.environment.newest()) && whole,
+        }
+    }
+
+    fn pytest(&self, venv: &Venv, tests: &str) -> Command {
+        let mut command = Command::new(&venv.python);
+        command
+            .args(["-m", "pytest", tests, "-q", "--color=no"])
+            .args(IN_PARALLEL)
+            .env_remove("FERRODYN_LOGS");
+        command
     }
 
     fn failed(&mut self, name: &str, python: &str, error: &anyhow::Error) {

@@ -139,11 +139,22 @@ impl Environment {
         Ok(python)
     }
 
+    /// The environment of the oldest Python.
+    pub fn oldest(&self) -> &Venv {
+        self.venvs.first().expect(AT_LEAST_ONE)
+    }
+
     /// The environment of the newest Python.
     pub fn newest(&self) -> &Venv {
-        self.venvs
-            .last()
-            .expect("discover returns at least one Python")
+        self.venvs.last().expect(AT_LEAST_ONE)
+    }
+
+    /// The environment of the Python for what is run on a single one.
+    pub fn preferred(&self) -> &Venv {
+        let mut venvs = self.venvs.iter();
+        venvs
+            .find(|venv| venv.version() == python::PREFERRED)
+            .unwrap_or_else(|| self.newest())
     }
 
     /// The interpreters of all environments, joined by `:`.
@@ -156,6 +167,9 @@ impl Environment {
         paths.join(":")
     }
 }
+
+/// Why there is an environment: search::discover returns no empty list.
+const AT_LEAST_ONE: &str = "at least one Python was found";
 
 fn uv_command(uv: &Path) -> Command {
     let mut command = Command::new(uv);

@@ -34,6 +34,7 @@ use crate::environment::Environment;
 use crate::extension::Profile;
 use crate::project::Project;
 use crate::python::{Python, Version};
+use crate::search::Lacking;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Set up, build, test and show Ferrodyn")]
@@ -52,7 +53,7 @@ enum Command {
         #[arg(long)]
         debug: bool,
     },
-    /// Check formatting and lints, and run every test on every Python that is installed.
+    /// Check formatting and lints, and run every test on every supported Python.
     Test {
         #[command(flatten)]
         pythons: Pythons,
@@ -139,7 +140,7 @@ impl Pythons {
         if self.versions.is_empty() {
             search::preferred(project)
         } else {
-            search::discover(project, &self.versions)
+            search::discover(project, &self.versions, Lacking::Left)
         }
     }
 }
@@ -160,7 +161,7 @@ fn run(cli: Cli) -> Result<bool> {
     let project = Project::find()?;
     match cli.command {
         Command::Dev { pythons, debug } => {
-            let found = search::discover(&project, &pythons.versions)?;
+            let found = search::discover(&project, &pythons.versions, Lacking::Left)?;
             let environment = Environment::prepare(&project, &found)?;
             let profile = Profile::of(debug);
             for venv in &environment.venvs {
@@ -176,7 +177,7 @@ fn run(cli: Cli) -> Result<bool> {
             let found = if options.fast {
                 pythons.one_or_named(&project)?
             } else {
-                search::discover(&project, &pythons.versions)?
+                search::discover(&project, &pythons.versions, Lacking::Made)?
             };
             let environment = Environment::prepare(&project, &found)?;
             checks::run(&project, &environment, &options)
@@ -202,7 +203,7 @@ fn run(cli: Cli) -> Result<bool> {
             readme::run(&project, &environment, Profile::of(debug))
         }
         Command::Wheels { pythons } => {
-            let found = search::discover(&project, &pythons.versions)?;
+            let found = search::discover(&project, &pythons.versions, Lacking::Left)?;
             let environment = Environment::prepare(&project, &found)?;
             wheels::run(&project, &environment)
         }

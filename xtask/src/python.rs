@@ -24,8 +24,8 @@ pub const SUPPORTED: [Version; 5] = [
     Version(3, 15),
 ];
 
-/// Those that a command takes which is not told any: the suite passes on each.
-pub const USUAL: [Version; 3] = [Version(3, 11), Version(3, 12), Version(3, 13)];
+/// The one for commands that run on a single Python.
+pub const PREFERRED: Version = Version(3, 12);
 
 impl fmt::Display for Version {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,8 +1,8 @@
 //! Finds the CPython interpreters of the machine that Ferrodyn supports.
 //!
 //! Looks at `python3.X`, `python3` and `python` on the path, at pyenv's versions, at uv's, then at those that were
-//! made for this repository (`.ferrodyn/pythons`). Where none of a version is wanted by name or by the suite, one is
-//! made from packages of Debian (`debian`).
+//! made for this repository (`.ferrodyn/pythons`). Where there is none of a version that is wanted by name or by the
+//! suite, one is made from packages of Debian (`debian`).
 
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::debian;
 use crate::project::Project;
-use crate::python::{Python, SUPPORTED, USUAL, Version, ask};
+use crate::python::{PREFERRED, Python, SUPPORTED, Version, ask};
 
 /// Where to look.
 struct Places {
@@ -72,13 +72,23 @@ fn newest_first(root: &Path, prefix: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Returns an interpreter for each version of `wanted` (the usual ones if empty), and prints which are used and which
-/// were not found.
+/// Whether a Python that the machine lacks is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lacking {
+    /// Only where it was asked for by name.
+    Left,
+    /// Also where every version is wanted.
+    Made,
+}
+
+/// Returns an interpreter for each version of `wanted` (all that are supported if empty), and prints which are used and
+/// which were not found.
 ///
 /// Fails if none was found, or if one that was asked for by name was not.
-pub fn discover(project: &Project, wanted: &[Version]) -> Result<Vec<Python>> {
+pub fn discover(project: &Project, wanted: &[Version], lacking: Lacking) -> Result<Vec<Python>> {
     let all = wanted.is_empty();
-    let (found, missing) = search(project, if all { &USUAL } else { wanted }, true);
+    let make = !all || lacking == Lacking::Made;
+    let (found, missing) = search(project, if all { &SUPPORTED } else { wanted }, make);
     if found.is_empty() || !(all || missing.is_empty()) {
         bail!(not_found(&missing));
     }
@@ -89,10 +99,11 @@ pub fn discover(project: &Project, wanted: &[Version]) -> Result<Vec<Python>> {
     Ok(found)
 }
 
-/// Returns one interpreter, for commands that run on a single Python: 3.12 where there is one, else the newest.
+/// Returns one interpreter, for commands that run on a single Python: the preferred version where there is one, else
+/// the newest.
 pub fn preferred(project: &Project) -> Result<Vec<Python>> {
     let mut missing = Vec::new();
-    for version in [Version(3, 12), Version(3, 13), Version(3, 11)] {
+    for version in [PREFERRED].into_iter().chain(SUPPORTED.into_iter().rev()) {
         let (found, none) = search(project, &[version], false);
         if let Some(python) = found.first() {
             say(python);
