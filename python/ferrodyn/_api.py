@@ -9,7 +9,7 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
 
@@ -18,6 +18,9 @@ from ._context import CompileOptions, GuardFail
 from ._module import OptimizedModule
 from ._when_imported import when_imported
 from .exc import InvalidBackend, InvalidCallable
+
+if TYPE_CHECKING:
+    from ._explain import ExplainOutput
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -219,6 +222,18 @@ def optimize_assert(
 ) -> Callable[[T], T]:
     """Return a decorator that compiles into one graph or raises: ``optimize(nopython=True)``."""
     return optimize(backend, nopython=True, guard_fail_fn=guard_fail_fn, dynamic=dynamic)
+
+
+def explain(fn: Callable[..., Any]) -> Callable[..., ExplainOutput]:
+    """Return a function that runs ``fn`` once, captured anew, and says what happened.
+
+    ``print(ferrodyn.explain(fn)(*args))`` shows each break with its line, why, and what to change,
+    the graphs as Python, the guards by kind, what was specialised, and how long each stage took;
+    a notebook shows a page. Compiled code that exists stays as it is.
+    """
+    from . import _explain
+
+    return _explain.explain(fn)
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:

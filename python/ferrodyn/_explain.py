@@ -279,12 +279,7 @@ def compilations_of(record: Mapping[str, Any]) -> list[Compilation]:
 
 
 def explain(fn: Callable[..., Any]) -> Callable[..., ExplainOutput]:
-    """Return a function that runs ``fn`` once, captured anew, and says what happened.
-
-    ``print(ferrodyn.explain(fn)(*args))`` shows each break with its line, why, and what to change,
-    the graphs as Python, the guards by kind, what was specialised, and how long each stage took;
-    a notebook shows a page. Compiled code that exists stays as it is.
-    """
+    """Do what `ferrodyn.explain` says."""
 
     def run(*args: Any, **kwargs: Any) -> ExplainOutput:
         graphs: list[torch.fx.GraphModule] = []

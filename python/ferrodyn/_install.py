@@ -20,14 +20,14 @@ from typing import Any
 
 import torch
 
-from . import _api, _explain, logs
+from . import _api, logs
 from ._when_imported import when_imported
 
 #: What stands for torch's functions in `torch._dynamo`, by name.
 _OF_DYNAMO: dict[str, Callable[..., Any]] = {
     "optimize": _api.optimize,
     "optimize_assert": _api.optimize_assert,
-    "explain": _explain.explain,
+    "explain": _api.explain,
 }
 
 #: Functions of `torch._dynamo` that can do nothing here, and what to do instead.

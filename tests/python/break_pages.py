@@ -119,6 +119,13 @@ def index(reasons: dict[str, tuple[str, str]], of_torch: dict[str, str]) -> str:
         '`FERRODYN_LOGS="graph_breaks"` show each break of a program with its line. '
         "[Every reason](reasons.md) that the sources give is listed too.",
         "",
+        "```{toctree}",
+        ":hidden:",
+        ":glob:",
+        "",
+        "*",
+        "```",
+        "",
     ]
     return "\n".join(lines)
 
