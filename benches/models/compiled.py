@@ -1,16 +1,22 @@
 """Models below a compiler: how often each size is compiled for, and whether results stay eager's.
 
-Both compilers hand their graphs to the same backend, which counts them. Results, gradients and
-buffers may differ from eager's by what the order of a compiler's operations makes of them.
+Ferrodyn and torch.compile hand their graphs to the same backend, which counts them and their
+operations on tensors. Results, gradients and buffers may differ from eager's by what the order of
+a compiler's operations makes of them. With that go the CPU time of a call, measured in turns, and
+that of the first call of a process (`first.py`).
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import first
+import times
 import torch
 
 from models.case import Case, called, left, length, module_of
@@ -26,11 +32,26 @@ def measure(case: Case, options: argparse.Namespace) -> dict[str, Any]:
     """Return for each meaning of `dynamic` and compiler what a model's calls come to."""
     found: dict[str, Any] = {}
     for dynamic in (None, True) if options.sizes else (None,):
-        expected = list(_results(case, options, lambda fn: fn))
+        try:
+            expected = list(_results(case, options, lambda fn: fn))
+        except Exception as error:
+            return {"skipped": f"eager: {type(error).__name__}: {str(error)[:300]}"}
         for name, compile in _compilers().items():
             found[f"{name} dynamic={dynamic}"] = _compiled(
                 case, options, expected, lambda fn, b, c=compile, d=dynamic: c(fn, b, d)
             )
+    return found
+
+
+def timed(case: Case, options: argparse.Namespace) -> dict[str, Any]:
+    """Return what a call takes, and the first one of a process, in CPU seconds."""
+    found: dict[str, Any] = {}
+    for key, measure in (("call", times.calls), ("first", first.measure)):
+        try:
+            found[key] = measure(case, options)
+        except Exception as error:
+            found[key] = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
+        torch.set_grad_enabled(True)
     return found
 
 
@@ -51,23 +72,48 @@ def _compiled(
     graphs: list[int] = []
     inner = torch._dynamo.lookup_backend(options.backend)
 
-    def backend(graph: Any, inputs: list[Any]) -> Any:
-        graphs.append(sum(node.op.startswith("call") for node in graph.graph.nodes))
-        return inner(graph, inputs)
+    from torch._dynamo.backends.common import AotAutograd
 
-    backend.compiler_name = options.backend  # type: ignore[attr-defined]
+    class Counting(AotAutograd):
+        """Derives from torch's, so that it is known for a compiler, as `options.backend` is."""
+
+        def __call__(self, graph: Any, inputs: list[Any], **kwargs: Any) -> Any:
+            graphs.append(0)
+            made = inner(graph, inputs)
+            graphs[-1] = _operations(graph.graph)
+            return made
+
+    backend = Counting()
     start = time.perf_counter()
     try:
         found = _results(case, options, lambda fn: compile(fn, backend))
-        off = [difference(e, f, options.backend) for e, f in zip(expected, found, strict=True)]
+        off, first_graphs = [], 0
+        for one, other in zip(expected, found, strict=True):
+            first_graphs = first_graphs or len(graphs)
+            off.append(difference(one, other, options.backend))
     except Exception as error:
         return {"error": f"{type(error).__name__}: {str(error)[:300]}", "graphs": len(graphs)}
     return {
         "graphs": len(graphs),
         "ops": sum(graphs),
+        "first": first_graphs,
         "difference": next(filter(None, off), ""),
         "seconds": time.perf_counter() - start,
     }
+
+
+def _operations(graph: torch.fx.Graph) -> int:
+    """Return how many nodes of a graph are operations on tensors.
+
+    Not those that only compute sizes, of which there may be fewer for the same operations.
+    """
+
+    def gives_numbers(node: torch.fx.Node) -> bool:
+        values = torch.utils._pytree.tree_leaves(node.meta.get("example_value"))
+        numbers = (int, float, torch.SymInt, torch.SymFloat, torch.SymBool)
+        return bool(values) and all(isinstance(value, numbers) for value in values)
+
+    return sum(node.op.startswith("call") and not gives_numbers(node) for node in graph.nodes)
 
 
 def _results(
@@ -115,23 +161,98 @@ def difference(one: Any, other: Any, backend: str) -> str:
 def line(name: str, found: dict[str, Any]) -> str:
     """Return a model's results in one line."""
     cells = []
-    for how, said in found.items():
+    for how, said in _counted(found):
         about = said.get("error") or said.get("difference") or ""
         count = f"{said['graphs']} graphs {said.get('ops', 0)} ops"
         seconds = f" {said['seconds']:.1f} s" if "seconds" in said else ""
         cells.append(f"{how}: {count}{seconds}{' ' + about if about else ''}")
+    for key in ("call", "first"):
+        if said := found.get(key):
+            cells.append(said.get("error") or f"{key} {' / '.join(_figures(said))}")
     return f"{name:30} " + "  |  ".join(cells)
 
 
-def is_good(found: dict[str, Any]) -> bool:
-    """Whether Ferrodyn makes no more graphs, and no worse results, than torch.compile."""
-    for how, ours in found.items():
+def _counted(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [(how, said) for how, said in found.items() if " dynamic=" in how]
+
+
+def _figures(said: dict[str, Any]) -> list[str]:
+    """Return all figures of one measurement."""
+    return [f"{key} {value:.3g} s" for key, value in said.items() if isinstance(value, float)]
+
+
+def faults(found: dict[str, Any]) -> list[str]:
+    """Return in what Ferrodyn is worse than torch.compile: results, graphs, operations."""
+    said = []
+    for how, ours in _counted(found):
         if not how.startswith("ferrodyn"):
             continue
         theirs = found[how.replace("ferrodyn", "torch")]
+        about = how.partition(" ")[2]
         broken = "error" in theirs or theirs["difference"]
-        if ("error" in ours or ours["difference"]) and not broken:
-            return False
-        if ours["graphs"] > theirs["graphs"] and "error" not in theirs:
-            return False
-    return True
+        problem = ours.get("error") or ours.get("difference")
+        if problem and not broken:
+            said.append(f"{about}: {problem}")
+        if "error" in theirs or "error" in ours:
+            continue
+        # Where torch.compile gives up there is nothing to compare.
+        if ours["graphs"] > theirs["graphs"] > 0:
+            said.append(f"{about}: {ours['graphs']} graphs to {theirs['graphs']}")
+        # One graph is all that the program does, however many operations that is: where eager runs
+        # a fused kernel, a tracer may take another path.
+        elif (
+            ours["first"] > 1 and ours["graphs"] == theirs["graphs"] and ours["ops"] < theirs["ops"]
+        ):
+            said.append(f"{about}: {ours['ops']} operations to {theirs['ops']}")
+    return said
+
+
+def markdown(results: list[dict[str, Any]], title: str) -> str:
+    """Return a table in Markdown, a row for each model, and below it what is worse than torch's."""
+    hows = next(iter(r["compiled"] for r in results if "compiled" in r), {})
+    meanings = [how.partition("dynamic=")[2] for how, _ in _counted(hows) if "ferrodyn" in how]
+    timed = [key for key in ("call", "first") if key in hows]
+    columns = [f"`dynamic={d}`: graphs | operations" for d in meanings]
+    columns += [f"{key}: ferrodyn | torch" for key in timed]
+    head = f"| model | {' | '.join(columns)} |"
+    rows = [title, "", head, re.sub(r"[^|]+", " --: ", head).replace("--:", "---", 1)]
+    for result in results:
+        if "compiled" not in result:
+            continue
+        found = result["compiled"]
+        cells = [result["name"]]
+        for d in meanings:
+            pair = [found[f"{who} dynamic={d}"] for who in ("ferrodyn", "torch")]
+            wrong = ["error" if "error" in p else "*" if p["difference"] else "" for p in pair]
+            for key in ("graphs", "ops"):
+                cells.append(
+                    " / ".join(f"{p.get(key, '-')}{w}" for p, w in zip(pair, wrong, strict=True))
+                )
+        for key in timed:
+            ours, theirs = (found[key].get(who) for who in ("ours", "theirs"))
+            cells += [f"{value * 1e3:,.3f} ms" if value else "-" for value in (ours, theirs)]
+        rows.append(f"| {' | '.join(cells)} |")
+    for result in results:
+        about = faults(result["compiled"]) if "compiled" in result else ["did not end"]
+        rows += [f"\n{result['name']}: {'; '.join(about)}"] if about else []
+    return "\n".join([*rows, "", *summary(results)]) + "\n"
+
+
+def summary(results: list[dict[str, Any]]) -> list[str]:
+    """Return the sums over all models."""
+    ran = [r["compiled"] for r in results if "compiled" in r]
+    good = sum(not faults(found) for found in ran)
+    lines = [f"{len(results)} models, {good} of them in nothing worse than under torch.compile."]
+    for how, _ in _counted(ran[0]) if ran else ():
+        said = [found[how] for found in ran]
+        graphs, ops = (sum(s.get(key, 0) for s in said) for key in ("graphs", "ops"))
+        wrong = sum("error" in s or bool(s["difference"]) for s in said)
+        lines.append(f"{how}: {graphs} graphs, {ops} operations, {wrong} models not as eager.")
+    for key in ("call", "first"):
+        ratios = [f[key]["ours"] / f[key]["theirs"] for f in ran if "ours" in f.get(key, {})]
+        if ratios:
+            lines.append(
+                f"{key}, ours over torch.compile's: median {statistics.median(ratios):.2f}, "
+                f"{min(ratios):.2f} to {max(ratios):.2f}."
+            )
+    return lines

@@ -281,7 +281,13 @@ def _worker(names: list[str], options: argparse.Namespace) -> None:
 
         for name in names:
             print(f"{_MARK}{json.dumps({'begin': name})}", flush=True)
-            found = compiled.measure(models.CASES[name], options)
+            case = models.CASES[name]
+            found = compiled.measure(case, options)
+            if "skipped" in found:
+                print(f"{_MARK}{json.dumps({'name': name, **found})}", flush=True)
+                continue
+            if options.times:
+                found.update(compiled.timed(case, options))
             print(f"{_MARK}{json.dumps({'name': name, 'compiled': found})}", flush=True)
         return
     if options.device:
@@ -302,7 +308,7 @@ def _run_chunk(names: list[str], options: argparse.Namespace) -> list[dict[str, 
         command = [sys.executable, __file__, "--worker", *left]
         command += [
             f"--{flag}"
-            for flag in ("train", "fullgraph", "reference", "once", "table", "sizes")
+            for flag in ("train", "fullgraph", "reference", "once", "table", "sizes", "times")
             if getattr(options, flag)
         ]
         command += [f"--device={options.device}"] if options.device else []
@@ -426,10 +432,12 @@ def main() -> int:
     parser.add_argument("--device", help="where models and inputs are: cuda")
     parser.add_argument("--backend", help="below this compiler: aot_eager, inductor")
     parser.add_argument("--sizes", action="store_true", help="with --backend: several sizes")
+    parser.add_argument("--times", action="store_true", help="with --backend: calls, first calls")
+    parser.add_argument("--first", metavar="COMPILER", help=argparse.SUPPRESS)
     parser.add_argument("--chunk", type=int, default=8, help="models in one process")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one model")
     parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument("--markdown", type=Path, help="with --table: write it to this file too")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file too")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.backend:
@@ -438,6 +446,11 @@ def main() -> int:
         options.reference = True
         options.timeout = max(options.timeout, 600)
     sys.path.insert(0, str(Path(__file__).parent.parent))
+    if options.first:
+        import first
+
+        first.call(options)
+        return 0
     if options.worker:
         _worker(options.names, options)
         return 0
@@ -452,13 +465,17 @@ def main() -> int:
             options.json.write_text(json.dumps(results, indent=1))
     if options.backend:
         import compiled
+        import torch
 
-        ran = [r["compiled"] for r in results if "compiled" in r]
-        good = sum(map(compiled.is_good, ran))
-        print(
-            f"\n{len(results)} models, {good} with no more graphs and no worse than torch.compile"
-        )
-        return 0 if good == len(results) else 1
+        print("", *compiled.summary(results), sep="\n")
+        if options.markdown:
+            mode = "training" if options.train else "inference"
+            python = sys.version.split()[0]
+            title = f"`{options.backend}`, {mode}, Python {python}, torch {torch.__version__}."
+            options.markdown.write_text(compiled.markdown(results, title))
+        good = not any(compiled.faults(r.get("compiled", {})) for r in results)
+        good &= all("compiled" in r or "skipped" in r for r in results)
+        return 0 if good else 1
     if options.table:
         import report
         import torch

@@ -1,7 +1,8 @@
 """How long a model takes to be captured, and how long its calls take afterwards.
 
 Everything is CPU time of the thread, so that other programs on the machine are not measured, and
-is taken in turns: eager, Ferrodyn, torch.compile. Both compilers get the same no-op backend.
+is taken in turns: eager, Ferrodyn, torch.compile. Both compilers get the same backend, a no-op one
+unless another is asked for.
 
 What a capture costs is a first call less a later one, measured after a reset in a process that has
 compiled the model before: no import and no cold cache is in it.
@@ -69,16 +70,16 @@ def _first(case: Any, options: Any, compile: Any, reset: Callable[[], Any]) -> f
     return max(first - later, 1e-9)
 
 
-def _ours(fn: Any) -> Any:
+def ours(fn: Any, backend: Any = _backend) -> Any:
     import ferrodyn
 
-    return ferrodyn.compile(fn, backend=_backend)
+    return ferrodyn.compile(fn, backend=backend)
 
 
-def _theirs(fn: Any) -> Any:
+def theirs(fn: Any, backend: Any = _backend) -> Any:
     import torch
 
-    return torch.compile(fn, backend=_backend, dynamic=False)
+    return torch.compile(fn, backend=backend, dynamic=False)
 
 
 def captures(case: Any, options: Any, rounds: int = 3) -> dict[str, float]:
@@ -86,32 +87,30 @@ def captures(case: Any, options: Any, rounds: int = 3) -> dict[str, float]:
     import ferrodyn
     import torch._dynamo
 
-    _first(case, options, _ours, ferrodyn.reset)
+    _first(case, options, ours, ferrodyn.reset)
     if not options.known:
-        _first(case, options, _theirs, torch._dynamo.reset)
-    ours, theirs = [], []
+        _first(case, options, theirs, torch._dynamo.reset)
+    found: dict[str, list[float]] = {"ours": [], "theirs": []}
     for _ in range(rounds):
-        ours.append(_first(case, options, _ours, ferrodyn.reset))
-        theirs.append(_first(case, options, _theirs, torch._dynamo.reset))
-        ours.append(_first(case, options, _ours, ferrodyn.reset))
-    return {
-        "ours": statistics.median(ours),
-        "theirs": statistics.median(theirs),
-        "ratio": statistics.median(theirs) / statistics.median(ours),
-    }
+        found["ours"].append(_first(case, options, ours, ferrodyn.reset))
+        found["theirs"].append(_first(case, options, theirs, torch._dynamo.reset))
+        found["ours"].append(_first(case, options, ours, ferrodyn.reset))
+    medians = {name: statistics.median(seconds) for name, seconds in found.items()}
+    return {**medians, "ratio": medians["theirs"] / medians["ours"]}
 
 
 def calls(case: Any, options: Any, budget: float = 1.5) -> dict[str, float]:
-    """Return the median seconds of a call: `eager`, `ours`, `theirs`."""
+    """Return the median seconds of a call: `eager`, `ours`, `theirs`; both below one backend."""
     import ferrodyn
     import torch._dynamo
 
     ferrodyn.reset()
     torch._dynamo.reset()
+    backend = options.backend or _backend
     made = {
         "eager": _Call(case, options, lambda fn: fn),
-        "ours": _Call(case, options, _ours),
-        "theirs": _Call(case, options, _theirs),
+        "ours": _Call(case, options, lambda fn: ours(fn, backend)),
+        "theirs": _Call(case, options, lambda fn: theirs(fn, backend)),
     }
     once = 0.0
     for call in made.values():

@@ -73,6 +73,33 @@ def test_sizes_of_a_hand_written_backend():
     assert all("example_value" in node.meta for node in placeholders)
 
 
+class Looking(Counting):
+    """Looks at what nodes hold, when it has compiled the graph."""
+
+    def __init__(self):
+        super().__init__("aot_eager")
+        self.made, self.sizes = [], []
+
+    def __call__(self, graph, inputs):
+        compiled = super().__call__(graph, inputs)
+        calls = [node for node in graph.graph.nodes if node.op.startswith("call")]
+        self.made.append([dict.__contains__(node.meta, "example_value") for node in calls])
+        assert all("example_value" in node.meta.copy() for node in calls)
+        self.sizes.append([tuple(node.meta["example_value"].shape) for node in calls])
+        assert all(dict.__contains__(node.meta, "example_value") for node in calls)
+        assert "example_value" in dict(calls[0].meta)
+        return compiled
+
+
+def test_fake_values_of_nodes_are_made_when_somebody_looks():
+    calls = [(torch.randn(n, 3),) for n in (4, 5, 7)]
+    backend = Looking()
+    torch._dynamo.mark_dynamic(calls[0][0], 0)
+    agree(lambda x: torch.relu(x).sum(1), backend, calls)
+    assert backend.made[-1] == [False, False]
+    assert [len(sizes) for sizes in backend.sizes[-1]] == [2, 1]
+
+
 def test_floats_that_a_compiler_needs_as_constants():
     """`alpha=` is no tensor for AOTAutograd: a graph for each value, one attempt with a float."""
     backend = known("aot_eager")

@@ -23,7 +23,8 @@ pub struct Options {
     /// Take a graph break for an error.
     #[arg(long)]
     fullgraph: bool,
-    /// Below this compiler (aot_eager, inductor): graphs and equality, beside torch.compile.
+    /// Below this compiler (aot_eager, inductor), beside torch.compile: graphs, operations,
+    /// equality, what a call takes, and the first one of a process.
     #[arg(long, value_name = "BACKEND")]
     backend: Option<String>,
     /// With --backend: several batches and lengths, and both meanings of `dynamic`.
@@ -40,7 +41,7 @@ pub struct Options {
 impl Options {
     fn arguments(&self) -> Vec<String> {
         let mut arguments = match &self.backend {
-            Some(backend) => vec![format!("--backend={backend}")],
+            Some(backend) => vec![format!("--backend={backend}"), "--times".to_owned()],
             None => vec!["--table".to_owned()],
         };
         let flags = [

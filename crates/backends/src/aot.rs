@@ -8,10 +8,12 @@ use fx_graph::{AotInput, ShapeGuard, ShapeLeaf};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyList};
 use rustc_hash::FxHashMap;
 
 use crate::names;
+use crate::node_meta::NodeMeta;
+use crate::propagate::{LateValues, Propagation};
 use crate::shape_guards;
 
 /// The contexts in which an AOT backend is called, and what came of them.
@@ -30,15 +32,15 @@ pub struct AotContext {
     symbols: Vec<(usize, u8, Py<PyAny>)>,
     /// keeps the backend's fakes of scalars alive, which its mode finds by their tensors
     _scalars: Py<PyList>,
-    /// name of the node at which the run on fake tensors stopped, if it did
-    stopped_at: Option<String>,
+    /// fake values of the nodes
+    values: Py<LateValues>,
 }
 
 /// The classes that preparing needs.
-struct Torch<'py> {
+pub(crate) struct Torch<'py> {
     shapes: Bound<'py, PyAny>,
     source: Bound<'py, PyAny>,
-    tensor: Bound<'py, PyAny>,
+    pub(crate) tensor: Bound<'py, PyAny>,
     /// what torch's tracer keeps of an input
     argument: Bound<'py, PyAny>,
 }
@@ -48,6 +50,8 @@ impl AotContext {
     /// backend in. `None` where torch cannot make fake values of an input (some subclasses); the
     /// module is then as it was, and the backend is called without.
     ///
+    /// Fake values of nodes other than inputs are made when somebody looks at one, if they `can_wait`.
+    ///
     /// # Errors
     /// Interrupts only.
     pub fn prepare(
@@ -55,13 +59,14 @@ impl AotContext {
         example_inputs: &Bound<'_, PyList>,
         inputs: &[AotInput],
         compile_id: (u32, u32),
+        can_wait: bool,
     ) -> PyResult<Option<AotContext>> {
         let py = gm.py();
         // Fakes are made by functions of torch's, which would ask a tensor's own class: code of the program.
         let unasked = py.import("torch")?.getattr("_C")?;
         let unasked = unasked.call_method0(torch_abi::names::NO_CLASS_IS_ASKED)?;
         unasked.call_method0("__enter__")?;
-        let prepared = prepare(gm, example_inputs, inputs, compile_id);
+        let prepared = prepare(gm, example_inputs, inputs, compile_id, can_wait);
         unasked.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
         match prepared {
             Ok(context) => Ok(Some(context)),
@@ -80,9 +85,12 @@ impl AotContext {
         self.example_inputs.bind(py).clone()
     }
 
-    /// Name of the node at which the run on fake tensors stopped, if it did.
-    pub(crate) fn stopped_at(&self) -> Option<&str> {
-        self.stopped_at.as_deref()
+    /// Name of the node at which a run on fake tensors stops, if it does.
+    ///
+    /// # Errors
+    /// Interrupts only.
+    pub(crate) fn stopped_at(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.values.get().stopped_at(py)
     }
 
     /// Runs `body` inside the contexts.
@@ -161,16 +169,10 @@ fn prepare(
     example_inputs: &Bound<'_, PyList>,
     inputs: &[AotInput],
     compile_id: (u32, u32),
+    can_wait: bool,
 ) -> PyResult<AotContext> {
     let py = gm.py();
-    let torch = Torch {
-        shapes: py.import(names::SYMBOLIC_SHAPES)?.into_any(),
-        source: py.import(names::SOURCE)?.into_any(),
-        tensor: py.import("torch")?.getattr("Tensor")?,
-        argument: py
-            .import(names::INPUT_BUILDER)?
-            .getattr(names::GRAPH_ARGUMENT)?,
-    };
+    let torch = Torch::new(py)?;
     let shape_env = torch.shapes.call_method(
         "ShapeEnv",
         (),
@@ -234,7 +236,7 @@ fn prepare(
                         scalars.append(from_scalar(&backend_mode, &example)?)?;
                         from_scalar(&mode, &example)?
                     }
-                    false => from_tensor(&mode, &example, &source, &context)?,
+                    false => torch.fake_of(&mode, &example, &source, &context)?,
                 });
                 for dim in dynamic_dims {
                     if let Some(fake) = &fakes[at] {
@@ -248,7 +250,7 @@ fn prepare(
                 let base = torch.unique_local(source, &mut taken)?;
                 let source = torch.source.call_method1("FloatTensorSource", (base,))?;
                 context = torch.symbolic_context(&example, &source, &[])?;
-                fakes[at] = Some(from_tensor(&mode, &example, &source, &context)?);
+                fakes[at] = Some(torch.fake_of(&mode, &example, &source, &context)?);
                 tensor_contexts.set_item(&example, &context)?;
                 sources[at] = Some(source);
                 is_dynamic = true;
@@ -306,7 +308,26 @@ fn prepare(
             params.set_item(name, source)?;
         }
     }
-    let (values, stopped_at) = propagate(gm, &mode, &tracing, &torch, &fakes, &handed)?;
+    let values = (0..count).map(|at| match &fakes[at] {
+        Some(fake) => Ok(fake.clone()),
+        None => handed.get_item(at),
+    });
+    let values = values.collect::<PyResult<Vec<_>>>()?;
+    // Kept for later, a tensor without a fake would be kept alive.
+    let mut has_all = true;
+    for (at, value) in values.iter().enumerate() {
+        has_all &= fakes[at].is_some() || !value.is_instance(&torch.tensor)?;
+    }
+    let run = Propagation {
+        gm: gm.clone().unbind(),
+        mode: mode.unbind(),
+        tracing: tracing.clone().unbind(),
+        inputs: PyList::new(py, &values)?.unbind(),
+        grad_mode: py
+            .import("torch")?
+            .call_method0("is_grad_enabled")?
+            .is_truthy()?,
+    };
 
     // Nothing above changed the module; nothing below fails for a reason of its inputs.
     for (at, node) in placeholders.iter().enumerate() {
@@ -334,16 +355,21 @@ fn prepare(
             }
         }
     }
-    for made in values {
-        let meta = made.node.getattr("meta")?;
-        meta.set_item("example_value", made.value)?;
-        let op: String = made.node.getattr(intern!(py, "op"))?.extract()?;
+    for (node, value) in placeholders.iter().zip(&values) {
+        node.getattr("meta")?
+            .set_item(names::EXAMPLE_VALUE, value)?;
+    }
+    let run = Py::new(py, LateValues::new(run))?;
+    for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
+        let node = node?;
+        let op: String = node.getattr(intern!(py, "op"))?.extract()?;
         if op.starts_with("call_") {
-            let (name, target) = (made.node.getattr("name")?, made.node.getattr("target")?);
+            let (name, target) = (node.getattr("name")?, node.getattr("target")?);
+            let meta = node.getattr("meta")?;
             meta.set_item("source_fn_stack", PyList::new(py, [(name, target)])?)?;
         }
-        if made.unbacked.is_truthy()? {
-            meta.set_item(names::UNBACKED_BINDINGS, made.unbacked)?;
+        if can_wait && has_all && !matches!(&*op, "placeholder" | "output") {
+            NodeMeta::install(&node, &run)?;
         }
     }
     gm.setattr(names::PARAM_SOURCES, params)?;
@@ -358,6 +384,9 @@ fn prepare(
     )?;
     gm.getattr("meta")?.set_item(names::COMPILE_ID, &id)?;
     tracing.setattr("fake_mode", backend_mode)?;
+    if !(can_wait && has_all) {
+        run.get().fill(py)?;
+    }
     let known: Vec<usize> = (0..count).filter(|&at| fakes[at].is_some()).collect();
     let of = |list: &[Option<Bound<'_, PyAny>>]| -> PyResult<Py<PyList>> {
         let items = known.iter().filter_map(|&at| list[at].clone());
@@ -382,123 +411,22 @@ fn prepare(
         is_dynamic,
         symbols,
         _scalars: scalars.unbind(),
-        stopped_at,
+        values: run,
     })
 }
 
-/// A node with its fake value.
-struct FakeValue<'py> {
-    node: Bound<'py, PyAny>,
-    value: Bound<'py, PyAny>,
-    /// where in the value symbols without a value are, if there are some
-    unbacked: Bound<'py, PyAny>,
-}
-
-/// Nodes with their fake values, and the name of the node that has none, if the run stopped there.
-type Propagated<'py> = (Vec<FakeValue<'py>>, Option<String>);
-
-/// Runs the graph on fake values; gives the value of each node. Stops at a node whose value cannot
-/// be known (it depends on data).
-fn propagate<'py>(
-    gm: &Bound<'py, PyAny>,
-    mode: &Bound<'py, PyAny>,
-    tracing: &Bound<'py, PyAny>,
-    torch: &Torch<'py>,
-    fakes: &[Option<Bound<'py, PyAny>>],
-    inputs: &Bound<'py, PyList>,
-) -> PyResult<Propagated<'py>> {
-    let py = gm.py();
-    let mut values = Vec::new();
-    let mut running = None;
-    let env = PyDict::new(py);
-    let shape_env = mode.getattr("shape_env")?;
-    let lookup = env.getattr("__getitem__")?;
-    let map_arg = py.import(names::FX_NODE)?.getattr("map_arg")?;
-    let mut input = 0;
-    let mut run_all = || -> PyResult<()> {
-        for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
-            let node = node?;
-            running = Some(node.clone());
-            let op: String = node.getattr(intern!(py, "op"))?.extract()?;
-            let target = node.getattr(intern!(py, "target"))?;
-            let value = match &*op {
-                "output" => break,
-                "placeholder" => {
-                    let at = input;
-                    input += 1;
-                    match fakes.get(at) {
-                        Some(Some(fake)) => fake.clone(),
-                        _ => inputs.get_item(at)?,
-                    }
-                }
-                "get_attr" => {
-                    let mut value = gm.clone();
-                    for part in target.extract::<String>()?.split('.') {
-                        value = value.getattr(part)?;
-                    }
-                    if value.is_instance(&torch.tensor)? {
-                        let source = torch.local(&format!("self.{target}"))?;
-                        let context = torch.symbolic_context(&value, &source, &[])?;
-                        value = from_tensor(mode, &value, &source, &context)?;
-                    }
-                    value
-                }
-                _ => {
-                    let args = map_arg
-                        .call1((node.getattr(intern!(py, "args"))?, &lookup))?
-                        .cast_into::<PyTuple>()?;
-                    let kwargs = map_arg.call1((node.getattr(intern!(py, "kwargs"))?, &lookup))?;
-                    let kwargs = kwargs.cast::<PyDict>()?;
-                    match &*op {
-                        "call_method" => args
-                            .get_item(0)?
-                            .getattr(target.extract::<String>()?)?
-                            .call(args.get_slice(1, args.len()), Some(kwargs))?,
-                        "call_function" => target.call(args, Some(kwargs))?,
-                        _ => break,
-                    }
-                }
-            };
-            let unbacked = torch.bind_unbacked(&shape_env, &value)?;
-            env.set_item(&node, &value)?;
-            values.push(FakeValue {
-                node,
-                value,
-                unbacked,
-            });
-        }
-        Ok(())
-    };
-    let stack = py.import("contextlib")?.call_method0("ExitStack")?;
-    let managers = py
-        .import(names::GUARDS)?
-        .call_method1("tracing", (tracing,))?;
-    // A node of the graph may switch grad mode; the backend starts from the caller's.
-    let package = py.import("torch")?;
-    let grad_mode = package.call_method0("is_grad_enabled")?;
-    // Kernels of C take sizes for constants where torch has a kernel of Python that does not.
-    let in_python = py
-        .import(names::PYTHON_DISPATCH)?
-        .call_method0("enable_python_dispatcher")?;
-    stack.call_method1("enter_context", (managers,))?;
-    stack.call_method1("enter_context", (mode,))?;
-    stack.call_method1("enter_context", (in_python,))?;
-    let result = run_all();
-    stack.call_method0("close")?;
-    package
-        .getattr("_C")?
-        .call_method1("_set_grad_enabled", (grad_mode,))?;
-    match result {
-        Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
-        Err(_) => {
-            let name = running.map(|node| node.getattr("name")?.extract());
-            Ok((values, name.transpose()?))
-        }
-        Ok(()) => Ok((values, None)),
-    }
-}
-
 impl<'py> Torch<'py> {
+    pub(crate) fn new(py: Python<'py>) -> PyResult<Torch<'py>> {
+        Ok(Torch {
+            shapes: py.import(names::SYMBOLIC_SHAPES)?.into_any(),
+            source: py.import(names::SOURCE)?.into_any(),
+            tensor: py.import("torch")?.getattr("Tensor")?,
+            argument: py
+                .import(names::INPUT_BUILDER)?
+                .getattr(names::GRAPH_ARGUMENT)?,
+        })
+    }
+
     /// Whether it is a plain tensor without dimensions.
     fn is_scalar(&self, tensor: &Bound<'py, PyAny>) -> PyResult<bool> {
         Ok(tensor.get_type().is(&self.tensor)
@@ -507,7 +435,7 @@ impl<'py> Torch<'py> {
 
     /// Where in a value the symbols without a value are that making it has brought, so that they are not pending any
     /// more; something false where there are none.
-    fn bind_unbacked(
+    pub(crate) fn bind_unbacked(
         &self,
         shape_env: &Bound<'py, PyAny>,
         value: &Bound<'py, PyAny>,
@@ -533,7 +461,7 @@ impl<'py> Torch<'py> {
         self.argument.call1(arguments).map(Some)
     }
 
-    fn local(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn local(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let py = self.source.py();
         let kwargs = dict(py, "is_input", true)?;
         self.source
@@ -555,7 +483,7 @@ impl<'py> Torch<'py> {
     }
 
     /// Sizes of `dynamic_dims` symbolic, all others constant. Strides follow from sizes.
-    fn symbolic_context(
+    pub(crate) fn symbolic_context(
         &self,
         tensor: &Bound<'py, PyAny>,
         source: &Bound<'py, PyAny>,
@@ -591,6 +519,18 @@ impl<'py> Torch<'py> {
         self.shapes.call_method(class, (), Some(&kwargs))
     }
 
+    pub(crate) fn fake_of(
+        &self,
+        mode: &Bound<'py, PyAny>,
+        tensor: &Bound<'py, PyAny>,
+        source: &Bound<'py, PyAny>,
+        context: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let kwargs = dict(mode.py(), "source", source)?;
+        kwargs.set_item("symbolic_context", context)?;
+        mode.call_method("from_tensor", (tensor,), Some(&kwargs))
+    }
+
     /// The contexts of the tensors that a wrapper subclass's holds, by their names.
     fn inner_contexts(
         &self,
@@ -610,17 +550,6 @@ impl<'py> Torch<'py> {
         }
         Ok(Some(contexts))
     }
-}
-
-fn from_tensor<'py>(
-    mode: &Bound<'py, PyAny>,
-    tensor: &Bound<'py, PyAny>,
-    source: &Bound<'py, PyAny>,
-    context: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let kwargs = dict(mode.py(), "source", source)?;
-    kwargs.set_item("symbolic_context", context)?;
-    mode.call_method("from_tensor", (tensor,), Some(&kwargs))
 }
 
 /// The fake of a tensor without dimensions, which knows nothing of its value. One that has a source

@@ -1,6 +1,6 @@
 //! The call of a backend: with what it expects, and with the state of the process left as it was.
 
-use fx_graph::{AotInput, Graph, ShapeGuard};
+use fx_graph::{AotInput, Graph, OpKind, ShapeGuard};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -117,7 +117,12 @@ impl BackendCall<'_> {
         let has_symbols = self.inputs.iter().any(AotInput::changes);
         let context = match backend.capabilities().wants_context || has_control_flow || has_symbols
         {
-            true => AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id)?,
+            true => {
+                // A number without a value is what a compiler looks for on its node.
+                let can_wait =
+                    !has_control_flow && self.graph.is_some_and(|(graph, _)| !reads_numbers(graph));
+                AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id, can_wait)?
+            }
             false => None,
         };
         let raised = |error| {
@@ -125,8 +130,20 @@ impl BackendCall<'_> {
             if let Err(interrupt) = interrupts::check(py) {
                 return BackendError::Python(interrupt);
             }
-            let stopped_at = context.as_ref().and_then(AotContext::stopped_at);
-            BackendError::raised(backend.name(), error, gm, stopped_at, has_symbols)
+            let stopped_at = context.as_ref().map(|context| context.stopped_at(py));
+            match stopped_at.transpose() {
+                Ok(stopped_at) => {
+                    let stopped_at = stopped_at.flatten();
+                    BackendError::raised(
+                        backend.name(),
+                        error,
+                        gm,
+                        stopped_at.as_deref(),
+                        has_symbols,
+                    )
+                }
+                Err(interrupt) => BackendError::Python(interrupt),
+            }
         };
         let pristine = match self.graph {
             Some(_) => Pristine::of(gm)?,
@@ -217,6 +234,14 @@ fn holds_control_flow(graph: &Graph) -> bool {
     graph.iter().any(|(_, node)| {
         let function = node.target.function();
         function.is_some_and(|f| names::CONTROL_FLOW.contains(&&*f.path))
+    })
+}
+
+/// Whether a node gives a number of a tensor's data.
+fn reads_numbers(graph: &Graph) -> bool {
+    graph.iter().any(|(_, node)| {
+        let name = node.target.name();
+        node.op == OpKind::CallMethod && name.is_some_and(|name| &**name == names::READ_NUMBER)
     })
 }
 

@@ -85,6 +85,12 @@ pub const SOURCE: &str = "torch._dynamo.source";
 pub const NODE_SOURCE: &str = "_dynamo_source";
 /// Attribute of a graph module: sources of its parameters and buffers.
 pub const PARAM_SOURCES: &str = "_param_name_to_source";
+/// Key of a node's `meta`: its fake value.
+pub const EXAMPLE_VALUE: &str = "example_value";
+/// Method of a tensor whose result is a number of its data.
+pub const READ_NUMBER: &str = "item";
+/// Module of the stack of dispatch modes.
+pub const PYTHON_MODES: &str = "torch.utils._python_dispatch";
 /// Key of a node's `meta`: where in its value symbols without a value are.
 pub const UNBACKED_BINDINGS: &str = "unbacked_bindings";
 /// Key of `gm.meta`: which compilation made the module.

@@ -1,0 +1,223 @@
+//! The run of a graph on fake tensors, for the values of its nodes.
+//!
+//! torch's tracer propagates shapes by it, so its backends find the values on the nodes. Here metadata rules propagate
+//! shapes, and a compiler makes fake values of its own: the run is made when somebody asks for a value.
+
+use std::sync::Mutex;
+
+use pyo3::exceptions::PyException;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::aot::Torch;
+use crate::names;
+use crate::node_meta::NodeMeta;
+
+/// What a run takes.
+pub(crate) struct Propagation {
+    pub(crate) gm: Py<PyAny>,
+    /// the mode that made the fakes
+    pub(crate) mode: Py<PyAny>,
+    pub(crate) tracing: Py<PyAny>,
+    /// values of the placeholders
+    pub(crate) inputs: Py<PyList>,
+    pub(crate) grad_mode: bool,
+}
+
+/// A run that is made once, when it is needed.
+#[pyclass(frozen, module = "ferrodyn._core")]
+pub(crate) struct LateValues {
+    open: Mutex<Option<Propagation>>,
+    /// name of the node at which the run stopped, if it did
+    stopped_at: Mutex<Option<String>>,
+}
+
+impl LateValues {
+    pub(crate) fn new(run: Propagation) -> LateValues {
+        LateValues {
+            open: Mutex::new(Some(run)),
+            stopped_at: Mutex::default(),
+        }
+    }
+
+    /// Whether the run is still to be made.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.lock().is_ok_and(|open| open.is_some())
+    }
+
+    /// Makes the run, unless it was made: each node that has a value then has it in its `meta`.
+    ///
+    /// # Errors
+    /// Interrupts only.
+    pub(crate) fn fill(&self, py: Python<'_>) -> PyResult<()> {
+        let run = self.open.lock().ok().and_then(|mut open| open.take());
+        let Some(run) = run else { return Ok(()) };
+        let stopped_at = run.outside_of_modes(py)?;
+        if let Ok(mut known) = self.stopped_at.lock() {
+            *known = stopped_at;
+        }
+        Ok(())
+    }
+
+    /// Name of the node at which the run stops, if it does.
+    ///
+    /// # Errors
+    /// As [`LateValues::fill`].
+    pub(crate) fn stopped_at(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.fill(py)?;
+        Ok(self.stopped_at.lock().ok().and_then(|name| name.clone()))
+    }
+}
+
+#[pymethods]
+impl LateValues {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if let Ok(open) = self.open.try_lock()
+            && let Some(run) = &*open
+        {
+            visit.call(&run.gm)?;
+            visit.call(&run.mode)?;
+            visit.call(&run.tracing)?;
+            visit.call(&run.inputs)?;
+        }
+        Ok(())
+    }
+
+    fn __clear__(&self) {
+        let run = self.open.try_lock().ok().and_then(|mut open| open.take());
+        drop(run);
+    }
+}
+
+impl Propagation {
+    /// The run, whoever asks for it: within a backend other modes may be active than around it.
+    fn outside_of_modes(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let package = py.import("torch")?;
+        let stack = py.import("contextlib")?.call_method0("ExitStack")?;
+        let enter = |manager: Bound<'_, PyAny>| -> PyResult<()> {
+            stack.call_method1("enter_context", (manager,))?;
+            Ok(())
+        };
+        let no_modes = py
+            .import(names::PYTHON_MODES)?
+            .call_method0("_disable_current_modes")?;
+        let no_classes = package
+            .getattr("_C")?
+            .call_method0(torch_abi::names::NO_CLASS_IS_ASKED)?;
+        enter(no_modes)?;
+        enter(no_classes)?;
+        enter(package.call_method1("set_grad_enabled", (self.grad_mode,))?)?;
+        let tracing = self.tracing.bind(py);
+        let used_by_backend = tracing.getattr("fake_mode")?;
+        tracing.setattr("fake_mode", &self.mode)?;
+        let stopped_at = self.make(py);
+        let restored = tracing.setattr("fake_mode", used_by_backend);
+        interrupts::to_the_end(py, || stack.call_method0("close"))?;
+        restored?;
+        stopped_at
+    }
+
+    /// Runs the graph on fake values, and keeps the value of each node. Stops at a node whose value cannot be known
+    /// (it depends on data), and gives its name.
+    ///
+    /// # Errors
+    /// Interrupts only.
+    pub(crate) fn make(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let torch = Torch::new(py)?;
+        let mut running = None;
+        let stack = py.import("contextlib")?.call_method0("ExitStack")?;
+        let managers = py
+            .import(names::GUARDS)?
+            .call_method1("tracing", (&self.tracing,))?;
+        // A node of the graph may switch grad mode; the backend starts from the caller's.
+        let package = py.import("torch")?;
+        let grad_mode = package.call_method0("is_grad_enabled")?;
+        // Kernels of C take sizes for constants where torch has a kernel of Python that does not.
+        let in_python = py
+            .import(names::PYTHON_DISPATCH)?
+            .call_method0("enable_python_dispatcher")?;
+        stack.call_method1("enter_context", (managers,))?;
+        stack.call_method1("enter_context", (&self.mode,))?;
+        stack.call_method1("enter_context", (in_python,))?;
+        let result = self.run_all(py, &torch, &mut running);
+        stack.call_method0("close")?;
+        package
+            .getattr("_C")?
+            .call_method1("_set_grad_enabled", (grad_mode,))?;
+        match result {
+            Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
+            Err(_) => running
+                .map(|node| node.getattr("name")?.extract())
+                .transpose(),
+            Ok(()) => Ok(None),
+        }
+    }
+
+    fn run_all<'py>(
+        &self,
+        py: Python<'py>,
+        torch: &Torch<'py>,
+        running: &mut Option<Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
+        let gm = self.gm.bind(py);
+        let mode = self.mode.bind(py);
+        let shape_env = mode.getattr("shape_env")?;
+        let env = PyDict::new(py);
+        let lookup = env.getattr("__getitem__")?;
+        let map_arg = py.import(names::FX_NODE)?.getattr("map_arg")?;
+        let mut input = 0;
+        for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
+            let node = node?;
+            *running = Some(node.clone());
+            let op: String = node.getattr(intern!(py, "op"))?.extract()?;
+            let target = node.getattr(intern!(py, "target"))?;
+            let value = match &*op {
+                "output" => break,
+                "placeholder" => {
+                    input += 1;
+                    self.inputs.bind(py).get_item(input - 1)?
+                }
+                "get_attr" => {
+                    let mut value = gm.clone();
+                    for part in target.extract::<String>()?.split('.') {
+                        value = value.getattr(part)?;
+                    }
+                    if value.is_instance(&torch.tensor)? {
+                        let source = torch.local(&format!("self.{target}"))?;
+                        let context = torch.symbolic_context(&value, &source, &[])?;
+                        value = torch.fake_of(mode, &value, &source, &context)?;
+                    }
+                    value
+                }
+                _ => {
+                    let args = map_arg
+                        .call1((node.getattr(intern!(py, "args"))?, &lookup))?
+                        .cast_into::<PyTuple>()?;
+                    let kwargs = map_arg.call1((node.getattr(intern!(py, "kwargs"))?, &lookup))?;
+                    let kwargs = kwargs.cast::<PyDict>()?;
+                    match &*op {
+                        "call_method" => args
+                            .get_item(0)?
+                            .getattr(target.extract::<String>()?)?
+                            .call(args.get_slice(1, args.len()), Some(kwargs))?,
+                        "call_function" => target.call(args, Some(kwargs))?,
+                        _ => break,
+                    }
+                }
+            };
+            let unbacked = torch.bind_unbacked(&shape_env, &value)?;
+            env.set_item(&node, &value)?;
+            let meta = node.getattr("meta")?.cast_into::<PyDict>()?;
+            // A compiler may have written its own by now.
+            if !NodeMeta::has(&meta, names::EXAMPLE_VALUE)? {
+                meta.set_item(names::EXAMPLE_VALUE, value)?;
+            }
+            if unbacked.is_truthy()? {
+                meta.set_item(names::UNBACKED_BINDINGS, unbacked)?;
+            }
+        }
+        Ok(())
+    }
+}
