@@ -9,7 +9,7 @@ import ferrodyn
 import pytest
 import torch
 
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 
 
 def equal(a, b):

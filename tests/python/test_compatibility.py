@@ -11,7 +11,7 @@ import torch
 import torch._dynamo
 from ferrodyn import _install, _torch_options, logs
 
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import ferrodyn
 import pytest
 import torch
 
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -12,7 +12,7 @@ import pytest
 import torch
 from ferrodyn import _explain, _pages, _report
 
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 
 X = torch.ones(3)
 

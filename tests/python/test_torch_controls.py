@@ -8,7 +8,7 @@ import torch
 import torch._dynamo
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 
 X = torch.arange(6.0).reshape(2, 3)
 SCALE = 1
