@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import ferrodyn
@@ -32,7 +33,8 @@ def test_examples_run(page, capsys):
 
 
 def pages() -> list[Path]:
-    return [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")), ROOT / "tests" / "README.md"]
+    others = [ROOT / "tests" / "README.md", ROOT / "examples" / "README.md"]
+    return [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")), *others]
 
 
 def test_links_lead_somewhere():
@@ -96,3 +98,12 @@ def test_every_option_has_a_type_a_comment_and_a_row(request):
     if request.config.getoption("--bless"):
         page.write_text(options_page())
     assert page.read_text() == options_page()
+
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_programs_of_the_examples_run(path):
+    runpy.run_path(str(path), run_name="__main__")
+    assert f"[{path.name}]" in (ROOT / "examples/README.md").read_text()
