@@ -311,7 +311,7 @@ impl Found<'_> {
             frame,
             id: entries.next_id(py),
         };
-        explain::begin_compilation(compilation.id.to_string(), &entries.name(), &misses);
+        explain::begin_compilation(compilation.id.to_string(), entries.name(), &misses);
         let compiled = compilation.run(&request);
         explain::of_last(|c| c.outcome = outcome_text(&compiled));
         match compiled {
