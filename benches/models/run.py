@@ -129,7 +129,7 @@ def _break_text(record: Any) -> str:
     if len(parts) >= 3:
         name = parts[0].replace("File", "").strip(' "').rsplit("/", 1)[-1]
         where = f"{name}:{parts[1].replace('line', '').strip()}"
-    unsaid = ("Internal error", "Frame runs as plain Python")
+    unsaid = ("Internal error", "Frame runs in eager mode")
     explanation = record["explanation"] if record["reason"] in unsaid else ""
     context = record.get("context") or ""
     skipped = context if record["reason"].startswith(("Attempted to call", "Observed")) else ""

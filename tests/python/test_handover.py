@@ -10,7 +10,7 @@ if not harness.REFERENCE:
     import ferrodyn
     import handover
     import handover_programs
-pytestmark = [pytest.mark.own, pytest.mark.slow]
+pytestmark = [pytest.mark.own, pytest.mark.once, pytest.mark.slow]
 
 #: Fields that differ, and why.
 DIFFERENT = {

@@ -13,7 +13,7 @@ import ferrodyn
 import pytest
 import torch
 
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 X = torch.arange(6.0).reshape(2, 3)

@@ -17,7 +17,7 @@ import torch
 
 if not harness.REFERENCE:
     import ferrodyn
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 
 
 class Net(torch.nn.Module):

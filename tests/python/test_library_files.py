@@ -11,7 +11,7 @@ import harness
 import pytest
 import torch
 
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 
 TEXT = """
 import torch

@@ -13,7 +13,7 @@ import pytest
 
 if not harness.REFERENCE:
     from ferrodyn import exc, logs
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 
 PROGRAM = """
 import sys, torch, ferrodyn

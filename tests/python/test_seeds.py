@@ -10,7 +10,7 @@ import harness
 import pytest
 import torch
 
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 BUFFER = io.BytesIO()
 
 

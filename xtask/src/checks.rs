@@ -2,11 +2,14 @@
 //!
 //! A step that fails does not stop the ones after it. Crates that do not need Python are tested once, those that link
 //! one on every Python. The Python tests run whole with what users install, a release build, on the preferred Python;
-//! on the others without those that are marked `once`, and with assertions and verifiers on.
+//! on the others without those that are marked `once`, and with assertions and verifiers on. Parts that wait for nothing
+//! run side by side.
 
 use anyhow::Result;
 use clap::Args;
+use std::panic::resume_unwind;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::environment::{Environment, Venv};
@@ -54,26 +57,55 @@ struct Run<'a> {
     project: &'a Project,
     environment: &'a Environment,
     options: &'a Options,
+    /// In how many processes the tests of one Python run.
+    processes: usize,
     tally: Tally,
+}
+
+/// A part of the suite that waits for no other.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    PureCrates,
+    Python(&'a Venv),
 }
 
 /// Runs everything; true if all passed and at least one test ran.
 pub fn run(project: &Project, environment: &Environment, options: &Options) -> Result<bool> {
     let workspace = Workspace::read(project)?;
-    let mut run = Run {
+    let parts = parts(environment);
+    let lanes = match options.bless {
+        // What two Pythons expect is in one file.
+        true => 1,
+        false => LANES.min(parts.len()),
+    };
+    let begin = || Run {
         project,
         environment,
         options,
+        processes: (std::thread::available_parallelism().map_or(1, usize::from) / lanes).max(1),
         tally: Tally::default(),
     };
-    run.lints()?;
-    run.pure_crates(&workspace)?;
-    for venv in &environment.venvs {
-        run.python_crates(venv, &workspace)?;
-        run.python_tests(venv)?;
-    }
-    let total = run.tally.total();
-    println!("\n{}\n", run.tally.table());
+    let mut lints = begin();
+    lints.lints()?;
+    let next = AtomicUsize::new(0);
+    let lane = || -> Result<Tally> {
+        let mut run = begin();
+        while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            run.part(*part, &workspace)?;
+        }
+        Ok(run.tally)
+    };
+    let mut tally = lints.tally;
+    std::thread::scope(|scope| -> Result<()> {
+        let running: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
+        for one in running {
+            let rows = one.join().unwrap_or_else(|panic| resume_unwind(panic));
+            tally.append(rows?);
+        }
+        Ok(())
+    })?;
+    let total = tally.total();
+    println!("\n{}\n", tally.table());
     if total.passed + total.failed == 0 {
         println!("no test ran");
     }
@@ -81,7 +113,30 @@ pub fn run(project: &Project, environment: &Environment, options: &Options) -> R
     Ok(total.failed == 0 && total.passed > 0)
 }
 
+/// All parts, those that take longest first.
+fn parts(environment: &Environment) -> Vec<Part<'_>> {
+    let mut venvs: Vec<&Venv> = environment.venvs.iter().collect();
+    let rank = |venv: &Venv| {
+        let first = [environment.preferred(), environment.newest()];
+        first.iter().position(|one| std::ptr::eq(*one, venv))
+    };
+    venvs.sort_by_key(|venv| rank(venv).unwrap_or(usize::MAX));
+    let mut parts: Vec<_> = venvs.into_iter().map(Part::Python).collect();
+    parts.push(Part::PureCrates);
+    parts
+}
+
 impl Run<'_> {
+    fn part(&mut self, part: Part, workspace: &Workspace) -> Result<()> {
+        match part {
+            Part::PureCrates => self.pure_crates(workspace),
+            Part::Python(venv) => {
+                self.python_crates(venv, workspace)?;
+                self.python_tests(venv)
+            }
+        }
+    }
+
     fn step(&mut self, name: &str, python: &str, kind: Kind, command: &mut Command) -> Result<()> {
         let title = if python.is_empty() {
             name.into()
@@ -291,7 +346,8 @@ impl Run<'_> {
         let mut command = Command::new(&venv.python);
         command
             .args(["-m", "pytest", tests, "-q", "--color=no"])
-            .args(IN_PARALLEL)
+            .arg(format!("-n{}", self.processes))
+            .args(FILES_APART)
             .env_remove("FERRODYN_LOGS");
         command
     }
@@ -320,9 +376,11 @@ impl Run<'_> {
     }
 }
 
-/// pytest in two processes, a file of tests in one of them, files in their order: what runs torch's own compiler comes
-/// behind what counts frames.
-const IN_PARALLEL: [&str; 3] = ["-n2", "--dist=loadfile", "--no-loadscope-reorder"];
+/// How many parts run at a time. Much of a part keeps one processor busy: linking, and tests that hold the GIL.
+const LANES: usize = 2;
+
+/// A file of tests in one process, files in their order: what runs torch's own compiler comes behind what counts frames.
+const FILES_APART: [&str; 2] = ["--dist=loadfile", "--no-loadscope-reorder"];
 
 /// The `cargo` that runs this program.
 pub fn cargo() -> Command {

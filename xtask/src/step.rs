@@ -2,15 +2,18 @@
 
 use anyhow::{Context, Result};
 use console::Term;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long a step may run. The longest take a fifth of it; what runs longer hangs.
-const LIMIT: Duration = Duration::from_secs(35 * 60);
+/// How long a step may run. The longest take a third of it; what runs longer hangs.
+const LIMIT: Duration = Duration::from_secs(50 * 60);
+
+/// The spinners of the steps that run now.
+static SPINNERS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// How a step ended.
 pub struct Outcome {
@@ -69,7 +72,7 @@ fn run_within(limit: Duration, title: &str, command: &mut Command, logs: &Path) 
         bar.finish_and_clear();
     }
     let mark = if status.success() { "ok" } else { "FAILED" };
-    println!("{mark:>6}  {title} ({:.1} s)", time.as_secs_f64());
+    SPINNERS.suspend(|| println!("{mark:>6}  {title} ({:.1} s)", time.as_secs_f64()));
     std::fs::create_dir_all(logs)?;
     let name: String = title
         .chars()
@@ -130,7 +133,7 @@ fn spinner(title: &str) -> Option<ProgressBar> {
         let _ = std::io::stdout().flush();
         return None;
     }
-    let bar = ProgressBar::new_spinner();
+    let bar = SPINNERS.add(ProgressBar::new_spinner());
     if let Ok(style) = ProgressStyle::with_template("{spinner:>6}  {prefix} [{elapsed}] {wide_msg}")
     {
         bar.set_style(style);

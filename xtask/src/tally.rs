@@ -101,6 +101,13 @@ impl Tally {
         self.rows.push(row);
     }
 
+    /// Adds the rows of a run beside this one; a Python's rows stay together.
+    pub fn append(&mut self, other: Tally) {
+        self.rows.extend(other.rows);
+        self.rows
+            .sort_by(|one, other| one.python.cmp(&other.python));
+    }
+
     /// The sums. A step that failed without a failed test counts as one failure.
     pub fn total(&self) -> Counts {
         let mut total = Counts::default();

@@ -164,6 +164,272 @@ impl AotContext {
     }
 }
 
+/// What the inputs of a graph become, each at its place.
+struct Prepared<'py> {
+    /// fake values: `None` for what torch's tracer has none of
+    fakes: Vec<Option<Bound<'py, PyAny>>>,
+    sources: Vec<Option<Bound<'py, PyAny>>>,
+    /// symbolic contexts of tensors, `None` otherwise
+    contexts: Vec<Bound<'py, PyAny>>,
+    /// what the backend is handed
+    handed: Bound<'py, PyList>,
+    is_dynamic: bool,
+    /// see [`AotContext::symbols`]
+    symbols: Vec<(usize, u8, Py<PyAny>)>,
+    /// names that sources have taken
+    taken: FxHashMap<String, usize>,
+}
+
+/// Where fakes are made: in the mode of the run on fakes, and of scalars in the backend's as well.
+struct Modes<'py> {
+    run: Bound<'py, PyAny>,
+    backend: Bound<'py, PyAny>,
+    /// torch's own record of symbolic contexts, by tensor
+    tensor_contexts: Bound<'py, PyAny>,
+    /// see [`AotContext::_scalars`]
+    scalars: Bound<'py, PyList>,
+}
+
+impl<'py> Prepared<'py> {
+    /// Tensors come first: sizes are read off their fakes.
+    fn tensors(
+        torch: &Torch<'py>,
+        modes: &Modes<'py>,
+        example_inputs: &Bound<'py, PyList>,
+        inputs: &[AotInput],
+    ) -> PyResult<Prepared<'py>> {
+        let py = example_inputs.py();
+        let count = example_inputs.len();
+        let mut of = Prepared {
+            fakes: vec![None; count],
+            sources: vec![None; count],
+            contexts: Vec::with_capacity(count),
+            handed: PyList::empty(py),
+            is_dynamic: false,
+            symbols: Vec::new(),
+            taken: FxHashMap::default(),
+        };
+        for (at, example) in example_inputs.iter().enumerate() {
+            let mut context = py.None().into_bound(py);
+            match inputs.get(at) {
+                Some(AotInput::Tensor {
+                    source,
+                    dynamic_dims,
+                    ..
+                }) if example.is_instance(&torch.tensor)? => {
+                    let source = torch.unique_local(source, &mut of.taken)?;
+                    of.is_dynamic |= !dynamic_dims.is_empty();
+                    context = torch.symbolic_context(&example, &source, dynamic_dims)?;
+                    let fake = match torch.is_scalar(&example)? {
+                        true => {
+                            let for_backend = from_scalar(&modes.backend, &example)?;
+                            modes.scalars.append(for_backend)?;
+                            from_scalar(&modes.run, &example)?
+                        }
+                        false => torch.fake_of(&modes.run, &example, &source, &context)?,
+                    };
+                    for dim in dynamic_dims {
+                        of.symbols.push((at, *dim as u8, fake.clone().unbind()));
+                    }
+                    of.fakes[at] = Some(fake);
+                    modes.tensor_contexts.set_item(&example, &context)?;
+                    of.sources[at] = Some(source);
+                }
+                Some(AotInput::Float { source }) => {
+                    let base = torch.unique_local(source, &mut of.taken)?;
+                    let source = torch.source.call_method1("FloatTensorSource", (base,))?;
+                    context = torch.symbolic_context(&example, &source, &[])?;
+                    let fake = torch.fake_of(&modes.run, &example, &source, &context)?;
+                    of.fakes[at] = Some(fake);
+                    modes.tensor_contexts.set_item(&example, &context)?;
+                    of.sources[at] = Some(source);
+                    of.is_dynamic = true;
+                }
+                Some(AotInput::Tensor { source, .. } | AotInput::Other { source }) => {
+                    of.sources[at] = Some(torch.unique_local(source, &mut of.taken)?);
+                }
+                _ => {}
+            }
+            of.contexts.push(context);
+        }
+        Ok(of)
+    }
+
+    /// Symbols in place of ints and sizes; everything else is handed on as it is.
+    fn numbers(
+        &mut self,
+        torch: &Torch<'py>,
+        shape_env: &Bound<'py, PyAny>,
+        example_inputs: &Bound<'py, PyList>,
+        inputs: &[AotInput],
+    ) -> PyResult<()> {
+        for (at, example) in example_inputs.iter().enumerate() {
+            if let Some(AotInput::Int { source }) = inputs.get(at) {
+                self.is_dynamic = true;
+                let source = torch.unique_local(source, &mut self.taken)?;
+                let value: i64 = example.extract()?;
+                let kind = torch.shapes.getattr("DimDynamic")?.getattr("DYNAMIC")?;
+                let int = shape_env.call_method1(
+                    "create_unspecified_symint_and_symbol",
+                    (value, &source, kind),
+                )?;
+                self.hand(at, int, source)?;
+                continue;
+            }
+            if let Some(AotInput::Size { of, dim }) = inputs.get(at) {
+                self.is_dynamic = true;
+                let tensor = self.fakes.get(*of).and_then(Option::as_ref);
+                let base = self.sources.get(*of).and_then(Option::as_ref);
+                if let (Some(tensor), Some(base)) = (tensor, base) {
+                    let size = tensor.call_method1("size", (*dim,))?;
+                    let property = torch.source.getattr("TensorProperty")?.getattr("SIZE")?;
+                    let source = torch
+                        .source
+                        .call_method1("TensorPropertySource", (base, property, *dim))?;
+                    self.hand(at, size, source)?;
+                    continue;
+                }
+            }
+            self.handed.append(example)?;
+        }
+        Ok(())
+    }
+
+    fn hand(
+        &mut self,
+        at: usize,
+        symbol: Bound<'py, PyAny>,
+        source: Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        self.handed.append(&symbol)?;
+        self.fakes[at] = Some(symbol);
+        self.sources[at] = Some(source);
+        Ok(())
+    }
+
+    /// Sources of what the module holds, by name.
+    fn parameters(
+        &mut self,
+        gm: &Bound<'py, PyAny>,
+        torch: &Torch<'py>,
+        modes: &Modes<'py>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = gm.py();
+        let params = PyDict::new(py);
+        for group in ["named_parameters", "named_buffers"] {
+            let named = gm.call_method(group, (), Some(&dict(py, "remove_duplicate", false)?))?;
+            for pair in named.try_iter()? {
+                let (name, tensor): (String, Bound<'_, PyAny>) = pair?.extract()?;
+                let source = torch.unique_local(&format!("self.{name}"), &mut self.taken)?;
+                let context = torch.symbolic_context(&tensor, &source, &[])?;
+                modes.tensor_contexts.set_item(&tensor, context)?;
+                params.set_item(name, source)?;
+            }
+        }
+        Ok(params)
+    }
+
+    /// Writes to the graph's inputs what torch's tracer keeps of them.
+    fn mark(
+        &self,
+        torch: &Torch<'py>,
+        placeholders: &[Bound<'py, PyAny>],
+        example_inputs: &Bound<'py, PyList>,
+        inputs: &[AotInput],
+    ) -> PyResult<()> {
+        let py = example_inputs.py();
+        for (at, node) in placeholders.iter().enumerate() {
+            let source = self.sources.get(at).and_then(Option::as_ref);
+            node.setattr(names::NODE_SOURCE, source)?;
+            let tensor_dict = PyDict::new(py);
+            if let Some(AotInput::Tensor { is_static, .. }) = inputs.get(at) {
+                // The program may have said so itself (`mark_static_address`).
+                let marked = example_inputs
+                    .get_item(at)?
+                    .getattr_opt(names::STATIC_INPUT)?;
+                let unguarded = is_static
+                    .then(|| "unguarded".into_pyobject(py))
+                    .transpose()?;
+                if let Some(kind) = marked.or(unguarded.map(Bound::into_any)) {
+                    tensor_dict.set_item(names::STATIC_INPUT, kind)?;
+                }
+            }
+            let meta = node.getattr("meta")?;
+            meta.set_item("tensor_dict", tensor_dict)?;
+            if let Some(source) = source {
+                let example = self.handed.get_item(at)?;
+                let fake = self.fakes.get(at).and_then(Option::as_ref);
+                if let Some(argument) = torch.graph_argument(source, &example, fake)? {
+                    meta.set_item(names::GRAPH_ARGUMENT_KEY, argument)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the graph is run on: fake values, or what is handed on where there is none.
+    fn values(&self) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let value = |(at, fake): (usize, &Option<Bound<'py, PyAny>>)| match fake {
+            Some(fake) => Ok(fake.clone()),
+            None => self.handed.get_item(at),
+        };
+        self.fakes.iter().enumerate().map(value).collect()
+    }
+
+    /// Whether no tensor is without a fake: kept for later, it would be kept alive.
+    fn has_all_fakes(&self, torch: &Torch<'py>, values: &[Bound<'py, PyAny>]) -> PyResult<bool> {
+        let mut has_all = true;
+        for (fake, value) in self.fakes.iter().zip(values) {
+            has_all &= fake.is_some() || !value.is_instance(&torch.tensor)?;
+        }
+        Ok(has_all)
+    }
+
+    /// What inputs are called in guards.
+    fn names(&self, inputs: &[AotInput]) -> PyResult<Vec<Option<String>>> {
+        let name = |(at, source): (usize, &Option<Bound<'py, PyAny>>)| {
+            match (inputs.get(at), source) {
+                // Its tensor says it; of a float nothing may be relied on.
+                (Some(AotInput::Size { .. } | AotInput::Float { .. }), _) | (_, None) => Ok(None),
+                (_, Some(source)) => Ok(Some(source.getattr("local_name")?.extract()?)),
+            }
+        };
+        self.sources.iter().enumerate().map(name).collect()
+    }
+}
+
+/// Writes to the nodes what torch's tracer keeps of them. What is said of their values may be made `late`.
+fn mark_nodes(gm: &Bound<'_, PyAny>, late: Option<&Py<LateValues>>) -> PyResult<()> {
+    let py = gm.py();
+    for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
+        let node = node?;
+        let op: String = node.getattr(intern!(py, "op"))?.extract()?;
+        if op.starts_with("call_") {
+            let (name, target) = (node.getattr("name")?, node.getattr("target")?);
+            let meta = node.getattr("meta")?;
+            meta.set_item("source_fn_stack", PyList::new(py, [(name, target)])?)?;
+        }
+        if let Some(run) = late
+            && !matches!(&*op, "placeholder" | "output")
+        {
+            NodeMeta::install(&node, run)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where nobody said how the inputs are reached: by the names of the placeholders.
+fn named_by_placeholders(placeholders: &[Bound<'_, PyAny>]) -> PyResult<Vec<AotInput>> {
+    let input = |node: &Bound<'_, PyAny>| {
+        Ok(AotInput::Tensor {
+            source: node.getattr("target")?.extract()?,
+            dynamic_dims: Vec::new(),
+            is_static: false,
+        })
+    };
+    placeholders.iter().map(input).collect()
+}
+
 fn prepare(
     gm: &Bound<'_, PyAny>,
     example_inputs: &Bound<'_, PyList>,
@@ -173,244 +439,80 @@ fn prepare(
 ) -> PyResult<AotContext> {
     let py = gm.py();
     let torch = Torch::new(py)?;
-    let shape_env = torch.shapes.call_method(
-        "ShapeEnv",
-        (),
-        Some(&{
-            let options = dict(py, "tracked_fakes", PyList::empty(py))?;
-            // Numbers that the graph reads from tensors are symbols without a value.
-            options.set_item("allow_scalar_outputs", true)?;
-            options
-        }),
-    )?;
+    let options = dict(py, "tracked_fakes", PyList::empty(py))?;
+    // Numbers that the graph reads from tensors are symbols without a value.
+    options.set_item("allow_scalar_outputs", true)?;
+    let shape_env = torch.shapes.call_method("ShapeEnv", (), Some(&options))?;
     let mode_class = py.import(names::FAKE_TENSOR)?.getattr("FakeTensorMode")?;
     let new_mode = || mode_class.call((), Some(&dict(py, "shape_env", &shape_env)?));
     let mode = new_mode()?;
-    // The run on fakes may change them; the backend makes its own in a new mode.
-    let backend_mode = new_mode()?;
-    let scalars = PyList::empty(py);
     let guards = py.import(names::GUARDS)?;
     let tracing = guards.call_method1("TracingContext", (&mode,))?;
-    let tensor_contexts = tracing.getattr("tensor_to_context")?;
+    let modes = Modes {
+        run: mode,
+        // The run on fakes may change them; the backend makes its own in a new mode.
+        backend: new_mode()?,
+        tensor_contexts: tracing.getattr("tensor_to_context")?,
+        scalars: PyList::empty(py),
+    };
     let placeholders = placeholders(gm)?;
-
     let default_inputs: Vec<AotInput>;
     let inputs = if inputs.is_empty() {
-        default_inputs = placeholders
-            .iter()
-            .map(|node| {
-                let source = node.getattr("target")?.extract()?;
-                Ok(AotInput::Tensor {
-                    source,
-                    dynamic_dims: Vec::new(),
-                    is_static: false,
-                })
-            })
-            .collect::<PyResult<_>>()?;
+        default_inputs = named_by_placeholders(&placeholders)?;
         &default_inputs[..]
     } else {
         inputs
     };
-
-    // Tensors first: sizes are read off their fakes.
-    let count = example_inputs.len();
-    let mut fakes: Vec<Option<Bound<'_, PyAny>>> = vec![None; count];
-    let mut sources: Vec<Option<Bound<'_, PyAny>>> = vec![None; count];
-    let mut contexts: Vec<Bound<'_, PyAny>> = Vec::with_capacity(count);
-    let mut is_dynamic = false;
-    let mut symbols = Vec::new();
-    let mut taken = FxHashMap::default();
-    for (at, example) in example_inputs.iter().enumerate() {
-        let mut context = py.None().into_bound(py);
-        match inputs.get(at) {
-            Some(AotInput::Tensor {
-                source,
-                dynamic_dims,
-                ..
-            }) if example.is_instance(&torch.tensor)? => {
-                let source = torch.unique_local(source, &mut taken)?;
-                is_dynamic |= !dynamic_dims.is_empty();
-                context = torch.symbolic_context(&example, &source, dynamic_dims)?;
-                fakes[at] = Some(match torch.is_scalar(&example)? {
-                    true => {
-                        scalars.append(from_scalar(&backend_mode, &example)?)?;
-                        from_scalar(&mode, &example)?
-                    }
-                    false => torch.fake_of(&mode, &example, &source, &context)?,
-                });
-                for dim in dynamic_dims {
-                    if let Some(fake) = &fakes[at] {
-                        symbols.push((at, *dim as u8, fake.clone().unbind()));
-                    }
-                }
-                tensor_contexts.set_item(&example, &context)?;
-                sources[at] = Some(source);
-            }
-            Some(AotInput::Float { source }) => {
-                let base = torch.unique_local(source, &mut taken)?;
-                let source = torch.source.call_method1("FloatTensorSource", (base,))?;
-                context = torch.symbolic_context(&example, &source, &[])?;
-                fakes[at] = Some(torch.fake_of(&mode, &example, &source, &context)?);
-                tensor_contexts.set_item(&example, &context)?;
-                sources[at] = Some(source);
-                is_dynamic = true;
-            }
-            Some(AotInput::Tensor { source, .. } | AotInput::Other { source }) => {
-                sources[at] = Some(torch.unique_local(source, &mut taken)?);
-            }
-            _ => {}
-        }
-        contexts.push(context);
-    }
-    let handed = PyList::empty(py);
-    for (at, example) in example_inputs.iter().enumerate() {
-        if let Some(AotInput::Int { source }) = inputs.get(at) {
-            is_dynamic = true;
-            let source = torch.unique_local(source, &mut taken)?;
-            let value: i64 = example.extract()?;
-            let kind = torch.shapes.getattr("DimDynamic")?.getattr("DYNAMIC")?;
-            let int = shape_env.call_method1(
-                "create_unspecified_symint_and_symbol",
-                (value, &source, kind),
-            )?;
-            handed.append(&int)?;
-            fakes[at] = Some(int);
-            sources[at] = Some(source);
-            continue;
-        }
-        if let Some(AotInput::Size { of, dim }) = inputs.get(at) {
-            is_dynamic = true;
-            let tensor = fakes.get(*of).and_then(Option::as_ref);
-            let base = sources.get(*of).and_then(Option::as_ref);
-            if let (Some(tensor), Some(base)) = (tensor, base) {
-                let size = tensor.call_method1("size", (*dim,))?;
-                let property = torch.source.getattr("TensorProperty")?.getattr("SIZE")?;
-                let source = torch
-                    .source
-                    .call_method1("TensorPropertySource", (base, property, *dim))?;
-                handed.append(&size)?;
-                fakes[at] = Some(size);
-                sources[at] = Some(source);
-                continue;
-            }
-        }
-        handed.append(example)?;
-    }
-
-    let params = PyDict::new(py);
-    for group in ["named_parameters", "named_buffers"] {
-        let named = gm.call_method(group, (), Some(&dict(py, "remove_duplicate", false)?))?;
-        for pair in named.try_iter()? {
-            let (name, tensor): (String, Bound<'_, PyAny>) = pair?.extract()?;
-            let source = torch.unique_local(&format!("self.{name}"), &mut taken)?;
-            let context = torch.symbolic_context(&tensor, &source, &[])?;
-            tensor_contexts.set_item(&tensor, context)?;
-            params.set_item(name, source)?;
-        }
-    }
-    let values = (0..count).map(|at| match &fakes[at] {
-        Some(fake) => Ok(fake.clone()),
-        None => handed.get_item(at),
-    });
-    let values = values.collect::<PyResult<Vec<_>>>()?;
-    // Kept for later, a tensor without a fake would be kept alive.
-    let mut has_all = true;
-    for (at, value) in values.iter().enumerate() {
-        has_all &= fakes[at].is_some() || !value.is_instance(&torch.tensor)?;
-    }
+    let mut made = Prepared::tensors(&torch, &modes, example_inputs, inputs)?;
+    made.numbers(&torch, &shape_env, example_inputs, inputs)?;
+    let params = made.parameters(gm, &torch, &modes)?;
+    let values = made.values()?;
+    let can_wait = can_wait && made.has_all_fakes(&torch, &values)?;
+    let grad_mode = py.import("torch")?.call_method0("is_grad_enabled")?;
     let run = Propagation {
         gm: gm.clone().unbind(),
-        mode: mode.unbind(),
+        mode: modes.run.clone().unbind(),
         tracing: tracing.clone().unbind(),
         inputs: PyList::new(py, &values)?.unbind(),
-        grad_mode: py
-            .import("torch")?
-            .call_method0("is_grad_enabled")?
-            .is_truthy()?,
+        grad_mode: grad_mode.is_truthy()?,
     };
 
     // Nothing above changed the module; nothing below fails for a reason of its inputs.
-    for (at, node) in placeholders.iter().enumerate() {
-        node.setattr(names::NODE_SOURCE, sources.get(at).cloned().flatten())?;
-        let tensor_dict = PyDict::new(py);
-        if let Some(AotInput::Tensor { is_static, .. }) = inputs.get(at) {
-            // The program may have said so itself (`mark_static_address`).
-            let marked = example_inputs
-                .get_item(at)?
-                .getattr_opt(names::STATIC_INPUT)?;
-            let unguarded = is_static
-                .then(|| "unguarded".into_pyobject(py))
-                .transpose()?;
-            if let Some(kind) = marked.or(unguarded.map(Bound::into_any)) {
-                tensor_dict.set_item(names::STATIC_INPUT, kind)?;
-            }
-        }
-        let meta = node.getattr("meta")?;
-        meta.set_item("tensor_dict", tensor_dict)?;
-        if let Some(source) = sources.get(at).and_then(Option::as_ref) {
-            let example = handed.get_item(at)?;
-            let fake = fakes.get(at).and_then(Option::as_ref);
-            if let Some(argument) = torch.graph_argument(source, &example, fake)? {
-                meta.set_item(names::GRAPH_ARGUMENT_KEY, argument)?;
-            }
-        }
-    }
+    made.mark(&torch, &placeholders, example_inputs, inputs)?;
     for (node, value) in placeholders.iter().zip(&values) {
         node.getattr("meta")?
             .set_item(names::EXAMPLE_VALUE, value)?;
     }
     let run = Py::new(py, LateValues::new(run))?;
-    for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
-        let node = node?;
-        let op: String = node.getattr(intern!(py, "op"))?.extract()?;
-        if op.starts_with("call_") {
-            let (name, target) = (node.getattr("name")?, node.getattr("target")?);
-            let meta = node.getattr("meta")?;
-            meta.set_item("source_fn_stack", PyList::new(py, [(name, target)])?)?;
-        }
-        if can_wait && has_all && !matches!(&*op, "placeholder" | "output") {
-            NodeMeta::install(&node, &run)?;
-        }
-    }
+    mark_nodes(gm, can_wait.then_some(&run))?;
     gm.setattr(names::PARAM_SOURCES, params)?;
-    let id = guards.call_method(
-        "CompileId",
-        (),
-        Some(&{
-            let kwargs = dict(py, "frame_id", compile_id.0)?;
-            kwargs.set_item("frame_compile_id", compile_id.1)?;
-            kwargs
-        }),
-    )?;
+    let numbers = dict(py, "frame_id", compile_id.0)?;
+    numbers.set_item("frame_compile_id", compile_id.1)?;
+    let id = guards.call_method("CompileId", (), Some(&numbers))?;
     gm.getattr("meta")?.set_item(names::COMPILE_ID, &id)?;
-    tracing.setattr("fake_mode", backend_mode)?;
-    if !(can_wait && has_all) {
+    tracing.setattr("fake_mode", &modes.backend)?;
+    if !can_wait {
         run.get().fill(py)?;
     }
-    let known: Vec<usize> = (0..count).filter(|&at| fakes[at].is_some()).collect();
+    let known = |at: &usize| made.fakes[*at].is_some();
+    let known: Vec<usize> = (0..made.fakes.len()).filter(known).collect();
     let of = |list: &[Option<Bound<'_, PyAny>>]| -> PyResult<Py<PyList>> {
         let items = known.iter().filter_map(|&at| list[at].clone());
         Ok(PyList::new(py, items.collect::<Vec<_>>())?.unbind())
     };
-    let input_names = (0..count)
-        .map(|at| match (inputs.get(at), &sources[at]) {
-            // Its tensor says it; of a float nothing may be relied on.
-            (Some(AotInput::Size { .. } | AotInput::Float { .. }), _) | (_, None) => Ok(None),
-            (_, Some(source)) => Ok(Some(source.getattr("local_name")?.extract()?)),
-        })
-        .collect::<PyResult<_>>()?;
+    let contexts = known.iter().map(|&at| made.contexts[at].clone());
     Ok(AotContext {
-        names: input_names,
-        fakes: of(&fakes)?,
-        sources: of(&sources)?,
-        contexts: PyList::new(py, known.iter().map(|&at| contexts[at].clone()))?.unbind(),
+        names: made.names(inputs)?,
+        fakes: of(&made.fakes)?,
+        sources: of(&made.sources)?,
+        contexts: PyList::new(py, contexts)?.unbind(),
         compile: guards.call_method1("CompileContext", (id,))?.unbind(),
         tracing: tracing.unbind(),
         shape_env: shape_env.unbind(),
-        example_inputs: handed.unbind(),
-        is_dynamic,
-        symbols,
-        _scalars: scalars.unbind(),
+        example_inputs: made.handed.unbind(),
+        is_dynamic: made.is_dynamic,
+        symbols: made.symbols,
+        _scalars: modes.scalars.unbind(),
         values: run,
     })
 }

@@ -427,8 +427,7 @@ fn repr_of_body(tx: &mut Tx<'_>, v: &Var, body: Body, class: &variables::Obj) ->
             if ordered && d.is_empty() {
                 return Ok(tx.str(&format!("{name}()")));
             }
-            // 3.12 writes an ordered dict as a dict; 3.11 as a list of pairs.
-            let pairs = ordered && tx.py.version_info() < (3, 12);
+            let pairs = ordered && tx.version().shows_ordered_dict_as_pairs();
             let mut items = Vec::with_capacity(d.len());
             for (k, value) in d.iter() {
                 items.push(match pairs {

@@ -1,4 +1,4 @@
-//! `heapq`: heaps whose order follows from constants.
+//! `heapq`, and `insort` of `bisect`: lists whose order follows from constants.
 //!
 //! Python's own functions order objects that stand for the items: constants for themselves, tuples for tuples,
 //! and for anything else an object that cannot be compared.
@@ -13,26 +13,40 @@ use translator::stop::R;
 use translator::tx::{Args, Tx};
 use variables::{Body, Var};
 
-pub(crate) const RULES: RuleList = &[(
-    "_heapq",
-    &[
-        ("heapify", of_heap as Rule),
-        ("heappop", of_heap),
-        ("heappush", with_item),
-        ("heappushpop", with_item),
-        ("heapreplace", with_item),
-    ],
-)];
+pub(crate) const RULES: RuleList = &[
+    (
+        "_heapq",
+        &[
+            ("heapify", of_heap as Rule),
+            ("heappop", of_heap),
+            ("heappush", with_item),
+            ("heappushpop", with_item),
+            ("heapreplace", with_item),
+        ],
+    ),
+    (
+        "_bisect",
+        &[
+            ("insort_left", into_sorted as Rule),
+            ("insort_right", into_sorted),
+        ],
+    ),
+];
 
 fn of_heap(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    heap(tx, name, &args, 1)
+    ordered(tx, ("_heapq", name), &args, 1)
 }
 
 fn with_item(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    heap(tx, name, &args, 2)
+    ordered(tx, ("_heapq", name), &args, 2)
 }
 
-fn heap(tx: &mut Tx<'_>, name: &'static str, args: &Args, arity: usize) -> Given {
+fn into_sorted(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    ordered(tx, ("_bisect", name), &args, 2)
+}
+
+/// A call with a list whose items it orders, and an item.
+fn ordered(tx: &mut Tx<'_>, (module, name): (&str, &str), args: &Args, arity: usize) -> Given {
     if !args.kw.is_empty() || args.pos.len() != arity {
         return Ok(None);
     }
@@ -55,7 +69,7 @@ fn heap(tx: &mut Tx<'_>, name: &'static str, args: &Args, arity: usize) -> Given
     let list = PyList::new(tx.py, &given[..items.len()])?;
     let mut call = vec![list.clone().into_any()];
     call.extend_from_slice(&given[items.len()..]);
-    let function = tx.py.import("_heapq")?.getattr(name)?;
+    let function = tx.py.import(module)?.getattr(name)?;
     let result = match function.call1(PyTuple::new(tx.py, call)?) {
         Ok(result) => result,
         Err(e) if e.is_instance_of::<PyIndexError>(tx.py) => return Err(tx.raise_pyerr(&e)),

@@ -95,7 +95,7 @@ fn log(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         if matches!(&**n, "exc_info" | "stack_info") && !off {
             return Err(Stop::brk(
                 format!("Log record with {n}"),
-                "The record holds the call stack or the exception in flight, which exist in plain Python only.",
+                "The record holds the call stack or the exception in flight, which exist in eager mode only.",
                 "Move the call out of the compiled function.",
             ));
         }
@@ -123,7 +123,7 @@ fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if raises || tx.may_be_handled() {
         return Err(Stop::brk(
             "Warning that may be raised as an exception",
-            "A filter of `warnings` may turn the warning into an exception, so it runs as plain Python between two graphs.",
+            "A filter of `warnings` may turn the warning into an exception, so it runs in eager mode between two graphs.",
             "Warn outside of `try` blocks, or outside of the compiled function.",
         ));
     }
@@ -136,7 +136,7 @@ fn talk(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
     Err(Stop::brk(
         format!("Call of {name}()"),
         format!(
-            "`{name}` talks to the outside world, so it runs as plain Python between two graphs, in order."
+            "`{name}` talks to the outside world, so it runs in eager mode between two graphs, in order."
         ),
         "Move the call before or after the computation, or out of the compiled function.",
     ))
@@ -211,7 +211,7 @@ fn get_logger(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 fn talk_of(name: &str) -> Stop {
     Stop::brk(
         format!("Call of logging.{name}() that makes a logger"),
-        "The logger does not exist yet, so it is made by plain Python between two graphs.",
+        "The logger does not exist yet, so it is made in eager mode between two graphs.",
         "Make the logger outside of the compiled function.",
     )
 }

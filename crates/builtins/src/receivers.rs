@@ -146,7 +146,7 @@ fn hold_quiet(tx: &mut Tx<'_>, receiver: &Var) -> R<()> {
 fn heard() -> Stop {
     Stop::brk(
         "Output to code of the program",
-        "A stream, a log handler or the like that the program defines gets the output. It may change what comes next, so the call runs as plain Python between two graphs.",
+        "A stream, a log handler or the like that the program defines gets the output. It may change what comes next, so the call runs in eager mode between two graphs.",
         "Output before or after the computation.",
     )
 }

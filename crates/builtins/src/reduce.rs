@@ -146,11 +146,7 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         (Some((_, v)), _) => value(v),
         (None, Some(d)) => value(d),
         (None, None) => {
-            let message = if tx.py.version_info() >= (3, 12) {
-                format!("{name}() iterable argument is empty")
-            } else {
-                format!("{name}() arg is an empty sequence")
-            };
+            let message = tx.version().nothing_to_choose_from(name);
             Err(tx.raise("ValueError", &message))
         }
     }

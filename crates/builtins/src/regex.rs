@@ -25,7 +25,7 @@ fn of_pattern(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
     if args.pos.is_empty() || args.pos.len() > own + 1 {
         return pure::call(tx, "re", name, args);
     }
-    if args.pos.len() > 3 && tx.py.version_info() >= (3, 13) {
+    if args.pos.len() > 3 && tx.version().warns_of_a_positional_count() {
         return Err(Stop::unsupported(format!(
             "re.{name}() with a count by position, which warns"
         )));

@@ -233,7 +233,7 @@ fn expressions_agree_with_python() {
             let mut wrong = Vec::new();
             for line in include_str!("expressions.txt").lines() {
                 let line = line.trim();
-                let minor = py.version_info().minor;
+                let minor = variables::code::version(py).map_or(0, |v| v.minor());
                 let (line, least) = match line.split_once("#>=3.") {
                     Some((l, v)) => (l.trim(), v.trim().parse().unwrap_or(0)),
                     None => (line, 0),

@@ -82,25 +82,6 @@ impl Version {
         self > Self::V311
     }
 
-    /// The message for a class pattern whose class is none.
-    pub fn no_class_in_a_pattern(self) -> &'static str {
-        match self {
-            Self::V311 => "called match pattern must be a type",
-            Self::V312 | Self::V313 | Self::V314 => "called match pattern must be a class",
-            Self::V315 => "class pattern must refer to a class",
-        }
-    }
-
-    /// Whether `tuple(x)` asks for the length of `x`.
-    pub fn tuple_asks_length(self) -> bool {
-        self < Self::V314
-    }
-
-    /// Whether `generator.close()` gives what the generator returns.
-    pub fn close_gives_result(self) -> bool {
-        self >= Self::V313
-    }
-
     /// Where the `NULL` of a call without `self` stands: below the callable (3.11, 3.12) or above.
     pub fn null_first(self) -> bool {
         self < Self::V313

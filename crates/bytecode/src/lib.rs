@@ -46,6 +46,7 @@ mod disasm;
 mod effect;
 mod exception_table;
 mod flow;
+mod language;
 mod liveness;
 mod location;
 mod loops;

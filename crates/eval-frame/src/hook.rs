@@ -210,7 +210,7 @@ unsafe fn ask(
                 report::warn_once(
                     py,
                     &format!(
-                        "internal error in ferrodyn's compiler ({}): {} runs as plain Python",
+                        "internal error in ferrodyn's compiler ({}): {} runs in eager mode",
                         report::panic_text(&*payload),
                         view.code(py)
                             .getattr("co_qualname")
@@ -264,7 +264,7 @@ fn settle(
                 view.code_state().skip(context.id());
                 report::warn_once(
                     py,
-                    &format!("internal error in ferrodyn: {error}; it runs as plain Python"),
+                    &format!("internal error in ferrodyn: {error}; it runs in eager mode"),
                 );
                 Decision::Plain
             }

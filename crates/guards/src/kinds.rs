@@ -45,89 +45,66 @@ impl TextCx<'_> {
 }
 
 impl GuardKind {
-    /// The kind's name in PyTorch's guard tree.
-    pub fn name(&self) -> &'static str {
+    /// The kind's name in PyTorch's guard tree, and its place among the guards of one source: what others rely on, what is
+    /// cheap and what fails often is checked first.
+    fn row(&self) -> (&'static str, u32) {
         match self {
-            Self::TypeMatch { .. } => "TYPE_MATCH",
-            Self::IdMatch { .. } => "ID_MATCH",
-            Self::FunctionMatch { .. } => "FUNCTION_MATCH",
-            Self::ModuleMatch { .. } => "MODULE_MATCH",
-            Self::ClosureMatch { .. } => "CLOSURE_MATCH",
-            Self::NoneMatch => "NONE_MATCH",
-            Self::TrueMatch => "TRUE_MATCH",
-            Self::FalseMatch => "FALSE_MATCH",
-            Self::NotNoneMatch => "NOT_NONE",
-            Self::EqualsMatch { .. } => "EQUALS_MATCH",
-            Self::ConstantMatch { .. } => "CONSTANT_MATCH",
-            Self::TensorMatch { .. } => "TENSOR_MATCH",
-            Self::SequenceLength { .. } => "LENGTH_CHECK",
-            Self::DictLength { .. } => "DICT_LENGTH",
-            Self::DictKeys { .. } => "DICT_KEYS",
-            Self::DictContains { .. } => "DICT_CONTAINS",
-            Self::SetContains { .. } => "SET_CONTAINS",
-            Self::SetItems { .. } => "SET_ITEMS",
-            Self::CallMatch { .. } => "CALL_MATCH",
-            Self::NotSubclass { .. } => "NOT_SUBCLASS",
-            Self::HasAttr { present: true, .. } => "HASATTR",
-            Self::HasAttr { present: false, .. } => "NO_HASATTR",
-            Self::GenericDictContains { present: true, .. } => "PRESENT_IN_GENERIC_DICT",
-            Self::GenericDictContains { present: false, .. } => "NOT_PRESENT_IN_GENERIC_DICT",
-            Self::MroAttr { .. } => "MRO_ATTR",
-            Self::WeakrefAlive => "WEAKREF_ALIVE",
-            Self::ObjectAliasing { .. } => "OBJECT_ALIASING",
-            Self::NotAliasing { .. } => "NOT_ALIASING",
-            Self::NoTensorAliasing { .. } => "NO_TENSOR_ALIASING",
-            Self::StorageOverlap { .. } => "STORAGE_OVERLAPPING",
-            Self::ShapeEnv { .. } => "SHAPE_ENV",
-            Self::ComputedMatch { .. } => "COMPUTED_MATCH",
-            Self::RangeIteratorMatch { .. } => "RANGE_ITERATOR_MATCH",
-            Self::TupleIteratorLen { .. } => "TUPLE_ITERATOR_LEN",
-            Self::ListIteratorLen { .. } => "LIST_ITERATOR_LEN",
-            Self::ListReverseIteratorLen { .. } => "LIST_REVERSEITERATOR_LEN",
-            Self::CountIteratorMatch { .. } => "COUNT_ITERATOR_MATCH",
-            Self::GradMode { .. } => "GRAD_MODE",
-            Self::InferenceMode { .. } => "INFERENCE_MODE",
-            Self::DefaultDevice { .. } => "DEFAULT_DEVICE",
-            Self::DefaultDtype { .. } => "DEFAULT_DTYPE",
-            Self::DeterministicAlgorithms { .. } => "DETERMINISTIC_ALGORITHMS",
-            Self::GlobalState { .. } => "GLOBAL_STATE",
-            Self::TorchFunctionState { .. } => "TORCH_FUNCTION_STATE",
-            Self::TorchFunctionModeStack { .. } => "TORCH_FUNCTION_MODE_STACK",
+            Self::TypeMatch { .. } => ("TYPE_MATCH", 0),
+            Self::IdMatch { .. } => ("ID_MATCH", 2),
+            Self::FunctionMatch { .. } => ("FUNCTION_MATCH", 2),
+            Self::ModuleMatch { .. } => ("MODULE_MATCH", 2),
+            Self::ClosureMatch { .. } => ("CLOSURE_MATCH", 7),
+            Self::NoneMatch => ("NONE_MATCH", 1),
+            Self::TrueMatch => ("TRUE_MATCH", 1),
+            Self::FalseMatch => ("FALSE_MATCH", 1),
+            Self::NotNoneMatch => ("NOT_NONE", 1),
+            Self::EqualsMatch { .. } => ("EQUALS_MATCH", 4),
+            Self::ConstantMatch { .. } => ("CONSTANT_MATCH", 4),
+            Self::TensorMatch { .. } => ("TENSOR_MATCH", 3),
+            Self::SequenceLength { .. } => ("LENGTH_CHECK", 5),
+            Self::DictLength { .. } => ("DICT_LENGTH", 5),
+            Self::DictKeys { .. } => ("DICT_KEYS", 10),
+            Self::DictContains { .. } => ("DICT_CONTAINS", 8),
+            Self::SetContains { .. } => ("SET_CONTAINS", 8),
+            Self::SetItems { .. } => ("SET_ITEMS", 10),
+            Self::CallMatch { .. } => ("CALL_MATCH", 19),
+            Self::NotSubclass { .. } => ("NOT_SUBCLASS", 19),
+            Self::HasAttr { present: true, .. } => ("HASATTR", 9),
+            Self::HasAttr { present: false, .. } => ("NO_HASATTR", 9),
+            Self::GenericDictContains { present: true, .. } => ("PRESENT_IN_GENERIC_DICT", 9),
+            Self::GenericDictContains { present: false, .. } => ("NOT_PRESENT_IN_GENERIC_DICT", 9),
+            Self::MroAttr { .. } => ("MRO_ATTR", 9),
+            Self::WeakrefAlive => ("WEAKREF_ALIVE", 7),
+            Self::ObjectAliasing { .. } => ("OBJECT_ALIASING", 19),
+            Self::NotAliasing { .. } => ("NOT_ALIASING", 19),
+            Self::NoTensorAliasing { .. } => ("NO_TENSOR_ALIASING", 20),
+            Self::StorageOverlap { .. } => ("STORAGE_OVERLAPPING", 21),
+            Self::ShapeEnv { .. } => ("SHAPE_ENV", 19),
+            Self::ComputedMatch { .. } => ("COMPUTED_MATCH", 19),
+            Self::RangeIteratorMatch { .. } => ("RANGE_ITERATOR_MATCH", 6),
+            Self::TupleIteratorLen { .. } => ("TUPLE_ITERATOR_LEN", 6),
+            Self::ListIteratorLen { .. } => ("LIST_ITERATOR_LEN", 6),
+            Self::ListReverseIteratorLen { .. } => ("LIST_REVERSEITERATOR_LEN", 6),
+            Self::CountIteratorMatch { .. } => ("COUNT_ITERATOR_MATCH", 6),
+            Self::GradMode { .. } => ("GRAD_MODE", 14),
+            Self::InferenceMode { .. } => ("INFERENCE_MODE", 15),
+            Self::DefaultDevice { .. } => ("DEFAULT_DEVICE", 13),
+            Self::DefaultDtype { .. } => ("DEFAULT_DTYPE", 16),
+            Self::DeterministicAlgorithms { .. } => ("DETERMINISTIC_ALGORITHMS", 17),
+            Self::GlobalState { .. } => ("GLOBAL_STATE", 11),
+            Self::TorchFunctionState { .. } => ("TORCH_FUNCTION_STATE", 18),
+            Self::TorchFunctionModeStack { .. } => ("TORCH_FUNCTION_MODE_STACK", 12),
         }
     }
 
-    /// Order of checking among guards of one source: what others rely on, what is cheap and what fails often
-    /// come first.
+    /// The kind's name in PyTorch's guard tree.
+    pub fn name(&self) -> &'static str {
+        self.row().0
+    }
+
+    /// Order of checking among guards of one source.
     pub fn rank(&self) -> u32 {
-        match self {
-            Self::TypeMatch { .. } => 0,
-            Self::NoneMatch | Self::TrueMatch | Self::FalseMatch | Self::NotNoneMatch => 1,
-            Self::IdMatch { .. } | Self::FunctionMatch { .. } | Self::ModuleMatch { .. } => 2,
-            Self::TensorMatch { .. } => 3,
-            Self::EqualsMatch { .. } | Self::ConstantMatch { .. } => 4,
-            Self::SequenceLength { .. } | Self::DictLength { .. } => 5,
-            Self::TupleIteratorLen { .. }
-            | Self::RangeIteratorMatch { .. }
-            | Self::ListIteratorLen { .. }
-            | Self::ListReverseIteratorLen { .. }
-            | Self::CountIteratorMatch { .. } => 6,
-            Self::ClosureMatch { .. } | Self::WeakrefAlive => 7,
-            Self::DictContains { .. } | Self::SetContains { .. } => 8,
-            Self::HasAttr { .. } | Self::GenericDictContains { .. } | Self::MroAttr { .. } => 9,
-            Self::DictKeys { .. } | Self::SetItems { .. } => 10,
-            Self::GlobalState { .. } => 11,
-            Self::TorchFunctionModeStack { .. } => 12,
-            Self::DefaultDevice { .. } => 13,
-            Self::GradMode { .. } => 14,
-            Self::InferenceMode { .. } => 15,
-            Self::DefaultDtype { .. } => 16,
-            Self::DeterministicAlgorithms { .. } => 17,
-            Self::TorchFunctionState { .. } => 18,
-            Self::ObjectAliasing { .. } | Self::NotAliasing { .. } | Self::CallMatch { .. } => 19,
-            Self::ShapeEnv { .. } | Self::NotSubclass { .. } | Self::ComputedMatch { .. } => 19,
-            Self::NoTensorAliasing { .. } => 20,
-            Self::StorageOverlap { .. } => 21,
-        }
+        self.row().1
     }
 
     /// Whether the guard is about several sources.

@@ -268,7 +268,7 @@ impl<'py> Node<'_, 'py> {
         if !self.real.stands[at].is_writeable {
             return Err(Stop::raises(
                 format!("Write to a read-only NumPy array: {}", self.what.name),
-                "NumPy refuses the write; the operation runs as plain Python so that it does.",
+                "NumPy refuses the write; the operation runs in eager mode so that it does.",
                 "Write to a copy of the array.",
             ));
         }

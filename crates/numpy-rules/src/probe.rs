@@ -254,7 +254,7 @@ fn refused(py: Python<'_>, name: &str, e: &PyErr) -> Stop {
     let text = e.value(py).to_string();
     Stop::raises(
         format!("NumPy operation that raises or warns: {name}: {text}"),
-        "NumPy raises or warns for arguments of these sizes and dtypes; the operation runs as plain Python so that it does.",
+        "NumPy raises or warns for arguments of these sizes and dtypes; the operation runs in eager mode so that it does.",
         "Correct the arguments.",
     )
 }

@@ -3,7 +3,7 @@
 use bytecode::op::{LocalIdx, Op};
 use pyo3::prelude::*;
 use translator::stop::R;
-use variables::object::{DictView, DictWalk};
+use variables::object::{DequeWalk, DictView, DictWalk};
 use variables::{Body, IterBody, Obj, ObjId, OrderedMap, Origin, Var};
 
 use crate::asm::Val;
@@ -145,7 +145,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `x -- iterator`
-    fn get_iter(&mut self) {
+    pub(super) fn get_iter(&mut self) {
         let iter = self.tx.known().iter.clone();
         self.asm.iterator(&iter);
     }
@@ -161,54 +161,15 @@ impl Emitter<'_, '_> {
                 self.asm.op(Op::BuildList(0));
                 self.get_iter();
             }
-            IterBody::List(list, Some(at)) => {
-                let (known, list) = (self.tx.known().clone(), *list);
-                if self.tx.obj(list).class.is(&known.list) {
-                    self.value(&Var::Obj(list))?;
-                    self.get_iter();
-                } else {
-                    self.call_method_of(&known.list, "__iter__", list)?;
-                }
-                if *at != 0 {
-                    self.place(list, *at as i64)?;
-                }
-            }
+            IterBody::List(list, Some(at)) => self.list_iterator(*list, *at)?,
             IterBody::ListReverse(list, Some(at)) => {
                 let known = self.tx.known().clone();
                 self.call_method_of(&known.list, "__reversed__", *list)?;
                 self.place(*list, *at as i64)?;
             }
-            IterBody::Deque(walk) => {
-                self.check_replayed(walk.deque)?;
-                if self.tx.obj(walk.deque).changes != walk.changes {
-                    return Err(self.cannot(CHANGED));
-                }
-                let method = if walk.reverse {
-                    "__reversed__"
-                } else {
-                    "__iter__"
-                };
-                let base = self.tx.known().deque.clone();
-                self.call_method_of(&base, method, walk.deque)?;
-                self.consume(walk.taken)?;
-            }
+            IterBody::Deque(walk) => self.deque_iterator(walk)?,
             IterBody::Set(set, items, at, changes) => {
-                let state = self.tx.obj(*set);
-                let Body::Set(map) = &state.body else {
-                    return Err(self.cannot("an iterator without its set"));
-                };
-                if map.changes() != *changes {
-                    return Err(self.cannot(CHANGED));
-                }
-                // A set that is made again has an order of its own.
-                if *at == 0 || (!state.is_new() && !state.body_dirty) {
-                    let base = self.tx.known().set.clone();
-                    self.call_method_of(&base, "__iter__", *set)?;
-                    self.consume(*at)?;
-                } else {
-                    let rest = items[*at..].to_vec();
-                    self.items_iterator(class, &rest)?;
-                }
+                self.set_iterator(class, *set, items, *at, *changes)?
             }
             IterBody::Dict(walk) => {
                 self.check_replayed(walk.dict)?;
@@ -220,20 +181,7 @@ impl Emitter<'_, '_> {
                 let f = self.tx.known().enumerate.clone();
                 self.call_with(&f, &[it, count])?;
             }
-            IterBody::Zip(its, strict) => {
-                let f = self.tx.known().zip.clone();
-                self.asm.callee(&f);
-                for it in its {
-                    self.value(it)?;
-                }
-                if *strict {
-                    let yes = self.tx.bool(true);
-                    self.value(&yes)?;
-                    self.call_kw(its.len() as u32 + 1, "strict")?;
-                } else {
-                    self.asm.call(its.len() as u32);
-                }
-            }
+            IterBody::Zip(its, strict) => self.zip(its, *strict)?,
             IterBody::Map(f, its) => {
                 let map = self.tx.known().map.clone();
                 let args: Vec<&Var> = std::iter::once(f).chain(its).collect();
@@ -243,43 +191,9 @@ impl Emitter<'_, '_> {
                 let filter = self.tx.known().filter.clone();
                 self.call_with(&filter, &[f, it])?;
             }
-            IterBody::Chain(outer, current) => {
-                let chain = self.itertools("chain")?;
-                let many = chain.bind(self.tx.py).getattr("from_iterable")?.unbind();
-                match current {
-                    None => self.call_with(&many, &[outer])?,
-                    Some(c) => {
-                        self.asm.callee(&chain);
-                        self.value(c)?;
-                        self.call_with(&many, &[outer])?;
-                        self.asm.call(2);
-                    }
-                }
-            }
-            IterBody::Repeat(v, left) => {
-                let repeat = self.itertools("repeat")?;
-                self.asm.callee(&repeat);
-                self.value(v)?;
-                if let Some(n) = left {
-                    self.load_int(*n as i64)?;
-                }
-                self.asm.call(1 + u32::from(left.is_some()));
-            }
-            IterBody::Arranged(all, at) => {
-                self.asm.callee(class);
-                for pool in &all.pools {
-                    for v in pool {
-                        self.value(v)?;
-                    }
-                    self.asm.op(Op::BuildTuple(pool.len() as u32));
-                }
-                if let Some(n) = all.length {
-                    self.load_int(n)?;
-                }
-                let args = all.pools.len() + usize::from(all.length.is_some());
-                self.asm.call(args as u32);
-                self.consume((*at).min(all.items.len()))?;
-            }
+            IterBody::Chain(outer, current) => self.chain(outer, current)?,
+            IterBody::Repeat(v, left) => self.repeat(v, *left)?,
+            IterBody::Arranged(all, at) => self.arrangements(class, all, *at)?,
             IterBody::Count(a, b) => self.call_tool("count", &[a, b])?,
             IterBody::Call(f, sentinel) => {
                 let iter = self.tx.known().iter.clone();
@@ -292,17 +206,7 @@ impl Emitter<'_, '_> {
             IterBody::DropWhile(f, it, false) => self.call_tool("dropwhile", &[f, it])?,
             IterBody::DropWhile(_, it, true) => self.value(it)?,
             IterBody::Islice(it, taken, next, stop, step) => {
-                let islice = self.itertools("islice")?;
-                self.asm.callee(&islice);
-                self.value(it)?;
-                let none = self.tx.py.None();
-                self.load_int(next.saturating_sub(*taken) as i64)?;
-                match stop {
-                    Some(s) => self.load_int(s.saturating_sub(*taken) as i64)?,
-                    None => self.asm.load_const(&none),
-                }
-                self.load_int(*step as i64)?;
-                self.asm.call(4);
+                self.islice(it, *taken, *next, *stop, *step)?
             }
             IterBody::Sequence(v, at) => {
                 let known = self.tx.known().clone();
@@ -316,97 +220,95 @@ impl Emitter<'_, '_> {
                 self.call_with(&reversed, &[v])?;
                 self.set_state(*at)?;
             }
-            IterBody::DictReverse(walk, _) => {
-                self.check_replayed(walk.dict)?;
-                let reversed = self.builtin("reversed")?;
-                self.asm.callee(&reversed);
-                let at = self.dict_walk(walk, |map| map.len() - walk.slot)?;
-                self.asm.call(1);
-                self.consume(at)?;
-            }
+            IterBody::DictReverse(walk, _) => self.reversed_dict_iterator(walk)?,
             IterBody::Accumulate(it, f, total, initial) => {
-                let tool = self.itertools("accumulate")?;
-                self.asm.callee(&tool);
-                match total.as_ref().or(initial.as_ref()) {
-                    // `initial=None` is none at all.
-                    Some(v) if v.is_none(self.tx.py) => {
-                        self.call_chain(std::slice::from_ref(v), it)?;
-                        self.value(f)?;
-                        self.asm.call(2);
-                    }
-                    Some(v) => {
-                        self.value(it)?;
-                        self.value(f)?;
-                        self.value(v)?;
-                        self.call_kw(3, "initial")?;
-                    }
-                    None => {
-                        self.value(it)?;
-                        self.value(f)?;
-                        self.asm.call(2);
-                    }
-                }
-                self.consume(usize::from(total.is_some()))?;
+                self.accumulate(it, f, total, initial)?
             }
             IterBody::Cycle(it, saved, at) => {
-                let cycle = self.itertools("cycle")?;
-                let items: Vec<Var> = saved.iter().cloned().collect();
-                self.asm.callee(&cycle);
-                match it {
-                    Some(it) => self.call_chain(&items, it)?,
-                    None => self.list_of(&items)?,
-                }
-                self.asm.call(1);
-                let done = if it.is_some() { items.len() } else { *at };
-                self.consume(done)?;
+                let saved: Vec<Var> = saved.iter().cloned().collect();
+                self.cycle(it, &saved, *at)?;
             }
-            IterBody::Batched(it, n, strict) => {
-                let tool = self.itertools("batched")?;
-                self.asm.callee(&tool);
-                self.value(it)?;
-                self.load_int(*n as i64)?;
-                if *strict {
-                    let yes = self.tx.bool(true);
-                    self.value(&yes)?;
-                    self.call_kw(3, "strict")?;
-                } else {
-                    self.asm.call(2);
-                }
-            }
+            IterBody::Batched(it, n, strict) => self.batched(it, *n, *strict)?,
             IterBody::GroupBy(it, key, state)
                 if state.target.is_none() && state.current.is_none() =>
             {
                 self.call_tool("groupby", &[it, key])?;
             }
-            IterBody::ZipLongest(its, fill) => {
-                let tool = self.itertools("zip_longest")?;
-                self.asm.callee(&tool);
-                for it in its {
-                    match it {
-                        Some(it) => self.value(it)?,
-                        None => {
-                            self.asm.op(Op::BuildTuple(0));
-                            self.get_iter();
-                        }
-                    }
-                }
-                self.value(fill)?;
-                self.call_kw(its.len() as u32 + 1, "fillvalue")?;
-            }
+            IterBody::ZipLongest(its, fill) => self.zip_longest(its, fill)?,
             IterBody::Pairwise(it, None) => self.call_tool("pairwise", &[it])?,
-            IterBody::Pairwise(it, Some(previous)) => {
-                let (pairwise, chain) = (self.itertools("pairwise")?, self.itertools("chain")?);
-                self.asm.callee(&pairwise);
-                self.asm.callee(&chain);
-                self.value(previous)?;
-                self.asm.op(Op::BuildTuple(1));
-                self.value(it)?;
-                self.asm.call(2);
-                self.asm.call(1);
-            }
+            IterBody::Pairwise(it, Some(previous)) => self.pairwise(it, previous)?,
             _ => return Err(self.cannot(format!("a {} iterator", self.tx.class_name(class)))),
         }
         Ok(())
+    }
+
+    /// Over a list, at an index.
+    fn list_iterator(&mut self, list: ObjId, at: usize) -> R<()> {
+        let known = self.tx.known().clone();
+        if self.tx.obj(list).class.is(&known.list) {
+            self.value(&Var::Obj(list))?;
+            self.get_iter();
+        } else {
+            self.call_method_of(&known.list, "__iter__", list)?;
+        }
+        if at != 0 {
+            self.place(list, at as i64)?;
+        }
+        Ok(())
+    }
+
+    /// Over a deque.
+    fn deque_iterator(&mut self, walk: &DequeWalk) -> R<()> {
+        self.check_replayed(walk.deque)?;
+        if self.tx.obj(walk.deque).changes != walk.changes {
+            return Err(self.cannot(CHANGED));
+        }
+        let method = if walk.reverse {
+            "__reversed__"
+        } else {
+            "__iter__"
+        };
+        let base = self.tx.known().deque.clone();
+        self.call_method_of(&base, method, walk.deque)?;
+        self.consume(walk.taken)
+    }
+
+    /// Over a set.
+    fn set_iterator(
+        &mut self,
+        class: &Obj,
+        set: ObjId,
+        items: &[Var],
+        at: usize,
+        changes: u64,
+    ) -> R<()> {
+        let state = self.tx.obj(set);
+        let Body::Set(map) = &state.body else {
+            return Err(self.cannot("an iterator without its set"));
+        };
+        if map.changes() != changes {
+            return Err(self.cannot(CHANGED));
+        }
+        // A set that is made again has an order of its own.
+        if at == 0 || (!state.is_new() && !state.body_dirty) {
+            let base = self.tx.known().set.clone();
+            self.call_method_of(&base, "__iter__", set)?;
+            self.consume(at)?;
+        } else {
+            let rest = items[at..].to_vec();
+            self.items_iterator(class, &rest)?;
+        }
+        Ok(())
+    }
+
+    /// Over a dict, from its end.
+    fn reversed_dict_iterator(&mut self, walk: &DictWalk) -> R<()> {
+        self.check_replayed(walk.dict)?;
+        let reversed = self.builtin("reversed")?;
+        self.asm.callee(&reversed);
+        let at = self.dict_walk(walk, |map| map.len() - walk.slot)?;
+        self.asm.call(1);
+        self.consume(at)
     }
 
     fn builtin(&self, name: &str) -> R<Obj> {
@@ -420,7 +322,7 @@ impl Emitter<'_, '_> {
     }
 
     /// A call whose last argument is a keyword.
-    fn call_kw(&mut self, argc: u32, keyword: &str) -> R<()> {
+    pub(super) fn call_kw(&mut self, argc: u32, keyword: &str) -> R<()> {
         let names = pyo3::types::PyTuple::new(self.tx.py, [keyword])?
             .into_any()
             .unbind();
@@ -429,26 +331,7 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    fn itertools(&self, name: &str) -> R<Obj> {
-        Ok(self.tx.py.import("itertools")?.getattr(name)?.unbind())
-    }
-
-    /// `-- chain([items...], rest)`
-    fn call_chain(&mut self, items: &[Var], rest: &Var) -> R<()> {
-        let chain = self.itertools("chain")?;
-        self.asm.callee(&chain);
-        self.list_of(items)?;
-        self.value(rest)?;
-        self.asm.call(2);
-        Ok(())
-    }
-
-    fn call_tool(&mut self, name: &str, args: &[&Var]) -> R<()> {
-        let f = self.itertools(name)?;
-        self.call_with(&f, args)
-    }
-
-    fn call_with(&mut self, f: &Obj, args: &[&Var]) -> R<()> {
+    pub(super) fn call_with(&mut self, f: &Obj, args: &[&Var]) -> R<()> {
         self.asm.callee(f);
         for a in args {
             self.value(a)?;
@@ -563,7 +446,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `iterator -- iterator`, `n` items later, run in C.
-    fn consume(&mut self, n: usize) -> R<()> {
+    pub(super) fn consume(&mut self, n: usize) -> R<()> {
         if n == 0 {
             return Ok(());
         }

@@ -27,6 +27,7 @@ mod finished;
 mod generators;
 mod graph;
 mod iterators;
+mod itertools;
 mod ladder;
 mod natives;
 mod rebuild;

@@ -27,5 +27,5 @@ pub use registry::{
     RuleId, RuleInfo, function_traits, infer, lookup_function, lookup_method, method_traits, rules,
 };
 pub use size::{Atom, Compare, Fact, SizeTable, Term};
-pub use traits::{Cast, Does, Fold, Scale, Switch, Traits};
+pub use traits::{Cast, Does, Fold, Reads, Scale, Switch, Traits};
 pub use types::*;

@@ -15,7 +15,7 @@ use crate::family;
 use crate::iterator::broadcast;
 use crate::promote::can_cast;
 use crate::size::Size;
-use crate::traits::{Cast, Does, Fold, Scale, Traits, facts};
+use crate::traits::{Cast, Does, Fold, Reads, Scale, Traits, facts};
 use crate::types::{Alias, Ctx, DType, DeviceKind, Inferred, RuleError, TensorMeta, Value};
 
 /// A rule, found once by name and then called by number.
@@ -186,6 +186,12 @@ impl Entry {
     pub const fn folds(mut self, fold: Fold) -> Entry {
         self.traits.folds = Some(fold);
         self
+    }
+
+    /// What it reads of its first argument's data: the graph breaks where that is not known.
+    pub const fn reads(mut self, reads: Reads) -> Entry {
+        self.traits.reads = Some(reads);
+        self.does(Does::BREAKS)
     }
 }
 

@@ -80,6 +80,8 @@ facts! {
     SEES_NUMPY
     /// Only checks something, and gives nothing.
     CHECKS
+    /// Says how a tensor lies in memory.
+    TELLS_LAYOUT
     /// A number that is NumPy's as well as Python's decides about its result.
     SEES_NUMPY_FLOATS
     /// Gives a quantized tensor, which a fake tensor does not show.
@@ -136,6 +138,23 @@ pub struct Scale {
     pub adds: &'static str,
 }
 
+/// What an operation reads of a tensor's data, where translation may know it or the graph may read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// the one number that it holds
+    Number,
+    /// the same, as an int
+    Int,
+    /// the same, as a float
+    Float,
+    /// its numbers as nested lists
+    List,
+    /// where the data lies
+    Address,
+    /// its data as an array of NumPy
+    Array,
+}
+
 /// What an operation computes of small tensors of ints, whose values are followed while translating.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
@@ -184,6 +203,8 @@ pub struct Traits {
     pub scales: Option<Scale>,
     /// what it computes of values that are known
     pub folds: Option<Fold>,
+    /// what it reads of its first argument's data
+    pub reads: Option<Reads>,
 }
 
 impl Traits {
@@ -196,6 +217,7 @@ impl Traits {
         writes_unless: None,
         scales: None,
         folds: None,
+        reads: None,
     };
 
     /// What the name of an operation says: `add_` writes to its first argument, `__add__` does not.

@@ -179,7 +179,7 @@ pub fn leave_context(tx: &mut Tx<'_>, context: &Var) -> R<Flow> {
         }
         _ => Err(Stop::brk(
             "Context left that was not entered here",
-            "The context was entered by plain Python, which has to leave it as well.",
+            "The context was entered in eager mode, so it has to be left in eager mode as well.",
             "Enter and leave the context in the same compiled function.",
         )),
     }

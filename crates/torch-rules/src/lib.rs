@@ -28,6 +28,7 @@ mod initialising;
 mod overrides;
 mod parameters;
 mod pullbacks;
+mod questions;
 mod state_calls;
 mod subclasses;
 mod substitutes;
@@ -54,6 +55,7 @@ pub const LISTED: &[RuleList] = &[
     torch_python::RULES,
     compilers::RULES,
     hooks::RULES,
+    questions::RULES,
 ];
 
 /// What the interpreter asks of this crate.

@@ -5,11 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tensor_meta::{Does, Traits};
 use torch_abi::names;
-use translator::raw::type_lookup;
 use translator::stop::{BreakReason, R, Stop};
 use translator::torch_ops::marks::disabled;
 use translator::tx::{Args, Flow, Tx};
-use variables::{Obj, Var};
+use variables::Var;
 
 /// Where torch's optimizers enter and leave `no_grad`: how the path of the file ends.
 const OPTIMIZER: &str = "/torch/optim/optimizer.py";
@@ -79,6 +78,40 @@ const SKIPPED_STDLIB: [&str; 33] = [
     "pdb",
 ];
 
+/// The names that a Python function says of itself.
+struct Named {
+    module: String,
+    name: String,
+}
+
+impl Named {
+    fn new(f: &Bound<'_, PyAny>) -> Named {
+        let text = |attr: &str| {
+            f.getattr(attr)
+                .and_then(|m| m.extract())
+                .unwrap_or_default()
+        };
+        Named {
+            module: text("__module__"),
+            name: text("__name__"),
+        }
+    }
+
+    /// Its `__qualname__`, which few are asked for.
+    fn qualname(&self, f: &Bound<'_, PyAny>) -> String {
+        let name = f.getattr("__qualname__").and_then(|q| q.extract());
+        name.unwrap_or_default()
+    }
+
+    /// Whether it is of one of these modules, or of one below them.
+    fn is_under(&self, modules: &[&str]) -> bool {
+        let below = |m: &str| self.module.strip_prefix(m);
+        modules
+            .iter()
+            .any(|m| below(m).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    }
+}
+
 /// Python functions with a meaning of their own for a tracer; `None`: inline it.
 ///
 /// # Errors
@@ -89,7 +122,6 @@ pub fn marked_function<'py>(
     source: Option<SourceId>,
     args: &Args,
 ) -> R<Option<Flow>> {
-    let py = tx.py;
     if tx.facts.unmarked.contains_key(&(f.as_ptr() as usize)) {
         return Ok(None);
     }
@@ -105,23 +137,39 @@ pub fn marked_function<'py>(
     if let Some(flow) = crate::collectives::call(tx, f, args)? {
         return Ok(Some(flow));
     }
-    let module: String = f
-        .getattr("__module__")
-        .and_then(|m| m.extract())
-        .unwrap_or_default();
-    let name: String = f
-        .getattr("__name__")
-        .and_then(|m| m.extract())
-        .unwrap_or_default();
-    // Marks are attributes that somebody set; a missing one is dear to ask for.
+    let named = Named::new(f);
+    if let ("functools", "dispatch", [class]) = (&*named.module, &*named.name, args.pos.as_slice())
+    {
+        let class = class.clone();
+        return (tx.rules.builtins.single_dispatch)(tx, f, source, &class);
+    }
+    if let Some(flow) = answered(tx, f, &named, args)? {
+        return Ok(Some(flow));
+    }
+    // Marks are attributes that somebody set. A missing attribute is expensive to look up: it raises.
     let marked = translator::raw::may_have_marks(f);
-    let flag = |n: &str| marked && f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false));
-    let qualname = || -> String {
-        f.getattr("__qualname__")
-            .and_then(|q| q.extract())
-            .unwrap_or_default()
-    };
-    match (module.as_str(), name.as_str()) {
+    if marked && let Some(flow) = by_mark(tx, f, source, &named, args)? {
+        return Ok(Some(flow));
+    }
+    if is_skipped(tx, f, &named)? {
+        return Err(tx.skipped(f));
+    }
+    if !marked {
+        let address = f.as_ptr() as usize;
+        tx.facts.unmarked.insert(address, f.clone().unbind());
+    }
+    Ok(None)
+}
+
+/// What a tracer answers itself: whether it traces, and what other tracers are told.
+fn answered<'py>(
+    tx: &mut Tx<'py>,
+    f: &Bound<'py, PyAny>,
+    named: &Named,
+    args: &Args,
+) -> R<Option<Flow>> {
+    let py = tx.py;
+    match (named.module.as_str(), named.name.as_str()) {
         (
             "torch.compiler"
             | "ferrodyn"
@@ -136,10 +184,6 @@ pub fn marked_function<'py>(
             }
             tx.facts.asked_compiling = true;
             return Ok(Some(Flow::Value(tx.bool(true))));
-        }
-        ("functools", "dispatch") if let [class] = args.pos.as_slice() => {
-            let class = class.clone();
-            return (tx.rules.builtins.single_dispatch)(tx, f, source, &class);
         }
         // What they answer for a size that is known is the condition itself.
         (
@@ -174,9 +218,9 @@ pub fn marked_function<'py>(
                 "ErrorOnGraphBreakDecoratorContextManager.",
             ]
             .iter()
-            .any(|class| qualname().starts_with(class)) =>
+            .any(|class| named.qualname(f).starts_with(class)) =>
         {
-            return crate::tracer_options::tracer_options(tx, f, &name, args).map(Some);
+            return crate::tracer_options::tracer_options(tx, f, &named.name, args).map(Some);
         }
         (names::DYNAMO_DECORATORS, "mark_static") => {
             return Ok(Some(Flow::Value(tx.none())));
@@ -201,27 +245,14 @@ pub fn marked_function<'py>(
         }
         // `torch.fx` traces in a thread, not in a process.
         ("torch.fx._symbolic_trace", "is_fx_tracing" | "is_fx_symbolic_tracing") => {
-            let asked = py.import(module.as_str())?.getattr("_get_is_fx_tracing")?;
+            let asked = py
+                .import(named.module.as_str())?
+                .getattr("_get_is_fx_tracing")?;
             let now = asked.call0()?;
             tx.guard_call(&asked.unbind(), None, &[], &now)?;
-            return Ok(Some(Flow::Value(
-                tx.bool(now.is_truthy()? && name != "is_fx_symbolic_tracing"),
-            )));
-        }
-        // Questions about symbolic sizes, of which there are none here.
-        (
-            "torch.fx.experimental.symbolic_shapes",
-            "expect_true"
-            | "guard_size_oblivious"
-            | "guard_or_false"
-            | "guard_or_true"
-            | "guard_bool"
-            | "statically_known_true",
-        ) if args.pos.len() == 1 => {
-            let v = tx.realize(&args.pos[0])?;
-            if matches!(&v, Var::Const(o) if o.bind(py).is_instance_of::<pyo3::types::PyBool>()) {
-                return Ok(Some(Flow::Value(v)));
-            }
+            return Ok(Some(Flow::Value(tx.bool(
+                now.is_truthy()? && named.name != "is_fx_symbolic_tracing",
+            ))));
         }
         ("torch.fx.experimental.symbolic_shapes", "_advise_is_size" | "_advise_is_bounded") => {
             return Ok(Some(Flow::Value(tx.none())));
@@ -230,50 +261,65 @@ pub fn marked_function<'py>(
         ("torch.jit", "annotate") if args.pos.len() == 2 && args.kw.is_empty() => {
             return Ok(Some(Flow::Value(args.pos[1].clone())));
         }
-        (
-            "torch.overrides",
-            "has_torch_function" | "has_torch_function_unary" | "has_torch_function_variadic",
-        ) => {
-            return overrides_torch(tx, args).map(|v| Some(Flow::Value(v)));
-        }
-        // Optimizers keep compilers from tracing their writes together with what records gradients.
-        // One of the two calls comes in front of a step, the other behind it. In a generator, from where
-        // there is no way back, they break.
-        (names::DYNAMO_DECORATORS, "graph_break")
-            if tx.ways.here.is_some() && tx.st.frame.code.filename.ends_with(OPTIMIZER) =>
-        {
-            tx.st.needs_as_is |= tx.runs_as_is;
-            if tx.before_step.is_none() {
-                tx.before_step = Some(Box::new(tx.ways.clone()));
-            } else if tx.st.frame.handling.is_empty() {
-                tx.before_step = None;
-            } else {
-                return Err(Stop::unsupported("an optimizer whose step raises"));
-            }
-            return Ok(Some(Flow::Value(tx.none())));
-        }
         (m, "graph_break") if m.starts_with("ferrodyn") || m.starts_with(names::DYNAMO) => {
-            let text = match args.pos.first().or(args.kw.first().map(|k| &k.1)) {
-                Some(Var::Const(o)) => o.bind(py).str()?.to_string(),
-                _ => String::new(),
-            };
-            return Err(Stop::Break(Box::new(BreakReason {
-                reason: "Call to `graph_break()`".into(),
-                explanation: format!(
-                    "User-inserted graph break. Message: {}",
-                    if text.is_empty() { "None" } else { &text }
-                ),
-                hints: vec!["Remove the `graph_break()` call.".into()],
-                context: format!("called `{m}.graph_break` with message `{text}`"),
-                ..BreakReason::default()
-            })));
+            return graph_break(tx, named, args).map(Some);
         }
         _ => {}
     }
+    Ok(None)
+}
+
+/// `graph_break()`, of Ferrodyn or of torch.
+fn graph_break(tx: &mut Tx<'_>, named: &Named, args: &Args) -> R<Flow> {
+    // Optimizers keep compilers from tracing their writes together with what records gradients.
+    // One of the two calls comes in front of a step, the other behind it. In a generator, from where
+    // there is no way back, they break.
+    if named.module == names::DYNAMO_DECORATORS
+        && tx.ways.here.is_some()
+        && tx.st.frame.code.filename.ends_with(OPTIMIZER)
+    {
+        tx.st.needs_as_is |= tx.runs_as_is;
+        if tx.before_step.is_none() {
+            tx.before_step = Some(Box::new(tx.ways.clone()));
+        } else if tx.st.frame.handling.is_empty() {
+            tx.before_step = None;
+        } else {
+            return Err(Stop::unsupported("an optimizer whose step raises"));
+        }
+        return Ok(Flow::Value(tx.none()));
+    }
+    let text = match args.pos.first().or(args.kw.first().map(|k| &k.1)) {
+        Some(Var::Const(o)) => o.bind(tx.py).str()?.to_string(),
+        _ => String::new(),
+    };
+    Err(Stop::Break(Box::new(BreakReason {
+        reason: "Call to `graph_break()`".into(),
+        explanation: format!(
+            "User-inserted graph break. Message: {}",
+            if text.is_empty() { "None" } else { &text }
+        ),
+        hints: vec!["Remove the `graph_break()` call.".into()],
+        context: format!(
+            "called `{}.graph_break` with message `{text}`",
+            named.module
+        ),
+        ..BreakReason::default()
+    })))
+}
+
+/// What is to be done with a function by an attribute that torch or the program has set on it.
+fn by_mark<'py>(
+    tx: &mut Tx<'py>,
+    f: &Bound<'py, PyAny>,
+    source: Option<SourceId>,
+    named: &Named,
+    args: &Args,
+) -> R<Option<Flow>> {
+    let flag = |n: &str| f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false));
     if flag("_torchdynamo_disable") || flag("_dynamo_forbidden") {
         // torch.compile marks this one for itself, for all optimizers, once it is used.
-        if name == "_init_group"
-            && module.starts_with("torch.optim.")
+        if named.name == "_init_group"
+            && named.module.starts_with("torch.optim.")
             && let Ok(inner) = f.getattr("_torchdynamo_orig_callable")
         {
             return tx.call(&Var::py(inner.unbind()), args.clone()).map(Some);
@@ -281,7 +327,7 @@ pub fn marked_function<'py>(
         return Err(disabled(f));
     }
     // The outer choices hold for what torch.compile has compiled.
-    if marked && is_compiled_by_torch(f) {
+    if is_compiled_by_torch(f) {
         let base = match source {
             Some(s) => s,
             None => tx.pinned_source(&f.clone().unbind(), true, "___compiled"),
@@ -294,23 +340,26 @@ pub fn marked_function<'py>(
         return tx.call(&inner, args.clone()).map(Some);
     }
     // A region that is to be compiled once: its calls are in the graph one by one.
-    if marked && let Ok(inner) = f.getattr("__marked_compile_region_fn__") {
+    if let Ok(inner) = f.getattr("__marked_compile_region_fn__") {
         return tx.call(&Var::py(inner.unbind()), args.clone()).map(Some);
     }
     if flag("_dynamo_marked_constant")
         && let Some((pos, kw)) = tx.constants(args)?
     {
-        let pos = PyTuple::new(py, pos)?;
+        let pos = PyTuple::new(tx.py, pos)?;
         return tx
             .fold(|_| f.call(pos, kw.as_ref()))
             .map(|v| Some(Flow::Value(v)));
     }
-    let under = |list: &[&str]| {
-        list.iter()
-            .any(|m| module == *m || module.strip_prefix(*m).is_some_and(|r| r.starts_with('.')))
-    };
+    Ok(None)
+}
+
+/// Whether a function acts outside of a graph, by what it belongs to.
+fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool> {
+    let (module, name) = (named.module.as_str(), named.name.as_str());
+    let qualname = || named.qualname(f);
     let graph = tx.is_graph_function(f)?;
-    let inlined_anyway = is_pure_stdlib(&module, &name, qualname)
+    let inlined_anyway = is_pure_stdlib(module, name, qualname)
         || module == names::DYNAMO_MUTATION_GUARD
         || module == "torch.autograd.grad_mode"
         || module == "torch.cuda.amp.autocast_mode"
@@ -319,32 +368,26 @@ pub fn marked_function<'py>(
             && qualname().starts_with("wrap_dunder_call_ctx_manager")
         || module == names::DYNAMO_EVAL_FRAME
             && matches!(
-                &*name,
+                name,
                 "__call__" | "__getattr__" | "__setattr__" | "__delattr__" | "__len__" | "training"
             )
             && qualname().starts_with("OptimizedModule.")
-        || module == "torch.fx.graph_module" && matches!(&*name, "call_wrapped" | "__call__");
+        || module == "torch.fx.graph_module" && matches!(name, "call_wrapped" | "__call__");
     if !graph
         && !inlined_anyway
         && tx.rules.of(f).is_none()
-        && (under(&SKIPPED_TORCH) || under(&SKIPPED_STDLIB) || module.starts_with("numpy"))
+        && (named.is_under(&SKIPPED_TORCH)
+            || named.is_under(&SKIPPED_STDLIB)
+            || module.starts_with("numpy"))
     {
-        return Err(tx.skipped(f));
+        return Ok(true);
     }
     let file: String = f
         .getattr("__code__")
         .and_then(|c| c.getattr("co_filename"))
         .and_then(|n| n.extract())
         .unwrap_or_default();
-    if file.ends_with("torch/_compile.py") && tx.rules.of(f).is_none() {
-        return Err(tx.skipped(f));
-    }
-    if !marked {
-        tx.facts
-            .unmarked
-            .insert(f.as_ptr() as usize, f.clone().unbind());
-    }
-    Ok(None)
+    Ok(file.ends_with("torch/_compile.py") && tx.rules.of(f).is_none())
 }
 
 /// C functions that read or change torch's global state; `None` where there is no rule.
@@ -374,8 +417,6 @@ pub fn torch_state_call<'py>(
         return Ok(Some(Flow::Value(answer)));
     }
     let value = match name.as_str() {
-        "is_grad_enabled" => tx.bool(tx.st.grad_enabled),
-        "is_inference_mode_enabled" => tx.bool(tx.inference_now()),
         setter if torch_abi::contexts::flag_getter(setter).is_some() => {
             return crate::flags::set_flag(tx, f, args).map(|v| v.map(Flow::Value));
         }
@@ -389,49 +430,6 @@ pub fn torch_state_call<'py>(
             tx.none()
         }
         "_log_api_usage_once" => tx.none(),
-        "is_autocast_enabled" | "get_autocast_dtype" if tx.in_autocast() => {
-            let device = match args.pos.first() {
-                Some(v) => tx.as_const(&v.clone())?,
-                None if name == "is_autocast_enabled" => Some(device_text(tx, "cuda")),
-                None => None,
-            };
-            let Some(device) = device.and_then(|d| d.extract::<String>(tx.py).ok()) else {
-                return Ok(None);
-            };
-            let now = tx.autocast_now(&device)?;
-            match name.as_str() {
-                "is_autocast_enabled" => tx.bool(now.0),
-                _ => Var::Const(now.1),
-            }
-        }
-        "_is_any_autocast_enabled" if tx.in_autocast() => {
-            tx.bool(tx.autocasts() != tensor_meta::Autocast::Off)
-        }
-        "is_autocast_cache_enabled" => tx.bool(tx.autocast_cache()?),
-        "is_autocast_cpu_enabled" if tx.in_autocast() => tx.bool(tx.autocast_now("cpu")?.0),
-        "get_autocast_gpu_dtype" if tx.in_autocast() => Var::Const(tx.autocast_now("cuda")?.1),
-        "get_autocast_cpu_dtype" if tx.in_autocast() => Var::Const(tx.autocast_now("cpu")?.1),
-        "_has_torch_function" | "_has_torch_function_unary" | "_has_torch_function_variadic" => {
-            overrides_torch(tx, args)?
-        }
-        "is_tensor" => {
-            let v = args.pos.first().cloned().unwrap_or(Var::Null);
-            let v = tx.realize(&v)?;
-            tx.bool(matches!(v, Var::Tensor(_)))
-        }
-        "is_floating_point" | "is_complex" | "numel" | "is_signed" => {
-            let (([t], []) | ([], [(_, t)])) = (&args.pos[..], &args.kw[..]) else {
-                return Ok(None);
-            };
-            if args.kw.first().is_some_and(|(name, _)| &**name != "input") {
-                return Ok(None);
-            }
-            let t = tx.realize(t)?;
-            if !matches!(t, Var::Tensor(_)) {
-                return Ok(None);
-            }
-            return tx.tensor_method(&t, &name, Args::pos(Vec::new())).map(Some);
-        }
         // Nothing is captured while `torch.jit.trace` records, and the thread's dispatch keys say so.
         "_get_tracing_state" => tx.none(),
         "_is_tracing" => tx.bool(false),
@@ -466,46 +464,6 @@ pub fn torch_state_call<'py>(
 /// What is known of a function of torch's, by its name.
 fn query_traits(name: &str) -> Traits {
     tensor_meta::function_traits(&format!("torch.{name}"))
-}
-
-/// Whether arguments have a `__torch_function__`: tensors that are captured have torch's own.
-///
-/// # Errors
-/// A break where another object has one.
-fn overrides_torch(tx: &mut Tx<'_>, args: &Args) -> R<Var> {
-    if tx.is_seen() {
-        return Ok(tx.bool(true));
-    }
-    for arg in &args.pos {
-        let arg = tx.look(arg)?;
-        let one = std::slice::from_ref(&arg);
-        let asked = match &arg {
-            Var::Tuple(t) => &t.items[..],
-            _ => one,
-        };
-        for v in asked {
-            let v = tx.look(v)?;
-            if tx.asks_class(&v) {
-                return Ok(tx.bool(true));
-            }
-            if matches!(v, Var::Tensor(_) | Var::Const(_)) {
-                continue;
-            }
-            let class = tx.type_of(&v)?;
-            let class = class.bind(tx.py).cast().map_err(PyErr::from)?;
-            if type_lookup(class, "__torch_function__").is_some() {
-                return Err(Stop::unsupported(format!(
-                    "`__torch_function__` of {}",
-                    tx.describe(&v)
-                )));
-            }
-        }
-    }
-    Ok(tx.bool(false))
-}
-
-fn device_text(tx: &Tx<'_>, name: &str) -> Obj {
-    pyo3::types::PyString::new(tx.py, name).into_any().unbind()
 }
 
 /// Functions of modules listed in [`SKIPPED_STDLIB`] that only read: the environment (each variable

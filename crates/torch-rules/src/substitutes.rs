@@ -2,6 +2,7 @@
 //! backend, gets wrong.
 
 use pyo3::prelude::*;
+use tensor_meta::Does;
 use translator::own_module::OwnModule;
 use translator::stop::R;
 use translator::tx::Tx;
@@ -60,9 +61,9 @@ fn nonstrict(function: &Bound<'_, PyAny>) -> PyResult<Obj> {
     Ok(make.call1((function,))?.unbind())
 }
 
-/// The function that stands for the operation of this path, if it needs one.
+/// The function that stands for the operation of this path, if it needs one: some of those that go over a sequence.
 fn substitute(py: Python<'_>, path: &str) -> PyResult<Option<Obj>> {
-    if path != "torch.lstm" {
+    if !tensor_meta::function_traits(path).any(Does::LOOPS) {
         return Ok(None);
     }
     let table = MODULE.get(py)?.getattr("substitutes")?;

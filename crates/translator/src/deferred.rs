@@ -135,7 +135,7 @@ impl<'py> Tx<'py> {
         }
         Err(Stop::brk(
             format!("Output of {}", self.describe(&v)),
-            "The object may change before the graph has run, and its text with it, so the call runs as plain Python between two graphs.",
+            "The object may change before the graph has run, and its text with it, so the call runs in eager mode between two graphs.",
             "Output constants and tensors, or move the call before or after the computation.",
         ))
     }

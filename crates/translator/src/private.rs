@@ -75,7 +75,7 @@ impl<'py> Tx<'py> {
             if self.holds_private(constant.bind(self.py), &mut seen)? {
                 let stop = Stop::brk(
                     "Object made in the compiled function is needed outside of it",
-                    "It is a new one at each call, so plain Python makes it, between two graphs.",
+                    "It is a new one at each call, so it is made in eager mode, between two graphs.",
                     "Make it outside of the compiled function.",
                 );
                 return Err(stop.or_retreat(Retreat::Private));

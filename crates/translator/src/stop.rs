@@ -114,7 +114,7 @@ impl Stop {
     pub fn locks(what: impl std::fmt::Display) -> Stop {
         Stop::Break(Box::new(BreakReason {
             reason: format!("Lock taken by {what}"),
-            explanation: "What is done under a lock has to happen while it is held, so it is taken by plain Python, between two graphs.".into(),
+            explanation: "What is done under a lock has to happen while it is held, so it is taken in eager mode, between two graphs.".into(),
             hints: vec!["Do what needs the lock outside of the compiled function.".into()],
             sets_up: Some(SetUp::UnderLock),
             ..BreakReason::default()
@@ -125,7 +125,7 @@ impl Stop {
     pub fn uninitialized(class: impl std::fmt::Display) -> Stop {
         Stop::Break(Box::new(BreakReason {
             reason: format!("{class}, which has no values yet"),
-            explanation: "The module gives it a size and values in its first call, which runs as plain Python; later calls are captured.".into(),
+            explanation: "The module gives it a size and values in its first call, which runs in eager mode; later calls are captured.".into(),
             hints: vec!["Call the module once in front of compiling it.".into()],
             sets_up: Some(SetUp::Parameters),
             ..BreakReason::default()
@@ -136,7 +136,7 @@ impl Stop {
     pub fn fills_cache(what: impl std::fmt::Display) -> Stop {
         Stop::Break(Box::new(BreakReason {
             reason: format!("Cached function {what}, which has not been called with these arguments"),
-            explanation: "What it makes, everybody gets who calls it with these arguments, so plain Python makes it; later calls find it in the cache and are captured.".into(),
+            explanation: "The cached result is shared by all callers, so the call runs in eager mode; later calls find it in the cache and are captured.".into(),
             hints: vec!["Call it once in front of the compiled function, or call the function under the cache (`__wrapped__`).".into()],
             sets_up: Some(SetUp::Cached),
             ..BreakReason::default()

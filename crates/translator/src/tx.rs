@@ -521,7 +521,7 @@ impl<'py> Tx<'py> {
         if self.known.is_ndarray(&obj) {
             return Err(Stop::brk(
                 "NumPy array made in the compiled function",
-                "The call is none that Ferrodyn makes an operation of the graph, so it runs as plain Python between two graphs.",
+                "The call is none that Ferrodyn makes an operation of the graph, so it runs in eager mode between two graphs.",
                 "Make the array with torch, or outside of the compiled function.",
             ));
         }

@@ -115,7 +115,7 @@ fn document() -> String {
          What Ferrodyn does with each opcode that a code object of CPython 3.11 to 3.15 can hold. *Interpreted* is with CPython's exact semantics: values that are known while tracing \
          are computed then, tensor operations go into the graph, and an operation on a value that \
          cannot be followed breaks the graph with a reason of its own. *Breaks* is the instruction \
-         itself: it runs as plain Python, with the reason given.\n\n\
+         itself: it runs in eager mode, with the reason given.\n\n\
          This file is generated: `cargo xtask test --bless` writes it, \
          `crates/translator/tests/opcodes.rs` makes and checks it.\n\n\
          | opcode |",

@@ -514,7 +514,7 @@ impl<'py> Compilation<'_, 'py> {
             (Ok(residual), _) => Ok(residual),
             (Err(_), Some(e)) if self.config.suppress_errors => {
                 log::warning(self.py, &self.id.to_string(), || {
-                    format!("the backend failed, the function runs as plain Python: {e}")
+                    format!("the backend failed, the function runs in eager mode: {e}")
                 });
                 Err(Ended::With(Compiled::Skip))
             }
@@ -601,12 +601,12 @@ impl<'py> Compilation<'_, 'py> {
         }
         let name = self.entries.name().clone();
         log::debug(self.py, "graph_breaks", &self.id.to_string(), || {
-            format!("{name} runs as plain Python: {why}")
+            format!("{name} runs in eager mode: {why}")
         });
         explain::record(|r| {
             r.breaks.push(explain::Break {
                 reason: BreakReason {
-                    reason: "Frame runs as plain Python".into(),
+                    reason: "Frame runs in eager mode".into(),
                     explanation: why.to_string(),
                     ..BreakReason::default()
                 },

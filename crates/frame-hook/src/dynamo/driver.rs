@@ -91,7 +91,7 @@ impl FrameCompiler for Driver {
         }
         if let Some(why) = runs_plainly(py) {
             log::debug(py, "graph_breaks", "", || {
-                format!("{} runs as plain Python: {why}", entries.name())
+                format!("{} runs in eager mode: {why}", entries.name())
             });
             return Outcome::Run;
         }
@@ -347,7 +347,7 @@ fn replace(py: Python<'_>, entry: &GuardedCode) -> Outcome {
 fn runs_plainly(py: Python<'_>) -> Option<&'static str> {
     let abi = TorchAbi::get(py).ok()?;
     if abi.is_traced_by_jit(py) {
-        return Some("torch.jit.trace records what plain Python does");
+        return Some("torch.jit.trace records what runs in eager mode");
     }
     // What the mode does is the program's code, and runs at each operation.
     if abi.is_in_dispatch_mode(py) {

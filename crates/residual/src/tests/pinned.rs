@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use pyo3::prelude::*;
-
 use super::breaking;
 
 /// Pins a text. Where another Python's differs it is pinned a second time, under that Python's name.
 fn pin(name: &str, text: &str) {
-    let minor = Python::attach(|py| py.version_info().minor);
+    let minor = cpython_abi::MINOR;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/snapshots");
     let own = format!("{name}_py3{minor}");
     let file = folder.join(format!("residual__tests__pinned__{own}.snap"));

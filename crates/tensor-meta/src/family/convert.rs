@@ -6,7 +6,7 @@ use crate::call::{
 use crate::family::view::format_strides;
 use crate::iterator::preserved_strides;
 use crate::registry::{Entry, rule};
-use crate::traits::facts::{MAY_GIVE_SELF, NEVER_RAISES, QUERY, STATE_QUERY, VIEW};
+use crate::traits::facts::{MAY_GIVE_SELF, NEVER_RAISES, QUERY, STATE_QUERY, TELLS_LAYOUT, VIEW};
 use crate::types::{
     DType, Device, Dims, Inferred, MemoryFormat, SymInt, Value, suggest_memory_format,
 };
@@ -242,14 +242,14 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("cpu", "", "*", cpu).does(NEVER_RAISES | VIEW | MAY_GIVE_SELF),
         rule("clone", "*", "*", clone).does(NEVER_RAISES),
         rule("size", "", "*", size).does(NEVER_RAISES),
-        rule("stride", "", "*", stride),
+        rule("stride", "", "*", stride).does(TELLS_LAYOUT),
         rule("dim", "", "* ndimension", dim).does(NEVER_RAISES),
         rule("numel", "*", "* nelement", numel).does(NEVER_RAISES | QUERY),
         rule("is_floating_point", "*", "*", is_floating_point).does(QUERY),
         rule("is_complex", "*", "*", is_complex).does(QUERY),
         rule("element_size", "", "*", element_size),
-        rule("storage_offset", "", "*", storage_offset),
-        rule("is_contiguous", "", "*", is_contiguous),
+        rule("storage_offset", "", "*", storage_offset).does(TELLS_LAYOUT),
+        rule("is_contiguous", "", "*", is_contiguous).does(TELLS_LAYOUT),
         rule("result_type", "*", "", result_type).does(QUERY | STATE_QUERY),
     ];
     out.extend(lines);

@@ -2,7 +2,7 @@
 
 use crate::call::{
     Call, In, R, bool_or, float_or, int_or, one, opt_tensor, raise, size_list, size_or, tensor,
-    unsupported,
+    unsupported, wrap_dim,
 };
 use crate::family::conv::suggested;
 use crate::family::elementwise::{Operand, elementwise};
@@ -221,6 +221,19 @@ fn local_response_norm(call: &Call<'_>) -> R {
     one(call.rows(&x.shape, x.dtype, &[x.meta]))
 }
 
+/// A tensor whose slices along a dimension have a norm of at most `maxnorm`.
+fn renorm(call: &Call<'_>) -> R {
+    let [x, p, dim, most] = call.bind(["input", "p", "dim", "maxnorm"])?;
+    let (x, p, most) = (tensor(x)?, float_or(p, 2.0)?, float_or(most, 1.0)?);
+    let dim = crate::call::int(dim)?;
+    float(&x)?;
+    if p <= 0.0 || most < 0.0 || x.dim() < 2 {
+        return raise("renorm");
+    }
+    wrap_dim(dim, x.dim())?;
+    one(call.rows(&x.shape, x.dtype, &[x.meta]))
+}
+
 fn embedding_of(call: &Call<'_>, ids: &In<'_>, w: &In<'_>) -> R {
     if !matches!(ids.dtype, DType::Int64 | DType::Int32) {
         return raise("embedding indices are not integers");
@@ -406,6 +419,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("one_hot", "F N", "", one_hot),
         rule("weight_norm", "torch._weight_norm", "", weight_norm)
             .cast_on(Cast::None, Cast::NotDescribed),
+        rule("renorm", "*", "*", renorm).does(NEVER_RAISES),
         rule("gru_cell", "*", "", gru_cell).cast(Cast::NotDescribed),
     ]);
 }

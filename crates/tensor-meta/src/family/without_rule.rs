@@ -1,6 +1,7 @@
 //! Operations without a rule: torch is asked what they give, on fake tensors, or the graph breaks at them.
 
 use crate::registry::{Entry, operation};
+use crate::traits::Reads;
 use crate::traits::facts::*;
 
 pub(crate) fn entries(out: &mut Vec<Entry>) {
@@ -116,16 +117,22 @@ fn random() -> [Entry; 10] {
 }
 
 /// What looks at data, or acts outside a graph.
-fn outside_of_graphs() -> [Entry; 5] {
+fn outside_of_graphs() -> [Entry; 12] {
     [
+        operation("item", "", "*").reads(Reads::Number),
+        operation("tolist", "", "*").reads(Reads::List),
+        operation("index", "", "__index__").reads(Reads::Int),
+        operation("to_int", "", "__int__").reads(Reads::Int).does(NEVER_RAISES),
+        operation("to_float", "", "__float__").reads(Reads::Float).does(NEVER_RAISES),
+        operation("to_bool", "", "__bool__").does(BREAKS | NEVER_RAISES),
+        operation("data_ptr", "", "*").reads(Reads::Address),
+        operation("numpy", "", "*").reads(Reads::Array),
         operation(
-            "item",
+            "looks_at_data",
             "",
-            "* tolist numpy __index__ __complex__ __array__ __repr__ __str__ __format__ apply_ map_ data_ptr \
-             untyped_storage storage",
+            "__complex__ __array__ __repr__ __str__ __format__ apply_ map_ untyped_storage storage",
         )
         .does(BREAKS),
-        operation("number", "", "__bool__ __int__ __float__").does(BREAKS | NEVER_RAISES),
         operation(
             "backward",
             "",

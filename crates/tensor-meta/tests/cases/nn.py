@@ -325,6 +325,15 @@ def weight_norm():
     yield T(3, 4), T(4, 1), 0
 
 
+@rule("renorm")
+def renorm():
+    for shape in (3, 4), (2, 3, 4), (0, 2), (3,), ():
+        for l in "c", "t":
+            for d in "f4", "f8", "i8":
+                for p, dim, most in (2, 0, 1.0), (1, -1, 0.5), (3.5, 1, 2), (0, 0, 1), (2, 0, -1.0), (2, 7, 1):
+                    yield T(*shape, d=d, l=l), p, dim, most
+
+
 def layer(d="f4", width=8, inner=16, **kw):
     """Parameters of an attention, then of what follows it."""
     first = [T(3 * width, width, d=d), T(3 * width, d=d), T(width, width, d=d), T(width, d=d)]

@@ -165,7 +165,7 @@ impl<'py> Tx<'py> {
             "__annotate__" if self.is_c_level(&self.known.function, "__annotate__") => {
                 f.annotate.clone().unwrap_or_else(|| self.none())
             }
-            "__type_params__" if self.py.version_info() >= (3, 12) => Var::tuple(Vec::new()),
+            "__type_params__" if self.version().has_type_parameters() => Var::tuple(Vec::new()),
             _ if self.known.function.bind(self.py).hasattr(&**name)? => {
                 return Err(Stop::unsupported(format!(
                     "attribute {name} of a function made while tracing"

@@ -130,7 +130,7 @@ impl<'py> Tx<'py> {
                     "Instance of {}, which has a finalizer",
                     self.class_name(&cls)
                 ),
-                "`__del__` runs when the last reference goes, which only plain Python knows.",
+                "`__del__` runs when the last reference goes, which is known in eager mode only.",
                 "Make the object outside of the compiled function.",
             ));
         }

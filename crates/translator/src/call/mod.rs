@@ -422,7 +422,7 @@ impl<'py> Tx<'py> {
         Stop::Break(Box::new(BreakReason {
             reason: "Attempted to call function marked as skipped".into(),
             explanation: format!(
-                "`{name}` is not captured: it is implemented in C or has effects outside the graph, so it runs as plain Python between two graphs."
+                "`{name}` is not captured: it is implemented in C or has effects outside the graph, so it runs in eager mode between two graphs."
             ),
             hints: vec![
                 format!("Avoid calling the function `{short}`."),

@@ -18,7 +18,7 @@ impl Tx<'_> {
         if self.has_hooks(module)? {
             return Err(Stop::brk(
                 "Module with backward hooks",
-                "The hooks are called for the autograd node that the module's own operations make, so the module is called by plain Python, between two graphs.",
+                "The hooks are called for the autograd node that the module's own operations make, so the module is called in eager mode, between two graphs.",
                 "Remove the hooks, or use `Tensor.register_hook` outside of the compiled function.",
             ));
         }
@@ -58,7 +58,7 @@ impl Tx<'_> {
 pub fn packed(what: &str) -> Stop {
     Stop::brk(
         format!("Packed sequence in {what}"),
-        "How many sequences there are at each step depends on the values of their lengths, so plain Python does it, between two graphs.",
+        "How many sequences there are at each step depends on the values of their lengths, so it is done in eager mode, between two graphs.",
         "Mask padded positions instead, or pack in front of the compiled function.",
     )
 }

@@ -53,11 +53,7 @@ impl Tx<'_> {
 
     /// A C function got a keyword that it does not have.
     pub fn unexpected_keyword(&mut self, func: &str, name: &str) -> Stop {
-        let message = if self.py.version_info() >= (3, 13) {
-            format!("{func}() got an unexpected keyword argument '{name}'")
-        } else {
-            format!("'{name}' is an invalid keyword argument for {func}()")
-        };
+        let message = self.version().no_such_keyword(func, name);
         self.raise("TypeError", &message)
     }
 

@@ -25,7 +25,6 @@ impl Tx<'_> {
 
     /// A dict's method. `None`: there is none of this name here.
     pub(super) fn dict_method(&mut self, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
-        let recv = Var::Obj(id);
         let none = self.none();
         let ordered = self.is_subtype(
             &self.obj(id).class.clone(),
@@ -41,85 +40,9 @@ impl Tx<'_> {
                     None => a.get(1).cloned().unwrap_or(none),
                 }
             }
-            "setdefault" => {
-                let a = if ordered {
-                    let a = self.by_name("setdefault", args, &["key", "default"], 1, 2)?;
-                    a.into_iter().flatten().collect()
-                } else {
-                    self.positional("setdefault", args, 1, 2)?
-                };
-                let k = self.realize(&a[0])?;
-                let key = self.key(&k)?;
-                let class = self.obj(id).class.clone();
-                match self.map_of(id).get(&key) {
-                    Some(_) if ordered && self.is_read_by_methods(&class)? => {
-                        self.getitem_sync(&recv, &k)?
-                    }
-                    Some(v) => v.clone(),
-                    None if self.asks_for_items(&recv)? => {
-                        let v = a.get(1).cloned().unwrap_or(none);
-                        let flow = self.setitem(&recv, &k, &v)?;
-                        self.finish_flow(flow)?;
-                        v
-                    }
-                    None => {
-                        let v = a.get(1).cloned().unwrap_or(none);
-                        if let Body::Dict(d) = self.st.effects.body_mut(id) {
-                            d.insert(key, k, v.clone());
-                        }
-                        v
-                    }
-                }
-            }
-            "pop" => {
-                let a = if ordered {
-                    let a = self.by_name("pop", args, &["key", "default"], 1, 2)?;
-                    a.into_iter().flatten().collect()
-                } else {
-                    self.positional("pop", args, 1, 2)?
-                };
-                let k = self.realize(&a[0])?;
-                let key = self.key(&k)?;
-                if self.map_of(id).contains(&key) {
-                    match self.st.effects.body_mut(id) {
-                        Body::Dict(d) => d.remove(&key).unwrap_or(none),
-                        _ => none,
-                    }
-                } else {
-                    match a.get(1) {
-                        Some(v) => v.clone(),
-                        None => return Err(self.key_error(&k)),
-                    }
-                }
-            }
-            "popitem" => {
-                let last = if ordered {
-                    let a = self.by_name("popitem", args, &["last"], 0, 1)?;
-                    match &a[0] {
-                        Some(v) => self.truth(v)?,
-                        None => true,
-                    }
-                } else {
-                    self.positional("dict.popitem", args, 0, 0)?;
-                    true
-                };
-                if self.map_of(id).is_empty() {
-                    let message = if ordered {
-                        "dictionary is empty"
-                    } else {
-                        "popitem(): dictionary is empty"
-                    };
-                    let message = self.str(message);
-                    return Err(self.key_error(&message));
-                }
-                match self.st.effects.body_mut(id) {
-                    Body::Dict(d) => match d.pop_end(last) {
-                        Some((k, v)) => Var::tuple(vec![k, v]),
-                        None => none,
-                    },
-                    _ => none,
-                }
-            }
+            "setdefault" => self.dict_setdefault(id, ordered, args)?,
+            "pop" => self.dict_pop(id, ordered, args)?,
+            "popitem" => self.dict_popitem(id, ordered, args)?,
             "keys" => {
                 self.positional("dict.keys", args, 0, 0)?;
                 self.dict_view(id, DictView::Keys)?
@@ -132,27 +55,12 @@ impl Tx<'_> {
                 self.positional("dict.items", args, 0, 0)?;
                 self.dict_view(id, DictView::Items)?
             }
-            "update" | "__init__" => {
-                let mut args = args;
-                if name == "__init__"
-                    && self.is_subtype(&self.obj(id).class.clone(), &self.known.defaultdict.clone())
-                {
-                    let factory = if args.pos.is_empty() {
-                        self.none()
-                    } else {
-                        args.pos.remove(0)
-                    };
-                    self.st
-                        .effects
-                        .get_mut(id)
-                        .seen
-                        .insert("default_factory".into(), Some(factory));
-                }
-                self.update_with(
-                    &recv,
-                    if name == "update" { "update" } else { "dict" },
-                    args,
-                )?;
+            "update" => {
+                self.update_with(&Var::Obj(id), "update", args)?;
+                none
+            }
+            "__init__" => {
+                self.dict_init(id, args)?;
                 none
             }
             "__reduce__" => {
@@ -162,29 +70,7 @@ impl Tx<'_> {
                     None => return Ok(None),
                 }
             }
-            "copy" | "__copy__" => {
-                let class = self.obj(id).class.clone();
-                let body = Body::Dict(self.map_of(id));
-                let factory = self.factory_of(id);
-                if self.copies_its_class(&class) {
-                    return Err(Stop::unsupported("copy() of a subclass, which calls it"));
-                }
-                // `dict.copy` of a subclass gives a plain dict.
-                let class = if self.is_builtin_container(&class) {
-                    class
-                } else {
-                    self.known.dict.clone()
-                };
-                let made = self.new_object(class, body);
-                if let Some(f) = factory {
-                    self.st
-                        .effects
-                        .get_mut(made)
-                        .seen
-                        .insert("default_factory".into(), Some(f));
-                }
-                Var::Obj(made)
-            }
+            "copy" | "__copy__" => self.dict_copy(id)?,
             "clear" => {
                 self.positional("dict.clear", args, 0, 0)?;
                 if let Body::Dict(map) = self.st.effects.body_mut(id) {
@@ -198,22 +84,7 @@ impl Tx<'_> {
                 self.dict_fromkeys(class, &a[0], a.get(1).cloned())?
             }
             "move_to_end" if ordered => {
-                let a = self.by_name("move_to_end", args, &["key", "last"], 1, 2)?;
-                let k = a[0]
-                    .clone()
-                    .ok_or_else(|| Stop::Internal("move_to_end".into()))?;
-                let last = match &a[1] {
-                    Some(v) => self.truth(v)?,
-                    None => true,
-                };
-                let k = self.realize(&k)?;
-                let key = self.key(&k)?;
-                if !self.map_of(id).contains(&key) {
-                    return Err(self.key_error(&k));
-                }
-                if let Body::Dict(d) = self.st.effects.body_mut(id) {
-                    d.move_to_end(&key, last);
-                }
+                self.move_to_end(id, args)?;
                 none
             }
             "__missing__" => {
@@ -224,10 +95,138 @@ impl Tx<'_> {
                 self.positional("dict.__reversed__", args, 0, 0)?;
                 self.reversed_dict(id, DictView::Keys)?
             }
-            "__or__" | "__ror__" | "__ior__" => return Ok(None),
             _ => return Ok(None),
         };
         Ok(Some(Flow::Value(value)))
+    }
+
+    /// A key, and a default if there is one: arguments that only an `OrderedDict` takes by name.
+    fn key_and_default(&mut self, name: &str, ordered: bool, args: Args) -> R<Vec<Var>> {
+        match ordered {
+            true => {
+                let args = self.by_name(name, args, &["key", "default"], 1, 2)?;
+                Ok(args.into_iter().flatten().collect())
+            }
+            false => self.positional(name, args, 1, 2),
+        }
+    }
+
+    fn dict_setdefault(&mut self, id: ObjId, ordered: bool, args: Args) -> R<Var> {
+        let recv = Var::Obj(id);
+        let a = self.key_and_default("setdefault", ordered, args)?;
+        let k = self.realize(&a[0])?;
+        let key = self.key(&k)?;
+        let class = self.obj(id).class.clone();
+        if let Some(v) = self.map_of(id).get(&key) {
+            return match ordered && self.is_read_by_methods(&class)? {
+                true => self.getitem_sync(&recv, &k),
+                false => Ok(v.clone()),
+            };
+        }
+        let v = a.get(1).cloned().unwrap_or_else(|| self.none());
+        if self.asks_for_items(&recv)? {
+            let flow = self.setitem(&recv, &k, &v)?;
+            self.finish_flow(flow)?;
+        } else if let Body::Dict(d) = self.st.effects.body_mut(id) {
+            d.insert(key, k, v.clone());
+        }
+        Ok(v)
+    }
+
+    fn dict_pop(&mut self, id: ObjId, ordered: bool, args: Args) -> R<Var> {
+        let a = self.key_and_default("pop", ordered, args)?;
+        let k = self.realize(&a[0])?;
+        let key = self.key(&k)?;
+        if !self.map_of(id).contains(&key) {
+            return a.get(1).cloned().ok_or_else(|| self.key_error(&k));
+        }
+        let none = self.none();
+        Ok(match self.st.effects.body_mut(id) {
+            Body::Dict(d) => d.remove(&key).unwrap_or(none),
+            _ => none,
+        })
+    }
+
+    fn dict_popitem(&mut self, id: ObjId, ordered: bool, args: Args) -> R<Var> {
+        let last = if ordered {
+            let a = self.by_name("popitem", args, &["last"], 0, 1)?;
+            match &a[0] {
+                Some(v) => self.truth(v)?,
+                None => true,
+            }
+        } else {
+            self.positional("dict.popitem", args, 0, 0)?;
+            true
+        };
+        if self.map_of(id).is_empty() {
+            let message = self.str(match ordered {
+                true => "dictionary is empty",
+                false => "popitem(): dictionary is empty",
+            });
+            return Err(self.key_error(&message));
+        }
+        let none = self.none();
+        Ok(match self.st.effects.body_mut(id) {
+            Body::Dict(d) => match d.pop_end(last) {
+                Some((k, v)) => Var::tuple(vec![k, v]),
+                None => none,
+            },
+            _ => none,
+        })
+    }
+
+    fn dict_init(&mut self, id: ObjId, mut args: Args) -> R<()> {
+        if self.is_subtype(&self.obj(id).class.clone(), &self.known.defaultdict.clone()) {
+            let factory = match args.pos.is_empty() {
+                true => self.none(),
+                false => args.pos.remove(0),
+            };
+            self.set_factory(id, factory);
+        }
+        self.update_with(&Var::Obj(id), "dict", args)
+    }
+
+    fn set_factory(&mut self, id: ObjId, factory: Var) {
+        let seen = &mut self.st.effects.get_mut(id).seen;
+        seen.insert("default_factory".into(), Some(factory));
+    }
+
+    /// `copy()`: `dict.copy` of a subclass gives a plain dict.
+    fn dict_copy(&mut self, id: ObjId) -> R<Var> {
+        let class = self.obj(id).class.clone();
+        if self.copies_its_class(&class) {
+            return Err(Stop::unsupported("copy() of a subclass, which calls it"));
+        }
+        let class = match self.is_builtin_container(&class) {
+            true => class,
+            false => self.known.dict.clone(),
+        };
+        let made = self.new_object(class, Body::Dict(self.map_of(id)));
+        if let Some(factory) = self.factory_of(id) {
+            self.set_factory(made, factory);
+        }
+        Ok(Var::Obj(made))
+    }
+
+    /// `OrderedDict.move_to_end()`
+    fn move_to_end(&mut self, id: ObjId, args: Args) -> R<()> {
+        let a = self.by_name("move_to_end", args, &["key", "last"], 1, 2)?;
+        let Some(k) = &a[0] else {
+            return Err(Stop::Internal("move_to_end".into()));
+        };
+        let last = match &a[1] {
+            Some(v) => self.truth(v)?,
+            None => true,
+        };
+        let k = self.realize(k)?;
+        let key = self.key(&k)?;
+        if !self.map_of(id).contains(&key) {
+            return Err(self.key_error(&k));
+        }
+        if let Body::Dict(d) = self.st.effects.body_mut(id) {
+            d.move_to_end(&key, last);
+        }
+        Ok(())
     }
 
     /// A defaultdict's factory.

@@ -80,8 +80,7 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// `locals()`: the variables of the running function that have a value. Until 3.12 a frame has
-    /// one dictionary for it, which each call brings up to date.
+    /// `locals()`: the variables of the running function that have a value.
     pub fn local_variables(&mut self) -> R<Var> {
         let frame = self.st.frame.clone();
         let names = match (&self.resumed, frame.depth) {
@@ -95,7 +94,7 @@ impl<'py> Tx<'py> {
         let Var::Obj(id) = dict else {
             return Err(Stop::Internal("no dict".into()));
         };
-        if self.py.version_info() < (3, 13) {
+        if self.version().keeps_locals_dict() {
             self.st.frame.locals_dict = Some(id);
         }
         for name in &names {

@@ -69,7 +69,7 @@ impl Tx<'_> {
         if has_finalizer(b.get_type().as_any()) || weak_references(b) > 0 {
             return Err(Stop::brk(
                 "Deletion of an object that is held weakly",
-                "Weak references and finalizers tell when the last reference to an object goes, which only plain Python knows.",
+                "Weak references and finalizers tell when the last reference to an object goes, which is known in eager mode only.",
                 "Delete the object outside of the compiled function.",
             ));
         }

@@ -200,7 +200,7 @@ impl<'py> Tx<'py> {
             return Err(Stop::brk(
                 format!("Import of {full}"),
                 format!(
-                    "The module {full} is not imported yet; importing runs its code, so it happens in plain Python."
+                    "The module {full} is not imported yet; importing runs its code, so it happens in eager mode."
                 ),
                 "Import the module before the compiled function runs.",
             ));

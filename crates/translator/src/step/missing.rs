@@ -84,7 +84,7 @@ pub(super) fn stop(op: &Op) -> Stop {
     match missing_instruction(op) {
         Some(why) => Stop::brk(
             format!("Missing bytecode handler: {name}"),
-            format!("{}; the instruction {name} runs as plain Python.", why.what),
+            format!("{}; the instruction {name} runs in eager mode.", why.what),
             why.hint,
         ),
         None => Stop::Internal(format!("no handler of {op:?}")),

@@ -71,7 +71,7 @@ impl<'py> Tx<'py> {
                     "Ferrodyn failed while translating this instruction: {message}"
                 ),
                 hints: vec![
-                    "This is a defect of Ferrodyn; the instruction runs as plain Python.".into(),
+                    "This is a defect of Ferrodyn; the instruction runs in eager mode.".into(),
                 ],
                 context: message,
                 ..BreakReason::default()
@@ -84,7 +84,7 @@ impl<'py> Tx<'py> {
                         "The program raises {what} here and does not catch it in the compiled function."
                     ),
                     hints: vec![
-                        "The exception is raised by plain Python, with its own traceback.".into(),
+                        "The exception is raised in eager mode, with its own traceback.".into(),
                     ],
                     context: what,
                     raises: true,

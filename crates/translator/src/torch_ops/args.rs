@@ -296,7 +296,7 @@ impl<'py> Tx<'py> {
         Stop::brk(
             format!("Argument that a graph can't hold: {}", self.describe(var)),
             "A tensor operation was called with an object that is neither a tensor, a constant nor a container of these.",
-            "Pass tensors and plain Python values to tensor operations.",
+            "Pass tensors and values of Python to tensor operations.",
         )
     }
 

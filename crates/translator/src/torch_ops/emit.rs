@@ -34,9 +34,6 @@ impl<'a> Callee<'a> {
     }
 }
 
-/// What says how a tensor lies in memory.
-const OF_LAYOUT: [&str; 3] = ["stride", "is_contiguous", "storage_offset"];
-
 /// What reaches a node without a call that could be asked about.
 const STANDING_IN: &str = "an operation that stands for another";
 
@@ -181,7 +178,7 @@ impl<'py> Tx<'py> {
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
             if let Callee::Method(name) = callee
                 && self.st.vmap.gradients > 0
-                && OF_LAYOUT.contains(name)
+                && callee.traits().any(Does::TELLS_LAYOUT)
             {
                 return Err(Stop::unsupported(format!(
                     "{name} of a gradient, whose strides are not known"
@@ -419,7 +416,7 @@ impl<'py> Tx<'py> {
             if Self::draws(callee) {
                 return Err(Stop::raises(
                     "Random numbers written to a tensor that may not be written to",
-                    "Autograd, or the memory of the tensor, refuses the write; the operation runs as plain Python so that it does.",
+                    "Autograd, or the memory of the tensor, refuses the write; the operation runs in eager mode so that it does.",
                     "Write to a clone of the tensor.",
                 ));
             }
@@ -486,7 +483,7 @@ impl<'py> Tx<'py> {
             Ok(inferred) => Ok(inferred),
             Err(RuleError::WouldRaise { message }) => Err(Stop::raises(
                 format!("Tensor operation that raises: {message}"),
-                "Eager PyTorch raises for these arguments; the operation runs as plain Python so that it does.",
+                "Eager PyTorch raises for these arguments; the operation runs in eager mode so that it does.",
                 "Correct the shapes or types of the arguments.",
             )),
             Err(RuleError::NoRule) => self.infer_fake(callee, args, ""),

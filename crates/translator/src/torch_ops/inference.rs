@@ -42,7 +42,7 @@ impl Tx<'_> {
         }
         Err(Stop::raises(
             "Write to a tensor of an inference mode outside of it",
-            "torch refuses the write; the operation runs as plain Python so that it does.",
+            "torch refuses the write; the operation runs in eager mode so that it does.",
             "Write to a clone of the tensor, or within the inference mode.",
         ))
     }

@@ -10,7 +10,7 @@
 
 use fx_graph::{Arg, NodeId};
 use pyo3::types::PyFloat;
-use tensor_meta::{DType, Does, Fold, Inferred, SymInt, TensorMeta};
+use tensor_meta::{DType, Does, Fold, Inferred, Reads, SymInt, TensorMeta};
 use variables::{KnownValues, Var};
 
 use super::args::{MetaArg, MetaKwargs, NodeArgs};
@@ -234,7 +234,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// None of its own.
-    pub fn known_data(&mut self, t: &Var, name: &str) -> R<Option<Var>> {
+    pub fn known_data(&mut self, t: &Var, reads: Reads) -> R<Option<Var>> {
         if self.is_seen() || self.asks_class(t) {
             return Ok(None);
         }
@@ -244,12 +244,12 @@ impl Tx<'_> {
         };
         let rank = self.st.effects.meta(t).shape.len();
         if let Some(float) = values.float {
-            let asked = matches!(name, "item" | "tolist" | "__float__");
+            let asked = matches!(reads, Reads::Number | Reads::List | Reads::Float);
             return Ok(asked.then(|| Var::Const(PyFloat::new(self.py, float).into_any().unbind())));
         }
-        let found = match (name, &values.items[..], rank) {
-            ("item" | "__int__" | "__index__", [n], _) | ("tolist", [n], 0) => Some(self.int(*n)),
-            ("tolist", items, 1) => {
+        let found = match (reads, &values.items[..], rank) {
+            (Reads::Number | Reads::Int, [n], _) | (Reads::List, [n], 0) => Some(self.int(*n)),
+            (Reads::List, items, 1) => {
                 let items = items
                     .iter()
                     .map(|n| self.int(*n))

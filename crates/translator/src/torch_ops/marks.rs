@@ -78,7 +78,7 @@ pub fn disabled(f: &Bound<'_, PyAny>) -> Stop {
     Stop::Break(Box::new(BreakReason {
         reason: format!("Skip calling `disable`d function `{name}`"),
         explanation: format!(
-            "`{name}` was marked with `disable`, so that it runs as plain Python.{why}"
+            "`{name}` was marked with `disable`, so that it runs in eager mode.{why}"
         ),
         hints: vec![format!("Remove the `disable` marker from `{name}`.")],
         context: name,

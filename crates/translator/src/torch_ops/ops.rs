@@ -3,7 +3,7 @@
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tensor_meta::{Alias, Does};
+use tensor_meta::{Alias, Does, Reads};
 use variables::{Obj, Var};
 
 use super::emit::Callee;
@@ -155,27 +155,19 @@ impl<'py> Tx<'py> {
             }
             _ => {}
         }
-        if name == "numpy"
+        let traits = tensor_meta::method_traits(name);
+        if traits.reads == Some(Reads::Array)
             && let Some(array) = (self.rules.arrays.of_tensor)(self, t, &args)?
         {
             return Ok(array);
         }
-        if tensor_meta::method_traits(name).any(Does::BREAKS) {
+        if traits.any(Does::BREAKS) {
             if args.pos.is_empty()
                 && args.kw.is_empty()
-                && let Some(value) = self.known_data(t, name)?
+                && let Some(reads) = traits.reads
+                && let Some(value) = self.read_data(t, reads)?
             {
                 return Ok(Flow::Value(value));
-            }
-            let is_plain = args.pos.is_empty() && args.kw.is_empty();
-            if name == "data_ptr"
-                && is_plain
-                && let Some(address) = self.data_pointer(t)
-            {
-                return Ok(Flow::Value(address));
-            }
-            if is_plain && let Some(read) = self.data_read_in_graph(t, name)? {
-                return Ok(Flow::Value(read));
             }
             return Err(self.breaking_method(name));
         }
@@ -231,6 +223,19 @@ impl<'py> Tx<'py> {
             _ => {}
         }
         self.emit(&Callee::Method(name), &all).map(Flow::Value)
+    }
+
+    /// What is read of a tensor's data, where it is known or can be read in the graph.
+    fn read_data(&mut self, t: &Var, reads: Reads) -> R<Option<Var>> {
+        if let Some(value) = self.known_data(t, reads)? {
+            return Ok(Some(value));
+        }
+        if reads == Reads::Address
+            && let Some(address) = self.data_pointer(t)
+        {
+            return Ok(Some(address));
+        }
+        self.data_read_in_graph(t, reads)
     }
 
     /// What TENSOR_MATCH does not hold by itself, or no rule knows.

@@ -8,7 +8,7 @@
 
 use fx_graph::{Arg, NodeId, OpKind};
 use guards::{IntBinary, IntExpr, SourceId};
-use tensor_meta::DType;
+use tensor_meta::{DType, Reads};
 use variables::{ComputedVar, EarlyCall, EarlyKind, FloatExpr, ReadNumber, TensorVar, Var};
 
 use crate::early::value_needed;
@@ -26,14 +26,14 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Those of the operations that give each number.
-    pub(super) fn data_read_in_graph(&mut self, t: &Var, method: &str) -> R<Option<Var>> {
+    pub(super) fn data_read_in_graph(&mut self, t: &Var, reads: Reads) -> R<Option<Var>> {
         let Var::Tensor(tensor) = t else {
             return Ok(None);
         };
         let meta = self.st.effects.meta(tensor).clone();
-        match (method, &meta.shape[..]) {
-            ("item", _) | ("tolist", []) => self.read_in_graph(t),
-            ("tolist", [size])
+        match (reads, &meta.shape[..]) {
+            (Reads::Number, _) | (Reads::List, []) => self.read_in_graph(t),
+            (Reads::List, [size])
                 if let Some(count @ 1..=MAX_LISTED) = size.as_const()
                     && number_of(meta.dtype).is_some()
                     && self.can_read_in_graph(tensor) =>
@@ -78,9 +78,8 @@ impl Tx<'_> {
         let mut tensor = t.node;
         // A compiler gives tensors back, and what is written to this one later is not what was read.
         if !self.runs_as_is {
-            for method in ["detach", "clone"] {
-                tensor = self.repeatable_method(method, tensor);
-            }
+            tensor = self.repeatable_method("detach", tensor);
+            tensor = self.repeatable_method("clone", tensor);
         }
         let node = self.item_node(tensor);
         let read = ReadNumber {

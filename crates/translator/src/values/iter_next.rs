@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use bytecode::op::BinaryOp;
 use pyo3::prelude::*;
-use variables::object::{DequeWalk, DictWalk, GroupState};
+use variables::object::{DequeWalk, DictWalk};
 use variables::{Body, DictView, IterBody, ObjId, Var};
 
 use super::special::Special;
@@ -60,7 +60,7 @@ impl Tx<'_> {
         }
     }
 
-    fn put(&mut self, id: ObjId, body: IterBody) {
+    pub(super) fn put(&mut self, id: ObjId, body: IterBody) {
         if self.obj(id).is_new() {
             self.st.effects.get_mut(id).body = Body::Iter(body);
         } else {
@@ -68,7 +68,7 @@ impl Tx<'_> {
         }
     }
 
-    fn exhaust(&mut self, id: ObjId) -> R<Option<Var>> {
+    pub(super) fn exhaust(&mut self, id: ObjId) -> R<Option<Var>> {
         self.put(id, IterBody::Items(Rc::new(Vec::new()), 0));
         Ok(None)
     }
@@ -88,42 +88,10 @@ impl Tx<'_> {
                 self.put(id, IterBody::Arranged(all, i + 1));
                 Ok(item)
             }
-            IterBody::List(list, at) => {
-                let Some(i) = at else { return Ok(None) };
-                let item = match &self.obj(list).body {
-                    Body::List(v) => v.get(i).cloned(),
-                    _ => return Err(Stop::Internal("list iterator without list".into())),
-                };
-                self.put(id, IterBody::List(list, item.as_ref().map(|_| i + 1)));
-                Ok(item)
-            }
-            IterBody::ListReverse(list, at) => {
-                let Some(i) = at else { return Ok(None) };
-                let item = match &self.obj(list).body {
-                    Body::List(v) => v.get(i).cloned(),
-                    _ => return Err(Stop::Internal("list iterator without list".into())),
-                };
-                let next = item.as_ref().and_then(|_| i.checked_sub(1));
-                self.put(id, IterBody::ListReverse(list, next));
-                Ok(item)
-            }
+            IterBody::List(list, at) => self.advance_list(id, list, at),
+            IterBody::ListReverse(list, at) => self.advance_list_reverse(id, list, at),
             IterBody::Deque(walk) => self.advance_deque(id, walk),
-            IterBody::Set(set, items, i, changes) => {
-                let Body::Set(map) = &self.obj(set).body else {
-                    return Err(Stop::Internal("iterator without set".into()));
-                };
-                if map.len() != items.len() {
-                    return Err(self.raise("RuntimeError", "Set changed size during iteration"));
-                }
-                if map.changes() != changes {
-                    return Err(Stop::unsupported(OTHER_KEYS));
-                }
-                let Some(v) = items.get(i).cloned() else {
-                    return self.exhaust(id);
-                };
-                self.put(id, IterBody::Set(set, items, i + 1, changes));
-                Ok(Some(v))
-            }
+            IterBody::Set(set, items, i, changes) => self.advance_set(id, set, items, i, changes),
             IterBody::Dict(walk) => self.advance_dict(id, walk),
             IterBody::DictReverse(walk, keys) => self.advance_dict_reverse(id, walk, keys),
             IterBody::Enumerate(inner, count) => {
@@ -162,64 +130,11 @@ impl Tx<'_> {
                 self.put(id, IterBody::Count(next, step));
                 Ok(Some(now))
             }
-            IterBody::Call(f, sentinel) => match self.call_sync(&f, Args::default()) {
-                Ok(v) => {
-                    if self.equals(&v, &sentinel)? {
-                        return self.exhaust(id);
-                    }
-                    Ok(Some(v))
-                }
-                Err(stop) if self.is_raise_of(&stop, "StopIteration") => self.exhaust(id),
-                Err(stop) => Err(stop),
-            },
-            IterBody::Sequence(v, i) => {
-                if let Var::Const(o) = &v {
-                    let b = o.bind(self.py);
-                    if i >= b.len()? as i64 {
-                        return self.exhaust(id);
-                    }
-                    let item = b.get_item(i)?;
-                    self.put(id, IterBody::Sequence(v.clone(), i + 1));
-                    return self.from_const(item).map(Some);
-                }
-                match self.sequence_item(&v, i)? {
-                    Some(item) => {
-                        self.put(id, IterBody::Sequence(v, i + 1));
-                        Ok(Some(item))
-                    }
-                    None => self.exhaust(id),
-                }
-            }
-            IterBody::SequenceReverse(v, i) => {
-                if i < 0 {
-                    return Ok(None);
-                }
-                match self.sequence_item(&v, i)? {
-                    Some(item) => {
-                        self.put(id, IterBody::SequenceReverse(v, i - 1));
-                        Ok(Some(item))
-                    }
-                    None => self.exhaust(id),
-                }
-            }
-            IterBody::Islice(inner, mut cnt, next, stop, step) => {
-                while cnt < next {
-                    if self.iter_next(&inner)?.is_none() {
-                        return self.exhaust(id);
-                    }
-                    cnt += 1;
-                    self.put(id, IterBody::Islice(inner.clone(), cnt, next, stop, step));
-                }
-                if stop.is_some_and(|s| cnt >= s) {
-                    return self.exhaust(id);
-                }
-                let Some(item) = self.iter_next(&inner)? else {
-                    return self.exhaust(id);
-                };
-                let following = next.saturating_add(step);
-                let following = stop.map_or(following, |s| following.min(s));
-                self.put(id, IterBody::Islice(inner, cnt + 1, following, stop, step));
-                Ok(Some(item))
+            IterBody::Call(f, sentinel) => self.advance_call(id, f, sentinel),
+            IterBody::Sequence(v, i) => self.advance_sequence(id, v, i),
+            IterBody::SequenceReverse(v, i) => self.advance_sequence_reverse(id, v, i),
+            IterBody::Islice(inner, cnt, next, stop, step) => {
+                self.advance_islice(id, inner, cnt, next, stop, step)
             }
             IterBody::Starmap(f, inner) => {
                 let Some(args) = self.iter_next(&inner)? else {
@@ -228,146 +143,17 @@ impl Tx<'_> {
                 let args = self.iterate(&args)?;
                 self.call_sync(&f, Args::pos(args)).map(Some)
             }
-            IterBody::TakeWhile(f, inner) => {
-                let Some(v) = self.iter_next(&inner)? else {
-                    return Ok(None);
-                };
-                let keep = self.call_sync(&f, Args::pos(vec![v.clone()]))?;
-                if self.truth(&keep)? {
-                    Ok(Some(v))
-                } else {
-                    self.exhaust(id)
-                }
-            }
-            IterBody::DropWhile(f, inner, started) => loop {
-                let Some(v) = self.iter_next(&inner)? else {
-                    return Ok(None);
-                };
-                if started {
-                    return Ok(Some(v));
-                }
-                let drop = self.call_sync(&f, Args::pos(vec![v.clone()]))?;
-                if !self.truth(&drop)? {
-                    self.put(id, IterBody::DropWhile(f, inner, true));
-                    return Ok(Some(v));
-                }
-            },
-            IterBody::Compress(data, selectors) => loop {
-                let Some(v) = self.iter_next(&data)? else {
-                    return Ok(None);
-                };
-                let Some(s) = self.iter_next(&selectors)? else {
-                    return Ok(None);
-                };
-                if self.truth(&s)? {
-                    return Ok(Some(v));
-                }
-            },
+            IterBody::TakeWhile(f, inner) => self.advance_takewhile(id, f, inner),
+            IterBody::DropWhile(f, inner, started) => self.advance_dropwhile(id, f, inner, started),
+            IterBody::Compress(data, selectors) => self.advance_compress(data, selectors),
             IterBody::Accumulate(inner, f, total, initial) => {
-                if let Some(v) = initial {
-                    self.put(id, IterBody::Accumulate(inner, f, Some(v.clone()), None));
-                    return Ok(Some(v));
-                }
-                let Some(v) = self.iter_next(&inner)? else {
-                    return Ok(None);
-                };
-                let next = match total {
-                    None => v,
-                    Some(t) if f.is_none(self.py) => self.binary_sync(BinaryOp::Add, &t, &v)?,
-                    Some(t) => self.call_sync(&f, Args::pos(vec![t, v]))?,
-                };
-                self.put(id, IterBody::Accumulate(inner, f, Some(next.clone()), None));
-                Ok(Some(next))
+                self.advance_accumulate(id, inner, f, total, initial)
             }
-            IterBody::ZipLongest(mut inner, fill) => {
-                let mut out = Vec::with_capacity(inner.len());
-                for slot in 0..inner.len() {
-                    let Some(it) = inner[slot].clone() else {
-                        out.push(fill.clone());
-                        continue;
-                    };
-                    match self.iter_next(&it)? {
-                        Some(v) => out.push(v),
-                        None => {
-                            inner[slot] = None;
-                            self.put(id, IterBody::ZipLongest(inner.clone(), fill.clone()));
-                            if inner.iter().all(Option::is_none) {
-                                return Ok(None);
-                            }
-                            out.push(fill.clone());
-                        }
-                    }
-                }
-                Ok((!out.is_empty()).then(|| Var::tuple(out)))
-            }
-            IterBody::Cycle(inner, mut saved, i) => {
-                if let Some(it) = &inner {
-                    if let Some(v) = self.iter_next(it)? {
-                        saved.push_back(v.clone());
-                        self.put(id, IterBody::Cycle(inner, saved, 0));
-                        return Ok(Some(v));
-                    }
-                    self.put(id, IterBody::Cycle(None, saved.clone(), 0));
-                }
-                let Some(v) = saved.get(i).cloned() else {
-                    return Ok(None);
-                };
-                let next = (i + 1) % saved.len();
-                self.put(id, IterBody::Cycle(None, saved, next));
-                Ok(Some(v))
-            }
-            IterBody::Pairwise(inner, previous) => {
-                let first = match previous {
-                    Some(v) => v,
-                    None => match self.iter_next(&inner)? {
-                        Some(v) => v,
-                        None => return self.exhaust(id),
-                    },
-                };
-                let Some(second) = self.iter_next(&inner)? else {
-                    return self.exhaust(id);
-                };
-                self.put(id, IterBody::Pairwise(inner, Some(second.clone())));
-                Ok(Some(Var::tuple(vec![first, second])))
-            }
-            IterBody::Batched(inner, n, strict) => {
-                let mut out = Vec::new();
-                while out.len() < n {
-                    match self.iter_next(&inner)? {
-                        Some(v) => out.push(v),
-                        None => break,
-                    }
-                }
-                if out.is_empty() {
-                    return self.exhaust(id);
-                }
-                if out.len() < n {
-                    self.exhaust(id)?;
-                    if strict {
-                        return Err(self.raise("ValueError", "batched(): incomplete batch"));
-                    }
-                }
-                Ok(Some(Var::tuple(out)))
-            }
-            IterBody::Tee(source, buffer, i) => {
-                let Body::List(items) = &self.obj(buffer).body else {
-                    return Err(Stop::Internal("tee without buffer".into()));
-                };
-                let item = match items.get(i).cloned() {
-                    Some(v) => v,
-                    None => {
-                        let Some(v) = self.iter_next(&source)? else {
-                            return Ok(None);
-                        };
-                        if let Body::List(items) = &mut self.st.effects.get_mut(buffer).body {
-                            items.push_back(v.clone());
-                        }
-                        v
-                    }
-                };
-                self.put(id, IterBody::Tee(source, buffer, i + 1));
-                Ok(Some(item))
-            }
+            IterBody::ZipLongest(inner, fill) => self.advance_zip_longest(id, inner, fill),
+            IterBody::Cycle(inner, saved, i) => self.advance_cycle(id, inner, saved, i),
+            IterBody::Pairwise(inner, previous) => self.advance_pairwise(id, inner, previous),
+            IterBody::Batched(inner, n, strict) => self.advance_batched(id, inner, n, strict),
+            IterBody::Tee(source, buffer, i) => self.advance_tee(id, source, buffer, i),
             IterBody::GroupBy(inner, keyfunc, state) => {
                 self.advance_groupby(id, inner, keyfunc, state)
             }
@@ -377,6 +163,108 @@ impl Tx<'_> {
                 "The position of an iterator that existed before the compiled function cannot be read without moving it.",
                 "Make the iterator inside the compiled function, or pass the list that it runs over.",
             )),
+        }
+    }
+
+    fn list_item(&self, list: ObjId, i: usize) -> R<Option<Var>> {
+        match &self.obj(list).body {
+            Body::List(v) => Ok(v.get(i).cloned()),
+            _ => Err(Stop::Internal("list iterator without list".into())),
+        }
+    }
+
+    /// The next item of a list, which may have changed.
+    fn advance_list(&mut self, id: ObjId, list: ObjId, at: Option<usize>) -> R<Option<Var>> {
+        let Some(i) = at else { return Ok(None) };
+        let item = self.list_item(list, i)?;
+        self.put(id, IterBody::List(list, item.as_ref().map(|_| i + 1)));
+        Ok(item)
+    }
+
+    /// The item in front of the last one.
+    fn advance_list_reverse(
+        &mut self,
+        id: ObjId,
+        list: ObjId,
+        at: Option<usize>,
+    ) -> R<Option<Var>> {
+        let Some(i) = at else { return Ok(None) };
+        let item = self.list_item(list, i)?;
+        let next = item.as_ref().and_then(|_| i.checked_sub(1));
+        self.put(id, IterBody::ListReverse(list, next));
+        Ok(item)
+    }
+
+    /// The next item of a set.
+    fn advance_set(
+        &mut self,
+        id: ObjId,
+        set: ObjId,
+        items: Rc<Vec<Var>>,
+        i: usize,
+        changes: u64,
+    ) -> R<Option<Var>> {
+        let Body::Set(map) = &self.obj(set).body else {
+            return Err(Stop::Internal("iterator without set".into()));
+        };
+        if map.len() != items.len() {
+            return Err(self.raise("RuntimeError", "Set changed size during iteration"));
+        }
+        if map.changes() != changes {
+            return Err(Stop::unsupported(OTHER_KEYS));
+        }
+        let Some(v) = items.get(i).cloned() else {
+            return self.exhaust(id);
+        };
+        self.put(id, IterBody::Set(set, items, i + 1, changes));
+        Ok(Some(v))
+    }
+
+    /// `iter(callable, sentinel)`
+    fn advance_call(&mut self, id: ObjId, f: Var, sentinel: Var) -> R<Option<Var>> {
+        match self.call_sync(&f, Args::default()) {
+            Ok(v) => {
+                if self.equals(&v, &sentinel)? {
+                    return self.exhaust(id);
+                }
+                Ok(Some(v))
+            }
+            Err(stop) if self.is_raise_of(&stop, "StopIteration") => self.exhaust(id),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// The item at an index, while there is one.
+    fn advance_sequence(&mut self, id: ObjId, v: Var, i: i64) -> R<Option<Var>> {
+        if let Var::Const(o) = &v {
+            let b = o.bind(self.py);
+            if i >= b.len()? as i64 {
+                return self.exhaust(id);
+            }
+            let item = b.get_item(i)?;
+            self.put(id, IterBody::Sequence(v.clone(), i + 1));
+            return self.from_const(item).map(Some);
+        }
+        match self.sequence_item(&v, i)? {
+            Some(item) => {
+                self.put(id, IterBody::Sequence(v, i + 1));
+                Ok(Some(item))
+            }
+            None => self.exhaust(id),
+        }
+    }
+
+    /// The item at an index, down to the first.
+    fn advance_sequence_reverse(&mut self, id: ObjId, v: Var, i: i64) -> R<Option<Var>> {
+        if i < 0 {
+            return Ok(None);
+        }
+        match self.sequence_item(&v, i)? {
+            Some(item) => {
+                self.put(id, IterBody::SequenceReverse(v, i - 1));
+                Ok(Some(item))
+            }
+            None => self.exhaust(id),
         }
     }
 
@@ -572,88 +460,6 @@ impl Tx<'_> {
             }
             Err(stop) => Err(stop),
         }
-    }
-
-    /// The next item and its key (CPython's `groupby_step`).
-    fn group_step(&mut self, inner: &Var, keyfunc: &Var) -> R<Option<(Var, Var)>> {
-        let Some(v) = self.iter_next(inner)? else {
-            return Ok(None);
-        };
-        let key = if keyfunc.is_none(self.py) {
-            v.clone()
-        } else {
-            self.call_sync(keyfunc, Args::pos(vec![v.clone()]))?
-        };
-        Ok(Some((v, key)))
-    }
-
-    fn advance_groupby(
-        &mut self,
-        id: ObjId,
-        inner: Var,
-        keyfunc: Var,
-        state: Rc<GroupState>,
-    ) -> R<Option<Var>> {
-        let mut state = (*state).clone();
-        // Skips what is left of the present group.
-        loop {
-            match (&state.current, &state.target) {
-                (None, _) => {}
-                (Some(_), None) => break,
-                (Some((_, key)), Some(target)) => {
-                    let (key, target) = (key.clone(), target.clone());
-                    if !self.equals(&target, &key)? {
-                        break;
-                    }
-                }
-            }
-            match self.group_step(&inner, &keyfunc)? {
-                Some(c) => state.current = Some(c),
-                None => return self.exhaust(id),
-            }
-        }
-        let key = state
-            .current
-            .as_ref()
-            .map(|c| c.1.clone())
-            .ok_or_else(|| Stop::Internal("groupby".into()))?;
-        state.target = Some(key.clone());
-        state.serial += 1;
-        let serial = state.serial;
-        self.put(id, IterBody::GroupBy(inner, keyfunc, Rc::new(state)));
-        let class = super::IterClass::Group.get(self.py)?;
-        let group = self.new_iter(class, IterBody::Group(id, key.clone(), serial));
-        Ok(Some(Var::tuple(vec![key, group])))
-    }
-
-    fn advance_group(
-        &mut self,
-        id: ObjId,
-        parent: ObjId,
-        key: &Var,
-        serial: u64,
-    ) -> R<Option<Var>> {
-        let Body::Iter(IterBody::GroupBy(inner, keyfunc, state)) = self.obj(parent).body.clone()
-        else {
-            return self.exhaust(id);
-        };
-        if state.serial != serial {
-            return self.exhaust(id);
-        }
-        let mut state = (*state).clone();
-        if state.current.is_none() {
-            state.current = self.group_step(&inner, &keyfunc)?;
-        }
-        let Some((v, k)) = state.current.clone() else {
-            return self.exhaust(id);
-        };
-        if !self.equals(key, &k)? {
-            self.put(parent, IterBody::GroupBy(inner, keyfunc, Rc::new(state)));
-            return Ok(None);
-        }
-        state.current = None;
-        self.put(parent, IterBody::GroupBy(inner, keyfunc, Rc::new(state)));
-        Ok(Some(v))
     }
 }
 

@@ -422,10 +422,9 @@ impl Tx<'_> {
         let span = self.span(slice, v.len())?;
         let iterable = self.get_iter(value).is_ok();
         if !iterable {
-            let message = if span.step == 1 && self.py.version_info() < (3, 13) {
-                "can only assign an iterable"
-            } else {
-                "must assign iterable to extended slice"
+            let message = match span.step {
+                1 => self.version().no_iterable_for_a_slice(),
+                _ => "must assign iterable to extended slice",
             };
             return Err(self.raise("TypeError", message));
         }

@@ -1,6 +1,7 @@
 //! `bool(x)`.
 
 use pyo3::prelude::*;
+use tensor_meta::Reads;
 use variables::{Body, Var};
 
 use super::special::Special;
@@ -159,7 +160,7 @@ impl Tx<'_> {
                 return Ok(o.clone());
             }
             Var::Tensor(_) => {
-                return match self.known_data(&v, "__index__")? {
+                return match self.known_data(&v, Reads::Int)? {
                     Some(Var::Const(o)) => Ok(o),
                     _ => Err(self.data_dependent(&v)),
                 };

@@ -1,0 +1,74 @@
+//! What the language and its standard library mean, where versions of Python differ.
+//!
+//! Invariant: whoever follows a program asks one of these, and never for a version's number. How bytecode is written
+//! is asked of [`Version`] as well; that stands beside it.
+
+use crate::code::Version;
+
+impl Version {
+    /// The message for a class pattern whose class is none.
+    pub fn no_class_in_a_pattern(self) -> &'static str {
+        match self {
+            Self::V311 => "called match pattern must be a type",
+            Self::V312 | Self::V313 | Self::V314 => "called match pattern must be a class",
+            Self::V315 => "class pattern must refer to a class",
+        }
+    }
+
+    /// Whether `tuple(x)` asks for the length of `x`.
+    pub fn tuple_asks_length(self) -> bool {
+        self < Self::V314
+    }
+
+    /// Whether `generator.close()` gives what the generator returns.
+    pub fn close_gives_result(self) -> bool {
+        self >= Self::V313
+    }
+
+    /// Whether functions have `__type_params__`.
+    pub fn has_type_parameters(self) -> bool {
+        self >= Self::V312
+    }
+
+    /// Whether a frame has one dictionary for `locals()`, which each call brings up to date. Otherwise each call
+    /// makes one.
+    pub fn keeps_locals_dict(self) -> bool {
+        self < Self::V313
+    }
+
+    /// Whether the text of an ordered dictionary shows a list of pairs. Otherwise it shows a dictionary.
+    pub fn shows_ordered_dict_as_pairs(self) -> bool {
+        self < Self::V312
+    }
+
+    /// Whether `re.sub()` and the like warn where the count is given by position.
+    pub fn warns_of_a_positional_count(self) -> bool {
+        self >= Self::V313
+    }
+
+    /// The message for `min()` or `max()` of nothing.
+    pub fn nothing_to_choose_from(self, function: &str) -> String {
+        match self {
+            Self::V311 => format!("{function}() arg is an empty sequence"),
+            _ => format!("{function}() iterable argument is empty"),
+        }
+    }
+
+    /// The message where a slice without a step is given what can't be iterated.
+    pub fn no_iterable_for_a_slice(self) -> &'static str {
+        match self {
+            Self::V311 | Self::V312 => "can only assign an iterable",
+            _ => "must assign iterable to extended slice",
+        }
+    }
+
+    /// The message where a C function gets a keyword that it does not have.
+    pub fn no_such_keyword(self, function: &str, keyword: &str) -> String {
+        match self {
+            Self::V311 | Self::V312 => {
+                format!("'{keyword}' is an invalid keyword argument for {function}()")
+            }
+            _ => format!("{function}() got an unexpected keyword argument '{keyword}'"),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Comparisons, truth, subscripts and slices.
+
+use std::rc::Rc;
+
+use bytecode::op::CompareOp;
+use variables::Var;
+
+use super::Next;
+use crate::stop::R;
+use crate::tx::Tx;
+
+impl Tx<'_> {
+    /// A comparison, or whether it holds.
+    pub(super) fn compare_top(&mut self, op: CompareOp, to_bool: bool) -> R<Next> {
+        let b = self.pop()?;
+        let a = self.pop()?;
+        let flow = self.compare(op, &a, &b)?;
+        if to_bool {
+            let v = self.finish_flow(flow)?;
+            if matches!(v, Var::Tensor(_)) && self.jump_follows() {
+                // The jump breaks instead, with the tensor as its operand: the comparison
+                // stays in the graph, as on versions whose jumps convert by themselves.
+                self.push(v);
+                return Ok(Next::Fall);
+            }
+            let t = self.truth(&v)?;
+            self.push(self.bool(t));
+        } else {
+            return Ok(self.push_flow(flow));
+        }
+        Ok(Next::Fall)
+    }
+
+    /// The truth of a value, where no jump asks for it itself.
+    pub(super) fn bool_of_top(&mut self) -> R<Next> {
+        let v = self.pop()?;
+        if matches!(v, Var::Tensor(_)) && self.jump_follows() {
+            self.push(v);
+            return Ok(Next::Fall);
+        }
+        let t = self.truth(&v)?;
+        self.push(self.bool(t));
+        Ok(Next::Fall)
+    }
+
+    /// `x[k] = y`
+    pub(super) fn store_subscr(&mut self) -> R<Next> {
+        let key = self.pop()?;
+        let obj = self.pop()?;
+        let value = self.pop()?;
+        let flow = self.setitem(&obj, &key, &value)?;
+        Ok(self.discard_flow(flow))
+    }
+
+    /// `x[a:b]`
+    pub(super) fn load_slice(&mut self) -> R<Next> {
+        let stop = self.pop()?;
+        let start = self.pop()?;
+        let obj = self.pop()?;
+        let key = Var::Slice(Rc::new([start, stop, self.none()]));
+        let flow = self.getitem(&obj, &key)?;
+        Ok(self.push_flow(flow))
+    }
+
+    /// `x[a:b] = y`
+    pub(super) fn store_slice(&mut self) -> R<Next> {
+        let stop = self.pop()?;
+        let start = self.pop()?;
+        let obj = self.pop()?;
+        let value = self.pop()?;
+        let key = Var::Slice(Rc::new([start, stop, self.none()]));
+        let flow = self.setitem(&obj, &key, &value)?;
+        Ok(self.discard_flow(flow))
+    }
+}
