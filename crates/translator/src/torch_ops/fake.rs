@@ -15,6 +15,14 @@ use super::sized_fakes::SizedFakes;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
+/// Whether torch's fake tensors say that a size depends on what a tensor holds.
+fn is_about_data(py: Python<'_>, error: &PyErr) -> bool {
+    let class = py
+        .import(names::FAKE_TENSOR)
+        .and_then(|module| module.getattr("DynamicOutputShapeException"));
+    class.is_ok_and(|class| error.is_instance(py, &class))
+}
+
 impl<'py> Tx<'py> {
     /// Runs the op on fake tensors. `rule` says what its rule does not cover; empty where it has none.
     ///
@@ -62,6 +70,11 @@ impl<'py> Tx<'py> {
         let args = fixed.as_ref().unwrap_or(args);
         match self.run_fake(callee, args, None) {
             Ok(v) => Ok(v),
+            Err(e) if is_about_data(self.py, &e) => Err(Stop::brk(
+                format!("Operation whose result's size depends on data: {what}"),
+                "How large the result is depends on the values of a tensor, which are known only when the graph runs.",
+                "Keep the size fixed (`torch.where(mask, x, 0)` in place of `x[mask]`, a sum of the mask in place of a count of what it selects), or do this before or after the compiled function.",
+            )),
             Err(e) => Err(Stop::brk(
                 format!("Operation that can't be described without running it: {what}"),
                 format!("FakeTensor propagation of {what} failed: {e}"),
