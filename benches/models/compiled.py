@@ -78,9 +78,9 @@ def _compiled(
         """Derives from torch's, so that it is known for a compiler, as `options.backend` is."""
 
         def __call__(self, graph: Any, inputs: list[Any], **kwargs: Any) -> Any:
-            graphs.append(0)
             made = inner(graph, inputs)
-            graphs[-1] = _operations(graph.graph)
+            # Behind the call: an attempt after which the backend asks for another is none.
+            graphs.append(_operations(graph.graph))
             return made
 
     backend = Counting()

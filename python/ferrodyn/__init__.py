@@ -10,7 +10,13 @@ What does not live here: any knowledge of bytecode, guards or graphs.
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING, Any
+
 from . import _version
+
+if TYPE_CHECKING:
+    from ._explain import BreakReason, ExplainOutput
 
 _version.check_platform()
 _version.load_core()
@@ -20,6 +26,7 @@ from ._api import (  # noqa: E402
     GuardFail,
     compile,
     disable,
+    explain,
     graph_break,
     is_compiling,
     list_backends,
@@ -28,7 +35,6 @@ from ._api import (  # noqa: E402
     register_backend,
     reset,
 )
-from ._explain import BreakReason, ExplainOutput, explain  # noqa: E402
 from ._install import install, uninstall  # noqa: E402
 from ._module import OptimizedModule  # noqa: E402
 from ._version import __version__  # noqa: E402
@@ -55,3 +61,18 @@ __all__ = [
     "reset",
     "uninstall",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Only who asks what was captured needs these.
+    if name in ("BreakReason", "ExplainOutput"):
+        from . import _explain
+
+        return getattr(_explain, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if _trace_folder := os.environ.get("FERRODYN_TRACE"):
+    from . import _report
+
+    _report.trace(_trace_folder)

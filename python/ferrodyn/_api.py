@@ -9,7 +9,7 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
 
@@ -18,6 +18,9 @@ from ._context import CompileOptions, GuardFail
 from ._module import OptimizedModule
 from ._when_imported import when_imported
 from .exc import InvalidBackend, InvalidCallable
+
+if TYPE_CHECKING:
+    from ._explain import ExplainOutput
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -221,6 +224,18 @@ def optimize_assert(
     return optimize(backend, nopython=True, guard_fail_fn=guard_fail_fn, dynamic=dynamic)
 
 
+def explain(fn: Callable[..., Any]) -> Callable[..., ExplainOutput]:
+    """Return a function that runs ``fn`` once, captured anew, and says what happened.
+
+    ``print(ferrodyn.explain(fn)(*args))`` shows each break with its line, why, and what to change,
+    the graphs as Python, the guards by kind, what was specialised, and how long each stage took;
+    a notebook shows a page. Compiled code that exists stays as it is.
+    """
+    from . import _explain
+
+    return _explain.explain(fn)
+
+
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Keep a function, or a module, out of compilation.
 
@@ -246,6 +261,14 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return decorate if fn is None else decorate(fn)
 
 
+def _aot_compile(*args: Any, **kwargs: Any) -> Any:
+    """Stand for the method of that name, which functions have that torch.compile has compiled."""
+    raise NotImplementedError(
+        "Ferrodyn compiles a function when it is called, and has no aot_compile: use torch.export "
+        "with torch._inductor.aoti_compile_and_package, or call the function once to compile it"
+    )
+
+
 def reset() -> None:
     """Forget all compiled code and counters: the next call of each function compiles anew."""
     _core.reset()
@@ -253,14 +276,18 @@ def reset() -> None:
 
 def _reset_with_torchs(dynamo: ModuleType) -> None:
     """Make ``torch._dynamo.reset``, and with it ``torch.compiler.reset``, reset Ferrodyn too."""
-    torchs = dynamo.reset
 
-    @functools.wraps(torchs)
-    def reset_both() -> None:
-        torchs()
-        reset()
+    def both(torchs: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(torchs)
+        def reset_both(*args: Any) -> None:
+            torchs(*args)
+            reset()
 
-    dynamo.reset = reset_both  # type: ignore[attr-defined]
+        return reset_both
+
+    dynamo.reset = both(dynamo.reset)  # type: ignore[attr-defined]
+    if (of_one_code := getattr(dynamo, "reset_code", None)) is not None:
+        dynamo.reset_code = both(of_one_code)  # type: ignore[attr-defined]
 
 
 when_imported("torch._dynamo", _reset_with_torchs)

@@ -113,8 +113,10 @@ class CompileOptions:
         if self.name is not None:
             further["name"] = self.name
         if self.options is not None:
-            # torch's own for its guards, of which none is left out here.
-            given = {k: v for k, v in self.options.items() if k != "guard_filter_fn"}
+            # torch's own for its guards; the rest is the backend's.
+            given = dict(self.options)
+            if (keeps := given.pop("guard_filter_fn", None)) is not None:
+                further["guard_filter_fn"] = keeps
             if given:
                 further["options"] = given
         if self.recompile_limit is not None:

@@ -63,10 +63,10 @@ def get_config() -> dict[str, Any]:
 def set_config(options: Mapping[str, Any]) -> None:
     """Set options. Raises for a name or a type that is wrong, and then sets none."""
 
-def explain_begin() -> None:
+def explain_begin(all_threads: bool = False) -> None:
     """Start to record what compilations of this thread do."""
 
-def explain_end() -> dict[str, Any]:
+def explain_end(all_threads: bool = False) -> dict[str, Any]:
     """Stop, and return the record.
 
     Keys: `break_reasons` (dicts with `reason`, `explanation`, `hints`, `context` and

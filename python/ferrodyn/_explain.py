@@ -1,10 +1,14 @@
 """`explain`: what became of a function, without a backend.
 
-The native module keeps the records; this makes them readable.
+The native module keeps the records; this makes them readable. Does not live here: pages
+(`_pages`).
 """
 
 from __future__ import annotations
 
+import os
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +18,37 @@ import torch
 from . import _core
 from ._api import decorator
 from ._context import CompileOptions
+
+#: A frame of a stack, as the native module writes it.
+_FRAME = r'File "(?P<file>.*)", line (?P<line>\d+), in (?P<function>.*)'
+#: A guard in a tree: its kind, what it says, and the line of the program that asked for it.
+_GUARD = r"\+- (?P<kind>[A-Z_]+): (?P<says>.*?)(?:\s+# (?P<why>.*))?$"
+#: Kinds of guards that hold a value, or a type, to the one that was seen.
+_SPECIALISING = ("EQUALS_MATCH", "CONSTANT_MATCH", "NONE_MATCH", "TRUE_MATCH", "FALSE_MATCH")
+#: How many lines of the program are shown above and below one.
+_AROUND = 2
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the user's program."""
+
+    file: str
+    line: int
+    function: str
+
+    def source(self) -> list[tuple[int, str]]:
+        """Return the lines around it, with their numbers; none where the file cannot be read."""
+        import linecache
+
+        numbers = range(max(1, self.line - _AROUND), self.line + _AROUND + 1)
+        found = [(number, linecache.getline(self.file, number).rstrip()) for number in numbers]
+        while found and not found[-1][1]:
+            found.pop()
+        return found
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} in {self.function}"
 
 
 @dataclass(frozen=True)
@@ -31,10 +66,80 @@ class BreakReason:
     #: Values that help a developer of Ferrodyn.
     context: str = ""
 
+    def places(self) -> list[Place]:
+        """Return where it happened: the innermost frame first, then those that called it."""
+        found = [re.match(_FRAME, frame) for frame in reversed(self.user_stack)]
+        own = os.path.dirname(__file__) + os.sep
+        places = [Place(m["file"], int(m["line"]), m["function"]) for m in found if m]
+        return [place for place in places if not place.file.startswith(own)]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A check that decides whether compiled code may be used."""
+
+    #: torch's name of its kind: ``TENSOR_MATCH``.
+    kind: str
+    #: What it checks, as Python.
+    says: str
+    #: The line of the program that asked for it, and where that is.
+    why: str
+
+
+def guards_of(tree: str) -> list[Guard]:
+    """Return the guards in the text of a tree."""
+    found = [re.search(_GUARD, line) for line in tree.splitlines()]
+    return [Guard(m["kind"], m["says"], m["why"] or "") for m in found if m]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph, as text."""
+
+    name: str
+    #: How many operations it has.
+    operations: int
+    #: It as Python.
+    code: str
+    #: It as a drawing, in Graphviz's language.
+    dot: str
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One compilation of one function."""
+
+    #: Which function, and how often it was compiled before: ``0/1``.
+    id: str
+    function: str
+    file: str
+    line: int
+    #: When it began, in seconds since 1970.
+    started: float
+    #: Seconds by stage.
+    seconds: dict[str, float]
+    #: How many instructions were interpreted.
+    instructions: int
+    graphs: list[Graph]
+    #: The graph breaks in it.
+    breaks: list[BreakReason]
+    #: Its guards, as a tree.
+    guards: str
+    #: The code before and after.
+    bytecode: str
+    #: Why code that was there could not be used, with the value that changed.
+    recompile_reasons: list[str]
+    #: ``compiled``, ``eager`` this time, ``skipped`` from now on, or an exception.
+    outcome: str
+
+    @property
+    def place(self) -> Place:
+        return Place(self.file, self.line, self.function)
+
 
 @dataclass
 class ExplainOutput:
-    """What :func:`explain` found; ``print`` it."""
+    """What :func:`explain` found; ``print`` it, or show it in a notebook."""
 
     #: The graphs, in the order in which they were captured.
     graphs: list[torch.fx.GraphModule]
@@ -58,46 +163,123 @@ class ExplainOutput:
     instruction_counts: dict[str, int]
     #: How often torch's fake tensors were asked what an operation returns, by operation.
     fake_tensor_ops: dict[str, int]
+    #: What was compiled, in the order in which it began.
+    compilations: list[Compilation] = field(default_factory=list)
 
     def __str__(self) -> str:
+        return "\n".join([*self._summary(), *text_of(self.compilations, self.break_reasons)])
+
+    def _repr_html_(self) -> str:
+        from . import _pages
+
+        return _pages.notebook(self.compilations, self.break_reasons)
+
+    def _summary(self) -> list[str]:
         lines = [
             f"Graph Count: {self.graph_count}",
             f"Graph Break Count: {self.graph_break_count}",
             f"Op Count: {self.op_count}",
-            "Break Reasons:",
         ]
-        for number, reason in enumerate(self.break_reasons, 1):
-            lines += [f"  Break Reason {number}:", f"    Reason: {reason.reason}"]
-            lines += ["    User Stack:", *(f"      {frame}" for frame in reason.user_stack)]
-        lines.append("Ops per Graph:")
-        for number, ops in enumerate(self.ops_per_graph, 1):
-            lines += [f"  Ops {number}:", *(f"    {op}" for op in ops)]
-        lines.append("Out Guards:")
-        for number, guard in enumerate(self.out_guards, 1):
-            lines += [f"  Guard {number}:", *(f"    {line}" for line in guard.splitlines())]
         if self.guard_failures:
             lines.append("Guard Failures:")
-        lines += [
-            f"  {count} x {guard}"
-            for guard, count in sorted(self.guard_failures.items(), key=lambda item: -item[1])
-        ]
-        lines.append("Compile Times (s):")
-        lines += [f"  {name}: {seconds:.6f}" for name, seconds in self.compile_times.items()]
-        lines.append(f"Instructions: {self.instruction_counts.get('instructions', 0)}")
-        lines.append(f"Fake Tensors Asked: {sum(self.fake_tensor_ops.values())}")
-        lines += [
-            f"  {name}: {count}"
-            for name, count in sorted(self.fake_tensor_ops.items(), key=lambda item: -item[1])
-        ]
-        return "\n".join(lines)
+            by_count = sorted(self.guard_failures.items(), key=lambda item: -item[1])
+            lines += [f"  {count} x {guard}" for guard, count in by_count]
+        if asked := sum(self.fake_tensor_ops.values()):
+            lines.append(f"Fake Tensors Asked: {asked}")
+            by_count = sorted(self.fake_tensor_ops.items(), key=lambda item: -item[1])
+            lines += [f"  {name}: {count}" for name, count in by_count]
+        return lines
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.2f} ms"
+
+
+def text_of(compilations: list[Compilation], breaks: list[BreakReason]) -> list[str]:
+    """Return lines for a terminal: breaks first, which is what is looked for most."""
+    lines: list[str] = []
+    for number, reason in enumerate(breaks, 1):
+        lines += ["", f"Break Reason {number}: {reason.reason}", *_break_text(reason)]
+    for compilation in compilations:
+        lines += ["", *_compilation_text(compilation)]
+    lines += ["", *_time_text(compilations)]
+    return lines
+
+
+def _break_text(reason: BreakReason) -> list[str]:
+    lines = []
+    for depth, place in enumerate(reason.places()):
+        lines.append(f"  {'at' if depth == 0 else 'called from'} {place}")
+        if depth == 0:
+            lines += [
+                f"    {'>' if number == place.line else ' '} {number:4} | {text}"
+                for number, text in place.source()
+            ]
+    if reason.explanation:
+        lines.append(f"  Why: {reason.explanation}")
+    lines += [f"  What to change: {hint}" for hint in reason.hints]
+    return lines
+
+
+def specialised(compilation: Compilation) -> list[Guard]:
+    """Return the guards that hold a value to the one that was seen."""
+    return [guard for guard in guards_of(compilation.guards) if guard.kind in _SPECIALISING]
+
+
+def _compilation_text(compilation: Compilation) -> list[str]:
+    total = compilation.seconds.get("total", 0.0)
+    head = f"[{compilation.id}] {compilation.place}: {compilation.outcome}"
+    lines = [f"{head}, {_milliseconds(total)}" if total else head]
+    lines += [f"  Recompiled because {reason}" for reason in compilation.recompile_reasons]
+    for graph in compilation.graphs:
+        lines.append(f"  Graph {graph.name}, {graph.operations} operations:")
+        lines += [f"    {line}" for line in graph.code.strip().splitlines()]
+    guards = guards_of(compilation.guards)
+    if guards:
+        kinds = Counter(guard.kind for guard in guards)
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        lines.append(f"  Guards: {counts}")
+    if values := specialised(compilation):
+        lines.append("  Specialised:")
+        lines += [f"    {guard.says}  # {guard.why}" for guard in values]
+    return lines
+
+
+def times(compilations: list[Compilation]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return seconds by stage, and by function."""
+    stages: Counter[str] = Counter()
+    functions: Counter[str] = Counter()
+    for compilation in compilations:
+        stages.update(compilation.seconds)
+        spent = compilation.seconds.get("total", compilation.seconds.get("tracing", 0.0))
+        functions[str(compilation.place)] += spent  # type: ignore[assignment]
+    return dict(stages), dict(functions.most_common())
+
+
+def _time_text(compilations: list[Compilation]) -> list[str]:
+    stages, functions = times(compilations)
+    by_stage = ", ".join(f"{stage} {_milliseconds(spent)}" for stage, spent in stages.items())
+    lines = [f"Compile Times: {by_stage}"]
+    if len(functions) > 1:
+        lines += [f"  {_milliseconds(spent):>10}  {name}" for name, spent in functions.items()]
+    return lines
+
+
+def compilations_of(record: Mapping[str, Any]) -> list[Compilation]:
+    """Return the compilations of a native record, each with its breaks."""
+    breaks = [BreakReason(**reason) for reason in record["break_reasons"]]
+    entries = [dict(entry) for entry in record["compilations"]]
+    ends = [entry["first_break"] for entry in entries[1:]] + [len(breaks)]
+    found = []
+    for entry, end in zip(entries, ends, strict=True):
+        own = breaks[entry.pop("first_break") : end]
+        graphs = [Graph(**graph) for graph in entry.pop("graphs")]
+        found.append(Compilation(**entry, graphs=graphs, breaks=own))
+    return found
 
 
 def explain(fn: Callable[..., Any]) -> Callable[..., ExplainOutput]:
-    """Return a function that runs ``fn`` once, captured anew, and says what happened.
-
-    ``print(ferrodyn.explain(fn)(*args))`` shows the graphs' operations, each break with its
-    reason and stack, and the guards. Compiled code that exists stays as it is.
-    """
+    """Do what `ferrodyn.explain` says."""
 
     def run(*args: Any, **kwargs: Any) -> ExplainOutput:
         graphs: list[torch.fx.GraphModule] = []
@@ -139,4 +321,5 @@ def _output(graphs: list[torch.fx.GraphModule], record: Mapping[str, Any]) -> Ex
         compile_times=dict(record.get("compile_times", {})),
         instruction_counts=dict(record.get("instruction_counts", {})),
         fake_tensor_ops=dict(record.get("fake_tensor_ops", {})),
+        compilations=compilations_of(record),
     )

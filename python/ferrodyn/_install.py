@@ -1,8 +1,9 @@
 """`install`: programs that call ``torch.compile`` are served by Ferrodyn.
 
 ``torch.compile``, and with it ``nn.Module.compile`` and ``torch.compiler.compile``, and the
-functions of ``torch._dynamo`` that compile become Ferrodyn's. The marks and decorators of
-``torch.compiler`` are honoured without it.
+functions of ``torch._dynamo`` that compile become Ferrodyn's. Logs that are asked for by torch's
+names are Ferrodyn's too, and functions that can mean nothing to it say so. The marks and decorators
+of ``torch.compiler`` are honoured without it.
 
 What does not live here: what the functions do.
 """
@@ -10,6 +11,8 @@ What does not live here: what the functions do.
 from __future__ import annotations
 
 import functools
+import logging
+import os
 import threading
 from collections.abc import Callable
 from types import ModuleType
@@ -17,15 +20,58 @@ from typing import Any
 
 import torch
 
-from . import _api, _explain
+from . import _api, logs
 from ._when_imported import when_imported
 
 #: What stands for torch's functions in `torch._dynamo`, by name.
 _OF_DYNAMO: dict[str, Callable[..., Any]] = {
     "optimize": _api.optimize,
     "optimize_assert": _api.optimize_assert,
-    "explain": _explain.explain,
+    "explain": _api.explain,
 }
+
+#: Functions of `torch._dynamo` that can do nothing here, and what to do instead.
+WITHOUT_EFFECT = {
+    "allow_c_slot": "hashes and comparisons by C code run between two graphs",
+    "disable_nested_graph_breaks": "a graph breaks inside of called functions too; put "
+    "torch.compiler.disable on a function that is to run as a whole in eager mode",
+    "dont_skip_tracing": "every function in Python is followed, but what is marked with "
+    "torch.compiler.disable; take the mark away",
+}
+
+
+def _guard_collectives(enabled: bool) -> bool:
+    """Stand for `torch.compiler.set_enable_guard_collectives`."""
+    if enabled:
+        raise NotImplementedError(
+            "Ferrodyn has no collectives around its guards: each process decides by itself whether "
+            "it compiles anew. Mark sizes that differ between processes with "
+            "torch._dynamo.mark_dynamic, so that all compile alike"
+        )
+    return False
+
+
+def _set_logs(**choices: Any) -> None:
+    """Stand for `torch._logging.set_logs`: torch's logs, and those of the same names here."""
+    torch_logging = torch._logging._internal  # type: ignore[attr-defined]
+    torch_logging.set_logs(**choices)
+    logs.follow_torch([name for name, level in choices.items() if level])
+
+
+def _without_effect(name: str, instead: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return torch's function with a warning in front of its first call."""
+    told = False
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal told
+        if not told:
+            told = True
+            logging.getLogger("ferrodyn").warning(
+                "torch._dynamo.%s has no effect on Ferrodyn: %s", name, instead
+            )
+        return original(*args, **kwargs)
+
+    return call
 
 
 class _Replaced:
@@ -43,6 +89,10 @@ class _Replaced:
             if self._installed > 1:
                 return
             self._replace(torch, "compile", _api.compile)
+            self._replace(torch.compiler, "set_enable_guard_collectives", _guard_collectives)
+            self._replace(torch._logging, "set_logs", _set_logs)
+        asked = os.environ.get("TORCH_LOGS", "").split(",")
+        logs.follow_torch([name.strip().lstrip("+") for name in asked if name.strip()])
         # Not under the lock: a module that is imported already is handed over at once.
         when_imported("torch._dynamo", self._replace_all)
 
@@ -61,6 +111,9 @@ class _Replaced:
             if self._installed:
                 for name, ours in _OF_DYNAMO.items():
                     self._replace(dynamo, name, ours)
+                for name, instead in WITHOUT_EFFECT.items():
+                    if (original := getattr(dynamo, name, None)) is not None:
+                        self._replace(dynamo, name, _without_effect(name, instead, original))
 
     def _replace(self, module: ModuleType, name: str, ours: Callable[..., Any]) -> None:
         original = getattr(module, name, None)

@@ -15,10 +15,41 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from contextlib import ContextDecorator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .exc import ConfigError
+
+if TYPE_CHECKING:
+    #: A size or an int is a constant until it is seen with another value. False: none is.
+    assume_static_by_default: bool
+    #: A size or an int that is seen with another value becomes dynamic.
+    automatic_dynamic_shapes: bool
+    #: An int is a constant, also where it is seen to change. Sizes are not meant.
+    specialize_int: bool
+    #: A float is a constant, also where it is seen to change.
+    specialize_float: bool
+    #: How often a function is compiled before it runs in eager mode. Also ``cache_size_limit``.
+    recompile_limit: int
+    #: How often all parts of a function together are, over all choices of ``compile``.
+    accumulated_recompile_limit: int
+    #: Raise ``RecompileError`` where a function would be compiled again.
+    error_on_recompile: bool
+    #: Raise ``FailOnRecompileLimitHit`` where a limit is reached.
+    fail_on_recompile_limit_hit: bool
+    #: Log internal errors with what was being captured.
+    verbose: bool
+    #: Where a backend raises, warn and run the function in eager mode.
+    suppress_errors: bool
+    #: Compile nothing.
+    disable: bool
+    #: A thread that meets code which another one compiles waits for it; else it runs it in eager
+    #: mode.
+    wait_for_compilation: bool
+    #: After how many bytecode instructions capture of one call is given up.
+    max_instructions: int
+    #: After how many instructions in a row that add nothing to the graph.
+    max_plain_instructions: int
 
 _NAMES: frozenset[str] = frozenset(_core.get_config())
 

@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 from .exc import LogOptionError
@@ -31,6 +32,7 @@ KINDS: dict[str, str] = {
 _ROOT = logging.getLogger("ferrodyn")
 _LETTERS = {10: "V", 20: "I", 30: "W", 40: "E", 50: "C"}
 _handler: logging.Handler | None = None
+_shown: set[str] = set()
 
 
 class LogFormatter(logging.Formatter):
@@ -92,13 +94,41 @@ def parse(spec: str) -> set[str]:
     return kinds
 
 
-def set_logs(spec: str) -> None:
+#: Logs of torch's tracer that have no namesake here, and what shows the same.
+SHOWN_BY_OTHERS = {
+    "dynamo": 'FERRODYN_LOGS="all"',
+    "graph_code_verbose": "graph_code",
+    "graph_sizes": "graph_code",
+    "side_effects": "bytecode",
+    "trace_source": "trace_bytecode",
+    "trace_call": "trace_bytecode",
+    "graph_region_expansion": "graph",
+    "hierarchical_compile": "graph",
+}
+
+
+def follow_torch(names: Sequence[str]) -> None:
+    """Show the logs that torch's settings name, beside those that are shown already.
+
+    Where torch's tracer has a log that is not here, a warning says what shows the same.
+    """
+    chosen = {"recompiles" if name == "recompiles_verbose" else name for name in names}
+    if kinds := chosen & set(KINDS):
+        set_logs(",".join(sorted(kinds | _shown)))
+    for name in sorted(chosen & set(SHOWN_BY_OTHERS)):
+        _ROOT.warning("Ferrodyn has no log %r: use %s", name, SHOWN_BY_OTHERS[name])
+
+
+def set_logs(spec: str = "", **kinds_by_name: bool) -> None:
     """Show the logs named by ``spec`` on stderr, and no others; ``""`` shows none.
 
-    See :func:`parse` for the form. ``FERRODYN_LOGS`` is given to this function at import.
+    See :func:`parse` for the form. ``FERRODYN_LOGS`` is given to this function at import. Logs can
+    be named by keywords as well, as torch does it: ``set_logs(graph_breaks=True)``.
     """
-    global _handler
-    kinds = parse(spec)
+    global _handler, _shown
+    named = ",".join(kind if shown else f"-{kind}" for kind, shown in kinds_by_name.items())
+    kinds = parse(f"{spec},{named}")
+    _shown = kinds
     for kind in KINDS:
         logging.getLogger(f"ferrodyn.{kind}").setLevel(
             logging.DEBUG if kind in kinds else logging.NOTSET

@@ -1,6 +1,7 @@
 """The log `state`: the symbolic state at a graph break, frames innermost first, one line a slot."""
 
 import re
+import sys
 import textwrap
 
 import ferrodyn
@@ -67,12 +68,15 @@ def test_in_a_context():
             y = x * 2
             return y if y.sum() > 0 else x
 
-    expected = """
+    leave = ["stack 0      function torch.autograd.grad_mode.no_grad.__exit__ of #1"]
+    if sys.version_info >= (3, 14):  # The method is two values there.
+        leave = [leave[0].removesuffix(" of #1"), "stack 1      #1"]
+    in_frame = [*leave, f"stack {len(leave)}      %gt bool[]"]
+    expected = f"""
         frame fn
           x            L['x']
           y            %mul float32[2, 3]
-          stack 0      function torch.autograd.grad_mode.no_grad.__exit__ of #1
-          stack 1      %gt bool[]
+          {(chr(10) + " " * 10).join(in_frame)}
         grad mode off
         object #1 no_grad (new) .prev = True
         """

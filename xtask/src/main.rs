@@ -9,6 +9,7 @@ mod bench;
 mod checks;
 mod debian;
 mod demo;
+mod docs;
 mod environment;
 mod extension;
 mod features;
@@ -90,6 +91,8 @@ enum Command {
         #[arg(long)]
         debug: bool,
     },
+    /// Build the site of docs/ into target/site; a warning of Sphinx, such as a dead link, fails it.
+    Docs,
     /// Build a wheel for each Python and the sources, install each alone and run the demonstration with it.
     Wheels {
         #[command(flatten)]
@@ -207,6 +210,7 @@ fn run(cli: Cli) -> Result<bool> {
             let environment = Environment::prepare(&project, &found)?;
             wheels::run(&project, &environment)
         }
+        Command::Docs => docs::run(&project),
         Command::Portable => portable::run(&project),
         Command::Models { pythons, options } => {
             let found = pythons.one_or_named(&project)?;

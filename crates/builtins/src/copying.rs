@@ -155,7 +155,7 @@ fn deep(tx: &mut Tx<'_>, v: &Var, memo: &mut FxHashMap<ObjId, Var>) -> R<Var> {
                     for (k, value) in d.iter() {
                         let k = deep(tx, k, memo)?;
                         let value = deep(tx, value, memo)?;
-                        out.insert(tx.key(&k)?, k, value);
+                        out.insert(tx.dict_key(&k)?, k, value);
                     }
                     Body::Dict(out)
                 }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
 use translator::values::IterClass;
-use variables::{Body, Var};
+use variables::{Body, Obj, Var};
 
 fn binary_name(name: &str) -> Option<(BinaryOp, Form)> {
     let core = name.strip_prefix("__")?.strip_suffix("__")?;
@@ -178,6 +178,11 @@ fn operator_method(tx: &mut Tx<'_>, recv: &Var, op: BinaryOp, form: Form, other:
     }
 }
 
+/// The hash that Python gives an object.
+fn real_hash(tx: &mut Tx<'_>, o: Obj) -> R<Var> {
+    tx.fold(move |py| Ok(o.bind(py).hash()?.into_pyobject(py)?.into_any()))
+}
+
 /// `hash(v)`.
 ///
 /// # Errors
@@ -186,13 +191,7 @@ fn operator_method(tx: &mut Tx<'_>, recv: &Var, op: BinaryOp, form: Form, other:
 pub fn hash_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
     let v = tx.realize(v)?;
     if let Some(o) = tx.pure_const(&v)? {
-        return tx.fold(move |py| {
-            o.bind(py)
-                .hash()?
-                .into_pyobject(py)
-                .map(Bound::into_any)
-                .map_err(Into::into)
-        });
+        return real_hash(tx, o);
     }
     if tx.special(&v, "__hash__")? == translator::values::Special::Absent {
         let name = tx.type_name(&v)?;
@@ -203,13 +202,7 @@ pub fn hash_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
     }
     if let Var::Py(p) = &v {
         let o = p.obj.clone();
-        return tx.fold(move |py| {
-            o.bind(py)
-                .hash()?
-                .into_pyobject(py)
-                .map(Bound::into_any)
-                .map_err(Into::into)
-        });
+        return real_hash(tx, o);
     }
     tx.key(&v)?;
     Err(Stop::brk(

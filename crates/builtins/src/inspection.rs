@@ -1,4 +1,4 @@
-//! `inspect.signature` of functions and classes.
+//! `inspect.signature` of functions and classes, and how `contextlib` looks methods up.
 //!
 //! A signature is made of what is guarded anyway: the code object, and the defaults. So Python's own
 //! function answers while translating, and the answer is a constant. Its parts are read by
@@ -11,7 +11,34 @@ use translator::stop::R;
 use translator::tx::{Args, Tx};
 use variables::{Obj, Var};
 
-pub(crate) const RULES: RuleList = &[("inspect", &[("signature", signature as Rule)])];
+pub(crate) const RULES: RuleList = &[
+    ("inspect", &[("signature", signature as Rule)]),
+    ("contextlib", &[("_lookup_special", lookup_special)]),
+];
+
+/// A special method of an object's class, bound to the object; a default where the class has none.
+fn lookup_special(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 3, 3)?;
+    let (obj, method) = (tx.realize(&a[0])?, tx.attr_name(&a[1])?);
+    let class = tx.type_of(&obj)?;
+    if tx.class_lookup(&class, &method)?.is_none() {
+        // A metaclass may have it.
+        let plain = class.bind(tx.py).get_type().is(tx.known.type_.bind(tx.py));
+        return match plain {
+            true => value(a[2].clone()),
+            false => Ok(None),
+        };
+    }
+    let object = tx.known.object.clone();
+    let own = tx.class_lookup(&class, "__getattribute__")?;
+    let usual = tx.class_lookup(&object, "__getattribute__")?;
+    let is_usual = own.zip(usual).is_some_and(|(own, usual)| own.is(&usual));
+    // An attribute of the object comes before its class for `getattr` only.
+    if !is_usual || tx.instance_dict_attr(&obj, &method)?.is_some() {
+        return Ok(None);
+    }
+    tx.getattr(&obj, &method).map(Some)
+}
 
 fn signature(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
     if args.pos.len() != 1 {

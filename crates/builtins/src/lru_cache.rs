@@ -52,7 +52,14 @@ class Cached:
         elif len(key) == 1 and type(args[0]) in (int, str):
             key = args[0]
         kept = self.__kept
-        if key in kept:
+        unhashable = False
+        try:
+            found = key in kept
+        except TypeError:
+            unhashable = True
+        if unhashable:
+            hash(key)  # Its own error: a dictionary may raise another one.
+        if found:
             self.__hits += 1
             result = kept[key]
             if self.__size is not None:

@@ -2,7 +2,7 @@
 
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt};
+use pyo3::types::{PyFloat, PyFunction, PyInt};
 use translator::raw::type_lookup;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
@@ -21,15 +21,6 @@ pub(crate) const RULES: RuleList = &[(
         ("Random.expovariate", draw_real),
     ],
 )];
-
-/// Methods of a generator that the methods in Python come to.
-const INNER: [&str; 5] = [
-    "random",
-    "randrange",
-    "_randbelow",
-    "_randbelow_with_getrandbits",
-    "getrandbits",
-];
 
 /// How a method in C is known.
 enum Kind {
@@ -139,7 +130,7 @@ fn ints(tx: &mut Tx<'_>, args: &[Var]) -> R<Option<Vec<i64>>> {
 
 /// `randint(a, b)`, `randrange(...)`, and what `choice` and `shuffle` are made of.
 fn draw_between(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let Some((generator, rest)) = from_generator(tx, &args)? else {
+    let Some((generator, rest)) = from_generator(tx, name, &args)? else {
         return Ok(None);
     };
     let Some(numbers) = ints(tx, rest)? else {
@@ -165,7 +156,7 @@ fn draw_between(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 /// `uniform(a, b)` and distributions that give floats for all numbers that they take.
 fn draw_real(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let Some((generator, rest)) = from_generator(tx, &args)? else {
+    let Some((generator, rest)) = from_generator(tx, name, &args)? else {
         return Ok(None);
     };
     let mut numbers = Vec::with_capacity(rest.len());
@@ -199,7 +190,7 @@ fn draw_real(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 /// `choice(items)` of numbers of one kind: which one it is is not known.
 fn draw_item(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let Some((generator, [items])) = from_generator(tx, &args)? else {
+    let Some((generator, [items])) = from_generator(tx, name, &args)? else {
         return Ok(None);
     };
     let numbers = match tx.realize(items)? {
@@ -232,7 +223,11 @@ fn draw_item(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 /// The generator of a call of one of its methods in Python, and the other arguments.
-fn from_generator<'a>(tx: &mut Tx<'_>, args: &'a Args) -> R<Option<(SourceId, &'a [Var])>> {
+fn from_generator<'a>(
+    tx: &mut Tx<'_>,
+    name: &str,
+    args: &'a Args,
+) -> R<Option<(SourceId, &'a [Var])>> {
     let Some((receiver, rest)) = args.pos.split_first().filter(|_| args.kw.is_empty()) else {
         return Ok(None);
     };
@@ -240,9 +235,18 @@ fn from_generator<'a>(tx: &mut Tx<'_>, args: &'a Args) -> R<Option<(SourceId, &'
         return Ok(None);
     };
     match generator(tx, id)? {
-        Some(source) if inherits(tx, id, source)? => Ok(Some((source, rest))),
+        Some(source) if inherits(tx, name, id, source)? => Ok(Some((source, rest))),
         _ => Ok(None),
     }
+}
+
+/// The method `Random.<name>` of the module `random`.
+fn method_of_random(py: Python<'_>, name: &str) -> PyResult<Obj> {
+    let module = py.import("random")?.into_any();
+    let method = name
+        .split('.')
+        .try_fold(module, |o, part| o.getattr(part))?;
+    Ok(method.unbind())
 }
 
 /// What a method in Python draws; its other arguments are constants.
@@ -253,11 +257,7 @@ fn method_drawn(
     rest: &[Var],
     kind: Kind,
 ) -> R<Var> {
-    let function = tx.py.import("random")?.into_any();
-    let function = name
-        .split('.')
-        .try_fold(function, |o, part| o.getattr(part))?
-        .unbind();
+    let function = method_of_random(tx.py, name)?;
     let mut pos = vec![EarlyArg::Source(generator)];
     for arg in rest {
         pos.extend(tx.as_const(arg)?.map(EarlyArg::Const));
@@ -265,14 +265,23 @@ fn method_drawn(
     Ok(drawn(tx, function, pos, kind))
 }
 
-/// Whether what a method in Python calls is the generator's own, in the instance and in the class.
-fn inherits(tx: &mut Tx<'_>, id: ObjId, source: SourceId) -> R<bool> {
+/// Whether what the method `name`, which is in Python, calls is the generator's own, in the instance and in the class.
+fn inherits(tx: &mut Tx<'_>, name: &str, id: ObjId, source: SourceId) -> R<bool> {
     let class = tx.obj(id).class.clone();
     let Origin::Source { obj, .. } = tx.obj(id).origin.clone() else {
         return Ok(false);
     };
-    for name in INNER {
-        let Some(method) = tx.class_lookup(&class, name)? else {
+    let attributes = obj.bind(tx.py).getattr("__dict__")?;
+    let mut called = names_of(method_of_random(tx.py, name)?.bind(tx.py))?;
+    let mut next = 0;
+    while let Some(name) = called.get(next).cloned() {
+        next += 1;
+        let own = class.bind(tx.py).cast().map_err(PyErr::from)?;
+        // Names of functions outside the class.
+        if type_lookup(own, &name).is_none() {
+            continue;
+        }
+        let Some(method) = tx.class_lookup(&class, &name)? else {
             return Ok(false);
         };
         let method = method.bind(tx.py);
@@ -281,9 +290,13 @@ fn inherits(tx: &mut Tx<'_>, id: ObjId, source: SourceId) -> R<bool> {
             // Methods in C have none.
             Err(_) => method.get_type().is(tx.known.method_descriptor.bind(tx.py)),
         };
-        let shadowed = obj.bind(tx.py).getattr("__dict__")?.contains(name)?;
-        if !of_random || shadowed {
+        if !of_random || attributes.contains(&name)? {
             return Ok(false);
+        }
+        for inner in names_of(method)? {
+            if !called.contains(&inner) {
+                called.push(inner);
+            }
         }
         tx.guard(
             source,
@@ -294,4 +307,12 @@ fn inherits(tx: &mut Tx<'_>, id: ObjId, source: SourceId) -> R<bool> {
         );
     }
     Ok(true)
+}
+
+/// The names that a function in Python looks up: which methods it calls differs from Python to Python.
+fn names_of(function: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    let Ok(function) = function.cast::<PyFunction>() else {
+        return Ok(Vec::new());
+    };
+    function.getattr("__code__")?.getattr("co_names")?.extract()
 }

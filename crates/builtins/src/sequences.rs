@@ -79,7 +79,7 @@ fn list_method(tx: &mut Tx<'_>, id: ObjId, name: &str, full: &str, args: Args) -
             let (start, stop) = tx.search_range(&a, seq_len(tx, id))?;
             match find(tx, id, &a[0], start, stop)? {
                 Some(i) => tx.int(i as i64),
-                None => return Err(not_in_list(tx, &a[0])?),
+                None => return Err(not_in(tx, "list", &a[0])?),
             }
         }
         "clear" => {
@@ -193,8 +193,7 @@ fn deque_method(tx: &mut Tx<'_>, id: ObjId, name: &str, full: &str, args: Args) 
             match find(tx, id, &a[0], start, stop)? {
                 Some(i) => tx.int(i as i64),
                 None => {
-                    let text = (tx.rules.builtins.repr_text)(tx, &a[0])?;
-                    return Err(tx.raise("ValueError", &format!("{text} is not in deque")));
+                    return Err(not_in(tx, "deque", &a[0])?);
                 }
             }
         }
@@ -285,9 +284,14 @@ fn count_equal(tx: &mut Tx<'_>, id: ObjId, v: &Var) -> R<Var> {
     Ok(tx.int(n))
 }
 
-fn not_in_list(tx: &mut Tx<'_>, v: &Var) -> R<Stop> {
+/// The error of `index` of a list or a deque that does not hold the value.
+fn not_in(tx: &mut Tx<'_>, kind: &str, v: &Var) -> R<Stop> {
+    if !tx.version().index_names_the_value() {
+        let message = format!("{kind}.index(x): x not in {kind}");
+        return Ok(tx.raise("ValueError", &message));
+    }
     let text = (tx.rules.builtins.repr_text)(tx, v)?;
-    Ok(tx.raise("ValueError", &format!("{text} is not in list")))
+    Ok(tx.raise("ValueError", &format!("{text} is not in {kind}")))
 }
 
 /// `list.sort`: the list is empty meanwhile, and may not be written to.

@@ -5,6 +5,9 @@
 
 use crate::code::Version;
 
+/// The flag of code whose first constant is its docstring.
+const CO_HAS_DOCSTRING: u32 = 0x0400_0000;
+
 impl Version {
     /// The message for a class pattern whose class is none.
     pub fn no_class_in_a_pattern(self) -> &'static str {
@@ -13,6 +16,39 @@ impl Version {
             Self::V312 | Self::V313 | Self::V314 => "called match pattern must be a class",
             Self::V315 => "class pattern must refer to a class",
         }
+    }
+
+    /// Whether a text that is the first constant of code with these flags documents it.
+    pub fn has_docstring(self, flags: u32) -> bool {
+        self < Self::V314 || flags & CO_HAS_DOCSTRING != 0
+    }
+
+    /// What the operand of `in` is not, in the message for one that has no items.
+    pub fn no_container(self) -> &'static str {
+        match self < Self::V314 {
+            true => "iterable",
+            false => "a container or iterable",
+        }
+    }
+
+    /// Whether the `TypeError` of hashing is raised anew by dictionaries and sets, with what the value was to be.
+    pub fn hash_errors_name_the_use(self) -> bool {
+        self >= Self::V314
+    }
+
+    /// Whether `index` of a sequence names the value that it does not find.
+    pub fn index_names_the_value(self) -> bool {
+        self < Self::V314
+    }
+
+    /// Whether the message for a container with too many items to unpack says how many there are.
+    pub fn unpacking_counts(self) -> bool {
+        self >= Self::V314
+    }
+
+    /// Whether what is wrong with an element of `dict(elements)` is said by a note of the exception.
+    pub fn update_errors_have_notes(self) -> bool {
+        self >= Self::V314
     }
 
     /// Whether `tuple(x)` asks for the length of `x`.

@@ -143,3 +143,8 @@ pub(crate) unsafe fn marked(attributes: *mut PyObject) -> Marked {
         }
     }
 }
+
+/// What stands for `aot_compile`: it says what to do instead.
+pub fn aot_compile<'py>(entry: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    entry.py().import("ferrodyn._api")?.getattr("_aot_compile")
+}

@@ -90,7 +90,11 @@ fn check_replacement(code: &Bound<'_, PyCode>, replacement: &Bound<'_, PyCode>) 
 }
 
 /// The attributes by which torch, and libraries, find what a compiled function was made of.
-static ATTRIBUTES: [Attribute; 2] = [
+static ATTRIBUTES: [Attribute; 3] = [
+    Attribute {
+        name: c"aot_compile",
+        get: foreign::aot_compile,
+    },
     Attribute {
         name: c"_torchdynamo_orig_callable",
         get: foreign::original,

@@ -15,6 +15,7 @@
 //! that it had before.
 
 mod asynchronous;
+mod modules;
 mod signals;
 mod thread;
 mod unraisable;

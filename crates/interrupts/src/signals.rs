@@ -8,6 +8,7 @@ use std::mem::MaybeUninit;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyFunction, PyTuple};
 
+use crate::modules::{FUNCTOOLS, SIGNAL, THREAD, THREADING, module};
 use crate::thread;
 
 /// Signals are numbered from 1 to one less.
@@ -43,7 +44,7 @@ impl Handlers {
     }
 
     fn replace_all(&mut self, py: Python<'_>) -> PyResult<()> {
-        let module = py.import("_signal")?;
+        let module = module(py, &SIGNAL, "_signal")?;
         let (get, set) = (module.getattr("getsignal")?, module.getattr("signal")?);
         for signal in 1..SIGNALS {
             // Two numbers belong to the C library.
@@ -83,7 +84,7 @@ impl Handlers {
 
 impl Held {
     fn put_back(&self, py: Python<'_>) -> PyResult<()> {
-        let module = py.import("_signal")?;
+        let module = module(py, &SIGNAL, "_signal")?;
         if !module
             .call_method1("getsignal", (self.signal,))?
             .is(&self.ours)
@@ -111,7 +112,7 @@ fn handler<'py>(
 
 /// The code of each signal handler that is written in Python.
 pub(crate) fn handler_codes(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
-    let get = py.import("_signal")?.getattr("getsignal")?;
+    let get = module(py, &SIGNAL, "_signal")?.getattr("getsignal")?;
     let handlers = (1..SIGNALS).filter_map(|signal| get.call1((signal,)).ok());
     let codes = handlers.filter(Bound::is_callable).map(code_of);
     codes.filter_map(Result::transpose).collect()
@@ -121,7 +122,7 @@ pub(crate) fn handler_codes(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
 fn code_of(callable: Bound<'_, PyAny>) -> PyResult<Option<Bound<'_, PyAny>>> {
     /// Callables around callables may be made to circles.
     const DEEPEST: usize = 16;
-    let partial = callable.py().import("functools")?.getattr("partial")?;
+    let partial = module(callable.py(), &FUNCTOOLS, "functools")?.getattr("partial")?;
     let mut callable = callable;
     for _ in 0..DEEPEST {
         if let Ok(function) = callable.cast::<PyFunction>() {
@@ -141,8 +142,8 @@ fn code_of(callable: Bound<'_, PyAny>) -> PyResult<Option<Bound<'_, PyAny>>> {
 }
 
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
-    let main = py.import("threading")?.call_method0("main_thread")?;
-    let here = py.import("_thread")?.call_method0("get_ident")?;
+    let main = module(py, &THREADING, "threading")?.call_method0("main_thread")?;
+    let here = module(py, &THREAD, "_thread")?.call_method0("get_ident")?;
     main.getattr("ident")?.eq(here)
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
+use crate::modules::{SYS, module};
 use crate::{is_held, thread};
 
 /// The hook while some thread compiles. Changed with the GIL held, and not locked while Python runs.
@@ -38,7 +39,7 @@ impl<'py> Hook<'py> {
             installed.threads += 1;
             return Ok(Hook(py));
         }
-        let sys = py.import("sys")?;
+        let sys = module(py, &SYS, "sys")?;
         let before = sys.getattr(NAME)?.unbind();
         let next = before.clone_ref(py);
         let hook = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
@@ -73,7 +74,7 @@ impl Drop for Hook<'_> {
             }
         };
         let Some(last) = last else { return };
-        let Ok(sys) = self.0.import("sys") else {
+        let Ok(sys) = module(self.0, &SYS, "sys") else {
             return;
         };
         // The program may have set another one meanwhile.

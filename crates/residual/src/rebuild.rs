@@ -6,6 +6,7 @@
 //! Invariant: building a value runs no code of the user's.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytecode::op::{FuncAttr, Op};
 use guards::Source;
@@ -19,6 +20,9 @@ use variables::{
 };
 
 use crate::emitter::{Emitter, Ident};
+
+/// Attributes of an object in the order in which they are set; `None` deletes one.
+type Attrs = Vec<(Arc<str>, Option<Var>)>;
 
 impl Emitter<'_, '_> {
     /// `-- value`. Cyclic objects below it are complete afterwards.
@@ -355,7 +359,8 @@ impl Emitter<'_, '_> {
             }
         }
         self.names_only(f.obj)?;
-        let attrs = self.attrs_of(f.obj);
+        let mut attrs = self.attrs_of(f.obj);
+        let annotations = self.annotations_beside_annotate(f, &mut attrs);
         let late: Vec<(&str, &Var)> = match root {
             true => Vec::new(),
             false => [
@@ -367,7 +372,7 @@ impl Emitter<'_, '_> {
             .filter_map(|(n, v)| v.as_ref().map(|v| (n, v)))
             .collect(),
         };
-        if attrs.is_empty() && late.is_empty() {
+        if attrs.is_empty() && late.is_empty() && annotations.is_none() {
             return Ok(());
         }
         let ident = Ident::Ptr(Rc::as_ptr(f) as usize);
@@ -395,7 +400,28 @@ impl Emitter<'_, '_> {
                 }
             }
         }
+        if let Some(annotations) = annotations {
+            self.value(&annotations)?;
+            let local = self.memo[&ident];
+            self.asm.load_fast(local);
+            let part = FuncAttr(FuncAttr::ANNOTATIONS);
+            self.asm.op(Op::SetFunctionAttribute(part));
+            self.asm.op(Op::PopTop);
+        }
         Ok(())
+    }
+
+    /// The annotations of a function that keeps its `__annotate__` too, because they were read and not written: taken
+    /// out of `attrs`, since a store of either attribute drops the other.
+    fn annotations_beside_annotate(&self, f: &FuncVar, attrs: &mut Attrs) -> Option<Var> {
+        let find = |name: &str| attrs.iter().position(|(n, _)| &**n == name);
+        let at = find("__annotations__")?;
+        let written = find("__annotate__").map(|i| attrs[i].1.as_ref());
+        let annotate = written.unwrap_or(f.annotate.as_ref())?;
+        if annotate.is_none(self.tx.py) {
+            return None;
+        }
+        attrs.remove(at).1
     }
 
     fn store_attr(&mut self, of: Ident, name: &str, value: &Var) -> R<()> {
@@ -445,7 +471,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Attributes written since an object was made, in order.
-    pub(crate) fn attrs_of(&self, id: ObjId) -> Vec<(std::sync::Arc<str>, Option<Var>)> {
+    pub(crate) fn attrs_of(&self, id: ObjId) -> Attrs {
         let s = self.tx.obj(id);
         let mut out: Vec<_> = s
             .attr_order

@@ -364,10 +364,14 @@ impl Emitter<'_, '_> {
                     };
                 } else {
                     let n = (needs as i32 + stack_effect(version, &op, false)).max(0);
-                    for _ in 0..n {
+                    for i in (0..n as usize).rev() {
                         let tmp = self.asm.tmp("___result");
                         self.asm.store_fast(tmp);
-                        results.insert(0, Val::Fast(tmp));
+                        // What this one leaves are the operands themselves: it looks below a NULL, at the
+                        // callable that an error would name.
+                        let is_null = matches!(op, Op::DictMerge(_))
+                            && matches!(operands.get(i), Some(Val::Null));
+                        results.insert(0, if is_null { Val::Null } else { Val::Fast(tmp) });
                     }
                 }
                 let after = [rest, &results].concat();

@@ -3,7 +3,7 @@
 //! What lives here: names of torch's modules and functions ([`names`]), its C symbols ([`symbols`]), where its
 //! tensors keep their fields ([`layout`]), raw reads of tensors ([`view`], many at once: [`packed`]) and of its
 //! thread and global state ([`state`]), NumPy on tensors ([`arrays`]), what a call of a module comes to ([`modules`]),
-//! which functions change the context of others ([`contexts`]), tensor metadata ([`meta`]) and memory overlap
+//! which functions change the context of others ([`contexts`]), what its tracer keeps for programs ([`tracer`], [`stance`]), tensor metadata ([`meta`]) and memory overlap
 //! ([`overlap`]); what is for one kind of processor alone (`prefetch`). What does not: any decision about
 //! graphs or guards.
 //!
@@ -28,7 +28,7 @@ pub mod stance;
 pub mod state;
 pub mod symbols;
 pub mod thread;
-pub mod tracer_config;
+pub mod tracer;
 pub mod view;
 
 pub use numbers::number_tensor;

@@ -227,8 +227,6 @@ pub const MAP: &str = "torch._higher_order_ops.map";
 pub const SCAN: &str = "torch._higher_order_ops.scan";
 /// Package of torch's own tracer.
 pub const DYNAMO: &str = "torch._dynamo";
-/// Its options.
-pub const DYNAMO_CONFIG: &str = "torch._dynamo.config";
 /// Its functions for code that it makes.
 pub const DYNAMO_EXTERNAL_UTILS: &str = "torch._dynamo.external_utils";
 /// Its marks.

@@ -43,6 +43,7 @@ mod wrappers;
 use translator::rules::{RuleList, Torch};
 
 pub use function_modes::{begin_in_modes, has_program_mode};
+pub use tracer_options::errors_on_break;
 
 /// Rules by callable, one list a file.
 pub const LISTED: &[RuleList] = &[

@@ -5,10 +5,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tensor_meta::{Does, Traits};
 use torch_abi::names;
-use translator::stop::{BreakReason, R, Stop};
+use translator::stop::{BreakReason, Instead, R, Stop};
 use translator::torch_ops::marks::disabled;
 use translator::tx::{Args, Flow, Tx};
 use variables::Var;
+use variables::text::qualified_name;
 
 /// Where torch's optimizers enter and leave `no_grad`: how the path of the file ends.
 const OPTIMIZER: &str = "/torch/optim/optimizer.py";
@@ -272,6 +273,22 @@ fn answered<'py>(
         (m, "graph_break") if m.starts_with("ferrodyn") || m.starts_with(names::DYNAMO) => {
             return graph_break(tx, named, args).map(Some);
         }
+        (names::DYNAMO_DECORATORS, "skip_frame") => {
+            return Err(Stop::Break(Box::new(BreakReason {
+                reason: "Call to `skip_frame()`".into(),
+                explanation: "The program asks for this function to run in eager mode; what it calls may be captured.".into(),
+                hints: vec!["Remove the `skip_frame()` call.".into()],
+                instead: Some(Instead::SkipFrame),
+                ..BreakReason::default()
+            })));
+        }
+        (names::DYNAMO_DECORATORS, "step_unsupported") => {
+            return Err(Stop::brk(
+                "Call to `step_unsupported()`",
+                "The program asks for the graph to end here.",
+                "Remove the `step_unsupported()` call.",
+            ));
+        }
         _ => {}
     }
     Ok(None)
@@ -324,7 +341,17 @@ fn by_mark<'py>(
     args: &Args,
 ) -> R<Option<Flow>> {
     let flag = |n: &str| f.getattr(n).is_ok_and(|v| v.is_truthy().unwrap_or(false));
-    if flag("_torchdynamo_disable") || flag("_dynamo_forbidden") {
+    if flag("_dynamo_forbidden") {
+        let text = qualified_name(f);
+        return Err(Stop::Break(Box::new(BreakReason {
+            reason: format!("Call to the forbidden function `{text}`"),
+            explanation: "The function is marked with `forbid_in_graph`: no compiled function may call it.".into(),
+            hints: vec!["Do not call it in compiled code, or mark it with `torch.compiler.disable` to run it between two graphs.".into()],
+            instead: Some(Instead::Raise),
+            ..BreakReason::default()
+        })));
+    }
+    if flag("_torchdynamo_disable") {
         // torch.compile marks this one for itself, for all optimizers, once it is used.
         if named.name == "_init_group"
             && named.module.starts_with("torch.optim.")

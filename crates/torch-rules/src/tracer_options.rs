@@ -7,7 +7,8 @@
 use pyo3::prelude::*;
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
-use variables::Var;
+use variables::text::qualified_name;
+use variables::{Origin, Var};
 
 /// Calls `method`, the `__enter__` or `__exit__` of such a context.
 ///
@@ -54,4 +55,31 @@ fn waiting_enter(tx: &mut Tx<'_>, context: &Var) -> R<Option<usize>> {
         }
     }
     Ok(None)
+}
+
+/// Whether a graph break is an error where the translation is: what the innermost `error_on_graph_break` says that it has
+/// entered. `None`: it has entered none.
+pub fn errors_on_break(tx: &Tx<'_>) -> Option<bool> {
+    let py = tx.py;
+    let entered = tx.st.effects.calls.iter().rev().filter_map(|call| {
+        let (Var::Py(method), Some(context)) = (&call.function, call.pos.first()) else {
+            return None;
+        };
+        let name = qualified_name(method.obj.bind(py));
+        if !name.ends_with("ErrorOnGraphBreakDecoratorContextManager.__enter__") {
+            return None;
+        }
+        let context = match context {
+            Var::Py(context) => &context.obj,
+            Var::Const(context) => context,
+            Var::Obj(id) => match &tx.obj(*id).origin {
+                Origin::Source { source, .. } => tx.facts.reached.get(source)?,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let asked = context.bind(py).getattr("error_on_graph_break").ok()?;
+        asked.is_truthy().ok()
+    });
+    entered.into_iter().next()
 }

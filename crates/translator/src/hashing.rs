@@ -21,6 +21,50 @@ impl Tx<'_> {
         self.key_by(var, true)
     }
 
+    /// As [`Tx::key`] of what a dictionary is asked for.
+    ///
+    /// # Errors
+    /// As [`Tx::key`], with the dictionary's message.
+    pub fn dict_key(&mut self, var: &Var) -> R<Key> {
+        let key = self.key(var);
+        self.key_to_be(var, key, "a dict key")
+    }
+
+    /// As [`Tx::key`] of what a set is asked for.
+    ///
+    /// # Errors
+    /// As [`Tx::key`], with the set's message.
+    pub fn set_key(&mut self, var: &Var) -> R<Key> {
+        let key = self.key(var);
+        self.key_to_be(var, key, "a set element")
+    }
+
+    /// Puts what the value was to be into the message of its `TypeError`, on Pythons that do.
+    fn key_to_be(&mut self, var: &Var, key: R<Key>, to_be: &str) -> R<Key> {
+        let Err(Stop::Raise(Var::Obj(error))) = &key else {
+            return key;
+        };
+        let type_error = self.known.builtins.bind(self.py).getattr("TypeError")?;
+        if !self.version().hash_errors_name_the_use() || !self.obj(*error).class.is(&type_error) {
+            return key;
+        }
+        let text: Option<String> = match self.obj(*error).attrs.get("args") {
+            Some(Some(Var::Tuple(t))) if let [Var::Const(o)] = &t.items[..] => {
+                o.extract(self.py).ok()
+            }
+            _ => None,
+        };
+        let Some(text) = text else {
+            return Err(Stop::unsupported("a key whose `__hash__` raises"));
+        };
+        let class = self.type_of(var)?;
+        let name = crate::raw::full_name(class.bind(self.py))?;
+        Err(self.raise(
+            "TypeError",
+            &format!("cannot use '{name}' as {to_be} ({text})"),
+        ))
+    }
+
     /// The hash key of a value that is a key of a tracked container already: runs nothing.
     ///
     /// # Errors

@@ -40,6 +40,6 @@ pub mod values;
 pub use dynamic::DynamicInts;
 pub use refusal::Refusal;
 pub use retreat::Retreat;
-pub use stop::{BreakReason, R, SetUp, Stop};
+pub use stop::{BreakReason, Instead, R, SetUp, Stop};
 pub use tx::{Args, Flow, Tx};
 pub use variables::{code, constants, known, library, own_module, raw, state};

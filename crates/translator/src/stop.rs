@@ -21,6 +21,17 @@ pub struct BreakReason {
     pub raises: bool,
     /// whether something is set up here that later calls find done
     pub sets_up: Option<SetUp>,
+    /// what the program asked for in the place of a graph break
+    pub instead: Option<Instead>,
+}
+
+/// What a program asks for where it would break the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instead {
+    /// the whole frame runs in eager mode, what it calls may be captured
+    SkipFrame,
+    /// an error
+    Raise,
 }
 
 /// What a program sets up in its first call.

@@ -29,6 +29,7 @@ pub mod raising;
 pub mod raw;
 pub mod state;
 mod state_text;
+pub mod table;
 pub mod text;
 pub mod var;
 

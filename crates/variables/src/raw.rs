@@ -189,3 +189,16 @@ pub fn is_namespace(d: &Bound<'_, PyDict>) -> bool {
     let has = |key| dict_get(d, key).is_some();
     has("__builtins__") || has("__loader__") && has("__spec__")
 }
+
+/// The name of a class with that of its module, as messages of CPython have it.
+///
+/// # Errors
+/// Where the class gives no name.
+pub fn full_name(class: &Bound<'_, PyAny>) -> PyResult<String> {
+    let name: String = class.getattr("__qualname__")?.extract()?;
+    let module: Option<String> = class.getattr("__module__")?.extract().ok();
+    Ok(match module {
+        Some(module) if module != "builtins" && module != "__main__" => format!("{module}.{name}"),
+        _ => name,
+    })
+}

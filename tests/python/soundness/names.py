@@ -1,7 +1,15 @@
 """Names: globals, builtins, closures, imports."""
 
 # ruff: noqa: E501
+import sys
+
 from .rows import Group
+
+#: How a class says that `k` is 7. From 3.14 on an instruction that has read `k` of a module before reads it of the module's
+#: dictionary also where the new class has a property: what plain Python gives depends on how often it ran.
+SEVEN = "@property\n    def k(self):\n        return 7"
+if sys.version_info >= (3, 14):
+    SEVEN = "def __getattribute__(self, name):\n        return 7 if name == 'k' else super().__getattribute__(name)"
 
 group = Group("Names")
 row = group.row
@@ -117,7 +125,7 @@ row(
 row(
     "class of a module",
     "import types\nm$ = types.ModuleType('m$')\nm$.k = 2\n"
-    "class M$(types.ModuleType):\n    @property\n    def k(self):\n        return 7",
+    f"class M$(types.ModuleType):\n    {SEVEN}",
     "x * m$.k",
     "m$.__class__ = M$",
 )

@@ -17,10 +17,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use residual::{self, Finish, Finished, Ladder, Residual, ResumeCache};
 use torch_abi::modes::ModesAside;
+use torch_abi::tracer;
 use translator::library;
 use translator::retreat::WayBack;
 use translator::step::End;
-use translator::{BreakReason, DynamicInts, R, Retreat, SetUp, Stop, Tx};
+use translator::{BreakReason, DynamicInts, Instead, R, Retreat, SetUp, Stop, Tx};
 
 use super::declined::Declined;
 use super::generation::Env;
@@ -32,7 +33,7 @@ use super::translate::{
     Request, Tables, begin, closing_guards, program_modes, saved_tensors_hooks_guard, stop_text,
 };
 use super::without_modes::Seeing;
-use super::{config, env, explain, ferrodyn_error, log, reasons};
+use super::{config, dynamic_marks, env, explain, ferrodyn_error, guard_filter, log, reasons};
 use eval_frame::context::CompileContext;
 use eval_frame::frame::FrameRef;
 use eval_frame::region::{ThreadRegions, with_thread};
@@ -249,6 +250,8 @@ impl<'py> Compilation<'_, 'py> {
         drop(aside);
         let made = env.result.take();
         let (plan, seconds) = (env.plan.take(), env.seconds);
+        dynamic_marks::check(&tx)?;
+        guard_filter::apply(&mut tx, self.ctx)?;
         let program = self.program(&mut tx, plan, started, seconds)?;
         if let Some(why) = self.failure(&program)? {
             // The backend changed it. What it does once is done by now.
@@ -316,7 +319,11 @@ impl<'py> Compilation<'_, 'py> {
             for (op, count) in &tx.facts.fake_ops {
                 *r.fake_ops.entry(op.clone()).or_default() += count;
             }
-            *r.seconds.entry("tracing").or_default() += traced;
+            r.took("tracing", traced);
+        });
+        explain::of_last(|c| {
+            c.instructions += tx.instructions;
+            c.graphs.clear();
         });
     }
 
@@ -380,6 +387,12 @@ impl<'py> Compilation<'_, 'py> {
     ) -> Result<(), Ended> {
         let py = self.py;
         let stack = self.report_break(tx, reason);
+        if reason.instead == Some(Instead::SkipFrame) && !self.ctx.fullgraph() {
+            return Err(Ended::With(Compiled::Skip));
+        }
+        if self.errors_on_break(tx)? || reason.instead == Some(Instead::Raise) {
+            return Err(Ended::Raised(self.unsupported(reason, &stack)));
+        }
         if self.ctx.fullgraph() {
             // A cache is filled by plain Python here, too: the next call is one graph.
             let fills_cache = reason.sets_up == Some(SetUp::Cached)
@@ -410,6 +423,14 @@ impl<'py> Compilation<'_, 'py> {
             ));
         }
         Ok(())
+    }
+
+    /// Whether the program has asked for an error at a graph break here, by `error_on_graph_break`.
+    fn errors_on_break(&self, tx: &Tx<'_>) -> PyResult<bool> {
+        match torch_rules::errors_on_break(tx) {
+            Some(errors) => Ok(errors),
+            None => tracer::errors_on_break(self.py),
+        }
     }
 
     /// Residual code of a translation, or why there is none. Where the graph cannot break at the place where
@@ -535,9 +556,9 @@ impl<'py> Compilation<'_, 'py> {
         let guards_started = Instant::now();
         let program = self.link(tx, plan).map_err(|text| self.give_up(&text))?;
         explain::record(|r| {
-            *r.seconds.entry("guards").or_default() += guards_started.elapsed().as_secs_f64();
-            *r.seconds.entry("backend").or_default() += backend_seconds;
-            *r.seconds.entry("total").or_default() += started.elapsed().as_secs_f64();
+            r.took("guards", guards_started.elapsed().as_secs_f64());
+            r.took("backend", backend_seconds);
+            r.took("total", started.elapsed().as_secs_f64());
         });
         Ok(program)
     }
@@ -581,21 +602,11 @@ impl<'py> Compilation<'_, 'py> {
                 ints.shapes.extend(call.sizes);
             }
         }
-        ints.captures_scalars =
-            self.is_on(self.config.capture_scalar_outputs, "capture_scalar_outputs");
-        ints.captures_shapes = self.is_on(
-            self.config.capture_dynamic_output_shape_ops,
-            "capture_dynamic_output_shape_ops",
-        );
+        ints.captures_scalars = self.config.capture_scalar_outputs;
+        ints.captures_shapes = self.config.capture_dynamic_output_shape_ops;
         ints.floats_as_inputs = can.gives_graph_back || !self.slot().constant_floats.get();
         ints.as_inputs = true;
         ints
-    }
-
-    /// Whether an option is on, here or in torch's tracer.
-    fn is_on(&self, here: bool, name: &str) -> bool {
-        let torchs = || torch_abi::tracer_config::option(self.py, name);
-        here || torchs().is_ok_and(|on| on == Some(true))
     }
 
     /// Bytecode that no compiler of CPython emits.
@@ -672,7 +683,11 @@ impl<'py> Compilation<'_, 'py> {
         log::debug(py, "state", &self.id.to_string(), || {
             format!("STATE AT A GRAPH BREAK\n{}", tx.printer().state_text())
         });
-        if !log::enabled(py, "graph_breaks") && !explain::active() && !self.ctx.fullgraph() {
+        tell_torch(tracer::count(py, "graph_break", &reason.reason));
+        let errs = self.ctx.fullgraph()
+            || reason.instead == Some(Instead::Raise)
+            || self.errors_on_break(tx).unwrap_or(false);
+        if !log::enabled(py, "graph_breaks") && !explain::active() && !errs {
             return Vec::new();
         }
         let stack = reasons::user_stack(py, self.frame.caller(py).as_ref(), &tx.st.frame);
@@ -705,6 +720,13 @@ impl<'py> Compilation<'_, 'py> {
             Ok(PyErr::from_value(e))
         };
         make().unwrap_or_else(|e| e)
+    }
+}
+
+/// What torch's own records can't take does not stop the program.
+pub fn tell_torch(told: PyResult<()>) {
+    if let Err(error) = told {
+        Python::attach(|py| error.write_unraisable(py, None));
     }
 }
 

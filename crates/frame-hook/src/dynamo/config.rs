@@ -1,9 +1,11 @@
 //! Options, process-wide. Names are torch's where the meaning is.
 
-use std::sync::RwLock;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, RwLock};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use torch_abi::tracer;
 
 /// All options.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,8 +72,53 @@ pub fn get() -> Config {
     CONFIG.read().map_or(Config::DEFAULT, |c| c.clone())
 }
 
+/// The options now, with those that the program has set for torch's tracer: an option of the same name holds where
+/// ours is as it was. Of one that means nothing here the program is told once.
+///
+/// # Errors
+/// What reading torch's options raises.
+pub fn with_torchs(py: Python<'_>) -> PyResult<Config> {
+    let mut config = get();
+    let mut foreign = Vec::new();
+    tracer::options(py, |module, name, value, is_changed| {
+        if !config.adopt(name, value) && is_changed {
+            foreign.push((module, name.to_owned(), value.clone()));
+        }
+    })?;
+    for (module, name, value) in foreign {
+        if is_first(format!("{module}.{name}")) {
+            py.import("ferrodyn._torch_options")?
+                .call_method1("tell", (module, name, value))?;
+        }
+    }
+    Ok(config)
+}
+
+/// Whether the program was not told of an option yet.
+fn is_first(name: String) -> bool {
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    TOLD.lock().is_ok_and(|mut told| told.insert(name))
+}
+
 macro_rules! options {
     ($($name:ident),* $(,)?) => {
+        impl Config {
+            /// Takes a value of torch's option where ours was not set; whether there is an option of that name.
+            fn adopt(&mut self, name: &str, value: &Bound<'_, PyAny>) -> bool {
+                match name {
+                    $(stringify!($name) => {
+                        if self.$name == Config::DEFAULT.$name
+                            && let Ok(value) = value.extract()
+                        {
+                            self.$name = value;
+                        }
+                        true
+                    })*
+                    _ => false,
+                }
+            }
+        }
+
         /// All options with their values.
         #[pyfunction]
         pub fn get_config(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {

@@ -10,11 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyInt};
 use torch_abi::modules::{ModuleCalls, has_backward_hooks};
 use torch_abi::stance::{self, Stance};
+use torch_abi::tracer;
 use torch_abi::view::TensorView;
 use torch_abi::{TensorClass, TorchAbi};
 use translator::raw::instance_dict;
 
-use super::compilation::{Compilation, Compiled, forget_session};
+use super::compilation::{Compilation, Compiled, forget_session, tell_torch};
 use super::generation::restart_names;
 use super::redone::renew_program;
 use super::slot::{CodeSlot, forget_skips, remember_skip};
@@ -111,16 +112,20 @@ impl FrameCompiler for Driver {
                 return Outcome::Raise(ferrodyn_error(py, "RecompileError", &text));
             }
         }
-        let outcome = interrupts::held(py, || {
-            let found = Found {
-                frame,
-                slot,
-                entries: &entries,
-                check: &check,
-            };
-            found.compile(py, ctx, &config)
-        });
-        outcome.unwrap_or_else(Outcome::Raise)
+        let config = match config::with_torchs(py) {
+            Ok(config) => config,
+            Err(e) => return Outcome::Raise(e),
+        };
+        if config.disable {
+            return Outcome::Run;
+        }
+        let found = Found {
+            frame,
+            slot,
+            entries: &entries,
+            check: &check,
+        };
+        found.compile_with_callbacks(py, ctx, &config)
     }
 
     #[inline]
@@ -192,6 +197,30 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Compiles the frame between the callbacks that the program has registered with torch's tracer.
+    fn compile_with_callbacks(
+        &self,
+        py: Python<'_>,
+        ctx: &CompileContext,
+        config: &config::Config,
+    ) -> Outcome {
+        let compile = || {
+            let outcome = interrupts::held(py, || self.compile(py, ctx, config));
+            outcome.unwrap_or_else(Outcome::Raise)
+        };
+        let around = || -> PyResult<Outcome> {
+            let Some(callbacks) = tracer::callbacks(py, &self.entries.name().to_string())? else {
+                return Ok(compile());
+            };
+            callbacks.call_method0("__enter__")?;
+            let outcome = compile();
+            let nothing = py.None();
+            callbacks.call_method1("__exit__", (&nothing, &nothing, &nothing))?;
+            Ok(outcome)
+        };
+        around().unwrap_or_else(Outcome::Raise)
+    }
+
     /// Compiles the frame, unless limits or options are against it.
     fn compile(&self, py: Python<'_>, ctx: &CompileContext, config: &config::Config) -> Outcome {
         let Found {
@@ -273,6 +302,7 @@ impl Found<'_> {
             return outcome;
         }
         let _turn = slot.turns.begin(ctx.id());
+        tell_torch(tracer::count(py, "frames", "total"));
         let compilation = Compilation {
             py,
             ctx,
@@ -281,8 +311,14 @@ impl Found<'_> {
             frame,
             id: entries.next_id(py),
         };
-        match compilation.run(&request) {
-            Ok(Compiled::Code(entry)) => replace(py, &entry),
+        explain::begin_compilation(compilation.id.to_string(), entries.name(), &misses);
+        let compiled = compilation.run(&request);
+        explain::of_last(|c| c.outcome = outcome_text(&compiled));
+        match compiled {
+            Ok(Compiled::Code(entry)) => {
+                tell_torch(tracer::count(py, "frames", "ok"));
+                replace(py, &entry)
+            }
             Ok(Compiled::Run) => Outcome::Run,
             Ok(Compiled::RunAll) => Outcome::RunAll,
             Ok(Compiled::Skip) => {
@@ -292,6 +328,16 @@ impl Found<'_> {
             }
             Err(e) => Outcome::Raise(e),
         }
+    }
+}
+
+/// What became of a compilation, in a word, or as the exception says it.
+fn outcome_text(compiled: &PyResult<Compiled>) -> String {
+    match compiled {
+        Ok(Compiled::Code(_)) => "compiled".to_owned(),
+        Ok(Compiled::Run | Compiled::RunAll) => "eager".to_owned(),
+        Ok(Compiled::Skip) => "skipped".to_owned(),
+        Err(error) => error.to_string(),
     }
 }
 

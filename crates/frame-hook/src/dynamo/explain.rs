@@ -1,13 +1,20 @@
-//! The record behind `ferrodyn.explain`.
+//! The record behind `ferrodyn.explain` and the reports: what compilations did.
+//!
+//! A record is of one thread, or of all threads of the process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use cache::{CodeName, Miss};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use translator::BreakReason;
 
 /// One graph break.
+#[derive(Clone)]
 pub struct Break {
     /// why
     pub reason: BreakReason,
@@ -15,8 +22,52 @@ pub struct Break {
     pub user_stack: Vec<String>,
 }
 
-/// What compilations of a thread did.
-#[derive(Default)]
+/// A graph, as it was handed to the backend.
+#[derive(Clone)]
+pub struct Graph {
+    /// its name
+    pub name: String,
+    /// how many operations it has
+    pub operations: usize,
+    /// it as Python
+    pub code: String,
+    /// it as a drawing's description, in DOT
+    pub dot: String,
+}
+
+/// One compilation of one frame.
+#[derive(Clone, Default)]
+pub struct Compilation {
+    /// `frame/attempt`
+    pub id: String,
+    /// the function
+    pub function: String,
+    /// its file
+    pub file: String,
+    /// its first line
+    pub line: u32,
+    /// when it began, in seconds since 1970
+    pub started: f64,
+    /// seconds by phase
+    pub seconds: BTreeMap<&'static str, f64>,
+    /// instructions interpreted
+    pub instructions: u64,
+    /// graphs, in the order in which the backend got them
+    pub graphs: Vec<Graph>,
+    /// how many graph breaks the record had before
+    pub first_break: usize,
+    /// its guards, as a tree
+    pub guards: String,
+    /// the code before and after
+    pub bytecode: String,
+    /// guards of code that was there, which failed for this call
+    pub recompile_reasons: Vec<String>,
+    /// what became of it: `compiled`, `eager` this time, or `skipped` from now on; an exception's text
+    pub outcome: String,
+}
+
+/// What compilations did.
+#[derive(Clone, Default)]
 pub struct Record {
     /// graph breaks
     pub breaks: Vec<Break>,
@@ -30,18 +81,71 @@ pub struct Record {
     pub counts: BTreeMap<&'static str, u64>,
     /// how often FakeTensor was asked for metadata, by operation
     pub fake_ops: BTreeMap<String, u64>,
+    /// all compilations, in the order in which they began
+    pub compilations: Vec<Compilation>,
+}
+
+impl Record {
+    /// Adds seconds to a phase of the last compilation, and of all.
+    pub fn took(&mut self, phase: &'static str, seconds: f64) {
+        *self.seconds.entry(phase).or_default() += seconds;
+        if let Some(last) = self.compilations.last_mut() {
+            *last.seconds.entry(phase).or_default() += seconds;
+        }
+    }
 }
 
 thread_local! {
     static RECORDS: RefCell<Vec<Record>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Adds to the records that are being taken in this thread.
+/// Records of all threads.
+static SHARED: Mutex<Vec<Record>> = Mutex::new(Vec::new());
+static SHARED_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Adds to the records that are being taken of this thread.
 pub fn record(add: impl Fn(&mut Record)) {
     RECORDS.with(|r| r.borrow_mut().iter_mut().for_each(&add));
+    if SHARED_COUNT.load(Ordering::Relaxed) > 0
+        && let Ok(mut shared) = SHARED.lock()
+    {
+        shared.iter_mut().for_each(&add);
+    }
 }
 
-/// How many graph breaks each record has.
+/// Adds to the last compilation of each record.
+pub fn of_last(add: impl Fn(&mut Compilation)) {
+    record(|r| {
+        if let Some(last) = r.compilations.last_mut() {
+            add(last);
+        }
+    });
+}
+
+/// Begins the record of a compilation.
+pub fn begin_compilation(id: String, name: &CodeName, misses: &[Miss]) {
+    if !active() {
+        return;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let compilation = Compilation {
+        id,
+        function: name.function.to_string(),
+        file: name.file.to_string(),
+        line: name.line,
+        started: now.map_or(0.0, |now| now.as_secs_f64()),
+        recompile_reasons: misses.iter().map(|m| m.failure.reason.clone()).collect(),
+        ..Compilation::default()
+    };
+    record(|r| {
+        r.compilations.push(Compilation {
+            first_break: r.breaks.len(),
+            ..compilation.clone()
+        });
+    });
+}
+
+/// How many graph breaks each record of this thread has.
 pub fn count_breaks() -> Vec<usize> {
     RECORDS.with(|r| r.borrow().iter().map(|r| r.breaks.len()).collect())
 }
@@ -54,23 +158,49 @@ pub fn forget_breaks(counts: &[usize]) {
             record.breaks.truncate(*count);
         }
     });
+    // Of all threads: what the last compilation has added.
+    if let Ok(mut shared) = SHARED.lock() {
+        for record in shared.iter_mut() {
+            if let Some(last) = record.compilations.last() {
+                record.breaks.truncate(last.first_break);
+            }
+        }
+    }
 }
 
 /// Whether a record is being taken.
 pub fn active() -> bool {
-    RECORDS.with(|r| !r.borrow().is_empty())
+    SHARED_COUNT.load(Ordering::Relaxed) > 0 || RECORDS.with(|r| !r.borrow().is_empty())
 }
 
-/// Starts a record.
+/// Starts a record: of this thread, or of all.
 #[pyfunction]
-pub fn explain_begin() {
-    RECORDS.with(|r| r.borrow_mut().push(Record::default()));
+#[pyo3(signature = (all_threads = false))]
+pub fn explain_begin(all_threads: bool) {
+    if !all_threads {
+        RECORDS.with(|r| r.borrow_mut().push(Record::default()));
+    } else if let Ok(mut shared) = SHARED.lock() {
+        shared.push(Record::default());
+        SHARED_COUNT.store(shared.len(), Ordering::Relaxed);
+    }
 }
 
 /// Ends the last record begun, and gives it.
 #[pyfunction]
-pub fn explain_end(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let record = RECORDS.with(|r| r.borrow_mut().pop()).unwrap_or_default();
+#[pyo3(signature = (all_threads = false))]
+pub fn explain_end(py: Python<'_>, all_threads: bool) -> PyResult<Bound<'_, PyDict>> {
+    let record = match all_threads {
+        false => RECORDS.with(|r| r.borrow_mut().pop()),
+        true => SHARED.lock().ok().and_then(|mut shared| {
+            let last = shared.pop();
+            SHARED_COUNT.store(shared.len(), Ordering::Relaxed);
+            last
+        }),
+    };
+    to_python(py, record.unwrap_or_default())
+}
+
+fn to_python(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     let breaks = PyList::empty(py);
     for b in record.breaks {
@@ -88,5 +218,37 @@ pub fn explain_end(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("guard_failures", record.guard_failures)?;
     out.set_item("instruction_counts", record.counts)?;
     out.set_item("fake_tensor_ops", record.fake_ops)?;
+    let compilations = PyList::empty(py);
+    for c in record.compilations {
+        compilations.append(compilation_to_python(py, c)?)?;
+    }
+    out.set_item("compilations", compilations)?;
     Ok(out)
+}
+
+fn compilation_to_python(py: Python<'_>, c: Compilation) -> PyResult<Bound<'_, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("id", c.id)?;
+    d.set_item("function", c.function)?;
+    d.set_item("file", c.file)?;
+    d.set_item("line", c.line)?;
+    d.set_item("started", c.started)?;
+    d.set_item("seconds", c.seconds)?;
+    d.set_item("instructions", c.instructions)?;
+    let graphs = PyList::empty(py);
+    for g in c.graphs {
+        let graph = PyDict::new(py);
+        graph.set_item("name", g.name)?;
+        graph.set_item("operations", g.operations)?;
+        graph.set_item("code", g.code)?;
+        graph.set_item("dot", g.dot)?;
+        graphs.append(graph)?;
+    }
+    d.set_item("graphs", graphs)?;
+    d.set_item("first_break", c.first_break)?;
+    d.set_item("guards", c.guards)?;
+    d.set_item("bytecode", c.bytecode)?;
+    d.set_item("recompile_reasons", c.recompile_reasons)?;
+    d.set_item("outcome", c.outcome)?;
+    Ok(d)
 }

@@ -11,13 +11,14 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};
 use residual::{CompiledGraph, GuardsSoFar, OutputEnv, ResumeCache, ResumeInfo};
+use torch_abi::tracer;
 use variables::Obj;
 
-use super::compilation::Compilation;
+use super::compilation::{Compilation, tell_torch};
 use super::declined::Declined;
 use super::plans::{EarlyPlan, beside};
 use super::redone::{BackendResult, Made};
-use super::{log, without_modes};
+use super::{explain, log, without_modes};
 use eval_frame::code_state;
 
 static NEXT_COMPILED: AtomicU32 = AtomicU32::new(0);
@@ -121,6 +122,18 @@ impl OutputEnv for Env<'_, '_, '_> {
         log::debug(py, "graph_code", &id, || {
             format!("TRACED GRAPH\n {name}\n{}", graph.python_code())
         });
+        if explain::active() {
+            let made = explain::Graph {
+                name: name.to_owned(),
+                operations: graph
+                    .iter()
+                    .filter(|(_, node)| node.op.as_str().starts_with("call_"))
+                    .count(),
+                code: graph.python_code(),
+                dot: graph.dot(),
+            };
+            explain::of_last(|c| c.graphs.push(made.clone()));
+        }
         let started = Instant::now();
         let known = self.before.take();
         let known = known.and_then(|made| made.find(graph, objects, &examples));
@@ -139,6 +152,7 @@ impl OutputEnv for Env<'_, '_, '_> {
         match result {
             // What the graph runs is never captured again.
             Ok(result) => {
+                tell_torch(tracer::count(py, "stats", "unique_graphs"));
                 self.is_opaque |= !result.is_graph;
                 let (callable, shape_guards) =
                     (result.callable.clone(), result.shape_guards.clone());

@@ -63,6 +63,11 @@ impl Compilation<'_, '_> {
         if explain::active() {
             let text = tree();
             explain::record(|r| r.guards.push(text.clone()));
+            let bytecode = self.bytecode_text(residual);
+            explain::of_last(|c| {
+                c.guards.clone_from(&text);
+                c.bytecode.clone_from(&bytecode);
+            });
         }
         Ok(Compiled::Code(self.entries.insert(py, entry)))
     }

@@ -462,6 +462,11 @@ fn like_of(call: &Call<'_>, o: &Options, x: &In<'_>) -> R {
         device,
     )
 }
+/// A tensor of this shape that takes after another one in what the options leave open.
+fn made_like(call: &Call<'_>, o: &Options, x: &In<'_>, shape: &[Size]) -> R {
+    let (dtype, device) = (o.dtype.unwrap_or(x.dtype), o.device.unwrap_or(x.device));
+    made_on(call, o, shape, &contiguous_strides(shape), dtype, device)
+}
 fn new_sized(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
     let Some((x, size)) = call.args.split_first() else {
@@ -469,15 +474,7 @@ fn new_sized(call: &Call<'_>) -> R {
     };
     let x = tensor(x)?;
     let shape = size_of(size, &rest)?;
-    let device = o.device.unwrap_or(x.device);
-    made_on(
-        call,
-        &o,
-        &shape,
-        &contiguous_strides(&shape),
-        o.dtype.unwrap_or(x.dtype),
-        device,
-    )
+    made_like(call, &o, &x, &shape)
 }
 fn new_full(call: &Call<'_>) -> R {
     let (o, rest) = options(call)?;
@@ -486,15 +483,7 @@ fn new_full(call: &Call<'_>) -> R {
     let x = tensor(x)?;
     number_type(call, value)?;
     let shape = size_list(size)?;
-    let device = o.device.unwrap_or(x.device);
-    made_on(
-        call,
-        &o,
-        &shape,
-        &contiguous_strides(&shape),
-        o.dtype.unwrap_or(x.dtype),
-        device,
-    )
+    made_like(call, &o, &x, &shape)
 }
 
 /// Shape and dtype of nested Python numbers; `to` is the dtype that they are asked to have.

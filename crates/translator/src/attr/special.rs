@@ -142,11 +142,14 @@ impl<'py> Tx<'py> {
             "__defaults__" => f.defaults.clone().unwrap_or_else(|| self.none()),
             "__kwdefaults__" => f.kwdefaults.clone().unwrap_or_else(|| self.none()),
             "__doc__" => {
-                let consts = f.code.bind(self.py).getattr("co_consts")?;
+                let code = f.code.bind(self.py);
+                let consts = code.getattr("co_consts")?;
+                let flags: u32 = code.getattr("co_flags")?.extract()?;
                 match consts
                     .get_item(0)
                     .ok()
                     .filter(|c| c.is_instance_of::<pyo3::types::PyString>())
+                    .filter(|_| self.version().has_docstring(flags))
                 {
                     Some(doc) => Var::Const(doc.unbind()),
                     None => self.none(),

@@ -7,7 +7,8 @@ use crate::tx::{Args, Flow, Tx};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
 use std::sync::Arc;
-use variables::{Obj, ObjId, Origin, Var};
+use variables::{Body, Obj, ObjId, OrderedMap, Origin, Var};
+
 impl<'py> Tx<'py> {
     /// `obj.name = value`, or `del obj.name` where `value` is `None`. [`Flow::Pushed`] where a
     /// user's `__setattr__` or property runs.
@@ -58,11 +59,7 @@ impl<'py> Tx<'py> {
             Var::Func(f) => {
                 if self.is_c_level(&self.known.function, name) {
                     self.check_function_field(name, value.as_ref())?;
-                    let has_read = self.obj(f.obj).attrs.get("__annotations__").is_some();
-                    if has_read && &**name == "__annotate__" {
-                        return Err(Stop::unsupported("`__annotate__` behind `__annotations__`"));
-                    }
-                    self.st.effects.write_attr(f.obj, name, value);
+                    self.set_function_field(f.obj, name, value)?;
                 } else {
                     self.write_dict_attr(f.obj, name, value)?;
                 }
@@ -117,6 +114,35 @@ impl<'py> Tx<'py> {
         Ok(found_type.is(wrapper.bind(self.py)) && !self.is_renamed(found, name)?)
     }
 
+    /// Sets what a new function keeps in C; `None` deletes it.
+    fn set_function_field(&mut self, f: ObjId, name: &Arc<str>, value: Option<Var>) -> R<()> {
+        let value = value.filter(|v| !v.is_none(self.py));
+        let has_annotate = self.is_c_level(&self.known.function, "__annotate__");
+        let value = match &**name {
+            // The annotations that were read are to be forgotten, and stay with `None`.
+            "__annotate__"
+                if value.is_some() && self.obj(f).attrs.contains_key("__annotations__") =>
+            {
+                return Err(Stop::unsupported("`__annotate__` behind `__annotations__`"));
+            }
+            "__defaults__" | "__kwdefaults__" | "__annotate__" => {
+                Some(value.unwrap_or_else(|| self.none()))
+            }
+            "__annotations__" => {
+                if has_annotate {
+                    let none = Some(self.none());
+                    self.st.effects.write_attr(f, &"__annotate__".into(), none);
+                }
+                let class = self.known.dict.clone();
+                let empty = Body::Dict(OrderedMap::default());
+                Some(value.unwrap_or_else(|| Var::Obj(self.new_object(class, empty))))
+            }
+            _ => value,
+        };
+        self.st.effects.write_attr(f, name, value);
+        Ok(())
+    }
+
     /// Makes sure that a function takes a value for what it keeps in C.
     ///
     /// # Errors
@@ -130,12 +156,14 @@ impl<'py> Tx<'py> {
             "__kwdefaults__" | "__annotations__" => (k.dict.clone(), "a dict object", true),
             "__type_params__" => (k.tuple.clone(), "a tuple", false),
             "__annotate__" => {
-                let value = value.cloned().unwrap_or(Var::Null);
-                return match matches!(value, Var::Func(_)) || value.is_none(self.py) {
+                let Some(value) = value else {
+                    return Err(self.raise("TypeError", "__annotate__ cannot be deleted"));
+                };
+                let value = self.realize(value)?;
+                let class = self.type_of(&value)?;
+                return match value.is_none(self.py) || class.is(&self.known.function) {
                     true => Ok(()),
-                    false => Err(Stop::unsupported(
-                        "an `__annotate__` that is no new function",
-                    )),
+                    false => Err(Stop::unsupported("an `__annotate__` that is no function")),
                 };
             }
             _ => return Err(Stop::unsupported(format!("setting {name} of a function"))),

@@ -34,7 +34,7 @@ impl Tx<'_> {
             "get" => {
                 let a = self.positional("get", args, 1, 2)?;
                 let k = self.realize(&a[0])?;
-                let k = self.key(&k)?;
+                let k = self.dict_key(&k)?;
                 match self.map_of(id).get(&k) {
                     Some(v) => v.clone(),
                     None => a.get(1).cloned().unwrap_or(none),
@@ -115,7 +115,7 @@ impl Tx<'_> {
         let recv = Var::Obj(id);
         let a = self.key_and_default("setdefault", ordered, args)?;
         let k = self.realize(&a[0])?;
-        let key = self.key(&k)?;
+        let key = self.dict_key(&k)?;
         let class = self.obj(id).class.clone();
         if let Some(v) = self.map_of(id).get(&key) {
             return match ordered && self.is_read_by_methods(&class)? {
@@ -136,10 +136,15 @@ impl Tx<'_> {
     fn dict_pop(&mut self, id: ObjId, ordered: bool, args: Args) -> R<Var> {
         let a = self.key_and_default("pop", ordered, args)?;
         let k = self.realize(&a[0])?;
-        let key = self.key(&k)?;
-        if !self.map_of(id).contains(&key) {
+        let found = match (ordered, self.map_of(id).len()) {
+            (true, _) => Some(self.key(&k)?),
+            // Nothing is hashed.
+            (false, 0) => None,
+            (false, _) => Some(self.dict_key(&k)?),
+        };
+        let Some(key) = found.filter(|key| self.map_of(id).contains(key)) else {
             return a.get(1).cloned().ok_or_else(|| self.key_error(&k));
-        }
+        };
         let none = self.none();
         Ok(match self.st.effects.body_mut(id) {
             Body::Dict(d) => d.remove(&key).unwrap_or(none),
@@ -256,7 +261,7 @@ impl Tx<'_> {
         let mut map = OrderedMap::default();
         for k in self.iterate(keys)? {
             let k = self.realize(&k)?;
-            map.insert(self.key(&k)?, k, value.clone());
+            map.insert(self.dict_key(&k)?, k, value.clone());
         }
         Ok(Var::Obj(self.new_object(class, Body::Dict(map))))
     }

@@ -187,7 +187,7 @@ impl Tx<'_> {
             let frozen = self.make_set(class, items)?;
             return self.key(&frozen);
         }
-        self.key(v)
+        self.set_key(v)
     }
 }
 

@@ -56,16 +56,28 @@ impl<'py> Tx<'py> {
             let dict_source = self.pinned_source(&globals.dict, false, "globals");
             self.guard(dict_source, absent_key(guards::Key::str(name)));
         }
-        match self.known.builtins.bind(py).getattr(&**name) {
-            Ok(v) => {
+        let builtins = self.known.builtins.bind(py).getattr("__dict__")?;
+        let key = GlobalKey {
+            dict: builtins.as_ptr() as usize,
+            name: name.clone(),
+        };
+        let found = match self.st.effects.global(&key) {
+            Some(Some(written)) => return Ok(written),
+            // It was deleted.
+            Some(None) => None,
+            None => self.known.builtins.bind(py).getattr(&**name).ok(),
+        };
+        match found {
+            Some(v) => {
                 let source = self.source(Source::Builtin { name: name.clone() });
                 let obj: Obj = v.unbind();
                 self.build(&obj, source)
             }
-            Err(_) => {
-                let dict = self.known.builtins.bind(py).getattr("__dict__")?.unbind();
-                let source = self.pinned_source(&dict, false, "builtins");
-                self.guard(source, absent_key(guards::Key::str(name)));
+            None => {
+                if self.st.effects.global(&key).is_none() {
+                    let source = self.pinned_source(&builtins.unbind(), false, "builtins");
+                    self.guard(source, absent_key(guards::Key::str(name)));
+                }
                 Err(self.raise("NameError", &format!("name '{name}' is not defined")))
             }
         }

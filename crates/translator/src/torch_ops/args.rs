@@ -285,7 +285,7 @@ impl<'py> Tx<'py> {
             _ => return Ok(false),
         };
         for item in &items {
-            if self.any_element(item, found)? {
+            if self.inside(|tx| tx.any_element(item, found))? {
                 return Ok(true);
             }
         }

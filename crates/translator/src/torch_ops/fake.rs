@@ -15,6 +15,14 @@ use super::sized_fakes::SizedFakes;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
+/// Whether torch's fake tensors say that a size depends on what a tensor holds.
+fn is_about_data(py: Python<'_>, error: &PyErr) -> bool {
+    let class = py
+        .import(names::FAKE_TENSOR)
+        .and_then(|module| module.getattr("DynamicOutputShapeException"));
+    class.is_ok_and(|class| error.is_instance(py, &class))
+}
+
 impl<'py> Tx<'py> {
     /// Runs the op on fake tensors. `rule` says what its rule does not cover; empty where it has none.
     ///
@@ -63,24 +71,22 @@ impl<'py> Tx<'py> {
         match self.run_fake(callee, args, None) {
             Ok(v) => Ok(v),
             Err(e)
-                if self.depends_on_data(&e)
+                if is_about_data(self.py, &e)
                     && let Some(found) = self.infer_by_data(callee, args)? =>
             {
                 Ok(found)
             }
+            Err(e) if is_about_data(self.py, &e) => Err(Stop::brk(
+                format!("Operation whose result's size depends on data: {what}"),
+                "How large the result is depends on the values of a tensor, which are known only when the graph runs.",
+                "Keep the size fixed (`torch.where(mask, x, 0)` in place of `x[mask]`, a sum of the mask in place of a count of what it selects), or do this before or after the compiled function.",
+            )),
             Err(e) => Err(Stop::brk(
                 format!("Operation that can't be described without running it: {what}"),
                 format!("FakeTensor propagation of {what} failed: {e}"),
                 "Its result depends on data, or its arguments are wrong; call it outside the compiled function.",
             )),
         }
-    }
-
-    /// Whether fake tensors refuse an operation because the sizes of its result depend on data.
-    fn depends_on_data(&self, error: &PyErr) -> bool {
-        let module = self.py.import(names::FAKE_TENSOR);
-        let class = module.and_then(|module| module.getattr("DynamicOutputShapeException"));
-        class.is_ok_and(|class| error.is_instance(self.py, &class))
     }
 
     pub(super) fn run_fake(

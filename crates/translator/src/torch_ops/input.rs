@@ -40,6 +40,13 @@ const USED_BY_GENERATED_CODE: [&str; 12] = [
     "complex",
 ];
 
+/// Whether the program wants code for this very tensor: `mark_static_address(tensor, guard=True)`.
+fn is_guarded_static(tensor: &Bound<'_, PyAny>) -> bool {
+    let marks = instance_dict(tensor);
+    let mark = marks.and_then(|marks| dict_get(&marks, "_dynamo_static_input_type"));
+    mark.is_some_and(|mark| mark.extract::<&str>().is_ok_and(|mark| mark == "guarded"))
+}
+
 impl Tx<'_> {
     /// A tensor that a source reaches: a placeholder, and a TENSOR_MATCH.
     ///
@@ -68,6 +75,9 @@ impl Tx<'_> {
             let r = self.pin(obj, false);
             self.guard(source, GuardKind::IdMatch { obj: r });
             self.pin_owner(source);
+        } else if is_guarded_static(&b) {
+            let r = self.pin(obj, true);
+            self.guard(source, GuardKind::IdMatch { obj: r });
         }
         let mut spec = TensorSpec::of(self.py, abi, &mut self.facts.pins, &b)
             .map_err(|e| Stop::Internal(e.to_string()))?;

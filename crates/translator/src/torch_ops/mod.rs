@@ -40,8 +40,8 @@ mod scaled;
 mod sized_fakes;
 pub(crate) mod sizes;
 pub mod subclasses;
-pub mod table;
+
 pub mod vmap;
 mod wrappers;
 
-pub use variables::raising;
+pub use variables::{raising, table};

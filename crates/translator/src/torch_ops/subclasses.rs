@@ -14,27 +14,30 @@ use variables::{Body, TensorVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
 use crate::raw::type_lookup;
-use crate::stop::{R, Stop};
+use crate::stop::{MAX_NESTING, R, Stop};
 use crate::tx::Tx;
 
 impl<'py> Tx<'py> {
     /// Whether torch asks the class of a value now.
     pub fn asks_class(&self, v: &Var) -> bool {
-        !self.st.asks_no_class && self.holds_subclass(v)
+        !self.st.asks_no_class && self.holds_subclass(v, 0)
     }
 
     /// Whether torch asks the class of one of these values now, or of one in a list or tuple among them.
     pub(crate) fn asks_classes<'a>(&self, mut values: impl Iterator<Item = &'a Var>) -> bool {
-        !self.st.asks_no_class && values.any(|v| self.holds_subclass(v))
+        !self.st.asks_no_class && values.any(|v| self.holds_subclass(v, 0))
     }
 
-    fn holds_subclass(&self, v: &Var) -> bool {
+    fn holds_subclass(&self, v: &Var, depth: usize) -> bool {
+        let item = |v| self.holds_subclass(v, depth + 1);
         match v {
+            // A list that is in itself, which torch takes for no argument.
+            _ if depth >= MAX_NESTING => false,
             Var::Tensor(t) => self.is_subclass(t),
             Var::Lazy(lazy) => self.object_holds_subclass(lazy.obj.bind(self.py)),
-            Var::Tuple(t) => t.items.iter().any(|v| self.holds_subclass(v)),
+            Var::Tuple(t) => t.items.iter().any(item),
             Var::Obj(id) => match &self.obj(*id).body {
-                Body::List(items) => items.iter().any(|v| self.holds_subclass(v)),
+                Body::List(items) => items.iter().any(item),
                 _ => false,
             },
             _ => false,

@@ -105,7 +105,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Takes guards back.
-    pub fn drop_guards(&mut self, unwanted: impl Fn(&Guard) -> bool) {
+    pub fn drop_guards(&mut self, mut unwanted: impl FnMut(&Guard) -> bool) {
         let places = std::mem::take(&mut self.log.guard_lines);
         let guards = std::mem::take(&mut self.log.guards);
         for (guard, place) in guards.into_iter().zip(places) {

@@ -28,7 +28,7 @@ impl Tx<'_> {
         let mut map = OrderedMap::default();
         for pair in items.chunks_exact(2) {
             let k = self.realize(&pair[0])?;
-            map.insert(self.key(&k)?, k, pair[1].clone());
+            map.insert(self.dict_key(&k)?, k, pair[1].clone());
         }
         Ok(self.new_dict(map))
     }
@@ -152,7 +152,7 @@ impl Tx<'_> {
     /// Those of hashing.
     pub fn set_add(&mut self, set: &Var, item: Var) -> R<()> {
         let item = self.realize(&item)?;
-        let key = self.key(&item)?;
+        let key = self.set_key(&item)?;
         let none = self.none();
         let set = self.realize(set)?;
         let Some(id) = self.id_of(&set) else {
@@ -394,12 +394,26 @@ impl Tx<'_> {
         }
         for (k, v) in pairs {
             let k = self.realize(&k)?;
-            let key = self.key(&k)?;
+            let key = self.dict_key(&k)?;
             if let Body::Dict(d) = self.st.effects.body_mut(id) {
                 d.insert(key, k, v);
             }
         }
         Ok(())
+    }
+
+    /// The error of `dict` for an element that is nothing to iterate over: it cannot `what`.
+    fn no_pair(&mut self, what: &str) -> R<Stop> {
+        if !self.version().update_errors_have_notes() {
+            return Ok(self.raise("TypeError", &format!("cannot {what}")));
+        }
+        let error = self.raise("TypeError", "object is not iterable");
+        if let Stop::Raise(Var::Obj(id)) = &error {
+            let notes = [self.str(&format!("Cannot {what}"))];
+            let notes = self.new_list(notes);
+            self.write_dict_attr(*id, &"__notes__".into(), Some(notes))?;
+        }
+        Ok(error)
     }
 
     /// Pairs out of an iterable of pairs, with `dict`'s messages.
@@ -415,9 +429,8 @@ impl Tx<'_> {
                 && self.special(&item, "__iter__")? == Special::Absent
                 && self.special(&item, "__getitem__")? == Special::Absent
             {
-                let message =
-                    format!("cannot convert dictionary update sequence element #{i} to a sequence");
-                return Err(self.raise("TypeError", &message));
+                let what = format!("convert dictionary update sequence element #{i} to a sequence");
+                return Err(self.no_pair(&what)?);
             }
             let pair = self.iterate(&item)?;
             let [k, v] = &pair[..] else {
@@ -450,7 +463,7 @@ impl Tx<'_> {
         };
         for (k, v) in pairs {
             let k = self.realize(&k)?;
-            let key = self.key(&k)?;
+            let key = self.dict_key(&k)?;
             let Body::Dict(d) = &self.obj(id).body else {
                 return Err(Stop::Internal("merge into no dict".into()));
             };

@@ -515,10 +515,7 @@ impl Tx<'_> {
                 let iterable = self.special(&c, "__iter__")? != Special::Absent
                     || self.special(&c, "__getitem__")? != Special::Absent;
                 if !iterable {
-                    return Err(self.raise(
-                        "TypeError",
-                        &format!("argument of type '{name}' is not iterable"),
-                    ));
+                    return Err(self.no_container(&name));
                 }
                 let it = self.get_iter(&c)?;
                 while let Some(v) = self.iter_next(&it)? {
@@ -555,7 +552,7 @@ impl Tx<'_> {
                 self.still_holds(c, &v)?;
                 Ok(found)
             }
-            Body::Dict(d) => Ok(d.contains(&self.key(item)?)),
+            Body::Dict(d) => Ok(d.contains(&self.dict_key(item)?)),
             Body::Set(s) => {
                 // A set is looked up as the frozenset of its items.
                 if let Some(items) = self.set_items(item)?
@@ -564,14 +561,14 @@ impl Tx<'_> {
                     let frozen = self.make_set(self.known.frozenset.clone(), items)?;
                     return Ok(s.contains(&self.key(&frozen)?));
                 }
-                Ok(s.contains(&self.key(item)?))
+                Ok(s.contains(&self.set_key(item)?))
             }
             Body::DictView(d, view) => {
                 let Body::Dict(map) = self.obj(d).body.clone() else {
                     return Err(Stop::Internal("view of no dict".into()));
                 };
                 match view {
-                    DictView::Keys => Ok(map.contains(&self.key(item)?)),
+                    DictView::Keys => Ok(map.contains(&self.dict_key(item)?)),
                     DictView::Items => {
                         let Var::Tuple(t) = item else {
                             return Ok(false);
@@ -579,7 +576,7 @@ impl Tx<'_> {
                         if t.items.len() != 2 {
                             return Ok(false);
                         }
-                        let key = self.key(&t.items[0])?;
+                        let key = self.dict_key(&t.items[0])?;
                         match map.get(&key) {
                             Some(v) => self.equals(v, &t.items[1]),
                             None => Ok(false),
@@ -636,7 +633,7 @@ impl Tx<'_> {
         let b = o.bind(self.py);
         if b.get_type().is(self.known.frozenset.bind(self.py)) {
             let items = self.set_items(c)?.unwrap_or_default();
-            return Ok(items.contains(&self.key(item)?));
+            return Ok(items.contains(&self.set_key(item)?));
         }
         if b.is_exact_instance_of::<pyo3::types::PyRange>() {
             let items = self.iterate(c)?;
@@ -656,9 +653,13 @@ impl Tx<'_> {
             ));
         }
         let name = self.type_name(c)?;
-        Err(self.raise(
-            "TypeError",
-            &format!("argument of type '{name}' is not iterable"),
-        ))
+        Err(self.no_container(&name))
+    }
+
+    /// The error of `in` for a value of a type that has no items.
+    fn no_container(&mut self, name: &str) -> Stop {
+        let is_not = self.version().no_container();
+        let message = format!("argument of type '{name}' is not {is_not}");
+        self.raise("TypeError", &message)
     }
 }

@@ -252,7 +252,7 @@ impl Tx<'_> {
         let none = self.none();
         for v in items {
             let v = self.realize(&v)?;
-            let key = self.key(&v)?;
+            let key = self.set_key(&v)?;
             if !map.contains(&key) {
                 map.insert(key, v, none.clone());
             }

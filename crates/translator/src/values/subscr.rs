@@ -287,7 +287,7 @@ impl Tx<'_> {
 
     /// `dict.__getitem__`: `__missing__` of a subclass for a key that is not there.
     pub(crate) fn dict_item(&mut self, id: ObjId, d: &OrderedMap, key: &Var) -> R<Flow> {
-        let k = self.key(key)?;
+        let k = self.dict_key(key)?;
         if let Some(v) = d.get(&k) {
             return Ok(Flow::Value(v.clone()));
         }
@@ -394,7 +394,12 @@ impl Tx<'_> {
                 }
             }
             Body::Dict(_) => {
-                let k = self.key(key)?;
+                let ordered = self.known.ordered_dict.clone();
+                let class = self.obj(id).class.clone();
+                let k = match self.is_subtype(&class, &ordered) {
+                    true => self.key(key)?,
+                    false => self.dict_key(key)?,
+                };
                 if let Body::Dict(d) = self.st.effects.body_mut(id) {
                     d.insert(k, key.clone(), value.clone());
                 }
@@ -517,7 +522,7 @@ impl Tx<'_> {
                 *self.st.effects.items_mut(id) = Body::Deque(v, max);
             }
             Body::Dict(mut d) => {
-                let k = self.key(key)?;
+                let k = self.dict_key(key)?;
                 if d.remove(&k).is_none() {
                     return Err(self.key_error(key));
                 }

@@ -102,7 +102,13 @@ impl Tx<'_> {
                     "ValueError",
                     &format!("not enough values to unpack (expected {n}, got {len})"),
                 )),
-                _ => Err(self.too_many(n)),
+                len => {
+                    // The interpreter looks at the length of these only.
+                    let class = self.type_of(&v)?;
+                    let k = &self.known;
+                    let counted = [&k.list, &k.tuple, &k.dict].iter().any(|c| class.is(c));
+                    Err(self.too_many(n, Some(len).filter(|_| counted)))
+                }
             };
         }
         self.cannot_unpack(&v)?;
@@ -120,15 +126,19 @@ impl Tx<'_> {
             }
         }
         if self.iter_next(&it)?.is_some() {
-            return Err(self.too_many(n));
+            return Err(self.too_many(n, None));
         }
         Ok(out)
     }
 
-    fn too_many(&mut self, n: usize) -> Stop {
+    fn too_many(&mut self, n: usize, len: Option<usize>) -> Stop {
+        let got = match len.filter(|_| self.version().unpacking_counts()) {
+            Some(len) => format!(", got {len}"),
+            None => String::new(),
+        };
         self.raise(
             "ValueError",
-            &format!("too many values to unpack (expected {n})"),
+            &format!("too many values to unpack (expected {n}{got})"),
         )
     }
 
