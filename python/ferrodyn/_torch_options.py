@@ -115,14 +115,6 @@ OPTIONS: dict[str, dict[str, Option]] = {
         "repro_tolerance": _backend("torch's minifier reads it"),
         "repro_ignore_non_fp": _backend("torch's minifier reads it"),
         "same_two_models_use_fp64": _backend("torch's minifier reads it"),
-        "capture_scalar_outputs": _always(
-            True, "a number that is read from a tensor stays in the graph where it can"
-        ),
-        "capture_dynamic_output_shape_ops": Option(
-            "an operation whose result's size depends on data ends the graph, as by torch's "
-            "default; use a form with a fixed size, such as a mask",
-            always=(False,),
-        ),
         "prefer_deferred_runtime_asserts_over_guards": Option(
             "what is decided about sizes is guarded", always=(False,)
         ),
