@@ -256,7 +256,7 @@ pub fn str_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
     }
     if tx.special(&v, "__str__")?.is_user() {
         let r = tx.special_sync(&v, "__str__", vec![])?;
-        return checked_text(tx, r, "__str__");
+        return checked_text(tx, &v, r, "__str__");
     }
     if let Some(text) = exception_text(tx, &v)? {
         return Ok(text);
@@ -295,7 +295,7 @@ pub fn repr_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
     if tx.special(&v, "__repr__")?.is_user() {
         // `collections.namedtuple` writes its `__repr__` in Python over a tuple's items.
         let r = tx.special_sync(&v, "__repr__", vec![])?;
-        return checked_text(tx, r, "__repr__");
+        return checked_text(tx, &v, r, "__repr__");
     }
     tx.inside(|tx| builtin_repr(tx, &v))
 }
@@ -488,8 +488,8 @@ pub(crate) fn text(tx: &mut Tx<'_>, v: &Var) -> R<String> {
     }
 }
 
-/// A result of `__str__` or `__repr__` has to be a `str`.
-fn checked_text(tx: &mut Tx<'_>, r: Var, name: &str) -> R<Var> {
+/// A result of `__str__` or `__repr__` of `v` has to be a `str`.
+fn checked_text(tx: &mut Tx<'_>, v: &Var, r: Var, name: &str) -> R<Var> {
     if tx.is_changing_text(&r) {
         return Ok(r);
     }
@@ -497,11 +497,7 @@ fn checked_text(tx: &mut Tx<'_>, r: Var, name: &str) -> R<Var> {
     if matches!(&r, Var::Const(o) if o.bind(tx.py).is_instance_of::<pyo3::types::PyString>()) {
         return Ok(r);
     }
-    let class = tx.type_name(&r)?;
-    Err(tx.raise(
-        "TypeError",
-        &format!("{name} returned non-string (type {class})"),
-    ))
+    Err(tx.wrong_result(v, name, &r)?)
 }
 
 /// The arguments of an exception made while translating.

@@ -107,4 +107,53 @@ impl Version {
             _ => format!("{function}() got an unexpected keyword argument '{keyword}'"),
         }
     }
+
+    /// The message where the special method `method` of a class gives a `found`, the name of another class than it has
+    /// to. `class` is the name with its module.
+    pub fn wrong_result(self, class: &str, method: &str, found: &str) -> String {
+        let (needed, older) = match method {
+            "__bool__" => (
+                "a bool",
+                format!("{method} should return bool, returned {found}"),
+            ),
+            "__index__" => (
+                "an int",
+                format!("{method} returned non-int (type {found})"),
+            ),
+            "__iter__" => (
+                "an iterator",
+                format!("iter() returned non-iterator of type '{found}'"),
+            ),
+            _ => (
+                "a str",
+                format!("{method} returned non-string (type {found})"),
+            ),
+        };
+        match self < Self::V315 {
+            true => older,
+            false => format!("{class}.{method}() must return {needed}, not {found}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::code::Version;
+
+    #[test]
+    fn wrong_results_are_told_as_each_version_does() {
+        let told = |version: Version, method| version.wrong_result("m.C", method, "tuple");
+        assert_eq!(
+            told(Version::V314, "__iter__"),
+            "iter() returned non-iterator of type 'tuple'"
+        );
+        assert_eq!(
+            told(Version::V311, "__repr__"),
+            "__repr__ returned non-string (type tuple)"
+        );
+        assert_eq!(
+            told(Version::V315, "__index__"),
+            "m.C.__index__() must return an int, not tuple"
+        );
+    }
 }

@@ -221,11 +221,7 @@ impl Tx<'_> {
                 let it = self.special_sync(v, "__iter__", vec![])?;
                 let it = self.realize(&it)?;
                 if !self.is_iterator(&it)? {
-                    let name = self.type_name(&it)?;
-                    return Err(self.raise(
-                        "TypeError",
-                        &format!("iter() returned non-iterator of type '{name}'"),
-                    ));
+                    return Err(self.wrong_result(v, "__iter__", &it)?);
                 }
                 Ok(it)
             }

@@ -260,6 +260,15 @@ impl Tx<'_> {
         })
     }
 
+    /// The `TypeError` where the special method `method` of `v` gives `found`, which is not what it has to give.
+    pub fn wrong_result(&mut self, v: &Var, method: &str, found: &Var) -> R<Stop> {
+        let class = self.type_of(v)?;
+        let class = crate::raw::full_name(class.bind(self.py))?;
+        let found = self.type_name(found)?;
+        let text = self.version().wrong_result(&class, method, &found);
+        Ok(self.raise("TypeError", &text))
+    }
+
     /// The body of a tracked object, cloned (all bodies are cheap to clone).
     pub fn body_of(&self, v: &Var) -> Option<Body> {
         match v {

@@ -75,13 +75,7 @@ impl Tx<'_> {
                         Ok(o.bind(self.py).is_truthy()?)
                     }
                     Var::Tensor(_) => Err(self.data_dependent(&r)),
-                    _ => {
-                        let name = self.type_name(&r)?;
-                        Err(self.raise(
-                            "TypeError",
-                            &format!("__bool__ should return bool, returned {name}"),
-                        ))
-                    }
+                    _ => Err(self.wrong_result(v, "__bool__", &r)?),
                 };
             }
             Special::Builtin => return self.truth_of_real(v),
@@ -189,10 +183,7 @@ impl Tx<'_> {
                                 "an __index__ that gives a {name}"
                             )));
                         }
-                        Err(self.raise(
-                            "TypeError",
-                            &format!("__index__ returned non-int (type {name})"),
-                        ))
+                        Err(self.wrong_result(&v, "__index__", &r)?)
                     }
                 }
             }
