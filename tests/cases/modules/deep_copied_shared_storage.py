@@ -5,7 +5,7 @@ import sys
 
 import torch
 
-# Until 3.14 a generator that has ended is held where the graph breaks, and all of it runs in eager mode.
+# Until 3.14 a generator that has ended is held at the break, and all of it runs in eager mode.
 GRAPHS = 1 if sys.version_info >= (3, 15) else 0
 REFERENCE_GRAPHS = 1
 BREAKS = ["Deep copy of a tensor"]
