@@ -5,7 +5,7 @@ use std::path::Path;
 use super::breaking;
 
 /// The Python whose texts have no Python in their names.
-const USUAL: u8 = 12;
+const USUAL: u32 = 12;
 
 /// Pins a text. Where another Python's differs it is pinned a second time, under that Python's name; newer ones than
 /// the usual one have it too, as far as they have none of their own.
