@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     specialize_int: bool
     #: A float is a constant, also where it is seen to change.
     specialize_float: bool
+    #: A number that is read from a tensor (``x.item()``) may also be a size or a place in a tensor.
+    capture_scalar_outputs: bool
+    #: Operations whose results' sizes depend on data (``nonzero``, ``x[mask]``) stay in the graph.
+    capture_dynamic_output_shape_ops: bool
     #: How often a function is compiled before it runs in eager mode. Also ``cache_size_limit``.
     recompile_limit: int
     #: How often all parts of a function together are, over all choices of ``compile``.

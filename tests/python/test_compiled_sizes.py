@@ -248,3 +248,35 @@ def test_backend_finds_the_score_function_of_flex_attention():
     )
     compiled(torch.randn(1, 1, 8, 8))
     assert any(name.startswith("score_mod") for name in parts)
+
+
+def selected(x):
+    return x[x > 1] * 2
+
+
+def placed(x):
+    return x.nonzero().shape[0] + x
+
+
+def sized(x):
+    n = x.max().item()
+    return torch.zeros(n, 2) + torch.arange(n)[:, None]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("fn", [selected, placed, sized])
+def test_one_graph_holds_sizes_that_only_it_knows(fn, backend):
+    compiled = ferrodyn.compile(fn, backend=backend, fullgraph=True)
+    for values in ([2, 1, 3], [1, 1, 4], [5, 0, 2]):
+        x = torch.tensor(values)
+        assert torch.equal(compiled(x), fn(x))
+
+
+def test_a_count_that_is_negative_raises_what_eager_raises():
+    compiled = ferrodyn.compile(sized, backend="aot_eager", fullgraph=True)
+    compiled(torch.tensor([2, 1]))
+    with pytest.raises(RuntimeError) as eager:
+        sized(torch.tensor([-2, -3]))
+    with pytest.raises(RuntimeError) as found:
+        compiled(torch.tensor([-2, -3]))
+    assert str(found.value) == str(eager.value)

@@ -602,8 +602,10 @@ impl<'py> Compilation<'_, 'py> {
                 ints.shapes.extend(call.sizes);
             }
         }
-        ints.captures_scalars = self.config.capture_scalar_outputs;
-        ints.captures_shapes = self.config.capture_dynamic_output_shape_ops;
+        // As under torch.compile: one graph that is asked for holds sizes and numbers that only it knows.
+        let whole = self.ctx.fullgraph();
+        ints.captures_scalars = whole || self.config.capture_scalar_outputs;
+        ints.captures_shapes = whole || self.config.capture_dynamic_output_shape_ops;
         ints.floats_as_inputs = can.gives_graph_back || !self.slot().constant_floats.get();
         ints.as_inputs = true;
         ints

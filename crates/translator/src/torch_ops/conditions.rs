@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use bytecode::op::CompareOp;
 use fx_graph::Arg;
-use guards::{GuardKind, IntCompare, IntRelation};
+use guards::{GuardKind, IntCompare, IntExpr, IntRelation};
 use pyo3::prelude::*;
 use variables::{ComputedVar, Var};
 
@@ -131,26 +131,48 @@ impl Tx<'_> {
     /// # Errors
     /// A break for what the graph does not compute.
     pub(super) fn raises_by_unknown(&mut self, before: &Snapshot) -> R<bool> {
+        match self.asked_of_unknown(before) {
+            Some(relation) => {
+                let op = relation.op.negated();
+                self.check_instead(before, &IntRelation { op, ..relation })
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Whether an operation that can be captured has taken a number that the graph reads for a count, of which there are
+    /// no negative ones: then the graph checks that, and the operation can be asked again.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub(super) fn counts_by_unknown(&mut self, before: &Snapshot) -> R<bool> {
+        let counts = |relation: &IntRelation| {
+            relation.op == IntCompare::Ge && relation.right == IntExpr::Const(0)
+        };
+        match self.asked_of_unknown(before).filter(counts) {
+            Some(relation) => self.check_instead(before, &relation),
+            None => Ok(false),
+        }
+    }
+
+    /// What was asked last of numbers that the graph reads, since `before`.
+    fn asked_of_unknown(&self, before: &Snapshot) -> Option<IntRelation> {
         let guards = self.log.guards.get(before.guards..).unwrap_or_default();
-        let about_unknown = guards.iter().rev().find_map(|guard| match &guard.kind {
+        guards.iter().rev().find_map(|guard| match &guard.kind {
             kind @ GuardKind::ShapeEnv { relation } if self.is_about_early(None, kind) => {
-                Some(relation.clone())
+                Some(IntRelation::clone(relation))
             }
             _ => None,
-        });
-        let Some(relation) = about_unknown else {
-            return Ok(false);
-        };
-        let holds = IntRelation {
-            op: relation.op.negated(),
-            left: relation.left.clone(),
-            right: relation.right.clone(),
-        };
+        })
+    }
+
+    /// Takes back what was asked since `before`, and has the graph check what is said instead.
+    fn check_instead(&mut self, before: &Snapshot, holds: &IntRelation) -> R<bool> {
         let values = self.value_of(&holds.left).zip(self.value_of(&holds.right));
         self.restore(before);
         let check = self.known.torch.bind(self.py).getattr("_check")?;
         match values {
-            Some(values) => self.check_relation(&check, &holds, values),
+            Some(values) => self.check_relation(&check, holds, values),
             None => Ok(false),
         }
     }

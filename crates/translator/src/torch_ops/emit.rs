@@ -518,6 +518,7 @@ impl<'py> Tx<'py> {
             let result = self.infer_by_rule(callee, args);
             match result {
                 Err(RuleError::WouldRaise { .. }) if self.raises_by_unknown(&before)? => {}
+                Ok(_) if self.counts_by_unknown(&before)? => {}
                 result => return Ok(result),
             }
         }

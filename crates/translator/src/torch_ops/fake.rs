@@ -79,7 +79,7 @@ impl<'py> Tx<'py> {
             Err(e) if is_about_data(self.py, &e) => Err(Stop::brk(
                 format!("Operation whose result's size depends on data: {what}"),
                 "How large the result is depends on the values of a tensor, which are known only when the graph runs.",
-                "Keep the size fixed (`torch.where(mask, x, 0)` in place of `x[mask]`, a sum of the mask in place of a count of what it selects), or do this before or after the compiled function.",
+                "Set `config.capture_dynamic_output_shape_ops`, which keeps it in the graph; or keep the size fixed (`torch.where(mask, x, 0)` in place of `x[mask]`, a sum of the mask in place of a count of what it selects); or do this before or after the compiled function.",
             )),
             Err(e) => Err(Stop::brk(
                 format!("Operation that can't be described without running it: {what}"),
