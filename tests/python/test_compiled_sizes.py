@@ -263,13 +263,43 @@ def sized(x):
     return torch.zeros(n, 2) + torch.arange(n)[:, None]
 
 
+def scaled(x):
+    return x * float(x[0]), int(x[1]) + 1
+
+
+def largest(x):
+    k = x.min().item()
+    torch._check(k <= 3)
+    return torch.topk(x, k)[0]
+
+
+def padded(x):
+    n = x[0].item()
+    return torch.nn.functional.pad(x, (0, n)), x[:1].expand(n)
+
+
+def sliced(x):
+    n = x[0].item()
+    y = torch.arange(12.0).view(4, 3)
+    first = y[:n]
+    return first.t().contiguous() * 2, first.shape[0] + 1, y[:, :n], torch.cat([first, y[n:]])
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-@pytest.mark.parametrize("fn", [selected, placed, sized])
+@pytest.mark.parametrize("fn", [selected, placed, sized, scaled, largest, padded, sliced])
 def test_one_graph_holds_sizes_that_only_it_knows(fn, backend):
     compiled = ferrodyn.compile(fn, backend=backend, fullgraph=True)
-    for values in ([2, 1, 3], [1, 1, 4], [5, 0, 2]):
+    for values in ([2, 1, 3], [1, 1, 4], [3, 0, 2], [0, 2, 1], [9, 1, 1]):
         x = torch.tensor(values)
-        assert torch.equal(compiled(x), fn(x))
+        torch.testing.assert_close(compiled(x), fn(x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_place_that_is_negative_counts_from_the_end(backend):
+    compiled = ferrodyn.compile(sliced, backend=backend, fullgraph=True)
+    for values in ([2, 1], [-1, 2], [-3, 0], [-9, 0]):
+        x = torch.tensor(values)
+        torch.testing.assert_close(compiled(x), sliced(x), rtol=0, atol=0)
 
 
 def test_a_count_that_is_negative_raises_what_eager_raises():

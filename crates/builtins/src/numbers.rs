@@ -3,6 +3,7 @@
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use tensor_meta::Reads;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
@@ -75,6 +76,17 @@ fn constructor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     value(tx.fold(move |py| f.bind(py).call(PyTuple::new(py, pos)?, kw.as_ref()))?)
 }
 
+/// Whether a value is a tensor of one int that only the graph knows.
+fn holds_unknown_int(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
+    let Var::Tensor(tensor) = v else {
+        return Ok(false);
+    };
+    let meta = tx.st.effects.meta(tensor);
+    let is_int = meta.dtype.int_elements().is_some();
+    let is_one = meta.shape.iter().all(|size| size.as_const() == Some(1));
+    Ok(is_int && is_one && tx.known_data(v, Reads::Int)?.is_none())
+}
+
 fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let special = match name {
         "int" => "__int__",
@@ -95,7 +107,12 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         if let Some(v) = compute(tx, name, &args)? {
             return value(v);
         }
-        let v = tx.realize(&args.pos[0])?;
+        let mut v = tx.realize(&args.pos[0])?;
+        if name == "float" && holds_unknown_int(tx, &v)? {
+            // The graph reads a float then, and needs no int.
+            let double = tx.tensor_method(&v, "double", Args::default())?;
+            v = tx.finish_flow(double)?;
+        }
         let read = match tx.array_id(&v) {
             Some(_) => (tx.rules.arrays.method)(tx, &v, "item", &Args::default())?,
             None if matches!(v, Var::Tensor(_)) => {

@@ -73,7 +73,7 @@ pub struct SizeSymbols<'py> {
 pub enum GivenSize {
     /// an expression over symbols
     Known(SizeTree),
-    /// a new symbol, which depends on data: now the last one
+    /// what depends on data and is no such expression: now the last symbol
     New,
 }
 
@@ -179,11 +179,12 @@ impl<'py> SizeSymbols<'py> {
         if let Some(tree) = self.read(&self.tree.call1((&expr,))?)? {
             return Ok(Some(GivenSize::Known(tree)));
         }
-        let depends_on_data = expr.getattr("is_Symbol")?.is_truthy()?
-            && self
-                .env
-                .call_method1("is_unbacked_symint", (&expr,))?
-                .is_truthy()?;
+        // A choice between sizes is one of its own.
+        let mut depends_on_data = false;
+        for symbol in expr.getattr("free_symbols")?.try_iter()? {
+            let unbacked = self.env.call_method1("is_unbacked_symint", (symbol?,))?;
+            depends_on_data |= unbacked.is_truthy()?;
+        }
         if depends_on_data {
             self.symbols.push(expr);
         }

@@ -193,6 +193,25 @@ impl Poly {
         Some(out)
     }
 
+    /// What the greatest atom is where this is 0; `None` where that is no sum of the others.
+    pub fn solved_for_last(&self) -> Option<(Atom, Poly)> {
+        let atoms = self.terms.iter().flat_map(|term| &term.atoms);
+        let last = atoms.map(|(atom, _)| *atom).max()?;
+        let mut with = self.terms.iter().filter(|term| {
+            let mut atoms = term.atoms.iter();
+            atoms.any(|(atom, _)| *atom == last)
+        });
+        let (one, None) = (with.next()?, with.next()) else {
+            return None;
+        };
+        let alone = one.atoms.len() == 1 && one.atoms[0].1 == 1 && one.factor.abs() == 1;
+        let of_last = Poly {
+            terms: vec![one.clone()],
+        };
+        let rest = self.add(&of_last, -1).filter(|_| alone)?;
+        Some((last, Poly::default().add(&rest, -one.factor)?))
+    }
+
     /// With a polynomial in place of an atom; `None` where the whole gets too large.
     pub fn replace(&self, atom: Atom, by: &Poly) -> Option<Poly> {
         let mut out = Poly::default();

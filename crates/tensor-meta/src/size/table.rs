@@ -403,7 +403,10 @@ impl SizeTable {
             (Some(_), Some(y)) => (Some(y), a),
             (Some(x), None) if b.as_number().is_some() => (Some(x), b),
             (None, Some(y)) if a.as_number().is_some() => (Some(y), a),
-            _ => (None, a),
+            _ => match a.add(&b, -1).and_then(|zero| zero.solved_for_last()) {
+                Some((last, by)) => (Some(last), by),
+                None => (None, a),
+            },
         };
         if let Some(gone) = gone
             && !self.equal.iter().any(|(atom, _)| *atom == gone)
@@ -414,15 +417,25 @@ impl SizeTable {
 
     /// `==` or `<`, where it is the same for all values that there may be.
     fn always(&self, op: Compare, a: Size, b: Size, who: Asks) -> Option<bool> {
-        let mut difference = self.poly(b).add(&self.poly(a), -1)?;
-        if !self.equal.is_empty() {
-            // Each is replaced by smaller ones.
-            let mut equal: Vec<_> = self.equal.iter().collect();
-            equal.sort_by_key(|e| std::cmp::Reverse(e.0));
-            for (atom, by) in equal {
-                difference = difference.replace(*atom, by)?;
-            }
+        let difference = self.poly(b).add(&self.poly(a), -1)?;
+        if let Some(sure) = self.of_difference(op, difference.clone(), who) {
+            return Some(sure);
         }
+        let mut replaced = difference;
+        // Each is replaced by smaller ones.
+        let mut equal: Vec<_> = self.equal.iter().collect();
+        equal.sort_by_key(|e| std::cmp::Reverse(e.0));
+        for (atom, by) in &equal {
+            replaced = replaced.replace(*atom, by)?;
+        }
+        match equal.is_empty() {
+            true => None,
+            false => self.of_difference(op, replaced, who),
+        }
+    }
+
+    /// `0 == difference` or `0 < difference`, where it is the same for all values that there may be.
+    fn of_difference(&self, op: Compare, difference: Poly, who: Asks) -> Option<bool> {
         if let Some(n) = difference.as_number() {
             return Some(match op {
                 Compare::Less => n > 0,
@@ -581,6 +594,19 @@ mod tests {
         assert_eq!(facts(two, |a, _| a > 4), (true, 1));
         assert_eq!(facts(two, |a, _| a % 2 == 1), (true, 1));
         assert_eq!(facts(two, |a, b| a.fix() + 2 == b.fix()), (true, 2));
+    }
+
+    #[test]
+    fn an_equal_sum_is_a_size_from_then_on() {
+        let mut table = SizeTable::default();
+        let whole = table.symbol(9, Some(0));
+        let (a, b) = (table.symbol(4, Some(0)), table.symbol(5, Some(0)));
+        let sum = |a: SymInt, b: SymInt| Size::from(a) + Size::from(b);
+        let (_, facts) = table.scope(|| sum(a, b) == Size::from(whole));
+        assert_eq!(facts.len(), 1);
+        let asked = || sum(a, b) == Size::from(whole) && Size::from(b) >= Size::known(0);
+        let (answer, facts) = table.scope(asked);
+        assert!(answer && facts.is_empty());
     }
 
     #[test]

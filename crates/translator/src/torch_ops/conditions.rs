@@ -131,7 +131,7 @@ impl Tx<'_> {
     /// # Errors
     /// A break for what the graph does not compute.
     pub(super) fn raises_by_unknown(&mut self, before: &Snapshot) -> R<bool> {
-        match self.asked_of_unknown(before) {
+        match self.asked_of_unknown(before).pop() {
             Some(relation) => {
                 let op = relation.op.negated();
                 self.check_instead(before, &IntRelation { op, ..relation })
@@ -149,21 +149,27 @@ impl Tx<'_> {
         let counts = |relation: &IntRelation| {
             relation.op == IntCompare::Ge && relation.right == IntExpr::Const(0)
         };
-        match self.asked_of_unknown(before).filter(counts) {
+        match self.asked_of_unknown(before).into_iter().find(counts) {
             Some(relation) => self.check_instead(before, &relation),
             None => Ok(false),
         }
     }
 
-    /// What was asked last of numbers that the graph reads, since `before`.
-    fn asked_of_unknown(&self, before: &Snapshot) -> Option<IntRelation> {
+    /// Whether something was asked of numbers that the graph reads, since `before`.
+    pub(super) fn asks_of_unknown(&self, before: &Snapshot) -> bool {
+        !self.asked_of_unknown(before).is_empty()
+    }
+
+    /// What was asked of numbers that the graph reads, since `before`.
+    fn asked_of_unknown(&self, before: &Snapshot) -> Vec<IntRelation> {
         let guards = self.log.guards.get(before.guards..).unwrap_or_default();
-        guards.iter().rev().find_map(|guard| match &guard.kind {
+        let about_unknown = guards.iter().filter_map(|guard| match &guard.kind {
             kind @ GuardKind::ShapeEnv { relation } if self.is_about_early(None, kind) => {
                 Some(IntRelation::clone(relation))
             }
             _ => None,
-        })
+        });
+        about_unknown.collect()
     }
 
     /// Takes back what was asked since `before`, and has the graph check what is said instead.

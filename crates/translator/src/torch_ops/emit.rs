@@ -35,7 +35,7 @@ impl<'a> Callee<'a> {
 }
 
 /// How many conditions of one operation the graph checks.
-const MOST_CHECKS: usize = 4;
+const MOST_CHECKS: usize = 16;
 
 /// What reaches a node without a call that could be asked about.
 const STANDING_IN: &str = "an operation that stands for another";
@@ -340,7 +340,7 @@ impl<'py> Tx<'py> {
         let inferred = match self.infer_beside_unknown(callee, &node_args)? {
             Ok(inferred) if has_tensor(&inferred) => Some(inferred),
             Err(RuleError::NoRule) => {
-                let found = self.infer_with_sizes(callee, &node_args)?;
+                let found = self.infer_with_unknown(callee, &node_args)?;
                 found.map(|found| found.0).filter(has_tensor)
             }
             _ => None,
@@ -519,6 +519,11 @@ impl<'py> Tx<'py> {
             match result {
                 Err(RuleError::WouldRaise { .. }) if self.raises_by_unknown(&before)? => {}
                 Ok(_) if self.counts_by_unknown(&before)? => {}
+                // The size of the result is a choice, and torch has a symbol for it.
+                Ok(_) if self.ints.captures_shapes && self.asks_of_unknown(&before) => {
+                    self.restore(&before);
+                    return Ok(Err(RuleError::NoRule));
+                }
                 result => return Ok(result),
             }
         }

@@ -188,6 +188,21 @@ impl Tx<'_> {
         }
     }
 
+    /// The same for either: an operation may have sizes that depend on what only the graph knows.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub(super) fn infer_with_unknown(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+    ) -> R<Option<(Inferred, Obj)>> {
+        match self.infer_with_sizes(callee, args)? {
+            None if !self.st.effects.early.is_empty() => self.infer_by_data(callee, args),
+            found => Ok(found),
+        }
+    }
+
     fn run_with_sizes(
         &mut self,
         callee: &Callee<'_>,
