@@ -62,7 +62,13 @@ def _run_alone(path: Path) -> None:
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
 
 
-@pytest.mark.parametrize("path", PATHS, ids=_name)
+def _marked(path: Path) -> object:
+    """Where eager runs torch's own compiler, one interpreter is enough."""
+    alone = re.search(r"^ALONE = True$", path.read_text(), re.MULTILINE)
+    return pytest.param(path, marks=pytest.mark.once if alone else (), id=_name(path))
+
+
+@pytest.mark.parametrize("path", list(map(_marked, PATHS)))
 def test_case(path: Path) -> None:
     """The compiled program does what the plain one does, with the expected graphs."""
     case = harness.Case(path)

@@ -261,6 +261,7 @@ def test_below_autograd(program: Callable[..., Any]) -> None:
     _compare(program, "aot_eager", rtol=0, atol=0)
 
 
+@pytest.mark.once
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [cond_in_branches, loop_over_items], ids=_name)
 def test_below_inductor(program: Callable[..., Any]) -> None:

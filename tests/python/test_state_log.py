@@ -13,6 +13,8 @@ from torch.overrides import TorchFunctionMode
 pytestmark = pytest.mark.own
 
 X = torch.ones(2, 3)
+# What a loop has on the stack; from 3.15 on an iterator is two values.
+ITERATOR = ["stack 0      #0", "stack 1      NULL"][: 2 if sys.version_info >= (3, 15) else 1]
 
 
 def check(fn, args, expected):
@@ -50,12 +52,11 @@ def test_in_a_loop():
                 break
         return x
 
-    expected = """
+    expected = f"""
         frame fn
           x            %add float32[2, 3]
           k            0
-          stack 0      #0
-          stack 1      %lt bool[]
+          {(chr(10) + " " * 10).join([*ITERATOR, f"stack {len(ITERATOR)}"])}      %lt bool[]
         grad mode on
         object #0 range_iterator (new)
         """
@@ -138,7 +139,7 @@ def test_with_a_suspended_generator():
         first = next(g)
         return list(g) if first.sum() > 0 else x
 
-    expected = """
+    expected = f"""
         frame fn
           x            L['x']
           g            #0
@@ -149,7 +150,7 @@ def test_with_a_suspended_generator():
         suspended numbers
           x            L['x']
           i            0
-          stack 0      #1
+          {(chr(10) + " " * 10).join(ITERATOR).replace("#0", "#1")}
         object #1 range_iterator (new)
         """
     check(fn, (X,), expected)
