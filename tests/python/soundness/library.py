@@ -38,7 +38,8 @@ row(
     "nn.Module.__getattr__ replaced",
     "m$ = torch.nn.Linear(3, 3)\nr$ = torch.nn.Module.__getattr__",
     "m$(x)",
-    "torch.nn.Module.__getattr__ = lambda self, n: r$(self, n) * 2 if n == 'weight' else r$(self, n)",
+    # Of m$ alone: the parameters of a layer that is made under it would never be given values.
+    "torch.nn.Module.__getattr__ = lambda self, n: r$(self, n) * 2 if self is m$ and n == 'weight' else r$(self, n)",
     undo="torch.nn.Module.__getattr__ = r$",
 )
 row(
