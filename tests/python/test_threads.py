@@ -84,6 +84,24 @@ def test_only_the_thread_that_compiles_sees_that_it_does():
     assert torch.compiler.is_compiling() is False
 
 
+def test_a_flag_that_a_program_kept_is_asked_by_the_next_one(monkeypatch):
+    """Neither holds a lock while it asks the other."""
+    kept, seen = [], []
+
+    def backend(graph, inputs):
+        kept.append(torch.compiler._is_compiling_flag)
+        other = threading.Thread(target=lambda: seen.append(bool(torch.compiler.is_compiling())))
+        other.start()
+        other.join(20)
+        return graph.forward
+
+    ferrodyn.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
+    monkeypatch.setattr(torch.compiler, "_is_compiling_flag", kept[0])
+    ferrodyn.compile(lambda x: x + 2, backend=backend)(torch.ones(2))
+    assert seen == [False, False]
+    assert torch.compiler._is_compiling_flag is kept[0]
+
+
 def test_two_threads_that_compile_leave_the_flag_as_it_was():
     both = threading.Barrier(2)
 

@@ -25,10 +25,9 @@ struct CompilingFlag {
 #[pymethods]
 impl CompilingFlag {
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        match running().threads.contains(&thread::current().id()) {
-            true => Ok(true),
-            false => self.before.is_truthy(py),
-        }
+        // Nothing is locked while the flag of before is asked.
+        let compiles = running().threads.contains(&thread::current().id());
+        Ok(compiles || self.before.is_truthy(py)?)
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -70,8 +69,10 @@ impl Uninterrupted {
 }
 
 /// An attribute of a module of torch's that has something else in its place.
+///
+/// Neither direction runs Python code, in which another thread could come between.
 struct Exchanged {
-    module: &'static str,
+    holder: Py<PyAny>,
     name: &'static str,
     before: Py<PyAny>,
     now: Py<PyAny>,
@@ -79,16 +80,15 @@ struct Exchanged {
 
 impl Exchanged {
     fn exchange(
-        py: Python<'_>,
-        (module, name): (&'static str, &'static str),
+        holder: &Bound<'_, PyAny>,
+        name: &'static str,
         stand_in: impl FnOnce(Py<PyAny>) -> PyResult<Py<PyAny>>,
     ) -> PyResult<Exchanged> {
-        let holder = py.import(module)?;
         let before = holder.getattr(name)?.unbind();
-        let now = stand_in(before.clone_ref(py))?;
+        let now = stand_in(before.clone_ref(holder.py()))?;
         holder.setattr(name, &now)?;
         Ok(Exchanged {
-            module,
+            holder: holder.clone().unbind(),
             name,
             before,
             now,
@@ -97,7 +97,7 @@ impl Exchanged {
 
     /// Puts back what was there, unless somebody else has set it meanwhile.
     fn put_back(self, py: Python<'_>) -> PyResult<()> {
-        let holder = py.import(self.module)?;
+        let holder = self.holder.bind(py);
         match holder.getattr(self.name)?.is(&self.now) {
             true => holder.setattr(self.name, self.before),
             false => Ok(()),
@@ -125,15 +125,22 @@ fn running() -> MutexGuard<'static, Running> {
 
 /// Begins a backend's run in this thread.
 pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
+    // Importing runs Python code: it comes before anything is decided.
+    let compiler = py.import(names::COMPILER)?;
+    let (module, function) = names::FIND_DISPATCH_RULE;
+    // A torch without it has nothing to be kept from interrupts.
+    let rules = py.import(module).ok();
     if running().exchanged.is_empty() {
-        let flag = Exchanged::exchange(py, (names::COMPILER, names::IS_COMPILING), |before| {
+        let flag = Exchanged::exchange(&compiler, names::IS_COMPILING, |before| {
             Ok(Py::new(py, CompilingFlag { before })?.into_any())
         })?;
         running().exchanged.push(flag);
-        // A torch without it has nothing to be kept from interrupts.
-        if let Ok(rules) = Exchanged::exchange(py, names::FIND_DISPATCH_RULE, |function| {
-            Ok(Py::new(py, Uninterrupted { function })?.into_any())
-        }) {
+        let uninterrupted = rules.map(|rules| {
+            Exchanged::exchange(&rules, function, |function| {
+                Ok(Py::new(py, Uninterrupted { function })?.into_any())
+            })
+        });
+        if let Some(Ok(rules)) = uninterrupted {
             running().exchanged.push(rules);
         }
     }
