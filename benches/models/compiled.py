@@ -45,14 +45,7 @@ def measure(case: Case, options: argparse.Namespace) -> dict[str, Any]:
 
 def timed(case: Case, options: argparse.Namespace) -> dict[str, Any]:
     """Return what a call takes, and the first one of a process, in CPU seconds."""
-    found: dict[str, Any] = {}
-    for key, measure in (("call", times.calls), ("first", first.measure)):
-        try:
-            found[key] = measure(case, options)
-        except Exception as error:
-            found[key] = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
-        torch.set_grad_enabled(True)
-    return found
+    return times.measured({"call": times.calls, "first": first.measure}, case, options)
 
 
 def _compilers() -> dict[str, Callable[[Any, Any, Any], Any]]:

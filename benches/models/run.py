@@ -257,16 +257,11 @@ def _one(name: str, options: argparse.Namespace) -> dict[str, Any]:
 def _measure(case: Any, options: argparse.Namespace, result: dict[str, Any]) -> None:
     """Add the times of a model to its result."""
     import times
-    import torch
 
     # Whether torch.compile has seen the model, so that its next compilation is a warm one.
     options.known = "error" not in result.get("torch", {"error": ""})
-    for key, measure in (("capture", times.captures), ("call", times.calls)):
-        try:
-            result[key] = measure(case, options)
-        except Exception as error:
-            result[key] = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
-        torch.set_grad_enabled(True)
+    measures = {"capture": times.captures, "call": times.calls}
+    result.update(times.measured(measures, case, options))
 
 
 def _worker(names: list[str], options: argparse.Namespace) -> None:

@@ -124,3 +124,19 @@ def calls(case: Any, options: Any, budget: float = 1.5) -> dict[str, float]:
         for name, call in made.items():
             seconds[name].append(call.seconds(count) / count)
     return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def measured(
+    measures: dict[str, Callable[[Any, Any], dict[str, Any]]], case: Any, options: Any
+) -> dict[str, Any]:
+    """Return what each of several measurements of a model gives, or why it gives nothing."""
+    import torch
+
+    found: dict[str, Any] = {}
+    for key, measure in measures.items():
+        try:
+            found[key] = measure(case, options)
+        except Exception as error:
+            found[key] = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
+        torch.set_grad_enabled(True)
+    return found

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -136,6 +137,16 @@ class Compilation:
     def place(self) -> Place:
         return Place(self.file, self.line, self.function)
 
+    @property
+    def spent(self) -> float:
+        """How many seconds it took; those of the tracing alone where it did not come to an end."""
+        return self.seconds.get("total", self.seconds.get("tracing", 0.0))
+
+    def guards_by_kind(self) -> str:
+        """Return how many guards of each kind there are, the most first."""
+        kinds = Counter(guard.kind for guard in guards_of(self.guards))
+        return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+
 
 @dataclass
 class ExplainOutput:
@@ -234,10 +245,7 @@ def _compilation_text(compilation: Compilation) -> list[str]:
     for graph in compilation.graphs:
         lines.append(f"  Graph {graph.name}, {graph.operations} operations:")
         lines += [f"    {line}" for line in graph.code.strip().splitlines()]
-    guards = guards_of(compilation.guards)
-    if guards:
-        kinds = Counter(guard.kind for guard in guards)
-        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    if counts := compilation.guards_by_kind():
         lines.append(f"  Guards: {counts}")
     if values := specialised(compilation):
         lines.append("  Specialised:")
@@ -251,8 +259,7 @@ def times(compilations: list[Compilation]) -> tuple[dict[str, float], dict[str, 
     functions: Counter[str] = Counter()
     for compilation in compilations:
         stages.update(compilation.seconds)
-        spent = compilation.seconds.get("total", compilation.seconds.get("tracing", 0.0))
-        functions[str(compilation.place)] += spent  # type: ignore[assignment]
+        functions[str(compilation.place)] += compilation.spent  # type: ignore[assignment]
     return dict(stages), dict(functions.most_common())
 
 
@@ -265,14 +272,18 @@ def _time_text(compilations: list[Compilation]) -> list[str]:
     return lines
 
 
-def compilations_of(record: Mapping[str, Any]) -> list[Compilation]:
-    """Return the compilations of a native record, each with its breaks."""
-    breaks = [BreakReason(**reason) for reason in record["break_reasons"]]
+def breaks_of(record: Mapping[str, Any]) -> list[BreakReason]:
+    """Return the graph breaks of a native record."""
+    return [BreakReason(**reason) for reason in record["break_reasons"]]
+
+
+def compilations_of(record: Mapping[str, Any], breaks: list[BreakReason]) -> list[Compilation]:
+    """Return the compilations of a native record, each with its own of the record's breaks."""
     entries = [dict(entry) for entry in record["compilations"]]
-    ends = [entry["first_break"] for entry in entries[1:]] + [len(breaks)]
+    starts = [entry.pop("first_break") for entry in entries]
     found = []
-    for entry, end in zip(entries, ends, strict=True):
-        own = breaks[entry.pop("first_break") : end]
+    for entry, (start, end) in zip(entries, pairwise([*starts, len(breaks)]), strict=True):
+        own = breaks[start:end]
         graphs = [Graph(**graph) for graph in entry.pop("graphs")]
         found.append(Compilation(**entry, graphs=graphs, breaks=own))
     return found
@@ -308,7 +319,7 @@ def _output(graphs: list[torch.fx.GraphModule], record: Mapping[str, Any]) -> Ex
         [node.target for node in graph.graph.nodes if node.op.startswith("call_")]
         for graph in graphs
     ]
-    reasons = [BreakReason(**reason) for reason in record.get("break_reasons", ())]
+    reasons = breaks_of(record)
     return ExplainOutput(
         graphs=graphs,
         graph_count=len(graphs),
@@ -321,5 +332,5 @@ def _output(graphs: list[torch.fx.GraphModule], record: Mapping[str, Any]) -> Ex
         compile_times=dict(record.get("compile_times", {})),
         instruction_counts=dict(record.get("instruction_counts", {})),
         fake_tensor_ops=dict(record.get("fake_tensor_ops", {})),
-        compilations=compilations_of(record),
+        compilations=compilations_of(record, reasons),
     )

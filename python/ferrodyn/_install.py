@@ -62,6 +62,7 @@ def _without_effect(name: str, instead: str, original: Callable[..., Any]) -> Ca
     """Return torch's function with a warning in front of its first call."""
     told = False
 
+    @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         nonlocal told
         if not told:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import json
-from collections import Counter
 from typing import Any
 
 from . import _explain
@@ -114,9 +113,8 @@ def _guards(compilation: Compilation) -> str:
     guards = _explain.guards_of(compilation.guards)
     if not guards:
         return ""
-    kinds = Counter(guard.kind for guard in guards)
-    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    return _details(f"{len(guards)} guards: {counts}", _pre(compilation.guards))
+    title = f"{len(guards)} guards: {compilation.guards_by_kind()}"
+    return _details(title, _pre(compilation.guards))
 
 
 def _specialised(compilation: Compilation) -> str:
@@ -151,10 +149,10 @@ def _block(lines: list[str]) -> list[str]:
 
 
 def _compilation(number: int, compilation: Compilation) -> str:
-    total = compilation.seconds.get("total", compilation.seconds.get("tracing", 0.0))
     good = compilation.outcome == "compiled"
     outcome = f"<span{'' if good else ' class=bad'}>{_text(compilation.outcome)}</span>"
-    head = f"[{compilation.id}] <b>{_text(compilation.place)}</b>: {outcome}, {total * 1e3:.2f} ms"
+    took = f"{compilation.spent * 1e3:.2f} ms"
+    head = f"[{compilation.id}] <b>{_text(compilation.place)}</b>: {outcome}, {took}"
     stages = ", ".join(f"{name} {s * 1e3:.2f} ms" for name, s in compilation.seconds.items())
     parts = [f'<div class="sum">{stages}</div>'] if stages else []
     if compilation.recompile_reasons:
@@ -172,13 +170,11 @@ def _timeline(compilations: list[Compilation]) -> str:
     if len(compilations) < 2:
         return ""
     began = compilations[0].started
-    spent = [c.seconds.get("total", c.seconds.get("tracing", 0.0)) for c in compilations]
-    ends = [c.started - began + s for c, s in zip(compilations, spent, strict=True)]
-    whole = max(*ends, 1e-6)
+    whole = max(*(c.started - began + c.spent for c in compilations), 1e-6)
     lines = []
-    for number, (c, s) in enumerate(zip(compilations, spent, strict=True), 1):
-        left, width = (c.started - began) / whole * 100, s / whole * 100
-        title = f"[{c.id}] {c.function} {s * 1e3:.1f} ms"
+    for number, c in enumerate(compilations, 1):
+        left, width = (c.started - began) / whole * 100, c.spent / whole * 100
+        title = f"[{c.id}] {c.function} {c.spent * 1e3:.1f} ms"
         lines.append(
             f'<div class="line"><i style="left:{left:.2f}%;width:{width:.2f}%"></i>'
             f'<a href="#compilation-{number}">{_text(title)}</a></div>'

@@ -23,8 +23,8 @@ class Recording:
     def end(self) -> tuple[list[_explain.Compilation], list[_explain.BreakReason]]:
         """Stop, and return what was compiled and where graphs broke."""
         record = _core.explain_end(all_threads=True)
-        compilations = _explain.compilations_of(record)
-        return compilations, [reason for entry in compilations for reason in entry.breaks]
+        breaks = _explain.breaks_of(record)
+        return _explain.compilations_of(record, breaks), breaks
 
 
 def _run_program(program: str, args: Sequence[str], *, is_module: bool) -> None:

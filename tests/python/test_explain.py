@@ -167,3 +167,10 @@ def test_a_program_is_explained_and_traced(tmp_path):
         assert "expected 'a', actual 'ab'" in text
         assert "actual 'abc'" in text  # of the other thread
         assert "program.py:5 in f" in text and "What to change" in text
+
+
+def test_nothing_was_compiled():
+    with ferrodyn.config.patch(disable=True):
+        out = ferrodyn.explain(lambda x: x + 1)(torch.ones(2))
+    assert out.compilations == [] and "Graph Count: 0" in str(out)
+    assert "0 compilations" in out._repr_html_()

@@ -12,22 +12,12 @@ from pathlib import Path
 import ferrodyn
 import pytest
 import torch
+from harness import Counting
 
 pytestmark = [pytest.mark.own, pytest.mark.once]
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 X = torch.arange(6.0).reshape(2, 3)
-
-
-class Counting:
-    """A backend that counts graphs."""
-
-    def __init__(self):
-        self.graphs = 0
-
-    def __call__(self, graph, inputs):
-        self.graphs += 1
-        return graph.forward
 
 
 def sines(x):

@@ -3,6 +3,7 @@
 import ferrodyn
 import pytest
 import torch
+from harness import Counting
 
 X = torch.arange(6.0).reshape(2, 3)
 
@@ -15,15 +16,6 @@ def compilers():
         return torch.compile(fn, backend=backend)
 
     return [with_torch, lambda fn, backend: ferrodyn.compile(fn, backend=backend)]
-
-
-class Counting:
-    def __init__(self):
-        self.graphs = 0
-
-    def __call__(self, graph, inputs):
-        self.graphs += 1
-        return graph.forward
 
 
 def program():

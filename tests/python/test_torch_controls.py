@@ -6,23 +6,13 @@ import ferrodyn
 import pytest
 import torch
 import torch._dynamo
+from harness import Counting
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
 pytestmark = [pytest.mark.own, pytest.mark.once]
 
 X = torch.arange(6.0).reshape(2, 3)
 SCALE = 1
-
-
-class Counting:
-    """A backend that counts graphs."""
-
-    def __init__(self):
-        self.graphs = 0
-
-    def __call__(self, graph, inputs):
-        self.graphs += 1
-        return graph.forward
 
 
 def breaks(x):

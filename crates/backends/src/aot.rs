@@ -595,13 +595,10 @@ impl<'py> Torch<'py> {
         let py = tensor.py();
         let kinds = self.shapes.getattr("DimDynamic")?;
         let (dynamic, fixed) = (kinds.getattr("DYNAMIC")?, kinds.getattr("STATIC")?);
-        let rank: usize = tensor.call_method0("dim")?.extract()?;
-        let mut sizes = Vec::with_capacity(rank);
-        for dim in 0..rank {
+        let mut sizes = Vec::new();
+        for (dim, size) in tensor.getattr("shape")?.try_iter()?.enumerate() {
             // The size of rows that differ in length is no number.
-            let is_number = tensor
-                .call_method1("size", (dim,))?
-                .is_exact_instance_of::<PyInt>();
+            let is_number = size?.is_exact_instance_of::<PyInt>();
             sizes.push(match dynamic_dims.contains(&dim) || !is_number {
                 true => &dynamic,
                 false => &fixed,

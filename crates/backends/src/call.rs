@@ -8,12 +8,12 @@ use pyo3::types::PyList;
 use crate::aot::AotContext;
 use crate::error::BackendError;
 use crate::forward::{Numbers, forward_function};
-use crate::imported::imported;
 use crate::left_behind;
 use crate::names;
 use crate::pristine::Pristine;
 use crate::registry::Backend;
 use crate::session;
+use torch_abi::imported::imported;
 
 /// What a backend made of a graph.
 pub struct Compiled {

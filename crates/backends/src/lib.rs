@@ -18,7 +18,6 @@ mod forward;
 mod from_torch;
 mod function;
 mod fx;
-mod imported;
 mod left_behind;
 pub mod names;
 mod no_trace;

@@ -39,11 +39,6 @@ impl NodeMeta {
         Ok(made)
     }
 
-    /// Whether a dictionary holds a key by now.
-    pub(crate) fn has(meta: &Bound<'_, PyDict>, key: &str) -> PyResult<bool> {
-        meta.contains(key)
-    }
-
     fn is_late(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(slf.get().values.get().is_open()
             && key

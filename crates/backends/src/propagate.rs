@@ -13,7 +13,6 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::aot::Torch;
 use crate::names;
-use crate::node_meta::NodeMeta;
 
 /// What a run takes.
 pub(crate) struct Propagation {
@@ -54,7 +53,7 @@ impl LateValues {
     pub(crate) fn fill(&self, py: Python<'_>) -> PyResult<()> {
         let run = self.open.lock().ok().and_then(|mut open| open.take());
         let Some(run) = run else { return Ok(()) };
-        let stopped_at = run.outside_of_modes(py)?;
+        let stopped_at = run.make(py)?;
         if let Ok(mut known) = self.stopped_at.lock() {
             *known = stopped_at;
         }
@@ -92,67 +91,55 @@ impl LateValues {
 }
 
 impl Propagation {
-    /// The run, whoever asks for it: within a backend other modes may be active than around it.
-    fn outside_of_modes(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        let package = py.import("torch")?;
-        let stack = py.import("contextlib")?.call_method0("ExitStack")?;
-        let enter = |manager: Bound<'_, PyAny>| -> PyResult<()> {
-            stack.call_method1("enter_context", (manager,))?;
-            Ok(())
-        };
-        let no_modes = py
-            .import(names::PYTHON_MODES)?
-            .call_method0("_disable_current_modes")?;
-        let no_classes = package
-            .getattr("_C")?
-            .call_method0(torch_abi::names::NO_CLASS_IS_ASKED)?;
-        enter(no_modes)?;
-        enter(no_classes)?;
-        enter(package.call_method1("set_grad_enabled", (self.grad_mode,))?)?;
-        let tracing = self.tracing.bind(py);
-        let used_by_backend = tracing.getattr("fake_mode")?;
-        tracing.setattr("fake_mode", &self.mode)?;
-        let stopped_at = self.make(py);
-        let restored = tracing.setattr("fake_mode", used_by_backend);
-        interrupts::to_the_end(py, || stack.call_method0("close"))?;
-        restored?;
-        stopped_at
-    }
-
     /// Runs the graph on fake values, and keeps the value of each node. Stops at a node whose value cannot be known
     /// (it depends on data), and gives its name.
     ///
+    /// Whoever asks for it: within a backend other modes may be active than around it.
+    ///
     /// # Errors
     /// Interrupts only.
-    pub(crate) fn make(&self, py: Python<'_>) -> PyResult<Option<String>> {
+    fn make(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let torch = Torch::new(py)?;
         let mut running = None;
         let stack = py.import("contextlib")?.call_method0("ExitStack")?;
-        let managers = py
-            .import(names::GUARDS)?
-            .call_method1("tracing", (&self.tracing,))?;
-        // A node of the graph may switch grad mode; the backend starts from the caller's.
-        let package = py.import("torch")?;
-        let grad_mode = package.call_method0("is_grad_enabled")?;
-        // Kernels of C take sizes for constants where torch has a kernel of Python that does not.
-        let in_python = py
-            .import(names::PYTHON_DISPATCH)?
-            .call_method0("enable_python_dispatcher")?;
-        stack.call_method1("enter_context", (managers,))?;
-        stack.call_method1("enter_context", (&self.mode,))?;
-        stack.call_method1("enter_context", (in_python,))?;
-        let result = self.run_all(py, &torch, &mut running);
-        stack.call_method0("close")?;
-        package
-            .getattr("_C")?
-            .call_method1("_set_grad_enabled", (grad_mode,))?;
-        match result {
+        let tracing = self.tracing.bind(py);
+        let used_by_backend = tracing.getattr("fake_mode")?;
+        tracing.setattr("fake_mode", &self.mode)?;
+        let entered = self.enter_all(py, &stack);
+        let result = entered.map(|()| self.run_all(py, &torch, &mut running));
+        let restored = tracing.setattr("fake_mode", used_by_backend);
+        interrupts::to_the_end(py, || stack.call_method0("close"))?;
+        restored?;
+        match result? {
             Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
             Err(_) => running
                 .map(|node| node.getattr("name")?.extract())
                 .transpose(),
             Ok(()) => Ok(None),
         }
+    }
+
+    /// Enters what the run needs; the outermost comes first.
+    fn enter_all(&self, py: Python<'_>, stack: &Bound<'_, PyAny>) -> PyResult<()> {
+        let package = py.import("torch")?;
+        // Each is entered as soon as it is made: making one may change something already.
+        let enter = |manager: Bound<'_, PyAny>| -> PyResult<()> {
+            stack.call_method1("enter_context", (manager,))?;
+            Ok(())
+        };
+        let modes = py.import(names::PYTHON_MODES)?;
+        enter(modes.call_method0("_disable_current_modes")?)?;
+        let c = package.getattr("_C")?;
+        enter(c.call_method0(torch_abi::names::NO_CLASS_IS_ASKED)?)?;
+        // A node of the graph may switch grad mode; whoever asks goes on in theirs.
+        enter(package.call_method1("set_grad_enabled", (self.grad_mode,))?)?;
+        let guards = py.import(names::GUARDS)?;
+        enter(guards.call_method1("tracing", (&self.tracing,))?)?;
+        enter(self.mode.bind(py).clone())?;
+        // Kernels of C take sizes for constants where torch has a kernel of Python that does not.
+        let dispatch = py.import(names::PYTHON_DISPATCH)?;
+        enter(dispatch.call_method0("enable_python_dispatcher")?)?;
+        Ok(())
     }
 
     fn run_all<'py>(
@@ -211,7 +198,7 @@ impl Propagation {
             env.set_item(&node, &value)?;
             let meta = node.getattr("meta")?.cast_into::<PyDict>()?;
             // A compiler may have written its own by now.
-            if !NodeMeta::has(&meta, names::EXAMPLE_VALUE)? {
+            if !meta.contains(names::EXAMPLE_VALUE)? {
                 meta.set_item(names::EXAMPLE_VALUE, value)?;
             }
             if unbacked.is_truthy()? {

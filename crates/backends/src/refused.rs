@@ -10,8 +10,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFrame, PyTraceback};
 
-use crate::imported::imported;
 use crate::names;
+use torch_abi::imported::imported;
 
 /// How many exceptions that wrap one another are looked through.
 const MAX_WRAPPED: usize = 8;

@@ -13,8 +13,8 @@ use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 
 use crate::capabilities::{Capabilities, Known};
 use crate::error::BackendError;
-use crate::imported::imported;
 use crate::names;
+use torch_abi::imported::imported;
 
 /// Entry-point group under which packages announce backends.
 const ENTRY_POINTS: &str = "torch_dynamo_backends";

@@ -14,6 +14,7 @@
 pub mod arrays;
 pub mod contexts;
 pub mod dicts;
+pub mod imported;
 pub mod layout;
 pub mod meta;
 pub mod modes;

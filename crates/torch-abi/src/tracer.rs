@@ -9,6 +9,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
+use crate::imported::imported;
+
 /// Modules of options. The tracer's own comes first.
 static CONFIGS: [ConfigModule; 2] = [
     ConfigModule::new("torch._dynamo.config"),
@@ -18,15 +20,6 @@ const CONFIG_MODULE: &str = "torch.utils._config_module";
 const EVAL_FRAME: &str = "torch._dynamo.eval_frame";
 const UTILS: &str = "torch._dynamo.utils";
 const CALLBACK: &str = "torch._dynamo.callback";
-
-/// The module of this name, if it was imported.
-fn imported<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let modules = py
-        .import(intern!(py, "sys"))?
-        .getattr(intern!(py, "modules"))?;
-    let module = modules.cast::<PyDict>()?.get_item(name)?;
-    Ok(module.filter(|module| !module.is_none()))
-}
 
 /// An option of torch's tracer.
 struct TracerOption {

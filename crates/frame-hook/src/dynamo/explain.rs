@@ -22,8 +22,8 @@ pub struct Break {
     pub user_stack: Vec<String>,
 }
 
-/// A graph, as it was handed to the backend.
-#[derive(Clone)]
+/// A graph, as it was handed to the backend. A dictionary in Python.
+#[derive(Clone, IntoPyObject)]
 pub struct Graph {
     /// its name
     pub name: String,
@@ -35,8 +35,8 @@ pub struct Graph {
     pub dot: String,
 }
 
-/// One compilation of one frame.
-#[derive(Clone, Default)]
+/// One compilation of one frame. A dictionary in Python.
+#[derive(Clone, Default, IntoPyObject)]
 pub struct Compilation {
     /// `frame/attempt`
     pub id: String,
@@ -218,37 +218,6 @@ fn to_python(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("guard_failures", record.guard_failures)?;
     out.set_item("instruction_counts", record.counts)?;
     out.set_item("fake_tensor_ops", record.fake_ops)?;
-    let compilations = PyList::empty(py);
-    for c in record.compilations {
-        compilations.append(compilation_to_python(py, c)?)?;
-    }
-    out.set_item("compilations", compilations)?;
+    out.set_item("compilations", record.compilations)?;
     Ok(out)
-}
-
-fn compilation_to_python(py: Python<'_>, c: Compilation) -> PyResult<Bound<'_, PyDict>> {
-    let d = PyDict::new(py);
-    d.set_item("id", c.id)?;
-    d.set_item("function", c.function)?;
-    d.set_item("file", c.file)?;
-    d.set_item("line", c.line)?;
-    d.set_item("started", c.started)?;
-    d.set_item("seconds", c.seconds)?;
-    d.set_item("instructions", c.instructions)?;
-    let graphs = PyList::empty(py);
-    for g in c.graphs {
-        let graph = PyDict::new(py);
-        graph.set_item("name", g.name)?;
-        graph.set_item("operations", g.operations)?;
-        graph.set_item("code", g.code)?;
-        graph.set_item("dot", g.dot)?;
-        graphs.append(graph)?;
-    }
-    d.set_item("graphs", graphs)?;
-    d.set_item("first_break", c.first_break)?;
-    d.set_item("guards", c.guards)?;
-    d.set_item("bytecode", c.bytecode)?;
-    d.set_item("recompile_reasons", c.recompile_reasons)?;
-    d.set_item("outcome", c.outcome)?;
-    Ok(d)
 }

@@ -3,7 +3,7 @@
 //! What it drops is not checked any more: a call for which it would have failed gets the code of another one.
 
 use guards::kinds::TextCx;
-use guards::{ConstTypes, Guard, NameStyle, Source, SourceId};
+use guards::{ConstTypes, Guard, NameStyle, Source};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -65,7 +65,7 @@ fn entry<'py>(tx: &Tx<'py>, guard: &Guard) -> PyResult<Bound<'py, PyDict>> {
     let mut at = guard.source;
     while let Some(source) = at {
         if let Some(object) = tx.facts.reached.get(&source)
-            && is_module(tx, source)?
+            && is_module(object.bind(py))?
         {
             modules.append(object.bind(py))?;
         }
@@ -82,12 +82,8 @@ fn entry<'py>(tx: &Tx<'py>, guard: &Guard) -> PyResult<Bound<'py, PyDict>> {
     Ok(entry)
 }
 
-/// Whether a source yields an `nn.Module`.
-fn is_module(tx: &Tx<'_>, source: SourceId) -> PyResult<bool> {
-    let Some(object) = tx.facts.reached.get(&source) else {
-        return Ok(false);
-    };
-    let module = tx.py.import("torch.nn")?.getattr("Module")?;
+fn is_module(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let module = object.py().import("torch.nn")?.getattr("Module")?;
     // Not `isinstance`: a class of the program may answer that.
-    object.bind(tx.py).get_type().is_subclass(&module)
+    object.get_type().is_subclass(&module)
 }

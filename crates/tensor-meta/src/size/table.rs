@@ -396,19 +396,9 @@ impl SizeTable {
     }
 
     fn make_equal(&mut self, a: Size, b: Size) {
-        let (a, b) = (self.poly(a), self.poly(b));
-        // The later symbol goes, so that nothing is replaced by itself.
-        let (gone, by) = match (a.as_atom(), b.as_atom()) {
-            (Some(x), Some(y)) if x > y => (Some(x), b),
-            (Some(_), Some(y)) => (Some(y), a),
-            (Some(x), None) if b.as_number().is_some() => (Some(x), b),
-            (None, Some(y)) if a.as_number().is_some() => (Some(y), a),
-            _ => match a.add(&b, -1).and_then(|zero| zero.solved_for_last()) {
-                Some((last, by)) => (Some(last), by),
-                None => (None, a),
-            },
-        };
-        if let Some(gone) = gone
+        let zero = self.poly(a).add(&self.poly(b), -1);
+        // The last one goes, so that nothing is replaced by itself.
+        if let Some((gone, by)) = zero.and_then(|zero| zero.solved_for_last())
             && !self.equal.iter().any(|(atom, _)| *atom == gone)
         {
             self.equal.push((gone, by));
@@ -417,25 +407,22 @@ impl SizeTable {
 
     /// `==` or `<`, where it is the same for all values that there may be.
     fn always(&self, op: Compare, a: Size, b: Size, who: Asks) -> Option<bool> {
-        let difference = self.poly(b).add(&self.poly(a), -1)?;
-        if let Some(sure) = self.of_difference(op, difference.clone(), who) {
-            return Some(sure);
+        let mut difference = self.poly(b).add(&self.poly(a), -1)?;
+        let sure = self.of_difference(op, &difference, who);
+        if sure.is_some() || self.equal.is_empty() {
+            return sure;
         }
-        let mut replaced = difference;
         // Each is replaced by smaller ones.
         let mut equal: Vec<_> = self.equal.iter().collect();
         equal.sort_by_key(|e| std::cmp::Reverse(e.0));
-        for (atom, by) in &equal {
-            replaced = replaced.replace(*atom, by)?;
+        for (atom, by) in equal {
+            difference = difference.replace(*atom, by)?;
         }
-        match equal.is_empty() {
-            true => None,
-            false => self.of_difference(op, replaced, who),
-        }
+        self.of_difference(op, &difference, who)
     }
 
     /// `0 == difference` or `0 < difference`, where it is the same for all values that there may be.
-    fn of_difference(&self, op: Compare, difference: Poly, who: Asks) -> Option<bool> {
+    fn of_difference(&self, op: Compare, difference: &Poly, who: Asks) -> Option<bool> {
         if let Some(n) = difference.as_number() {
             return Some(match op {
                 Compare::Less => n > 0,
@@ -444,10 +431,10 @@ impl SizeTable {
         }
         let (shared, rest) = difference.factored();
         let difference = match self.product(&shared, who).0 {
-            Some(1..) => rest,
+            Some(1..) => &rest,
             _ => difference,
         };
-        let (low, high) = self.range_assuming(&difference, who);
+        let (low, high) = self.range_assuming(difference, who);
         let positive = low.is_some_and(|n| n > 0);
         let negative = high.is_some_and(|n| n < 0);
         match op {

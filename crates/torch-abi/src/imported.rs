@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 ///
 /// # Errors
 /// Where Python has no modules.
-pub(crate) fn imported<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub fn imported<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     let modules = py.import(intern!(py, "sys"))?.getattr("modules")?;
     let module = modules.call_method1(intern!(py, "get"), (name,))?;
     Ok((!module.is_none()).then_some(module))
