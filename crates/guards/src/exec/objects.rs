@@ -532,7 +532,7 @@ pub(crate) unsafe fn length(obj: *mut PyObject) -> Option<usize> {
             ffi::PyList_GET_SIZE(obj)
         } else if ffi::PyTuple_Check(obj) != 0 {
             ffi::PyTuple_GET_SIZE(obj)
-        } else if ffi::PyDict_Check(obj) != 0 {
+        } else if cpython_abi::dict::is_dictionary(obj) {
             ffi::PyDict_Size(obj)
         } else if ffi::PyAnySet_Check(obj) != 0 {
             ffi::PySet_Size(obj)

@@ -317,7 +317,7 @@ impl Tx<'_> {
 
     /// Whether what is made of a dict of this class is made by calling the class: `dict` itself makes a
     /// plain one for subclasses, the collections do not.
-    pub(crate) fn copies_its_class(&self, class: &Obj) -> bool {
+    pub fn copies_its_class(&self, class: &Obj) -> bool {
         let bases = [&self.known.ordered_dict, &self.known.defaultdict];
         !self.is_builtin_container(class) && bases.iter().any(|b| self.is_subtype(class, b))
     }
@@ -409,7 +409,7 @@ impl Tx<'_> {
                 let message = "'|=' is not supported by mappingproxy; use '|' instead";
                 Err(self.raise("TypeError", message))
             }
-            (Body::Dict(_), BinaryOp::Or) => {
+            (Body::Dict(_), BinaryOp::Or) if !self.known.is_frozendict(&self.obj(id).class) => {
                 self.update_items(a, b)?;
                 Ok(Some(a.clone()))
             }

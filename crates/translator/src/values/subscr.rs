@@ -317,7 +317,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// `KeyError` without a factory; whatever the factory does.
-    pub(crate) fn defaultdict_missing(&mut self, id: ObjId, key: &Var) -> R<Var> {
+    pub fn defaultdict_missing(&mut self, id: ObjId, key: &Var) -> R<Var> {
         let state = self.obj(id);
         let name: std::sync::Arc<str> = "default_factory".into();
         let factory = match state.attrs.get(&name).or_else(|| state.seen.get(&name)) {
