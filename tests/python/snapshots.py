@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 #: The Pythons on which texts are pinned, newest first.
-PYTHONS = ("3.13", "3.12", "3.11")
+PYTHONS = ("3.15", "3.14", "3.13", "3.12", "3.11")
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 

@@ -8,9 +8,9 @@
 
 use bytecode::op::{FuncAttr, Label, LocalIdx, Op};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use rustc_hash::FxHashSet;
-use translator::code::{flags, kinds, stack_name};
+use translator::code::{CodeInfo, flags, kinds, stack_name};
 use translator::state::{Frame, GeneratorState};
 use translator::stop::{R, Stop};
 use variables::{Body, Obj, ObjId, Var};
@@ -73,24 +73,62 @@ impl Emitter<'_, '_> {
             return Err(Stop::Internal("not a generator".into()));
         };
         match &state.frame {
-            None => Err(self.cannot("a generator that is running or has ended")),
-            Some(f) => {
-                if state.started {
-                    self.suspended(f)?;
-                } else {
-                    self.unstarted(f)?;
-                }
-                match &state.names {
-                    Some(names) => self.rename(f, names),
-                    None => Ok(()),
-                }
-            }
+            None if self.is_running(id) => return Err(self.cannot("a generator that is running")),
+            None => self.ended(&state.code)?,
+            Some(f) if state.started => self.suspended(f)?,
+            Some(f) => self.unstarted(f)?,
+        }
+        match &state.names {
+            Some(names) => self.rename(&state.code, names),
+            None => Ok(()),
         }
     }
 
+    fn is_running(&self, id: ObjId) -> bool {
+        let mut frame = Some(&self.tx.state().frame);
+        while let Some(f) = frame {
+            if f.generator == Some(id) {
+                return true;
+            }
+            frame = f.parent.as_deref();
+        }
+        false
+    }
+
+    /// `-- generator` that has ended: one of the same code that is closed before it has begun.
+    fn ended(&mut self, code: &CodeInfo) -> R<()> {
+        let py = self.tx.py;
+        let known = self.tx.known().clone();
+        // It is called without arguments: no variable of it is ever read.
+        let fields = &code.fields;
+        let kw = PyDict::new(py);
+        for count in ["co_argcount", "co_posonlyargcount", "co_kwonlyargcount"] {
+            kw.set_item(count, 0)?;
+        }
+        let stars = flags::VARARGS | flags::VARKEYWORDS;
+        kw.set_item("co_flags", fields.flags & !stars)?;
+        let bare = code.obj.bind(py).call_method("replace", (), Some(&kw))?;
+        let free = bare.getattr("co_freevars")?.len()?;
+        let cells = (0..free).map(|_| known.cell.bind(py).call0());
+        let cells = PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)?;
+        let (none, globals) = (py.None(), PyDict::new(py));
+        let function = known.function.bind(py);
+        let function = function.call1((bare, globals, &none, &none, cells))?;
+        self.asm.callee(&function.unbind());
+        self.asm.call(0);
+        let made = self.asm.tmp("___generator");
+        self.asm.store_fast(made);
+        let close = known.generator.getattr(py, "close")?;
+        self.asm.callee(&close);
+        self.asm.load_fast(made);
+        self.asm.call(1);
+        self.asm.op(Op::PopTop);
+        self.asm.load_fast(made);
+        Ok(())
+    }
+
     /// `generator -- generator` with its `__name__` and `__qualname__`.
-    fn rename(&mut self, f: &Frame, names: &[Var; 2]) -> R<()> {
-        let code = &f.code;
+    fn rename(&mut self, code: &CodeInfo, names: &[Var; 2]) -> R<()> {
         let attributes = [("__name__", &code.name), ("__qualname__", &code.qualname)];
         for ((attribute, given), name) in attributes.into_iter().zip(names) {
             let name = self.tx.realize(name)?;

@@ -1,9 +1,8 @@
-"""A template string that a closure holds: made inside, and handed out with the closure."""
+"""A template string that a closure holds: made inside, and called inside, and handed out with the closure."""
 
 import torch
 
-GRAPHS = 2
-REFERENCE_GRAPHS = 1
+GRAPHS = 1
 
 
 def fn(x, name):
