@@ -99,15 +99,7 @@ impl Emitter<'_, '_> {
     fn ended(&mut self, code: &CodeInfo) -> R<()> {
         let py = self.tx.py;
         let known = self.tx.known().clone();
-        // It is called without arguments: no variable of it is ever read.
-        let fields = &code.fields;
-        let kw = PyDict::new(py);
-        for count in ["co_argcount", "co_posonlyargcount", "co_kwonlyargcount"] {
-            kw.set_item(count, 0)?;
-        }
-        let stars = flags::VARARGS | flags::VARKEYWORDS;
-        kw.set_item("co_flags", fields.flags & !stars)?;
-        let bare = code.obj.bind(py).call_method("replace", (), Some(&kw))?;
+        let (bare, args) = all_positional(code, py)?;
         let free = bare.getattr("co_freevars")?.len()?;
         let cells = (0..free).map(|_| known.cell.bind(py).call0());
         let cells = PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)?;
@@ -115,7 +107,12 @@ impl Emitter<'_, '_> {
         let function = known.function.bind(py);
         let function = function.call1((bare, globals, &none, &none, cells))?;
         self.asm.callee(&function.unbind());
-        self.asm.call(0);
+        // Nothing is read of them, but what a generator expression goes over may have to be iterable.
+        let nothing = PyTuple::empty(py).into_any().unbind();
+        for _ in 0..args {
+            self.asm.load_const(&nothing);
+        }
+        self.asm.call(args);
         let made = self.asm.tmp("___generator");
         self.asm.store_fast(made);
         let close = known.generator.getattr(py, "close")?;
@@ -150,16 +147,7 @@ impl Emitter<'_, '_> {
     /// `-- generator`: the arguments are in their places already, so all are positional.
     fn unstarted(&mut self, f: &Frame) -> R<()> {
         let py = self.tx.py;
-        let fields = &f.code.fields;
-        let stars = [flags::VARARGS, flags::VARKEYWORDS];
-        let extra = stars.iter().filter(|s| f.code.has(**s)).count() as u32;
-        let args = fields.argcount + fields.kwonlyargcount + extra;
-        let kw = PyDict::new(py);
-        kw.set_item("co_argcount", args)?;
-        kw.set_item("co_posonlyargcount", 0)?;
-        kw.set_item("co_kwonlyargcount", 0)?;
-        kw.set_item("co_flags", fields.flags & !(stars[0] | stars[1]))?;
-        let code = f.code.obj.bind(py).call_method("replace", (), Some(&kw))?;
+        let (code, args) = all_positional(&f.code, py)?;
         self.generator_function(f, &code.unbind(), &f.closure.to_vec())?;
         for local in f.locals.iter().take(args as usize) {
             match local {
@@ -313,6 +301,21 @@ impl Emitter<'_, '_> {
         };
         Ok(asm.build(self.tx.py, code, &shape)?.code)
     }
+}
+
+/// The code of a function that takes all of its arguments by position, and how many these are.
+fn all_positional<'py>(code: &CodeInfo, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, u32)> {
+    let fields = &code.fields;
+    let stars = [flags::VARARGS, flags::VARKEYWORDS];
+    let extra = stars.iter().filter(|s| code.has(**s)).count() as u32;
+    let args = fields.argcount + fields.kwonlyargcount + extra;
+    let kw = PyDict::new(py);
+    kw.set_item("co_argcount", args)?;
+    kw.set_item("co_posonlyargcount", 0)?;
+    kw.set_item("co_kwonlyargcount", 0)?;
+    kw.set_item("co_flags", fields.flags & !(stars[0] | stars[1]))?;
+    let code = code.obj.bind(py).call_method("replace", (), Some(&kw))?;
+    Ok((code, args))
 }
 
 /// The variables of a frame that have a value and are no cells, by their slot.

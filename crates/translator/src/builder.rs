@@ -139,6 +139,9 @@ impl Tx<'_> {
         if known.is_const_type(ty.as_any()) && !is(&known.range) && !is(&known.frozenset) {
             return self.build_const(obj, source);
         }
+        if known.is_lazy_import(b) {
+            return Err(Stop::lazy_import("an attribute of a module"));
+        }
         if known.tensor_types.contains(&(ty.as_ptr() as usize)) {
             return self.build_tensor(obj, source);
         }

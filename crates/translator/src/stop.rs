@@ -41,7 +41,7 @@ pub enum SetUp {
     UnderLock,
     /// parameters of a module that gets their sizes from what it is called with
     Parameters,
-    /// what a `functools.lru_cache` holds from then on
+    /// what is there from then on: a result of `functools.lru_cache`, a module that was to be imported lazily
     Cached,
 }
 
@@ -139,6 +139,17 @@ impl Stop {
             explanation: "The module gives it a size and values in its first call, which runs in eager mode; later calls are captured.".into(),
             hints: vec!["Call the module once in front of compiling it.".into()],
             sets_up: Some(SetUp::Parameters),
+            ..BreakReason::default()
+        }))
+    }
+
+    /// A break in front of the first use of what is imported lazily.
+    pub fn lazy_import(name: &str) -> Stop {
+        Stop::Break(Box::new(BreakReason {
+            reason: format!("Lazy import of {name}, which has not been used yet"),
+            explanation: "The first use runs the import, so it happens in eager mode; later calls are captured.".into(),
+            hints: vec!["Use the name once in front of compiling the function, or import it eagerly.".into()],
+            sets_up: Some(SetUp::Cached),
             ..BreakReason::default()
         }))
     }

@@ -28,7 +28,8 @@ def fn(x, given):
         lambda: made.update(a=1),
         lambda: frozendict(1),
         lambda: made["missing"],
-        lambda: hash(frozendict(a=[])),
+        lambda: made | 1,
+        lambda: made.pop("a"),
     ):
         try:
             change()
@@ -56,6 +57,11 @@ def fn(x, given):
         frozendict(SCALES) is SCALES,
         SCALES.copy() is SCALES,
         copy.copy(SCALES) is SCALES,
+        copy.deepcopy(SCALES) == SCALES,
+        copy.deepcopy(SCALES) is SCALES,
+        (SCALES | {}) is SCALES,
+        (frozendict() | SCALES) is SCALES,
+        type({} | SCALES) is dict,
         list(reversed(made)),
         list(made.keys() & SCALES.keys()),
         repr(made),

@@ -330,6 +330,10 @@ impl Tx<'_> {
         let (Body::Dict(x), Body::Dict(y)) = (&self.obj(*i).body, &self.obj(*j).body) else {
             return Ok(None);
         };
+        let frozen = |id: &variables::ObjId| self.known.is_frozendict(&self.obj(*id).class);
+        if frozen(i) && (y.is_empty() || x.is_empty() && frozen(j)) {
+            return Ok(Some(if y.is_empty() { a } else { b }.clone()));
+        }
         let (mut out, y) = (x.clone(), y.clone());
         for (k, kv, v) in y.entries() {
             out.insert(k.clone(), kv.clone(), v.clone());
