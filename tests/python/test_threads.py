@@ -85,7 +85,7 @@ def test_only_the_thread_that_compiles_sees_that_it_does():
 
 
 def test_a_flag_that_a_program_kept_gives_way(monkeypatch):
-    """Nobody's lock is held while the flag of before is asked, and what was there before it comes back.
+    """No lock is held while the flag of before is asked, and what was there before comes back.
 
     torch's own context manager keeps the flag, and sets it when its generator is let go.
     """
