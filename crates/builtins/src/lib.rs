@@ -193,6 +193,7 @@ fn class_call<'py>(
             let f = f.clone();
             value(tx.fold(move |_| f.call0())?)
         }
+        "__subclasses__" => value(inspection::subclasses(tx, &cls)?),
         "__init_subclass__" | "__subclasshook__" if cls.is(&tx.known.object) => value(tx.none()),
         _ => Ok(None),
     }
