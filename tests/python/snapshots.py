@@ -128,9 +128,19 @@ def stable(text: str) -> str:
     # Lines of Python's library have other numbers on other Pythons.
     text = re.sub(r'(File "<lib>/[^"]*"), line \d+', r"\1", text)
     text = "\n".join(line.rstrip() for line in text.split("\n"))
+    text = _alike(text)
     # What called the case is the test runner's business.
     runner = r'(User code traceback:\n)(?:(?!  File "tests/cases/).*\n)*?(?=  File "tests/cases/)'
     return re.sub(runner, r"\1", text)
+
+
+def _alike(text: str) -> str:
+    """Leave out what says only how a Python writes its bytecode."""
+    text = re.sub(r"\bLoadConst \d+ \(", "LoadConst (", text)
+    text = re.sub(
+        r"\b(?:LoadSmallInt|LoadCommon) (\S+)$", r"LoadConst (\1)", text, flags=re.MULTILINE
+    )
+    return re.sub(r"(__(?:resume|step)_at_)\d+_", r"\1<offset>_", text)
 
 
 def _graph(table: str) -> str:

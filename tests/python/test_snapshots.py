@@ -168,16 +168,16 @@ L1:
   ForIter -> L3
 L2:
 line 9
-  LoadConst 1 (__resume_at_2_1)
+  LoadConst (__resume_at_<offset>_1)
 L3:
   ReturnValue
 L1..L2 -> L3 [0] lasti
-__resume_at_2_1
+__resume_at_<offset>_1
 line 9
   Resume 0
   LoadFast ___stack0
   Jump -> line 9, 1: LoadFast x
-__resume_at_0_2
+__resume_at_<offset>_2
 line 9
   Resume 0
   Jump -> L1

@@ -1,4 +1,4 @@
-"""A template string that a closure holds: made inside, and called inside, and handed out with the closure."""
+"""A template string that a closure holds: made inside, called, and handed out with the closure."""
 
 import torch
 
