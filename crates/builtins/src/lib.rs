@@ -33,6 +33,7 @@ mod heapq;
 mod inspection;
 mod iterators;
 mod itertools;
+mod itertools_next;
 mod lru_cache;
 mod numbers;
 mod objects;
@@ -93,6 +94,7 @@ pub const ASKED: Builtins = Builtins {
     call,
     constant_method: text::const_method,
     sequence_method: sequences::sequence_method,
+    iterator_next: itertools_next::next,
     dunder_method: dunder::dunder_method,
     reduce_method: pickling::reduce_method,
     reduce_derived_dict: pickling::reduce_derived_dict,

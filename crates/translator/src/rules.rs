@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use rustc_hash::{FxHashMap, FxHashSet};
-use variables::{Obj, ObjId, TensorVar, Var};
+use variables::{IterBody, Obj, ObjId, TensorVar, Var};
 
 use crate::call::Callee;
 use crate::state::OnReturn;
@@ -60,6 +60,8 @@ pub struct Builtins {
     pub constant_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
     /// a method, by name, of a list or a deque
     pub sequence_method: fn(&mut Tx<'_>, ObjId, &str, Args) -> Given,
+    /// the next item of an iterator of `itertools`, or of one from outside
+    pub iterator_next: fn(&mut Tx<'_>, ObjId, IterBody) -> R<Option<Var>>,
     /// a special method, by name, of a value: the builtin class's own
     pub dunder_method: fn(&mut Tx<'_>, &Var, &str, Args) -> Given,
     /// `__reduce_ex__` or `__getstate__` of an object

@@ -273,12 +273,18 @@ impl Tx<'_> {
         {
             return self.instantiate(class, args).map(Some);
         }
+        if let ("__instancecheck__", [v]) = (name, &args.pos[..])
+            && let Ok(class) = b.cast::<PyType>()
+        {
+            // `type`'s own, which a metaclass of the program's may call.
+            let answer = self.is_plain_instance(v, &class.clone().into_any().unbind())?;
+            return Ok(Some(Flow::Value(self.bool(answer))));
+        }
         let pure = b.is_instance_of::<PyType>()
             && matches!(
                 name,
                 "mro"
                     | "__subclasses__"
-                    | "__instancecheck__"
                     | "__subclasscheck__"
                     | "__or__"
                     | "__ror__"
