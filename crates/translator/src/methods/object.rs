@@ -122,6 +122,11 @@ impl Tx<'_> {
         self.guard(source, GuardKind::IdMatch { obj: held });
         let given: Vec<_> = given.into_iter().map(Bound::unbind).collect();
         self.guard_call(&get.unbind(), None, &given, &value)?;
+        if value.get_type().is(self.known.object.bind(self.py)) {
+            let value = value.unbind();
+            let source = self.pinned_source(&value, false, "sentinel");
+            return self.build(&value, source).map(|v| Some(Flow::Value(v)));
+        }
         self.from_const(value).map(|v| Some(Flow::Value(v)))
     }
 
