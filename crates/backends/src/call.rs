@@ -115,12 +115,12 @@ impl BackendCall<'_> {
             .graph
             .is_some_and(|(graph, _)| holds_control_flow(graph));
         let has_symbols = self.inputs.iter().any(AotInput::changes);
-        let context = match backend.capabilities().wants_context || has_control_flow || has_symbols
-        {
+        // A number without a value is what a compiler looks for on its node, and has no other place for.
+        let reads = (self.graph).is_some_and(|(graph, _)| reads_numbers(graph));
+        let wants_context = backend.capabilities().wants_context;
+        let context = match wants_context || has_control_flow || has_symbols || reads {
             true => {
-                // A number without a value is what a compiler looks for on its node.
-                let can_wait =
-                    !has_control_flow && self.graph.is_some_and(|(graph, _)| !reads_numbers(graph));
+                let can_wait = !has_control_flow && self.graph.is_some() && !reads;
                 AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id, can_wait)?
             }
             false => None,
