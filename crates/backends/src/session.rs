@@ -161,9 +161,8 @@ pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
     if running().exchanged.is_empty() {
         let flag = Exchanged::exchange(&compiler, names::IS_COMPILING, CompilingFlag::stand_in)?;
         running().exchanged.push(flag);
-        let uninterrupted = rules.map(|rules| {
-            Exchanged::exchange(&rules, function, Uninterrupted::stand_in)
-        });
+        let uninterrupted =
+            rules.map(|rules| Exchanged::exchange(&rules, function, Uninterrupted::stand_in));
         if let Some(Ok(rules)) = uninterrupted {
             running().exchanged.push(rules);
         }

@@ -9,45 +9,34 @@ use translator::values::IterClass;
 use variables::object::GroupState;
 use variables::{Body, IterBody, ObjId, Var};
 
-/// The next item of such an iterator; `None` where it has ended.
+/// The next item of the iterator `id`, whose state is `body`; `None` where it has ended.
 ///
 /// # Errors
-/// Whatever the program's functions raise; a break for an iterator from outside.
-pub(crate) fn next(tx: &mut Tx<'_>, id: ObjId, body: IterBody) -> R<Option<Var>> {
+/// What the program's functions and iterators raise; the breaks that they come to.
+pub(crate) fn advance(tx: &mut Tx<'_>, id: ObjId, body: IterBody) -> R<Option<Var>> {
     match body {
         IterBody::Islice(inner, cnt, next, stop, step) => {
-            islice(tx, id, inner, cnt, next, stop, step)
+            advance_islice(tx, id, inner, cnt, next, stop, step)
         }
-        IterBody::Starmap(f, inner) => {
-            let Some(args) = tx.iter_next(&inner)? else {
-                return Ok(None);
-            };
-            let args = tx.iterate(&args)?;
-            tx.call_sync(&f, Args::pos(args)).map(Some)
-        }
-        IterBody::TakeWhile(f, inner) => takewhile(tx, id, f, inner),
-        IterBody::DropWhile(f, inner, started) => dropwhile(tx, id, f, inner, started),
-        IterBody::Compress(data, selectors) => compress(tx, data, selectors),
+        IterBody::TakeWhile(f, inner) => advance_takewhile(tx, id, f, inner),
+        IterBody::DropWhile(f, inner, started) => advance_dropwhile(tx, id, f, inner, started),
+        IterBody::Compress(data, selectors) => advance_compress(tx, data, selectors),
         IterBody::Accumulate(inner, f, total, initial) => {
-            accumulate(tx, id, inner, f, total, initial)
+            advance_accumulate(tx, id, inner, f, total, initial)
         }
-        IterBody::ZipLongest(inner, fill) => zip_longest(tx, id, inner, fill),
-        IterBody::Cycle(inner, saved, i) => cycle(tx, id, inner, saved, i),
-        IterBody::Pairwise(inner, previous) => pairwise(tx, id, inner, previous),
-        IterBody::Batched(inner, n, strict) => batched(tx, id, inner, n, strict),
-        IterBody::Tee(source, buffer, i) => tee(tx, id, source, buffer, i),
-        IterBody::GroupBy(inner, keyfunc, state) => groupby(tx, id, inner, keyfunc, state),
-        IterBody::Group(parent, key, serial) => group(tx, id, parent, &key, serial),
-        _ => Err(Stop::brk(
-            "Iterator from outside",
-            "The position of an iterator that existed before the compiled function cannot be read without moving it.",
-            "Make the iterator inside the compiled function, or pass the list that it runs over.",
-        )),
+        IterBody::ZipLongest(inner, fill) => advance_zip_longest(tx, id, inner, fill),
+        IterBody::Cycle(inner, saved, i) => advance_cycle(tx, id, inner, saved, i),
+        IterBody::Pairwise(inner, previous) => advance_pairwise(tx, id, inner, previous),
+        IterBody::Batched(inner, n, strict) => advance_batched(tx, id, inner, n, strict),
+        IterBody::Tee(source, buffer, i) => advance_tee(tx, id, source, buffer, i),
+        IterBody::GroupBy(inner, keyfunc, state) => advance_groupby(tx, id, inner, keyfunc, state),
+        IterBody::Group(parent, key, serial) => advance_group(tx, id, parent, &key, serial),
+        _ => Err(Stop::Internal("not an iterator of itertools".into())),
     }
 }
 
 /// `islice`
-fn islice(
+fn advance_islice(
     tx: &mut Tx<'_>,
     id: ObjId,
     inner: Var,
@@ -76,7 +65,7 @@ fn islice(
 }
 
 /// `takewhile`
-fn takewhile(tx: &mut Tx<'_>, id: ObjId, f: Var, inner: Var) -> R<Option<Var>> {
+fn advance_takewhile(tx: &mut Tx<'_>, id: ObjId, f: Var, inner: Var) -> R<Option<Var>> {
     let Some(v) = tx.iter_next(&inner)? else {
         return Ok(None);
     };
@@ -89,7 +78,13 @@ fn takewhile(tx: &mut Tx<'_>, id: ObjId, f: Var, inner: Var) -> R<Option<Var>> {
 }
 
 /// `dropwhile`
-fn dropwhile(tx: &mut Tx<'_>, id: ObjId, f: Var, inner: Var, started: bool) -> R<Option<Var>> {
+fn advance_dropwhile(
+    tx: &mut Tx<'_>,
+    id: ObjId,
+    f: Var,
+    inner: Var,
+    started: bool,
+) -> R<Option<Var>> {
     loop {
         let Some(v) = tx.iter_next(&inner)? else {
             return Ok(None);
@@ -106,7 +101,7 @@ fn dropwhile(tx: &mut Tx<'_>, id: ObjId, f: Var, inner: Var, started: bool) -> R
 }
 
 /// `compress`
-fn compress(tx: &mut Tx<'_>, data: Var, selectors: Var) -> R<Option<Var>> {
+fn advance_compress(tx: &mut Tx<'_>, data: Var, selectors: Var) -> R<Option<Var>> {
     loop {
         let Some(v) = tx.iter_next(&data)? else {
             return Ok(None);
@@ -121,7 +116,7 @@ fn compress(tx: &mut Tx<'_>, data: Var, selectors: Var) -> R<Option<Var>> {
 }
 
 /// `accumulate`
-fn accumulate(
+fn advance_accumulate(
     tx: &mut Tx<'_>,
     id: ObjId,
     inner: Var,
@@ -146,7 +141,7 @@ fn accumulate(
 }
 
 /// `zip_longest`
-fn zip_longest(
+fn advance_zip_longest(
     tx: &mut Tx<'_>,
     id: ObjId,
     mut inner: Vec<Option<Var>>,
@@ -174,7 +169,7 @@ fn zip_longest(
 }
 
 /// `cycle`
-fn cycle(
+fn advance_cycle(
     tx: &mut Tx<'_>,
     id: ObjId,
     inner: Option<Var>,
@@ -198,7 +193,12 @@ fn cycle(
 }
 
 /// `pairwise`
-fn pairwise(tx: &mut Tx<'_>, id: ObjId, inner: Var, previous: Option<Var>) -> R<Option<Var>> {
+fn advance_pairwise(
+    tx: &mut Tx<'_>,
+    id: ObjId,
+    inner: Var,
+    previous: Option<Var>,
+) -> R<Option<Var>> {
     let first = match previous {
         Some(v) => v,
         None => match tx.iter_next(&inner)? {
@@ -214,7 +214,13 @@ fn pairwise(tx: &mut Tx<'_>, id: ObjId, inner: Var, previous: Option<Var>) -> R<
 }
 
 /// `batched`
-fn batched(tx: &mut Tx<'_>, id: ObjId, inner: Var, n: usize, strict: bool) -> R<Option<Var>> {
+fn advance_batched(
+    tx: &mut Tx<'_>,
+    id: ObjId,
+    inner: Var,
+    n: usize,
+    strict: bool,
+) -> R<Option<Var>> {
     let mut out = Vec::new();
     while out.len() < n {
         match tx.iter_next(&inner)? {
@@ -235,7 +241,7 @@ fn batched(tx: &mut Tx<'_>, id: ObjId, inner: Var, n: usize, strict: bool) -> R<
 }
 
 /// One of the iterators of `tee`.
-fn tee(tx: &mut Tx<'_>, id: ObjId, source: Var, buffer: ObjId, i: usize) -> R<Option<Var>> {
+fn advance_tee(tx: &mut Tx<'_>, id: ObjId, source: Var, buffer: ObjId, i: usize) -> R<Option<Var>> {
     let Body::List(items) = &tx.obj(buffer).body else {
         return Err(Stop::Internal("tee without buffer".into()));
     };
@@ -268,7 +274,7 @@ fn group_step(tx: &mut Tx<'_>, inner: &Var, keyfunc: &Var) -> R<Option<(Var, Var
     Ok(Some((v, key)))
 }
 
-fn groupby(
+fn advance_groupby(
     tx: &mut Tx<'_>,
     id: ObjId,
     inner: Var,
@@ -307,7 +313,13 @@ fn groupby(
     Ok(Some(Var::tuple(vec![key, group])))
 }
 
-fn group(tx: &mut Tx<'_>, id: ObjId, parent: ObjId, key: &Var, serial: u64) -> R<Option<Var>> {
+fn advance_group(
+    tx: &mut Tx<'_>,
+    id: ObjId,
+    parent: ObjId,
+    key: &Var,
+    serial: u64,
+) -> R<Option<Var>> {
     let Body::Iter(IterBody::GroupBy(inner, keyfunc, state)) = tx.obj(parent).body.clone() else {
         return tx.exhaust(id);
     };

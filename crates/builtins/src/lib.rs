@@ -94,11 +94,11 @@ pub const ASKED: Builtins = Builtins {
     call,
     constant_method: text::const_method,
     sequence_method: sequences::sequence_method,
-    iterator_next: itertools_next::next,
     dunder_method: dunder::dunder_method,
     reduce_method: pickling::reduce_method,
     reduce_derived_dict: pickling::reduce_derived_dict,
     regex_method: patterns::regex_method,
+    itertools_next: itertools_next::advance,
     weakref_call: weakref::weakref_call,
     format_value: format::format_value,
     template: templates::make,
@@ -193,6 +193,7 @@ fn class_call<'py>(
             let f = f.clone();
             value(tx.fold(move |_| f.call0())?)
         }
+        "__subclasses__" => value(inspection::subclasses(tx, &cls)?),
         "__init_subclass__" | "__subclasshook__" if cls.is(&tx.known.object) => value(tx.none()),
         _ => Ok(None),
     }

@@ -60,8 +60,6 @@ pub struct Builtins {
     pub constant_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
     /// a method, by name, of a list or a deque
     pub sequence_method: fn(&mut Tx<'_>, ObjId, &str, Args) -> Given,
-    /// the next item of an iterator of `itertools`, or of one from outside
-    pub iterator_next: fn(&mut Tx<'_>, ObjId, IterBody) -> R<Option<Var>>,
     /// a special method, by name, of a value: the builtin class's own
     pub dunder_method: fn(&mut Tx<'_>, &Var, &str, Args) -> Given,
     /// `__reduce_ex__` or `__getstate__` of an object
@@ -70,6 +68,8 @@ pub struct Builtins {
     pub reduce_derived_dict: fn(&mut Tx<'_>, ObjId) -> R<Option<Var>>,
     /// a method, by name, of a regular expression or a match
     pub regex_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
+    /// the next item of an iterator of `itertools`, by its state
+    pub itertools_next: fn(&mut Tx<'_>, ObjId, IterBody) -> R<Option<Var>>,
     /// a call of a weak reference
     pub weakref_call: fn(&mut Tx<'_>, ObjId) -> Given,
     /// a replacement field of an f-string: a value, its conversion, its format

@@ -60,7 +60,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Moves an iterator on.
+    /// Gives an iterator another state.
     pub fn put(&mut self, id: ObjId, body: IterBody) {
         if self.obj(id).is_new() {
             self.st.effects.get_mut(id).body = Body::Iter(body);
@@ -72,7 +72,7 @@ impl Tx<'_> {
     /// Ends an iterator.
     ///
     /// # Errors
-    /// None; it is what a rule returns.
+    /// None: it is what giving the next item comes to.
     pub fn exhaust(&mut self, id: ObjId) -> R<Option<Var>> {
         self.put(id, IterBody::Items(Rc::new(Vec::new()), 0));
         Ok(None)
@@ -138,8 +138,19 @@ impl Tx<'_> {
             IterBody::Call(f, sentinel) => self.advance_call(id, f, sentinel),
             IterBody::Sequence(v, i) => self.advance_sequence(id, v, i),
             IterBody::SequenceReverse(v, i) => self.advance_sequence_reverse(id, v, i),
-            // Those of `itertools`, and iterators from outside.
-            body => (self.rules.builtins.iterator_next)(self, id, body),
+            IterBody::Starmap(f, inner) => {
+                let Some(args) = self.iter_next(&inner)? else {
+                    return Ok(None);
+                };
+                let args = self.iterate(&args)?;
+                self.call_sync(&f, Args::pos(args)).map(Some)
+            }
+            IterBody::Opaque => Err(Stop::brk(
+                "Iterator from outside",
+                "The position of an iterator that existed before the compiled function cannot be read without moving it.",
+                "Make the iterator inside the compiled function, or pass the list that it runs over.",
+            )),
+            body => (self.rules.builtins.itertools_next)(self, id, body),
         }
     }
 
