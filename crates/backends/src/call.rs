@@ -116,12 +116,12 @@ impl BackendCall<'_> {
             .graph
             .is_some_and(|(graph, _)| holds_control_flow(graph));
         let has_symbols = self.inputs.iter().any(AotInput::changes);
-        // A number without a value is what a compiler looks for on its node, and has no other place for.
-        let reads = (self.graph).is_some_and(|(graph, _)| reads_numbers(graph));
-        let wants_context = backend.capabilities().wants_context;
-        let prepared = match wants_context || has_control_flow || has_symbols || reads {
+        let prepared = match backend.capabilities().wants_context || has_control_flow || has_symbols
+        {
             true => {
-                let can_wait = !has_control_flow && self.graph.is_some() && !reads;
+                // A number without a value is what a compiler looks for on its node.
+                let can_wait =
+                    !has_control_flow && self.graph.is_some_and(|(graph, _)| !reads_numbers(graph));
                 AotContext::prepare(
                     gm,
                     example_inputs,
