@@ -268,6 +268,8 @@ pub const TENSOR_MODULE: &str = "torch._tensor";
 pub const NOBODY_IS_ASKED: &str = "DisableTorchFunction";
 /// Context in `torch._C` in which none of a class is called.
 pub const NO_CLASS_IS_ASKED: &str = "DisableTorchFunctionSubclass";
+/// Whether it asks them, in [`TORCH_C`].
+pub const CLASSES_ARE_ASKED: &str = "_is_torch_function_enabled";
 /// Module of tracing contexts.
 pub const GUARDS: &str = "torch._guards";
 /// Module of symbols that stand for sizes.
