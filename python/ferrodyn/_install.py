@@ -21,7 +21,7 @@ from typing import Any
 import torch
 import torch._logging as torch_logging
 
-from . import _api, logs
+from . import _api, exc, logs
 from ._when_imported import when_imported
 
 #: What stands for torch's functions in `torch._dynamo`, by name.
@@ -89,6 +89,7 @@ class _Replaced:
             self._installed += 1
             if self._installed > 1:
                 return
+            exc.import_torchs = True
             self._replace(torch, "compile", _api.compile)
             self._replace(torch.compiler, "set_enable_guard_collectives", _guard_collectives)
             self._replace(torch_logging, "set_logs", _set_logs)
@@ -103,6 +104,7 @@ class _Replaced:
                 return
             self._installed -= 1
             if self._installed == 0:
+                exc.import_torchs = False
                 while self._originals:
                     module, name, original = self._originals.pop()
                     setattr(module, name, original)

@@ -3,11 +3,17 @@
 An exception raised by the user's function is never replaced by one of these: it
 leaves the compiled function with the type, message and lines that eager gives it.
 The native module raises these classes by name.
+
+Where torch has a class of the same meaning, what is raised is an instance of that one too, so that
+the ``except`` clauses of a program that was written for ``torch.compile`` hold: from the moment on
+that ``torch._dynamo`` is imported, and below ``ferrodyn.install()`` always.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+import sys
+from typing import Any, ClassVar
 
 __all__ = [
     "BackendCompilerFailed",
@@ -27,8 +33,66 @@ __all__ = [
 ]
 
 
+#: Where torch keeps the classes that have the same meaning.
+_TORCHS_MODULE = "torch._dynamo.exc"
+
+#: Whether torch's module is imported for an exception's sake: `ferrodyn.install` sets it.
+import_torchs = False
+
+
 class FerrodynError(RuntimeError):
     """Base of every exception in this module."""
+
+    #: The name of torch's class of the same meaning.
+    _of_torch: ClassVar[str | None] = None
+    #: The class of this module whose instance it is.
+    _ours: ClassVar[type[FerrodynError]]
+    #: The same with torch's class beside it, once somebody needed that.
+    _joined: ClassVar[type[FerrodynError] | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._ours, cls._joined = cls, None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> FerrodynError:
+        return super().__new__(_with_torchs(cls), *args, **kwargs)
+
+    def __init__(self, *args: Any) -> None:
+        # The constructor of torch's class takes other arguments.
+        RuntimeError.__init__(self, *args)
+        #: The text, where torch's exceptions have it.
+        self.msg = str(args[0]) if args else ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._ours, self.args
+
+
+FerrodynError._ours = FerrodynError
+
+
+def _with_torchs(cls: type[FerrodynError]) -> type[FerrodynError]:
+    """Return the class to make an instance of: `cls`, or that and torch's."""
+    if cls._joined is not None or cls._of_torch is None:
+        return cls._joined or cls
+    if import_torchs:
+        importlib.import_module(_TORCHS_MODULE)
+    # The class is not there yet while the module is being imported.
+    torchs = getattr(sys.modules.get(_TORCHS_MODULE), cls._of_torch, None)
+    if torchs is None:
+        return cls
+    #: What the constructors of torch's classes set and torch's own handlers read.
+    fields = {
+        "_torch_dynamo_tracer_output": None,
+        "frame_exec_strategy": None,
+        "apply_to_code": True,
+        "real_stack": (),
+        "first_useful_frame": None,
+    }
+    named = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+    joined = type(cls.__name__, (cls, torchs), fields | named)
+    joined._ours, cls._joined = cls, joined
+    joined._joined = joined
+    return joined
 
 
 class CompilationError(FerrodynError):
@@ -41,6 +105,8 @@ class Unsupported(CompilationError):
     The text holds the reason, the explanation, the hints and the user's stack; the
     same parts can be read as attributes.
     """
+
+    _of_torch = "Unsupported"
 
     #: What could not be captured, in one line.
     reason: str
@@ -68,13 +134,15 @@ class Unsupported(CompilationError):
     def __reduce__(self) -> tuple[Any, ...]:
         message = self.args[0] if self.args else ""
         return (
-            type(self),
+            self._ours,
             (message, self.reason, self.explanation, self.hints, self.context),
         )
 
 
 class InternalError(CompilationError):
     """A fault inside Ferrodyn. Seen only under ``fullgraph=True``; else the frame runs plainly."""
+
+    _of_torch = "InternalTorchDynamoError"
 
 
 class TamperedCodeError(CompilationError):
@@ -88,9 +156,13 @@ class InvalidCallable(FerrodynError, TypeError):
 class InvalidBackend(FerrodynError):
     """The backend is neither a callable nor a known name, or returned something not callable."""
 
+    _of_torch = "InvalidBackend"
+
 
 class BackendCompilerFailed(FerrodynError):
     """The backend raised. The original exception is ``inner_exception`` and ``__cause__``."""
+
+    _of_torch = "BackendCompilerFailed"
 
     #: What the backend raised, where known.
     inner_exception: BaseException | None
@@ -109,16 +181,20 @@ class BackendCompilerFailed(FerrodynError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         message = self.args[0] if self.args else ""
-        return type(self), (message, self.inner_exception, self.backend_name)
+        return self._ours, (message, self.inner_exception, self.backend_name)
 
 
 class RecompileError(FerrodynError):
     """A recompilation was needed while ``config.error_on_recompile`` is set."""
 
+    _of_torch = "RecompileError"
+
 
 class FailOnRecompileLimitHit(FerrodynError):
     """The recompile limit was reached under ``fullgraph=True``, or while
     ``config.fail_on_recompile_limit_hit`` is set."""
+
+    _of_torch = "FailOnRecompileLimitHit"
 
 
 class ConfigError(FerrodynError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import opcode
 import pickle
+import subprocess
 import sys
 
 import harness
@@ -261,3 +262,45 @@ def test_the_grad_mode_is_as_before_where_a_graph_fails_in_a_block(mode, backend
                 with pytest.raises(IndexError, match="out of bounds"):
                     compiled(x, i)
             assert torch.is_grad_enabled() is mode
+
+
+ALIKE = {
+    "Unsupported": "Unsupported",
+    "BackendCompilerFailed": "BackendCompilerFailed",
+    "RecompileError": "RecompileError",
+    "FailOnRecompileLimitHit": "FailOnRecompileLimitHit",
+    "InvalidBackend": "InvalidBackend",
+    "InternalError": "InternalTorchDynamoError",
+}
+
+
+@pytest.mark.parametrize("ours", ALIKE)
+def test_an_exception_is_caught_by_the_name_that_torch_has_for_it(ours):
+    import torch._dynamo.exc
+
+    raised = getattr(ferrodyn.exc, ours)("the text")
+    with pytest.raises(getattr(torch._dynamo.exc, ALIKE[ours]), match="the text"):
+        raise raised
+    assert isinstance(raised, getattr(ferrodyn.exc, ours)) and raised.msg == "the text"
+    again = pickle.loads(pickle.dumps(raised))
+    assert (type(again), again.args) == (type(raised), raised.args)
+
+
+def test_a_backend_that_raises_below_install_is_caught_by_torchs_name():
+    """In a process of its own: nothing has imported torch._dynamo before the exception."""
+    program = """if True:
+        import sys, ferrodyn, torch
+
+        def backend(graph, inputs):
+            raise LookupError("none")
+
+        with ferrodyn.install():
+            fn = torch.compile(lambda x: x + 1, backend=backend)
+            assert "torch._dynamo.exc" not in sys.modules
+            try:
+                fn(torch.ones(2))
+            except torch._dynamo.exc.BackendCompilerFailed as error:
+                print(type(error.inner_exception), error.backend_name)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("<class 'LookupError'> backend\n", "")

@@ -8,11 +8,11 @@ use fx_graph::{AotInput, ShapeGuard, ShapeLeaf};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList};
+use pyo3::types::{PyDict, PyInt, PyList, PyModule};
 use rustc_hash::FxHashMap;
 
 use crate::names;
-use crate::node_meta::NodeMeta;
+use crate::node_meta::{Late, NodeMeta};
 use crate::propagate::{LateValues, Propagation};
 use crate::shape_guards;
 
@@ -50,7 +50,8 @@ impl AotContext {
     /// backend in. `None` where torch cannot make fake values of an input (some subclasses); the
     /// module is then as it was, and the backend is called without.
     ///
-    /// Fake values of nodes other than inputs are made when somebody looks at one, if they `can_wait`.
+    /// Fake values of nodes other than inputs are made when somebody looks at one, if they `can_wait`. An empty
+    /// `tracing` context becomes that of the call; otherwise one is made.
     ///
     /// # Errors
     /// Interrupts only.
@@ -60,13 +61,14 @@ impl AotContext {
         inputs: &[AotInput],
         compile_id: (u32, u32),
         can_wait: bool,
+        tracing: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<AotContext>> {
         let py = gm.py();
         // Fakes are made by functions of torch's, which would ask a tensor's own class: code of the program.
         let unasked = py.import("torch")?.getattr("_C")?;
         let unasked = unasked.call_method0(torch_abi::names::NO_CLASS_IS_ASKED)?;
         unasked.call_method0("__enter__")?;
-        let prepared = prepare(gm, example_inputs, inputs, compile_id, can_wait);
+        let prepared = prepare(gm, example_inputs, inputs, compile_id, can_wait, tracing);
         unasked.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
         match prepared {
             Ok(context) => Ok(Some(context)),
@@ -158,7 +160,7 @@ impl AotContext {
         let guards = self
             .tracing
             .bind(py)
-            .getattr("guards_context")?
+            .getattr(names::GUARDS_CONTEXT)?
             .getattr("aotautograd_guards")?;
         Ok((guards.len()? > 0).then(|| guards.unbind()))
     }
@@ -355,7 +357,7 @@ impl<'py> Prepared<'py> {
                 }
             }
             let meta = node.getattr("meta")?;
-            meta.set_item("tensor_dict", tensor_dict)?;
+            meta.set_item(names::TENSOR_DICT, tensor_dict)?;
             if let Some(source) = source {
                 let example = self.handed.get_item(at)?;
                 let fake = self.fakes.get(at).and_then(Option::as_ref);
@@ -407,12 +409,12 @@ fn mark_nodes(gm: &Bound<'_, PyAny>, late: Option<&Py<LateValues>>) -> PyResult<
         if op.starts_with("call_") {
             let (name, target) = (node.getattr("name")?, node.getattr("target")?);
             let meta = node.getattr("meta")?;
-            meta.set_item("source_fn_stack", PyList::new(py, [(name, target)])?)?;
+            meta.set_item(names::SOURCE_STACK, PyList::new(py, [(name, target)])?)?;
         }
         if let Some(run) = late
             && !matches!(&*op, "placeholder" | "output")
         {
-            NodeMeta::install(&node, run)?;
+            NodeMeta::install(&node, Late::Value(run.clone_ref(py)))?;
         }
     }
     Ok(())
@@ -436,6 +438,7 @@ fn prepare(
     inputs: &[AotInput],
     compile_id: (u32, u32),
     can_wait: bool,
+    tracing: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<AotContext> {
     let py = gm.py();
     let torch = Torch::new(py)?;
@@ -448,7 +451,10 @@ fn prepare(
     let new_mode = || mode_class.call((), Some(&dict(py, "shape_env", &shape_env)?));
     let mode = new_mode()?;
     let guards = py.import(names::GUARDS)?;
-    let tracing = guards.call_method1("TracingContext", (&mode,))?;
+    let tracing = match tracing {
+        Some(tracing) => tracing.clone(),
+        None => guards.call_method1("TracingContext", (&mode,))?,
+    };
     let modes = Modes {
         run: mode,
         // The run on fakes may change them; the backend makes its own in a new mode.
@@ -487,9 +493,7 @@ fn prepare(
     let run = Py::new(py, LateValues::new(run))?;
     mark_nodes(gm, can_wait.then_some(&run))?;
     gm.setattr(names::PARAM_SOURCES, params)?;
-    let numbers = dict(py, "frame_id", compile_id.0)?;
-    numbers.set_item("frame_compile_id", compile_id.1)?;
-    let id = guards.call_method("CompileId", (), Some(&numbers))?;
+    let id = self::compile_id(&guards, compile_id)?;
     gm.getattr("meta")?.set_item(names::COMPILE_ID, &id)?;
     tracing.setattr("fake_mode", &modes.backend)?;
     if !can_wait {
@@ -507,7 +511,7 @@ fn prepare(
         fakes: of(&made.fakes)?,
         sources: of(&made.sources)?,
         contexts: PyList::new(py, contexts)?.unbind(),
-        compile: guards.call_method1("CompileContext", (id,))?.unbind(),
+        compile: guards.call_method1(names::COMPILE_CONTEXT, (id,))?.unbind(),
         tracing: tracing.unbind(),
         shape_env: shape_env.unbind(),
         example_inputs: made.handed.unbind(),
@@ -516,6 +520,16 @@ fn prepare(
         _scalars: modes.scalars.unbind(),
         values: run,
     })
+}
+
+/// torch's name for a compilation: which frame, and which compilation of it.
+pub(crate) fn compile_id<'py>(
+    guards: &Bound<'py, PyModule>,
+    (frame, compilation): (u32, u32),
+) -> PyResult<Bound<'py, PyAny>> {
+    let numbers = dict(guards.py(), "frame_id", frame)?;
+    numbers.set_item("frame_compile_id", compilation)?;
+    guards.call_method("CompileId", (), Some(&numbers))
 }
 
 impl<'py> Torch<'py> {

@@ -8,6 +8,7 @@ use pyo3::types::PyList;
 use crate::aot::AotContext;
 use crate::error::BackendError;
 use crate::forward::{Numbers, forward_function};
+use crate::late_context::LateContext;
 use crate::left_behind;
 use crate::names;
 use crate::pristine::Pristine;
@@ -115,22 +116,33 @@ impl BackendCall<'_> {
             .graph
             .is_some_and(|(graph, _)| holds_control_flow(graph));
         let has_symbols = self.inputs.iter().any(AotInput::changes);
-        let context = match backend.capabilities().wants_context || has_control_flow || has_symbols
+        let prepared = match backend.capabilities().wants_context || has_control_flow || has_symbols
         {
             true => {
                 // A number without a value is what a compiler looks for on its node.
                 let can_wait =
                     !has_control_flow && self.graph.is_some_and(|(graph, _)| !reads_numbers(graph));
-                AotContext::prepare(gm, example_inputs, self.inputs, self.compile_id, can_wait)?
+                AotContext::prepare(
+                    gm,
+                    example_inputs,
+                    self.inputs,
+                    self.compile_id,
+                    can_wait,
+                    None,
+                )?
             }
             false => None,
         };
-        let raised = |error| {
+        let pristine = match self.graph {
+            Some(_) => Pristine::of(gm)?,
+            None => None,
+        };
+        let raised = |error, context: Option<&AotContext>| {
             // An interrupt that arrived while the backend ran is the program's, whatever the backend made of it.
             if let Err(interrupt) = interrupts::check(py) {
                 return BackendError::Python(interrupt);
             }
-            let stopped_at = context.as_ref().map(|context| context.stopped_at(py));
+            let stopped_at = context.map(|context| context.stopped_at(py));
             match stopped_at.transpose() {
                 Ok(stopped_at) => {
                     let stopped_at = stopped_at.flatten();
@@ -145,24 +157,33 @@ impl BackendCall<'_> {
                 Err(interrupt) => BackendError::Python(interrupt),
             }
         };
-        let pristine = match self.graph {
-            Some(_) => Pristine::of(gm)?,
-            None => None,
-        };
         let mut shape_guards = Some(Vec::new());
         let mut aot_guards = None;
-        let result = match &context {
-            None => interrupts::live(py, || callable.call((gm, example_inputs), kwargs))
-                .map_err(raised)?,
-            Some(context) => {
-                let arguments = (gm, context.example_inputs(py));
-                let call = || interrupts::live(py, || callable.call(arguments, kwargs));
-                let result = context.enter(py, call).map_err(raised)?;
-                shape_guards = context.shape_guards(py)?;
-                aot_guards = context.aot_guards(py)?;
-                result
-            }
+        let late = match prepared.is_none() && !has_symbols {
+            true => Some(LateContext::announce(
+                gm,
+                example_inputs,
+                self.inputs,
+                self.compile_id,
+            )?),
+            false => None,
         };
+        let arguments = match &prepared {
+            Some(context) => (gm, context.example_inputs(py)),
+            None => (gm, example_inputs.clone()),
+        };
+        let call = || interrupts::live(py, || callable.call(arguments, kwargs));
+        let result = match (&prepared, &late) {
+            (Some(context), _) => context.enter(py, call),
+            (None, Some(late)) => late.get().enter(py, self.compile_id, call),
+            (None, None) => call(),
+        };
+        let context = prepared.or_else(|| late.and_then(|late| late.get().made()));
+        let result = result.map_err(|error| raised(error, context.as_ref()))?;
+        if let Some(context) = &context {
+            shape_guards = context.shape_guards(py)?;
+            aot_guards = context.aot_guards(py)?;
+        }
         if !result.is_callable() {
             return Err(BackendError::NotCallable {
                 name: backend.name().to_owned(),

@@ -18,6 +18,7 @@ mod forward;
 mod from_torch;
 mod function;
 mod fx;
+mod late_context;
 mod left_behind;
 pub mod names;
 mod no_trace;

@@ -75,6 +75,16 @@ pub const COMPILER: &str = "torch.compiler";
 pub const IS_COMPILING: &str = "_is_compiling_flag";
 /// Module of tracing and compile contexts.
 pub const GUARDS: &str = "torch._guards";
+/// What is in force in this thread, in [`GUARDS`].
+pub const IN_FORCE: &str = "_TLS";
+/// The tracing context, in [`IN_FORCE`].
+pub const TRACING: &str = "tracing_context";
+/// The compile context, in [`IN_FORCE`].
+pub const COMPILING: &str = "compile_context";
+/// Class of that.
+pub const COMPILE_CONTEXT: &str = "CompileContext";
+/// What a tracing context keeps of guards.
+pub const GUARDS_CONTEXT: &str = "guards_context";
 /// Module of `ShapeEnv`.
 pub const SYMBOLIC_SHAPES: &str = "torch.fx.experimental.symbolic_shapes";
 /// Module of `FakeTensorMode`.
@@ -85,12 +95,20 @@ pub const SOURCE: &str = "torch._dynamo.source";
 pub const NODE_SOURCE: &str = "_dynamo_source";
 /// Attribute of a graph module: sources of its parameters and buffers.
 pub const PARAM_SOURCES: &str = "_param_name_to_source";
+/// Keys of a node's `meta` that torch's tracer writes besides the value: of a placeholder, and of a call.
+pub const TENSOR_DICT: &str = "tensor_dict";
+/// The other one.
+pub const SOURCE_STACK: &str = "source_fn_stack";
 /// Key of a node's `meta`: its fake value.
 pub const EXAMPLE_VALUE: &str = "example_value";
 /// Method of a tensor whose result is a number of its data.
 pub const READ_NUMBER: &str = "item";
 /// Module of the stack of dispatch modes.
 pub const PYTHON_MODES: &str = "torch.utils._python_dispatch";
+/// The context without any, in [`PYTHON_MODES`].
+pub const WITHOUT_MODES: &str = "_disable_current_modes";
+/// Field of a graph module that holds its graph.
+pub const GRAPH_FIELD: &str = "_graph";
 /// Key of a node's `meta`: where in its value symbols without a value are.
 pub const UNBACKED_BINDINGS: &str = "unbacked_bindings";
 /// Key of `gm.meta`: which compilation made the module.

@@ -1,4 +1,4 @@
-//! `meta` of a node whose fake value is made when somebody asks for it.
+//! `meta` of a node part of which is made when somebody asks for it.
 
 use pyo3::PyTraverseError;
 use pyo3::exceptions::PyKeyError;
@@ -6,13 +6,61 @@ use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
+use crate::late_context::LateContext;
 use crate::names;
 use crate::propagate::LateValues;
 
-/// A dictionary that says of the node's value that it is there, and has it made when it is read, or when all items are.
+/// What makes the part that is late.
+pub(crate) enum Late {
+    /// The node's fake value.
+    Value(Py<LateValues>),
+    /// All that torch's tracer writes to a node.
+    Context(Py<LateContext>),
+    /// What another node's dictionary is given, of which this one is a copy.
+    Copy(Py<NodeMeta>),
+}
+
+impl Late {
+    /// What is made; the fake value first.
+    fn keys(&self) -> &'static [&'static str] {
+        const ALL: [&str; 4] = [
+            names::EXAMPLE_VALUE,
+            names::TENSOR_DICT,
+            names::GRAPH_ARGUMENT_KEY,
+            names::SOURCE_STACK,
+        ];
+        match self {
+            Late::Value(_) => &ALL[..1],
+            Late::Context(_) => &ALL,
+            Late::Copy(of) => of.get().late.keys(),
+        }
+    }
+
+    /// Whether there may be more than there is.
+    fn is_open(&self, py: Python<'_>) -> bool {
+        match self {
+            Late::Value(values) => values.get().is_open(),
+            Late::Context(context) => context.get().is_open(),
+            Late::Copy(of) => {
+                let given = |key: &&str| of.bind(py).as_super().contains(*key).unwrap_or(false);
+                of.get().late.is_open(py) || self.keys().iter().any(given)
+            }
+        }
+    }
+
+    fn fill(&self, py: Python<'_>) -> PyResult<()> {
+        match self {
+            Late::Value(values) => values.get().fill(py),
+            Late::Context(context) => context.get().fill(py),
+            Late::Copy(of) => of.get().late.fill(py),
+        }
+    }
+}
+
+/// A dictionary that says of what is late that it is there, and has it made when it is read, or when all items are.
 #[pyclass(extends = PyDict, frozen, module = "ferrodyn._core")]
 pub(crate) struct NodeMeta {
-    values: Py<LateValues>,
+    late: Late,
 }
 
 impl NodeMeta {
@@ -20,19 +68,18 @@ impl NodeMeta {
     ///
     /// # Errors
     /// Where the node does not let its dictionary be replaced.
-    pub(crate) fn install(node: &Bound<'_, PyAny>, values: &Py<LateValues>) -> PyResult<()> {
+    pub(crate) fn install(node: &Bound<'_, PyAny>, late: Late) -> PyResult<()> {
         let py = node.py();
         let known = node.getattr("meta")?;
-        node.setattr("meta", NodeMeta::with(py, values, known.cast::<PyDict>()?)?)
+        node.setattr("meta", NodeMeta::with(py, late, known.cast::<PyDict>()?)?)
     }
 
     fn with<'py>(
         py: Python<'py>,
-        values: &Py<LateValues>,
+        late: Late,
         known: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, NodeMeta>> {
-        let values = values.clone_ref(py);
-        let made = Bound::new(py, NodeMeta { values })?;
+        let made = Bound::new(py, NodeMeta { late })?;
         for (key, value) in known.iter() {
             made.as_super().set_item(key, value)?;
         }
@@ -40,16 +87,37 @@ impl NodeMeta {
     }
 
     fn is_late(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(slf.get().values.get().is_open()
+        let late = &slf.get().late;
+        Ok(late.is_open(slf.py())
             && key
                 .cast::<PyString>()
-                .is_ok_and(|key| key == names::EXAMPLE_VALUE)
+                .is_ok_and(|key| late.keys().iter().any(|late| key == late))
             && !slf.as_super().contains(key)?)
+    }
+
+    /// Has everything made that is late.
+    fn fill(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let late = &slf.get().late;
+        if !late.is_open(slf.py()) {
+            return Ok(());
+        }
+        late.fill(slf.py())?;
+        if let Late::Copy(of) = late {
+            let of = of.bind(slf.py());
+            for key in late.keys() {
+                if let Some(value) = of.as_super().get_item(key)?
+                    && !slf.as_super().contains(key)?
+                {
+                    slf.as_super().set_item(key, value)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn prepare(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<()> {
         match NodeMeta::is_late(slf, key)? {
-            true => slf.get().values.get().fill(slf.py()),
+            true => NodeMeta::fill(slf),
             false => Ok(()),
         }
     }
@@ -61,7 +129,7 @@ impl NodeMeta {
         others: &[Bound<'py, PyAny>],
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        slf.get().values.get().fill(py)?;
+        NodeMeta::fill(slf)?;
         let args = std::iter::once(slf.as_any()).chain(others);
         py.get_type::<PyDict>()
             .call_method1(method, PyTuple::new(py, args.collect::<Vec<_>>())?)
@@ -90,17 +158,21 @@ impl NodeMeta {
     }
 
     fn __contains__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(slf.as_super().contains(key)? || NodeMeta::is_late(slf, key)?)
+        if let Late::Value(_) = slf.get().late {
+            return Ok(slf.as_super().contains(key)? || NodeMeta::is_late(slf, key)?);
+        }
+        NodeMeta::prepare(slf, key)?;
+        slf.as_super().contains(key)
     }
 
     fn __bool__(slf: &Bound<'_, Self>) -> bool {
-        !slf.as_super().is_empty() || slf.get().values.get().is_open()
+        !slf.as_super().is_empty() || slf.get().late.is_open(slf.py())
     }
 
     /// torch copies the dictionary of each node that it goes over.
     fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let values = slf.get().values.clone_ref(slf.py());
-        NodeMeta::with(slf.py(), &values, slf.as_super()).map(Bound::into_any)
+        let late = Late::Copy(slf.clone().unbind());
+        NodeMeta::with(slf.py(), late, slf.as_super()).map(Bound::into_any)
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -112,7 +184,7 @@ impl NodeMeta {
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
-        slf.get().values.get().fill(slf.py())?;
+        NodeMeta::fill(slf)?;
         Ok(slf.as_super().len())
     }
 
@@ -161,6 +233,10 @@ impl NodeMeta {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.values)
+        match &self.late {
+            Late::Value(values) => visit.call(values),
+            Late::Context(context) => visit.call(context),
+            Late::Copy(of) => visit.call(of),
+        }
     }
 }

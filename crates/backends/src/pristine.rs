@@ -20,7 +20,8 @@ impl Pristine {
     /// Notes what `gm` is; `None` where its code is not plainly that of its nodes.
     pub(crate) fn of(gm: &Bound<'_, PyAny>) -> PyResult<Option<Pristine>> {
         let py = gm.py();
-        let graph = gm.getattr(intern!(py, "graph"))?;
+        // Not by the attribute that others read: a read is a look (`late_context`).
+        let graph = gm.getattr(intern!(py, names::GRAPH_FIELD))?;
         let codegen = graph.getattr(intern!(py, "_codegen"))?;
         if !generates_plainly(&graph, &codegen)? {
             return Ok(None);
@@ -40,7 +41,8 @@ impl Pristine {
     /// Whether `gm` is still that.
     pub(crate) fn holds(&self, gm: &Bound<'_, PyAny>) -> PyResult<bool> {
         let py = gm.py();
-        let graph = gm.getattr(intern!(py, "graph"))?;
+        // Not by the attribute that others read: a read is a look (`late_context`).
+        let graph = gm.getattr(intern!(py, names::GRAPH_FIELD))?;
         let codegen = graph.getattr(intern!(py, "_codegen"))?;
         if !graph.is(&self.graph)
             || !codegen.is(&self.codegen)

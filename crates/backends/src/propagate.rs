@@ -128,7 +128,7 @@ impl Propagation {
             Ok(())
         };
         let modes = py.import(names::PYTHON_MODES)?;
-        enter(modes.call_method0("_disable_current_modes")?)?;
+        enter(modes.call_method0(names::WITHOUT_MODES)?)?;
         let c = package.getattr("_C")?;
         enter(c.call_method0(torch_abi::names::NO_CLASS_IS_ASKED)?)?;
         // A node of the graph may switch grad mode; whoever asks goes on in theirs.

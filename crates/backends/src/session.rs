@@ -5,7 +5,7 @@
 //! thread that asks. And a function that must not be interrupted is wrapped.
 //!
 //! Invariant: when the last backend has returned, the attributes are the objects that they were before the first
-//! began.
+//! began. A stand-in that a program kept and set later on gives way to what was there before it.
 
 use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
@@ -20,6 +20,20 @@ use crate::names;
 struct CompilingFlag {
     /// What the flag was.
     before: Py<PyAny>,
+}
+
+impl CompilingFlag {
+    fn stand_in(flag: Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let py = flag.py();
+        let before = match flag.cast::<CompilingFlag>() {
+            Ok(left) => left.get().before.clone_ref(py),
+            Err(_) => flag.unbind(),
+        };
+        let now = CompilingFlag {
+            before: before.clone_ref(py),
+        };
+        Ok((before, Py::new(py, now)?.into_any()))
+    }
 }
 
 #[pymethods]
@@ -48,6 +62,20 @@ impl CompilingFlag {
 #[pyclass(frozen, module = "ferrodyn._core")]
 struct Uninterrupted {
     function: Py<PyAny>,
+}
+
+impl Uninterrupted {
+    fn stand_in(function: Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let py = function.py();
+        let before = match function.cast::<Uninterrupted>() {
+            Ok(left) => left.get().function.clone_ref(py),
+            Err(_) => function.unbind(),
+        };
+        let now = Uninterrupted {
+            function: before.clone_ref(py),
+        };
+        Ok((before, Py::new(py, now)?.into_any()))
+    }
 }
 
 #[pymethods]
@@ -79,13 +107,13 @@ struct Exchanged {
 }
 
 impl Exchanged {
-    fn exchange(
-        holder: &Bound<'_, PyAny>,
+    /// `stand_in` gives what was there, without stand-ins that were left behind, and what takes its place.
+    fn exchange<'py>(
+        holder: &Bound<'py, PyAny>,
         name: &'static str,
-        stand_in: impl FnOnce(Py<PyAny>) -> PyResult<Py<PyAny>>,
+        stand_in: impl FnOnce(Bound<'py, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>)>,
     ) -> PyResult<Exchanged> {
-        let before = holder.getattr(name)?.unbind();
-        let now = stand_in(before.clone_ref(holder.py()))?;
+        let (before, now) = stand_in(holder.getattr(name)?)?;
         holder.setattr(name, &now)?;
         Ok(Exchanged {
             holder: holder.clone().unbind(),
@@ -131,15 +159,10 @@ pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
     // A torch without it has nothing to be kept from interrupts.
     let rules = py.import(module).ok();
     if running().exchanged.is_empty() {
-        let flag = Exchanged::exchange(&compiler, names::IS_COMPILING, |before| {
-            Ok(Py::new(py, CompilingFlag { before })?.into_any())
-        })?;
+        let flag = Exchanged::exchange(&compiler, names::IS_COMPILING, CompilingFlag::stand_in)?;
         running().exchanged.push(flag);
-        let uninterrupted = rules.map(|rules| {
-            Exchanged::exchange(&rules, function, |function| {
-                Ok(Py::new(py, Uninterrupted { function })?.into_any())
-            })
-        });
+        let uninterrupted =
+            rules.map(|rules| Exchanged::exchange(&rules, function, Uninterrupted::stand_in));
         if let Some(Ok(rules)) = uninterrupted {
             running().exchanged.push(rules);
         }

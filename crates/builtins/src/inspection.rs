@@ -1,4 +1,4 @@
-//! `inspect.signature` of functions and classes, and how `contextlib` looks methods up.
+//! `inspect.signature` of functions and classes, how `contextlib` looks methods up, what derives from a class.
 //!
 //! A signature is made of what is guarded anyway: the code object, and the defaults. So Python's own
 //! function answers while translating, and the answer is a constant. Its parts are read by
@@ -6,6 +6,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
+use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
@@ -15,6 +16,32 @@ pub(crate) const RULES: RuleList = &[
     ("inspect", &[("signature", signature as Rule)]),
     ("contextlib", &[("_lookup_special", lookup_special)]),
 ];
+
+/// Identities alone: the classes themselves are held by the code that uses them.
+const SUBCLASSES: &std::ffi::CStr = c"
+def subclass_ids(cls):
+    return tuple(map(id, type.__subclasses__(cls)))
+";
+
+static SUBCLASSES_MODULE: OwnModule =
+    OwnModule::new(SUBCLASSES, c"<ferrodyn subclasses>", c"ferrodyn_subclasses");
+
+/// `class.__subclasses__()`, guarded to be the same classes.
+///
+/// # Errors
+/// Those of asking the class.
+pub(crate) fn subclasses(tx: &mut Tx<'_>, class: &Obj) -> R<Var> {
+    let ids = SUBCLASSES_MODULE.get(tx.py)?.getattr("subclass_ids")?;
+    let found = class.bind(tx.py).call_method0("__subclasses__")?;
+    let source = tx.class_source(class);
+    let now = ids.call1((class,))?;
+    tx.guard_call(&ids.unbind(), Some(source), &[], &now)?;
+    let mut items = Vec::new();
+    for subclass in found.try_iter()? {
+        items.push(Var::py(subclass?.unbind()));
+    }
+    Ok(tx.new_list(items))
+}
 
 /// A special method of an object's class, bound to the object; a default where the class has none.
 fn lookup_special(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

@@ -33,6 +33,7 @@ mod heapq;
 mod inspection;
 mod iterators;
 mod itertools;
+mod itertools_next;
 mod lru_cache;
 mod numbers;
 mod objects;
@@ -97,6 +98,7 @@ pub const ASKED: Builtins = Builtins {
     reduce_method: pickling::reduce_method,
     reduce_derived_dict: pickling::reduce_derived_dict,
     regex_method: patterns::regex_method,
+    itertools_next: itertools_next::advance,
     weakref_call: weakref::weakref_call,
     format_value: format::format_value,
     template: templates::make,
@@ -191,6 +193,7 @@ fn class_call<'py>(
             let f = f.clone();
             value(tx.fold(move |_| f.call0())?)
         }
+        "__subclasses__" => value(inspection::subclasses(tx, &cls)?),
         "__init_subclass__" | "__subclasshook__" if cls.is(&tx.known.object) => value(tx.none()),
         _ => Ok(None),
     }

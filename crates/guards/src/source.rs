@@ -63,7 +63,7 @@ pub enum Source {
         name: Arc<str>,
     },
     /// An attribute whose read runs no user code: of a module, or by a C member, getset or slot descriptor, or of
-    /// a class along its MRO where the value is no descriptor.
+    /// a class along its MRO where the value is no descriptor; the dictionary of a `threading.local`.
     Attr {
         /// The object.
         base: SourceId,

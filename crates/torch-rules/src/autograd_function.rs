@@ -82,6 +82,12 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     if tx.st.vmap.in_gradients() {
         return Err(Stop::unsupported("torch.autograd.Function in a transform"));
     }
+    if tx.is_allowed_in_graph(class.bind(py))? {
+        // The program vouches for what its methods do.
+        let (objects, passed) = split_objects(tx, &args)?;
+        let apply = callable(py, &class, &objects)?;
+        return tx.graph_call(&apply, passed);
+    }
     let name = tx.class_name(&class);
     if name == "BackwardHookFunction" {
         // Its caller looks for the very node of the autograd graph that it makes.
@@ -154,11 +160,7 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
         let obj = tx.pin(&obj, true);
         tx.guard(source, GuardKind::IdMatch { obj });
     }
-    // A Python function has a name by which generated code can call it.
-    let apply = CONTEXT_MODULE
-        .get(py)?
-        .call_method1("function", (&class, &objects))?
-        .unbind();
+    let apply = callable(py, &class, &objects)?;
     let node_args = tx.node_args(&passed)?;
     let mut given = Vec::new();
     for arg in &node_args.pos {
@@ -183,6 +185,14 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     let inferred = inferred(out);
     let result = tx.emit_inferred(&callee, node_args, inferred, &passed)?;
     written(tx, &dirty, result).map(Flow::Value)
+}
+
+/// `class.apply` as a Python function, which has a name by which generated code can call it, with these objects among
+/// its arguments.
+fn callable(py: Python<'_>, class: &Obj, objects: &[(usize, Obj)]) -> PyResult<Obj> {
+    let module = CONTEXT_MODULE.get(py)?;
+    let function = module.call_method1("function", (class, objects))?;
+    Ok(function.unbind())
 }
 
 /// Objects among the arguments, by place, and the arguments that a graph can hold. Objects existed

@@ -279,11 +279,15 @@ pub(crate) fn attribute_in_modes(
     }
 }
 
-/// What an answer to a question about the stack of modes is; `None` where no mode of the program is in force.
+/// What an answer to a question about modes is, or whether classes are asked; `None` where no mode of the program is in
+/// force.
 ///
 /// # Errors
 /// A break where the answer is a mode that is no value here.
 pub(crate) fn modes_question(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<Var>> {
+    if name == "_is_torch_function_enabled" {
+        return Ok(Some(tx.bool(!tx.st.asks_no_class)));
+    }
     if !tx.is_seen() {
         return Ok(None);
     }

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use rustc_hash::{FxHashMap, FxHashSet};
-use variables::{Obj, ObjId, TensorVar, Var};
+use variables::{IterBody, Obj, ObjId, TensorVar, Var};
 
 use crate::call::Callee;
 use crate::state::OnReturn;
@@ -68,6 +68,8 @@ pub struct Builtins {
     pub reduce_derived_dict: fn(&mut Tx<'_>, ObjId) -> R<Option<Var>>,
     /// a method, by name, of a regular expression or a match
     pub regex_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
+    /// the next item of an iterator of `itertools`, by its state
+    pub itertools_next: fn(&mut Tx<'_>, ObjId, IterBody) -> R<Option<Var>>,
     /// a call of a weak reference
     pub weakref_call: fn(&mut Tx<'_>, ObjId) -> Given,
     /// a replacement field of an f-string: a value, its conversion, its format

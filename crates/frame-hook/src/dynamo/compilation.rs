@@ -398,10 +398,12 @@ impl<'py> Compilation<'_, 'py> {
             return Err(Ended::Raised(self.unsupported(reason, &stack)));
         }
         if self.ctx.fullgraph() {
-            // A cache is filled by plain Python here, too: the next call is one graph.
-            let fills_cache = reason.sets_up == Some(SetUp::Cached)
-                && self.entries.meets_set_up(py) < SetUp::Cached.calls();
-            return Err(match fills_cache {
+            // A cache is filled, and a module's parameters are made, in eager mode here, too: the next call is one
+            // graph.
+            let sets_up = reason.sets_up.is_some_and(|what| {
+                what != SetUp::UnderLock && self.entries.meets_set_up(py) < what.calls()
+            });
+            return Err(match sets_up {
                 true => Ended::With(Compiled::RunAll),
                 false => Ended::Raised(self.unsupported(reason, &stack)),
             });

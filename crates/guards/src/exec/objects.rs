@@ -371,6 +371,19 @@ pub(crate) unsafe fn attribute(
                 return Found::None;
             }
         }
+        if is_thread_local(obj) {
+            // Its attributes are those of the dictionary of the present thread.
+            let compared = ffi::PyUnicode_CompareWithASCIIString(name, c"__dict__".as_ptr());
+            let Some(get) = (*ty).tp_getattro.filter(|_| compared == 0) else {
+                return Found::None;
+            };
+            let value = get(obj, name);
+            if value.is_null() {
+                ffi::PyErr_Clear();
+                return Found::None;
+            }
+            return Found::Owned(value);
+        }
         if slot == ffi::PyType_Type.tp_getattro.map_or(1, |f| f as usize)
             && ffi::PyType_Check(obj) != 0
         {
@@ -562,6 +575,16 @@ pub(crate) unsafe fn length(obj: *mut PyObject) -> Option<usize> {
 pub(crate) unsafe fn is_deque(obj: *mut PyObject) -> bool {
     // SAFETY: type names are NUL-terminated.
     unsafe { std::ffi::CStr::from_ptr((*ffi::Py_TYPE(obj)).tp_name) == c"collections.deque" }
+}
+
+/// Whether the object is exactly a `threading.local` (a heap type of C code); a subclass runs its `__init__` where a
+/// thread first meets it.
+///
+/// # Safety
+/// `obj` must be live.
+unsafe fn is_thread_local(obj: *mut PyObject) -> bool {
+    // SAFETY: type names are NUL-terminated.
+    unsafe { std::ffi::CStr::from_ptr((*ffi::Py_TYPE(obj)).tp_name) == c"_thread._local" }
 }
 
 /// Contents of a cell, or null.

@@ -282,9 +282,17 @@ impl<'py> Tx<'py> {
                 other => other.map(Flow::Value),
             };
         }
-        if !crate::raw::reads_attributes_plainly(&ty) && matches!(obj, Var::Obj(_)) {
-            if let Some(v) = self.thread_local_attr(obj, name)? {
-                return Ok(Flow::Value(v));
+        if !crate::raw::reads_attributes_plainly(&ty)
+            && let Var::Obj(id) = obj
+        {
+            if let Some(dict) = self.thread_local_dict(*id)? {
+                let key = self.str(name);
+                if self.contains(&dict, &key)? {
+                    return self.getitem(&dict, &key);
+                }
+                if type_lookup(&ty, name).is_none() {
+                    return Err(self.no_attribute(class, name));
+                }
             }
             return Err(Stop::unsupported(format!(
                 "attribute {name} of a {}, whose class reads attributes by C code of its own",

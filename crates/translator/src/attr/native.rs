@@ -12,32 +12,20 @@ use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
 impl<'py> Tx<'py> {
-    /// What a `threading.local` from outside holds for this thread; setting it breaks the graph. `None`: it is no
-    /// constant, or not there.
-    pub(crate) fn thread_local_attr(&mut self, obj: &Var, name: &str) -> R<Option<Var>> {
-        let py = self.py;
-        let Var::Obj(id) = obj else { return Ok(None) };
-        let state = self.obj(*id);
-        let Origin::Source { obj: real, source } = state.origin.clone() else {
+    /// The dictionary in which a `threading.local` keeps the attributes that this thread sees; `None` for any other
+    /// object, also for one of a subclass: its `__init__` fills it where a thread first meets it.
+    pub(crate) fn thread_local_dict(&mut self, id: ObjId) -> R<Option<Var>> {
+        let state = self.obj(id);
+        let Origin::Source { obj, source: base } = state.origin.clone() else {
             return Ok(None);
         };
-        // A subclass fills it by its own `__init__` where a thread first meets it.
-        if !state.class.is(&self.known.thread_local) || state.is_dirty() {
+        if !state.class.is(&self.known.thread_local) {
             return Ok(None);
         }
-        let get = py.import("builtins")?.getattr("getattr")?;
-        let name = self.str(name);
-        let Var::Const(name) = name else {
-            return Ok(None);
-        };
-        let Ok(value) = get.call1((&real, &name)) else {
-            return Ok(None);
-        };
-        if !self.known.is_const_type(value.get_type().as_any()) && !value.is_none() {
-            return Ok(None);
-        }
-        self.guard_call(&get.unbind(), Some(source), &[name], &value)?;
-        self.from_const(value).map(Some)
+        let dict = obj.bind(self.py).getattr("__dict__")?.unbind();
+        let name = "__dict__".into();
+        let source = self.source(Source::Attr { base, name });
+        Ok(Some(self.lazy(dict, source)))
     }
 
     /// A slot or C getter: what was written here, else the real object's.

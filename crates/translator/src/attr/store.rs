@@ -54,6 +54,14 @@ impl<'py> Tx<'py> {
                         None => Err(Stop::unsupported(format!("{hook} that is None"))),
                     };
                 }
+                if let Some(dict) = self.thread_local_dict(id)? {
+                    let key = self.str(name);
+                    return match value {
+                        Some(value) => self.setitem(&dict, &key, &value),
+                        None if self.contains(&dict, &key)? => self.delitem(&dict, &key),
+                        None => Err(self.no_attribute(&class, name)),
+                    };
+                }
                 self.object_setattr(id, &class, name, value)
             }
             Var::Func(f) => {

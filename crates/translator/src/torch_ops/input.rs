@@ -7,10 +7,12 @@ use std::sync::Arc;
 use fx_graph::{Arg, FnTarget, NodeId};
 use guards::{GuardKind, IntExpr, IntLeaf, IntRelation, Source, SourceId, TensorSpec};
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyTuple};
 use tensor_meta::TensorMeta;
 use torch_abi::TorchAbi;
 use variables::{IntVar, Obj, TensorInput, TensorVar, Var};
 
+use crate::own_module::OwnModule;
 use crate::raw::{dict_get, instance_dict};
 use crate::stop::{R, Stop};
 use crate::tx::{GraphInput, IntInput, Tx};
@@ -39,6 +41,20 @@ const USED_BY_GENERATED_CODE: [&str; 12] = [
     "range",
     "complex",
 ];
+
+/// Whether the marks of a tensor are among some.
+const MARKS_WITHIN: &std::ffi::CStr = c"
+def within(tensor, marked):
+    return set(getattr(tensor, '_dynamo_dynamic_indices', ())).issubset(marked)
+";
+
+static MARKS: OwnModule = OwnModule::new(MARKS_WITHIN, c"<ferrodyn marks>", c"ferrodyn_marks");
+
+/// The dimensions that a tensor's attribute of this name marks.
+fn marks_of(tensor: &Bound<'_, PyAny>, name: &str) -> Option<BTreeSet<usize>> {
+    let found = dict_get(&instance_dict(tensor)?, name)?;
+    found.extract().ok()
+}
 
 /// Whether the program wants code for this very tensor: `mark_static_address(tensor, guard=True)`.
 fn is_guarded_static(tensor: &Bound<'_, PyAny>) -> bool {
@@ -83,21 +99,29 @@ impl Tx<'_> {
             .map_err(|e| Stop::Internal(e.to_string()))?;
         // All others have it outside of inference modes.
         self.st.met_inference |= !spec.keys_text.contains("Autograd");
-        let is_marked = !bound && self.make_dynamic(&b, source, &mut meta, &mut spec);
+        let marked = marks_of(&b, MARKED_DYNAMIC).filter(|_| !bound);
+        if !bound {
+            self.make_dynamic(&b, source, &marked, &mut meta, &mut spec);
+        }
         self.guard(
             source,
             GuardKind::TensorMatch {
                 spec: Arc::new(spec),
             },
         );
-        if !bound {
-            self.guard(
-                source,
-                GuardKind::HasAttr {
-                    name: MARKED_DYNAMIC.into(),
-                    present: is_marked,
-                },
-            );
+        match marked {
+            // Code in which these change serves a tensor with fewer marks.
+            Some(marked) => {
+                let within = MARKS.get(self.py)?.getattr("within")?.unbind();
+                let marked = PyTuple::new(self.py, marked)?.into_any().unbind();
+                let holds = PyBool::new(self.py, true).to_owned().into_any();
+                self.guard_call(&within, Some(source), &[marked], &holds)?;
+            }
+            None if bound => {}
+            None => {
+                let (name, present) = (MARKED_DYNAMIC.into(), false);
+                self.guard(source, GuardKind::HasAttr { name, present });
+            }
         }
         Ok(self.add_input(obj, source, source, meta, bound))
     }
@@ -143,39 +167,33 @@ impl Tx<'_> {
         }))
     }
 
-    /// Makes sizes symbolic that are no constants. Gives whether the program marked some as such.
+    /// Makes sizes symbolic that are no constants, those among them that the program `marked`.
     fn make_dynamic(
         &mut self,
         tensor: &Bound<'_, PyAny>,
         source: SourceId,
+        marked: &Option<BTreeSet<usize>>,
         meta: &mut TensorMeta,
         spec: &mut TensorSpec,
-    ) -> bool {
-        let marks = instance_dict(tensor);
-        let mark = |name: &str| {
-            let found = marks.as_ref().and_then(|d| dict_get(d, name));
-            found.and_then(|m| m.extract::<BTreeSet<usize>>().ok())
-        };
-        let marked = mark(MARKED_DYNAMIC);
-        let is_marked = marked.is_some();
-        let mut dynamic = marked.unwrap_or_default();
+    ) {
+        let mut dynamic = marked.clone().unwrap_or_default();
         // What is said of sizes marked as unbacked is guarded like anything else.
         for name in WEAKLY_MARKED {
-            dynamic.extend(mark(name).unwrap_or_default());
+            dynamic.extend(marks_of(tensor, name).unwrap_or_default());
         }
-        let fixed = mark("_dynamo_static_indices").unwrap_or_default();
+        let fixed = marks_of(tensor, "_dynamo_static_indices").unwrap_or_default();
         let (Some(sizes), Some(strides)) = (meta.sizes(), meta.stride()) else {
-            return is_marked;
+            return;
         };
         // Parameters keep their sizes.
         let class = tensor.get_type();
         let takes = class.is(self.known.tensor.bind(self.py)) || self.is_asked(&class);
         if !spec.strided || !takes {
-            return is_marked;
+            return;
         }
         let dims = self.dynamic_dims(source, &sizes, (&dynamic, &fixed));
         if dims.is_empty() {
-            return is_marked;
+            return;
         }
         for dim in dims {
             meta.shape[dim] = self.size_symbol(source, dim as u8, sizes[dim]);
@@ -188,7 +206,6 @@ impl Tx<'_> {
                 spec.strides[dim] = None;
             }
         }
-        is_marked
     }
 
     /// The name of a new placeholder. It is the parameter's name in generated code: two inputs never

@@ -17,8 +17,11 @@ use crate::early::value_needed;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
-/// Longer tensors are data, of which a list is made outside of the graph.
+/// Of more numbers, which are data, a list is made outside of the graph.
 const MAX_LISTED: i64 = 8;
+
+/// The same where the program has asked for numbers of the graph.
+const MAX_CAPTURED: i64 = 256;
 
 /// What an int counts as while translating. Nothing is decided by it.
 const ANY_INT: i64 = 2;
@@ -33,27 +36,40 @@ impl Tx<'_> {
             return Ok(None);
         };
         let meta = self.st.effects.meta(tensor).clone();
-        match (reads, &meta.shape[..]) {
-            (Reads::Number, _) | (Reads::List, []) => self.read_in_graph(t),
-            (Reads::List, [size])
-                if let Some(count @ 1..=MAX_LISTED) = size.as_const()
+        if reads == Reads::Number || meta.shape.is_empty() {
+            return self.read_in_graph(t);
+        }
+        let sizes: Option<Vec<i64>> = meta.shape.iter().map(|size| size.as_const()).collect();
+        let most = match self.ints.captures_scalars {
+            true => MAX_CAPTURED,
+            false => MAX_LISTED,
+        };
+        match sizes {
+            Some(sizes)
+                if (1..=most).contains(&sizes.iter().product::<i64>())
                     && number_of(meta.dtype).is_some()
                     && self.can_read_in_graph(tensor) =>
             {
-                let mut items = im::Vector::new();
-                for at in 0..count {
-                    let index = self.int(at);
-                    let item = self.tensor_getitem(t, &index)?;
-                    let item = self.finish_flow(item)?;
-                    let Some(number) = self.read_in_graph(&item)? else {
-                        return Err(Stop::Internal("an item that is not read".into()));
-                    };
-                    items.push_back(number);
-                }
-                Ok(Some(self.new_list(items)))
+                self.list_read_in_graph(t, &sizes).map(Some)
             }
             _ => Ok(None),
         }
+    }
+
+    /// The nested list of the numbers of a tensor of these sizes.
+    fn list_read_in_graph(&mut self, t: &Var, sizes: &[i64]) -> R<Var> {
+        let Some((count, inner)) = sizes.split_first() else {
+            let number = self.read_in_graph(t)?;
+            return number.ok_or_else(|| Stop::Internal("an item that is not read".into()));
+        };
+        let mut items = im::Vector::new();
+        for at in 0..*count {
+            let index = self.int(at);
+            let item = self.tensor_getitem(t, &index)?;
+            let item = self.finish_flow(item)?;
+            items.push_back(self.list_read_in_graph(&item, inner)?);
+        }
+        Ok(self.new_list(items))
     }
 
     /// Whether nothing is to happen at the place where a number is read but that.

@@ -2,6 +2,8 @@
 
 use bytecode::op::CompareOp;
 use pyo3::class::basic::CompareOp as PyOp;
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use variables::{Body, DictView, OrderedMap, Var};
@@ -65,6 +67,21 @@ fn holds<T: Ord + ?Sized>(op: CompareOp, a: &T, b: &T) -> bool {
 }
 
 impl Tx<'_> {
+    /// Of what a value is a bound method of C code, and its name. Slots are bound anew by each look-up.
+    fn bound_slot(&self, v: &Var) -> Option<(Var, Arc<str>)> {
+        match v {
+            Var::BuiltinMethod(bound) => Some((**bound).clone()),
+            Var::Py(p) => {
+                let b = p.obj.bind(self.py);
+                let of = |name| b.getattr(name).ok();
+                let is_slot = b.get_type().is(self.known.method_wrapper.bind(self.py));
+                let name: String = of("__name__").filter(|_| is_slot)?.extract().ok()?;
+                Some((Var::py(of("__self__")?.unbind()), name.into()))
+            }
+            _ => None,
+        }
+    }
+
     /// `a op b` (CPython's `PyObject_RichCompare`).
     ///
     /// # Errors
@@ -266,13 +283,13 @@ impl Tx<'_> {
                     self.is_same(&x.receiver, &y.receiver)? && self.equals(&x.func, &y.func)?;
                 return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
             }
-            (Var::BuiltinMethod(x), Var::BuiltinMethod(y))
-                if matches!(op, CompareOp::Eq | CompareOp::Ne) =>
-            {
-                let same = x.1 == y.1 && self.is_same(&x.0, &y.0)?;
-                return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
-            }
             _ => {}
+        }
+        if matches!(op, CompareOp::Eq | CompareOp::Ne)
+            && let (Some(x), Some(y)) = (self.bound_slot(a), self.bound_slot(b))
+        {
+            let same = x.1 == y.1 && self.is_same(&x.0, &y.0)?;
+            return Ok(Some(self.bool(same == (op == CompareOp::Eq))));
         }
         if self.is_set_view(a) {
             return self.compare_view(op, a, b);

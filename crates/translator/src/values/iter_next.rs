@@ -60,7 +60,8 @@ impl Tx<'_> {
         }
     }
 
-    pub(super) fn put(&mut self, id: ObjId, body: IterBody) {
+    /// Gives an iterator another state.
+    pub fn put(&mut self, id: ObjId, body: IterBody) {
         if self.obj(id).is_new() {
             self.st.effects.get_mut(id).body = Body::Iter(body);
         } else {
@@ -68,7 +69,11 @@ impl Tx<'_> {
         }
     }
 
-    pub(super) fn exhaust(&mut self, id: ObjId) -> R<Option<Var>> {
+    /// Ends an iterator.
+    ///
+    /// # Errors
+    /// None: it is what giving the next item comes to.
+    pub fn exhaust(&mut self, id: ObjId) -> R<Option<Var>> {
         self.put(id, IterBody::Items(Rc::new(Vec::new()), 0));
         Ok(None)
     }
@@ -133,9 +138,6 @@ impl Tx<'_> {
             IterBody::Call(f, sentinel) => self.advance_call(id, f, sentinel),
             IterBody::Sequence(v, i) => self.advance_sequence(id, v, i),
             IterBody::SequenceReverse(v, i) => self.advance_sequence_reverse(id, v, i),
-            IterBody::Islice(inner, cnt, next, stop, step) => {
-                self.advance_islice(id, inner, cnt, next, stop, step)
-            }
             IterBody::Starmap(f, inner) => {
                 let Some(args) = self.iter_next(&inner)? else {
                     return Ok(None);
@@ -143,26 +145,12 @@ impl Tx<'_> {
                 let args = self.iterate(&args)?;
                 self.call_sync(&f, Args::pos(args)).map(Some)
             }
-            IterBody::TakeWhile(f, inner) => self.advance_takewhile(id, f, inner),
-            IterBody::DropWhile(f, inner, started) => self.advance_dropwhile(id, f, inner, started),
-            IterBody::Compress(data, selectors) => self.advance_compress(data, selectors),
-            IterBody::Accumulate(inner, f, total, initial) => {
-                self.advance_accumulate(id, inner, f, total, initial)
-            }
-            IterBody::ZipLongest(inner, fill) => self.advance_zip_longest(id, inner, fill),
-            IterBody::Cycle(inner, saved, i) => self.advance_cycle(id, inner, saved, i),
-            IterBody::Pairwise(inner, previous) => self.advance_pairwise(id, inner, previous),
-            IterBody::Batched(inner, n, strict) => self.advance_batched(id, inner, n, strict),
-            IterBody::Tee(source, buffer, i) => self.advance_tee(id, source, buffer, i),
-            IterBody::GroupBy(inner, keyfunc, state) => {
-                self.advance_groupby(id, inner, keyfunc, state)
-            }
-            IterBody::Group(parent, key, serial) => self.advance_group(id, parent, &key, serial),
             IterBody::Opaque => Err(Stop::brk(
                 "Iterator from outside",
                 "The position of an iterator that existed before the compiled function cannot be read without moving it.",
                 "Make the iterator inside the compiled function, or pass the list that it runs over.",
             )),
+            body => (self.rules.builtins.itertools_next)(self, id, body),
         }
     }
 

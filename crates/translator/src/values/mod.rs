@@ -16,7 +16,6 @@ mod floats;
 mod identity;
 mod iter;
 mod iter_next;
-mod itertools_next;
 mod operators;
 mod slicing;
 mod special;

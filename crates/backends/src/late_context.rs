@@ -1,0 +1,281 @@
+//! What torch's own tracer hands a backend, for one of which nothing is known: made when somebody looks at it.
+//!
+//! Most such backends give the graph back, and need nothing of it. So a graph module says that metadata is on its
+//! nodes, and a tracing context is in force that says that it has fake values; the first look at either makes all of
+//! it, as [`AotContext`] is made for a compiler. A look after the backend has returned finds it too, as long as the
+//! inputs live: they are held weakly.
+//!
+//! Invariant: nothing of `torch._dynamo` is imported for a backend that does not look.
+
+use std::sync::{Mutex, OnceLock};
+
+use fx_graph::AotInput;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList};
+
+use crate::aot::{self, AotContext};
+use crate::names;
+use crate::node_meta::{Late, NodeMeta};
+
+/// A tracing context that becomes torch's own once an attribute of it is read.
+const TRACING: &std::ffi::CStr = c"
+import torch._guards as guards
+
+class LateTracingContext(guards.TracingContext):
+    def __init__(self, make):
+        self.__dict__['make'] = make
+
+    def __getattr__(self, name):
+        make = self.__dict__.pop('make', None)
+        if make is None:
+            raise AttributeError(name)
+        self.__class__ = guards.TracingContext
+        guards.TracingContext.__init__(self, None)
+        make(self)
+        return getattr(self, name)
+";
+
+static LATE_TRACING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+fn late_tracing(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    let class = LATE_TRACING.get_or_try_init(py, || -> PyResult<_> {
+        let scope = PyDict::new(py);
+        scope.set_item("__name__", "ferrodyn._core")?;
+        py.run(TRACING, Some(&scope), None)?;
+        Ok(scope.as_any().get_item("LateTracingContext")?.unbind())
+    });
+    class.map(|class| class.bind(py))
+}
+
+/// An input of the graph: a tensor is not kept alive.
+enum Example {
+    Weak(Py<PyAny>),
+    Value(Py<PyAny>),
+}
+
+impl Example {
+    fn of(value: Bound<'_, PyAny>) -> Example {
+        match torch_abi::weak::weak(&value) {
+            Ok(weak) => Example::Weak(weak.unbind()),
+            Err(_) => Example::Value(value.unbind()),
+        }
+    }
+
+    fn get<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        match self {
+            Example::Weak(weak) => {
+                let value = weak.bind(py).call0().ok()?;
+                (!value.is_none()).then_some(value)
+            }
+            Example::Value(value) => Some(value.bind(py).clone()),
+        }
+    }
+}
+
+/// What making it takes.
+struct Parts {
+    gm: Example,
+    examples: Vec<Example>,
+    inputs: Vec<AotInput>,
+    compile_id: (u32, u32),
+}
+
+/// The context of one call of a backend.
+#[pyclass(frozen, module = "ferrodyn._core")]
+pub(crate) struct LateContext {
+    parts: Mutex<Option<Parts>>,
+    made: Mutex<Option<AotContext>>,
+    /// what is in force while the backend runs
+    tracing: OnceLock<Py<PyAny>>,
+}
+
+impl LateContext {
+    /// Announces on a graph module, which nobody has seen yet, what a look at it would make.
+    ///
+    /// # Errors
+    /// Where the class of the module takes no attributes.
+    pub(crate) fn announce<'py>(
+        gm: &Bound<'py, PyAny>,
+        example_inputs: &Bound<'py, PyList>,
+        inputs: &[AotInput],
+        compile_id: (u32, u32),
+    ) -> PyResult<Bound<'py, LateContext>> {
+        let py = gm.py();
+        let parts = Parts {
+            gm: Example::of(gm.clone()),
+            examples: example_inputs.iter().map(Example::of).collect(),
+            inputs: inputs.to_vec(),
+            compile_id,
+        };
+        let late = LateContext {
+            parts: Mutex::new(Some(parts)),
+            made: Mutex::new(None),
+            tracing: OnceLock::new(),
+        };
+        let late = Bound::new(py, late)?;
+        let tracing = late_tracing(py)?.call1((&late,))?.unbind();
+        late.get().tracing.get_or_init(|| tracing);
+        for name in Announced::NAMES {
+            let context = late.clone().unbind();
+            let announced = Bound::new(py, Announced { context, name })?;
+            gm.get_type().setattr(name, announced)?;
+        }
+        Ok(late)
+    }
+
+    /// Runs `body` with the contexts of torch's tracer in force.
+    ///
+    /// # Errors
+    /// What `body` gives.
+    pub(crate) fn enter<R>(
+        &self,
+        py: Python<'_>,
+        compile_id: (u32, u32),
+        body: impl FnOnce() -> PyResult<R>,
+    ) -> PyResult<R> {
+        let guards = py.import(intern!(py, names::GUARDS))?;
+        let in_force = guards.getattr(intern!(py, names::IN_FORCE))?;
+        let field = |name: &str| -> PyResult<Bound<'_, PyAny>> {
+            let value = in_force.getattr_opt(name)?;
+            Ok(value.unwrap_or_else(|| py.None().into_bound(py)))
+        };
+        let before = (field(names::TRACING)?, field(names::COMPILING)?);
+        let id = aot::compile_id(&guards, compile_id)?;
+        let compile = guards.call_method1(intern!(py, names::COMPILE_CONTEXT), (id,))?;
+        let entered = in_force
+            .setattr(names::COMPILING, compile)
+            .and_then(|()| in_force.setattr(names::TRACING, self.tracing.get()));
+        let result = entered.and_then(|()| body());
+        interrupts::to_the_end(py, || {
+            in_force.setattr(names::TRACING, &before.0)?;
+            in_force.setattr(names::COMPILING, &before.1)
+        })?;
+        result
+    }
+
+    /// What was made, where somebody looked while the backend ran.
+    pub(crate) fn made(&self) -> Option<AotContext> {
+        self.made.lock().ok().and_then(|mut made| made.take())
+    }
+
+    /// Whether it may still be made.
+    pub(crate) fn is_open(&self) -> bool {
+        self.parts.lock().is_ok_and(|parts| parts.is_some())
+    }
+
+    /// Makes it, unless it was made: nodes then have what torch's tracer keeps of them.
+    ///
+    /// # Errors
+    /// Interrupts only.
+    pub(crate) fn fill(&self, py: Python<'_>) -> PyResult<()> {
+        match self.tracing.get() {
+            Some(tracing) if self.is_open() => tracing
+                .bind(py)
+                .getattr(intern!(py, names::GUARDS_CONTEXT))
+                .map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[pymethods]
+impl LateContext {
+    /// Makes it, with `tracing` as its tracing context. Nothing is made where an input is gone.
+    fn __call__(&self, py: Python<'_>, tracing: &Bound<'_, PyAny>) -> PyResult<()> {
+        let parts = self.parts.lock().ok().and_then(|mut parts| parts.take());
+        let Some(parts) = parts else { return Ok(()) };
+        let examples: Option<Vec<_>> = parts.examples.iter().map(|one| one.get(py)).collect();
+        let (Some(gm), Some(examples)) = (parts.gm.get(py), examples) else {
+            return Ok(());
+        };
+        let examples = PyList::new(py, examples)?;
+        // Whoever looks may have modes in force that are not those of the graph.
+        let modes = py.import(names::PYTHON_MODES)?;
+        let stack = py.import("contextlib")?.call_method0("ExitStack")?;
+        stack.call_method1(
+            "enter_context",
+            (modes.call_method0(names::WITHOUT_MODES)?,),
+        )?;
+        let made = AotContext::prepare(
+            &gm,
+            &examples,
+            &parts.inputs,
+            parts.compile_id,
+            false,
+            Some(tracing),
+        );
+        interrupts::to_the_end(py, || stack.call_method0("close"))?;
+        if let (Ok(mut kept), Some(made)) = (self.made.lock(), made?) {
+            *kept = Some(made);
+        }
+        Ok(())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if let Some(tracing) = self.tracing.get() {
+            visit.call(tracing)?;
+        }
+        Ok(())
+    }
+}
+
+/// An attribute of a graph module through which its nodes are reached: the first read writes to them that there is
+/// more, and takes this out of the module's class.
+#[pyclass(frozen, module = "ferrodyn._core")]
+struct Announced {
+    context: Py<LateContext>,
+    name: &'static str,
+}
+
+impl Announced {
+    /// The graph; and a copy of the module copies the graph without reading the attribute.
+    const NAMES: [&'static str; 2] = ["graph", "__deepcopy__"];
+
+    /// Takes itself out of the module's class, where it is there.
+    fn retire(module: &Bound<'_, PyAny>) -> PyResult<()> {
+        let class = module.get_type();
+        let own = class.getattr("__dict__")?;
+        for name in Announced::NAMES {
+            if own.contains(name)? && own.get_item(name)?.is_instance_of::<Announced>() {
+                class.delattr(name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Announced {
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        module: Option<&Bound<'py, PyAny>>,
+        _class: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let Some(module) = module.filter(|module| !module.is_none()) else {
+            return Ok(slf.clone().into_any());
+        };
+        let slf = slf.get();
+        Announced::retire(module)?;
+        if slf.context.get().is_open() {
+            for node in module.getattr("graph")?.getattr("nodes")?.try_iter()? {
+                let late = Late::Context(slf.context.clone_ref(py));
+                NodeMeta::install(&node?, late)?;
+            }
+        }
+        module.getattr(slf.name)
+    }
+
+    /// The program's own graph has what the program wrote to it.
+    fn __set__(&self, module: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Announced::retire(module)?;
+        module.setattr(self.name, value)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.context)
+    }
+}
