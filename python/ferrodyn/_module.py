@@ -108,7 +108,14 @@ class OptimizedModule(torch.nn.Module):
         Lightning's Fabric takes a compiled module out of its wrapper, sets it up, and compiles
         it again, with `torch.compile` and these.
         """
+        if (given := self.__dict__.get("_given_kwargs")) is not None:
+            return given
         return {"disable": True} if self._options is None else self._options.keywords()
+
+    @_compile_kwargs.setter
+    def _compile_kwargs(self, keywords: dict[str, Any]) -> None:
+        # Lightning also notes them itself, where it was imported before the module was compiled.
+        self.__dict__["_given_kwargs"] = keywords
 
     @property
     def _torchdynamo_orig_callable(self) -> Callable[..., Any]:
