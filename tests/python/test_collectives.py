@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-
 import pytest
 import torch
+from processes import run_in_processes
 
 pytestmark = [
     pytest.mark.own,
@@ -84,33 +80,7 @@ dist.destroy_process_group()
 """
 
 
-def _run(processes: int) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    env = {
-        **os.environ,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "WORLD_SIZE": str(processes),
-        "OMP_NUM_THREADS": "1",
-    }
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", PROGRAM],
-            env={**env, "RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(processes)
-    ]
-    for process in started:
-        out, _ = process.communicate(timeout=240)
-        assert process.returncode == 0, out[-3000:]
-
-
 @pytest.mark.parametrize("processes", [1, 2])
 def test_collectives_are_operators_of_the_graph(processes: int) -> None:
     """What each process computes is eager's, in one graph with the collectives inside."""
-    _run(processes)
+    run_in_processes(processes, PROGRAM)

@@ -286,10 +286,16 @@ impl<'py> Converter<'py, '_> {
 
     /// The node that reads a graph from the root module, at the end of the graph so far.
     fn submodule(&mut self, part: &SubGraph) -> PyResult<Bound<'py, PyAny>> {
-        let count = self.counts.entry(part.name().to_owned()).or_default();
-        let name = format!("{}_{count}", part.name());
+        let module = part.module(self.py)?;
+        self.of_root(module.bind(self.py), part.name())
+    }
+
+    /// The node that reads an object from the root module, at the end of the graph so far.
+    fn of_root(&mut self, object: &Bound<'py, PyAny>, stem: &str) -> PyResult<Bound<'py, PyAny>> {
+        let count = self.counts.entry(stem.to_owned()).or_default();
+        let name = format!("{stem}_{count}");
         *count += 1;
-        self.submodules.set_item(&name, part.module(self.py)?)?;
+        self.submodules.set_item(&name, object)?;
         let given = ("get_attr", &name, (), PyDict::new(self.py), &name);
         self.torch_graph.call_method1("create_node", given)
     }
@@ -352,6 +358,10 @@ impl<'py> Converter<'py, '_> {
                 let object = self.object(*handle)?;
                 match object.cast_exact::<SubGraph>() {
                     Ok(part) => self.submodule(part.get())?,
+                    // Generated code has no text for it.
+                    Err(_) if torch_abi::custom::is_custom_object(&object)? => {
+                        self.of_root(&object, "object")?
+                    }
                     Err(_) => object,
                 }
             }

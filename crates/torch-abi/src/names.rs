@@ -34,6 +34,15 @@ pub const FUNCTIONAL_COLLECTIVES: &str = "torch.distributed._functional_collecti
 /// Module of the operator of `flex_attention`.
 pub const FLEX_ATTENTION: &str = "torch._higher_order_ops.flex_attention";
 
+/// Module of what operators take beside tensors and numbers.
+pub const CUSTOM_OBJECTS: &str = "torch._library.opaque_object";
+/// The table of their classes, in [`CUSTOM_OBJECTS`].
+pub(crate) const CUSTOM_CLASSES: &str = "_OPAQUE_TYPES";
+/// What the table calls classes of constants, in different versions of torch.
+pub(crate) const CONSTANT_KINDS: [&str; 2] = ["constant", "value"];
+/// What it calls a member that is a constant.
+pub(crate) const CONSTANT_MEMBER: &str = "USE_REAL";
+
 /// Dictionaries of a module's tensors.
 pub const MODULE_TENSORS: [&str; 2] = ["_parameters", "_buffers"];
 

@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use torch_abi::names::FUNCTIONAL_COLLECTIVES as FUNCTIONAL;
 use translator::own_module::OwnModule;
 use translator::rules::{Given, value};
-use translator::stop::{R, Stop};
+use translator::stop::R;
 use translator::tx::{Args, Tx};
 use variables::{Obj, Var};
 
@@ -156,7 +156,11 @@ fn functional_call<'py>(
         let Some(group) = args.pos.first() else {
             return Ok(None);
         };
-        return Ok(group_name(tx, group)?.map(translator::Flow::Value));
+        return match group_name(tx, group)? {
+            Some(name) => value(name),
+            // A mesh, or a dimension of one.
+            None => whole(tx, FUNCTIONAL, "_resolve_group", args.clone()),
+        };
     }
     let name: String = f.getattr("__name__")?.extract()?;
     let is_there = functional.getattr_opt(&*name)?.is_some_and(|g| g.is(f));
@@ -195,7 +199,7 @@ fn asked<'py>(tx: &mut Tx<'py>, f: &Bound<'py, PyAny>, args: &Args) -> Given {
     value(tx.from_const(answer)?)
 }
 
-/// The name of a group: of the default one for `None`.
+/// The name of a group: of the default one for `None`. `None` for what is no group.
 fn group_name(tx: &mut Tx<'_>, group: &Var) -> R<Option<Var>> {
     let group = tx.realize(group)?;
     let module = MODULE.get(tx.py)?;
@@ -225,7 +229,7 @@ fn group_name(tx: &mut Tx<'_>, group: &Var) -> R<Option<Var>> {
                 let name = ask.call1((&p.obj,))?;
                 tx.from_const(name).map(Some)
             }
-            _ => Err(Stop::unsupported("a collective of a group of this kind")),
+            _ => Ok(None),
         },
     }
 }

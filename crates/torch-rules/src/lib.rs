@@ -17,6 +17,7 @@ mod collectives;
 mod compilers;
 mod conditions;
 mod contexts;
+mod custom_objects;
 mod deep_copy;
 mod entered_device;
 mod flags;

@@ -42,6 +42,10 @@ const SKIPPED_TORCH: [&str; 24] = [
     "torch.storage",
 ];
 
+/// Modules among these whose functions only compute, on tensors that are distributed over a mesh.
+const DISTRIBUTED_TENSORS: [&str; 2] =
+    ["torch.distributed.tensor", "torch.distributed.device_mesh"];
+
 /// Modules of the standard library whose functions have effects, or look at the running interpreter.
 const SKIPPED_STDLIB: [&str; 33] = [
     "logging",
@@ -136,6 +140,12 @@ pub fn marked_function<'py>(
         return Ok(Some(flow));
     }
     if let Some(flow) = crate::collectives::call(tx, f, args)? {
+        return Ok(Some(flow));
+    }
+    if let Some(flow) = crate::wrappers::function(tx, f, args)? {
+        return Ok(Some(flow));
+    }
+    if let Some(flow) = crate::custom_objects::member(tx, f, args)? {
         return Ok(Some(flow));
     }
     let named = Named::new(f);
@@ -407,7 +417,8 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
                 "__call__" | "__getattr__" | "__setattr__" | "__delattr__" | "__len__" | "training"
             )
             && qualname().starts_with("OptimizedModule.")
-        || module == "torch.fx.graph_module" && matches!(name, "call_wrapped" | "__call__");
+        || module == "torch.fx.graph_module" && matches!(name, "call_wrapped" | "__call__")
+        || named.is_under(&DISTRIBUTED_TENSORS);
     if !graph
         && !inlined_anyway
         && tx.rules.of(f).is_none()

@@ -18,7 +18,7 @@ use translator::tx::{Args, Flow, Tx};
 use variables::{MethodVar, Obj, TensorVar, Var};
 
 /// Special names that a class may have without a change to its objects once they are made.
-const HARMLESS: [&str; 17] = [
+const HARMLESS: [&str; 18] = [
     "__module__",
     "__qualname__",
     "__doc__",
@@ -28,6 +28,7 @@ const HARMLESS: [&str; 17] = [
     "__class_getitem__",
     "__dict__",
     "__weakref__",
+    "__slots__",
     "__slotnames__",
     "__annotations__",
     "__annotate__",
@@ -39,7 +40,7 @@ const HARMLESS: [&str; 17] = [
 ];
 
 /// Operators and protocols of which Python asks the class alone.
-const ASKED_OF_CLASS: [&str; 24] = [
+pub(crate) const ASKED_OF_CLASS: [&str; 24] = [
     "__neg__",
     "__pos__",
     "__invert__",

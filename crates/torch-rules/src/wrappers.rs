@@ -12,17 +12,20 @@ use std::sync::Arc;
 
 use guards::{GuardKind, Source, SourceId, TensorSpec};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyType};
+use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 use torch_abi::TorchAbi;
+use translator::attr::Descriptor;
+use translator::library::is_library;
 use translator::own_module::OwnModule;
-use translator::raw::{dict_get, instance_dict};
+use translator::raw::{dict_get, instance_dict, type_lookup};
+use translator::rules::Given;
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::state::Wrapper;
 use variables::{Obj, TensorVar, Var};
 
-use crate::tensor_classes::{hold_tensor_class, is_tensors_own};
+use crate::tensor_classes::{ASKED_OF_CLASS, hold_tensor_class, is_tensors_own};
 
 /// Special names of the protocol, which torch asks the class for.
 pub(crate) const PROTOCOL: [&str; 11] = [
@@ -45,17 +48,24 @@ const GUARD: &std::ffi::CStr = c"
 from operator import eq
 
 from ferrodyn import disable
+from torch import Tensor
 
 def same_account(tensor):
     cls = type(tensor)
     names, context = tensor.__tensor_flatten__()
     names = list(names)
     is_same = getattr(cls, '__metadata_guard__', eq)
+    held = [(name, getattr(tensor, name)) for name in names]
+    others = [(name, value) for name, value in held if not isinstance(value, Tensor)]
 
     @disable
     def check(other):
         found, other_context = other.__tensor_flatten__()
-        return list(found) == names and bool(is_same(context, other_context))
+        return (
+            list(found) == names
+            and bool(is_same(context, other_context))
+            and all(getattr(other, name) == value for name, value in others)
+        )
     return check
 ";
 
@@ -117,8 +127,22 @@ pub(crate) fn construct<'py>(
 fn is_taken<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>) -> R<bool> {
     match tx.is_asked(class) {
         true => crate::subclasses::is_followed(tx, class),
-        false => is_tensors_own(tx, class, |_, special| Ok(!special)),
+        false => {
+            let tensor = tx.known.tensor.clone();
+            is_tensors_own(tx, class, |name, special| {
+                Ok(
+                    !special
+                        || !tensor.bind(class.py()).hasattr(name)? && is_libraries(class, name),
+                )
+            })
+        }
     }
+}
+
+/// Whether a special name is a function of a library, of which Python does not ask the class.
+fn is_libraries(class: &Bound<'_, PyType>, name: &str) -> bool {
+    !ASKED_OF_CLASS.contains(&name)
+        && type_lookup(class, name).is_some_and(|f| is_library(f.bind(class.py())))
 }
 
 fn no_fake(tx: &Tx<'_>, class: &Bound<'_, PyType>, error: &PyErr) -> PyResult<Stop> {
@@ -151,12 +175,22 @@ fn hold_account<'py>(tx: &mut Tx<'py>, tensor: &Bound<'py, PyAny>, source: Sourc
     for name in account.get_item(0)?.try_iter()? {
         let name: Arc<str> = name?.extract::<String>()?.into();
         let dict = instance_dict(tensor);
-        let Some(inner) = dict.and_then(|dict| dict_get(&dict, &name)) else {
-            return Err(Stop::unsupported(format!(
-                "a tensor subclass whose attribute `{name}` is not in its `__dict__`"
-            )));
+        let (inner, at) = match dict.and_then(|dict| dict_get(&dict, &name)) {
+            Some(inner) => (inner, Source::InstanceDictItem { base: source, name }),
+            None => (tensor.getattr(&*name)?, Source::Attr { base: source, name }),
         };
-        let at = tx.source(Source::InstanceDictItem { base: source, name });
+        // What is no tensor is compared with the account.
+        if !inner.is_instance(tx.known.tensor.bind(tx.py))? {
+            continue;
+        }
+        if let Source::Attr { name, .. } = &at
+            && !is_slot(tx, &tensor.get_type(), name)
+        {
+            return Err(Stop::unsupported(format!(
+                "a tensor subclass whose attribute `{name}` is computed"
+            )));
+        }
+        let at = tx.source(at);
         let spec = TensorSpec::of(tx.py, abi, &mut tx.facts.pins, &inner);
         let spec = Arc::new(spec.map_err(|e| Stop::Internal(e.to_string()))?);
         tx.guard(at, GuardKind::TensorMatch { spec });
@@ -165,6 +199,112 @@ fn hold_account<'py>(tx: &mut Tx<'py>, tensor: &Bound<'py, PyAny>, source: Sourc
         }
     }
     Ok(())
+}
+
+/// Whether a class has a slot of this name.
+fn is_slot(tx: &Tx<'_>, class: &Bound<'_, PyType>, name: &str) -> bool {
+    type_lookup(class, name)
+        .is_some_and(|found| matches!(tx.descriptor(&found), Descriptor::Member))
+}
+
+/// What a property that a library's class has for its tensors says of one: it follows from the account, which is
+/// guarded. `None` for another attribute, and for what is neither a constant nor an object that operators take.
+fn library_property<'py>(
+    tx: &mut Tx<'py>,
+    t: &TensorVar,
+    fake: &Bound<'py, PyAny>,
+    name: &Arc<str>,
+) -> R<Option<Var>> {
+    let found = type_lookup(&fake.get_type(), name);
+    let Some(found) = found.filter(|f| matches!(tx.descriptor(f), Descriptor::Property)) else {
+        return Ok(None);
+    };
+    if !is_library(&found.bind(tx.py).getattr("fget")?) {
+        return Ok(None);
+    }
+    let value = fake.getattr(&**name)?;
+    if tx
+        .known
+        .is_custom_object(&value.get_type().into_any().unbind())
+    {
+        tx.class_lookup(&t.class.clone(), name)?;
+        let value = value.unbind();
+        let source = tx.pinned_source(&value, false, name);
+        return tx.build(&value, source).map(Some);
+    }
+    let is_constant = |v: &Bound<'py, PyAny>| tx.known.is_const_type(v.get_type().as_any());
+    let all_constant = match value.cast_exact::<PyTuple>() {
+        Ok(items) => items.iter().all(|item| is_constant(&item)),
+        Err(_) => is_constant(&value),
+    };
+    if !all_constant {
+        return Ok(None);
+    }
+    tx.class_lookup(&t.class.clone(), name)?;
+    tx.from_const(value).map(Some)
+}
+
+/// A call of a function that a library's class of such tensors has: a method of one, or a static method that makes one.
+/// It is an operation, as torch's own methods are. `None` for any other function.
+///
+/// # Errors
+/// A break for arguments that a graph can't hold.
+pub(crate) fn function<'py>(tx: &mut Tx<'py>, f: &Bound<'py, PyAny>, args: &Args) -> Given {
+    if tx.st.vmap.is_active() {
+        return Ok(None);
+    }
+    let name: String = f.getattr("__name__")?.extract()?;
+    let of_wrapper = match args.pos.first() {
+        Some(Var::Tensor(t)) if tx.st.wrappers.contains_key(&t.node.0) => Some(t.class.clone()),
+        _ => None,
+    };
+    let py = tx.py;
+    let is_method = match &of_wrapper {
+        Some(class) => {
+            let class = class.bind(py).cast::<PyType>().map_err(PyErr::from)?;
+            type_lookup(class, &name).is_some_and(|own| own.is(f)) && is_library(f)
+        }
+        None => false,
+    };
+    if !is_method && !is_maker(tx, f)? {
+        return Ok(None);
+    }
+    let before = tx.snapshot();
+    let object = f.clone().unbind();
+    let path = translator::tx::qualified_name(f);
+    let callee = match is_method {
+        true => Callee::Method(&name),
+        false => Callee::Function(&object, &path, None),
+    };
+    match tx.without_classes(|tx| tx.emit_of_wrapper(&callee, args))? {
+        made @ Var::Tensor(_) => Ok(Some(Flow::Value(made))),
+        _ => {
+            tx.restore(&before);
+            Ok(None)
+        }
+    }
+}
+
+/// Whether a function is a static method that a library's class of such tensors has.
+fn is_maker<'py>(tx: &mut Tx<'py>, f: &Bound<'py, PyAny>) -> PyResult<bool> {
+    let qualname: String = f.getattr("__qualname__")?.extract()?;
+    let Some((class, name)) = qualname.split_once('.') else {
+        return Ok(false);
+    };
+    let Some(globals) = f.getattr_opt("__globals__")? else {
+        return Ok(false);
+    };
+    let Some(class) = globals.cast::<PyDict>()?.get_item(class)? else {
+        return Ok(false);
+    };
+    let Ok(class) = class.cast_into::<PyType>() else {
+        return Ok(false);
+    };
+    let own = type_lookup(&class, name).filter(|_| tx.is_wrapper_class(&class));
+    let Some(own) = own.filter(|own| matches!(tx.descriptor(own), Descriptor::Static)) else {
+        return Ok(false);
+    };
+    Ok(own.bind(tx.py).getattr("__func__")?.is(f) && is_library(f))
 }
 
 /// An attribute of such a tensor: one that it holds is an operation of the graph; `None` for what its class or its
@@ -182,7 +322,16 @@ pub(crate) fn attribute(
         return Ok(None);
     };
     let fake = wrapper.fake.bind(tx.py);
-    let Some(found) = instance_dict(fake).and_then(|dict| dict_get(&dict, name)) else {
+    if let Some(known) = library_property(tx, t, fake, name)? {
+        return Ok(Some(Flow::Value(known)));
+    }
+    let in_dict = instance_dict(fake).and_then(|dict| dict_get(&dict, name));
+    let is_slot = in_dict.is_none() && is_slot(tx, &fake.get_type(), name);
+    let found = match in_dict {
+        None if is_slot => fake.getattr_opt(&**name)?,
+        found => found,
+    };
+    let Some(found) = found else {
         return Ok(None);
     };
     if tx.st.effects.tensor_attr(t, name).is_some() {
@@ -197,7 +346,7 @@ pub(crate) fn attribute(
         .extract()?;
     let is_held = held.iter().any(|held| **held == **name);
     // One that is only taken apart need not be an input of the graph itself.
-    if is_held && t.input.is_some() && !tx.log.graph.has_users(t.node) {
+    if is_held && !is_slot && t.input.is_some() && !tx.log.graph.has_users(t.node) {
         return Ok(None);
     }
     if is_held {

@@ -282,8 +282,9 @@ impl Tx<'_> {
     fn build_const(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
         let py = self.py;
         let b = obj.bind(py);
-        if self.known.is_numpy_scalar(b.get_type().as_any()) {
-            return self.build_numpy_scalar(obj, source);
+        let class = b.get_type().into_any();
+        if self.known.is_numpy_scalar(&class) || self.known.is_custom_constant(&class) {
+            return self.build_by_value(obj, source);
         }
         let kind = if b.is_none() {
             GuardKind::NoneMatch
@@ -306,19 +307,28 @@ impl Tx<'_> {
         Ok(Var::Const(obj.clone()))
     }
 
-    /// A number of NumPy. Each call may bring another object as an argument; elsewhere one object
-    /// stays where it is, and its identity is quicker to check.
-    fn build_numpy_scalar(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
+    /// A number of NumPy, or a constant of torch's operators. Each call may bring another object as an argument;
+    /// elsewhere one object stays where it is, and its identity is quicker to check.
+    fn build_by_value(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
         let b = obj.bind(self.py).clone();
-        if matches!(self.facts.sources.get(source), Source::Local { .. }) {
-            self.guard_type(&b, source);
-            let bytes = b.get_type().getattr("tobytes")?;
-            let value = bytes.call1((&b,))?;
-            self.guard_call(&bytes.unbind(), Some(source), &[], &value)?;
-        } else {
+        let mut root = source;
+        while let Source::TupleItem { base, .. } | Source::ListItem { base, .. } =
+            self.facts.sources.get(root)
+        {
+            root = *base;
+        }
+        if !matches!(self.facts.sources.get(root), Source::Local { .. }) {
             let obj = self.pin(obj, false);
             self.guard(source, GuardKind::IdMatch { obj });
+            return Ok(Var::Const(b.unbind()));
         }
+        self.guard_type(&b, source);
+        let ask = match self.known.is_numpy_scalar(b.get_type().as_any()) {
+            true => b.get_type().getattr("tobytes")?,
+            false => b.getattr("__eq__")?,
+        };
+        let value = ask.call1((&b,))?;
+        self.guard_call(&ask.unbind(), Some(source), &[], &value)?;
         Ok(Var::Const(obj.clone()))
     }
 

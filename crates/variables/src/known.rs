@@ -4,6 +4,7 @@ use crate::Obj;
 use crate::raw::derives_from;
 use pyo3::prelude::*;
 use rustc_hash::FxHashSet;
+use torch_abi::custom::Custom;
 use torch_abi::names::TORCH_C;
 
 macro_rules! known {
@@ -13,6 +14,10 @@ macro_rules! known {
         pub struct Known {
             $($(#[$doc])* pub $field: Obj,)*
             const_types: FxHashSet<usize>,
+            /// classes whose objects operators take as constants, which are among the constant ones too
+            custom_constants: FxHashSet<usize>,
+            /// classes whose objects operators take, with a state
+            custom_objects: FxHashSet<usize>,
             /// scalar classes of NumPy, which are among the constant ones too
             numpy_scalars: FxHashSet<usize>,
             ndarray: Option<Obj>,
@@ -27,7 +32,7 @@ macro_rules! known {
             /// Whatever a missing name raises: an unsupported torch or Python.
             pub fn new(py: Python<'_>) -> PyResult<Known> {
                 $(let $field = dotted(&py.import($module)?.into_any(), $name)?.unbind();)*
-                let mut known = Known { $($field,)* const_types: FxHashSet::default(), numpy_scalars: FxHashSet::default(), ndarray: None, tensor_types: FxHashSet::default() };
+                let mut known = Known { $($field,)* const_types: FxHashSet::default(), custom_constants: FxHashSet::default(), custom_objects: FxHashSet::default(), numpy_scalars: FxHashSet::default(), ndarray: None, tensor_types: FxHashSet::default() };
                 known.collect_types(py)?;
                 Ok(known)
             }
@@ -154,6 +159,18 @@ impl Known {
         for o in [&self.tensor, &self.parameter, &self.buffer] {
             self.tensor_types.insert(o.as_ptr() as usize);
         }
+        for (class, kind) in torch_abi::custom::custom_classes(py)? {
+            let addr = class.as_ptr() as usize;
+            match kind {
+                Custom::Constant => {
+                    self.const_types.insert(addr);
+                    self.custom_constants.insert(addr);
+                }
+                Custom::Object => {
+                    self.custom_objects.insert(addr);
+                }
+            }
+        }
         self.collect_numpy(py)
     }
 
@@ -177,6 +194,16 @@ impl Known {
     /// Whether NumPy is there.
     pub fn has_numpy(&self) -> bool {
         self.ndarray.is_some()
+    }
+
+    /// Whether a class is one whose objects torch's operators take as constants.
+    pub fn is_custom_constant(&self, class: &Bound<'_, PyAny>) -> bool {
+        self.custom_constants.contains(&(class.as_ptr() as usize))
+    }
+
+    /// Whether a class is one whose objects torch's operators take as they are.
+    pub fn is_custom_object(&self, class: &Obj) -> bool {
+        self.custom_objects.contains(&(class.as_ptr() as usize))
     }
 
     /// Whether a class is one of NumPy's numbers or truth values: constants like Python's own.

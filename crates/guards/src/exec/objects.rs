@@ -337,7 +337,8 @@ pub(crate) unsafe fn attribute(
             if descriptor == &raw mut PyGetSetDescr_Type
                 || descriptor == &raw mut PyMemberDescr_Type
             {
-                if abi.is_tensor_type(ty)
+                if descriptor == &raw mut PyGetSetDescr_Type
+                    && abi.is_tensor_type(ty)
                     && (ty != abi.tensor_type() && ty != abi.parameter_type()
                         || abi.torch_function_stack_len() > 0)
                 {

@@ -16,8 +16,13 @@ impl<'py> Tx<'py> {
         match value.bind(py).getattr(&**name) {
             Ok(v) => {
                 let ty = v.get_type();
-                if ty.is(self.known.builtin_function.bind(py))
-                    || ty.is(self.known.method_wrapper.bind(py))
+                // A function of C++ is bound like one of Python.
+                let of_c = match ty.is(self.known.method.bind(py)) {
+                    true => v.getattr("__func__")?.get_type(),
+                    false => ty,
+                };
+                if of_c.is(self.known.builtin_function.bind(py))
+                    || of_c.is(self.known.method_wrapper.bind(py))
                 {
                     return Ok(Flow::Value(Var::BuiltinMethod(Rc::new((
                         obj.clone(),

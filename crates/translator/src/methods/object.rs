@@ -122,6 +122,11 @@ impl Tx<'_> {
         self.guard(source, GuardKind::IdMatch { obj: held });
         let given: Vec<_> = given.into_iter().map(Bound::unbind).collect();
         self.guard_call(&get.unbind(), None, &given, &value)?;
+        if value.get_type().is(self.known.object.bind(self.py)) {
+            let value = value.unbind();
+            let source = self.pinned_source(&value, false, "sentinel");
+            return self.build(&value, source).map(|v| Some(Flow::Value(v)));
+        }
         self.from_const(value).map(|v| Some(Flow::Value(v)))
     }
 
@@ -273,12 +278,18 @@ impl Tx<'_> {
         {
             return self.instantiate(class, args).map(Some);
         }
+        if let ("__instancecheck__", [v]) = (name, &args.pos[..])
+            && let Ok(class) = b.cast::<PyType>()
+        {
+            // `type`'s own, which a metaclass of the program's may call.
+            let answer = self.is_plain_instance(v, &class.clone().into_any().unbind())?;
+            return Ok(Some(Flow::Value(self.bool(answer))));
+        }
         let pure = b.is_instance_of::<PyType>()
             && matches!(
                 name,
                 "mro"
                     | "__subclasses__"
-                    | "__instancecheck__"
                     | "__subclasscheck__"
                     | "__or__"
                     | "__ror__"

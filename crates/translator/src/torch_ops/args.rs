@@ -3,10 +3,11 @@
 use std::rc::Rc;
 
 use fx_graph::Arg;
+use guards::GuardKind;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString};
 use tensor_meta::{DType, Device, MemoryFormat, SymInt, TensorMeta, Value};
-use variables::{Body, Var};
+use variables::{Body, Origin, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
@@ -215,6 +216,14 @@ impl<'py> Tx<'py> {
                         items.push((self.node_arg(k)?.0, self.node_arg(v)?.0));
                     }
                     (Arg::Dict(items), MetaArg::Unknown)
+                }
+                Body::Plain
+                    if let Origin::Source { obj, source } = self.obj(*id).origin.clone()
+                        && self.known.is_custom_object(&self.obj(*id).class) =>
+                {
+                    let pinned = self.pin(&obj, false);
+                    self.guard(source, GuardKind::IdMatch { obj: pinned });
+                    self.const_arg(obj.bind(self.py))
                 }
                 _ => return Err(self.no_graph_argument(&var)),
             },

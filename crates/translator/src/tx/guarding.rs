@@ -59,8 +59,10 @@ impl<'py> Tx<'py> {
     ) -> R<()> {
         let constant = |tx: &mut Self, b: &Bound<'py, PyAny>| match const_val(b) {
             Some(c) => Some(c),
-            // Constants of which there is one object each.
-            None if qualified_name(b.get_type().as_any()) == "torch.dtype" => {
+            // Constants of which there is one object each, and objects that are nothing but themselves.
+            None if b.get_type().is(tx.known.dtype.bind(tx.py))
+                || b.get_type().is(tx.known.object.bind(tx.py)) =>
+            {
                 Some(guards::ConstVal::Obj(tx.pin(&b.clone().unbind(), false)))
             }
             None => None,

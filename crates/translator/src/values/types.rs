@@ -80,11 +80,7 @@ impl Tx<'_> {
         let b = info_obj.bind(self.py);
         let is_class = b.is_instance_of::<PyType>();
         if is_class && b.get_type().is(self.known.type_.bind(self.py)) {
-            if self.is_subtype(&class, &info_obj) {
-                return Ok(true);
-            }
-            let declared = self.declared_class(&v, &class)?;
-            return Ok(declared.is_some_and(|c| self.is_subtype(&c, &info_obj)));
+            return self.is_plain_instance(&v, &info_obj);
         }
         if info_obj.is(&self.known.parameter) || info_obj.is(&self.known.buffer) {
             return self.is_parameter_like(&v, &class, &info_obj);
@@ -117,6 +113,18 @@ impl Tx<'_> {
             )),
             Hook::TensorType => self.is_tensor_type(&v, &info_obj),
         }
+    }
+
+    /// `type.__instancecheck__(info, v)`.
+    pub(crate) fn is_plain_instance(&mut self, v: &Var, info: &Obj) -> R<bool> {
+        let v = self.look(v)?;
+        let class = self.type_of(&v)?;
+        self.guard_bases(&class);
+        if self.is_subtype(&class, info) {
+            return Ok(true);
+        }
+        let declared = self.declared_class(&v, &class)?;
+        Ok(declared.is_some_and(|c| self.is_subtype(&c, info)))
     }
 
     /// Whether `except classes:` takes an exception of a class: by its bases alone, whatever a
