@@ -5,8 +5,9 @@ What does not live here: what becomes of them; the native ``Context`` does that.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -23,8 +24,59 @@ class GuardFail(NamedTuple):
     orig_code: Any
 
 
-#: By what was chosen.
-_CONTEXTS: WeakValueDictionary[tuple[object, ...], _core.Context] = WeakValueDictionary()
+_Key = tuple[object, ...]
+
+#: By what was chosen, where nothing else says how long code is kept: as long as it is in use.
+_CONTEXTS: WeakValueDictionary[_Key, _core.Context] = WeakValueDictionary()
+
+#: Of backends that have a name: for good.
+_NAMED: dict[_Key, _core.Context] = {}
+
+
+class _Kept(dict[_Key, _core.Context]):
+    """Contexts of a backend that is an object: they go with it. A copy of it begins without."""
+
+    def __copy__(self) -> _Kept:
+        return _Kept()
+
+    def __deepcopy__(self, memo: object) -> _Kept:
+        return _Kept()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Kept, ()
+
+
+def _contexts_of(backend: str | Callable[..., Any]) -> MutableMapping[_Key, _core.Context]:
+    """Return where contexts of a backend are kept.
+
+    Compiled code belongs to the function that it was made of, as in torch: ``compile(f)(x)`` in
+    each step of a program compiles once. So a context lives as long as its backend does.
+    """
+    if isinstance(backend, str):
+        return _NAMED
+    attributes = getattr(getattr(backend, "__self__", backend), "__dict__", None)
+    if type(attributes) is not dict:
+        return _CONTEXTS
+    kept = attributes.get("__ferrodyn_contexts__")
+    if kept is None:
+        kept = attributes["__ferrodyn_contexts__"] = _Kept()
+    return kept
+
+
+def _identity(backend: str | Callable[..., Any]) -> object:
+    """Return what tells a backend from others, as long as it lives. A method is made anew."""
+    if isinstance(backend, str):
+        return backend
+    if isinstance(backend, MethodType):
+        return id(backend.__self__), id(backend.__func__)
+    return id(backend)
+
+
+def _frozen(options: dict[str, Any] | None) -> tuple[object, ...] | None:
+    """Return options as a part of a key; None where they cannot be: a value may change."""
+    items = sorted((options or {}).items())
+    plain = all(isinstance(value, (bool, int, float, str, type(None))) for _, value in items)
+    return tuple((name, type(value), value) for name, value in items) if plain else None
 
 
 def _check_name(name: str) -> None:
@@ -73,19 +125,20 @@ class CompileOptions:
         return self
 
     def context(self) -> _core.Context:
-        """Return a native context for these choices: one and the same while it is in use.
+        """Return a native context for these choices: one and the same as long as it is kept.
 
         Code that was compiled for one layer so serves the next, which was compiled separately.
         """
-        if self.options is not None or self.isolate_recompiles:
+        options = _frozen(self.options)
+        if options is None or self.isolate_recompiles:
             return self._new_context()
-        backend = self.backend if isinstance(self.backend, str) else id(self.backend)
         choices = (self.fullgraph, self.dynamic, self.mode, self.name, self.recompile_limit)
-        key = (backend, *choices, id(self.guard_fail_fn))
         # The context keeps what is named by its address.
-        context = _CONTEXTS.get(key)
+        key = (_identity(self.backend), *choices, options, id(self.guard_fail_fn))
+        kept = _contexts_of(self.backend) if self.guard_fail_fn is None else _CONTEXTS
+        context = kept.get(key)
         if context is None:
-            context = _CONTEXTS[key] = self._new_context()
+            context = kept[key] = self._new_context()
         return context
 
     def keywords(self) -> dict[str, Any]:

@@ -223,8 +223,9 @@ def test_every_error_is_named_documented_and_pickles():
     for name in exc.__all__:
         kind = getattr(exc, name)
         assert issubclass(kind, exc.FerrodynError) and kind.__doc__
-        loaded = pickle.loads(pickle.dumps(kind("text")))
-        assert type(loaded) is kind and str(loaded) == "text"
+        raised = kind("text")
+        loaded = pickle.loads(pickle.dumps(raised))
+        assert isinstance(loaded, kind) and type(loaded) is type(raised) and str(loaded) == "text"
     error = exc.Unsupported("all of it", reason="r", hints=("a", "b"))
     loaded = pickle.loads(pickle.dumps(error))
     assert (loaded.reason, loaded.hints, str(loaded)) == ("r", ("a", "b"), "all of it")

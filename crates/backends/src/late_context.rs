@@ -2,10 +2,11 @@
 //!
 //! Most such backends give the graph back, and need nothing of it. So a graph module says that metadata is on its
 //! nodes, and a tracing context is in force that says that it has fake values; the first look at either makes all of
-//! it, as [`AotContext`] is made for a compiler. A look after the backend has returned finds it too, as long as the
-//! inputs live: they are held weakly.
+//! it, as [`AotContext`] is made for a compiler. A look after the backend has returned finds it too, made of tensors like
+//! the inputs.
 //!
-//! Invariant: nothing of `torch._dynamo` is imported for a backend that does not look.
+//! Invariants: nothing of `torch._dynamo` is imported for a backend that does not look; no input is held, strongly or
+//! weakly, once it has returned.
 
 use std::sync::{Mutex, OnceLock};
 
@@ -14,7 +15,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 
 use crate::aot::{self, AotContext};
 use crate::names;
@@ -50,37 +51,70 @@ fn late_tracing(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     class.map(|class| class.bind(py))
 }
 
-/// An input of the graph: a tensor is not kept alive.
+/// An input of the graph.
 enum Example {
-    Weak(Py<PyAny>),
+    /// itself: while the backend runs, or what is no tensor
     Value(Py<PyAny>),
+    /// size, strides, dtype, whether it requires gradients, whether it is a parameter: a tensor is not kept alive, and
+    /// not referred to weakly, where torch would exchange it no more (`torch.utils.swap_tensors`)
+    Like(Py<PyTuple>),
 }
 
 impl Example {
-    fn of(value: Bound<'_, PyAny>) -> Example {
-        match torch_abi::weak::weak(&value) {
-            Ok(weak) => Example::Weak(weak.unbind()),
-            Err(_) => Example::Value(value.unbind()),
+    /// What is kept of an input when the backend has returned. `None` where nothing is that would be enough.
+    fn kept<'py>(
+        value: &Bound<'py, PyAny>,
+        classes: &[Bound<'py, PyAny>; 2],
+    ) -> PyResult<Option<Example>> {
+        let py = value.py();
+        let [tensor, parameter] = classes;
+        if !value.is_instance(tensor)? {
+            return Ok(Some(Example::Value(value.clone().unbind())));
         }
+        let class = value.get_type();
+        let is_parameter = class.is(parameter);
+        // Memory that nobody writes to costs nothing on a CPU.
+        let is_plain = is_parameter || class.is(tensor);
+        if !is_plain || !value.getattr(intern!(py, "is_cpu"))?.is_truthy()? {
+            return Ok(None);
+        }
+        let like = (
+            value.call_method0(intern!(py, "size"))?,
+            value.call_method0(intern!(py, "stride"))?,
+            value.getattr(intern!(py, "dtype"))?,
+            value.getattr(intern!(py, "requires_grad"))?,
+            is_parameter,
+        );
+        Ok(Some(Example::Like(like.into_pyobject(py)?.unbind())))
     }
 
-    fn get<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
-        match self {
-            Example::Weak(weak) => {
-                let value = weak.bind(py).call0().ok()?;
-                (!value.is_none()).then_some(value)
-            }
-            Example::Value(value) => Some(value.bind(py).clone()),
+    fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let like = match self {
+            Example::Value(value) => return Ok(value.bind(py).clone()),
+            Example::Like(like) => like.bind(py),
+        };
+        let torch = py.import("torch")?;
+        let dtype = PyDict::new(py);
+        dtype.set_item("dtype", like.get_item(2)?)?;
+        let sizes = (like.get_item(0)?, like.get_item(1)?);
+        let made = torch.call_method("empty_strided", sizes, Some(&dtype))?;
+        let requires_grad = like.get_item(3)?;
+        match like.get_item(4)?.is_truthy()? {
+            true => torch
+                .getattr("nn")?
+                .call_method1("Parameter", (made, requires_grad)),
+            false => made.call_method1("requires_grad_", (requires_grad,)),
         }
     }
 }
 
 /// What making it takes.
 struct Parts {
-    gm: Example,
+    gm: Py<PyWeakrefReference>,
     examples: Vec<Example>,
     inputs: Vec<AotInput>,
     compile_id: (u32, u32),
+    backend_runs: bool,
 }
 
 /// The context of one call of a backend.
@@ -105,10 +139,13 @@ impl LateContext {
     ) -> PyResult<Bound<'py, LateContext>> {
         let py = gm.py();
         let parts = Parts {
-            gm: Example::of(gm.clone()),
-            examples: example_inputs.iter().map(Example::of).collect(),
+            gm: PyWeakrefReference::new(gm)?.unbind(),
+            examples: (example_inputs.iter())
+                .map(|value| Example::Value(value.unbind()))
+                .collect(),
             inputs: inputs.to_vec(),
             compile_id,
+            backend_runs: true,
         };
         let late = LateContext {
             parts: Mutex::new(Some(parts)),
@@ -149,11 +186,38 @@ impl LateContext {
             .setattr(names::COMPILING, compile)
             .and_then(|()| in_force.setattr(names::TRACING, self.tracing.get()));
         let result = entered.and_then(|()| body());
+        let let_go = interrupts::to_the_end(py, || self.let_go(py));
         interrupts::to_the_end(py, || {
             in_force.setattr(names::TRACING, &before.0)?;
             in_force.setattr(names::COMPILING, &before.1)
         })?;
+        let_go?;
         result
+    }
+
+    /// Keeps no input alive from here on.
+    fn let_go(&self, py: Python<'_>) -> PyResult<()> {
+        let parts = self.parts.lock().ok().and_then(|mut parts| parts.take());
+        let Some(mut parts) = parts else {
+            return Ok(());
+        };
+        let torch = py.import(intern!(py, "torch"))?;
+        let classes = [
+            torch.getattr("Tensor")?,
+            torch.getattr("nn")?.getattr("Parameter")?,
+        ];
+        let mut kept = Vec::with_capacity(parts.examples.len());
+        for example in &parts.examples {
+            match Example::kept(&example.get(py)?, &classes)? {
+                Some(example) => kept.push(example),
+                None => return Ok(()),
+            }
+        }
+        (parts.examples, parts.backend_runs) = (kept, false);
+        if let Ok(mut open) = self.parts.lock() {
+            *open = Some(parts);
+        }
+        Ok(())
     }
 
     /// What was made, where somebody looked while the backend ran.
@@ -183,15 +247,13 @@ impl LateContext {
 
 #[pymethods]
 impl LateContext {
-    /// Makes it, with `tracing` as its tracing context. Nothing is made where an input is gone.
+    /// Makes it, with `tracing` as its tracing context. Nothing is made where the module is gone.
     fn __call__(&self, py: Python<'_>, tracing: &Bound<'_, PyAny>) -> PyResult<()> {
         let parts = self.parts.lock().ok().and_then(|mut parts| parts.take());
         let Some(parts) = parts else { return Ok(()) };
-        let examples: Option<Vec<_>> = parts.examples.iter().map(|one| one.get(py)).collect();
-        let (Some(gm), Some(examples)) = (parts.gm.get(py), examples) else {
+        let Some(gm) = parts.gm.bind(py).upgrade() else {
             return Ok(());
         };
-        let examples = PyList::new(py, examples)?;
         // Whoever looks may have modes in force that are not those of the graph.
         let modes = py.import(names::PYTHON_MODES)?;
         let stack = py.import("contextlib")?.call_method0("ExitStack")?;
@@ -199,17 +261,22 @@ impl LateContext {
             "enter_context",
             (modes.call_method0(names::WITHOUT_MODES)?,),
         )?;
-        let made = AotContext::prepare(
-            &gm,
-            &examples,
-            &parts.inputs,
-            parts.compile_id,
-            false,
-            Some(tracing),
-        );
+        let prepare = |examples: Vec<_>| {
+            AotContext::prepare(
+                &gm,
+                &PyList::new(py, examples)?,
+                &parts.inputs,
+                parts.compile_id,
+                false,
+                Some(tracing),
+            )
+        };
+        let examples = parts.examples.iter().map(|one| one.get(py));
+        let made = examples.collect::<PyResult<Vec<_>>>().and_then(prepare);
         interrupts::to_the_end(py, || stack.call_method0("close"))?;
-        if let (Ok(mut kept), Some(made)) = (self.made.lock(), made?) {
-            *kept = Some(made);
+        let made = made?.filter(|_| parts.backend_runs);
+        if let Ok(mut kept) = self.made.lock() {
+            *kept = made;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 use pyo3::exceptions::{PyAssertionError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
@@ -141,6 +142,17 @@ impl Backend {
             Kind::Eager => None,
             Kind::Callable(callable) => Some(callable),
         }
+    }
+
+    /// Visits the Python objects that it holds.
+    ///
+    /// # Errors
+    /// What `visit` gives.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if let Some(callable) = self.callable() {
+            visit.call(callable)?;
+        }
+        visit.call(&self.kwargs)
     }
 
     pub(crate) fn kwargs<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyDict>> {

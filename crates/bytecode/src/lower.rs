@@ -192,8 +192,8 @@ impl Lowerer<'_> {
         } else {
             0
         };
-        let borrows = instr.enc == Enc::BorrowBoth;
-        if (borrows || instr.enc == Enc::FuseNext)
+        let borrows = matches!(instr.enc, Enc::BorrowBoth);
+        if (borrows || matches!(instr.enc, Enc::FuseNext))
             && let Some(next) = self.next_op()
             && !self.edges[self.at + 1]
             && let Some((opcode, arg)) = join(self.version, &instr.op, next)
@@ -391,7 +391,7 @@ impl Lowerer<'_> {
         let version = self.version;
         let plain = |opcode: Opcode| (opcode, 0);
         let (opcode, arg) = match instr.op {
-            Op::Nop if instr.enc == Enc::NotTaken && version >= Version::V314 => {
+            Op::Nop if matches!(instr.enc, Enc::NotTaken) && version >= Version::V314 => {
                 plain(Opcode::NOT_TAKEN)
             }
             Op::Nop => plain(Opcode::NOP),
@@ -414,7 +414,7 @@ impl Lowerer<'_> {
                 (Opcode::LOAD_FAST_CHECK, local.0)
             }
             Op::LoadFast { local, .. } | Op::LoadClosure(local)
-                if instr.enc == Enc::Borrow && version >= Version::V314 =>
+                if matches!(instr.enc, Enc::Borrow) && version >= Version::V314 =>
             {
                 (Opcode::LOAD_FAST_BORROW, local.0)
             }
@@ -551,7 +551,7 @@ impl Lowerer<'_> {
             Op::PopJump { cond, to } => {
                 if version >= Version::V313
                     && matches!(cond, JumpCond::False | JumpCond::True)
-                    && instr.enc == Enc::Synthetic
+                    && matches!(instr.enc, Enc::Synthetic)
                     && !self.bool_before()
                 {
                     self.emit(Opcode::TO_BOOL, 0)?;

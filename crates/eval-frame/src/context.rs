@@ -16,6 +16,15 @@ use pyo3::types::PyDict;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContextId(u64);
 
+/// What a compiler keeps with a context.
+pub trait ContextState: Any + Send + Sync {
+    /// Visits the Python objects that it holds.
+    ///
+    /// # Errors
+    /// What `visit` gives.
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError>;
+}
+
 /// The settings of a compiled region, as the compiler sees them.
 pub struct CompileContext {
     id: ContextId,
@@ -24,7 +33,7 @@ pub struct CompileContext {
     dynamic: Option<bool>,
     recompile_limit: Option<usize>,
     options: Py<PyDict>,
-    state: OnceLock<Box<dyn Any + Send + Sync>>,
+    state: OnceLock<Box<dyn ContextState>>,
     /// What is compiled with other backends in the place of this one's.
     forced: Mutex<Vec<Py<Context>>>,
 }
@@ -119,9 +128,9 @@ impl CompileContext {
     ///
     /// # Panics
     /// If asked for as two different types.
-    pub fn state<T: Any + Send + Sync>(&self, init: impl FnOnce() -> T) -> &T {
-        self.state
-            .get_or_init(|| Box::new(init()))
+    pub fn state<T: ContextState>(&self, init: impl FnOnce() -> T) -> &T {
+        let state: &dyn ContextState = &**self.state.get_or_init(|| Box::new(init()));
+        (state as &dyn Any)
             .downcast_ref()
             .expect("one type of state for each context")
     }
@@ -193,6 +202,9 @@ impl Context {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.inner.backend)?;
+        if let Some(state) = self.inner.state.get() {
+            state.traverse(&visit)?;
+        }
         if let Ok(forced) = self.inner.forced.try_lock() {
             for context in &*forced {
                 visit.call(context)?;

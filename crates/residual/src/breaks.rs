@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use translator::code::{flags, kinds};
 use translator::raw::{derives_from, takes_weak_references};
 use translator::state::{Frame, OnReturn};
-use translator::step::ends::{has_finalizer, is_weakly_referenced};
+use translator::step::ends::{has_finalizer, weak_references};
 use translator::stop::{R, Stop};
 use variables::{Body, Obj, Origin, Var};
 
@@ -257,7 +257,7 @@ impl Emitter<'_, '_> {
         let b = obj.bind(py);
         let class = b.get_type();
         if derives_from(b, k.tensor.bind(py)) {
-            return is_weakly_referenced(b);
+            return weak_references(b) > 0;
         }
         if derives_from(b, k.module.bind(py)) {
             return false;

@@ -32,7 +32,6 @@ pub mod symbols;
 pub mod thread;
 pub mod tracer;
 pub mod view;
-pub mod weak;
 
 pub use numbers::number_tensor;
 

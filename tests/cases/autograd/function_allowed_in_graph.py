@@ -1,4 +1,4 @@
-"""A function with methods of its own that the program has allowed in the graph is one node, whatever they do."""
+"""An autograd function that the program has allowed in the graph is one node, whatever it does."""
 
 import torch
 import torch._dynamo

@@ -13,6 +13,7 @@ use std::time::Instant;
 use backends::{Backend, Capabilities, CompileOptions};
 use cache::{CompileId, Entries, GuardedCode};
 use guards::exec::CheckProgram;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use residual::{self, Finish, Finished, Ladder, Residual, ResumeCache};
@@ -34,7 +35,7 @@ use super::translate::{
 };
 use super::without_modes::Seeing;
 use super::{config, dynamic_marks, env, explain, ferrodyn_error, guard_filter, log, reasons};
-use eval_frame::context::CompileContext;
+use eval_frame::context::{CompileContext, ContextState};
 use eval_frame::frame::FrameRef;
 use eval_frame::region::{ThreadRegions, with_thread};
 
@@ -750,4 +751,13 @@ fn close(tx: &mut Tx<'_>, can: Capabilities) -> PyResult<()> {
 #[derive(Default)]
 struct BackendSlot {
     backend: std::sync::Mutex<Option<Arc<Backend>>>,
+}
+
+impl ContextState for BackendSlot {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self.backend.try_lock().as_deref() {
+            Ok(Some(backend)) => backend.traverse(visit),
+            _ => Ok(()),
+        }
+    }
 }

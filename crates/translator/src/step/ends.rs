@@ -10,9 +10,13 @@ use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
-/// Whether the program refers to an object weakly.
-pub fn is_weakly_referenced(obj: &Bound<'_, PyAny>) -> bool {
-    torch_abi::weak::count(obj).is_ok_and(|count| count > 0)
+/// How many weak references there are to an object.
+pub fn weak_references(obj: &Bound<'_, PyAny>) -> usize {
+    obj.py()
+        .import("_weakref")
+        .and_then(|m| m.call_method1("getweakrefcount", (obj,)))
+        .and_then(|n| n.extract())
+        .unwrap_or(0)
 }
 
 /// Whether something runs when an instance of a class goes.
@@ -62,7 +66,7 @@ impl Tx<'_> {
             return Ok(());
         }
         let b = obj.bind(self.py);
-        if has_finalizer(b.get_type().as_any()) || is_weakly_referenced(b) {
+        if has_finalizer(b.get_type().as_any()) || weak_references(b) > 0 {
             return Err(Stop::brk(
                 "Deletion of an object that is held weakly",
                 "Weak references and finalizers tell when the last reference to an object goes, which is known in eager mode only.",
