@@ -27,9 +27,14 @@ pub fn custom_classes(py: Python<'_>) -> PyResult<Vec<(Bound<'_, PyAny>, Custom)
     let Some(table) = table(py)? else {
         return Ok(Vec::new());
     };
+    // Each call may bring another generator, whose state moves on with what is drawn: a graph can't hold one.
+    let generator = py.import(names::TORCH_C)?.getattr(names::GENERATOR)?;
     let mut classes = Vec::new();
     for class in table.call_method0(intern!(py, "keys"))?.try_iter()? {
         let class = class?;
+        if class.is(&generator) {
+            continue;
+        }
         let kind: String = table.get_item(&class)?.getattr("opaque_typ")?.extract()?;
         let is_constant = names::CONSTANT_KINDS.contains(&&*kind);
         let kind = match is_constant {

@@ -108,6 +108,8 @@ pub const TRANSFORMS_ACTIVE: &str = "_are_functorch_transforms_active";
 pub const AUTOGRAD_C: &str = "_autograd";
 /// Innermost hooks on saved tensors, in [`AUTOGRAD_C`].
 pub const SAVED_TENSORS_HOOKS: &str = "_top_saved_tensors_default_hooks";
+/// Class of generators of random numbers, in [`TORCH_C`].
+pub const GENERATOR: &str = "Generator";
 /// Context manager that turns `__torch_function__` and its modes off, in [`TORCH_C`].
 pub const DISABLE_TORCH_FUNCTION: &str = "DisableTorchFunction";
 
@@ -276,6 +278,8 @@ pub const TENSOR_MODULE: &str = "torch._tensor";
 pub const NOBODY_IS_ASKED: &str = "DisableTorchFunction";
 /// Context in `torch._C` in which none of a class is called.
 pub const NO_CLASS_IS_ASKED: &str = "DisableTorchFunctionSubclass";
+/// Whether it asks them, in [`TORCH_C`].
+pub const CLASSES_ARE_ASKED: &str = "_is_torch_function_enabled";
 /// Module of tracing contexts.
 pub const GUARDS: &str = "torch._guards";
 /// Module of symbols that stand for sizes.

@@ -285,7 +285,7 @@ pub(crate) fn attribute_in_modes(
 /// # Errors
 /// A break where the answer is a mode that is no value here.
 pub(crate) fn modes_question(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<Var>> {
-    if name == "_is_torch_function_enabled" {
+    if name == torch_abi::names::CLASSES_ARE_ASKED {
         return Ok(Some(tx.bool(!tx.st.asks_no_class)));
     }
     if !tx.is_seen() {
