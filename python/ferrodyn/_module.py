@@ -82,12 +82,12 @@ class OptimizedModule(torch.nn.Module):
         object.__setattr__(self, "forward", entry)
 
     @property
-    def training(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def training(self) -> bool:
         """Whether the wrapped module is in training mode."""
         return self._orig_mod.training
 
     @training.setter
-    def training(self, value: bool) -> None:
+    def training(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         if "_orig_mod" in self.__dict__.get("_modules", ()):
             _wrapped_by(self).training = value
 
