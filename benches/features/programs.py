@@ -150,6 +150,24 @@ def jagged_nested_tensor() -> Program:
     return (lambda x: torch.sin(x) * 2), [(make(),)]
 
 
+@program
+def distributed_tensor() -> Program:
+    from torch import distributed
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Replicate, Shard
+
+    if not distributed.is_initialized():
+        store = distributed.HashStore()
+        distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    mesh = init_device_mesh("cpu", (1,))
+
+    def fn(x):
+        made = DTensor.from_local(torch.relu(x), mesh, [Shard(0)])
+        return (made * 2).redistribute(placements=[Replicate()]).to_local()
+
+    return fn, [(grad(4, 3),)]
+
+
 # NumPy.
 
 

@@ -236,6 +236,12 @@ def explain(fn: Callable[..., Any]) -> Callable[..., ExplainOutput]:
     return _explain.explain(fn)
 
 
+@overload
+def disable(fn: T, recursive: bool = ..., *, reason: str | None = ...) -> T: ...
+@overload
+def disable(
+    fn: None = None, recursive: bool = ..., *, reason: str | None = ...
+) -> Callable[[T], T]: ...
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Keep a function, or a module, out of compilation.
 

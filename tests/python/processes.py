@@ -9,7 +9,7 @@ import sys
 
 
 def run_in_processes(count: int, program: str, seconds: int = 300) -> None:
-    """Run a program in each of `count` processes; one that fails fails the test, with its last lines."""
+    """Run a program in `count` processes; one that fails, fails the test with its last lines."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

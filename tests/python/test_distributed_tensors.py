@@ -1,7 +1,7 @@
-"""Tensors and modules that are distributed over two processes: DTensor, tensor parallelism, FSDP2, DDP.
+"""What is distributed over two processes: DTensor, tensor parallelism, FSDP2, DDP.
 
-One program runs in both processes. Each part of it is compared with eager, and its graphs are counted: as many as
-torch.compile makes, or fewer.
+One program runs in both processes. Each part of it is compared with eager, and its graphs are
+counted: as many as torch.compile makes, or fewer.
 """
 
 from __future__ import annotations
