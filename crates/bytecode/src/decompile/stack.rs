@@ -372,10 +372,13 @@ impl<'a> Stack<'a> {
 
     /// `item` is the next one of the container that is `depth` below the top.
     fn extend(&mut self, depth: u32, item: &str, with: &Value) {
+        // Code that no compiler makes may name a place beyond the top.
         let Some(index) = self.values.len().checked_sub(depth as usize) else {
             return;
         };
-        let container = &mut self.values[index];
+        let Some(container) = self.values.get_mut(index) else {
+            return;
+        };
         if let Kind::Open(_) = container.kind
             && !container.text.ends_with("set(")
         {
