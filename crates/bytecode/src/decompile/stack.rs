@@ -479,7 +479,8 @@ impl<'a> Stack<'a> {
             Op::PushNull => self.push(Value::null()),
             Op::PopTop | Op::PopExcept | Op::PopIter | Op::EndFor => self.discard(op),
             Op::Copy(depth) => {
-                if let Some(index) = self.values.len().checked_sub(depth as usize) {
+                let index = self.values.len().checked_sub(depth as usize);
+                if let Some(index) = index.filter(|index| *index < self.values.len()) {
                     if self.values[index].acts || self.values[index].kind != Kind::Plain {
                         self.name(index);
                     }
