@@ -81,7 +81,7 @@ def _with_torchs(cls: type[FerrodynError]) -> type[FerrodynError]:
     torchs = getattr(sys.modules.get(_TORCHS_MODULE), cls._of_torch, None)
     if torchs is None:
         return cls
-    #: What the constructors of torch's classes set and torch's own handlers read.
+    # What the constructors of torch's classes set and torch's own handlers read.
     fields = {
         "_torch_dynamo_tracer_output": None,
         "frame_exec_strategy": None,

@@ -1,12 +1,10 @@
 //! Bodies as Python.
 
-use std::fs::File;
-use std::io::BufReader;
+mod support;
 
 use bytecode::op::{ConstIdx, JumpCond, Label, LocalIdx, Op};
-use bytecode::{
-    Body, CodeFields, ExceptEntry, Instr, Location, Names, Version, decode, decompile, wire,
-};
+use bytecode::{Body, ExceptEntry, Instr, Location, Names, Version, decode, decompile};
+use support::sample;
 
 fn load(n: u32) -> Op {
     Op::LoadFast {
@@ -171,16 +169,6 @@ fn jumps_that_do_not_nest_are_labels() {
     if not y: goto 2
     return None
     ");
-}
-
-/// The code objects of `tests/data/sample.py` as a version compiles it.
-fn sample(version: Version) -> Vec<(CodeFields, String)> {
-    let path = format!(
-        "{}/tests/data/sample-{version}.bin",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let mut input = BufReader::new(File::open(path).expect("the sample is there"));
-    std::iter::from_fn(|| wire::read_code(&mut input).expect("the sample is well-formed")).collect()
 }
 
 #[test]

@@ -158,6 +158,13 @@ impl<'a> Stack<'a> {
         format!("_{}", self.named)
     }
 
+    /// The index of the value that is `depth` below the top, counted from 1. None where code that no compiler makes names
+    /// a place that is not there.
+    fn place(&self, depth: u32) -> Option<usize> {
+        let index = self.values.len().checked_sub(depth as usize)?;
+        (index < self.values.len()).then_some(index)
+    }
+
     /// Gives the value at an index a name.
     fn name(&mut self, index: usize) {
         let name = self.new_name();
@@ -372,13 +379,10 @@ impl<'a> Stack<'a> {
 
     /// `item` is the next one of the container that is `depth` below the top.
     fn extend(&mut self, depth: u32, item: &str, with: &Value) {
-        // Code that no compiler makes may name a place beyond the top.
-        let Some(index) = self.values.len().checked_sub(depth as usize) else {
+        let Some(index) = self.place(depth) else {
             return;
         };
-        let Some(container) = self.values.get_mut(index) else {
-            return;
-        };
+        let container = &mut self.values[index];
         if let Kind::Open(_) = container.kind
             && !container.text.ends_with("set(")
         {
@@ -479,8 +483,7 @@ impl<'a> Stack<'a> {
             Op::PushNull => self.push(Value::null()),
             Op::PopTop | Op::PopExcept | Op::PopIter | Op::EndFor => self.discard(op),
             Op::Copy(depth) => {
-                let index = self.values.len().checked_sub(depth as usize);
-                if let Some(index) = index.filter(|index| *index < self.values.len()) {
+                if let Some(index) = self.place(depth) {
                     if self.values[index].acts || self.values[index].kind != Kind::Plain {
                         self.name(index);
                     }
@@ -488,9 +491,9 @@ impl<'a> Stack<'a> {
                 }
             }
             Op::Swap(depth) => {
-                let top = self.values.len().saturating_sub(1);
-                if let Some(index) = self.values.len().checked_sub(depth as usize) {
+                if let Some(index) = self.place(depth) {
                     self.name_where(|value| value.acts);
+                    let top = self.values.len() - 1;
                     self.values.swap(index, top);
                 }
             }
@@ -755,18 +758,12 @@ impl<'a> Stack<'a> {
 
 fn common(which: CommonConst) -> String {
     let text = match which {
-        CommonConst::AssertionError => "AssertionError",
-        CommonConst::NotImplementedError => "NotImplementedError",
-        CommonConst::Tuple => "tuple",
-        CommonConst::All => "all",
-        CommonConst::Any => "any",
-        CommonConst::List => "list",
-        CommonConst::Set => "set",
         CommonConst::None => "None",
         CommonConst::EmptyStr => "''",
         CommonConst::True => "True",
         CommonConst::False => "False",
         CommonConst::MinusOne => "-1",
+        builtin => builtin.builtin(),
     };
     text.to_owned()
 }
