@@ -30,11 +30,12 @@ def fn(x):
         s.__str__ != d.__str__,
         s.__repr__ == other.__repr__,
         s.__reduce__ == super(Derived, d).__reduce__,
+        type(s.__reduce__) is type(d.__reduce__),
     ]
     items = Items()
     above = super(Items, items)
     same += [above.append == items.append, above.extend == items.extend, above.extend == items.pop]
-    return x + 1, same
+    return x + 1, same, s.__reduce__, above.extend
 
 
 def inputs():

@@ -106,14 +106,34 @@ impl<'py> Tx<'py> {
                 };
                 Ok(Flow::Value(self.bind_classmethod(&d, &class)?))
             }
-            Descriptor::BuiltinMethod => Ok(Flow::Value(Var::Method(Rc::new(MethodVar {
-                func: Var::py(d),
-                receiver,
-            })))),
+            Descriptor::BuiltinMethod => Ok(Flow::Value(
+                match self.is_own_method(&receiver, name, &d)? {
+                    true => Var::BuiltinMethod(Rc::new((receiver, name.clone()))),
+                    false => Var::Method(Rc::new(MethodVar {
+                        func: Var::py(d),
+                        receiver,
+                    })),
+                },
+            )),
             Descriptor::Value if &**name == "__new__" => Ok(Flow::Value(Var::py(d))),
             Descriptor::Value => Ok(Flow::Value(self.class_value(&owner, name, &d))),
             _ => Err(Stop::unsupported(format!("super().{name}"))),
         }
+    }
+
+    /// Whether an object itself gives this method of C code by that name: nothing is in front of it.
+    fn is_own_method(&mut self, obj: &Var, name: &Arc<str>, method: &Obj) -> R<bool> {
+        if !matches!(obj, Var::Obj(_) | Var::Py(_)) {
+            return Ok(false);
+        }
+        let class = self.type_of(obj)?;
+        let ty = class.bind(self.py).cast::<PyType>();
+        let own = type_lookup(ty.map_err(PyErr::from)?, name);
+        if !own.is_some_and(|own| own.is(method)) || self.instance_dict_attr(obj, name)?.is_some() {
+            return Ok(false);
+        }
+        let guarded = self.class_lookup(&class, name)?;
+        Ok(guarded.is_some_and(|own| own.is(method)))
     }
 
     /// Attribute of a function made while translating.
