@@ -56,6 +56,10 @@ STEPS = (
     "A debugger or a tool sees the frames of residual code, of resume functions and of Ferrodyn's "
     "own Python code, and the calls that they make."
 )
+HASHED = (
+    "A tool that has code objects for keys meets residual code that has a dictionary among its "
+    "constants, and so no hash. Not as it should be."
+)
 SPECIALISED = (
     "Looks for instructions that CPython specialises in a function by running it: the function is "
     "followed symbolically, so its own code does not run."
@@ -100,4 +104,26 @@ EXCLUDED: dict[str, str] = {
     "test_opcache.TestSpecializer.*": SPECIALISED,
     "test_optparse.TestOptionParser.test_refleak": LIFETIME,
     "test_pdb.*": STEPS,
+    "test_raise.TestTracebackType.test_attrs": FRAMES,
+    "test_struct.StructTest.test__struct_reference_cycle_cleaned_up": LIFETIME,
+    "test_sys.SysModuleTest.test_getframe": FRAMES,
+    "test_sys_settrace.*TraceTestCase.*": STEPS,
+    "test_sys_settrace.RaisingTraceFuncTestCase.*": STEPS,
+    "test_sys_settrace.TestLinesAfterTraceStarted.*": STEPS,
+    "test_sys_settrace.TestSetLocalTrace.*": STEPS,
+    "test_tempfile.TestNamedTemporaryFile.test_method_lookup": LIFETIME,
+    "test_thread*.test_weakref_deleted": LIFETIME,
+    "test_trace.TestCallers.test_loop_caller_importing": HASHED,
+    "test_trace.TestFuncs.*": STEPS,
+    "test_trace.TestLineCounts.*": STEPS,
+    "test_trace.TestTrace.test_no_source_file": STEPS,
+    "test_traceback.*ExcReportingTests.test_KeyboardInterrupt_at_first_line_of_frame": LINES,
+    "test_traceback.*SuggestionFormattingTests.test_name_error_suggestions": FRAMES,
+    "test_traceback.MiscTracebackCases.test_clear": FRAMES,
+    "test_traceback.TestColorizedTraceback.test_colorized_traceback_from_exception_group": FRAMES,
+    "test_traceback.TestStack.test_format_locals": FRAMES,
+    "test_traceback.TestStack.test_walk_stack": FRAMES,
+    "test_traceback.TestTracebackException.test_comparison_params_variations": FRAMES,
+    "test_traceback.TestTracebackException.test_print": FRAMES,
+    "test_type_cache.TypeCacheWithSpecializationTests.*": SPECIALISED,
 }

@@ -1,4 +1,5 @@
-"""A method of C code that `super()` gives is the one that the object gives, where no class in front has another."""
+"""A method of C code that `super()` gives is the one that the object gives, where no class in front
+has another."""
 
 import torch
 

@@ -1,4 +1,5 @@
-"""A struct sequence is made of its items; more items, or a dictionary, fill fields that are no items."""
+"""A struct sequence is made of its items; more items, or a dictionary, fill fields that are no
+items."""
 
 import os
 import time
