@@ -70,6 +70,12 @@ impl Sizes {
         self.symbols_in(n).iter().any(is_unknown)
     }
 
+    /// Whether a leaf is such a number.
+    pub(super) fn is_unknown_leaf(&self, leaf: &IntExpr) -> bool {
+        let known = self.symbols.iter().find(|s| s.0 == *leaf);
+        known.is_some_and(|(_, n)| self.is_unknown(*n))
+    }
+
     /// Whether a number is known not to be negative.
     pub(super) fn is_never_negative(&self, leaf: &IntExpr) -> bool {
         let known = self.symbols.iter().find(|s| s.0 == *leaf);

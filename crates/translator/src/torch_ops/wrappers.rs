@@ -53,22 +53,27 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for arguments that a graph can't hold, and for what can't be run on fakes.
     pub fn emit_of_wrapper(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
+        let before = self.snapshot();
+        let node_args = self.node_args_with_sizes(args)?;
+        match self.emit_wrapped(callee, &node_args, args) {
+            Err(Stop::Break(_)) if self.has_dynamic_number(args) => self.restore(&before),
+            made => return made,
+        }
         let node_args = self.node_args(args)?;
-        let node_args = self.fix_args(&node_args).unwrap_or(node_args);
-        self.emit_wrapped(callee, node_args, args)
+        self.emit_wrapped(callee, &node_args, args)
     }
 
     /// Makes a node for an operation on such a tensor.
     pub(super) fn emit_wrapped(
         &mut self,
         callee: &Callee<'_>,
-        node_args: NodeArgs,
+        node_args: &NodeArgs,
         args: &Args,
     ) -> R<Var> {
-        let (inferred, out) = self.infer_fake_result(callee, &node_args, "wrapper subclass")?;
+        let (inferred, out) = self.infer_fake_result(callee, node_args, "wrapper subclass")?;
         self.check_shown(callee, args, &inferred)?;
         self.check_leaf(args, &inferred)?;
-        let made = self.emit_inferred(callee, node_args, inferred, args)?;
+        let made = self.emit_inferred(callee, node_args.clone(), inferred, args)?;
         self.with_wrapper_class(made, out.bind(self.py))
     }
 
