@@ -244,7 +244,7 @@ impl<'py> Tx<'py> {
         })
     }
 
-    fn fake_tensor(
+    pub(super) fn fake_tensor(
         &self,
         t: &TensorMeta,
         sized: Option<&SizedFakes>,
@@ -285,7 +285,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Gives a tensor a history, so that it is no leaf: those may not be written in place.
-    fn make_computed(&self, fake: &Bound<'py, PyAny>) -> PyResult<()> {
+    pub(super) fn make_computed(&self, fake: &Bound<'py, PyAny>) -> PyResult<()> {
         let torch = self.known.torch.bind(self.py);
         let grad = torch.getattr("enable_grad")?.call0()?;
         grad.call_method0("__enter__")?;

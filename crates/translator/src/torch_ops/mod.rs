@@ -42,6 +42,6 @@ pub(crate) mod sizes;
 pub mod subclasses;
 
 pub mod vmap;
-mod wrappers;
+pub mod wrappers;
 
 pub use variables::{raising, table};

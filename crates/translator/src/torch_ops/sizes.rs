@@ -29,6 +29,19 @@ pub struct Sizes {
 }
 
 impl Sizes {
+    /// The tensors from outside of which sizes are no constants, each once.
+    pub(super) fn tensors(&self) -> Vec<SourceId> {
+        let mut tensors = Vec::new();
+        for (expr, _) in &self.symbols {
+            if let IntExpr::Dim(source, Extent::Size, _) = expr
+                && !tensors.contains(source)
+            {
+                tensors.push(*source);
+            }
+        }
+        tensors
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.symbols.is_empty()
