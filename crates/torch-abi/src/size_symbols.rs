@@ -152,7 +152,8 @@ impl SizeSymbols {
         is_size: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let env = self.env.bind(py);
-        let source = self.source(py)?;
+        let source = format!("n{}", self.symbols.len());
+        let source = self.named.bind(py).call1((source,))?;
         let dynamic = py
             .import(names::SYMBOLIC_SHAPES)?
             .getattr("DimDynamic")?
@@ -168,30 +169,6 @@ impl SizeSymbols {
         let number = env.call_method("create_symintnode", (&symbol,), Some(&options))?;
         self.symbols.push(symbol.unbind());
         Ok(number)
-    }
-
-    /// A source for the next symbol.
-    ///
-    /// # Errors
-    /// What torch raises.
-    pub fn source<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.named.bind(py).call1((format!("n{}", self.symbols.len()),))
-    }
-
-    /// Takes a size for a new symbol that torch has made for it itself. Whether it is one.
-    ///
-    /// # Errors
-    /// What torch raises.
-    pub fn adopt(&mut self, size: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let Some(node) = size.getattr_opt("node")? else {
-            return Ok(false);
-        };
-        let symbol = node.getattr("expr")?;
-        let is_new = symbol.getattr("is_Symbol")?.is_truthy()? && self.position(&symbol).is_none();
-        if is_new {
-            self.symbols.push(symbol.unbind());
-        }
-        Ok(is_new)
     }
 
     fn position(&self, symbol: &Bound<'_, PyAny>) -> Option<usize> {
@@ -327,7 +304,11 @@ impl SizeSymbols {
                 return Ok(None);
             };
             let value: i64 = value.call_method0("__int__")?.extract()?;
-            facts.push((Compare::Equal, SizeTree::Symbol(at), SizeTree::Number(value)));
+            facts.push((
+                Compare::Equal,
+                SizeTree::Symbol(at),
+                SizeTree::Number(value),
+            ));
         }
         Ok(Some(facts))
     }

@@ -109,6 +109,11 @@ def same_account(tensor, fake):
     return check
 ";
 
+/// A tensor that another one holds: its name there, and how it is reached.
+type HeldTensor<'py> = (Arc<str>, Bound<'py, PyAny>, Source);
+/// The tensors that one holds, by name.
+type Parts = Vec<(Arc<str>, Held)>;
+
 static MODULE: OwnModule = OwnModule::new(GUARD, c"<ferrodyn wrappers>", c"ferrodyn_wrappers");
 
 /// A wrapper subclass's tensor from outside; `None` for a class that is left to plain Python.
@@ -146,7 +151,7 @@ fn sized_fake<'py>(
     tx: &mut Tx<'py>,
     tensor: &Bound<'py, PyAny>,
     meta: Rc<TensorMeta>,
-    parts: Vec<(Arc<str>, Held)>,
+    parts: Parts,
     source: SourceId,
 ) -> R<Option<Obj>> {
     let of = Held {
@@ -230,7 +235,7 @@ fn hold_parts<'py>(
     tx: &mut Tx<'py>,
     tensor: &Bound<'py, PyAny>,
     source: SourceId,
-) -> R<Option<Vec<(Arc<str>, Held)>>> {
+) -> R<Option<Parts>> {
     let mut parts = Some(Vec::new());
     for (name, inner, at) in held_tensors(tx, tensor, source)? {
         if let Source::Attr { name, .. } = &at
@@ -262,7 +267,7 @@ fn held_tensors<'py>(
     tx: &Tx<'py>,
     tensor: &Bound<'py, PyAny>,
     base: SourceId,
-) -> PyResult<Vec<(Arc<str>, Bound<'py, PyAny>, Source)>> {
+) -> PyResult<Vec<HeldTensor<'py>>> {
     let mut held = Vec::new();
     let account = tensor.call_method0("__tensor_flatten__")?;
     for name in account.get_item(0)?.try_iter()? {

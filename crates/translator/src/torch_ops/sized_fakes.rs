@@ -78,7 +78,11 @@ impl SizedFakes {
         self.value(py, &expr)
     }
 
-    pub(super) fn value<'py>(&self, py: Python<'py>, expr: &IntExpr) -> PyResult<Bound<'py, PyAny>> {
+    pub(super) fn value<'py>(
+        &self,
+        py: Python<'py>,
+        expr: &IntExpr,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let operator = |name: &str| py.import("operator")?.getattr(name);
         match expr {
             IntExpr::Const(n) => Ok(n.into_pyobject(py)?.into_any()),
@@ -149,15 +153,6 @@ impl SizedFakes {
         }
     }
 
-    /// Takes a size of a fake tensor, which torch has made, for what the translation knows it as. Whether it can.
-    pub(super) fn adopt(&self, leaf: IntExpr, n: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let is_new = self.symbols.borrow_mut().adopt(n)?;
-        if is_new {
-            self.leaves.borrow_mut().push((leaf, n.clone().unbind()));
-        }
-        Ok(is_new)
-    }
-
     fn facts(&self, py: Python<'_>) -> PyResult<Option<Vec<Fact>>> {
         let Some(facts) = self.symbols.borrow().facts(py)? else {
             return Ok(None);
@@ -209,7 +204,8 @@ impl<'py> Tx<'py> {
         }
         let shares = kept || self.is_shadowed(args) || self.st.vmap.is_active();
         let mut given = args.meta_kw.iter().map(|(_, m)| m).chain(&args.meta_pos);
-        if !given.any(has_size) && !(shares && self.facts.sized.is_some()) {
+        let is_sized = given.any(has_size) || shares && self.facts.sized.is_some();
+        if !is_sized {
             return Ok(None);
         }
         let symbols = match shares {

@@ -291,7 +291,12 @@ impl<'py> Tx<'py> {
     /// and the dimensions.
     pub fn dynamic_held(&self, wrapper: SourceId) -> Vec<(Vec<String>, Vec<usize>)> {
         let tensors = self.log.sizes.tensors().into_iter();
-        let held = |source| Some((self.path_within(wrapper, source)?, self.dynamic_sizes(source)));
+        let held = |source| {
+            Some((
+                self.path_within(wrapper, source)?,
+                self.dynamic_sizes(source),
+            ))
+        };
         tensors.filter_map(held).collect()
     }
 
