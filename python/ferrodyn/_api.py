@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
 
-from . import _core
+from . import _context, _core
 from ._context import CompileOptions, GuardFail
 from ._module import OptimizedModule
 from ._when_imported import when_imported
@@ -236,6 +236,12 @@ def explain(fn: Callable[..., Any]) -> Callable[..., ExplainOutput]:
     return _explain.explain(fn)
 
 
+@overload
+def disable(fn: T, recursive: bool = ..., *, reason: str | None = ...) -> T: ...
+@overload
+def disable(
+    fn: None = None, recursive: bool = ..., *, reason: str | None = ...
+) -> Callable[[T], T]: ...
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Keep a function, or a module, out of compilation.
 
@@ -271,6 +277,7 @@ def _aot_compile(*args: Any, **kwargs: Any) -> Any:
 
 def reset() -> None:
     """Forget all compiled code and counters: the next call of each function compiles anew."""
+    _context.forget()
     _core.reset()
 
 

@@ -29,12 +29,27 @@ _Key = tuple[object, ...]
 #: By what was chosen, where nothing else says how long code is kept: as long as it is in use.
 _CONTEXTS: WeakValueDictionary[_Key, _core.Context] = WeakValueDictionary()
 
-#: Of backends that have a name: for good.
+#: Of backends that have a name: until all is forgotten.
 _NAMED: dict[_Key, _core.Context] = {}
+
+
+#: How often all was forgotten.
+_age = 0
+
+
+def forget() -> None:
+    """Keep no context any longer: what is compiled from here on shares none with code of before."""
+    global _age
+    _age += 1
+    _NAMED.clear()
 
 
 class _Kept(dict[_Key, _core.Context]):
     """Contexts of a backend that is an object: they go with it. A copy of it begins without."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.age = _age
 
     def __copy__(self) -> _Kept:
         return _Kept()
@@ -58,7 +73,7 @@ def _contexts_of(backend: str | Callable[..., Any]) -> MutableMapping[_Key, _cor
     if type(attributes) is not dict:
         return _CONTEXTS
     kept = attributes.get("__ferrodyn_contexts__")
-    if kept is None:
+    if kept is None or kept.age != _age:
         kept = attributes["__ferrodyn_contexts__"] = _Kept()
     return kept
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -22,8 +22,6 @@ from ._context import CompileOptions
 
 #: A frame of a stack, as the native module writes it.
 _FRAME = r'File "(?P<file>.*)", line (?P<line>\d+), in (?P<function>.*)'
-#: A guard in a tree: its kind, what it says, and the line of the program that asked for it.
-_GUARD = r"\+- (?P<kind>[A-Z_]+): (?P<says>.*?)(?:\s+# (?P<why>.*))?$"
 #: Kinds of guards that hold a value, or a type, to the one that was seen.
 _SPECIALISING = ("EQUALS_MATCH", "CONSTANT_MATCH", "NONE_MATCH", "TRUE_MATCH", "FALSE_MATCH")
 #: How many lines of the program are shown above and below one.
@@ -69,28 +67,40 @@ class BreakReason:
 
     def places(self) -> list[Place]:
         """Return where it happened: the innermost frame first, then those that called it."""
-        found = [re.match(_FRAME, frame) for frame in reversed(self.user_stack)]
-        own = os.path.dirname(__file__) + os.sep
-        places = [Place(m["file"], int(m["line"]), m["function"]) for m in found if m]
-        return [place for place in places if not place.file.startswith(own)]
+        return _places(self.user_stack)
+
+
+def _places(stack: Sequence[str]) -> list[Place]:
+    """Return the places of a stack that are the program's, the innermost first."""
+    found = [re.match(_FRAME, frame) for frame in reversed(stack)]
+    own = os.path.dirname(__file__) + os.sep
+    places = [Place(m["file"], int(m["line"]), m["function"]) for m in found if m]
+    # Nor is the one who runs a program by its name.
+    return [place for place in places if not place.file.startswith((own, "<frozen "))]
 
 
 @dataclass(frozen=True)
 class Guard:
-    """A check that decides whether compiled code may be used."""
+    """A line of the tree of guards: a check, or a value that is read for those below it."""
 
-    #: torch's name of its kind: ``TENSOR_MATCH``.
+    #: How deep it is in the tree.
+    depth: int
+    #: torch's name of its kind, ``TENSOR_MATCH``; empty for a value that is read.
     kind: str
     #: What it checks, as Python.
     says: str
-    #: The line of the program that asked for it, and where that is.
+    #: The line of the program that asked for it.
     why: str
+    #: Where that line is: ``file.py:3 in f``.
+    place: str
+    #: How a recompilation names it.
+    code: str
+    #: What it takes by itself, in a check for which nothing is remembered.
+    nanoseconds: float | None
 
-
-def guards_of(tree: str) -> list[Guard]:
-    """Return the guards in the text of a tree."""
-    found = [re.search(_GUARD, line) for line in tree.splitlines()]
-    return [Guard(m["kind"], m["says"], m["why"] or "") for m in found if m]
+    def asked_by(self) -> str:
+        """Return the line that asked for it, with its place."""
+        return "  # ".join(filter(None, (self.why, self.place)))
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,10 @@ class Compilation:
     function: str
     file: str
     line: int
+    #: Whether it is what goes on behind a graph break.
+    resumes: bool
+    #: The calls that led to it, as ``File "...", line N, in name``, outermost first.
+    stack: list[str]
     #: When it began, in seconds since 1970.
     started: float
     #: Seconds by stage.
@@ -126,16 +140,35 @@ class Compilation:
     breaks: list[BreakReason]
     #: Its guards, as a tree.
     guards: str
+    #: The same line by line.
+    guard_lines: list[Guard]
+    #: Those by their code that failed where no other compiled code did for a call either, and how
+    #: often.
+    failures: dict[str, int]
+    #: Microseconds of a check of all of them.
+    check: float | None
     #: The code before and after.
     bytecode: str
+    #: The code after, as Python.
+    python: str
     #: Why code that was there could not be used, with the value that changed.
     recompile_reasons: list[str]
+    #: For each of these the line of the program that asked for the guard, and where that is.
+    recompile_lines: list[str]
     #: ``compiled``, ``eager`` this time, ``skipped`` from now on, or an exception.
     outcome: str
 
     @property
     def place(self) -> Place:
         return Place(self.file, self.line, self.function)
+
+    def callers(self) -> list[Place]:
+        """Return the calls that led to it, the innermost first."""
+        return _places(self.stack)
+
+    def checks(self) -> list[Guard]:
+        """Return its guards, without the values that are read for them."""
+        return [line for line in self.guard_lines if line.kind]
 
     @property
     def spent(self) -> float:
@@ -144,8 +177,19 @@ class Compilation:
 
     def guards_by_kind(self) -> str:
         """Return how many guards of each kind there are, the most first."""
-        kinds = Counter(guard.kind for guard in guards_of(self.guards))
+        kinds = Counter(guard.kind for guard in self.checks())
         return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was compiled."""
+
+    #: In the order in which they began.
+    compilations: list[Compilation] = field(default_factory=list)
+    breaks: list[BreakReason] = field(default_factory=list)
+    #: Guards for which compiled code could not be reused, as Python, and how often each failed.
+    guard_failures: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -178,12 +222,16 @@ class ExplainOutput:
     compilations: list[Compilation] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return "\n".join([*self._summary(), *text_of(self.compilations, self.break_reasons)])
+        return "\n".join([*self._summary(), *text_of(self.record())])
 
     def _repr_html_(self) -> str:
         from . import _pages
 
-        return _pages.notebook(self.compilations, self.break_reasons)
+        return _pages.notebook(self.record())
+
+    def record(self) -> Record:
+        """Return what pages and texts are made from."""
+        return Record(self.compilations, self.break_reasons, self.guard_failures)
 
     def _summary(self) -> list[str]:
         lines = [
@@ -206,18 +254,19 @@ def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:.2f} ms"
 
 
-def text_of(compilations: list[Compilation], breaks: list[BreakReason]) -> list[str]:
+def text_of(record: Record) -> list[str]:
     """Return lines for a terminal: breaks first, which is what is looked for most."""
     lines: list[str] = []
-    for number, reason in enumerate(breaks, 1):
-        lines += ["", f"Break Reason {number}: {reason.reason}", *_break_text(reason)]
-    for compilation in compilations:
+    for number, reason in enumerate(record.breaks, 1):
+        lines += ["", f"Break Reason {number}: {reason.reason}", *break_text(reason)]
+    for compilation in record.compilations:
         lines += ["", *_compilation_text(compilation)]
-    lines += ["", *_time_text(compilations)]
+    lines += ["", *_time_text(record.compilations)]
     return lines
 
 
-def _break_text(reason: BreakReason) -> list[str]:
+def break_text(reason: BreakReason) -> list[str]:
+    """Return where a graph broke, why, and what to change."""
     lines = []
     for depth, place in enumerate(reason.places()):
         lines.append(f"  {'at' if depth == 0 else 'called from'} {place}")
@@ -234,14 +283,15 @@ def _break_text(reason: BreakReason) -> list[str]:
 
 def specialised(compilation: Compilation) -> list[Guard]:
     """Return the guards that hold a value to the one that was seen."""
-    return [guard for guard in guards_of(compilation.guards) if guard.kind in _SPECIALISING]
+    return [guard for guard in compilation.checks() if guard.kind in _SPECIALISING]
 
 
 def _compilation_text(compilation: Compilation) -> list[str]:
     total = compilation.seconds.get("total", 0.0)
     head = f"[{compilation.id}] {compilation.place}: {compilation.outcome}"
     lines = [f"{head}, {_milliseconds(total)}" if total else head]
-    lines += [f"  Recompiled because {reason}" for reason in compilation.recompile_reasons]
+    again = zip(compilation.recompile_reasons, compilation.recompile_lines, strict=True)
+    lines += [f"  Recompiled because {reason}  {line}".rstrip() for reason, line in again]
     for graph in compilation.graphs:
         lines.append(f"  Graph {graph.name}, {graph.operations} operations:")
         lines += [f"    {line}" for line in graph.code.strip().splitlines()]
@@ -249,7 +299,7 @@ def _compilation_text(compilation: Compilation) -> list[str]:
         lines.append(f"  Guards: {counts}")
     if values := specialised(compilation):
         lines.append("  Specialised:")
-        lines += [f"    {guard.says}  # {guard.why}" for guard in values]
+        lines += [f"    {guard.says}  # {guard.asked_by()}" for guard in values]
     return lines
 
 
@@ -272,21 +322,19 @@ def _time_text(compilations: list[Compilation]) -> list[str]:
     return lines
 
 
-def breaks_of(record: Mapping[str, Any]) -> list[BreakReason]:
-    """Return the graph breaks of a native record."""
-    return [BreakReason(**reason) for reason in record["break_reasons"]]
-
-
-def compilations_of(record: Mapping[str, Any], breaks: list[BreakReason]) -> list[Compilation]:
-    """Return the compilations of a native record, each with its own of the record's breaks."""
-    entries = [dict(entry) for entry in record["compilations"]]
+def record_of(native: Mapping[str, Any]) -> Record:
+    """Return a native record: each compilation with its own of the breaks."""
+    breaks = [BreakReason(**reason) for reason in native["break_reasons"]]
+    entries = [dict(entry) for entry in native["compilations"]]
     starts = [entry.pop("first_break") for entry in entries]
     found = []
     for entry, (start, end) in zip(entries, pairwise([*starts, len(breaks)]), strict=True):
-        own = breaks[start:end]
         graphs = [Graph(**graph) for graph in entry.pop("graphs")]
-        found.append(Compilation(**entry, graphs=graphs, breaks=own))
-    return found
+        lines = [Guard(**line) for line in entry.pop("guard_lines")]
+        found.append(
+            Compilation(**entry, graphs=graphs, guard_lines=lines, breaks=breaks[start:end])
+        )
+    return Record(found, breaks, dict(native["guard_failures"]))
 
 
 def explain(fn: Callable[..., Any]) -> Callable[..., ExplainOutput]:
@@ -319,18 +367,18 @@ def _output(graphs: list[torch.fx.GraphModule], record: Mapping[str, Any]) -> Ex
         [node.target for node in graph.graph.nodes if node.op.startswith("call_")]
         for graph in graphs
     ]
-    reasons = breaks_of(record)
+    made = record_of(record)
     return ExplainOutput(
         graphs=graphs,
         graph_count=len(graphs),
-        graph_break_count=len(reasons),
-        break_reasons=reasons,
+        graph_break_count=len(made.breaks),
+        break_reasons=made.breaks,
         op_count=sum(map(len, ops)),
         ops_per_graph=ops,
         out_guards=list(record.get("out_guards", ())),
-        guard_failures=dict(record.get("guard_failures", {})),
+        guard_failures=made.guard_failures,
         compile_times=dict(record.get("compile_times", {})),
         instruction_counts=dict(record.get("instruction_counts", {})),
         fake_tensor_ops=dict(record.get("fake_tensor_ops", {})),
-        compilations=compilations_of(record, reasons),
+        compilations=made.compilations,
     )

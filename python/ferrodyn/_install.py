@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
+import torch._logging as torch_logging
 
 from . import _api, exc, logs
 from ._when_imported import when_imported
@@ -53,8 +54,7 @@ def _guard_collectives(enabled: bool) -> bool:
 
 def _set_logs(**choices: Any) -> None:
     """Stand for `torch._logging.set_logs`: torch's logs, and those of the same names here."""
-    torch_logging = torch._logging._internal  # type: ignore[attr-defined]
-    torch_logging.set_logs(**choices)
+    torch_logging._internal.set_logs(**choices)
     logs.follow_torch([name for name, level in choices.items() if level])
 
 
@@ -92,7 +92,7 @@ class _Replaced:
             exc.import_torchs = True
             self._replace(torch, "compile", _api.compile)
             self._replace(torch.compiler, "set_enable_guard_collectives", _guard_collectives)
-            self._replace(torch._logging, "set_logs", _set_logs)
+            self._replace(torch_logging, "set_logs", _set_logs)
         asked = os.environ.get("TORCH_LOGS", "").split(",")
         logs.follow_torch([name.strip().lstrip("+") for name in asked if name.strip()])
         # Not under the lock: a module that is imported already is handed over at once.

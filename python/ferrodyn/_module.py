@@ -42,6 +42,12 @@ def _call(self, *args, **kwargs):  # type: ignore[no-untyped-def] # as torch's i
     return torch.nn.Module.__call__(self, *args, **kwargs)
 
 
+def _wrapped_by(compiled: OptimizedModule) -> torch.nn.Module:
+    module = compiled._modules["_orig_mod"]
+    assert module is not None
+    return module
+
+
 class OptimizedModule(torch.nn.Module):
     """What :func:`ferrodyn.compile` returns for a module instance.
 
@@ -64,7 +70,7 @@ class OptimizedModule(torch.nn.Module):
 
     def _connect(self, options: CompileOptions | None) -> None:
         """Make `forward` call the wrapped module, compiled with `options`."""
-        module = self._modules["_orig_mod"]
+        module = _wrapped_by(self)
         entry: Callable[..., Any]
         if options is None:
             entry = _core.make_disabled(module.__call__)
@@ -76,14 +82,14 @@ class OptimizedModule(torch.nn.Module):
         object.__setattr__(self, "forward", entry)
 
     @property
-    def training(self) -> bool:  # type: ignore[override]
+    def training(self) -> bool:
         """Whether the wrapped module is in training mode."""
         return self._orig_mod.training
 
     @training.setter
-    def training(self, value: bool) -> None:
+    def training(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         if "_orig_mod" in self.__dict__.get("_modules", ()):
-            self._modules["_orig_mod"].training = value
+            _wrapped_by(self).training = value
 
     def dynamo_ctx(self, target: T) -> T:
         """Compile a function, a method or a module as this module is compiled.
@@ -102,7 +108,14 @@ class OptimizedModule(torch.nn.Module):
         Lightning's Fabric takes a compiled module out of its wrapper, sets it up, and compiles
         it again, with `torch.compile` and these.
         """
+        if (given := self.__dict__.get("_given_kwargs")) is not None:
+            return given
         return {"disable": True} if self._options is None else self._options.keywords()
+
+    @_compile_kwargs.setter
+    def _compile_kwargs(self, keywords: dict[str, Any]) -> None:
+        # Lightning also notes them itself, where it was imported before the module was compiled.
+        self.__dict__["_given_kwargs"] = keywords
 
     @property
     def _torchdynamo_orig_callable(self) -> Callable[..., Any]:

@@ -20,11 +20,9 @@ class Recording:
     def __init__(self) -> None:
         _core.explain_begin(all_threads=True)
 
-    def end(self) -> tuple[list[_explain.Compilation], list[_explain.BreakReason]]:
+    def end(self) -> _explain.Record:
         """Stop, and return what was compiled and where graphs broke."""
-        record = _core.explain_end(all_threads=True)
-        breaks = _explain.breaks_of(record)
-        return _explain.compilations_of(record, breaks), breaks
+        return _explain.record_of(_core.explain_end(all_threads=True))
 
 
 def _run_program(program: str, args: Sequence[str], *, is_module: bool) -> None:
@@ -39,9 +37,9 @@ def explain(program: str, args: Sequence[str], *, is_module: bool) -> None:
     try:
         _run_program(program, args, is_module=is_module)
     finally:
-        compilations, breaks = recording.end()
+        record = recording.end()
         sys.stdout.flush()
-        print("\n".join(_explain.text_of(compilations, breaks)), file=sys.stderr)
+        print("\n".join(_explain.text_of(record)), file=sys.stderr)
 
 
 def report(program: str, args: Sequence[str], *, is_module: bool, output: str) -> None:
@@ -50,12 +48,15 @@ def report(program: str, args: Sequence[str], *, is_module: bool, output: str) -
     try:
         _run_program(program, args, is_module=is_module)
     finally:
-        _write(recording, Path(output), program)
+        _write(recording.end(), Path(output), program)
         print(f"The report is in {output}", file=sys.stderr)
 
 
 def trace(folder: str) -> None:
-    """Write the report of this process into a folder when it ends, as ``FERRODYN_TRACE`` asks."""
+    """Write what ``FERRODYN_TRACE`` asks for into a folder when this process ends.
+
+    That is the page of the process, and the same as a trace for `tlparse`.
+    """
     recording = Recording()
     process = os.getpid()
 
@@ -64,12 +65,18 @@ def trace(folder: str) -> None:
         if os.getpid() == process:
             Path(folder).mkdir(parents=True, exist_ok=True)
             name = Path(sys.argv[0]).name or "python"
-            _write(recording, Path(folder) / f"{name}-{process}.html", name)
+            record = recording.end()
+            _write(record, Path(folder) / f"{name}-{process}.html", name)
+            # Last: `tlparse --latest` reads the newest file of a folder.
+            from . import _trace
+
+            text = _trace.text(record.compilations)
+            (Path(folder) / _trace.file_name(name)).write_text(text, encoding="utf-8")
 
     atexit.register(write)
 
 
-def _write(recording: Recording, path: Path, title: str) -> None:
+def _write(record: _explain.Record, path: Path, title: str) -> None:
     from . import _pages
 
-    path.write_text(_pages.report(title, *recording.end()), encoding="utf-8")
+    path.write_text(_pages.report(title, record), encoding="utf-8")

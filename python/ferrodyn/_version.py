@@ -6,6 +6,7 @@ module does against the torch that is loaded.
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 from .exc import UnsupportedPythonError, UnsupportedTorchError
@@ -58,7 +59,7 @@ def check_interpreter() -> None:
     if sys.version_info >= (3, 12):
         return
     try:
-        import _xxsubinterpreters as interpreters
+        interpreters = importlib.import_module("_xxsubinterpreters")
     except ImportError:
         return
     if interpreters.get_current() != interpreters.get_main():

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     #: A thread that meets code which another one compiles waits for it; else it runs it in eager
     #: mode.
     wait_for_compilation: bool
+    #: A compilation of more than two seconds shows on a terminal what it is at.
+    progress: bool
     #: After how many bytecode instructions capture of one call is given up.
     max_instructions: int
     #: After how many instructions in a row that add nothing to the graph.

@@ -55,7 +55,8 @@ class FerrodynError(RuntimeError):
         cls._ours, cls._joined = cls, None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> FerrodynError:
-        return super().__new__(_with_torchs(cls), *args, **kwargs)
+        made: Any = _with_torchs(cls)
+        return super().__new__(made, *args, **kwargs)
 
     def __init__(self, *args: Any) -> None:
         # The constructor of torch's class takes other arguments.
@@ -80,7 +81,7 @@ def _with_torchs(cls: type[FerrodynError]) -> type[FerrodynError]:
     torchs = getattr(sys.modules.get(_TORCHS_MODULE), cls._of_torch, None)
     if torchs is None:
         return cls
-    #: What the constructors of torch's classes set and torch's own handlers read.
+    # What the constructors of torch's classes set and torch's own handlers read.
     fields = {
         "_torch_dynamo_tracer_output": None,
         "frame_exec_strategy": None,
@@ -89,7 +90,7 @@ def _with_torchs(cls: type[FerrodynError]) -> type[FerrodynError]:
         "first_useful_frame": None,
     }
     named = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-    joined = type(cls.__name__, (cls, torchs), fields | named)
+    joined: Any = type(cls.__name__, (cls, torchs), fields | named)
     joined._ours, cls._joined = cls, joined
     joined._joined = joined
     return joined

@@ -61,7 +61,7 @@ class _CurrentStderr(logging.StreamHandler):
     """Write to what ``sys.stderr`` is now, not to what it was at import."""
 
     @property
-    def stream(self) -> TextIO:  # type: ignore[override]
+    def stream(self) -> TextIO:
         return sys.stderr
 
     @stream.setter

@@ -14,6 +14,7 @@ import collections
 import fnmatch
 import importlib.util
 import json
+import logging
 import os
 import pathlib
 import signal
@@ -77,6 +78,8 @@ def compile_tests(suite: unittest.TestSuite) -> None:
     """Put compiled functions in place of the test functions of ``suite``."""
     import ferrodyn
 
+    # Tests of logging listen to every logger: what is compiled is not theirs to hear.
+    logging.getLogger("ferrodyn").setLevel(logging.WARNING)
     for test in tests_of(suite):
         for name in ("runTest", getattr(test, "_testMethodName", "runTest")):
             owner = next((c for c in type(test).__mro__ if name in vars(c)), None)

@@ -53,6 +53,11 @@ def _state() -> dict[str, object]:
         "default dtype": torch.get_default_dtype(),
         "autocast": (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")),
         "what NumPy does with floats": numpy and numpy.geterr(),
+        "calls of modules": (torch.nn.Module.__call__, torch.nn.Module.__getattr__),
+        "hooks of all modules": torch.nn.modules.module._has_any_global_hook(),
+        "modes": (torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()),
+        "tracing": (torch._C._is_tracing(), torch.compiler.is_compiling()),
+        "depth of calls": sys.getrecursionlimit(),
         "handler of interrupts": signal.getsignal(signal.SIGINT),
     }
 

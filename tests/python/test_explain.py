@@ -40,7 +40,7 @@ class Text(HTMLParser):
         attributes = dict(attributes)
         self.links += [attributes[name] for name in ("href", "src") if name in attributes]
         self.ids += [attributes["id"]] if "id" in attributes else []
-        if tag not in ("meta",):
+        if tag not in ("meta", "col"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
@@ -77,7 +77,7 @@ def test_graphs_guards_values_and_times():
     assert (first.function, first.outcome, first.id) == ("outer", "compiled", "0/0")
     assert [graph.operations for c in out.compilations for graph in c.graphs] == [1, 1, 2]
     assert {"tracing", "backend", "guards", "total"} <= set(first.seconds)
-    kinds = {guard.kind for guard in _explain.guards_of(first.guards)}
+    kinds = {guard.kind for guard in first.checks()}
     assert {"TENSOR_MATCH", "GLOBAL_STATE"} <= kinds
     specialised = [g for c in out.compilations for g in _explain.specialised(c)]
     assert any(g.says.endswith("== 4") and "inner(x).sin() + n" in g.why for g in specialised)
@@ -95,25 +95,27 @@ def test_recompilations_name_the_value_that_changed():
     record = _report.Recording()
     compiled(X, "abc")
     compiled(X, "abcd")
-    compilations, breaks = record.end()
-    (last,) = [c for c in compilations if "actual 'abcd'" in " ".join(c.recompile_reasons)]
-    assert last.function == "callee" and not breaks
-    assert f"Recompiled because {last.recompile_reasons[0]}" in "\n".join(
-        _explain.text_of(compilations, breaks)
-    )
+    made = record.end()
+    (last,) = [c for c in made.compilations if "actual 'abcd'" in " ".join(c.recompile_reasons)]
+    assert last.function == "callee" and not made.breaks
+    (first,) = [c for c in made.compilations if c.id == last.id.replace("/1", "/0")]
+    # The guard that failed is one of the first compilation, and is counted there.
+    ((code, count),) = first.failures.items()
+    assert count == 1 and code in [guard.code for guard in first.checks()]
+    assert f"Recompiled because {last.recompile_reasons[0]}" in "\n".join(_explain.text_of(made))
 
 
 def test_what_raises_is_in_the_record():
     record = _report.Recording()
     with pytest.raises(ferrodyn.exc.Unsupported):
         ferrodyn.compile(inner, backend="eager", fullgraph=True)(X)
-    compilations, breaks = record.end()
-    assert "graph_break" in compilations[0].outcome and len(breaks) == 1
+    made = record.end()
+    assert "graph_break" in made.compilations[0].outcome and len(made.breaks) == 1
 
 
 def test_the_page_is_whole_and_needs_no_network():
     out = ferrodyn.explain(outer)(X, 4)
-    for page in (out._repr_html_(), _pages.report("t", out.compilations, out.break_reasons)):
+    for page in (out._repr_html_(), _pages.report("t", out.record())):
         parsed = Text(page)
         assert not parsed.open
         assert all(link.startswith("#") for link in parsed.links)
@@ -127,9 +129,12 @@ def test_text_of_a_program_is_escaped():
     place = {"file": "<i>", "line": 1, "function": "<lambda>"}
     compilation = _explain.Compilation(
         id="0/0", **place, started=0.0, seconds={}, instructions=0, graphs=[], breaks=[],
-        guards="", bytecode="", recompile_reasons=["<script>"], outcome="<b>",
+        guards="", bytecode="", recompile_reasons=["<script>"], recompile_lines=["<u>"],
+        outcome="<b>", stack=[], resumes=False,
+        guard_lines=[], failures={}, check=None, python="",
     )  # fmt: skip
-    page = _pages.notebook([compilation], [_explain.BreakReason("<script>alert()</script>")])
+    breaks = [_explain.BreakReason("<script>alert()</script>")]
+    page = _pages.notebook(_explain.Record([compilation], breaks))
     assert "<lambda>" not in page and "alert()</script>" not in page and "<i>:" not in page
 
 
@@ -162,7 +167,8 @@ def test_a_program_is_explained_and_traced(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "end of it\n"
-    (page,) = (tmp_path / "traces").iterdir()
+    page, trace = sorted((tmp_path / "traces").iterdir(), key=lambda path: path.suffix)
+    assert trace.suffix == ".log" and trace.name.startswith("dedicated_log_torch_trace_")
     for text in (done.stderr, Text(page.read_text()).text):
         assert "expected 'a', actual 'ab'" in text
         assert "actual 'abc'" in text  # of the other thread

@@ -109,3 +109,23 @@ def test_a_reset_forgets_what_is_kept():
         ferrodyn.compile(function, backend=counter)(X)
         ferrodyn.reset()
     assert counter.count == 2
+
+
+def region(compiled):
+    """Return the name of what a call runs, as `torch.profiler` shows it."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        compiled(X)
+    (name,) = [e.name for e in profile.events() if e.name.startswith("Torch-Compiled Region")]
+    return name.rpartition(" ")[2]
+
+
+@pytest.mark.parametrize("backend", ["eager", Counter()])
+def test_numbers_of_functions_begin_anew_after_a_reset(backend):
+    shown = []
+    for functions in ((function,), (inner(), function)):
+        for fn in functions:
+            compiled = ferrodyn.compile(fn, backend=backend)
+            compiled(X)
+            shown.append(region(compiled))
+        ferrodyn.reset()
+    assert shown == ["0/0", "0/0", "1/0"]

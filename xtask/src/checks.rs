@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::browser;
 use crate::environment::{Environment, Venv};
 use crate::extension::{self, Profile};
 use crate::portable;
@@ -300,6 +301,25 @@ impl Run<'_> {
         }
         let mut command = self.pytest(venv, "tests/python");
         command.env("FERRODYN_PYTHONS", self.environment.all_pythons());
+        if share.once {
+            let added = self
+                .environment
+                .add(self.project, venv, "checks", "python/checks.txt");
+            if let Err(error) = added {
+                self.failed("packages for checks", &version, &error);
+                return Ok(());
+            }
+            match browser::find(self.project) {
+                Ok(browser) => drop(command.env("FERRODYN_BROWSER", browser)),
+                Err(error) => {
+                    self.left_out("browser", &version, "not run: no browser");
+                    println!("{error:#}");
+                }
+            }
+        }
+        if share.readme {
+            self.types(venv)?;
+        }
         let mut left_out = Vec::new();
         if self.options.fast {
             left_out.push("not slow");
@@ -323,6 +343,28 @@ impl Run<'_> {
             self.step("cases, aot_eager", &version, Kind::Pytest, &mut command)?;
         }
         Ok(())
+    }
+
+    /// Both type checkers, over the package, the examples and a user's program.
+    fn types(&mut self, venv: &Venv) -> Result<()> {
+        let version = venv.version().to_string();
+        let mut mypy = Command::new(venv.program("mypy"));
+        mypy.arg("--python-executable").arg(&venv.python);
+        self.step("mypy", &version, Kind::Check, &mut mypy)?;
+        let pyright = venv.program("pyright");
+        // The first run downloads it from npm's registry.
+        let there = Command::new(&pyright).arg("--version").output();
+        if !there.is_ok_and(|output| output.status.success()) {
+            self.left_out(
+                "pyright",
+                &version,
+                "not run: npm's registry has no pyright for us",
+            );
+            return Ok(());
+        }
+        let mut pyright = Command::new(&pyright);
+        pyright.arg("--pythonpath").arg(&venv.python);
+        self.step("pyright", &version, Kind::Check, &mut pyright)
     }
 
     /// What of the Python tests runs on `venv`.

@@ -132,7 +132,8 @@ impl Environment {
             .args(packages)
             .arg("--constraint")
             .arg(project.root.join("python/requirements.txt"))
-            .env("CARGO_TARGET_DIR", project.target_for(&venv.name()));
+            // Sources are built by another interpreter's path: what `dev` builds would be built anew after it.
+            .env("CARGO_TARGET_DIR", project.target_for(name));
         venv.base.build_for(&python, &mut install);
         let title = format!("packages of {name}");
         step::require(&title, &mut install, &project.logs())?;

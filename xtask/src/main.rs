@@ -6,6 +6,7 @@
 //! there is nothing to do.
 
 mod bench;
+mod browser;
 mod checks;
 mod debian;
 mod demo;

@@ -11,8 +11,8 @@ use crate::extension::{self, Profile};
 use crate::project::Project;
 use crate::step;
 
-/// What the demonstration draws its tables with.
-const SHOWN_BY: &str = "rich";
+/// What the demonstration draws its tables with, and torch those of its graphs.
+const SHOWN_BY: [&str; 2] = ["rich", "tabulate"];
 
 /// Builds all into `target/wheels/dist` and runs the demonstration with each; false if it failed with one.
 ///
@@ -61,7 +61,8 @@ fn tried(
     package: &Path,
 ) -> Result<bool> {
     let name = format!("published-{}", venv.name());
-    let packages = [package.as_os_str(), OsStr::new(SHOWN_BY)];
+    let shown_by = SHOWN_BY.iter().map(OsStr::new);
+    let packages: Vec<&OsStr> = [package.as_os_str()].into_iter().chain(shown_by).collect();
     let python = environment.fresh(project, venv, &name, &packages)?;
     let mut demo = Command::new(python);
     demo.current_dir(&project.root)

@@ -116,8 +116,8 @@ impl BackendCall<'_> {
             .graph
             .is_some_and(|(graph, _)| holds_control_flow(graph));
         let has_symbols = self.inputs.iter().any(AotInput::changes);
-        let prepared = match backend.capabilities().wants_context || has_control_flow || has_symbols
-        {
+        let wants_context = backend.capabilities().wants_context || has_control_flow || has_symbols;
+        let prepared = match wants_context {
             true => {
                 // A number without a value is what a compiler looks for on its node.
                 let can_wait =
@@ -159,14 +159,15 @@ impl BackendCall<'_> {
         };
         let mut shape_guards = Some(Vec::new());
         let mut aot_guards = None;
-        let late = match prepared.is_none() && !has_symbols {
-            true => Some(LateContext::announce(
+        // Where it could not be made, a look would fail as well.
+        let late = match wants_context {
+            false => Some(LateContext::announce(
                 gm,
                 example_inputs,
                 self.inputs,
                 self.compile_id,
             )?),
-            false => None,
+            true => None,
         };
         let arguments = match &prepared {
             Some(context) => (gm, context.example_inputs(py)),

@@ -11,29 +11,45 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 
 use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyDict, PyTuple};
+use pyo3::{PyClass, PyClassInitializer};
 
 use crate::names;
+
+/// What stands in the place of an attribute of torch's.
+trait StandIn: PyClass<Frozen = True> + Sync + Into<PyClassInitializer<Self>> {
+    fn over(before: Py<PyAny>) -> Self;
+
+    /// What was there.
+    fn before(&self) -> &Py<PyAny>;
+}
+
+impl StandIn for CompilingFlag {
+    fn over(before: Py<PyAny>) -> CompilingFlag {
+        CompilingFlag { before }
+    }
+
+    fn before(&self) -> &Py<PyAny> {
+        &self.before
+    }
+}
+
+impl StandIn for Uninterrupted {
+    fn over(function: Py<PyAny>) -> Uninterrupted {
+        Uninterrupted { function }
+    }
+
+    fn before(&self) -> &Py<PyAny> {
+        &self.function
+    }
+}
 
 /// The flag while backends run.
 #[pyclass(frozen, module = "ferrodyn._core")]
 struct CompilingFlag {
     /// What the flag was.
     before: Py<PyAny>,
-}
-
-impl CompilingFlag {
-    fn stand_in(flag: Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        let py = flag.py();
-        let before = match flag.cast::<CompilingFlag>() {
-            Ok(left) => left.get().before.clone_ref(py),
-            Err(_) => flag.unbind(),
-        };
-        let now = CompilingFlag {
-            before: before.clone_ref(py),
-        };
-        Ok((before, Py::new(py, now)?.into_any()))
-    }
 }
 
 #[pymethods]
@@ -62,20 +78,6 @@ impl CompilingFlag {
 #[pyclass(frozen, module = "ferrodyn._core")]
 struct Uninterrupted {
     function: Py<PyAny>,
-}
-
-impl Uninterrupted {
-    fn stand_in(function: Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        let py = function.py();
-        let before = match function.cast::<Uninterrupted>() {
-            Ok(left) => left.get().function.clone_ref(py),
-            Err(_) => function.unbind(),
-        };
-        let now = Uninterrupted {
-            function: before.clone_ref(py),
-        };
-        Ok((before, Py::new(py, now)?.into_any()))
-    }
 }
 
 #[pymethods]
@@ -107,13 +109,15 @@ struct Exchanged {
 }
 
 impl Exchanged {
-    /// `stand_in` gives what was there, without stand-ins that were left behind, and what takes its place.
-    fn exchange<'py>(
-        holder: &Bound<'py, PyAny>,
-        name: &'static str,
-        stand_in: impl FnOnce(Bound<'py, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>)>,
-    ) -> PyResult<Exchanged> {
-        let (before, now) = stand_in(holder.getattr(name)?)?;
+    /// What was there is that without stand-ins that were left behind.
+    fn exchange<S: StandIn>(holder: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Exchanged> {
+        let py = holder.py();
+        let found = holder.getattr(name)?;
+        let before = match found.cast::<S>() {
+            Ok(left) => left.get().before().clone_ref(py),
+            Err(_) => found.unbind(),
+        };
+        let now = Py::new(py, S::over(before.clone_ref(py)))?.into_any();
         holder.setattr(name, &now)?;
         Ok(Exchanged {
             holder: holder.clone().unbind(),
@@ -159,10 +163,10 @@ pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
     // A torch without it has nothing to be kept from interrupts.
     let rules = py.import(module).ok();
     if running().exchanged.is_empty() {
-        let flag = Exchanged::exchange(&compiler, names::IS_COMPILING, CompilingFlag::stand_in)?;
+        let flag = Exchanged::exchange::<CompilingFlag>(&compiler, names::IS_COMPILING)?;
         running().exchanged.push(flag);
         let uninterrupted =
-            rules.map(|rules| Exchanged::exchange(&rules, function, Uninterrupted::stand_in));
+            rules.map(|rules| Exchanged::exchange::<Uninterrupted>(&rules, function));
         if let Some(Ok(rules)) = uninterrupted {
             running().exchanged.push(rules);
         }

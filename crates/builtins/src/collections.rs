@@ -25,7 +25,7 @@ pub(crate) const RULES: RuleList = &[
 fn ordered_dict(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let class = tx.known.ordered_dict.clone();
     let d = Var::Obj(tx.new_object(class, Body::Dict(OrderedMap::default())));
-    tx.update_with(&d, name, args)?;
+    crate::dicts::update_with(tx, &d, name, args)?;
     value(d)
 }
 
@@ -52,7 +52,7 @@ fn defaultdict(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         .get_mut(id)
         .seen
         .insert("default_factory".into(), Some(factory));
-    tx.update_with(&Var::Obj(id), name, args)?;
+    crate::dicts::update_with(tx, &Var::Obj(id), name, args)?;
     value(Var::Obj(id))
 }
 

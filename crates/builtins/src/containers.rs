@@ -12,6 +12,7 @@ pub(crate) const RULES: RuleList = &[(
         ("list", list as Rule),
         ("tuple", tuple),
         ("dict", dict),
+        ("frozendict", frozendict),
         ("set", set),
         ("frozenset", set),
         ("bytearray", buffer),
@@ -46,8 +47,26 @@ fn tuple(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn dict(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let d = tx.new_dict(OrderedMap::default());
-    tx.update_with(&d, name, args)?;
+    crate::dicts::update_with(tx, &d, name, args)?;
     value(d)
+}
+
+fn frozendict(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let Some(class) = tx.known.frozendict().cloned() else {
+        return Ok(None);
+    };
+    if let ([given], true) = (&args.pos[..], args.kw.is_empty()) {
+        let given = tx.realize(given)?;
+        if tx.type_of(&given)?.is(&class) {
+            return value(given);
+        }
+    }
+    let items = tx.new_dict(OrderedMap::default());
+    crate::dicts::update_with(tx, &items, name, args)?;
+    let Some(body) = tx.body_of(&items) else {
+        return Err(Stop::Internal("a dict".into()));
+    };
+    value(Var::Obj(tx.new_object(class, body)))
 }
 
 fn set(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

@@ -28,11 +28,16 @@ fn atomic(tx: &Tx<'_>, v: &Var) -> bool {
     }
 }
 
+/// Whether a value is a dictionary that never changes.
+fn is_frozen(tx: &Tx<'_>, v: &Var) -> bool {
+    matches!(v, Var::Obj(id) if tx.known.is_frozendict(&tx.obj(*id).class))
+}
+
 fn copy(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.by_name(name, args.clone(), &["x"], 1, 1)?;
     let Some(v) = &a[0] else { return Ok(None) };
     let v = tx.realize(v)?;
-    if atomic(tx, &v) || matches!(&v, Var::Tuple(t) if t.class.is_none()) {
+    if atomic(tx, &v) || is_frozen(tx, &v) || matches!(&v, Var::Tuple(t) if t.class.is_none()) {
         return value(v);
     }
     let Var::Obj(id) = &v else { return Ok(None) };

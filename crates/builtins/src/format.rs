@@ -424,7 +424,8 @@ fn repr_of_body(tx: &mut Tx<'_>, v: &Var, body: Body, class: &variables::Obj) ->
             if !ordered && tx.is_subtype(class, &tx.known.defaultdict.clone()) {
                 return Err(tx.no_text(v));
             }
-            if ordered && d.is_empty() {
+            let frozen = tx.known.is_frozendict(class);
+            if (ordered || frozen) && d.is_empty() {
                 return Ok(tx.str(&format!("{name}()")));
             }
             let pairs = ordered && tx.version().shows_ordered_dict_as_pairs();
@@ -438,7 +439,7 @@ fn repr_of_body(tx: &mut Tx<'_>, v: &Var, body: Body, class: &variables::Obj) ->
                     }
                 });
             }
-            let (open, close) = match (ordered, pairs) {
+            let (open, close) = match (ordered || frozen, pairs) {
                 (false, _) => ("{".to_owned(), "}"),
                 (true, false) => (format!("{name}({{"), "})"),
                 (true, true) => (format!("{name}(["), "])"),

@@ -17,10 +17,16 @@ pub(crate) const RULES: RuleList = &[
     ("contextlib", &[("_lookup_special", lookup_special)]),
 ];
 
-/// Identities alone: the classes themselves are held by the code that uses them.
+/// Keeps none of the classes alive.
 const SUBCLASSES: &std::ffi::CStr = c"
-def subclass_ids(cls):
-    return tuple(map(id, type.__subclasses__(cls)))
+import weakref
+
+def has(found):
+    refs = [weakref.ref(cls) for cls in found]
+    def has_the_same_subclasses(cls):
+        now = type.__subclasses__(cls)
+        return len(now) == len(refs) and all(ref() is cls for ref, cls in zip(refs, now))
+    return has_the_same_subclasses
 ";
 
 static SUBCLASSES_MODULE: OwnModule =
@@ -31,11 +37,13 @@ static SUBCLASSES_MODULE: OwnModule =
 /// # Errors
 /// Those of asking the class.
 pub(crate) fn subclasses(tx: &mut Tx<'_>, class: &Obj) -> R<Var> {
-    let ids = SUBCLASSES_MODULE.get(tx.py)?.getattr("subclass_ids")?;
     let found = class.bind(tx.py).call_method0("__subclasses__")?;
+    let holds = SUBCLASSES_MODULE
+        .get(tx.py)?
+        .call_method1("has", (&found,))?;
     let source = tx.class_source(class);
-    let now = ids.call1((class,))?;
-    tx.guard_call(&ids.unbind(), Some(source), &[], &now)?;
+    let now = holds.call1((class,))?;
+    tx.guard_call(&holds.unbind(), Some(source), &[], &now)?;
     let mut items = Vec::new();
     for subclass in found.try_iter()? {
         items.push(Var::py(subclass?.unbind()));

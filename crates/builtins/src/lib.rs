@@ -25,6 +25,7 @@
 mod collections;
 mod containers;
 mod copying;
+mod dicts;
 mod dunder;
 mod enums;
 mod format;
@@ -94,9 +95,9 @@ pub const ASKED: Builtins = Builtins {
     call,
     constant_method: text::const_method,
     sequence_method: sequences::sequence_method,
+    dict_method: dicts::dict_method,
     dunder_method: dunder::dunder_method,
     reduce_method: pickling::reduce_method,
-    reduce_derived_dict: pickling::reduce_derived_dict,
     regex_method: patterns::regex_method,
     itertools_next: itertools_next::advance,
     weakref_call: weakref::weakref_call,
@@ -164,12 +165,14 @@ fn class_call<'py>(
                 args,
             )
         }
-        "fromkeys" if class.is_subclass(tx.known.dict.bind(py))? => {
+        "fromkeys"
+            if tx.known.is_frozendict(&cls) || class.is_subclass(tx.known.dict.bind(py))? =>
+        {
             let ordered = class.is_subclass(tx.known.ordered_dict.bind(py))?;
             let given = ordered.then(|| args.take_kw("value")).flatten();
             args.pos.extend(given);
             let a = tx.positional("fromkeys", args, 1, 2)?;
-            value(tx.dict_fromkeys(cls, &a[0], a.get(1).cloned())?)
+            value(dicts::dict_fromkeys(tx, cls, &a[0], a.get(1).cloned())?)
         }
         "apply"
             if class

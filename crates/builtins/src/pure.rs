@@ -23,7 +23,8 @@ pure! {
     cmath: "cmath" ["*"];
     struct_: "struct" ["calcsize", "pack", "unpack", "unpack_from"];
     posix: "posix" ["fspath"];
-    sys: "sys" ["intern", "getrecursionlimit", "getdefaultencoding"];
+    // Not `intern`: it makes the very object that it is given the interned one.
+    sys: "sys" ["getrecursionlimit", "getdefaultencoding"];
     bisect: "_bisect" ["bisect_left", "bisect_right"];
     zlib: "zlib" ["crc32", "adler32"];
     binascii: "binascii" ["hexlify", "unhexlify", "b2a_base64", "a2b_base64", "crc32"];

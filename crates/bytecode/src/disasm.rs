@@ -38,14 +38,14 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn name(&self, name: NameIdx) -> String {
+    pub(crate) fn name(&self, name: NameIdx) -> String {
         self.names
             .get(name.0 as usize)
             .cloned()
             .unwrap_or_else(|| format!("name{}", name.0))
     }
 
-    fn local(&self, local: LocalIdx) -> String {
+    pub(crate) fn local(&self, local: LocalIdx) -> String {
         self.locals
             .get(local.0 as usize)
             .cloned()
@@ -53,7 +53,7 @@ impl<'a> Names<'a> {
     }
 }
 
-fn binary_symbol(op: BinaryOp) -> &'static str {
+pub(crate) fn binary_symbol(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Add => "+",
         BinaryOp::And => "&",
@@ -71,7 +71,7 @@ fn binary_symbol(op: BinaryOp) -> &'static str {
     }
 }
 
-fn compare_symbol(op: CompareOp) -> &'static str {
+pub(crate) fn compare_symbol(op: CompareOp) -> &'static str {
     match op {
         CompareOp::Lt => "<",
         CompareOp::Le => "<=",

@@ -4,7 +4,7 @@
 //! instructions ([`op::Op`]), [`assemble`] turns a body into the bytes of a code object. What is
 //! decoded and not changed is assembled to equal bytes. Between the two, bodies can be built
 //! ([`BodyBuilder`]), analysed ([`Cfg`], [`stack_depths`], [`live_locals`]), checked ([`verify`])
-//! and printed ([`disassemble`]).
+//! and printed ([`disassemble`], as Python by [`decompile`]).
 //!
 //! # Lowering
 //!
@@ -41,6 +41,7 @@ mod builder;
 mod cfg;
 mod code;
 mod decode;
+mod decompile;
 mod depth;
 mod disasm;
 mod effect;
@@ -64,6 +65,7 @@ pub use builder::{BodyBuilder, BuildError, Import};
 pub use cfg::{Block, Cfg};
 pub use code::{CodeFields, Version, kinds};
 pub use decode::{DecodeError, decode};
+pub use decompile::decompile;
 pub use depth::stack_depths;
 pub use disasm::{Names, describe, disassemble};
 pub use effect::{stack_effect, stack_needs};

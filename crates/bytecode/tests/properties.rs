@@ -4,8 +4,9 @@ use bytecode::op::{
     BinaryOp, CompareOp, ConstIdx, JumpCond, Label, LocalIdx, NameIdx, Op, UnaryOp,
 };
 use bytecode::{
-    AsmInfo, Body, BodyBuilder, CodeFields, Limits, Location, Version, assemble, decode, kinds,
-    live_locals, read_line_table, stack_depths, stack_effect, stack_needs, verify,
+    AsmInfo, Body, BodyBuilder, CodeFields, Limits, Location, Names, Version, assemble, decode,
+    decompile, kinds, live_locals, read_line_table, stack_depths, stack_effect, stack_needs,
+    verify,
 };
 use proptest::prelude::*;
 
@@ -301,6 +302,7 @@ proptest! {
         let again = decode(&fields).expect("decodes");
         verify(&again, Some(&limits())).expect("well-formed");
         live_locals(&again).expect("well-formed");
+        prop_assert!(!decompile(&again, &Names::of(&fields)).is_empty());
         prop_assert_eq!(fields_of(&again), fields);
     }
 

@@ -2,26 +2,13 @@
 
 mod support;
 
-use std::fs::File;
-use std::io::BufReader;
-
 use bytecode::op::{
     BinaryOp, CompareOp, ConstIdx, FuncAttr, JumpCond, LocalIdx, NameIdx, Op, UnaryOp,
 };
 use bytecode::{
-    AsmInfo, Body, BodyBuilder, CodeFields, Location, Names, Version, assemble, decode,
-    disassemble, wire,
+    AsmInfo, Body, BodyBuilder, CodeFields, Location, Names, Version, assemble, decode, disassemble,
 };
-
-/// The code objects of `tests/data/sample.py` as a version compiles it.
-fn sample(version: Version) -> Vec<(CodeFields, String)> {
-    let path = format!(
-        "{}/tests/data/sample-{version}.bin",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let mut input = BufReader::new(File::open(path).expect("the sample is there"));
-    std::iter::from_fn(|| wire::read_code(&mut input).expect("the sample is well-formed")).collect()
-}
+use support::sample;
 
 fn listing(fields: &CodeFields) -> String {
     disassemble(&decode(fields).expect("decodes"), &Names::of(fields))

@@ -2,7 +2,7 @@
 //!
 //! Not here: looking a key up (`torch_abi::dicts`, for one).
 
-use pyo3::ffi::{Py_ssize_t, PyObject};
+use pyo3::ffi::{self, Py_ssize_t, PyObject};
 
 /// Whether a dictionary has a number that is another one after each change.
 pub const COUNTS_CHANGES: bool = cfg!(not(Py_3_13));
@@ -56,6 +56,22 @@ pub enum Kind {
     Split,
     /// What no supported version has.
     Unknown,
+}
+
+/// Whether an object is laid out as a dictionary: a `dict`, a `frozendict`, or an instance of a class derived from one.
+///
+/// # Safety
+/// `obj` is a live object.
+#[inline]
+pub unsafe fn is_dictionary(obj: *mut PyObject) -> bool {
+    // SAFETY: the caller's promise; only the class is looked at.
+    unsafe {
+        #[cfg(Py_3_15)]
+        if ffi::PyFrozenDict_Check(obj) != 0 {
+            return true;
+        }
+        ffi::PyDict_Check(obj) != 0
+    }
 }
 
 /// Where a dictionary's version is ([`COUNTS_CHANGES`]).

@@ -26,9 +26,10 @@ use crate::direct::CallMemo;
 use crate::entry::{Entry, EntryKind};
 use crate::graph_call::GraphCall;
 use crate::handover;
+use crate::hook;
 use crate::region::{Region, ThreadRegions, set_for, with_thread, without_c_recursion};
 use crate::replay::replay;
-use crate::surroundings::{MethodTarget, Way, surroundings};
+use crate::surroundings::{Measured, MethodTarget, Way, surroundings};
 
 /// Raises for an entry without its callable.
 ///
@@ -178,7 +179,75 @@ unsafe fn call_with(
                     settings = forced.bind(py).get().settings();
                 }
             }
+            if hook::is_measured() {
+                return answer_measured(
+                    py, compiler, thread, this, settings, args, nargsf, kwnames,
+                );
+            }
         }
+        answer::<false>(py, compiler, thread, this, settings, args, nargsf, kwnames)
+    }
+}
+
+/// As [`answer`], with spans.
+///
+/// # Safety
+/// As there.
+#[cold]
+#[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "all of them are one call")]
+unsafe fn answer_measured(
+    py: Python<'_>,
+    compiler: &dyn FrameCompiler,
+    thread: &ThreadRegions,
+    this: &Entry,
+    settings: *const CompileContext,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: required of the caller.
+    unsafe { answer::<true>(py, compiler, thread, this, settings, args, nargsf, kwnames) }
+}
+
+/// The call of an entry whose settings are known: by what the compiler has for it, else with the hook installed.
+/// `MEASURED`: somebody wants spans of both.
+///
+/// # Safety
+/// As for a vectorcall of `this`, which has a callable; `settings` outlives the call.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "all of them are one call")]
+unsafe fn answer<const MEASURED: bool>(
+    py: Python<'_>,
+    compiler: &dyn FrameCompiler,
+    thread: &ThreadRegions,
+    this: &Entry,
+    settings: *const CompileContext,
+    args: *const *mut PyObject,
+    nargsf: usize,
+    kwnames: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: required of the caller.
+    unsafe {
+        let callable = this.callable;
+        let offer = |func: *mut ffi::PyFunctionObject, locals: &[*mut PyObject], plain: bool| {
+            let offer = || offer(py, compiler, thread, this, func, locals, plain, &*settings);
+            match MEASURED {
+                true => hook::measured(Measured::LookUp, offer),
+                false => offer(),
+            }
+        };
+        let call_direct = |direct: Direct, locals: &[*mut PyObject]| {
+            if !MEASURED {
+                return call_direct(thread, this, direct, locals, settings);
+            }
+            let function = direct.function.clone_ref(py);
+            let code = (*function.as_ptr().cast::<ffi::PyFunctionObject>()).func_code;
+            let region = Measured::Region(hook::region_of(code));
+            hook::measured(region, || {
+                call_direct(thread, this, direct, locals, settings)
+            })
+        };
         let target = this.target();
         if let Some(Target { func, receiver, .. }) = target {
             let code = (*func).func_code;
@@ -197,15 +266,13 @@ unsafe fn call_with(
                     args
                 };
                 let locals = std::slice::from_raw_parts(args, call.positional);
-                let offered = offer(py, compiler, thread, this, func, locals, true, &*settings);
-                if let Some(direct) = offered {
-                    return call_direct(thread, this, direct, locals, settings);
+                if let Some(direct) = offer(func, locals, true) {
+                    return call_direct(direct, locals);
                 }
             } else if let Some(locals) = bind::bind(&*func, raw, &call) {
                 let locals = locals.slots();
-                let offered = offer(py, compiler, thread, this, func, locals, false, &*settings);
-                if let Some(direct) = offered {
-                    return call_direct(thread, this, direct, locals, settings);
+                if let Some(direct) = offer(func, locals, false) {
+                    return call_direct(direct, locals);
                 }
             }
         }

@@ -24,6 +24,8 @@ pub struct CodeState {
     never: Cell<bool>,
     resumes: Cell<bool>,
     skipped: RefCell<Vec<ContextId>>,
+    /// What a profiler calls this code.
+    region: OnceCell<Box<str>>,
     slot: OnceCell<Box<dyn Any>>,
 }
 
@@ -37,6 +39,16 @@ impl CodeState {
     /// may return.
     pub fn set_resumes(&self) {
         self.resumes.set(true);
+    }
+
+    /// Names the code, which the compiler made, for profilers. The first name stays.
+    pub fn set_region(&self, name: &str) {
+        self.region.get_or_init(|| name.into());
+    }
+
+    /// What a profiler calls the code.
+    pub fn region(&self) -> Option<&str> {
+        self.region.get().map(|name| &**name)
     }
 
     /// Whether this is the code of a resume function.

@@ -7,7 +7,7 @@
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use pyo3::ffi::{self, PyObject, PyThreadState};
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ use crate::region::{
     with_thread, without_c_recursion,
 };
 use crate::substitute::{self, DetachedCall};
-use crate::surroundings::{Marked, marked};
+use crate::surroundings::{Marked, Measured, marked, surroundings};
 use cpython_abi::frame::RawFrame;
 #[cfg(not(Py_3_12))]
 use cpython_abi::stack_ref::StackRef;
@@ -33,8 +33,59 @@ use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, same_eval};
 /// The evaluator that regions install.
 pub(crate) static HOOK: EvalFn = eval_frame;
 
+/// Why code is not just put in the place of a frame's: [`DETACHES`], [`MEASURES`].
+static CAREFUL: AtomicU8 = AtomicU8::new(0);
+
 /// For tests: takes the way of a full data-stack chunk for every substitution.
-pub(crate) static ALWAYS_DETACH: AtomicBool = AtomicBool::new(false);
+const DETACHES: u8 = 1;
+
+/// Somebody wants spans of what runs.
+const MEASURES: u8 = 2;
+
+fn set_careful(bit: u8, on: bool) {
+    match on {
+        true => CAREFUL.fetch_or(bit, Ordering::Relaxed),
+        false => CAREFUL.fetch_and(!bit, Ordering::Relaxed),
+    };
+}
+
+pub(crate) fn set_always_detach(on: bool) {
+    set_careful(DETACHES, on);
+}
+
+/// Says whether somebody wants spans of what runs. While it is on,
+/// [`Surroundings::leaves_calls_alone`](crate::surroundings::Surroundings::leaves_calls_alone) has to say no.
+pub fn set_measured(on: bool) {
+    set_careful(MEASURES, on);
+}
+
+/// Whether somebody wants spans of what runs.
+pub(crate) fn is_measured() -> bool {
+    CAREFUL.load(Ordering::Relaxed) & MEASURES != 0
+}
+
+/// Does something within a span, if somebody wants one.
+#[cold]
+pub(crate) fn measured<T>(what: Measured<'_>, act: impl FnOnce() -> T) -> T {
+    let span = Python::try_attach(|py| surroundings().span(py, what));
+    let done = act();
+    drop(span);
+    done
+}
+
+/// What profilers call a code object that the compiler made; empty for another.
+///
+/// # Safety
+/// The GIL is held, and `code` is a live code object. The name lives as long as it.
+pub(crate) unsafe fn region_of<'a>(code: *mut PyObject) -> &'a str {
+    // SAFETY: required of the caller.
+    let state = unsafe { code_state::state_of(code).as_ref() };
+    if state.is_none() {
+        // SAFETY: the GIL is held.
+        unsafe { ffi::PyErr_Clear() };
+    }
+    state.and_then(CodeState::region).unwrap_or_default()
+}
 
 unsafe extern "C" fn eval_frame(
     tstate: *mut PyThreadState,
@@ -282,11 +333,39 @@ unsafe fn run_replaced(
     // SAFETY: `settle` has checked `code` for this frame, which is unstarted and on top of the
     // data stack: the compiler's own frames are gone.
     unsafe {
-        if substitute::has_room(tstate, frame, code) && !ALWAYS_DETACH.load(Ordering::Relaxed) {
+        if CAREFUL.load(Ordering::Relaxed) != 0 {
+            return run_carefully(thread, tstate, frame, code);
+        }
+        if substitute::has_room(tstate, frame, code) {
             substitute::retarget(tstate, frame, code);
             return evaluate(thread, DEFAULT_EVAL, tstate, frame, 0);
         }
         run_detached(thread, tstate, frame, code)
+    }
+}
+
+/// As [`run_replaced`], for those who ask for more.
+#[cold]
+unsafe fn run_carefully(
+    thread: &ThreadRegions,
+    tstate: *mut PyThreadState,
+    frame: *mut RawFrame,
+    code: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: as for `run_replaced`; a span runs no Python code.
+    unsafe {
+        let detaches = CAREFUL.load(Ordering::Relaxed) & DETACHES != 0;
+        let run = || {
+            if !detaches && substitute::has_room(tstate, frame, code) {
+                substitute::retarget(tstate, frame, code);
+                return evaluate(thread, DEFAULT_EVAL, tstate, frame, 0);
+            }
+            run_detached(thread, tstate, frame, code)
+        };
+        match is_measured() {
+            true => measured(Measured::Region(region_of(code)), run),
+            false => run(),
+        }
     }
 }
 

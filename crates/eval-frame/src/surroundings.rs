@@ -4,6 +4,7 @@
 //! Not here: any of them. Who uses this crate says what there is, once, with [`set_surroundings`]; without that there
 //! is nothing else.
 
+use std::any::Any;
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -32,6 +33,15 @@ pub enum Way {
     Eager,
     /// Another context is on.
     With(Py<Context>),
+}
+
+/// What a profiler shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured<'a> {
+    /// The search for compiled code.
+    LookUp,
+    /// The run of compiled code, by its name ([`CodeState::set_region`](crate::code_state::CodeState::set_region)).
+    Region(&'a str),
 }
 
 /// What the call of a bound method ends in.
@@ -80,6 +90,13 @@ pub trait Surroundings: Send + Sync {
     fn way(&self, py: Python<'_>, entry: &Entry, settings: &CompileContext) -> Way {
         let _ = (py, entry, settings);
         Way::AsEver
+    }
+
+    /// A span of what is measured, which ends when it is dropped. Only asked for while
+    /// [`set_measured`](crate::hook::set_measured) is on. A pending exception is kept.
+    fn span(&self, py: Python<'_>, measured: Measured<'_>) -> Option<Box<dyn Any>> {
+        let _ = (py, measured);
+        None
     }
 
     /// What the call of a bound method of `function` ends in. Runs no code.

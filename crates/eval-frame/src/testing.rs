@@ -220,7 +220,7 @@ fn set_unchecked(on: bool) {
 /// Takes the way of a full data-stack chunk for every substitution.
 #[pyfunction]
 fn set_always_detach(on: bool) {
-    hook::ALWAYS_DETACH.store(on, Ordering::Relaxed);
+    hook::set_always_detach(on);
 }
 
 /// Frames and plain calls that the Python compiler was asked about.

@@ -2,7 +2,7 @@
 //!
 //! What lives here: what happens to a frame that the hook shows, from its guarded code to a new translation, and when
 //! that is tried again ([`dynamo`]); what torch has a say in around the hook (`surroundings`, `foreign`, `in_stance`,
-//! `module_call`); exceptions that are taken from Python (`taken`). What does not: the hook and entries (`eval-frame`),
+//! `module_call`, `profiled`); exceptions that are taken from Python (`taken`). What does not: the hook and entries (`eval-frame`),
 //! opcodes, and what each stage does.
 //!
 //! Invariant: no panic and no internal error reaches the program; the frame runs as plain Python.
@@ -11,6 +11,7 @@ pub mod dynamo;
 mod foreign;
 mod in_stance;
 mod module_call;
+mod profiled;
 mod surroundings;
 mod taken;
 
@@ -118,6 +119,7 @@ fn _after_fork_in_child() {
 pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     foreign::initialise(py);
+    profiled::follow(py)?;
     eval_frame::surroundings::set_surroundings(&surroundings::Torch);
     continuation::set_mark(residual::continuation_mark(py));
     eval_frame::initialise(module, &ATTRIBUTES).map_err(|error| match error {

@@ -1,18 +1,24 @@
 //! What torch has a say in around the hook: its own hook, its marks on functions, stances, and what calls of modules
 //! end in.
 
+use std::any::Any;
+
 use eval_frame::context::CompileContext;
 use eval_frame::entry::Entry;
-use eval_frame::surroundings::{Marked, MethodTarget, Surroundings, Way};
+use eval_frame::surroundings::{Marked, Measured, MethodTarget, Surroundings, Way};
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use torch_abi::modules::{Forward, ModuleCalls};
+use torch_abi::profiler::Span;
 use torch_abi::stance;
 
 use cpython_abi::symbols::{PyMethod_Function, PyMethod_Self, PyMethod_Type};
 
 use crate::in_stance::in_stance;
 use crate::{foreign, module_call};
+
+/// The span of a look-up of compiled code, by torch's name for it.
+pub(crate) const LOOK_UP: &str = "TorchDynamo Cache Lookup";
 
 /// torch.
 pub(crate) struct Torch;
@@ -34,11 +40,19 @@ impl Surroundings for Torch {
 
     #[inline]
     fn leaves_calls_alone(&self, py: Python<'_>) -> bool {
-        stance::is_default(py)
+        stance::leaves_calls_alone(py)
     }
 
     fn way(&self, _py: Python<'_>, entry: &Entry, settings: &CompileContext) -> Way {
         in_stance(entry, settings)
+    }
+
+    fn span(&self, py: Python<'_>, measured: Measured<'_>) -> Option<Box<dyn Any>> {
+        let span = Span::begin(py, || match measured {
+            Measured::LookUp => LOOK_UP.to_owned(),
+            Measured::Region(id) => format!("Torch-Compiled Region: {id}"),
+        });
+        Some(Box::new(span))
     }
 
     unsafe fn method_target(

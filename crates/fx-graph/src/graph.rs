@@ -6,6 +6,7 @@
 //! from it but emptied. So no id is ever given to two nodes.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
@@ -65,6 +66,8 @@ pub struct Graph {
     pub(crate) names: Namespace,
     /// Counts the edits that a checkpoint cannot undo.
     pub(crate) rewrites: u32,
+    /// Who wants to know how many nodes there are while it is made.
+    shown_len: Option<Arc<AtomicUsize>>,
 }
 
 fn index(id: NodeId) -> NodeIndex {
@@ -221,7 +224,20 @@ impl Graph {
             OpKind::Placeholder => self.placeholders.push(id),
             _ => self.body.push(id),
         }
+        self.show_len();
         id
+    }
+
+    /// Writes how many nodes there are into `len` from now on, whenever some are added or taken back.
+    pub fn show_len_in(&mut self, len: Option<Arc<AtomicUsize>>) {
+        self.shown_len = len;
+        self.show_len();
+    }
+
+    fn show_len(&self) {
+        if let Some(len) = &self.shown_len {
+            len.store(self.len(), Ordering::Relaxed);
+        }
     }
 
     /// Adds the edges to `user`. An input that does not exist gets none; the verifier reports it.
@@ -469,6 +485,7 @@ impl Graph {
             self.clear(id);
         }
         self.names.rewind(to.names as usize);
+        self.show_len();
         Ok(())
     }
 }

@@ -16,38 +16,75 @@ use crate::source::{NameStyle, SourceId};
 /// Width to which a guard is padded before the user's line.
 const COLUMN: usize = 60;
 
+/// A line of the tree: a value that is read, or a guard on the value above it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeLine {
+    /// How deep it is.
+    pub depth: usize,
+    /// The value.
+    pub source: Option<SourceId>,
+    /// The guard, by its index; `None` for a value.
+    pub guard: Option<u32>,
+    /// What it says: `source=L['x'], accessed_by=...`, or what the guard checks.
+    pub text: String,
+}
+
 impl GuardSet {
-    /// The set as PyTorch's `TREE_GUARD_MANAGER`. `latency_us` is the measured time of one evaluation.
-    pub fn tree_text(&self, latency_us: Option<f64>) -> String {
+    /// The tree, line by line.
+    pub fn tree_lines(&self) -> Vec<TreeLine> {
         let cx = self.cx(NameStyle::Explicit);
-        let mut out = String::from("TREE_GUARD_MANAGER:\n+- RootGuardManager\n");
-        for &guard in self.ambient() {
-            self.write_guard(guard, 1, &cx, &mut out);
-        }
+        let mut lines = Vec::new();
+        let guard_line = |index: u32, depth: usize| {
+            let guard = self.guard(index);
+            TreeLine {
+                depth,
+                source: guard.source,
+                guard: Some(index),
+                text: guard.kind.tree_text(guard.source, &cx),
+            }
+        };
+        lines.extend(self.ambient().iter().map(|&guard| guard_line(guard, 1)));
         let mut stack: Vec<(SourceId, usize)> =
             self.roots().iter().rev().map(|&id| (id, 1)).collect();
         while let Some((id, depth)) = stack.pop() {
             let source = self.sources().get(id);
-            let _ = writeln!(
-                out,
-                "{}+- GuardManager: source={}, accessed_by={}",
-                "| ".repeat(depth),
-                cx.name(id),
-                accessor(source)
-            );
-            for &guard in &self.node(id).guards {
-                self.write_guard(guard, depth + 1, &cx, &mut out);
-            }
-            stack.extend(
-                self.node(id)
-                    .children
+            lines.push(TreeLine {
+                depth,
+                source: Some(id),
+                guard: None,
+                text: format!("source={}, accessed_by={}", cx.name(id), accessor(source)),
+            });
+            let node = self.node(id);
+            lines.extend(
+                node.guards
                     .iter()
-                    .rev()
-                    .map(|&child| (child, depth + 1)),
+                    .map(|&guard| guard_line(guard, depth + 1)),
             );
+            stack.extend(node.children.iter().rev().map(|&child| (child, depth + 1)));
         }
-        for &guard in self.relational() {
-            self.write_guard(guard, 1, &cx, &mut out);
+        lines.extend(self.relational().iter().map(|&guard| guard_line(guard, 1)));
+        lines
+    }
+
+    /// The set as PyTorch's `TREE_GUARD_MANAGER`. `latency_us` is the measured time of one evaluation.
+    pub fn tree_text(&self, latency_us: Option<f64>) -> String {
+        let mut out = String::from("TREE_GUARD_MANAGER:\n+- RootGuardManager\n");
+        for line in self.tree_lines() {
+            let (indent, text) = ("| ".repeat(line.depth), line.text);
+            let _ = match line.guard.map(|index| self.guard(index)) {
+                None => writeln!(out, "{indent}+- GuardManager: {text}"),
+                Some(guard) => {
+                    let name = guard.kind.name();
+                    match &guard.user_frame {
+                        Some(frame) => writeln!(
+                            out,
+                            "{indent}+- {name}: {text:<COLUMN$}{}",
+                            user_line(frame)
+                        ),
+                        None => writeln!(out, "{indent}+- {name}: {text}"),
+                    }
+                }
+            };
         }
         if let Some(latency) = latency_us {
             let _ = write!(out, "\nGuard eval latency = {latency:.2} us\n");
@@ -55,14 +92,13 @@ impl GuardSet {
         out
     }
 
-    fn write_guard(&self, index: u32, depth: usize, cx: &TextCx<'_>, out: &mut String) {
+    /// A guard as Python code, as a failure names it.
+    pub fn code_of(&self, index: u32) -> String {
         let guard = self.guard(index);
-        let text = guard.kind.tree_text(guard.source, cx);
-        let _ = write!(out, "{}+- {}: ", "| ".repeat(depth), guard.kind.name());
-        let _ = match &guard.user_frame {
-            Some(frame) => writeln!(out, "{text:<COLUMN$}{}", user_line(frame)),
-            None => writeln!(out, "{text}"),
-        };
+        let parts = guard
+            .kind
+            .code_parts(guard.source, &self.cx(NameStyle::Explicit));
+        parts.join(" and ")
     }
 
     /// The guards as Python expressions, in checking order, without repetition; the tensor checks joined to one

@@ -299,8 +299,9 @@ impl Asm {
         let code = template
             .obj
             .bind(py)
-            .call_method("replace", (), Some(&kw))?
-            .unbind();
+            .call_method("replace", (), Some(&kw))?;
+        crate::natives::keep_texts(&code, &self.consts)?;
+        let code = code.unbind();
         let cells = shape
             .cellvars
             .iter()

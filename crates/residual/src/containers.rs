@@ -61,6 +61,12 @@ impl Emitter<'_, '_> {
                 self.list_of(&items)
             }
             Body::Dict(map) if class.is(&known.dict) => self.dict_of(map),
+            Body::Dict(map) if known.is_frozendict(&class) => {
+                self.asm.callee(&class);
+                self.dict_of(map)?;
+                self.asm.call(1);
+                Ok(())
+            }
             Body::Set(map) if class.is(&known.set) => {
                 let keys: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
                 self.set_of(&keys)
@@ -243,6 +249,8 @@ impl Emitter<'_, '_> {
         let known = self.tx.known();
         if self.is_subclass(class, &known.ordered_dict) {
             known.ordered_dict.clone()
+        } else if known.is_frozendict(class) {
+            class.clone()
         } else {
             known.dict.clone()
         }

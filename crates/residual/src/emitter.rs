@@ -175,6 +175,8 @@ impl<'a, 'py> Emitter<'a, 'py> {
     /// The values from `at` to the end of the path form a cycle.
     fn break_cycle(&mut self, at: usize) {
         let fillable = |i: &Ident| match i {
+            // It can't be filled once it is made.
+            Ident::Obj(id) if self.tx.known().is_frozendict(&self.tx.obj(*id).class) => None,
             Ident::Obj(id) => {
                 let body = &self.tx.obj(*id).body;
                 matches!(

@@ -8,9 +8,9 @@
 
 use bytecode::op::{FuncAttr, Label, LocalIdx, Op};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use rustc_hash::FxHashSet;
-use translator::code::{flags, kinds, stack_name};
+use translator::code::{CodeInfo, flags, kinds, stack_name};
 use translator::state::{Frame, GeneratorState};
 use translator::stop::{R, Stop};
 use variables::{Body, Obj, ObjId, Var};
@@ -73,24 +73,59 @@ impl Emitter<'_, '_> {
             return Err(Stop::Internal("not a generator".into()));
         };
         match &state.frame {
-            None => Err(self.cannot("a generator that is running or has ended")),
-            Some(f) => {
-                if state.started {
-                    self.suspended(f)?;
-                } else {
-                    self.unstarted(f)?;
-                }
-                match &state.names {
-                    Some(names) => self.rename(f, names),
-                    None => Ok(()),
-                }
-            }
+            None if self.is_running(id) => return Err(self.cannot("a generator that is running")),
+            None => self.ended(&state.code)?,
+            Some(f) if state.started => self.suspended(f)?,
+            Some(f) => self.unstarted(f)?,
+        }
+        match &state.names {
+            Some(names) => self.rename(&state.code, names),
+            None => Ok(()),
         }
     }
 
+    fn is_running(&self, id: ObjId) -> bool {
+        let mut frame = Some(&self.tx.state().frame);
+        while let Some(f) = frame {
+            if f.generator == Some(id) {
+                return true;
+            }
+            frame = f.parent.as_deref();
+        }
+        false
+    }
+
+    /// `-- generator` that has ended: one of the same code that is closed before it has begun.
+    fn ended(&mut self, code: &CodeInfo) -> R<()> {
+        let py = self.tx.py;
+        let known = self.tx.known().clone();
+        let (bare, args) = all_positional(code, py)?;
+        let free = bare.getattr("co_freevars")?.len()?;
+        let cells = (0..free).map(|_| known.cell.bind(py).call0());
+        let cells = PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)?;
+        let (none, globals) = (py.None(), PyDict::new(py));
+        let function = known.function.bind(py);
+        let function = function.call1((bare, globals, &none, &none, cells))?;
+        self.asm.callee(&function.unbind());
+        // Nothing is read of them, but what a generator expression goes over may have to be iterable.
+        let nothing = PyTuple::empty(py).into_any().unbind();
+        for _ in 0..args {
+            self.asm.load_const(&nothing);
+        }
+        self.asm.call(args);
+        let made = self.asm.tmp("___generator");
+        self.asm.store_fast(made);
+        let close = known.generator.getattr(py, "close")?;
+        self.asm.callee(&close);
+        self.asm.load_fast(made);
+        self.asm.call(1);
+        self.asm.op(Op::PopTop);
+        self.asm.load_fast(made);
+        Ok(())
+    }
+
     /// `generator -- generator` with its `__name__` and `__qualname__`.
-    fn rename(&mut self, f: &Frame, names: &[Var; 2]) -> R<()> {
-        let code = &f.code;
+    fn rename(&mut self, code: &CodeInfo, names: &[Var; 2]) -> R<()> {
         let attributes = [("__name__", &code.name), ("__qualname__", &code.qualname)];
         for ((attribute, given), name) in attributes.into_iter().zip(names) {
             let name = self.tx.realize(name)?;
@@ -112,16 +147,7 @@ impl Emitter<'_, '_> {
     /// `-- generator`: the arguments are in their places already, so all are positional.
     fn unstarted(&mut self, f: &Frame) -> R<()> {
         let py = self.tx.py;
-        let fields = &f.code.fields;
-        let stars = [flags::VARARGS, flags::VARKEYWORDS];
-        let extra = stars.iter().filter(|s| f.code.has(**s)).count() as u32;
-        let args = fields.argcount + fields.kwonlyargcount + extra;
-        let kw = PyDict::new(py);
-        kw.set_item("co_argcount", args)?;
-        kw.set_item("co_posonlyargcount", 0)?;
-        kw.set_item("co_kwonlyargcount", 0)?;
-        kw.set_item("co_flags", fields.flags & !(stars[0] | stars[1]))?;
-        let code = f.code.obj.bind(py).call_method("replace", (), Some(&kw))?;
+        let (code, args) = all_positional(&f.code, py)?;
         self.generator_function(f, &code.unbind(), &f.closure.to_vec())?;
         for local in f.locals.iter().take(args as usize) {
             match local {
@@ -275,6 +301,21 @@ impl Emitter<'_, '_> {
         };
         Ok(asm.build(self.tx.py, code, &shape)?.code)
     }
+}
+
+/// The code of a function that takes all of its arguments by position, and how many these are.
+fn all_positional<'py>(code: &CodeInfo, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, u32)> {
+    let fields = &code.fields;
+    let stars = [flags::VARARGS, flags::VARKEYWORDS];
+    let extra = stars.iter().filter(|s| code.has(**s)).count() as u32;
+    let args = fields.argcount + fields.kwonlyargcount + extra;
+    let kw = PyDict::new(py);
+    kw.set_item("co_argcount", args)?;
+    kw.set_item("co_posonlyargcount", 0)?;
+    kw.set_item("co_kwonlyargcount", 0)?;
+    kw.set_item("co_flags", fields.flags & !(stars[0] | stars[1]))?;
+    let code = code.obj.bind(py).call_method("replace", (), Some(&kw))?;
+    Ok((code, args))
 }
 
 /// The variables of a frame that have a value and are no cells, by their slot.

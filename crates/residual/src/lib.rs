@@ -67,7 +67,7 @@ use variables::{Obj, Var};
 pub use finished::Finished;
 pub use ladder::Ladder;
 pub use resume::{ResumeCache, ResumeInfo};
-pub use text::listing;
+pub use text::{listing, python};
 
 /// How a translation ended.
 #[derive(Debug)]

@@ -13,6 +13,7 @@ use cpython_abi::symbols::{_PyType_Lookup, PyODict_Type};
 use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyTuple};
 use variables::Obj;
 
 /// The builtins.
@@ -86,6 +87,28 @@ impl Natives {
         let natives = Self::get(py)?;
         Ok(callable.is(&natives.new_object) || callable.is(&natives.new_dict))
     }
+}
+
+/// Puts texts back among the constants of a code object that was made just now, where it has taken an equal one that is
+/// interned: a program may ask which of them it has.
+pub(crate) fn keep_texts(code: &Bound<'_, PyAny>, wanted: &[Obj]) -> PyResult<()> {
+    let py = code.py();
+    let constants = code.getattr("co_consts")?.cast_into::<PyTuple>()?;
+    for (i, text) in wanted.iter().enumerate() {
+        let taken = constants.get_borrowed_item(i)?;
+        if taken.is(text) || !taken.is_exact_instance_of::<PyString>() {
+            continue;
+        }
+        let (constants, i) = (constants.as_ptr(), i as Py_ssize_t);
+        // SAFETY: the item is there, and the code has not run: nobody has borrowed it. The tuple's reference to it
+        // goes with it, and it gets one to the text.
+        unsafe {
+            let taken = ffi::PyTuple_GET_ITEM(constants, i);
+            ffi::PyTuple_SET_ITEM(constants, i, text.clone_ref(py).into_ptr());
+            ffi::Py_DECREF(taken);
+        }
+    }
+    Ok(())
 }
 
 /// Whether a class that is not made by Python code writes the attributes of its instances as `object` does.

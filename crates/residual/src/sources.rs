@@ -279,11 +279,15 @@ impl<'py> Emitter<'_, 'py> {
             Source::DictItem { base, key } => {
                 let key = self.const_obj(&key)?;
                 let known = self.tx.known().clone();
-                let exact = [&known.dict, &known.ordered_dict, &known.defaultdict];
+                let dicts = [&known.dict, &known.ordered_dict, &known.defaultdict];
+                let exact: Vec<&Obj> = dicts.into_iter().chain(known.frozendict()).collect();
                 self.load_item(base, &exact, &known.dict, |g| g.load_obj(&key))?;
             }
             Source::DictKeyAt { base, index } => {
-                let keys = self.tx.known().dict.bind(py).getattr("keys")?.unbind();
+                let known = self.tx.known().clone();
+                let class = self.class_of(base).filter(|c| known.is_frozendict(c));
+                let class = class.unwrap_or_else(|| known.dict.clone());
+                let keys = class.bind(py).getattr("keys")?.unbind();
                 self.asm.op(Op::BuildList(0));
                 self.asm.callee(&keys);
                 self.load_source(base)?;

@@ -1,12 +1,16 @@
 //! Listings of bytecode for logs and snapshots. Deterministic: no addresses.
 
-use bytecode::{Names, disassemble};
+use bytecode::{Names, decompile, disassemble};
 use pyo3::prelude::*;
 use translator::code::CodeInfo;
 use translator::tx::qualified_name;
 use variables::Obj;
 
 use crate::asm::Built;
+
+/// `CO_VARARGS`, `CO_VARKEYWORDS`.
+const VARARGS: u32 = 0x04;
+const VARKEYWORDS: u32 = 0x08;
 
 /// The listing of a code object; `names` gives the names of compiled and resume functions.
 pub fn listing(py: Python<'_>, code: &CodeInfo, names: &[(Obj, String)]) -> String {
@@ -17,6 +21,32 @@ pub fn listing(py: Python<'_>, code: &CodeInfo, names: &[(Obj, String)]) -> Stri
         locals: &code.fields.localsplusnames,
     };
     disassemble(&code.body, &tables)
+}
+
+/// The same as Python, with a line `def` above.
+pub fn python(py: Python<'_>, name: &str, code: &CodeInfo, names: &[(Obj, String)]) -> String {
+    let consts: Vec<String> = code.consts.iter().map(|c| constant(py, c, names)).collect();
+    let tables = Names {
+        consts: &consts,
+        names: &code.fields.names,
+        locals: &code.fields.localsplusnames,
+    };
+    let fields = &code.fields;
+    let plain = (fields.argcount + fields.kwonlyargcount) as usize;
+    let stars = [(VARARGS, "*"), (VARKEYWORDS, "**")];
+    let stars = stars
+        .into_iter()
+        .filter(|(flag, _)| fields.flags & flag != 0);
+    let stars = std::iter::repeat_n("", plain).chain(stars.map(|(_, star)| star));
+    let arguments = stars.zip(&fields.localsplusnames);
+    let arguments: Vec<_> = arguments
+        .map(|(star, name)| format!("{star}{name}"))
+        .collect();
+    let mut out = format!("def {name}({}):\n", arguments.join(", "));
+    for line in decompile(&code.body, &tables).lines() {
+        out.push_str(&format!("    {line}\n"));
+    }
+    out
 }
 
 /// As [`listing`], of code that was just made.

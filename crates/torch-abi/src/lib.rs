@@ -3,8 +3,9 @@
 //! What lives here: names of torch's modules and functions ([`names`]), its C symbols ([`symbols`]), where its
 //! tensors keep their fields ([`layout`]), raw reads of tensors ([`view`], many at once: [`packed`]) and of its
 //! thread and global state ([`state`]), NumPy on tensors ([`arrays`]), what a call of a module comes to ([`modules`]),
-//! which functions change the context of others ([`contexts`]), what its tracer keeps for programs ([`tracer`], [`stance`]), which other objects operators take ([`custom`]),
-//! tensor metadata ([`meta`]) and memory overlap ([`overlap`]); what is for one kind of processor alone (`prefetch`). What does not: any decision about
+//! which functions change the context of others ([`contexts`]), what its tracer keeps for programs ([`tracer`], [`stance`]), spans for its profiler ([`profiler`]),
+//! which other objects operators take ([`custom`]), tensor metadata ([`meta`]) and memory overlap ([`overlap`]); what is
+//! for one kind of processor alone (`prefetch`). What does not: any decision about
 //! graphs or guards.
 //!
 //! Invariants: no other crate names a torch symbol, offset or private module; a field's offset is used only
@@ -25,6 +26,7 @@ mod numbers;
 pub mod overlap;
 pub mod packed;
 mod prefetch;
+pub mod profiler;
 pub mod size_symbols;
 pub mod stance;
 pub mod state;

@@ -12,6 +12,16 @@ pub const TENSOR_BASE: &str = "TensorBase";
 pub const NN_PARAMETER: &str = "torch.nn.parameter";
 /// Module of `Module` and of the global hook dictionaries.
 pub const NN_MODULE: &str = "torch.nn.modules.module";
+/// The module of torch's profiler.
+pub const PROFILER: &str = "torch.autograd.profiler";
+/// Its function that notes that a profiler begins or ends.
+pub const SET_PROFILER_ENABLED: &str = "_set_is_profiler_enabled";
+/// Where it notes that.
+pub const PROFILER_ENABLED: &str = "_is_profiler_enabled";
+/// The module of spans,
+pub const C_PROFILER: &str = "torch._C._profiler";
+/// and their class.
+pub const RECORD_FUNCTION: &str = "_RecordFunctionFast";
 /// What `Module.__call__` calls where the module was not compiled by itself.
 pub const CALL_IMPL: &str = "_call_impl";
 /// What it calls otherwise.

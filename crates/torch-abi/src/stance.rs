@@ -1,11 +1,12 @@
 //! `torch.compiler.set_stance`: what becomes of calls of compiled functions.
 //!
 //! torch keeps the stance as a global of its own tracer, which a program imports when it sets one. Each call of a
-//! compiled function asks [`is_default`]: while that module is not imported, it compares the number of imported
-//! modules with that of the last look; afterwards it compares the global with the object that it was.
+//! compiled function asks [`leaves_calls_alone`]: while that module is not imported, it compares the number of imported
+//! modules with that of the last look; afterwards it compares the global with the object that it was. Whoever else wants
+//! to see each call makes that comparison fail ([`look_at_each_call`]), which costs nothing while nobody does.
 
 use std::ptr;
-use std::sync::atomic::{AtomicIsize, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, Ordering};
 
 use pyo3::ffi::{self, PyObject};
 use pyo3::intern;
@@ -43,6 +44,8 @@ static GLOBALS: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 /// The object that stood for the default stance at the last look, owned.
 static DEFAULT: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 static PLACE: Place = Place::new();
+/// Whether somebody looks at each call.
+static LOOKS: AtomicBool = AtomicBool::new(false);
 
 fn name(py: Python<'_>) -> *mut PyObject {
     static NAME: PyOnceLock<Py<PyString>> = PyOnceLock::new();
@@ -50,20 +53,36 @@ fn name(py: Python<'_>) -> *mut PyObject {
         .as_ptr()
 }
 
-/// Whether the stance is torch's default, which costs a call next to nothing.
+/// Whether the stance is torch's default and nobody looks at each call; asking costs a call next to nothing.
 #[inline]
-pub fn is_default(py: Python<'_>) -> bool {
+pub fn leaves_calls_alone(py: Python<'_>) -> bool {
     let globals = GLOBALS.load(Ordering::Relaxed);
     if globals.is_null() {
         let modules = MODULES.load(Ordering::Relaxed);
         // SAFETY: `sys.modules` as it was found, which is owned.
         let is_seen = !modules.is_null()
             && unsafe { ffi::PyDict_Size(modules) } == IMPORTED.load(Ordering::Relaxed);
-        return is_seen || read(py) == Stance::Default;
+        return is_seen || is_default(py);
     }
     // SAFETY: the GIL is held; the globals of a module are a dictionary, and have names for keys.
     let stance = unsafe { PLACE.get(globals, name(py)) };
-    stance == DEFAULT.load(Ordering::Relaxed) || read(py) == Stance::Default
+    stance == DEFAULT.load(Ordering::Relaxed) || is_default(py)
+}
+
+#[cold]
+fn is_default(py: Python<'_>) -> bool {
+    read(py) == Stance::Default && !LOOKS.load(Ordering::Relaxed)
+}
+
+/// Has [`leaves_calls_alone`] say no from now on, whatever the stance, or again what is so.
+pub fn look_at_each_call(on: bool) {
+    LOOKS.store(on, Ordering::Relaxed);
+    if on {
+        IMPORTED.store(-1, Ordering::Relaxed);
+        let before = DEFAULT.swap(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: it was owned, or is null; whoever begins to look holds the GIL.
+        unsafe { ffi::Py_XDECREF(before) };
+    }
 }
 
 /// The stance now.
@@ -84,6 +103,7 @@ fn asked(py: Python<'_>) -> PyResult<Stance> {
         "fail_on_recompile" => Stance::FailOnRecompile,
         "eager_then_compile" | "aot_eager_then_compile" => Stance::EagerThenCompile,
         _ if forced(&stance)?.is_some() => Stance::ForceBackend,
+        _ if LOOKS.load(Ordering::Relaxed) => Stance::Default,
         _ => {
             let before = DEFAULT.swap(stance.into_ptr(), Ordering::Relaxed);
             // SAFETY: it was owned, or is null.
@@ -126,7 +146,9 @@ fn find_globals(py: Python<'_>) -> PyResult<Option<Bound<'_, PyDict>>> {
     let modules = py.import("sys")?.getattr("modules")?;
     let modules = modules.cast::<PyDict>()?;
     let before = MODULES.swap(modules.clone().into_ptr(), Ordering::Relaxed);
-    IMPORTED.store(modules.len() as isize, Ordering::Relaxed);
+    if !LOOKS.load(Ordering::Relaxed) {
+        IMPORTED.store(modules.len() as isize, Ordering::Relaxed);
+    }
     // SAFETY: it was owned, or is null.
     unsafe { ffi::Py_XDECREF(before) };
     let Some(tracer) = modules.get_item(TRACER)? else {

@@ -16,7 +16,7 @@ use variables::{
     Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var,
 };
 
-use crate::raw::{derives_from, dict_items, is_namespace};
+use crate::raw::{as_dict, derives_from, dict_items, is_namespace};
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use variables::constants::const_val;
@@ -139,6 +139,9 @@ impl Tx<'_> {
         if known.is_const_type(ty.as_any()) && !is(&known.range) && !is(&known.frozenset) {
             return self.build_const(obj, source);
         }
+        if known.is_lazy_import(b) {
+            return Err(Stop::lazy_import("an attribute of a module"));
+        }
         if known.tensor_types.contains(&(ty.as_ptr() as usize)) {
             return self.build_tensor(obj, source);
         }
@@ -148,7 +151,8 @@ impl Tx<'_> {
         if is(&known.list) || is(&known.deque) {
             return self.build_list(obj, source);
         }
-        if is(&known.dict) || is(&known.ordered_dict) || is(&known.defaultdict) {
+        let frozen = known.is_frozendict(&ty.clone().into_any().unbind());
+        if is(&known.dict) || is(&known.ordered_dict) || is(&known.defaultdict) || frozen {
             if b.cast::<PyDict>().is_ok_and(is_namespace) {
                 return Err(Stop::brk(
                     "Namespace of a module",
@@ -402,7 +406,9 @@ impl Tx<'_> {
 
     fn tracked_items(&mut self, obj: &Obj, source: SourceId) -> R<OrderedMap> {
         let b = obj.bind(self.py);
-        let d = b.cast::<PyDict>().map_err(PyErr::from)?;
+        let Some(d) = as_dict(b) else {
+            return Err(Stop::Internal("a dict".into()));
+        };
         if d.len() > MAX_CONTAINER {
             return Err(Stop::unsupported(format!(
                 "a dict of {} items from outside the compiled function",

@@ -81,6 +81,9 @@ impl Tx<'_> {
                 Ok(Key::Tuple(keys.collect::<R<Vec<_>>>()?))
             });
         }
+        if let Some(frozen) = self.frozen_constant(&var)? {
+            return self.key_by(&frozen, may_run);
+        }
         if let Var::Obj(id) = &var {
             let state = self.obj(*id);
             if let Body::Address(of) = &state.body
@@ -102,13 +105,32 @@ impl Tx<'_> {
             .ok_or_else(|| Stop::unsupported(format!("hashing {}", self.describe(&var))))
     }
 
+    /// A dictionary of constants that never changes, as a constant.
+    fn frozen_constant(&mut self, var: &Var) -> R<Option<Var>> {
+        let Var::Obj(id) = var else {
+            return Ok(None);
+        };
+        let state = self.obj(*id);
+        let Body::Dict(items) = &state.body else {
+            return Ok(None);
+        };
+        let constant = |v: &Var| matches!(v, Var::Const(_));
+        if !self.known.is_frozendict(&state.class)
+            || !items.iter().all(|(k, v)| constant(k) && constant(v))
+        {
+            return Ok(None);
+        }
+        let real = self.real_copy(var)?;
+        Ok(real.map(|real| Var::Const(real.unbind())))
+    }
+
     fn is_unhashable(&mut self, id: ObjId, class: &Obj) -> R<bool> {
         let builtin = matches!(
             self.obj(id).body,
             Body::List(_) | Body::Dict(_) | Body::Set(_) | Body::Deque(..)
         );
         if builtin && self.is_builtin_container(class) {
-            return Ok(true);
+            return Ok(!self.known.is_frozendict(class));
         }
         for name in ["__eq__", "__hash__"] {
             self.class_lookup(class, name)?;

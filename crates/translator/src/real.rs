@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyFunction, PyList, PySet, PyTuple, PyType};
 use variables::{Body, Var};
 
+use crate::raw::as_dict;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
 use crate::values::Special;
@@ -143,7 +144,9 @@ impl<'py> Tx<'py> {
                         }
                         Ok(Some(PySet::new(py, items)?.into_any()))
                     }
-                    Body::Dict(d) if class.is(&self.known.dict) => {
+                    Body::Dict(d)
+                        if class.is(&self.known.dict) || self.known.is_frozendict(&class) =>
+                    {
                         let out = PyDict::new(py);
                         for (k, v) in d.iter() {
                             let (Some(k), Some(v)) = (self.real_copy(k)?, self.real_copy(v)?)
@@ -151,6 +154,9 @@ impl<'py> Tx<'py> {
                                 return Ok(None);
                             };
                             out.set_item(k, v)?;
+                        }
+                        if !class.is(&self.known.dict) {
+                            return Ok(Some(class.bind(py).call1((out,))?));
                         }
                         Ok(Some(out.into_any()))
                     }
@@ -184,7 +190,9 @@ impl<'py> Tx<'py> {
         if let Ok(s) = o.cast_exact::<PySet>() {
             return all(&mut s.iter());
         }
-        if let Ok(d) = o.cast_exact::<PyDict>() {
+        let any = class.as_any().as_unbound();
+        let builtin = any.is(&self.known.dict) || self.known.is_frozendict(any);
+        if let Some(d) = as_dict(o).filter(|_| builtin) {
             return all(&mut d.iter().flat_map(|(k, v)| [k, v]));
         }
         match o.cast::<PyType>() {

@@ -60,12 +60,12 @@ pub struct Builtins {
     pub constant_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
     /// a method, by name, of a list or a deque
     pub sequence_method: fn(&mut Tx<'_>, ObjId, &str, Args) -> Given,
+    /// a method, by name, of a dictionary
+    pub dict_method: fn(&mut Tx<'_>, ObjId, &str, Args) -> Given,
     /// a special method, by name, of a value: the builtin class's own
     pub dunder_method: fn(&mut Tx<'_>, &Var, &str, Args) -> Given,
     /// `__reduce_ex__` or `__getstate__` of an object
     pub reduce_method: fn(&mut Tx<'_>, &Var, &str, &Args) -> Given,
-    /// what `__reduce__` of an instance of a class derived from `dict` gives
-    pub reduce_derived_dict: fn(&mut Tx<'_>, ObjId) -> R<Option<Var>>,
     /// a method, by name, of a regular expression or a match
     pub regex_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
     /// the next item of an iterator of `itertools`, by its state

@@ -41,7 +41,7 @@ pub enum SetUp {
     UnderLock,
     /// parameters of a module that gets their sizes from what it is called with
     Parameters,
-    /// what a `functools.lru_cache` holds from then on
+    /// what is there from then on: a result of `functools.lru_cache`, a module that was to be imported lazily
     Cached,
 }
 
@@ -121,37 +121,55 @@ impl Stop {
         }
     }
 
-    /// A break in front of an operation that takes a lock: the lock has to be held while the effects behind it happen.
-    pub fn locks(what: impl std::fmt::Display) -> Stop {
+    /// A break in front of what a program sets up.
+    fn sets_up(what: SetUp, reason: String, explanation: &str, hint: &str) -> Stop {
         Stop::Break(Box::new(BreakReason {
-            reason: format!("Lock taken by {what}"),
-            explanation: "What is done under a lock has to happen while it is held, so it is taken in eager mode, between two graphs.".into(),
-            hints: vec!["Do what needs the lock outside of the compiled function.".into()],
-            sets_up: Some(SetUp::UnderLock),
+            reason,
+            explanation: explanation.into(),
+            hints: vec![hint.into()],
+            sets_up: Some(what),
             ..BreakReason::default()
         }))
+    }
+
+    /// A break in front of an operation that takes a lock: the lock has to be held while the effects behind it happen.
+    pub fn locks(what: impl std::fmt::Display) -> Stop {
+        Stop::sets_up(
+            SetUp::UnderLock,
+            format!("Lock taken by {what}"),
+            "What is done under a lock has to happen while it is held, so it is taken in eager mode, between two graphs.",
+            "Do what needs the lock outside of the compiled function.",
+        )
     }
 
     /// A break where a module has yet to make its parameters, by the sizes of what it is called with.
     pub fn uninitialized(class: impl std::fmt::Display) -> Stop {
-        Stop::Break(Box::new(BreakReason {
-            reason: format!("{class}, which has no values yet"),
-            explanation: "The module gives it a size and values in its first call, which runs in eager mode; later calls are captured.".into(),
-            hints: vec!["Call the module once in front of compiling it.".into()],
-            sets_up: Some(SetUp::Parameters),
-            ..BreakReason::default()
-        }))
+        Stop::sets_up(
+            SetUp::Parameters,
+            format!("{class}, which has no values yet"),
+            "The module gives it a size and values in its first call, which runs in eager mode; later calls are captured.",
+            "Call the module once in front of compiling it.",
+        )
+    }
+
+    /// A break in front of the first use of what is imported lazily.
+    pub fn lazy_import(name: &str) -> Stop {
+        Stop::sets_up(
+            SetUp::Cached,
+            format!("Lazy import of {name}, which has not been used yet"),
+            "The first use runs the import, so it happens in eager mode; later calls are captured.",
+            "Use the name once in front of compiling the function, or import it eagerly.",
+        )
     }
 
     /// A break in front of the call of a cached function that makes what the cache holds from then on.
     pub fn fills_cache(what: impl std::fmt::Display) -> Stop {
-        Stop::Break(Box::new(BreakReason {
-            reason: format!("Cached function {what}, which has not been called with these arguments"),
-            explanation: "The cached result is shared by all callers, so the call runs in eager mode; later calls find it in the cache and are captured.".into(),
-            hints: vec!["Call it once in front of the compiled function, or call the function under the cache (`__wrapped__`).".into()],
-            sets_up: Some(SetUp::Cached),
-            ..BreakReason::default()
-        }))
+        Stop::sets_up(
+            SetUp::Cached,
+            format!("Cached function {what}, which has not been called with these arguments"),
+            "The cached result is shared by all callers, so the call runs in eager mode; later calls find it in the cache and are captured.",
+            "Call it once in front of the compiled function, or call the function under the cache (`__wrapped__`).",
+        )
     }
 
     /// The same stop, where the graph can break at another place instead.

@@ -21,6 +21,8 @@ macro_rules! known {
             /// scalar classes of NumPy, which are among the constant ones too
             numpy_scalars: FxHashSet<usize>,
             ndarray: Option<Obj>,
+            frozendict: Option<Obj>,
+            lazy_import: Option<Obj>,
             /// classes of tensors that are tracked
             pub tensor_types: FxHashSet<usize>,
         }
@@ -32,7 +34,7 @@ macro_rules! known {
             /// Whatever a missing name raises: an unsupported torch or Python.
             pub fn new(py: Python<'_>) -> PyResult<Known> {
                 $(let $field = dotted(&py.import($module)?.into_any(), $name)?.unbind();)*
-                let mut known = Known { $($field,)* const_types: FxHashSet::default(), custom_constants: FxHashSet::default(), custom_objects: FxHashSet::default(), numpy_scalars: FxHashSet::default(), ndarray: None, tensor_types: FxHashSet::default() };
+                let mut known = Known { $($field,)* const_types: FxHashSet::default(), custom_constants: FxHashSet::default(), custom_objects: FxHashSet::default(), numpy_scalars: FxHashSet::default(), ndarray: None, frozendict: None, lazy_import: None, tensor_types: FxHashSet::default() };
                 known.collect_types(py)?;
                 Ok(known)
             }
@@ -159,6 +161,12 @@ impl Known {
         for o in [&self.tensor, &self.parameter, &self.buffer] {
             self.tensor_types.insert(o.as_ptr() as usize);
         }
+        self.frozendict = self.builtins.getattr(py, "frozendict").ok();
+        self.lazy_import = py
+            .import("types")?
+            .getattr("LazyImportType")
+            .ok()
+            .map(Bound::unbind);
         for (class, kind) in torch_abi::custom::custom_classes(py)? {
             let addr = class.as_ptr() as usize;
             match kind {
@@ -214,6 +222,22 @@ impl Known {
     /// Whether a class is that of NumPy's arrays.
     pub fn is_exact_ndarray(&self, class: &Obj) -> bool {
         self.ndarray.as_ref().is_some_and(|c| c.is(class))
+    }
+
+    /// Whether a class is `frozendict` itself, which Python has from 3.15 on.
+    pub fn is_frozendict(&self, class: &Obj) -> bool {
+        self.frozendict.as_ref().is_some_and(|c| c.is(class))
+    }
+
+    /// Whether an object stands for what was imported lazily and not used yet (3.15 and later).
+    pub fn is_lazy_import(&self, obj: &Bound<'_, PyAny>) -> bool {
+        let class = self.lazy_import.as_ref();
+        class.is_some_and(|c| obj.get_type().is(c.bind(obj.py())))
+    }
+
+    /// The class of dictionaries that never change, where Python has it.
+    pub fn frozendict(&self) -> Option<&Obj> {
+        self.frozendict.as_ref()
     }
 
     /// The class of NumPy's arrays.

@@ -158,6 +158,20 @@ pub fn printed_name(ty: &Bound<'_, PyType>) -> String {
     }
 }
 
+/// Whether C code asks instances of a class for items by their index, as it does where there are methods for that.
+pub fn has_sequence_slots(class: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: a live class.
+    class
+        .cast::<PyType>()
+        .is_ok_and(|class| unsafe { !(*class.as_type_ptr()).tp_as_sequence.is_null() })
+}
+
+/// A dictionary, also one that never changes, as what reads the items of any.
+pub fn as_dict<'a, 'py>(obj: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyDict>> {
+    // SAFETY: the object is live. PyDict's reading functions take both.
+    unsafe { cpython_abi::dict::is_dictionary(obj.as_ptr()).then(|| obj.cast_unchecked()) }
+}
+
 /// The items of a dict or a subclass of it, without running an overridden method.
 pub fn dict_items(d: &Bound<'_, PyDict>) -> Vec<(Obj, Obj)> {
     let mut out = Vec::with_capacity(d.len());

@@ -78,6 +78,8 @@ pub struct Frame {
 
 /// A suspended generator; replaced, never changed, so that snapshots keep theirs.
 pub struct GeneratorState {
+    /// its code
+    pub code: Rc<CodeInfo>,
     /// the frame; `None` while it runs and once it has finished
     pub frame: Option<Frame>,
     /// whether it has run at all
@@ -88,9 +90,9 @@ pub struct GeneratorState {
 
 impl std::fmt::Debug for GeneratorState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = self.frame.as_ref().map(|frame| &frame.code.qualname);
         f.debug_struct("GeneratorState")
-            .field("frame", &name)
+            .field("code", &self.code.qualname)
+            .field("suspended", &self.frame.is_some())
             .field("started", &self.started)
             .finish_non_exhaustive()
     }

@@ -1,13 +1,10 @@
 """Deep copies of buffers that are views of one storage stay views of one storage."""
 
 import copy
-import sys
 
 import torch
 
-# Until 3.14 a generator that has ended is held at the break, and all of it runs in eager mode.
-GRAPHS = 1 if sys.version_info >= (3, 15) else 0
-REFERENCE_GRAPHS = 1
+GRAPHS = 1
 BREAKS = ["Deep copy of a tensor"]
 
 # Guards list the keys of copyreg's table, to which the process adds what it imports.

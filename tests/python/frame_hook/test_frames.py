@@ -526,12 +526,16 @@ def test_million_calls_do_not_grow(mode):
     gc.collect()
     counted = [marker, f, f.__code__, twin(f.__code__), entry, None]
     references = [sys.getrefcount(o) for o in counted]
-    blocks, memory = sys.getallocatedblocks(), resident()
-    run(calls)
-    gc.collect()
-    assert [sys.getrefcount(o) for o in counted] == references
-    assert abs(sys.getallocatedblocks() - blocks) < 200
-    assert resident() - memory < 2 << 20
+    grown = []
+    # What grows with the calls grows each time; pages of other parts of the process come once.
+    while not grown or (grown[-1] >= 2 << 20 and len(grown) < 3):
+        blocks, memory = sys.getallocatedblocks(), resident()
+        run(calls)
+        gc.collect()
+        assert [sys.getrefcount(o) for o in counted] == references
+        assert abs(sys.getallocatedblocks() - blocks) < 200
+        grown.append(resident() - memory)
+    assert grown[-1] < 2 << 20, grown
 
 
 def test_million_replaced_calls_do_not_grow():

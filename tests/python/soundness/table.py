@@ -44,7 +44,7 @@ KINDS = [
     (r"==|__math_isnan|___exactly", "EQUALS_MATCH"),
 ]
 EACH_CALL = "read on each call"
-PLAIN = "plain Python"
+PLAIN = "eager mode"
 
 
 def kinds(logs: list[tuple[str, str]]) -> set[str]:

@@ -1,10 +1,12 @@
-//! Interpreters to test against.
+//! Interpreters to test against, and what versions make of the same source.
 #![allow(dead_code, reason = "each test uses its part")]
 
+use std::fs::File;
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use bytecode::Version;
+use bytecode::{CodeFields, Version, wire};
 
 /// An installed CPython.
 #[derive(Clone, Debug)]
@@ -89,4 +91,14 @@ pub fn script(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/python")
         .join(name)
+}
+
+/// The code objects of `tests/data/sample.py` as a version compiles it.
+pub fn sample(version: Version) -> Vec<(CodeFields, String)> {
+    let path = format!(
+        "{}/tests/data/sample-{version}.bin",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let mut input = BufReader::new(File::open(path).expect("the sample is there"));
+    std::iter::from_fn(|| wire::read_code(&mut input).expect("the sample is well-formed")).collect()
 }

@@ -27,6 +27,7 @@ use translator::{BreakReason, DynamicInts, Instead, R, Retreat, SetUp, Stop, Tx}
 use super::declined::Declined;
 use super::generation::Env;
 use super::plans::EarlyPlan;
+use super::progress::{Progress, Stage};
 use super::redone::{Before, Constants, Made, renew_program};
 use super::relevant::{holds_tensors, is_of_module};
 use super::slot::CodeSlot;
@@ -132,6 +133,7 @@ pub struct Compilation<'a, 'py> {
     pub entries: &'a Entries,
     pub frame: &'a FrameRef<'a>,
     pub id: CompileId,
+    pub progress: Progress,
 }
 
 impl<'py> Compilation<'_, 'py> {
@@ -302,6 +304,8 @@ impl<'py> Compilation<'_, 'py> {
         tx.ints.floats_as_inputs &= before.constants == Constants::None;
         tx.runs_as_is = !around.has_modes && around.can.gives_graph_back;
         tx.refusal = before.refusal.clone();
+        self.progress.at(Stage::Tracing);
+        tx.log.graph.show_len_in(self.progress.nodes());
         Ok(())
     }
 
@@ -557,6 +561,7 @@ impl<'py> Compilation<'_, 'py> {
         backend_seconds: f64,
     ) -> Result<CheckProgram, Ended> {
         let guards_started = Instant::now();
+        self.progress.at(Stage::Guards);
         let program = self.link(tx, plan).map_err(|text| self.give_up(&text))?;
         explain::record(|r| {
             r.took("guards", guards_started.elapsed().as_secs_f64());

@@ -38,6 +38,8 @@ pub struct Config {
     pub disable: bool,
     /// a thread that meets code which another one compiles waits for it, and does not run it plainly
     pub wait_for_compilation: bool,
+    /// a long compilation shows on a terminal what it is at
+    pub progress: bool,
     /// instructions interpreted for one frame before it is left to Python
     pub max_instructions: usize,
     /// the same for instructions in a row that add nothing to the graph
@@ -60,6 +62,7 @@ impl Config {
         suppress_errors: false,
         disable: false,
         wait_for_compilation: false,
+        progress: true,
         max_instructions: 5_000_000,
         max_plain_instructions: 500_000,
     };
@@ -164,6 +167,7 @@ options!(
     suppress_errors,
     disable,
     wait_for_compilation,
+    progress,
     max_instructions,
     max_plain_instructions,
 );

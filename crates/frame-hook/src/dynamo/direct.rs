@@ -91,7 +91,9 @@ fn bound_code(py: Python<'_>, entry: &GuardedCode) -> PyResult<Py<PyAny>> {
         return Ok(code.clone().into_any().unbind());
     }
     let bound = code.call_method("replace", (), Some(&changed))?;
-    code_state::of(bound.cast::<PyCode>()?)?.skip_always();
+    let state = code_state::of(bound.cast::<PyCode>()?)?;
+    state.skip_always();
+    state.set_region(&entry.id.to_string());
     Ok(bound.unbind())
 }
 

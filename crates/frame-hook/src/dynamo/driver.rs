@@ -9,6 +9,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyInt};
 use torch_abi::modules::{ModuleCalls, has_backward_hooks};
+use torch_abi::profiler::Span;
 use torch_abi::stance::{self, Stance};
 use torch_abi::tracer;
 use torch_abi::view::TensorView;
@@ -17,10 +18,12 @@ use translator::raw::instance_dict;
 
 use super::compilation::{Compilation, Compiled, forget_session, tell_torch};
 use super::generation::restart_names;
+use super::progress::Progress;
 use super::redone::renew_program;
 use super::slot::{CodeSlot, forget_skips, remember_skip};
 use super::translate::Request;
-use super::{config, direct, env, explain, ferrodyn_error, ignored, log};
+use super::{config, direct, env, explain, ferrodyn_error, ignored, log, reasons};
+use crate::surroundings::LOOK_UP;
 use eval_frame::compiler::{Direct, EntryCall, FrameCompiler, Outcome};
 use eval_frame::context::CompileContext;
 use eval_frame::frame::FrameRef;
@@ -70,8 +73,12 @@ impl FrameCompiler for Driver {
         if let Some(outcome) = while_elsewhere(py, slot, &entries, &check, ctx, &config) {
             return outcome;
         }
-        if !stance::is_default(py) && stance::read(py) == Stance::ForceEager {
-            return Outcome::RunAll;
+        let mut look_up = None;
+        if !stance::leaves_calls_alone(py) {
+            if stance::read(py) == Stance::ForceEager {
+                return Outcome::RunAll;
+            }
+            look_up = Some(Span::begin(py, || LOOK_UP.to_owned()));
         }
         // SAFETY: the frame is alive and keeps what the environment names.
         if let Some(entry) = unsafe { entries.find(py, &check) } {
@@ -87,6 +94,7 @@ impl FrameCompiler for Driver {
             Ok(false) => {}
             Err(e) => return Outcome::Raise(e),
         }
+        drop(look_up);
         if with_thread(ThreadRegions::uses_cached_only) {
             return Outcome::Run;
         }
@@ -265,12 +273,7 @@ impl Found<'_> {
         };
         tell_guard_failures(py, ctx, &code, &misses);
         if !misses.is_empty() {
-            explain::record(|r| {
-                for miss in &misses {
-                    let code = miss.failure.code.clone();
-                    *r.guard_failures.entry(code).or_default() += 1;
-                }
-            });
+            explain::note_misses(&misses);
             let name = entries.name().clone();
             log::debug(py, "recompiles", "", || {
                 let message = cache::recompile_message(&name, &misses);
@@ -310,9 +313,21 @@ impl Found<'_> {
             entries,
             frame,
             id: entries.next_id(py),
+            progress: Progress::begin(entries.name(), config.progress),
         };
-        explain::begin_compilation(compilation.id.to_string(), entries.name(), &misses);
+        let (id, resumes) = (compilation.id.to_string(), slot.resumes.get());
+        explain::begin_compilation(id, entries.name(), &misses, resumes, || {
+            reasons::stack_of(frame.caller(py).as_ref())
+        });
+        let span = Span::begin(py, || {
+            format!(
+                "Ferrodyn Compilation: {} {}",
+                compilation.id,
+                entries.name().function
+            )
+        });
         let compiled = compilation.run(&request);
+        drop(span);
         explain::of_last(|c| c.outcome = outcome_text(&compiled));
         match compiled {
             Ok(Compiled::Code(entry)) => {

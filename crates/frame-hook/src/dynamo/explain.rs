@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cache::{CodeName, Miss};
+use guards::exec::explain::Failure;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use translator::BreakReason;
@@ -35,6 +36,25 @@ pub struct Graph {
     pub dot: String,
 }
 
+/// A line of the tree of guards. A dictionary in Python.
+#[derive(Clone, IntoPyObject)]
+pub struct GuardLine {
+    /// how deep it is
+    pub depth: usize,
+    /// torch's name of the guard's kind; empty for a value that is read
+    pub kind: String,
+    /// what it says
+    pub says: String,
+    /// the line of the program that asked for it
+    pub why: String,
+    /// where that line is
+    pub place: String,
+    /// the guard as a failure names it
+    pub code: String,
+    /// what the step takes by itself in a check for which nothing is remembered
+    pub nanoseconds: Option<f64>,
+}
+
 /// One compilation of one frame. A dictionary in Python.
 #[derive(Clone, Default, IntoPyObject)]
 pub struct Compilation {
@@ -46,6 +66,10 @@ pub struct Compilation {
     pub file: String,
     /// its first line
     pub line: u32,
+    /// whether it is what goes on behind a graph break
+    pub resumes: bool,
+    /// the calls that led to it, outermost first
+    pub stack: Vec<String>,
     /// when it began, in seconds since 1970
     pub started: f64,
     /// seconds by phase
@@ -58,10 +82,20 @@ pub struct Compilation {
     pub first_break: usize,
     /// its guards, as a tree
     pub guards: String,
+    /// the same line by line
+    pub guard_lines: Vec<GuardLine>,
+    /// guards of it for which it could not be reused where nothing else could either, and how often each failed
+    pub failures: BTreeMap<String, u64>,
+    /// microseconds of a check of all of them
+    pub check: Option<f64>,
     /// the code before and after
     pub bytecode: String,
+    /// the code after, as Python
+    pub python: String,
     /// guards of code that was there, which failed for this call
     pub recompile_reasons: Vec<String>,
+    /// for each of them the line of the program that asked for the guard, and where that is
+    pub recompile_lines: Vec<String>,
     /// what became of it: `compiled`, `eager` this time, or `skipped` from now on; an exception's text
     pub outcome: String,
 }
@@ -122,19 +156,44 @@ pub fn of_last(add: impl Fn(&mut Compilation)) {
     });
 }
 
+/// Notes guards that failed, where no compiled code fits a call.
+pub fn note_misses(misses: &[Miss]) {
+    record(|r| {
+        for miss in misses {
+            let code = &miss.failure.code;
+            *r.guard_failures.entry(code.clone()).or_default() += 1;
+            let id = miss.id.to_string();
+            if let Some(made) = r.compilations.iter_mut().rev().find(|c| c.id == id) {
+                *made.failures.entry(code.clone()).or_default() += 1;
+            }
+        }
+    });
+}
+
 /// Begins the record of a compilation.
-pub fn begin_compilation(id: String, name: &CodeName, misses: &[Miss]) {
+pub fn begin_compilation(
+    id: String,
+    name: &CodeName,
+    misses: &[Miss],
+    resumes: bool,
+    stack: impl FnOnce() -> Vec<String>,
+) {
     if !active() {
         return;
     }
+    let stack = stack();
+    let of_each = |text: fn(&Failure) -> String| misses.iter().map(|m| text(&m.failure)).collect();
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let compilation = Compilation {
         id,
         function: name.function.to_string(),
         file: name.file.to_string(),
         line: name.line,
+        resumes,
+        stack,
         started: now.map_or(0.0, |now| now.as_secs_f64()),
-        recompile_reasons: misses.iter().map(|m| m.failure.reason.clone()).collect(),
+        recompile_reasons: of_each(|failure| failure.reason.clone()),
+        recompile_lines: of_each(|failure| failure.user_line.trim().to_owned()),
         ..Compilation::default()
     };
     record(|r| {

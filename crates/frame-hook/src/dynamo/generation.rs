@@ -11,12 +11,14 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyList};
 use residual::{CompiledGraph, GuardsSoFar, OutputEnv, ResumeCache, ResumeInfo};
+use torch_abi::profiler::Span;
 use torch_abi::tracer;
 use variables::Obj;
 
 use super::compilation::{Compilation, tell_torch};
 use super::declined::Declined;
 use super::plans::{EarlyPlan, beside};
+use super::progress::Stage;
 use super::redone::{BackendResult, Made};
 use super::{explain, log, without_modes};
 use eval_frame::code_state;
@@ -135,6 +137,8 @@ impl OutputEnv for Env<'_, '_, '_> {
             explain::of_last(|c| c.graphs.push(made.clone()));
         }
         let started = Instant::now();
+        self.compilation.progress.at(Stage::Backend);
+        let span = Span::begin(py, || format!("Ferrodyn Backend: {name} [{id}]"));
         let known = self.before.take();
         let known = known.and_then(|made| made.find(graph, objects, &examples));
         let result = match known {
@@ -148,6 +152,7 @@ impl OutputEnv for Env<'_, '_, '_> {
                 compiled.map(|compiled| BackendResult::of(compiled, examples))
             }
         };
+        drop(span);
         self.seconds += started.elapsed().as_secs_f64();
         match result {
             // What the graph runs is never captured again.

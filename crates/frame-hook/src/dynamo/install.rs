@@ -7,6 +7,7 @@ use std::time::Instant;
 use cache::GuardedCode;
 use guards::NameStyle;
 use guards::exec::CheckProgram;
+use guards::tree::TreeLine;
 use pyo3::prelude::*;
 use pyo3::types::PyCode;
 use residual::{self, Residual};
@@ -14,6 +15,7 @@ use translator::Tx;
 use translator::code::CodeInfo;
 
 use super::compilation::{Compilation, Compiled};
+use super::explain::GuardLine;
 use super::plans::{self, EarlyPlan};
 use super::slot::CodeSlot;
 use super::translate::stop_text;
@@ -50,8 +52,10 @@ impl Compilation<'_, '_> {
             .bind(py)
             .cast::<PyCode>()
             .map_err(PyErr::from)?;
-        code_state::of(code)?.skip_always();
         let id = self.id.to_string();
+        let state = code_state::of(code)?;
+        state.skip_always();
+        state.set_region(&id);
         log::debug(py, "bytecode", &id, || self.bytecode_text(residual));
         let entry = GuardedCode::new(self.id, program, residual.code.clone())
             .with_needs_hook(residual.calls_out);
@@ -63,10 +67,16 @@ impl Compilation<'_, '_> {
         if explain::active() {
             let text = tree();
             explain::record(|r| r.guards.push(text.clone()));
+            let lines = self.guard_lines(&entry);
+            let check = self.latency(&entry);
             let bytecode = self.bytecode_text(residual);
+            let python = self.python_text(residual);
             explain::of_last(|c| {
                 c.guards.clone_from(&text);
+                c.guard_lines.clone_from(&lines);
+                c.check = check;
                 c.bytecode.clone_from(&bytecode);
+                c.python.clone_from(&python);
             });
         }
         Ok(Compiled::Code(self.entries.insert(py, entry)))
@@ -96,6 +106,45 @@ impl Compilation<'_, '_> {
             ));
         }
         out
+    }
+
+    /// The code after, as Python.
+    fn python_text(&self, residual: &Residual) -> String {
+        let name = &self.entries.name().function;
+        match CodeInfo::new(residual.code.bind(self.py)) {
+            Ok(info) => residual::python(self.py, name, &info, &residual.names),
+            Err(stop) => stop_text(&stop.into()),
+        }
+    }
+
+    fn guard_lines(&self, entry: &GuardedCode) -> Vec<GuardLine> {
+        let check = env::of_frame(self.py, self.frame);
+        // SAFETY: the frame is alive and keeps what the environment names.
+        let costs = unsafe { entry.program.costs(&check) };
+        let set = entry.guards();
+        let line = |line: TreeLine| {
+            let guard = line.guard.map(|index| set.guard(index));
+            let why = guard.and_then(|guard| guard.user_frame.as_deref());
+            let nanoseconds = match (line.guard, line.source) {
+                (Some(index), _) => costs.guards.get(&index),
+                (None, Some(source)) => costs.sources.get(&source),
+                (None, None) => None,
+            };
+            GuardLine {
+                depth: line.depth,
+                kind: guard.map_or_else(String::new, |guard| guard.kind.name().to_string()),
+                says: line.text,
+                why: why.map_or_else(String::new, |frame| frame.text.to_string()),
+                place: why.map_or_else(String::new, |frame| {
+                    format!("{}:{} in {}", frame.file, frame.line, frame.function)
+                }),
+                code: line
+                    .guard
+                    .map_or_else(String::new, |index| set.code_of(index)),
+                nanoseconds: nanoseconds.copied(),
+            }
+        };
+        set.tree_lines().into_iter().map(line).collect()
     }
 
     /// Microseconds of one check, the best of a few.

@@ -23,6 +23,7 @@ mod install;
 pub mod log;
 mod only_reads;
 mod plans;
+mod progress;
 pub mod python;
 pub mod reasons;
 pub mod redone;

@@ -11,9 +11,7 @@ pub fn user_stack(
     caller: Option<&Bound<'_, PyAny>>,
     innermost: &Frame,
 ) -> Vec<String> {
-    let mut out: Vec<String> = caller
-        .and_then(|c| outer_frames(c).ok())
-        .unwrap_or_default();
+    let mut out = stack_of(caller);
     let mut inner = Vec::new();
     let mut frame = Some(innermost);
     while let Some(f) = frame {
@@ -27,6 +25,13 @@ pub fn user_stack(
     }
     out.extend(inner.into_iter().rev());
     out
+}
+
+/// The stack from the outermost frame down to `caller`.
+pub fn stack_of(caller: Option<&Bound<'_, PyAny>>) -> Vec<String> {
+    caller
+        .and_then(|c| outer_frames(c).ok())
+        .unwrap_or_default()
 }
 
 fn outer_frames(caller: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {

@@ -5,9 +5,9 @@
 //! more than it could gain.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyModule, PyTuple};
+use pyo3::types::{PyList, PyModule, PyTuple};
 use torch_abi::{TensorClass, TorchAbi};
-use translator::raw::instance_dict;
+use translator::raw::{as_dict, instance_dict};
 
 use eval_frame::frame::FrameRef;
 
@@ -78,7 +78,7 @@ fn has_tensor(abi: &TorchAbi, value: &Bound<'_, PyAny>, depth: u32) -> bool {
     if let Ok(t) = value.cast::<PyTuple>() {
         return t.iter().take(ITEMS).any(|v| any(&v));
     }
-    if let Ok(d) = value.cast::<PyDict>() {
+    if let Some(d) = as_dict(value) {
         return d.iter().take(ITEMS).any(|(_, v)| any(&v));
     }
     if value.is_instance_of::<PyModule>() || value.is_instance_of::<pyo3::types::PyType>() {

@@ -334,7 +334,7 @@ impl CheckProgram {
         let mut keys = Vec::new();
         // SAFETY: a live object; the type is checked first.
         let is_dict = unsafe {
-            pyo3::ffi::PyDict_Check(actual.as_ptr()) != 0
+            cpython_abi::dict::is_dictionary(actual.as_ptr())
                 && objects::each_key(actual.as_ptr(), &|_| true, |key| {
                     keys.push(objects::describe(&Bound::from_borrowed_ptr(
                         actual.py(),

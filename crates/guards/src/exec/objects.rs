@@ -372,19 +372,6 @@ pub(crate) unsafe fn attribute(
                 return Found::None;
             }
         }
-        if is_thread_local(obj) {
-            // Its attributes are those of the dictionary of the present thread.
-            let compared = ffi::PyUnicode_CompareWithASCIIString(name, c"__dict__".as_ptr());
-            let Some(get) = (*ty).tp_getattro.filter(|_| compared == 0) else {
-                return Found::None;
-            };
-            let value = get(obj, name);
-            if value.is_null() {
-                ffi::PyErr_Clear();
-                return Found::None;
-            }
-            return Found::Owned(value);
-        }
         if slot == ffi::PyType_Type.tp_getattro.map_or(1, |f| f as usize)
             && ffi::PyType_Check(obj) != 0
         {
@@ -413,6 +400,19 @@ pub(crate) unsafe fn attribute(
             if !of_class.is_null() && (*ffi::Py_TYPE(of_class)).tp_descr_get.is_none() {
                 return Found::Borrowed(of_class);
             }
+        }
+        if is_thread_local(obj) {
+            // Its attributes are those of the dictionary of the present thread.
+            let compared = ffi::PyUnicode_CompareWithASCIIString(name, c"__dict__".as_ptr());
+            let Some(get) = (*ty).tp_getattro.filter(|_| compared == 0) else {
+                return Found::None;
+            };
+            let value = get(obj, name);
+            if value.is_null() {
+                ffi::PyErr_Clear();
+                return Found::None;
+            }
+            return Found::Owned(value);
         }
         Found::None
     }
@@ -546,7 +546,7 @@ pub(crate) unsafe fn length(obj: *mut PyObject) -> Option<usize> {
             ffi::PyList_GET_SIZE(obj)
         } else if ffi::PyTuple_Check(obj) != 0 {
             ffi::PyTuple_GET_SIZE(obj)
-        } else if ffi::PyDict_Check(obj) != 0 {
+        } else if cpython_abi::dict::is_dictionary(obj) {
             ffi::PyDict_Size(obj)
         } else if ffi::PyAnySet_Check(obj) != 0 {
             ffi::PySet_Size(obj)

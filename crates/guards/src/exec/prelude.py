@@ -35,14 +35,18 @@ def ___mro_lookup(cls, name):
     return ___missing
 
 
+def ___dict_class(mapping):
+    return dict if isinstance(mapping, dict) else frozendict  # noqa: F821
+
+
 def ___dict_contains(key, mapping):
-    return dict.__contains__(mapping, key)
+    return ___dict_class(mapping).__contains__(mapping, key)
 
 
 def ___dict_keys(mapping):
     if isinstance(mapping, collections.OrderedDict):
         return list(collections.OrderedDict.keys(mapping))
-    return list(dict.keys(mapping))
+    return list(___dict_class(mapping).keys(mapping))
 
 
 def ___set_items(items):

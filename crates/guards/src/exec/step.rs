@@ -5,6 +5,7 @@
 
 use std::mem::MaybeUninit;
 
+use cpython_abi::dict::is_dictionary;
 use cpython_abi::iterators;
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
@@ -230,11 +231,11 @@ impl CheckProgram {
                 }
                 LinkedOp::DictItem { d, b, key } => {
                     let dict = run.reg(*b);
-                    ffi::PyDict_Check(dict) != 0 && run.put(*d, lookup(dict, key))
+                    is_dictionary(dict) && run.put(*d, lookup(dict, key))
                 }
                 LinkedOp::DictKeyAt { d, b, index } => {
                     let dict = run.reg(*b);
-                    ffi::PyDict_Check(dict) != 0 && run.put(*d, key_at(dict, *index))
+                    is_dictionary(dict) && run.put(*d, key_at(dict, *index))
                 }
                 LinkedOp::ListItem { d, b, index } => {
                     let (list, index) = (run.reg(*b), *index as isize);
@@ -272,12 +273,12 @@ impl CheckProgram {
                 LinkedOp::Len { r, len } => objects::length(run.reg(*r)) == Some(*len),
                 LinkedOp::DictLen { r, len } => {
                     let dict = run.reg(*r);
-                    ffi::PyDict_Check(dict) != 0 && ffi::PyDict_Size(dict) as usize == *len
+                    is_dictionary(dict) && ffi::PyDict_Size(dict) as usize == *len
                 }
                 LinkedOp::DictKeys { r, keys } => has_keys(self.abi(), run.reg(*r), keys),
                 LinkedOp::DictHas { r, key, present } => {
                     let dict = run.reg(*r);
-                    ffi::PyDict_Check(dict) != 0 && lookup(dict, key).is_null() != *present
+                    is_dictionary(dict) && lookup(dict, key).is_null() != *present
                 }
                 LinkedOp::SetHas { r, key, present } => {
                     let set = run.reg(*r);
@@ -418,7 +419,7 @@ unsafe fn key_at(dict: *mut PyObject, index: u32) -> *mut PyObject {
 unsafe fn has_keys(abi: &TorchAbi, dict: *mut PyObject, keys: &[LinkedConst]) -> bool {
     // SAFETY: the type is checked first.
     unsafe {
-        if ffi::PyDict_Check(dict) == 0 || ffi::PyDict_Size(dict) as usize != keys.len() {
+        if !is_dictionary(dict) || ffi::PyDict_Size(dict) as usize != keys.len() {
             return false;
         }
         let mut expected = keys.iter();

@@ -79,11 +79,14 @@ impl<'py> Tx<'py> {
 
     /// What a started generator goes on with; `None`: it runs, or has ended.
     fn set_suspended(&mut self, id: ObjId, frame: Option<Frame>) {
-        let names = self.generator_names(id);
+        let Body::Generator(before) = self.obj(id).body.clone() else {
+            return;
+        };
         let state = GeneratorState {
+            code: before.code.clone(),
             frame,
             started: true,
-            names,
+            names: before.names.clone(),
         };
         self.st.effects.get_mut(id).body = Body::Generator(Rc::new(state));
     }
@@ -202,6 +205,7 @@ impl<'py> Tx<'py> {
         frame.ip += 1;
         frame.stack.push_back(self.none());
         let body = Body::Generator(Rc::new(GeneratorState {
+            code: frame.code.clone(),
             frame: Some(frame),
             started: false,
             names: None,

@@ -256,6 +256,7 @@ impl<'py> Tx<'py> {
             frame.on_return = OnReturn::Nested;
             let class = self.known.generator.clone();
             let body = Body::Generator(Rc::new(GeneratorState {
+                code: code.clone(),
                 frame: Some(frame),
                 started: false,
                 names: callee.names,

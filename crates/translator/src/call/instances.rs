@@ -241,16 +241,20 @@ impl<'py> Tx<'py> {
         if class.is_subclass(self.known.tuple.bind(self.py))?
             && class.hasattr("n_sequence_fields")?
         {
-            let items = match args.pos.first() {
-                Some(first) => self.iterate(&first.clone())?,
-                None => Vec::new(),
-            };
-            let class = Some(class.clone().into_any().unbind());
-            return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar {
-                items,
-                class,
-                origin: None,
-            }))));
+            // More items than that, and a dictionary, fill fields that are no items; fewer raise.
+            let length: usize = class.getattr("n_sequence_fields")?.extract()?;
+            if let ([first], []) = (&args.pos[..], &args.kw[..]) {
+                let items = self.iterate(&first.clone())?;
+                if items.len() == length {
+                    let class = Some(class.clone().into_any().unbind());
+                    return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar {
+                        items,
+                        class,
+                        origin: None,
+                    }))));
+                }
+            }
+            return Err(self.skipped(class.as_any()));
         }
         if class.is(self.known.size.bind(self.py)) {
             let items = match args.pos.first() {

@@ -95,7 +95,9 @@ impl Tx<'_> {
                     Body::List(_) | Body::Deque(..) => {
                         (self.rules.builtins.sequence_method)(self, id, name, args.clone())?
                     }
-                    Body::Dict(_) => self.dict_method(id, name, args.clone())?,
+                    Body::Dict(_) => {
+                        (self.rules.builtins.dict_method)(self, id, name, args.clone())?
+                    }
                     Body::Set(_) => self.set_method(&recv, name, args.clone())?,
                     Body::DictView(..) => self.view_method(id, name, args.clone())?,
                     Body::Iter(_) => self.iterator_method(id, name, args.clone())?,

@@ -36,6 +36,9 @@ impl<'py> Tx<'py> {
                 .map_err(PyErr::from)?
                 .clone();
             if let Some(v) = dict_get(&dict, name) {
+                if self.known.is_lazy_import(&v) {
+                    return Err(Stop::lazy_import(name));
+                }
                 let source = match globals.source {
                     None => self.source(Source::Global { name: name.clone() }),
                     Some(s) => {

@@ -347,7 +347,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Those of looking at the class.
-    pub(crate) fn asks_for_items(&mut self, dict: &Var) -> R<bool> {
+    pub fn asks_for_items(&mut self, dict: &Var) -> R<bool> {
         let class = self.type_of(dict)?;
         Ok(!class.is(&self.known.ordered_dict)
             && self.is_subtype(&class, &self.known.ordered_dict)
@@ -358,7 +358,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever hashing raises, or a subclass's `__setitem__`.
-    pub(crate) fn put_all(&mut self, dict: &Var, pairs: Vec<(Var, Var)>) -> R<()> {
+    pub fn put_all(&mut self, dict: &Var, pairs: Vec<(Var, Var)>) -> R<()> {
         let dict = self.realize(dict)?;
         if !self.asks_for_items(&dict)? {
             return self.insert_all(&dict, pairs);

@@ -9,6 +9,7 @@ use pyo3::types::PyTuple;
 use variables::{Body, DictView, OrderedMap, Var};
 
 use super::special::Special;
+use crate::attr::Descriptor;
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
 
@@ -68,17 +69,34 @@ fn holds<T: Ord + ?Sized>(op: CompareOp, a: &T, b: &T) -> bool {
 
 impl Tx<'_> {
     /// Of what a value is a bound method of C code, and its name. Slots are bound anew by each look-up.
-    fn bound_slot(&self, v: &Var) -> Option<(Var, Arc<str>)> {
+    fn bound_slot(&mut self, v: &Var) -> R<Option<(Var, Arc<str>)>> {
         match v {
-            Var::BuiltinMethod(bound) => Some((**bound).clone()),
+            Var::BuiltinMethod(bound) => Ok(Some((**bound).clone())),
+            // By way of `super()`: the receiver's own where no class in front has another by that name.
+            Var::Method(m) => {
+                let Var::Py(p) = &m.func else {
+                    return Ok(None);
+                };
+                if !matches!(self.descriptor(&p.obj), Descriptor::BuiltinMethod) {
+                    return Ok(None);
+                }
+                let name: String = p.obj.bind(self.py).getattr("__name__")?.extract()?;
+                let class = self.type_of(&m.receiver)?;
+                let own = self.class_lookup(&class, &name)?;
+                Ok(own
+                    .filter(|own| own.is(&p.obj))
+                    .map(|_| (m.receiver.clone(), name.into())))
+            }
             Var::Py(p) => {
                 let b = p.obj.bind(self.py);
-                let of = |name| b.getattr(name).ok();
-                let is_slot = b.get_type().is(self.known.method_wrapper.bind(self.py));
-                let name: String = of("__name__").filter(|_| is_slot)?.extract().ok()?;
-                Some((Var::py(of("__self__")?.unbind()), name.into()))
+                if !b.get_type().is(self.known.method_wrapper.bind(self.py)) {
+                    return Ok(None);
+                }
+                let name: String = b.getattr("__name__")?.extract()?;
+                let receiver = Var::py(b.getattr("__self__")?.unbind());
+                Ok(Some((receiver, name.into())))
             }
-            _ => None,
+            _ => Ok(None),
         }
     }
 
@@ -286,7 +304,7 @@ impl Tx<'_> {
             _ => {}
         }
         if matches!(op, CompareOp::Eq | CompareOp::Ne)
-            && let (Some(x), Some(y)) = (self.bound_slot(a), self.bound_slot(b))
+            && let (Some(x), Some(y)) = (self.bound_slot(a)?, self.bound_slot(b)?)
         {
             let same = x.1 == y.1 && self.is_same(&x.0, &y.0)?;
             return Ok(Some(self.bool(same == (op == CompareOp::Eq))));

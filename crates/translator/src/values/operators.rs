@@ -317,7 +317,7 @@ impl Tx<'_> {
 
     /// Whether what is made of a dict of this class is made by calling the class: `dict` itself makes a
     /// plain one for subclasses, the collections do not.
-    pub(crate) fn copies_its_class(&self, class: &Obj) -> bool {
+    pub fn copies_its_class(&self, class: &Obj) -> bool {
         let bases = [&self.known.ordered_dict, &self.known.defaultdict];
         !self.is_builtin_container(class) && bases.iter().any(|b| self.is_subtype(class, b))
     }
@@ -330,6 +330,10 @@ impl Tx<'_> {
         let (Body::Dict(x), Body::Dict(y)) = (&self.obj(*i).body, &self.obj(*j).body) else {
             return Ok(None);
         };
+        let frozen = |id: &variables::ObjId| self.known.is_frozendict(&self.obj(*id).class);
+        if frozen(i) && (y.is_empty() || x.is_empty() && frozen(j)) {
+            return Ok(Some(if y.is_empty() { a } else { b }.clone()));
+        }
         let (mut out, y) = (x.clone(), y.clone());
         for (k, kv, v) in y.entries() {
             out.insert(k.clone(), kv.clone(), v.clone());
@@ -409,7 +413,7 @@ impl Tx<'_> {
                 let message = "'|=' is not supported by mappingproxy; use '|' instead";
                 Err(self.raise("TypeError", message))
             }
-            (Body::Dict(_), BinaryOp::Or) => {
+            (Body::Dict(_), BinaryOp::Or) if !self.known.is_frozendict(&self.obj(id).class) => {
                 self.update_items(a, b)?;
                 Ok(Some(a.clone()))
             }

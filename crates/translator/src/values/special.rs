@@ -44,6 +44,7 @@ impl Tx<'_> {
         ]
         .iter()
         .any(|c| c.is(class))
+            || k.is_frozendict(class)
     }
 
     /// Whether what an object that is used by identity holds never changes: numbers, text and

@@ -317,7 +317,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// `KeyError` without a factory; whatever the factory does.
-    pub(crate) fn defaultdict_missing(&mut self, id: ObjId, key: &Var) -> R<Var> {
+    pub fn defaultdict_missing(&mut self, id: ObjId, key: &Var) -> R<Var> {
         let state = self.obj(id);
         let name: std::sync::Arc<str> = "default_factory".into();
         let factory = match state.attrs.get(&name).or_else(|| state.seen.get(&name)) {
@@ -474,10 +474,14 @@ impl Tx<'_> {
             Special::User => return self.special_flow(&obj, "__delitem__", vec![key]),
             Special::Absent => {
                 let name = self.type_name(&obj)?;
-                return Err(self.raise(
-                    "TypeError",
-                    &format!("'{name}' object doesn't support item deletion"),
-                ));
+                let class = self.type_of(&obj)?;
+                let index = self.special(&key, "__index__")? != Special::Absent;
+                let not = match index && crate::raw::has_sequence_slots(class.bind(self.py)) {
+                    true => "doesn't",
+                    false => "does not",
+                };
+                let message = format!("'{name}' object {not} support item deletion");
+                return Err(self.raise("TypeError", &message));
             }
             Special::Builtin => {}
         }
