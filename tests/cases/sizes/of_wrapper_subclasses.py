@@ -1,4 +1,4 @@
-"""Sizes of a wrapper subclass's tensors that change, and of those that it holds, are no constants."""
+"""Sizes of a wrapper subclass's tensors that change, and of what it holds, are no constants."""
 
 import torch
 from torch.utils._pytree import tree_map
@@ -6,10 +6,11 @@ from torch.utils._pytree import tree_map
 # For each kind one for the first size, one for all others; a number that is no size is compared.
 GRAPHS = 7
 SNAPSHOT = False
+REFERENCE_WRONG = "raises AssertionError for a size that is a sum of sizes"
 
 
 class Packed(torch.Tensor):
-    """Halves of each row, one scale a row, and a number that happens to be the number of rows at first."""
+    """Halves of each row, one scale a row, and a number that is that of the rows at first."""
 
     @staticmethod
     def __new__(cls, halves, scales, number, rows):

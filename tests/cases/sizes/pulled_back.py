@@ -18,6 +18,4 @@ def fn(x, w, t):
 def calls():
     torch.manual_seed(0)
     sizes = [(3, 4), (5, 6), (7, 2), (9, 12), (2, 2)]
-    return [
-        (torch.randn(n, m), torch.randn(m, 3), torch.randn(n, 3)) for n, m in sizes
-    ]
+    return [(torch.randn(n, m), torch.randn(m, 3), torch.randn(n, 3)) for n, m in sizes]

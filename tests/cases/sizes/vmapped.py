@@ -1,4 +1,4 @@
-"""Sizes that change are no constants under vmap: neither how many there are, nor the sizes of each."""
+"""Sizes that change are no constants under vmap: neither how many there are, nor those of each."""
 
 import torch
 from torch.func import vmap
@@ -25,6 +25,4 @@ def fn(x, y, w):
 def calls():
     sizes = [(3, 4), (5, 6), (7, 8), (9, 12), (2, 4)]
     torch.manual_seed(0)
-    return [
-        (torch.randn(n, m), torch.randn(n, m), torch.randn(m, 3)) for n, m in sizes
-    ]
+    return [(torch.randn(n, m), torch.randn(n, m), torch.randn(m, 3)) for n, m in sizes]
