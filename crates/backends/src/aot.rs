@@ -28,13 +28,20 @@ pub struct AotContext {
     /// what each input is called in guards
     names: Vec<Option<String>>,
     is_dynamic: bool,
-    /// sizes that were handed out as symbols: the input, the dimension, the fake tensor
-    symbols: Vec<(usize, u8, Py<PyAny>)>,
+    /// sizes that were handed out as symbols: what they are to guards, the fake tensor, the dimension
+    symbols: Vec<(ShapeLeaf, Py<PyAny>, u8)>,
     /// keeps the backend's fakes of scalars alive, which its mode finds by their tensors
     _scalars: Py<PyList>,
     /// fake values of the nodes
     values: Py<LateValues>,
 }
+
+/// Names of attributes that lead to a tensor which another one holds, and dimensions of it.
+type Held = (Vec<String>, Vec<usize>);
+/// The dimensions of a tensor whose sizes may differ from call to call, and those of tensors that it holds.
+pub(crate) type DynamicDims<'a> = (&'a [usize], &'a [Held]);
+/// None.
+pub(crate) const CONSTANT: DynamicDims<'static> = (&[], &[]);
 
 /// The classes that preparing needs.
 pub(crate) struct Torch<'py> {
@@ -143,12 +150,12 @@ impl AotContext {
         let mut guards = shape_guards::read(py, &guards, &self.names)?;
         // torch's own tracer checks sizes of tensors that have become constants with the tensors.
         if let Some(guards) = &mut guards {
-            for (at, dim, fake) in &self.symbols {
+            for (leaf, fake, dim) in &self.symbols {
                 let size = fake.bind(py).call_method1("size", (*dim,))?;
                 let node = size.getattr_opt("node")?;
                 let value = node.map(|node| node.call_method0("maybe_as_int"));
                 if value.transpose()?.is_none_or(|value| !value.is_none()) {
-                    guards.push(ShapeGuard::Unchanged(ShapeLeaf::Size(*at, *dim)));
+                    guards.push(ShapeGuard::Unchanged(leaf.clone()));
                 }
             }
         }
@@ -177,7 +184,7 @@ struct Prepared<'py> {
     handed: Bound<'py, PyList>,
     is_dynamic: bool,
     /// see [`AotContext::symbols`]
-    symbols: Vec<(usize, u8, Py<PyAny>)>,
+    symbols: Vec<(ShapeLeaf, Py<PyAny>, u8)>,
     /// names that sources have taken
     taken: FxHashMap<String, usize>,
 }
@@ -217,11 +224,13 @@ impl<'py> Prepared<'py> {
                 Some(AotInput::Tensor {
                     source,
                     dynamic_dims,
+                    dynamic_held,
                     ..
                 }) if example.is_instance(&torch.tensor)? => {
                     let source = torch.unique_local(source, &mut of.taken)?;
-                    of.is_dynamic |= !dynamic_dims.is_empty();
-                    context = torch.symbolic_context(&example, &source, dynamic_dims)?;
+                    of.is_dynamic |= inputs[at].changes();
+                    let dims = (&dynamic_dims[..], &dynamic_held[..]);
+                    context = torch.symbolic_context(&example, &source, dims)?;
                     let fake = match torch.is_scalar(&example)? {
                         true => {
                             let for_backend = from_scalar(&modes.backend, &example)?;
@@ -230,9 +239,7 @@ impl<'py> Prepared<'py> {
                         }
                         false => torch.fake_of(&modes.run, &example, &source, &context)?,
                     };
-                    for dim in dynamic_dims {
-                        of.symbols.push((at, *dim as u8, fake.clone().unbind()));
-                    }
+                    of.add_symbols(at, &fake, dynamic_dims, dynamic_held)?;
                     of.fakes[at] = Some(fake);
                     modes.tensor_contexts.set_item(&example, &context)?;
                     of.sources[at] = Some(source);
@@ -240,7 +247,7 @@ impl<'py> Prepared<'py> {
                 Some(AotInput::Float { source }) => {
                     let base = torch.unique_local(source, &mut of.taken)?;
                     let source = torch.source.call_method1("FloatTensorSource", (base,))?;
-                    context = torch.symbolic_context(&example, &source, &[])?;
+                    context = torch.symbolic_context(&example, &source, CONSTANT)?;
                     let fake = torch.fake_of(&modes.run, &example, &source, &context)?;
                     of.fakes[at] = Some(fake);
                     modes.tensor_contexts.set_item(&example, &context)?;
@@ -255,6 +262,31 @@ impl<'py> Prepared<'py> {
             of.contexts.push(context);
         }
         Ok(of)
+    }
+
+    /// Notes which sizes of an input's fake, and of those that it holds, are symbols.
+    fn add_symbols(
+        &mut self,
+        at: usize,
+        fake: &Bound<'py, PyAny>,
+        dims: &[usize],
+        held: &[Held],
+    ) -> PyResult<()> {
+        for dim in dims.iter().map(|dim| *dim as u8) {
+            let leaf = ShapeLeaf::Size(at, dim);
+            self.symbols.push((leaf, fake.clone().unbind(), dim));
+        }
+        for (path, dims) in held {
+            let mut inner = fake.clone();
+            for name in path {
+                inner = inner.getattr(&**name)?;
+            }
+            for dim in dims.iter().map(|dim| *dim as u8) {
+                let leaf = ShapeLeaf::Of(path.clone(), Box::new(ShapeLeaf::Size(at, dim)));
+                self.symbols.push((leaf, inner.clone().unbind(), dim));
+            }
+        }
+        Ok(())
     }
 
     /// Symbols in place of ints and sizes; everything else is handed on as it is.
@@ -323,7 +355,7 @@ impl<'py> Prepared<'py> {
             for pair in named.try_iter()? {
                 let (name, tensor): (String, Bound<'_, PyAny>) = pair?.extract()?;
                 let source = torch.unique_local(&format!("self.{name}"), &mut self.taken)?;
-                let context = torch.symbolic_context(&tensor, &source, &[])?;
+                let context = torch.symbolic_context(&tensor, &source, CONSTANT)?;
                 modes.tensor_contexts.set_item(&tensor, context)?;
                 params.set_item(name, source)?;
             }
@@ -426,6 +458,7 @@ fn named_by_placeholders(placeholders: &[Bound<'_, PyAny>]) -> PyResult<Vec<AotI
         Ok(AotInput::Tensor {
             source: node.getattr("target")?.extract()?,
             dynamic_dims: Vec::new(),
+            dynamic_held: Vec::new(),
             is_static: false,
         })
     };
@@ -599,12 +632,13 @@ impl<'py> Torch<'py> {
         }
     }
 
-    /// Sizes of `dynamic_dims` symbolic, all others constant. Strides follow from sizes.
+    /// Sizes of `dynamic_dims` symbolic, of the tensor and of those that it holds, all others constant. Strides follow
+    /// from sizes.
     pub(crate) fn symbolic_context(
         &self,
         tensor: &Bound<'py, PyAny>,
         source: &Bound<'py, PyAny>,
-        dynamic_dims: &[usize],
+        (dynamic_dims, dynamic_held): DynamicDims<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = tensor.py();
         let kinds = self.shapes.getattr("DimDynamic")?;
@@ -627,10 +661,10 @@ impl<'py> Torch<'py> {
                 true => Vec::new(),
                 false => (0..base.call_method0("dim")?.extract()?).collect(),
             };
-            let context = self.symbolic_context(&base, &source, &dims)?;
+            let context = self.symbolic_context(&base, &source, (&dims, &[]))?;
             kwargs.set_item("view_base_context", context)?;
         }
-        let class = match self.inner_contexts(tensor, source)? {
+        let class = match self.inner_contexts(tensor, source, dynamic_held)? {
             Some(inner) => {
                 kwargs.set_item("inner_contexts", inner)?;
                 "SubclassSymbolicContext"
@@ -657,6 +691,7 @@ impl<'py> Torch<'py> {
         &self,
         tensor: &Bound<'py, PyAny>,
         source: &Bound<'py, PyAny>,
+        dynamic: &[Held],
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         if tensor.get_type().is(&self.tensor) || !tensor.hasattr(names::FLATTEN)? {
             return Ok(None);
@@ -666,8 +701,21 @@ impl<'py> Torch<'py> {
         for name in account.get_item(0)?.try_iter()? {
             let name = name?.extract::<String>()?;
             let inner = tensor.getattr(&*name)?;
+            if !inner.is_instance(&self.tensor)? {
+                continue;
+            }
             let source = self.source.call_method1("AttrSource", (source, &name))?;
-            contexts.set_item(&name, self.symbolic_context(&inner, &source, &[])?)?;
+            let within: Vec<Held> = dynamic
+                .iter()
+                .filter(|(path, _)| path.first() == Some(&name))
+                .map(|(path, dims)| (path[1..].to_vec(), dims.clone()))
+                .collect();
+            let own = within.iter().find(|(path, _)| path.is_empty());
+            let own = own.map_or(&[][..], |(_, dims)| dims);
+            contexts.set_item(
+                &name,
+                self.symbolic_context(&inner, &source, (own, &within))?,
+            )?;
         }
         Ok(Some(contexts))
     }

@@ -11,7 +11,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::aot::Torch;
+use crate::aot::{CONSTANT, Torch};
 use crate::names;
 
 /// What a run takes.
@@ -173,7 +173,7 @@ impl Propagation {
                     }
                     if value.is_instance(&torch.tensor)? {
                         let source = torch.local(&format!("self.{target}"))?;
-                        let context = torch.symbolic_context(&value, &source, &[])?;
+                        let context = torch.symbolic_context(&value, &source, CONSTANT)?;
                         value = torch.fake_of(mode, &value, &source, &context)?;
                     }
                     value

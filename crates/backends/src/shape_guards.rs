@@ -171,7 +171,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `L['x']`, `L['x'].size()[0]`, `L['x']._base.stride()[1]`, `L['x'].storage_offset()`.
+    /// `L['x']`, `L['x'].size()[0]`, `L['x']._base.stride()[1]`, `L['x'].a.storage_offset()`.
     fn leaf(&self, node: &Bound<'_, PyAny>) -> PyResult<Option<ShapeLeaf>> {
         if let Some(input) = self.input(node)? {
             return Ok(Some(ShapeLeaf::Int(input)));
@@ -197,25 +197,24 @@ impl Reader<'_> {
             return Ok(None);
         }
         let name: String = method.getattr("attr")?.extract()?;
-        let owner = method.getattr("value")?;
-        if let Some(input) = self.input(&owner)? {
-            return Ok(match (&*name, dim) {
-                ("size", Some(dim)) => Some(ShapeLeaf::Size(input, dim)),
-                ("stride", Some(dim)) => Some(ShapeLeaf::Stride(input, dim)),
-                ("storage_offset", None) => Some(ShapeLeaf::Offset(input)),
-                _ => None,
-            });
+        let mut owner = method.getattr("value")?;
+        let mut attributes = Vec::new();
+        while kind(&owner)? == "Attribute" {
+            attributes.insert(0, owner.getattr("attr")?.extract::<String>()?);
+            owner = owner.getattr("value")?;
         }
-        let is_base = kind(&owner)? == "Attribute" && owner.getattr("attr")?.eq("_base")?;
-        if !is_base {
+        let Some(input) = self.input(&owner)? else {
             return Ok(None);
-        }
-        let input = self.input(&owner.getattr("value")?)?;
-        Ok(input.and_then(|input| match (&*name, dim) {
-            ("size", Some(dim)) => Some(ShapeLeaf::BaseSize(input, dim)),
-            ("stride", Some(dim)) => Some(ShapeLeaf::BaseStride(input, dim)),
-            ("storage_offset", None) => Some(ShapeLeaf::BaseOffset(input)),
-            _ => None,
+        };
+        let leaf = match (&*name, dim) {
+            ("size", Some(dim)) => ShapeLeaf::Size(input, dim),
+            ("stride", Some(dim)) => ShapeLeaf::Stride(input, dim),
+            ("storage_offset", None) => ShapeLeaf::Offset(input),
+            _ => return Ok(None),
+        };
+        Ok(Some(match attributes.is_empty() {
+            true => leaf,
+            false => ShapeLeaf::Of(attributes, Box::new(leaf)),
         }))
     }
 

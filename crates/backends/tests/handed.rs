@@ -54,6 +54,7 @@ fn handed(compiles: bool) -> String {
             AotInput::Tensor {
                 source: "x".into(),
                 dynamic_dims: vec![0],
+                dynamic_held: Vec::new(),
                 is_static: false,
             },
         ];

@@ -12,6 +12,8 @@ pub enum AotInput {
         source: String,
         /// Dimensions whose size may differ from call to call.
         dynamic_dims: Vec<usize>,
+        /// The same for tensors that it holds: the names of the attributes that lead there, and dimensions.
+        dynamic_held: Vec<(Vec<String>, Vec<usize>)>,
         /// Whether its storage stays where it is: a parameter or a buffer.
         is_static: bool,
     },
@@ -43,7 +45,11 @@ impl AotInput {
     /// Whether something of it may differ from call to call.
     pub fn changes(&self) -> bool {
         match self {
-            AotInput::Tensor { dynamic_dims, .. } => !dynamic_dims.is_empty(),
+            AotInput::Tensor {
+                dynamic_dims,
+                dynamic_held,
+                ..
+            } => !dynamic_dims.is_empty() || !dynamic_held.is_empty(),
             AotInput::Size { .. } | AotInput::Int { .. } | AotInput::Float { .. } => true,
             AotInput::Other { .. } => false,
         }
@@ -66,12 +72,9 @@ pub enum ShapeLeaf {
     Stride(usize, u8),
     /// `input.storage_offset()`
     Offset(usize),
-    /// `input._base.size()[dim]`, of an input that is a view
-    BaseSize(usize, u8),
-    /// `input._base.stride()[dim]`
-    BaseStride(usize, u8),
-    /// `input._base.storage_offset()`
-    BaseOffset(usize),
+    /// One of the last three, of what attributes lead to from the input: `input._base.size()[dim]`, of an input that is
+    /// a view.
+    Of(Vec<String>, Box<ShapeLeaf>),
 }
 
 /// An int computed from inputs.

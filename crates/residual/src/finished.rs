@@ -145,6 +145,11 @@ impl<'a, 'py> Finished<'a, 'py> {
         self.tx.dynamic_sizes(tensor)
     }
 
+    /// As [`Tx::dynamic_held`].
+    pub fn dynamic_held(&self, tensor: SourceId) -> Vec<(Vec<String>, Vec<usize>)> {
+        self.tx.dynamic_held(tensor)
+    }
+
     /// As [`Tx::is_fixed_size`].
     pub fn is_fixed_size(&self, tensor: SourceId, dim: usize) -> bool {
         self.tx.is_fixed_size(tensor, dim)

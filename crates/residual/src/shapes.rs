@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use fx_graph::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
-use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Source};
+use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
 use torch_abi::TorchAbi;
+use translator::raw::{dict_get, instance_dict};
 use translator::stop::{R, Stop};
 
 use crate::finished::Finished;
@@ -36,6 +37,7 @@ pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotIn
         CallInput::Tensor(t) => AotInput::Tensor {
             source: name(at),
             dynamic_dims: tx.dynamic_sizes(t.source),
+            dynamic_held: tx.dynamic_held(t.source),
             is_static: input.bound().is_some(),
         },
         CallInput::Int(i) => match &i.int.expr {
@@ -230,30 +232,57 @@ fn value_of(tx: &Finished<'_, '_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Op
     })
 }
 
-/// What of an input's layout a leaf is, and whether of what the input is a view of.
-struct Layout {
+/// What of an input's layout a leaf is, or of what attributes of the input lead to.
+struct Layout<'a> {
     extent: Extent,
     dim: u8,
-    of_base: bool,
+    attributes: &'a [String],
 }
 
 /// Which input a leaf is of, and what of its layout; none for an input that is an int itself.
-fn place(leaf: &ShapeLeaf) -> (usize, Option<Layout>) {
-    let (at, extent, dim, of_base) = match *leaf {
+fn place(leaf: &ShapeLeaf) -> (usize, Option<Layout<'_>>) {
+    let (at, extent, dim) = match *leaf {
         ShapeLeaf::Int(at) => return (at, None),
-        ShapeLeaf::Size(at, dim) => (at, Extent::Size, dim, false),
-        ShapeLeaf::Stride(at, dim) => (at, Extent::Stride, dim, false),
-        ShapeLeaf::Offset(at) => (at, Extent::Offset, 0, false),
-        ShapeLeaf::BaseSize(at, dim) => (at, Extent::Size, dim, true),
-        ShapeLeaf::BaseStride(at, dim) => (at, Extent::Stride, dim, true),
-        ShapeLeaf::BaseOffset(at) => (at, Extent::Offset, 0, true),
+        ShapeLeaf::Size(at, dim) => (at, Extent::Size, dim),
+        ShapeLeaf::Stride(at, dim) => (at, Extent::Stride, dim),
+        ShapeLeaf::Offset(at) => (at, Extent::Offset, 0),
+        ShapeLeaf::Of(ref attributes, ref leaf) => {
+            let (at, layout) = place(leaf);
+            let of = |layout| Layout {
+                attributes,
+                ..layout
+            };
+            return (at, layout.map(of));
+        }
     };
     let layout = Layout {
         extent,
         dim,
-        of_base,
+        attributes: &[],
     };
     (at, Some(layout))
+}
+
+/// What attributes lead to from an input, and how it is reached.
+fn led_to<'py>(
+    tx: &mut Finished<'_, 'py>,
+    tensor: &Bound<'py, PyAny>,
+    source: SourceId,
+    attributes: &[String],
+) -> R<(Bound<'py, PyAny>, SourceId)> {
+    let (mut object, mut source) = (tensor.clone(), source);
+    for name in attributes {
+        let found = instance_dict(&object).and_then(|dict| dict_get(&dict, name));
+        let (base, name) = (source, Arc::from(&**name));
+        (object, source) = match found {
+            Some(found) => (found, tx.source(Source::InstanceDictItem { base, name })),
+            None => {
+                let found = object.getattr(&*name)?;
+                (found, tx.source(Source::Attr { base, name }))
+            }
+        };
+    }
+    Ok((object, source))
 }
 
 fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<IntExpr> {
@@ -263,13 +292,8 @@ fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) 
         (Some(CallInput::Tensor(tensor)), Some(layout)) => (tensor, layout),
         _ => return Err(no_int()),
     };
-    let source = match layout.of_base {
-        true => tx.source(Source::Attr {
-            base: tensor.source,
-            name: Arc::from("_base"),
-        }),
-        false => tensor.source,
-    };
+    let object = tensor.obj.bind(tx.py).clone();
+    let (_, source) = led_to(tx, &object, tensor.source, layout.attributes)?;
     Ok(IntExpr::Dim(source, layout.extent, layout.dim))
 }
 
@@ -281,11 +305,10 @@ fn value(tx: &Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64
         (Some(CallInput::Tensor(tensor)), Some(layout)) => (tensor, layout),
         _ => return Err(no_int()),
     };
-    let tensor = tensor.obj.bind(tx.py);
-    let tensor = match layout.of_base {
-        true => tensor.getattr("_base")?,
-        false => tensor.clone(),
-    };
+    let mut tensor = tensor.obj.bind(tx.py).clone();
+    for name in layout.attributes {
+        tensor = tensor.getattr(&**name)?;
+    }
     let abi = TorchAbi::get(tx.py).map_err(|e| Stop::Internal(e.to_string()))?;
     let meta = abi
         .read_meta(tx.py, &tensor)

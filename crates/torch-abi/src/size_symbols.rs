@@ -1,7 +1,7 @@
 //! Fake tensors whose sizes are torch's symbols: what operations without a rule make of sizes that are no constants.
 //!
-//! Lives here: torch's side of it, a `ShapeEnv` for one operation, and its expressions as data. Does not live here: what
-//! the symbols stand for.
+//! Lives here: torch's side of it, a `ShapeEnv` for one operation or for all whose fakes are kept, and its expressions as
+//! data. Does not live here: what the symbols stand for.
 //!
 //! Invariant: an expression that is not understood is `None`, never another one.
 
@@ -15,7 +15,7 @@ use crate::names;
 
 /// A class of sources, which torch wants for each symbol, and its expressions as tuples.
 const CODE: &std::ffi::CStr = c"
-def make(Source, FloorDiv):
+def make(Source, FloorDiv, Remainders):
     class Named(Source):
         def __init__(self, text):
             object.__setattr__(self, 'text', text)
@@ -36,6 +36,9 @@ def make(Source, FloorDiv):
             return ('multiply', *[tree(expr.base)] * int(expr.exp))
         if isinstance(expr, FloorDiv) and expr.args[1].is_Integer:
             return ('divide', tree(expr.args[0]), int(expr.args[1]))
+        if isinstance(expr, Remainders) and expr.args[1].is_Integer and expr.args[1] > 0:
+            whole, by = tree(expr.args[0]), int(expr.args[1])
+            return ('add', whole, ('multiply', ('number', -by), ('divide', whole, by)))
         return None
     return Named, tree
 ";
@@ -58,14 +61,14 @@ pub enum SizeTree {
 /// What torch found while an operation was run.
 pub type SizeFact = (Compare, SizeTree, SizeTree);
 
-/// Symbols for one operation.
-pub struct SizeSymbols<'py> {
-    env: Bound<'py, PyAny>,
-    mode: Bound<'py, PyAny>,
-    named: Bound<'py, PyAny>,
-    tree: Bound<'py, PyAny>,
+/// Symbols of one environment.
+pub struct SizeSymbols {
+    env: Py<PyAny>,
+    mode: Py<PyAny>,
+    named: Py<PyAny>,
+    tree: Py<PyAny>,
     /// torch's symbols, in the order in which they were made
-    symbols: Vec<Bound<'py, PyAny>>,
+    symbols: Vec<Py<PyAny>>,
 }
 
 /// A size that torch gives.
@@ -77,12 +80,27 @@ pub enum GivenSize {
     New,
 }
 
-impl<'py> SizeSymbols<'py> {
+impl SizeSymbols {
     /// None so far. `depends_on_data`: operations may give sizes that do.
     ///
     /// # Errors
     /// Where torch lacks what is asked for.
-    pub fn new(py: Python<'py>, depends_on_data: bool) -> PyResult<Self> {
+    pub fn new(py: Python<'_>, depends_on_data: bool) -> PyResult<Self> {
+        let options = PyDict::new(py);
+        options.set_item("allow_non_fake_inputs", true)?;
+        let mode = py
+            .import(names::FAKE_TENSOR)?
+            .getattr("FakeTensorMode")?
+            .call((), Some(&options))?;
+        Self::of_mode(&mode, depends_on_data)
+    }
+
+    /// None so far, of the fake tensors of a mode, which has no symbols yet.
+    ///
+    /// # Errors
+    /// Where torch lacks what is asked for.
+    pub fn of_mode(mode: &Bound<'_, PyAny>, depends_on_data: bool) -> PyResult<Self> {
+        let py = mode.py();
         static MADE: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
         let (named, tree) = MADE.get_or_try_init(py, || -> PyResult<_> {
             let module = PyModule::from_code(
@@ -92,8 +110,13 @@ impl<'py> SizeSymbols<'py> {
                 c"ferrodyn_size_symbols",
             )?;
             let source = py.import(names::GUARDS)?.getattr("Source")?;
-            let divide = py.import(names::SYMPY_FUNCTIONS)?.getattr("FloorDiv")?;
-            module.getattr("make")?.call1((source, divide))?.extract()
+            let functions = py.import(names::SYMPY_FUNCTIONS)?;
+            let divide = functions.getattr("FloorDiv")?;
+            let remainders = (functions.getattr("Mod")?, functions.getattr("PythonMod")?);
+            module
+                .getattr("make")?
+                .call1((source, divide, remainders))?
+                .extract()
         })?;
         let options = PyDict::new(py);
         // What reads a number is not asked here.
@@ -103,24 +126,18 @@ impl<'py> SizeSymbols<'py> {
             .import(names::SYMBOLIC_SHAPES)?
             .getattr("ShapeEnv")?
             .call((), Some(&options))?;
-        let options = PyDict::new(py);
-        options.set_item("allow_non_fake_inputs", true)?;
-        options.set_item("shape_env", &env)?;
-        let mode = py
-            .import(names::FAKE_TENSOR)?
-            .getattr("FakeTensorMode")?
-            .call((), Some(&options))?;
+        mode.setattr("shape_env", &env)?;
         Ok(SizeSymbols {
-            env,
-            mode,
-            named: named.bind(py).clone(),
-            tree: tree.bind(py).clone(),
+            env: env.unbind(),
+            mode: mode.clone().unbind(),
+            named: named.clone_ref(py),
+            tree: tree.clone_ref(py),
             symbols: Vec::new(),
         })
     }
 
     /// The mode in which fake tensors have these sizes.
-    pub fn mode(&self) -> &Bound<'py, PyAny> {
+    pub fn mode(&self) -> &Py<PyAny> {
         &self.mode
     }
 
@@ -128,9 +145,15 @@ impl<'py> SizeSymbols<'py> {
     ///
     /// # Errors
     /// What torch raises.
-    pub fn symbol(&mut self, value: i64, is_size: bool) -> PyResult<Bound<'py, PyAny>> {
-        let py = self.env.py();
-        let source = self.named.call1((format!("n{}", self.symbols.len()),))?;
+    pub fn symbol<'py>(
+        &mut self,
+        py: Python<'py>,
+        value: i64,
+        is_size: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let env = self.env.bind(py);
+        let source = format!("n{}", self.symbols.len());
+        let source = self.named.bind(py).call1((source,))?;
         let dynamic = py
             .import(names::SYMBOLIC_SHAPES)?
             .getattr("DimDynamic")?
@@ -139,31 +162,32 @@ impl<'py> SizeSymbols<'py> {
         options.set_item("dynamic_dim", dynamic)?;
         options.set_item("do_not_specialize_zero_one", !is_size)?;
         options.set_item("positive", is_size.then_some(true))?;
-        let symbol = self
-            .env
-            .call_method("create_symbol", (value, &source), Some(&options))?;
+        let symbol = env.call_method("create_symbol", (value, &source), Some(&options))?;
         let options = PyDict::new(py);
         options.set_item("hint", value)?;
         options.set_item("source", source)?;
-        let number = self
-            .env
-            .call_method("create_symintnode", (&symbol,), Some(&options))?;
-        self.symbols.push(symbol);
+        let number = env.call_method("create_symintnode", (&symbol,), Some(&options))?;
+        self.symbols.push(symbol.unbind());
         Ok(number)
+    }
+
+    fn position(&self, symbol: &Bound<'_, PyAny>) -> Option<usize> {
+        let mut known = self.symbols.iter();
+        known.position(|s| symbol.eq(s).unwrap_or(false))
     }
 
     /// A number of torch's that is a new symbol of which no value is known; `is_size`: it is not negative.
     ///
     /// # Errors
     /// What torch raises.
-    pub fn unknown(&mut self, is_size: bool) -> PyResult<Bound<'py, PyAny>> {
-        let number = self.env.call_method0("create_unbacked_symint")?;
+    pub fn unknown<'py>(&mut self, py: Python<'py>, is_size: bool) -> PyResult<Bound<'py, PyAny>> {
+        let number = self.env.bind(py).call_method0("create_unbacked_symint")?;
         let symbol = number.getattr("node")?.getattr("expr")?;
         if is_size {
-            let shapes = self.env.py().import(names::SYMBOLIC_SHAPES)?;
+            let shapes = py.import(names::SYMBOLIC_SHAPES)?;
             shapes.call_method1("_constrain_range_for_size", (&number,))?;
         }
-        self.symbols.push(symbol);
+        self.symbols.push(symbol.unbind());
         Ok(number)
     }
 
@@ -171,27 +195,29 @@ impl<'py> SizeSymbols<'py> {
     ///
     /// # Errors
     /// What torch raises.
-    pub fn size(&mut self, n: &Bound<'py, PyAny>) -> PyResult<Option<GivenSize>> {
+    pub fn size(&mut self, n: &Bound<'_, PyAny>) -> PyResult<Option<GivenSize>> {
+        let py = n.py();
         if n.is_exact_instance_of::<PyInt>() {
             return Ok(Some(GivenSize::Known(SizeTree::Number(n.extract()?))));
         }
-        let expr = n.getattr(intern!(n.py(), "node"))?.getattr("expr")?;
-        if let Some(tree) = self.read(&self.tree.call1((&expr,))?)? {
+        let expr = n.getattr(intern!(py, "node"))?.getattr("expr")?;
+        if let Some(tree) = self.read(&self.tree.bind(py).call1((&expr,))?)? {
             return Ok(Some(GivenSize::Known(tree)));
         }
         // A choice between sizes is one of its own.
         let mut depends_on_data = false;
         for symbol in expr.getattr("free_symbols")?.try_iter()? {
-            let unbacked = self.env.call_method1("is_unbacked_symint", (symbol?,))?;
+            let unbacked = self.env.bind(py);
+            let unbacked = unbacked.call_method1("is_unbacked_symint", (symbol?,))?;
             depends_on_data |= unbacked.is_truthy()?;
         }
         if depends_on_data {
-            self.symbols.push(expr);
+            self.symbols.push(expr.unbind());
         }
         Ok(depends_on_data.then_some(GivenSize::New))
     }
 
-    fn read(&self, tree: &Bound<'py, PyAny>) -> PyResult<Option<SizeTree>> {
+    fn read(&self, tree: &Bound<'_, PyAny>) -> PyResult<Option<SizeTree>> {
         if tree.is_none() {
             return Ok(None);
         }
@@ -208,11 +234,7 @@ impl<'py> SizeSymbols<'py> {
         let first = tree.get_item(1)?;
         Ok(match &*kind {
             "number" => first.extract().ok().map(SizeTree::Number),
-            "symbol" => {
-                let mut known = self.symbols.iter();
-                let place = known.position(|s| s.eq(&first).unwrap_or(false));
-                place.map(SizeTree::Symbol)
-            }
+            "symbol" => self.position(&first).map(SizeTree::Symbol),
             "add" => Some(SizeTree::Add(parts)),
             "multiply" => Some(SizeTree::Multiply(parts)),
             _ => match (self.read(&first)?, tree.get_item(2)?.extract()) {
@@ -226,31 +248,67 @@ impl<'py> SizeSymbols<'py> {
     ///
     /// # Errors
     /// What torch raises.
-    pub fn facts(&self) -> PyResult<Option<Vec<SizeFact>>> {
-        if self.env.getattr("deferred_runtime_asserts")?.is_truthy()? {
+    pub fn facts(&self, py: Python<'_>) -> PyResult<Option<Vec<SizeFact>>> {
+        let env = self.env.bind(py);
+        if env.getattr("deferred_runtime_asserts")?.is_truthy()? {
             return Ok(None);
         }
         let mut facts = Vec::new();
-        for guard in self.env.getattr("guards")?.try_iter()? {
+        for guard in env.getattr("guards")?.try_iter()? {
             let expr = guard?.getattr("expr")?;
-            if expr.cast::<PyBool>().is_ok() || !expr.getattr("is_Relational")?.is_truthy()? {
-                return Ok(None);
+            match self.fact(&expr)? {
+                Some(fact) => facts.push(fact),
+                None => {
+                    let Some(fixed) = self.fixed(&expr)? else {
+                        return Ok(None);
+                    };
+                    facts.extend(fixed);
+                }
             }
-            let side =
-                |n: usize| self.read(&self.tree.call1((expr.getattr("args")?.get_item(n)?,))?);
-            let (Some(left), Some(right)) = (side(0)?, side(1)?) else {
+        }
+        Ok(Some(facts))
+    }
+
+    fn fact(&self, expr: &Bound<'_, PyAny>) -> PyResult<Option<SizeFact>> {
+        if expr.cast::<PyBool>().is_ok() || !expr.getattr("is_Relational")?.is_truthy()? {
+            return Ok(None);
+        }
+        let tree = self.tree.bind(expr.py());
+        let side = |n: usize| self.read(&tree.call1((expr.getattr("args")?.get_item(n)?,))?);
+        let (Some(left), Some(right)) = (side(0)?, side(1)?) else {
+            return Ok(None);
+        };
+        let operator: String = expr.getattr("rel_op")?.extract()?;
+        Ok(Some(match &*operator {
+            "==" => (Compare::Equal, left, right),
+            "!=" => (Compare::Differ, left, right),
+            "<" => (Compare::Less, left, right),
+            ">=" => (Compare::NotLess, left, right),
+            ">" => (Compare::Less, right, left),
+            "<=" => (Compare::NotLess, right, left),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// What a decision that is not understood follows from: that its symbols have the values of this call.
+    fn fixed(&self, expr: &Bound<'_, PyAny>) -> PyResult<Option<Vec<SizeFact>>> {
+        let values = self.env.bind(expr.py()).getattr("backed_var_to_val")?;
+        let Some(symbols) = expr.getattr_opt("free_symbols")? else {
+            return Ok(None);
+        };
+        let mut facts = Vec::new();
+        for symbol in symbols.try_iter()? {
+            let symbol = symbol?;
+            let value = values.call_method1("get", (&symbol,))?;
+            let (Some(at), false) = (self.position(&symbol), value.is_none()) else {
                 return Ok(None);
             };
-            let operator: String = expr.getattr("rel_op")?.extract()?;
-            facts.push(match &*operator {
-                "==" => (Compare::Equal, left, right),
-                "!=" => (Compare::Differ, left, right),
-                "<" => (Compare::Less, left, right),
-                ">=" => (Compare::NotLess, left, right),
-                ">" => (Compare::Less, right, left),
-                "<=" => (Compare::NotLess, right, left),
-                _ => return Ok(None),
-            });
+            let value: i64 = value.call_method0("__int__")?.extract()?;
+            facts.push((
+                Compare::Equal,
+                SizeTree::Symbol(at),
+                SizeTree::Number(value),
+            ));
         }
         Ok(Some(facts))
     }

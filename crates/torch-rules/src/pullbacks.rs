@@ -52,7 +52,6 @@ pub(crate) fn vjp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given 
         path: &path,
         described: made.get_item(0)?.unbind(),
         function: made.get_item(1)?.unbind(),
-        keeps_fakes: true,
     };
     let args = Args::pos(inputs);
     let (tensors, node) = node.emit(tx, &traced, &args)?;
@@ -104,8 +103,7 @@ fn pull_back(tx: &mut Tx<'_>, pullback: &Obj, pulls: Arg, args: &Args) -> R<Var>
     let args = Args::pos(handed.tensors);
     let mut pos = vec![Var::py(pullback.clone())];
     pos.extend(args.pos.iter().cloned());
-    let node_args = tx.node_args(&Args::pos(pos))?;
-    let mut node_args = tx.fix_args(&node_args).unwrap_or(node_args);
+    let mut node_args = tx.node_args(&Args::pos(pos))?;
     let (inferred, fake) = tx.infer_fake_result(&callee, &node_args, "")?;
     if let Some(first) = node_args.pos.first_mut() {
         *first = pulls;

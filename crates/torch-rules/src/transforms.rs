@@ -420,7 +420,6 @@ fn transform_node(tx: &mut Tx<'_>, transform: &Transform, program: ProgramGiven)
         path: &path,
         described: made.get_item(0)?.unbind(),
         function: made.get_item(0)?.unbind(),
-        keeps_fakes: false,
     };
     let args = Args::pos(inputs);
     let (tensors, _) = node.emit(tx, &traced, &args)?;
@@ -435,8 +434,6 @@ pub(crate) struct ProgramNode<'a> {
     pub(crate) described: Obj,
     /// what the node calls: the same, or what gives something behind the tensors
     pub(crate) function: Obj,
-    /// whether what it is run on is needed later, so that sizes are constants
-    pub(crate) keeps_fakes: bool,
 }
 
 impl ProgramNode<'_> {
@@ -452,10 +449,6 @@ impl ProgramNode<'_> {
         let others = tx.node_args(args)?;
         let graphs = [(&traced.graph, "transformed_body")];
         let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
-        let node_args = match self.keeps_fakes {
-            true => tx.fix_args(&node_args).unwrap_or(node_args),
-            false => node_args,
-        };
         let batched = tx.is_batched(&node_args);
         let (inferred, fake) = tx.infer_fake_result(&described, &node_args, "")?;
         let repeatable = traced

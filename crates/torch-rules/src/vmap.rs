@@ -6,6 +6,8 @@
 //!
 //! Invariant: a call of `vmap` is captured as a whole or not at all.
 
+use std::rc::Rc;
+
 use fx_graph::{Arg, Kwargs, NodeId};
 use pyo3::prelude::*;
 use torch_abi::names;
@@ -54,20 +56,16 @@ fn load(tx: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
 }
 
 fn enter(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let Some((pos, None)) = tx.constants(&args)? else {
+    let ([size, randomness], true) = (&args.pos[..], args.kw.is_empty()) else {
         return Ok(None);
     };
-    let [size, randomness] = pos.as_slice() else {
+    let (Some(size), Some(randomness)) = (tx.int_operand(size)?, tx.as_const(randomness)?) else {
         return Ok(None);
     };
-    let size: i64 = size.extract(tx.py)?;
-    let text: String = randomness.extract(tx.py)?;
-    let given = vec![Arg::Int(size), Arg::Str(text.as_str().into())];
+    let given = tx.node_args_with_sizes(&args)?.pos;
     let node = functorch_node(tx, name, given, true)?;
-    tx.st
-        .vmap
-        .levels
-        .push_back((size, randomness.clone(), node));
+    let entered = (Rc::new(size), randomness, node);
+    tx.st.vmap.levels.push_back(entered);
     let level = tx.st.vmap.levels.len();
     value(tx.int(level as i64))
 }
@@ -143,7 +141,7 @@ fn call_batched(
     let f = tx.py.import(MODULE)?.getattr(name)?.unbind();
     let path = format!("{MODULE}.{name}");
     let args = Args::pos(args.to_vec());
-    let mut node_args = tx.node_args(&args)?;
+    let mut node_args = tx.node_args_with_sizes(&args)?;
     let callee = Callee::Function(&f, &path, None);
     let (inferred, out) = tx.infer_fake_result(&callee, &node_args, "")?;
     for (i, arg) in replaced {

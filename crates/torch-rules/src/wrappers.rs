@@ -10,10 +10,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::{GuardKind, Source, SourceId, TensorSpec};
+use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
-use torch_abi::TorchAbi;
+use tensor_meta::TensorMeta;
 use translator::attr::Descriptor;
 use translator::library::is_library;
 use translator::own_module::OwnModule;
@@ -21,6 +21,7 @@ use translator::raw::{dict_get, instance_dict, type_lookup};
 use translator::rules::Given;
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
+use translator::torch_ops::wrappers::Held;
 use translator::tx::{Args, Flow, Tx};
 use variables::state::Wrapper;
 use variables::{Obj, TensorVar, Var};
@@ -45,15 +46,54 @@ pub(crate) const PROTOCOL: [&str; 11] = [
 /// What compares a tensor's account of itself with that of the one which was traced. Classes may say themselves
 /// what has to be equal.
 const GUARD: &std::ffi::CStr = c"
-from operator import eq
+from operator import attrgetter, eq
 
 from ferrodyn import disable
-from torch import Tensor
+from torch import Size, SymInt, Tensor
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
-def same_account(tensor):
+def reads_of(fake, names):
+    # What says sizes and strides of a tensor and of those that it holds, with what it says of the fake one.
+    held = [fake] + [getattr(fake, name) for name in names]
+    for path, tensor in zip([None, *names], held):
+        if isinstance(tensor, Tensor):
+            for method in 'size', 'stride':
+                for dim, number in enumerate(getattr(tensor, method)()):
+                    if isinstance(number, SymInt):
+                        yield (path, method, dim), number.node.expr
+
+def changing(context, fake, names):
+    # Numbers in what a class says of a tensor that are sizes which change: the same, as a function of a tensor.
+    leaves, spec = tree_flatten(context)
+    of_fake, spec_of_fake = tree_flatten(fake.__tensor_flatten__()[1])
+    known = list(reads_of(fake, names))
+    def reader(number):
+        if isinstance(number, SymInt):
+            for (path, method, dim), expr in known:
+                if expr == number.node.expr:
+                    of = (lambda other: other) if path is None else attrgetter(path)
+                    return lambda other: getattr(of(other), method)(dim)
+        return lambda other: number
+    readers = {}
+    for at, leaf in enumerate(of_fake if spec == spec_of_fake else ()):
+        numbers = leaf if isinstance(leaf, Size) else [leaf]
+        if any(isinstance(number, SymInt) for number in numbers):
+            readers[at] = (type(leaf), [reader(number) for number in numbers])
+    if not readers:
+        return lambda other: context
+    def filled(other):
+        filled = list(leaves)
+        for at, (kind, numbers) in readers.items():
+            numbers = [read(other) for read in numbers]
+            filled[at] = Size(numbers) if kind is Size else numbers[0]
+        return tree_unflatten(filled, spec)
+    return filled
+
+def same_account(tensor, fake):
     cls = type(tensor)
     names, context = tensor.__tensor_flatten__()
     names = list(names)
+    expected = (lambda other: context) if fake is None else changing(context, fake, names)
     is_same = getattr(cls, '__metadata_guard__', eq)
     held = [(name, getattr(tensor, name)) for name in names]
     others = [(name, value) for name, value in held if not isinstance(value, Tensor)]
@@ -63,11 +103,16 @@ def same_account(tensor):
         found, other_context = other.__tensor_flatten__()
         return (
             list(found) == names
-            and bool(is_same(context, other_context))
+            and bool(is_same(expected(other), other_context))
             and all(getattr(other, name) == value for name, value in others)
         )
     return check
 ";
+
+/// A tensor that another one holds: its name there, and how it is reached.
+type HeldTensor<'py> = (Arc<str>, Bound<'py, PyAny>, Source);
+/// The tensors that one holds, by name.
+type Parts = Vec<(Arc<str>, Held)>;
 
 static MODULE: OwnModule = OwnModule::new(GUARD, c"<ferrodyn wrappers>", c"ferrodyn_wrappers");
 
@@ -86,12 +131,41 @@ pub(crate) fn wrapper_tensor(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<
         Err(error) => return Err(no_fake(tx, &class, &error)?),
     };
     hold_tensor_class(tx, &class)?;
-    hold_account(tx, &tensor, source)?;
+    let parts = hold_parts(tx, &tensor, source)?;
     let var = tx.build_tensor(obj, source)?;
     if let Var::Tensor(t) = &var {
+        let sized = match parts {
+            Some(parts) => sized_fake(tx, &tensor, t.meta.clone(), parts, source)?,
+            None => None,
+        };
+        let changing = sized.as_ref().map(|fake| fake.bind(tx.py).clone());
+        hold_account(tx, &tensor, source, changing)?;
+        let fake = sized.unwrap_or(fake);
         tx.st.wrappers.insert(t.node.0, Wrapper::new(fake));
     }
     Ok(Some(var))
+}
+
+/// The fake tensor of one from outside, where sizes of it are no constants.
+fn sized_fake<'py>(
+    tx: &mut Tx<'py>,
+    tensor: &Bound<'py, PyAny>,
+    meta: Rc<TensorMeta>,
+    parts: Parts,
+    source: SourceId,
+) -> R<Option<Obj>> {
+    let of = Held {
+        meta,
+        parts: Some(parts),
+    };
+    if of.is_static() {
+        return Ok(None);
+    }
+    let made = tx.sized_fake_of(tensor, &of)?;
+    if made.is_none() {
+        tx.fix_sizes_of(source);
+    }
+    Ok(made)
 }
 
 /// A tensor of such a class that the program makes: an operation of the graph, which calls the class. `None` for a class
@@ -156,8 +230,70 @@ fn no_fake(tx: &Tx<'_>, class: &Bound<'_, PyType>, error: &PyErr) -> PyResult<St
     ))
 }
 
-/// Guards which tensors one holds, and what else its class says of it.
-fn hold_account<'py>(tx: &mut Tx<'py>, tensor: &Bound<'py, PyAny>, source: SourceId) -> R<()> {
+/// Guards which tensors one holds. Gives them; `None` where one is not described by sizes.
+fn hold_parts<'py>(
+    tx: &mut Tx<'py>,
+    tensor: &Bound<'py, PyAny>,
+    source: SourceId,
+) -> R<Option<Parts>> {
+    let mut parts = Some(Vec::new());
+    for (name, inner, at) in held_tensors(tx, tensor, source)? {
+        if let Source::Attr { name, .. } = &at
+            && !is_slot(tx, &tensor.get_type(), name)
+        {
+            return Err(Stop::unsupported(format!(
+                "a tensor subclass whose attribute `{name}` is computed"
+            )));
+        }
+        let at = tx.source(at);
+        let meta = tx.hold_tensor(&inner, at)?;
+        let held = match tx.is_wrapper_class(&inner.get_type()) {
+            true => hold_parts(tx, &inner, at)?.map(Some),
+            false => Some(None),
+        };
+        match (&mut parts, meta.zip(held)) {
+            (Some(all), Some((meta, parts))) => {
+                let meta = Rc::new(meta);
+                all.push((name, Held { meta, parts }));
+            }
+            _ => parts = None,
+        }
+    }
+    Ok(parts)
+}
+
+/// The tensors that one holds, by name, and how they are reached.
+fn held_tensors<'py>(
+    tx: &Tx<'py>,
+    tensor: &Bound<'py, PyAny>,
+    base: SourceId,
+) -> PyResult<Vec<HeldTensor<'py>>> {
+    let mut held = Vec::new();
+    let account = tensor.call_method0("__tensor_flatten__")?;
+    for name in account.get_item(0)?.try_iter()? {
+        let name: Arc<str> = name?.extract::<String>()?.into();
+        let dict = instance_dict(tensor);
+        let in_dict = dict.and_then(|dict| dict_get(&dict, &name));
+        let of = name.clone();
+        let (inner, at) = match in_dict {
+            Some(inner) => (inner, Source::InstanceDictItem { base, name: of }),
+            None => (tensor.getattr(&*name)?, Source::Attr { base, name: of }),
+        };
+        // What is no tensor is compared with the account.
+        if inner.is_instance(tx.known.tensor.bind(tx.py))? {
+            held.push((name, inner, at));
+        }
+    }
+    Ok(held)
+}
+
+/// Guards what a class says of its tensor. Numbers in that which are sizes of the `changing` fake one may change.
+fn hold_account<'py>(
+    tx: &mut Tx<'py>,
+    tensor: &Bound<'py, PyAny>,
+    source: SourceId,
+    changing: Option<Bound<'py, PyAny>>,
+) -> R<()> {
     let class = tensor.get_type().into_any().unbind();
     for name in [
         "__tensor_flatten__",
@@ -167,35 +303,14 @@ fn hold_account<'py>(tx: &mut Tx<'py>, tensor: &Bound<'py, PyAny>, source: Sourc
         tx.class_lookup(&class, name)?;
     }
     let same = MODULE.get(tx.py)?.getattr("same_account")?;
-    let same = same.call1((tensor,))?.unbind();
+    let same = same.call1((tensor, &changing))?.unbind();
     let yes = PyBool::new(tx.py, true).to_owned().into_any();
     tx.guard_call(&same, Some(source), &[], &yes)?;
-    let account = tensor.call_method0("__tensor_flatten__")?;
-    let abi = TorchAbi::get(tx.py).map_err(|e| Stop::Internal(e.to_string()))?;
-    for name in account.get_item(0)?.try_iter()? {
-        let name: Arc<str> = name?.extract::<String>()?.into();
-        let dict = instance_dict(tensor);
-        let (inner, at) = match dict.and_then(|dict| dict_get(&dict, &name)) {
-            Some(inner) => (inner, Source::InstanceDictItem { base: source, name }),
-            None => (tensor.getattr(&*name)?, Source::Attr { base: source, name }),
-        };
-        // What is no tensor is compared with the account.
-        if !inner.is_instance(tx.known.tensor.bind(tx.py))? {
-            continue;
-        }
-        if let Source::Attr { name, .. } = &at
-            && !is_slot(tx, &tensor.get_type(), name)
-        {
-            return Err(Stop::unsupported(format!(
-                "a tensor subclass whose attribute `{name}` is computed"
-            )));
-        }
-        let at = tx.source(at);
-        let spec = TensorSpec::of(tx.py, abi, &mut tx.facts.pins, &inner);
-        let spec = Arc::new(spec.map_err(|e| Stop::Internal(e.to_string()))?);
-        tx.guard(at, GuardKind::TensorMatch { spec });
+    for (name, inner, at) in held_tensors(tx, tensor, source)? {
         if tx.is_wrapper_class(&inner.get_type()) {
-            hold_account(tx, &inner, at)?;
+            let at = tx.source(at);
+            let changing = changing.as_ref().map(|fake| fake.getattr(&*name));
+            hold_account(tx, &inner, at, changing.transpose()?)?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use fx_graph::NodeId;
 
-use crate::{Obj, Var};
+use crate::{IntVar, Obj, Var};
 
 /// A context that was entered in the compiled function.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl FunctionMode {
 #[derive(Clone, Default)]
 pub struct Vmap {
     /// batch size, randomness and node of each level, innermost last
-    pub levels: im::Vector<(i64, Obj, NodeId)>,
+    pub levels: im::Vector<(Rc<IntVar>, Obj, NodeId)>,
     /// batched fake tensors by node
     pub shadows: im::HashMap<u32, Obj>,
     /// what was wrapped, with its fake tensor: unwrapping gives the same object where nothing moved

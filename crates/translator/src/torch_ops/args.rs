@@ -81,7 +81,7 @@ impl MetaArg {
 pub type MetaKwargs = Vec<(std::sync::Arc<str>, MetaArg)>;
 
 /// Arguments of a node in both forms.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct NodeArgs {
     /// for the graph
     pub pos: Vec<Arg>,
@@ -119,10 +119,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::node_args`].
     pub fn node_args_with_numbers(&mut self, args: &Args) -> R<NodeArgs> {
-        self.keeps_ints = true;
-        let out = self.node_args(args);
-        self.keeps_ints = false;
-        let mut out = out?;
+        let mut out = self.node_args_with_sizes(args)?;
         let of_kw = args.kw.iter().map(|(_, v)| v);
         let metas = out.meta_kw.iter_mut().map(|(_, m)| m);
         for (v, meta) in args
@@ -138,6 +135,17 @@ impl<'py> Tx<'py> {
             }
         }
         Ok(out)
+    }
+
+    /// Both forms of a call's arguments, where numbers that are no constants stay that.
+    ///
+    /// # Errors
+    /// As [`Tx::node_args`].
+    pub fn node_args_with_sizes(&mut self, args: &Args) -> R<NodeArgs> {
+        self.keeps_ints = true;
+        let out = self.node_args(args);
+        self.keeps_ints = false;
+        out
     }
 
     /// Both forms of one argument.

@@ -165,18 +165,17 @@ impl<'py> Tx<'py> {
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
         self.not_seen_with(STANDING_IN, args)?;
         self.no_dtype_lost(callee, args)?;
-        if self.ints.as_inputs
-            && self.has_dynamic_number(args)
-            && let Some(result) = self.emit_with_numbers(callee, args)?
-        {
-            return Ok(result);
+        if self.ints.as_inputs && self.has_dynamic_number(args) {
+            if let Some(result) = self.emit_on_shadows_with_sizes(callee, args)? {
+                return Ok(result);
+            }
+            if let Some(result) = self.emit_with_numbers(callee, args)? {
+                return Ok(result);
+            }
         }
         let node_args = self.node_args(args)?;
-        if self.is_batched(&node_args) {
-            return self.emit_batched(callee, node_args, args);
-        }
-        if self.has_wrapper(&node_args) {
-            return self.emit_wrapped(callee, node_args, args);
+        if let Some(made) = self.emit_on_shadows(callee, &node_args, args)? {
+            return Ok(made);
         }
         let inferred = self.infer(callee, &node_args)?;
         self.check_shown(callee, args, &inferred)?;
@@ -193,6 +192,38 @@ impl<'py> Tx<'py> {
             return self.query_result(&inferred);
         }
         self.emit_knowing(callee, node_args, inferred, args)
+    }
+
+    /// As `emit_on_shadows`, with numbers that are no constants; `None` where that can't be.
+    fn emit_on_shadows_with_sizes(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
+        if self.st.vmap.shadows.is_empty() && self.st.wrappers.is_empty() {
+            return Ok(None);
+        }
+        let before = self.snapshot();
+        let node_args = self.node_args_with_sizes(args)?;
+        match self.emit_on_shadows(callee, &node_args, args) {
+            Err(Stop::Break(_)) | Ok(None) => {
+                self.restore(&before);
+                Ok(None)
+            }
+            made => made,
+        }
+    }
+
+    /// Makes a node for an operation with a batched argument or one of a wrapper subclass; `None` for any other.
+    fn emit_on_shadows(
+        &mut self,
+        callee: &Callee<'_>,
+        node_args: &NodeArgs,
+        args: &Args,
+    ) -> R<Option<Var>> {
+        if self.is_batched(node_args) {
+            return self.emit_batched(callee, node_args, args).map(Some);
+        }
+        match self.has_wrapper(node_args) {
+            true => self.emit_wrapped(callee, node_args, args).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Makes a node whose result is known, and keeps what is known of the values of tensors.
@@ -300,7 +331,7 @@ impl<'py> Tx<'py> {
         self.ints.any() || !self.st.effects.early.is_empty()
     }
 
-    fn has_dynamic_number(&mut self, args: &Args) -> bool {
+    pub(super) fn has_dynamic_number(&mut self, args: &Args) -> bool {
         self.has_dynamic_numbers() && args.values().any(|v| self.holds_dynamic_number(v))
     }
 
@@ -333,10 +364,7 @@ impl<'py> Tx<'py> {
             return Ok(None);
         }
         let before = self.snapshot();
-        self.keeps_ints = true;
-        let node_args = self.node_args(args);
-        self.keeps_ints = false;
-        let node_args = node_args?;
+        let node_args = self.node_args_with_sizes(args)?;
         let inferred = match self.infer_beside_unknown(callee, &node_args)? {
             Ok(inferred) if has_tensor(&inferred) => Some(inferred),
             Err(RuleError::NoRule) => {
@@ -571,7 +599,7 @@ impl<'py> Tx<'py> {
     }
 
     /// A value that is known while translating: a shape, a dtype, a number.
-    fn query_result(&mut self, inferred: &Inferred) -> R<Var> {
+    pub(super) fn query_result(&mut self, inferred: &Inferred) -> R<Var> {
         let py = self.py;
         Ok(match inferred {
             Inferred::Int(i) => self.sym_int(*i),

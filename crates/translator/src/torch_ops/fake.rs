@@ -34,7 +34,7 @@ impl<'py> Tx<'py> {
         args: &NodeArgs,
         rule: &'static str,
     ) -> R<Inferred> {
-        self.infer_fake_result(callee, args, rule).map(|r| r.0)
+        self.infer_on_fakes(callee, args, rule, false).map(|r| r.0)
     }
 
     /// The same, with the fake result.
@@ -46,6 +46,16 @@ impl<'py> Tx<'py> {
         callee: &Callee<'_>,
         args: &NodeArgs,
         rule: &'static str,
+    ) -> R<(Inferred, Obj)> {
+        self.infer_on_fakes(callee, args, rule, true)
+    }
+
+    fn infer_on_fakes(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+        rule: &'static str,
+        kept: bool,
     ) -> R<(Inferred, Obj)> {
         let what = match callee {
             Callee::Function(_, path, _) => (*path).to_string(),
@@ -63,7 +73,7 @@ impl<'py> Tx<'py> {
             uncovered => format!("{what} ({uncovered})"),
         };
         *self.facts.fake_ops.entry(asked).or_default() += 1;
-        if let Some(found) = self.infer_with_sizes(callee, args)? {
+        if let Some(found) = self.infer_with_sizes(callee, args, kept)? {
             return Ok(found);
         }
         let fixed = self.fix_args(args);
@@ -93,11 +103,11 @@ impl<'py> Tx<'py> {
         &mut self,
         callee: &Callee<'_>,
         args: &NodeArgs,
-        sized: Option<&SizedFakes<'py>>,
+        sized: Option<&SizedFakes>,
     ) -> PyResult<(Inferred, Obj)> {
         let py = self.py;
         let mode = match sized {
-            Some(sized) => sized.mode(),
+            Some(sized) => sized.mode(py),
             None => self.fake_mode()?,
         };
         let mode = mode.bind(py);
@@ -113,19 +123,19 @@ impl<'py> Tx<'py> {
         log.setattr("disabled", true)?;
         let result = (|| {
             mode.call_method0("__enter__")?;
-            let run = || -> PyResult<(Inferred, Obj)> {
+            let run = |tx: &Self| -> PyResult<(Inferred, Obj)> {
                 let mut fakes: Vec<(usize, Obj)> = Vec::new();
                 let pos = args
                     .meta_pos
                     .iter()
                     .zip(&args.pos)
-                    .map(|(m, a)| self.fake_arg(m, a, &mut fakes, sized))
+                    .map(|(m, a)| tx.fake_arg(m, a, &mut fakes, sized))
                     .collect::<PyResult<Vec<_>>>()?;
                 let kw = PyDict::new(py);
                 for ((n, m), (_, a)) in args.meta_kw.iter().zip(&args.kw) {
-                    kw.set_item(&**n, self.fake_arg(m, a, &mut fakes, sized)?)?;
+                    kw.set_item(&**n, tx.fake_arg(m, a, &mut fakes, sized)?)?;
                 }
-                let contexts = self.real_autocasts()?;
+                let contexts = tx.real_autocasts()?;
                 for c in &contexts {
                     c.call_method0("__enter__")?;
                 }
@@ -142,8 +152,8 @@ impl<'py> Tx<'py> {
                 let first = fakes.first().map(|f| f.1.clone());
                 Ok((fake_result(py, &out, first.as_ref(), sized)?, out.unbind()))
             };
-            self.enter_levels()?;
-            let r = run();
+            self.enter_levels(sized)?;
+            let r = run(self);
             self.leave_levels()?;
             mode.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
             r
@@ -174,7 +184,7 @@ impl<'py> Tx<'py> {
         m: &MetaArg,
         a: &fx_graph::Arg,
         fakes: &mut Vec<(usize, Obj)>,
-        sized: Option<&SizedFakes<'py>>,
+        sized: Option<&SizedFakes>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         let torch = self.known.torch.bind(py);
@@ -234,10 +244,10 @@ impl<'py> Tx<'py> {
         })
     }
 
-    fn fake_tensor(
+    pub(super) fn fake_tensor(
         &self,
         t: &TensorMeta,
-        sized: Option<&SizedFakes<'py>>,
+        sized: Option<&SizedFakes>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         not_quantized(t)?;
@@ -275,7 +285,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Gives a tensor a history, so that it is no leaf: those may not be written in place.
-    fn make_computed(&self, fake: &Bound<'py, PyAny>) -> PyResult<()> {
+    pub(super) fn make_computed(&self, fake: &Bound<'py, PyAny>) -> PyResult<()> {
         let torch = self.known.torch.bind(self.py);
         let grad = torch.getattr("enable_grad")?.call0()?;
         grad.call_method0("__enter__")?;
@@ -298,7 +308,7 @@ fn fake_result<'py>(
     py: Python<'py>,
     out: &Bound<'py, PyAny>,
     first: Option<&Obj>,
-    sized: Option<&SizedFakes<'py>>,
+    sized: Option<&SizedFakes>,
 ) -> PyResult<Inferred> {
     if out.is_none() {
         return Ok(Inferred::None);
@@ -375,8 +385,19 @@ fn fake_result<'py>(
     if let Ok(b) = out.cast_exact::<pyo3::types::PyBool>() {
         return Ok(Inferred::Bool(b.is_true()));
     }
-    if out.is_exact_instance_of::<pyo3::types::PyInt>() {
-        return Ok(Inferred::Int(SymInt::Const(out.extract()?)));
+    let size = |n: &Bound<'py, PyAny>| match sized {
+        Some(sized) => sized.size(n),
+        None => Ok(SymInt::Const(n.extract()?)),
+    };
+    let torch = py.import("torch")?;
+    if out.is_exact_instance(&torch.getattr("Size")?) {
+        let dims = out.try_iter()?.map(|n| size(&n?));
+        return Ok(Inferred::Size(dims.collect::<PyResult<_>>()?));
+    }
+    if out.is_exact_instance_of::<pyo3::types::PyInt>()
+        || out.is_exact_instance(&torch.getattr("SymInt")?)
+    {
+        return Ok(Inferred::Int(size(out)?));
     }
     Err(pyo3::exceptions::PyTypeError::new_err(format!(
         "a result of type {}",

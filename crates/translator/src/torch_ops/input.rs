@@ -126,6 +126,29 @@ impl Tx<'_> {
         Ok(self.add_input(obj, source, source, meta, bound))
     }
 
+    /// Guards what a tensor is that a wrapper subclass's holds. Gives its description, in which sizes may be no
+    /// constants; `None` for what is not described by sizes.
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] where torch can't be read.
+    pub fn hold_tensor(
+        &mut self,
+        tensor: &Bound<'_, PyAny>,
+        source: SourceId,
+    ) -> R<Option<TensorMeta>> {
+        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let spec = TensorSpec::of(self.py, abi, &mut self.facts.pins, tensor);
+        let mut spec = spec.map_err(|e| Stop::Internal(e.to_string()))?;
+        let mut meta = abi.read_meta(self.py, tensor).ok();
+        if let Some(meta) = &mut meta {
+            let marked = marks_of(tensor, MARKED_DYNAMIC);
+            self.make_dynamic(tensor, source, &marked, meta, &mut spec);
+        }
+        let spec = Arc::new(spec);
+        self.guard(source, GuardKind::TensorMatch { spec });
+        Ok(meta)
+    }
+
     /// A tensor that an early call makes: a placeholder, named by what it is made `of`. It looks the same at each call.
     ///
     /// # Errors
@@ -187,7 +210,9 @@ impl Tx<'_> {
         };
         // Parameters keep their sizes.
         let class = tensor.get_type();
-        let takes = class.is(self.known.tensor.bind(self.py)) || self.is_asked(&class);
+        let takes = class.is(self.known.tensor.bind(self.py))
+            || self.is_asked(&class)
+            || self.is_wrapper_class(&class);
         if !spec.strided || !takes {
             return;
         }

@@ -37,11 +37,11 @@ pub mod ops;
 mod optimizer_step;
 mod read_numbers;
 mod scaled;
-mod sized_fakes;
+pub(crate) mod sized_fakes;
 pub(crate) mod sizes;
 pub mod subclasses;
 
 pub mod vmap;
-mod wrappers;
+pub mod wrappers;
 
 pub use variables::{raising, table};

@@ -20,11 +20,11 @@ use super::sizes::Sizes;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
-/// Symbols of torch for the sizes of one operation's arguments.
-pub(super) struct SizedFakes<'py> {
-    symbols: RefCell<SizeSymbols<'py>>,
+/// Symbols of torch for the sizes of one operation's arguments, or of all those whose fakes are kept.
+pub struct SizedFakes {
+    symbols: RefCell<SizeSymbols>,
     /// what each symbol stands for, and the number that it is for torch
-    leaves: RefCell<Vec<(IntExpr, Bound<'py, PyAny>)>>,
+    leaves: RefCell<Vec<(IntExpr, Obj)>>,
     sizes: RefCell<Sizes>,
     /// sources for numbers that the graph gives: which of the leaves there are such numbers already
     unknown: Unknown,
@@ -33,6 +33,7 @@ pub(super) struct SizedFakes<'py> {
 }
 
 /// Numbers that the graph gives and whose values are not known.
+#[derive(Default)]
 struct Unknown {
     /// those that it gives already
     given: Vec<(IntExpr, bool)>,
@@ -56,18 +57,32 @@ fn not_understood() -> PyErr {
     PyValueError::new_err("a size that is no expression of others")
 }
 
-impl<'py> SizedFakes<'py> {
-    pub(super) fn mode(&self) -> Obj {
-        self.symbols.borrow().mode().clone().unbind()
+impl SizedFakes {
+    fn new(symbols: SizeSymbols) -> Self {
+        SizedFakes {
+            symbols: RefCell::new(symbols),
+            leaves: RefCell::default(),
+            sizes: RefCell::default(),
+            unknown: Unknown::default(),
+            made: Cell::new(0),
+        }
+    }
+
+    pub(super) fn mode(&self, py: Python<'_>) -> Obj {
+        self.symbols.borrow().mode().clone_ref(py)
     }
 
     /// A size as torch has it.
-    pub(super) fn number(&self, py: Python<'py>, n: SymInt) -> PyResult<Bound<'py, PyAny>> {
+    pub(super) fn number<'py>(&self, py: Python<'py>, n: SymInt) -> PyResult<Bound<'py, PyAny>> {
         let expr = self.sizes.borrow().expr(n).ok_or_else(not_understood)?;
         self.value(py, &expr)
     }
 
-    fn value(&self, py: Python<'py>, expr: &IntExpr) -> PyResult<Bound<'py, PyAny>> {
+    pub(super) fn value<'py>(
+        &self,
+        py: Python<'py>,
+        expr: &IntExpr,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let operator = |name: &str| py.import("operator")?.getattr(name);
         match expr {
             IntExpr::Const(n) => Ok(n.into_pyobject(py)?.into_any()),
@@ -79,23 +94,27 @@ impl<'py> SizedFakes<'py> {
             leaf => {
                 let mut leaves = self.leaves.borrow_mut();
                 if let Some((_, known)) = leaves.iter().find(|known| known.0 == *leaf) {
-                    return Ok(known.clone());
+                    return Ok(known.bind(py).clone());
                 }
                 let value = self.sizes.borrow().value(leaf).ok_or_else(not_understood)?;
                 let is_size = matches!(leaf, IntExpr::Dim(..));
                 let unknown = self.unknown.given.iter().find(|known| known.0 == *leaf);
                 let number = match unknown {
-                    Some((_, is_size)) => self.symbols.borrow_mut().unknown(*is_size)?,
-                    None => self.symbols.borrow_mut().symbol(value, is_size)?,
+                    Some((_, is_size)) => self.symbols.borrow_mut().unknown(py, *is_size)?,
+                    // Which number of the graph it is may change before a fake that is kept is used again.
+                    None if self.sizes.borrow().is_unknown_leaf(leaf) => {
+                        return Err(not_understood());
+                    }
+                    None => self.symbols.borrow_mut().symbol(py, value, is_size)?,
                 };
-                leaves.push((leaf.clone(), number.clone()));
+                leaves.push((leaf.clone(), number.clone().unbind()));
                 Ok(number)
             }
         }
     }
 
     /// A size that torch gives.
-    pub(super) fn size(&self, n: &Bound<'py, PyAny>) -> PyResult<SymInt> {
+    pub(super) fn size(&self, n: &Bound<'_, PyAny>) -> PyResult<SymInt> {
         let given = self.symbols.borrow_mut().size(n)?;
         match given.ok_or_else(not_understood)? {
             GivenSize::Known(tree) => self.of_tree(&tree).ok_or_else(not_understood),
@@ -104,7 +123,8 @@ impl<'py> SizedFakes<'py> {
                 let source = *self.unknown.new.get(made).ok_or_else(not_understood)?;
                 self.made.set(made + 1);
                 let leaf = IntExpr::Source(source);
-                self.leaves.borrow_mut().push((leaf.clone(), n.clone()));
+                let number = n.clone().unbind();
+                self.leaves.borrow_mut().push((leaf.clone(), number));
                 let hint = HINTS + i64::from(source.0);
                 Ok(self.sizes.borrow_mut().unknown(&leaf, hint, Some(0)))
             }
@@ -133,8 +153,8 @@ impl<'py> SizedFakes<'py> {
         }
     }
 
-    fn facts(&self) -> PyResult<Option<Vec<Fact>>> {
-        let Some(facts) = self.symbols.borrow().facts()? else {
+    fn facts(&self, py: Python<'_>) -> PyResult<Option<Vec<Fact>>> {
+        let Some(facts) = self.symbols.borrow().facts(py)? else {
             return Ok(None);
         };
         let fact = |(op, left, right): &SizeFact| {
@@ -156,8 +176,20 @@ fn has_size(arg: &MetaArg) -> bool {
     }
 }
 
-impl Tx<'_> {
-    /// Runs an operation on fake tensors with symbols as sizes; `None` where it has to know them.
+/// How the symbols for an operation's sizes come about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Symbols {
+    /// anew
+    Own,
+    /// anew, and sizes of the results may depend on data
+    ByData,
+    /// for all operations whose fakes are kept
+    Shared,
+}
+
+impl<'py> Tx<'py> {
+    /// Runs an operation on fake tensors with symbols as sizes; `None` where it has to know them. Its result is looked
+    /// at later, if it is `kept`.
     ///
     /// # Errors
     /// None of its own.
@@ -165,12 +197,91 @@ impl Tx<'_> {
         &mut self,
         callee: &Callee<'_>,
         args: &NodeArgs,
+        kept: bool,
     ) -> R<Option<(Inferred, Obj)>> {
-        let kw = args.meta_kw.iter().map(|(_, m)| m);
-        if self.log.sizes.is_empty() || !args.meta_pos.iter().chain(kw).any(has_size) {
+        if self.log.sizes.is_empty() {
             return Ok(None);
         }
-        self.run_with_sizes(callee, args, false)
+        let shares = kept || self.is_shadowed(args) || self.st.vmap.is_active();
+        let mut given = args.meta_kw.iter().map(|(_, m)| m).chain(&args.meta_pos);
+        let is_sized = given.any(has_size) || shares && self.facts.sized.is_some();
+        if !is_sized {
+            return Ok(None);
+        }
+        let symbols = match shares {
+            true => Symbols::Shared,
+            false => Symbols::Own,
+        };
+        let found = self.run_with_sizes(callee, args, symbols)?;
+        if found.is_some() || !shares {
+            return Ok(found);
+        }
+        // Fakes that are kept have constant sizes when all symbols are constants.
+        self.fix_shared()?;
+        self.run_with_sizes(callee, args, symbols)
+    }
+
+    fn is_shadowed(&self, args: &NodeArgs) -> bool {
+        let mut is_shadowed = false;
+        let kw = args.kw.iter().map(|(_, a)| a);
+        for arg in args.pos.iter().chain(kw) {
+            arg.for_each_node(&mut |node| is_shadowed |= self.shadow(node).is_some());
+        }
+        is_shadowed
+    }
+
+    fn fix_shared(&mut self) -> R<()> {
+        self.with_shared(|tx, sized| {
+            let leaves = sized.leaves.borrow().clone();
+            for (_, number) in leaves {
+                let _ = tx.known.int.bind(tx.py).call1((number,));
+            }
+            Ok(())
+        })
+        .map(|_| ())
+    }
+
+    /// Does something with the symbols for fakes that are kept; what torch decides by them is guarded. `None` where
+    /// that fails.
+    pub(super) fn with_shared<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self, &SizedFakes) -> PyResult<T>,
+    ) -> R<Option<T>> {
+        let mut sized = match self.facts.sized.take() {
+            Some(sized) => sized,
+            None => {
+                let mode = self.fake_mode()?;
+                match SizeSymbols::of_mode(mode.bind(self.py), false) {
+                    Ok(symbols) => Box::new(SizedFakes::new(symbols)),
+                    Err(_) => return Ok(None),
+                }
+            }
+        };
+        let made = self.with_symbols(&mut sized, f);
+        self.facts.sized = Some(sized);
+        made
+    }
+
+    fn with_symbols<T>(
+        &mut self,
+        sized: &mut SizedFakes,
+        f: impl FnOnce(&mut Self, &SizedFakes) -> PyResult<T>,
+    ) -> R<Option<T>> {
+        *sized.sizes.get_mut() = std::mem::take(&mut self.log.sizes);
+        let made = f(self, sized);
+        let facts = sized.facts(self.py);
+        self.log.sizes = sized.sizes.take();
+        let (Ok(made), Ok(Some(facts))) = (made, facts) else {
+            return Ok(None);
+        };
+        let new: Vec<SourceId> = sized.unknown.new[..sized.made.get()].to_vec();
+        for source in new {
+            self.add_unknown_size(source)?;
+        }
+        for fact in facts {
+            self.guard_fact(fact);
+        }
+        Ok(Some(made))
     }
 
     /// The same for an operation whose sizes depend on data.
@@ -183,7 +294,7 @@ impl Tx<'_> {
         args: &NodeArgs,
     ) -> R<Option<(Inferred, Obj)>> {
         match self.ints.captures_shapes && self.nested == 0 {
-            true => self.run_with_sizes(callee, args, true),
+            true => self.run_with_sizes(callee, args, Symbols::ByData),
             false => Ok(None),
         }
     }
@@ -197,7 +308,7 @@ impl Tx<'_> {
         callee: &Callee<'_>,
         args: &NodeArgs,
     ) -> R<Option<(Inferred, Obj)>> {
-        match self.infer_with_sizes(callee, args)? {
+        match self.infer_with_sizes(callee, args, false)? {
             None if !self.st.effects.early.is_empty() => self.infer_by_data(callee, args),
             found => Ok(found),
         }
@@ -207,41 +318,22 @@ impl Tx<'_> {
         &mut self,
         callee: &Callee<'_>,
         args: &NodeArgs,
-        by_data: bool,
+        symbols: Symbols,
     ) -> R<Option<(Inferred, Obj)>> {
-        let mut shadowed = false;
-        let kw = args.kw.iter().map(|(_, a)| a);
-        for arg in args.pos.iter().chain(kw) {
-            Arg::for_each_node(arg, &mut |node| shadowed |= self.shadow(node).is_some());
+        let run = |tx: &mut Self, sized: &SizedFakes| tx.run_fake(callee, args, Some(sized));
+        if symbols == Symbols::Shared {
+            return self.with_shared(run);
         }
-        if shadowed || self.st.vmap.is_active() {
+        let by_data = symbols == Symbols::ByData;
+        if self.is_shadowed(args) || self.st.vmap.is_active() {
             return Ok(None);
         }
         let Ok(symbols) = SizeSymbols::new(self.py, by_data) else {
             return Ok(None);
         };
-        let unknown = self.unknown_numbers(by_data);
-        let sized = SizedFakes {
-            symbols: RefCell::new(symbols),
-            leaves: RefCell::default(),
-            sizes: RefCell::new(std::mem::take(&mut self.log.sizes)),
-            unknown,
-            made: Cell::new(0),
-        };
-        let made = self.run_fake(callee, args, Some(&sized));
-        let facts = sized.facts();
-        self.log.sizes = sized.sizes.into_inner();
-        let new: Vec<SourceId> = sized.unknown.new[..sized.made.get()].to_vec();
-        let (Ok(made), Ok(Some(facts))) = (made, facts) else {
-            return Ok(None);
-        };
-        for source in new {
-            self.add_unknown_size(source)?;
-        }
-        for fact in facts {
-            self.guard_fact(fact);
-        }
-        Ok(Some(made))
+        let mut sized = SizedFakes::new(symbols);
+        sized.unknown = self.unknown_numbers(by_data);
+        self.with_symbols(&mut sized, run)
     }
 
     /// The numbers that the graph gives, and sources for more.

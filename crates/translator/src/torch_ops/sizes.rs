@@ -29,6 +29,19 @@ pub struct Sizes {
 }
 
 impl Sizes {
+    /// The tensors from outside of which sizes are no constants, each once.
+    pub(super) fn tensors(&self) -> Vec<SourceId> {
+        let mut tensors = Vec::new();
+        for (expr, _) in &self.symbols {
+            if let IntExpr::Dim(source, Extent::Size, _) = expr
+                && !tensors.contains(source)
+            {
+                tensors.push(*source);
+            }
+        }
+        tensors
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.symbols.is_empty()
@@ -68,6 +81,12 @@ impl Sizes {
         let is_unknown =
             |symbol: &SymInt| matches!(symbol, SymInt::Expr(expr) if self.table.is_unknown(*expr));
         self.symbols_in(n).iter().any(is_unknown)
+    }
+
+    /// Whether a leaf is such a number.
+    pub(super) fn is_unknown_leaf(&self, leaf: &IntExpr) -> bool {
+        let known = self.symbols.iter().find(|s| s.0 == *leaf);
+        known.is_some_and(|(_, n)| self.is_unknown(*n))
     }
 
     /// Whether a number is known not to be negative.

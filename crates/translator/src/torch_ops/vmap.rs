@@ -8,11 +8,13 @@
 use fx_graph::{Arg, NodeId};
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
+use tensor_meta::Inferred;
 use torch_abi::names;
 use variables::{Body, Obj, Var};
 
 use super::args::NodeArgs;
 use super::emit::Callee;
+use super::sized_fakes::SizedFakes;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
 
@@ -53,11 +55,14 @@ impl Tx<'_> {
     pub(super) fn emit_batched(
         &mut self,
         callee: &Callee<'_>,
-        node_args: NodeArgs,
+        node_args: &NodeArgs,
         args: &Args,
     ) -> R<Var> {
-        let (inferred, out) = self.infer_fake_result(callee, &node_args, "batched")?;
-        let made = self.emit_inferred(callee, node_args, inferred, args)?;
+        let (inferred, out) = self.infer_fake_result(callee, node_args, "batched")?;
+        if matches!(inferred, Inferred::Int(_) | Inferred::Size(_)) {
+            return self.query_result(&inferred);
+        }
+        let made = self.emit_inferred(callee, node_args.clone(), inferred, args)?;
         self.keep_shadow(&made, out.bind(self.py))?;
         Ok(made)
     }
@@ -83,13 +88,20 @@ impl Tx<'_> {
     }
 
     /// Enters the levels for real, so that an operation can be run on shadows.
-    pub(super) fn enter_levels(&self) -> PyResult<()> {
+    pub(super) fn enter_levels(&mut self, sized: Option<&SizedFakes>) -> PyResult<()> {
         if self.st.vmap.levels.is_empty() {
             return Ok(());
         }
         let functorch = functorch(self)?;
-        for (size, randomness, _) in &self.st.vmap.levels {
-            functorch.call_method1("_vmap_increment_nesting", (*size, randomness))?;
+        for (size, randomness, _) in self.st.vmap.levels.clone() {
+            let size = match sized {
+                Some(sized) => sized.value(self.py, &size.expr)?,
+                None => {
+                    let size = self.size_of_int(&size);
+                    self.fix_size(size).into_pyobject(self.py)?.into_any()
+                }
+            };
+            functorch.call_method1("_vmap_increment_nesting", (size, randomness))?;
         }
         // Fakes of tensors from outside are made on the way, with what they require.
         functorch.call_method1("set_inplace_requires_grad_allowed", (true,))?;

@@ -8,12 +8,14 @@
 //! Does not live here: which classes are taken, and what is guarded of their tensors (the crate `torch-rules`).
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use fx_graph::{Arg, NodeId};
-use guards::Source;
+use guards::{Extent, IntExpr, Source, SourceId};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
-use tensor_meta::{Does, Inferred};
+use pyo3::types::{PyDict, PyTuple, PyType};
+use tensor_meta::{Does, Inferred, SymInt, TensorMeta};
 
 use variables::state::Wrapper;
 use variables::{Body, Obj, TensorVar, TupleVar, Var};
@@ -22,9 +24,26 @@ use super::args::NodeArgs;
 use super::beside::may_write;
 use super::emit::Callee;
 use super::raising;
+use super::sized_fakes::SizedFakes;
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, GraphInput, Tx};
+
+/// A tensor of such a class from outside, or one that it holds, as the translation knows it.
+pub struct Held {
+    /// its sizes and strides
+    pub meta: Rc<TensorMeta>,
+    /// what one of such a class holds, by name; `None` for any other tensor
+    pub parts: Option<Vec<(Arc<str>, Held)>>,
+}
+
+impl Held {
+    /// Whether no size of it changes.
+    pub fn is_static(&self) -> bool {
+        let mut parts = self.parts.iter().flatten();
+        self.meta.is_static() && parts.all(|(_, held)| held.is_static())
+    }
+}
 
 impl<'py> Tx<'py> {
     /// Whether a class's tensors hold others and see each operation: torch's protocol of `__tensor_flatten__`.
@@ -53,22 +72,27 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for arguments that a graph can't hold, and for what can't be run on fakes.
     pub fn emit_of_wrapper(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
+        let before = self.snapshot();
+        let node_args = self.node_args_with_sizes(args)?;
+        match self.emit_wrapped(callee, &node_args, args) {
+            Err(Stop::Break(_)) if self.has_dynamic_number(args) => self.restore(&before),
+            made => return made,
+        }
         let node_args = self.node_args(args)?;
-        let node_args = self.fix_args(&node_args).unwrap_or(node_args);
-        self.emit_wrapped(callee, node_args, args)
+        self.emit_wrapped(callee, &node_args, args)
     }
 
     /// Makes a node for an operation on such a tensor.
     pub(super) fn emit_wrapped(
         &mut self,
         callee: &Callee<'_>,
-        node_args: NodeArgs,
+        node_args: &NodeArgs,
         args: &Args,
     ) -> R<Var> {
-        let (inferred, out) = self.infer_fake_result(callee, &node_args, "wrapper subclass")?;
+        let (inferred, out) = self.infer_fake_result(callee, node_args, "wrapper subclass")?;
         self.check_shown(callee, args, &inferred)?;
         self.check_leaf(args, &inferred)?;
-        let made = self.emit_inferred(callee, node_args, inferred, args)?;
+        let made = self.emit_inferred(callee, node_args.clone(), inferred, args)?;
         self.with_wrapper_class(made, out.bind(self.py))
     }
 
@@ -173,6 +197,107 @@ impl<'py> Tx<'py> {
                 "Write to a clone, or do the writing outside of the compiled function.",
             )),
         }
+    }
+
+    /// The fake tensor of one from outside of which sizes are no constants. `None` where they have to be.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn sized_fake_of(&mut self, tensor: &Bound<'py, PyAny>, of: &Held) -> R<Option<Obj>> {
+        self.with_shared(|tx, sized| {
+            let mode = sized.mode(tx.py);
+            let mode = mode.bind(tx.py);
+            mode.call_method0("__enter__")?;
+            let made = tx.wrapper_fake(tensor, of, sized);
+            mode.call_method1("__exit__", (tx.py.None(), tx.py.None(), tx.py.None()))?;
+            Ok(made?.unbind())
+        })
+    }
+
+    fn wrapper_fake(
+        &self,
+        tensor: &Bound<'py, PyAny>,
+        of: &Held,
+        sized: &SizedFakes,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(parts) = &of.parts else {
+            return self.fake_tensor(&of.meta, Some(sized));
+        };
+        let account = tensor.call_method0("__tensor_flatten__")?;
+        let held = PyDict::new(self.py);
+        for name in account.get_item(0)?.try_iter()? {
+            let name: String = name?.extract()?;
+            let value = tensor.getattr(&*name)?;
+            let fake = match parts.iter().find(|(part, _)| **part == *name) {
+                Some((_, part)) => self.wrapper_fake(&value, part, sized)?,
+                None => value,
+            };
+            held.set_item(name, fake)?;
+        }
+        let numbers = |all: &[SymInt]| -> PyResult<_> {
+            let all = all.iter().map(|n| sized.number(self.py, *n));
+            PyTuple::new(self.py, all.collect::<PyResult<Vec<_>>>()?)
+        };
+        let (size, stride) = (numbers(&of.meta.shape)?, numbers(&of.meta.strides)?);
+        let size = self.known.size.bind(self.py).call1((size,))?;
+        let context = account.get_item(1)?;
+        let class = tensor.get_type();
+        let account = (held, context, &size, stride);
+        let made = class.call_method1("__tensor_unflatten__", account)?;
+        // The class computes sizes from those of the tensors that it holds.
+        for (given, own) in size.try_iter()?.zip(made.call_method0("size")?.try_iter()?) {
+            if !given?.eq(own?)? {
+                return Err(PyValueError::new_err("a wrapper of another size"));
+            }
+        }
+        if of.meta.requires_grad && of.meta.is_leaf {
+            made.call_method1("requires_grad_", (true,))?;
+        } else if of.meta.requires_grad && !made.getattr("requires_grad")?.is_truthy()? {
+            self.make_computed(&made)?;
+        }
+        Ok(made)
+    }
+
+    /// Guards the sizes of such a tensor from outside, and of what it holds, which are constants then.
+    pub fn fix_sizes_of(&mut self, wrapper: SourceId) {
+        let mut tensors = self.log.sizes.tensors();
+        tensors.retain(|source| *source == wrapper || self.path_within(wrapper, *source).is_some());
+        for source in tensors {
+            for dim in self.dynamic_sizes(source) {
+                let leaf = IntExpr::Dim(source, Extent::Size, dim as u8);
+                // It is among those that this graph met.
+                let _ = self.fix_leaf(&leaf);
+            }
+        }
+    }
+
+    /// The names that lead from a wrapper to a tensor that it holds.
+    fn path_within(&self, wrapper: SourceId, tensor: SourceId) -> Option<Vec<String>> {
+        let mut path = Vec::new();
+        let mut at = tensor;
+        while at != wrapper {
+            let (Source::InstanceDictItem { base, name } | Source::Attr { base, name }) =
+                self.facts.sources.get(at)
+            else {
+                return None;
+            };
+            path.insert(0, name.to_string());
+            at = *base;
+        }
+        (!path.is_empty()).then_some(path)
+    }
+
+    /// Sizes of what a wrapper subclass's tensor from outside holds that are no constants: the names that lead there
+    /// and the dimensions.
+    pub fn dynamic_held(&self, wrapper: SourceId) -> Vec<(Vec<String>, Vec<usize>)> {
+        let tensors = self.log.sizes.tensors().into_iter();
+        let held = |source| {
+            Some((
+                self.path_within(wrapper, source)?,
+                self.dynamic_sizes(source),
+            ))
+        };
+        tensors.filter_map(held).collect()
     }
 
     /// The fake tensor of one from outside.

@@ -17,6 +17,7 @@ use variables::Obj;
 use super::{FloatInput, GraphInput, IntInput};
 use crate::code::CodeInfo;
 use crate::state::{Snapshot, State};
+use crate::torch_ops::sized_fakes::SizedFakes;
 use crate::torch_ops::sizes::Sizes;
 
 /// What grows with the program that is run, and is cut back where it goes back.
@@ -120,6 +121,8 @@ pub struct Facts {
     pub(crate) float_values: FxHashMap<SourceId, u64>,
     /// torch's FakeTensorMode, once it was needed
     pub fake_mode: Option<Obj>,
+    /// the symbols that fake tensors of that mode have as sizes, once one had a size that is no constant
+    pub(crate) sized: Option<Box<SizedFakes>>,
     /// how often metadata came from FakeTensor, by operation
     pub fake_ops: BTreeMap<String, u64>,
     /// a module whose parameters or buffers are bound

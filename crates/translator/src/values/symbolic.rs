@@ -65,7 +65,10 @@ impl Tx<'_> {
     }
 
     /// An int operand: a dynamic one, or a constant that fits.
-    fn int_operand(&mut self, v: &Var) -> R<Option<IntVar>> {
+    ///
+    /// # Errors
+    /// As [`Tx::look`].
+    pub fn int_operand(&mut self, v: &Var) -> R<Option<IntVar>> {
         Ok(match self.look(v)? {
             Var::Int(i) => Some(IntVar {
                 expr: i.expr.clone(),
