@@ -37,6 +37,7 @@ impl<'py> Tx<'py> {
             return Err(Stop::unsupported("a generator from outside"));
         };
         let Some(mut frame) = state.frame.clone() else {
+            self.not_running(id)?;
             return Ok(Yielded::Return(self.none()));
         };
         if state.started {
@@ -45,6 +46,15 @@ impl<'py> Tx<'py> {
             frame.ip += 1;
         }
         self.run_suspended(id, frame, |_| Ok(()))
+    }
+
+    /// A generator that runs cannot be advanced: it is asked by its own body, or by what that calls.
+    fn not_running(&mut self, id: ObjId) -> R<()> {
+        let mut frames = std::iter::successors(Some(&self.st.frame), |f| f.parent.as_deref());
+        match frames.any(|f| f.generator == Some(id)) {
+            true => Err(self.raise("ValueError", "generator already executing")),
+            false => Ok(()),
+        }
     }
 
     /// Runs a suspended frame until it yields or returns; `begin` puts it where it goes on.
@@ -102,6 +112,7 @@ impl<'py> Tx<'py> {
         };
         let id = *id;
         let (frame, started) = self.generator_frame(id)?;
+        self.not_running(id)?;
         self.set_suspended(id, None);
         let Some(mut frame) = frame.filter(|_| started) else {
             return Err(Stop::Raise(exception));
