@@ -3,7 +3,8 @@
 Read and set them as attributes (``ferrodyn.config.recompile_limit = 2``), or for a
 while with :func:`patch`, which is a context manager and a decorator. An option that
 torch has too goes by torch's name, or by any of them where torch has several. ``disable``
-begins as True where ``FERRODYN_DISABLE=1`` or ``TORCH_COMPILE_DISABLE=1`` is set. The
+begins as True where ``FERRODYN_DISABLE=1`` or ``TORCH_COMPILE_DISABLE=1`` is set, ``cache``
+where ``FERRODYN_CACHE=1`` is. The
 native module owns the values, so every thread sees the same ones: patches of two threads
 that overlap in time see each other.
 """
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     #: A thread that meets code which another one compiles waits for it; else it runs it in eager
     #: mode.
     wait_for_compilation: bool
+    #: Results of inductor are kept on disk, and those of earlier processes are used.
+    cache: bool
     #: A compilation of more than two seconds shows on a terminal what it is at.
     progress: bool
     #: After how many bytecode instructions capture of one call is given up.
@@ -71,6 +74,8 @@ _SWITCHES = ("FERRODYN_DISABLE", "TORCH_COMPILE_DISABLE")
 
 if any(os.environ.get(switch) == "1" for switch in _SWITCHES):
     _core.set_config({"disable": True})
+if os.environ.get("FERRODYN_CACHE") == "1":
+    _core.set_config({"cache": True})
 
 
 def _unknown(name: str) -> AttributeError:

@@ -291,6 +291,15 @@ for placement in (Shard(0), Shard(1), Shard(0)):
     assert placed(result) == (placement,)
     assert torch.equal(whole(result), data(0, True) * 2)
 assert graphs == [2, 2], graphs
+# Two graphs serve all sizes: of rows over both processes, and of columns in each.
+for backend in both:
+    graphs.clear()
+    sized = compiling(backend)(lambda a, b: ((a + b).sin() * a.shape[0]).full_tensor())
+    for rows, columns in ((4, 8), (6, 6), (10, 2), (8, 12)):
+        given = distribute_tensor(torch.arange(rows * columns) / 8, mesh, [Replicate()])
+        given = given.view(rows, columns).redistribute(placements=[Shard(0)])
+        assert torch.equal(sized(given, given), (given + given).sin().full_tensor() * rows)
+    assert graphs == [4, 4], (backend, graphs)
 dist.destroy_process_group()
 """
 

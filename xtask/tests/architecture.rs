@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 /// The crates, without their prefix: each may name those that come later, and nothing before it.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "frame-hook",
     "eval-frame",
     "cache",
@@ -24,11 +24,13 @@ const ORDER: [&str; 17] = [
     "tensor-meta",
     "interrupts",
     "cpython-abi",
+    "artifact-store",
     "bytecode",
 ];
 
 /// Crates that are useful alone: what of the workspace they may name.
-const ALONE: [(&str, &[&str]); 6] = [
+const ALONE: [(&str, &[&str]); 7] = [
+    ("artifact-store", &[]),
     ("eval-frame", &["cpython-abi"]),
     ("cpython-abi", &[]),
     ("fx-graph", &[]),

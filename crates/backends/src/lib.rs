@@ -18,6 +18,8 @@ mod forward;
 mod from_torch;
 mod function;
 mod fx;
+mod kept;
+mod kept_key;
 mod late_context;
 mod left_behind;
 pub mod names;
@@ -40,6 +42,7 @@ pub use error::BackendError;
 pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
+pub use kept::Kept;
 pub use no_trace::{is_forward_function, left_no_trace, may_run_again};
 pub use refused::forget_restarts;
 pub use registry::{

@@ -26,6 +26,8 @@ pub const LAZY_FORWARD: &str = "_lazy_forward";
 pub const FX_CONFIG: &str = "torch.fx.experimental._config";
 /// Whether generated code carries metadata for the profiler, in [`FX_CONFIG`].
 pub const ENRICH_PROFILER: &str = "enrich_profiler_metadata";
+/// Classes of torch whose objects are told by their text.
+pub const TOLD_BY_TEXT: [&str; 5] = ["dtype", "device", "layout", "memory_format", "Size"];
 /// torch's C extension.
 pub const TORCH_C: &str = "torch._C";
 /// Function of torch that counts an autocast entered, and gives how many are.

@@ -68,6 +68,8 @@ pub struct Backend {
     kind: Kind,
     kwargs: Option<Py<PyDict>>,
     can: Known,
+    /// whether its results can be kept from one process to the next: inductor's without options
+    keeps_results: bool,
 }
 
 impl Backend {
@@ -78,6 +80,7 @@ impl Backend {
             kind: Kind::Eager,
             kwargs: None,
             can: Known::new(Capabilities::ABSENT),
+            keeps_results: false,
         }
     }
 
@@ -129,6 +132,11 @@ impl Backend {
     /// What it can do, as far as it is known.
     pub fn capabilities(&self) -> Capabilities {
         self.can.now()
+    }
+
+    /// Whether its results can be kept from one process to the next.
+    pub(crate) fn keeps_results(&self) -> bool {
+        self.keeps_results
     }
 
     /// It made something else of a graph than the graph: so it is known from now on.
@@ -189,6 +197,7 @@ fn from_callable(
         name,
         kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(is_torchs_aot(callable)?)),
+        keeps_results: false,
         kind: Kind::Callable(callable.clone().unbind()),
     })
 }
@@ -254,20 +263,13 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
         }
         return Ok(Backend::eager());
     } else if name == "inductor" {
-        // torch's own wrapper turns modes into options and checks both.
-        let wrapper = py
-            .import("torch")?
-            .getattr(names::INDUCTOR_WRAPPER)?
-            .call1((chosen.mode, chosen.options, chosen.dynamic))?;
-        if let Some(name) = chosen.name {
-            // Not every torch's wrapper takes one.
-            wrapper.setattr(intern!(py, "name"), name)?;
-        }
+        let has_options = chosen.mode.is_some() || chosen.options.is_some();
         return Ok(Backend {
             name: name.to_owned(),
-            kind: Kind::Callable(wrapper.unbind()),
+            kind: Kind::Callable(inductor(py, chosen)?.unbind()),
             kwargs: None,
             can: Known::new(Capabilities::COMPILES),
+            keeps_results: !has_options,
         });
     } else if let Some(callable) = from_entry_point(py, name)? {
         (callable, true)
@@ -282,7 +284,28 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
         kind: Kind::Callable(callable.unbind()),
         kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(compiles)),
+        keeps_results: false,
     })
+}
+
+/// torch's own wrapper, which turns modes into options and checks both; without either it is made, and torch's compiler
+/// imported, when a graph is compiled.
+fn inductor<'py>(py: Python<'py>, chosen: Chosen<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    if chosen.mode.is_none() && chosen.options.is_none() {
+        return py
+            .import("ferrodyn._inductor")?
+            .getattr("Inductor")?
+            .call1((chosen.dynamic, chosen.name));
+    }
+    let wrapper = py
+        .import("torch")?
+        .getattr(names::INDUCTOR_WRAPPER)?
+        .call1((chosen.mode, chosen.options, chosen.dynamic))?;
+    if let Some(name) = chosen.name {
+        // Not every torch's wrapper takes one.
+        wrapper.setattr(intern!(py, "name"), name)?;
+    }
+    Ok(wrapper)
 }
 
 /// What `torch.compiler.set_default_backend` was given; without it "inductor". Who has not imported torch's registry

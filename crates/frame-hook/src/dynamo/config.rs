@@ -1,6 +1,7 @@
 //! Options, process-wide. Names are torch's where the meaning is.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, RwLock};
 
 use pyo3::prelude::*;
@@ -38,6 +39,8 @@ pub struct Config {
     pub disable: bool,
     /// a thread that meets code which another one compiles waits for it, and does not run it plainly
     pub wait_for_compilation: bool,
+    /// results of inductor are kept on disk, and those of earlier processes are used
+    pub cache: bool,
     /// a long compilation shows on a terminal what it is at
     pub progress: bool,
     /// instructions interpreted for one frame before it is left to Python
@@ -62,6 +65,7 @@ impl Config {
         suppress_errors: false,
         disable: false,
         wait_for_compilation: false,
+        cache: false,
         progress: true,
         max_instructions: 5_000_000,
         max_plain_instructions: 500_000,
@@ -73,6 +77,20 @@ static CONFIG: RwLock<Config> = RwLock::new(Config::DEFAULT);
 /// The options now.
 pub fn get() -> Config {
     CONFIG.read().map_or(Config::DEFAULT, |c| c.clone())
+}
+
+/// Where results of compilers are kept; `None` where they are not. As other tools have it: `FERRODYN_CACHE_DIR`, or a
+/// folder of the user's `XDG_CACHE_HOME`, or of `~/.cache`.
+pub fn cache_folder() -> Option<PathBuf> {
+    if !CONFIG.read().is_ok_and(|config| config.cache) {
+        return None;
+    }
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    folder("FERRODYN_CACHE_DIR").map(PathBuf::from).or_else(|| {
+        let caches = folder("XDG_CACHE_HOME").map(PathBuf::from);
+        let caches = caches.or_else(|| folder("HOME").map(|home| Path::new(&home).join(".cache")));
+        caches.map(|caches| caches.join("ferrodyn"))
+    })
 }
 
 /// The options now, with those that the program has set for torch's tracer: an option of the same name holds where
@@ -167,6 +185,7 @@ options!(
     suppress_errors,
     disable,
     wait_for_compilation,
+    cache,
     progress,
     max_instructions,
     max_plain_instructions,

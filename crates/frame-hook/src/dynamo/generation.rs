@@ -35,7 +35,7 @@ pub fn restart_names() {
 /// How often a backend may ask for a restart with one graph.
 const MAX_RESTARTS: usize = 100;
 
-/// What a backend makes of a graph. That of no backend at all is a plain function.
+/// What a backend makes of a graph, or has made of it in another process. That of no backend at all is a plain function.
 fn compile_with(
     py: Python<'_>,
     backend: &Backend,
@@ -55,6 +55,31 @@ fn compile_with(
             aot_guards: None,
         });
     }
+    let kept = match super::config::cache_folder() {
+        Some(folder) => {
+            backends::Kept::find(py, backend, &folder, graph, objects, examples, inputs)?
+        }
+        None => None,
+    };
+    let run = || run_backend(py, backend, graph, objects, examples, inputs);
+    match kept {
+        Some(kept) => match kept.load(py)? {
+            Some(compiled) => Ok(compiled),
+            None => kept.compile(py, run),
+        },
+        None => run(),
+    }
+}
+
+/// Calls a backend, as often as it asks for it.
+fn run_backend(
+    py: Python<'_>,
+    backend: &Backend,
+    graph: &fx_graph::Graph,
+    objects: &[Obj],
+    examples: &[Obj],
+    inputs: &[AotInput],
+) -> Result<Compiled, BackendError> {
     let examples = PyList::new(py, examples)?;
     // A backend asks for one where it needs a float as a constant.
     let has_floats = inputs.iter().any(AotInput::is_float);

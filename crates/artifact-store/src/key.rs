@@ -1,0 +1,63 @@
+//! What an entry is found by: a digest of everything that it was made from.
+
+use std::fmt;
+
+/// A digest of everything that an entry was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key([u8; 32]);
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Takes in the parts of a [`Key`], each with its length: no two lists of parts give the same bytes.
+#[derive(Default)]
+pub struct KeyBuilder(blake3::Hasher);
+
+impl KeyBuilder {
+    /// Without any part.
+    pub fn new() -> KeyBuilder {
+        KeyBuilder::default()
+    }
+
+    /// Adds text or bytes.
+    pub fn part(&mut self, part: impl AsRef<[u8]>) -> &mut KeyBuilder {
+        let part = part.as_ref();
+        self.number(part.len() as u64);
+        self.0.update(part);
+        self
+    }
+
+    /// Adds a number.
+    pub fn number(&mut self, number: u64) -> &mut KeyBuilder {
+        self.0.update(&number.to_le_bytes());
+        self
+    }
+
+    /// The key of what was added.
+    pub fn finish(&self) -> Key {
+        Key(*self.0.finalize().as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_told_apart() {
+        let of = |parts: &[&str]| {
+            let mut builder = KeyBuilder::new();
+            for part in parts {
+                builder.part(part);
+            }
+            builder.finish()
+        };
+        assert_eq!(of(&["a", "bc"]), of(&["a", "bc"]));
+        assert_ne!(of(&["a", "bc"]), of(&["ab", "c"]));
+        assert_ne!(of(&["a"]), of(&["a", ""]));
+        assert_eq!(of(&[]).to_string().len(), 64);
+    }
+}

@@ -1,0 +1,235 @@
+//! What the result of a compiler depends on: the graph, what its inputs are, the state of torch, the versions and the
+//! machine. What can't be told by its contents makes that there is no key.
+//!
+//! Not here: the digest (`artifact-store`), where results are kept (`kept`).
+
+use artifact_store::{Key, KeyBuilder};
+use fx_graph::{AotInput, Arg, FnTarget, Graph, OpKind, Target};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyList;
+
+use crate::names;
+
+/// Goes up whenever the manifest or its runtime changes its meaning.
+const FORMAT: u64 = 1;
+
+/// Why there is no key.
+pub(crate) struct Untold(pub String);
+
+impl From<PyErr> for Untold {
+    fn from(error: PyErr) -> Untold {
+        Untold(error.to_string())
+    }
+}
+
+type Told<T> = Result<T, Untold>;
+
+fn untold<T>(what: impl Into<String>) -> Told<T> {
+    Err(Untold(what.into()))
+}
+
+/// The key of what inductor makes of a graph with these inputs now.
+pub(crate) fn key(
+    py: Python<'_>,
+    graph: &Graph,
+    objects: &[Py<PyAny>],
+    examples: &[Py<PyAny>],
+    inputs: &[AotInput],
+) -> Told<Key> {
+    if let Some(at) = inputs.iter().position(AotInput::changes) {
+        return untold(format!("input {at} changes from call to call"));
+    }
+    let mut key = KeyBuilder::new();
+    key.number(FORMAT).part(env!("CARGO_PKG_VERSION"));
+    key.part(surroundings(py)?);
+    let state = py
+        .import(intern!(py, "ferrodyn._artifact_state"))?
+        .call_method0(intern!(py, "state"))?;
+    match state.extract::<Option<String>>()? {
+        Some(state) => key.part(state),
+        None => return untold("options of torch's compiler that have no text"),
+    };
+    let known = Known::get(py)?;
+    add_graph(py, known, graph, objects, &mut key)?;
+    key.number(examples.len() as u64);
+    let tensors = PyList::new(py, examples)?;
+    let described = py
+        .import(intern!(py, "ferrodyn._artifact_state"))?
+        .call_method1(intern!(py, "inputs"), (tensors,))?;
+    match described.extract::<Option<String>>()? {
+        Some(described) => key.part(described),
+        None => return untold("inputs that are no plain tensors"),
+    };
+    for input in inputs {
+        let is_static = matches!(
+            input,
+            AotInput::Tensor {
+                is_static: true,
+                ..
+            }
+        );
+        key.number(u64::from(is_static));
+    }
+    Ok(key.finish())
+}
+
+/// The versions and the machine: the same as long as the process lives.
+fn surroundings(py: Python<'_>) -> PyResult<&'static str> {
+    static SURROUNDINGS: PyOnceLock<String> = PyOnceLock::new();
+    let text = SURROUNDINGS.get_or_try_init(py, || {
+        py.import("ferrodyn._artifact_state")?
+            .call_method0("surroundings")?
+            .extract()
+    })?;
+    Ok(text)
+}
+
+/// Classes whose objects are told by their `repr`.
+struct Known {
+    told: Vec<Py<PyAny>>,
+}
+
+impl Known {
+    fn get(py: Python<'_>) -> PyResult<&'static Known> {
+        static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
+        KNOWN.get_or_try_init(py, || {
+            let torch = py.import("torch")?;
+            let class = |name: &&str| Ok(torch.getattr(*name)?.unbind());
+            let told = names::TOLD_BY_TEXT.iter().map(class);
+            Ok(Known {
+                told: told.collect::<PyResult<_>>()?,
+            })
+        })
+    }
+}
+
+fn add_graph(
+    py: Python<'_>,
+    known: &Known,
+    graph: &Graph,
+    objects: &[Py<PyAny>],
+    key: &mut KeyBuilder,
+) -> Told<()> {
+    let object = |handle: u32| objects.get(handle as usize).map(|object| object.bind(py));
+    for (id, node) in graph.iter() {
+        key.number(id.index() as u64).part(node.op.as_str());
+        match &node.target {
+            Target::Function(function) => {
+                is_torchs_own(py, function, object(function.handle))?;
+                key.part(&*function.path);
+            }
+            Target::Name(_) if matches!(node.op, OpKind::GetAttr | OpKind::CallModule) => {
+                return untold("a graph that holds tensors or modules");
+            }
+            Target::Name(name) => {
+                key.part(&**name);
+            }
+        }
+        key.number(node.args.len() as u64);
+        for arg in &node.args {
+            add_arg(known, arg, &object, key)?;
+        }
+        key.number(node.kwargs.len() as u64);
+        for (name, arg) in &node.kwargs {
+            key.part(&**name);
+            add_arg(known, arg, &object, key)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a function is what its path says, and is of torch's own or Python's.
+fn is_torchs_own(
+    py: Python<'_>,
+    function: &FnTarget,
+    object: Option<&Bound<'_, PyAny>>,
+) -> Told<()> {
+    let path = &*function.path;
+    let mut parts = path.split('.');
+    let root = match (parts.next(), path.contains('.')) {
+        (Some(root @ ("torch" | "operator" | "_operator" | "math")), true) => {
+            py.import(root)?.into_any()
+        }
+        (Some(name), false) => py.import("builtins")?.getattr(name)?,
+        _ => return untold(format!("the function {path}")),
+    };
+    let mut namespace = path
+        .strip_prefix("torch.ops.")
+        .unwrap_or("aten.")
+        .split('.');
+    if namespace.next() != Some("aten") {
+        return untold(format!("the operation {path}"));
+    }
+    let mut found = root;
+    for part in parts {
+        match found.getattr_opt(part)? {
+            Some(next) => found = next,
+            None => return untold(format!("the function {path}")),
+        }
+    }
+    match object.is_some_and(|object| object.is(&found)) {
+        true => Ok(()),
+        false => untold(format!("the function {path}, which is another one")),
+    }
+}
+
+fn add_arg<'a, 'py: 'a>(
+    known: &Known,
+    arg: &Arg,
+    object: &impl Fn(u32) -> Option<&'a Bound<'py, PyAny>>,
+    key: &mut KeyBuilder,
+) -> Told<()> {
+    let mut all = |kind: &str, items: &[Arg]| {
+        key.part(kind).number(items.len() as u64);
+        items
+            .iter()
+            .try_for_each(|item| add_arg(known, item, object, key))
+    };
+    match arg {
+        Arg::Tuple(items) => return all("tuple", items),
+        Arg::List(items) => return all("list", items),
+        Arg::Slice(parts) => return all("slice", &parts[..]),
+        Arg::Dict(items) => {
+            key.part("dict").number(items.len() as u64);
+            for (name, value) in items {
+                add_arg(known, name, object, key)?;
+                add_arg(known, value, object, key)?;
+            }
+        }
+        Arg::Node(id) => {
+            key.part("node").number(id.index() as u64);
+        }
+        Arg::None => {
+            key.part("None");
+        }
+        Arg::Bool(value) => {
+            key.part("bool").number(u64::from(*value));
+        }
+        Arg::Int(value) => {
+            key.part("int").part(value.to_le_bytes());
+        }
+        Arg::Float(value) => {
+            key.part("float").number(value.to_bits());
+        }
+        Arg::Str(text) => {
+            key.part("str").part(&**text);
+        }
+        Arg::Ellipsis => {
+            key.part("Ellipsis");
+        }
+        Arg::Opaque { handle, repr } => {
+            let Some(object) = object(*handle) else {
+                return untold("an argument that is not there");
+            };
+            let class = object.get_type();
+            if !known.told.iter().any(|told| class.is(told)) {
+                return untold(format!("an argument {repr}"));
+            }
+            key.part("object").part(&**repr);
+        }
+        _ => return untold("an argument of an unknown kind"),
+    }
+    Ok(())
+}

@@ -1,0 +1,368 @@
+"""What inductor made of a graph, taken apart so that it can be kept.
+
+Lives here: noting what AOTAutograd and inductor make while a backend runs, and the manifest of it:
+text and libraries. Does not live here: running it again (`_artifact_runtime`), when it may be used
+(the native module makes the key), files.
+
+Functions of torch's are watched from the first compilation that is to be kept, for the rest of the
+process: a backward graph may be compiled much later than its forward graph.
+
+Invariant: a manifest is made only of what the runtime knows; anything else is `Declined` with the
+reason, and nothing is kept.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import _artifact_runtime as runtime
+
+_log = logging.getLogger("ferrodyn.artifacts")
+
+
+class Declined(Exception):
+    """Why something is not kept."""
+
+
+#: What is handed on: the manifest, and libraries by name.
+Keep = Callable[[str, list[tuple[str, bytes]]], None]
+
+
+class _Now(threading.local):
+    """Who notes in this thread."""
+
+    noting: Noting | None = None
+
+
+_now = _Now()
+_watching = threading.Lock()
+_is_watching = False
+#: Forward graphs, by their ids, whose backward graph is compiled when it is first called, and who
+#: waits for it.
+_pending: dict[int, tuple[weakref.ref[Any], Keep]] = {}
+
+
+class Noting:
+    """Notes what AOTAutograd and inductor make of one graph, in this thread, while entered."""
+
+    def __init__(self) -> None:
+        self._made: list[dict[str, Any]] = []
+        self._graphs: list[Any] = []
+        self._before: Noting | None = None
+
+    def __enter__(self) -> None:
+        _watch()
+        self._before, _now.noting = _now.noting, self
+
+    def __exit__(self, *exc_info: object) -> None:
+        _now.noting = self._before
+
+    def keep(self, keep: Keep) -> None:
+        """Hand what was made to `keep`, now or when the backward graph is compiled."""
+        if not self._made and len(self._graphs) == 1:
+            graph = self._graphs[0]
+            at = id(graph)
+            _pending[at] = weakref.ref(graph, lambda gone: _pending.pop(at, None)), keep
+            return
+        _hand_on(self._made, keep)
+
+
+def _hand_on(made: list[dict[str, Any]], keep: Keep) -> None:
+    try:
+        keep(*manifest(made))
+    except Declined as declined:
+        _log.info("a graph's artifact is not kept: %s", declined)
+    except Exception:
+        # Torch's own structures differ: the program goes on without.
+        _log.warning("a graph's artifact can't be kept", exc_info=True)
+
+
+def _unwrapped(compiled: Any) -> Any:
+    while hasattr(compiled, "__wrapped__"):
+        compiled = compiled.__wrapped__
+    return compiled
+
+
+def _watch() -> None:
+    """Put functions of ours around those of torch's that make or load a result. They stay."""
+    global _is_watching
+    with _watching:
+        if _is_watching:
+            return
+        _is_watching = True
+    from torch._functorch._aot_autograd import aot_autograd_result as results
+    from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
+    from torch._inductor.output_code import CompiledFxGraph
+
+    make_entry = AOTAutogradCache.make_entry
+    names = make_entry.__code__.co_varnames
+    wrap = results.GenericAOTAutogradResult.wrap_post_compile
+    load = results.FxGraphCacheLoadable.load
+    post_compile = CompiledFxGraph.post_compile
+
+    @functools.wraps(make_entry)
+    def noted_make_entry(*args: Any, **kwargs: Any) -> Any:
+        entry = make_entry(*args, **kwargs)
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        forward, backward = given["compiled_fw_func"], given["compiled_bw_func"]
+        halves = (_unwrapped(forward), backward and _unwrapped(backward))
+        _note(entry, *halves)
+        return entry
+
+    @functools.wraps(load)
+    def noted_load(self: Any, example_inputs: Sequence[Any]) -> Any:
+        loaded = load(self, example_inputs)
+        if _now.noting:
+            self._ferrodyn_loaded = loaded
+        return loaded
+
+    @functools.wraps(wrap)
+    def noted_wrap(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = wrap(self, *args, **kwargs)
+        halves = [
+            half and half.__dict__.pop("_ferrodyn_loaded", None)
+            for half in (self.compiled_fw, self.compiled_bw)
+        ]
+        _note(self, *halves)
+        return result
+
+    @functools.wraps(post_compile)
+    def noted_post_compile(self: Any, *args: Any, **kwargs: Any) -> None:
+        if _now.noting:
+            _now.noting._graphs.append(self)
+        post_compile(self, *args, **kwargs)
+
+    watched: list[tuple[type, Any]] = [
+        (AOTAutogradCache, staticmethod(noted_make_entry)),
+        (results.FxGraphCacheLoadable, noted_load),
+        (results.GenericAOTAutogradResult, noted_wrap),
+        (CompiledFxGraph, noted_post_compile),
+    ]
+    for owner, function in watched:
+        setattr(owner, function.__name__, function)
+
+
+def _note(entry: Any, forward: Any, backward: Any) -> None:
+    made = {"entry": entry, "forward": forward, "backward": backward}
+    if _now.noting:
+        _now.noting._made.append(made)
+        return
+    waiting, keep = _pending.get(id(forward), (None, None))
+    if waiting and keep and waiting() is forward:
+        del _pending[id(forward)]
+        _hand_on([made], keep)
+
+
+def manifest(made: list[dict[str, Any]]) -> tuple[str, list[tuple[str, bytes]]]:
+    """Return the manifest of what was noted, as JSON, and the libraries that it names.
+
+    Raises `Declined` where it is more than the runtime knows.
+    """
+    if len(made) != 1:
+        raise Declined(f"AOTAutograd made {len(made)} results that it keeps itself")
+    entry, forward, backward = (made[0][name] for name in ("entry", "forward", "backward"))
+    _only_simple_wrappers(entry)
+    facts = _facts(entry, backward is not None)
+    libraries: dict[str, bytes] = {}
+    parts = {"forward": _half(forward, libraries)}
+    if backward is not None:
+        parts["backward"] = _half(backward, libraries)
+    return json.dumps({"facts": facts, **parts}), list(libraries.items())
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise Declined(otherwise)
+
+
+def _only_simple_wrappers(entry: Any) -> None:
+    for wrapper in entry.dispatch_wrappers:
+        needs = getattr(wrapper, "needs_post_compile", None)
+        name = type(wrapper).__name__
+        _require(needs is False or name == "EffectTokensWrapper", f"inputs go through {name}")
+    _require(entry.maybe_subclass_meta is None, "tensors of subclasses")
+    _require(not entry.guards_expr or entry.guards_expr == "True", "it relies on sizes")
+
+
+def _facts(entry: Any, trains: bool) -> dict[str, Any]:
+    """Return what the runtime needs of AOTAutograd's metadata."""
+    import torch
+    from torch._functorch._aot_autograd.schemas import MutationType, OutputType
+
+    meta = entry.runtime_metadata
+    _require(not meta.num_mutated_inp_runtime_indices, "inputs that are written behind the graph")
+    _require(not meta.num_intermediate_bases, "outputs that are views of each other")
+    _require(not meta.tokens and not meta.num_backward_tokens, "operations with effects")
+    _require(not meta.is_rng_op_functionalized, "random numbers as values")
+    _require(not meta.num_graphsafe_rng_states, "states of generators")
+    _require(meta.grad_enabled_mutation is None, "a graph that sets the grad mode")
+    _require(not meta.dynamic_outputs and not meta.dynamic_saved_tensors_idxs, "sizes that change")
+    _require(not meta.num_symints_saved_for_bw, "sizes that change")
+    _require(not meta.num_opaque_objects_saved_for_bw, "opaque objects")
+    _require(not any(meta.mutated_inp_stream_indices or ()), "streams")
+    _require(
+        not meta.indices_of_inputs_that_requires_grad_with_mutations_in_bw,
+        "inputs that the backward graph writes",
+    )
+    unsafe_views, non_differentiable, tangents = [], [], []
+    for at, out in enumerate(meta.output_info):
+        kind = out.output_type
+        plain = kind in (OutputType.non_alias, OutputType.unsafe_view_alias)
+        _require(plain, "outputs that are views of inputs")
+        is_tensor = issubclass(out.raw_type, torch.Tensor)
+        _require(is_tensor or out.raw_type is type(None), "outputs that are no tensors")
+        if kind is OutputType.unsafe_view_alias:
+            unsafe_views.append(at)
+        if not out.requires_grad:
+            non_differentiable.append(at)
+        if is_tensor and out.requires_grad_for_backward:
+            tangents.append(at)
+    versioned = meta.mutated_graph_handled_indices_seen_by_autograd
+    for info in meta.input_info:
+        _require(
+            info.mutation_type is not MutationType.MUTATED_OUT_GRAPH, "inputs that are written"
+        )
+    import torch
+
+    facts: dict[str, Any] = {
+        "outputs": meta.num_outputs,
+        "written": list(versioned) if meta.keep_input_mutations else [],
+        "autocast": torch._C._is_any_autocast_enabled(),
+        "deterministic": meta.deterministic,
+    }
+    if trains:
+        backward = entry.compiled_bw
+        _require(not backward.backward_state_indices, "a state of the backward graph")
+        facts |= {
+            "detached": list(entry.indices_of_inps_to_detach),
+            "unsafe_views": unsafe_views,
+            "non_differentiable": non_differentiable,
+            "tangents": tangents,
+            "formats": [_format(tangent) for tangent in meta.subclass_tangent_meta],
+            "unchecked": meta.num_tensors_saved_with_no_vc_check or 0,
+            "saved_inputs": list(meta.saved_tensor_is_graph_input),
+            "differentiable_inputs": any(info.requires_grad for info in meta.input_info),
+            "donates": meta.bw_donated_idxs != [],
+        }
+        _require(len(facts["formats"]) == len(tangents), "gradients that belong to no output")
+    return facts
+
+
+def _format(tangent: Any) -> dict[str, Any]:
+    """Return how a gradient of an output is laid out."""
+    _require(type(tangent).__name__ == "PlainTensorMeta", "gradients of subclasses")
+    layout = tangent.memory_format
+    _require(layout is not None, "gradients of no known layout")
+    if layout.memory_format is not None:
+        return {"memory_format": str(layout.memory_format).removeprefix("torch.")}
+    size, stride = [list(map(int, numbers)) for numbers in (layout.size, layout.stride)]
+    return {"size": size, "stride": stride}
+
+
+def _half(compiled: Any, libraries: dict[str, bytes]) -> dict[str, Any]:
+    """Return a compiled graph: its code without its kernels, and their libraries by name."""
+    _require(type(compiled).__name__ == "CompiledFxGraph", "a result of another kind")
+    _require(set(compiled.device_types) <= {"cpu"}, "another device than the CPU")
+    for held in ("constants", "torchbind_constants", "opaque_value_type_classes"):
+        _require(not getattr(compiled, held, None), f"{held} in the code")
+    _require(not compiled.inputs_to_check, "inputs that have to be aligned")
+    _require(not compiled._wrap_compiled_regions, "a wrapped region")
+    _require(not compiled.guards_expr or compiled.guards_expr == "True", "it relies on sizes")
+    module = _module_of(compiled)
+    code, kernels = stripped(compiled.source_code)
+    of = {}
+    for name in kernels:
+        path = Path(getattr(module, name).__self__.__file__)
+        of[name] = path.name
+        libraries[path.name] = path.read_bytes()
+    return {"code": code, "kernels": of}
+
+
+def _module_of(compiled: Any) -> Any:
+    """Return the module that inductor has loaded the code as."""
+    from torch._inductor.codecache import PyCodeCache
+
+    for module in PyCodeCache.modules:
+        if getattr(module, "key", None) == compiled.cache_key:
+            return module
+    raise Declined("code that was not loaded")
+
+
+#: What the code has besides what computes: to be run by hand.
+_BY_HAND = ("get_args", "benchmark_compiled_module")
+
+
+def stripped(source: str) -> tuple[str, list[str]]:
+    """Return inductor's code of a graph without what runs it by hand and the text of its kernels.
+
+    The second is the names of the kernels. Raises `Declined` where it has what `_artifact_runtime`
+    does not stand for.
+    """
+    tree = ast.parse(source)
+    body: list[ast.stmt] = []
+    kernels: list[str] = []
+    for statement in tree.body:
+        match statement:
+            case ast.FunctionDef(name=name):
+                _require(name in _BY_HAND, f"a function {name}")
+                continue
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+                continue
+            case ast.Import(names=names):
+                for alias in names:
+                    _require(alias.name in runtime.MODULES, f"import of {alias.name}")
+            case ast.ImportFrom(module=module, names=names):
+                for alias in names:
+                    known = f"{module}.{alias.name}" in runtime.STAND_INS
+                    _require(known or module in runtime.MODULES, f"{module}.{alias.name}")
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(
+                    func=ast.Attribute(value=ast.Name(id="async_compile"), attr=kind), args=args
+                ),
+            ):
+                _require(kind == "cpp_pybinding", f"a kernel by {kind}")
+                kernels.append(name)
+                args[:] = [ast.Constant(name)]
+            case ast.Assign() | ast.ClassDef(name="Runner") | ast.Delete() | ast.Expr():
+                pass
+            case _:
+                raise Declined(f"a statement at line {statement.lineno} of the code")
+        body.append(statement)
+    tree.body = body
+    for node in ast.walk(tree):
+        _only_known(node)
+    return ast.unparse(tree), kernels
+
+
+def _only_known(node: ast.AST) -> None:
+    """Raise `Declined` for a name that means something else, or nothing, without the compiler."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="extern_kernels"), attr=name):
+            _require(_is_the_same(name), f"extern_kernels.{name}")
+        case ast.Attribute(
+            value=ast.Attribute(value=ast.Name(id="torch"), attr="ops"), attr=namespace
+        ):
+            _require(namespace in runtime.NAMESPACES, f"torch.ops.{namespace}")
+        case ast.Attribute(value=ast.Name(id="inductor_ops" | "_quantized"), attr=name):
+            raise Declined(f"the operation {name}")
+        case ast.Name(id=name):
+            _require(not name.startswith("constant"), f"a constant {name}")
+        case _:
+            pass
+
+
+def _is_the_same(name: str) -> bool:
+    """Whether a kernel of torch's that the code names is what the runtime has for it."""
+    from torch._inductor.select_algorithm import extern_kernels
+
+    ours = runtime.STAND_INS["torch._inductor.select_algorithm.extern_kernels"]
+    return name in vars(ours) and getattr(extern_kernels, name, None) is getattr(ours, name)

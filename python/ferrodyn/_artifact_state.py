@@ -1,0 +1,192 @@
+"""What the result of torch's compiler depends on besides the graph, as text.
+
+Each function here is a part of the key of what is kept. None of torch's compiler is imported: where
+it was not, its options are what the environment and its version make them.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+
+from . import _core
+
+#: Variables that torch, its compiler and the libraries below read begin with these.
+_PREFIXES = (
+    *(
+        "AOT",
+        "ATEN",
+        "CUDA",
+        "FUNCTORCH",
+        "GOMP",
+        "INDUCTOR",
+        "KMP",
+        "MKL",
+        "OMP",
+        "PYTORCH",
+        "TORCH",
+    ),
+    *("CC", "CPATH", "CPLUS", "CXX", "C_INCLUDE", "LD_PRELOAD", "LIBRARY_PATH", "TRITON"),
+)
+#: But for these: where a compiler keeps files, which torch sets itself as well.
+_PLACES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+
+#: Where torch's compiler keeps options.
+_CONFIGS = (
+    "torch._dynamo.config",
+    "torch._functorch.config",
+    "torch._inductor.config",
+    "torch.compiler.config",
+    "torch.fx.experimental._config",
+)
+
+
+def _file(module: Any) -> tuple[str, int, int]:
+    status = os.stat(module.__file__)
+    return module.__file__, status.st_size, status.st_mtime_ns
+
+
+def surroundings() -> str:
+    """Return the versions and the machine."""
+    here = os.path.dirname(__file__)
+    own = [
+        os.stat(os.path.join(here, name)) for name in sorted(os.listdir(here)) if name[-3:] == ".py"
+    ]
+    return repr(
+        (
+            sys.version,
+            sys.flags.optimize,
+            torch.__version__,
+            torch.version.git_version,
+            _file(torch._C),
+            _file(_core),
+            [(status.st_size, status.st_mtime_ns) for status in own],
+            platform.machine(),
+            torch.backends.cpu.get_cpu_capability(),
+            _processor(),
+        )
+    )
+
+
+def _processor() -> list[str]:
+    """Return what the first processor says of itself: kernels are built for this one."""
+    names = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features")
+    found = []
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if not line.strip():
+                    break
+                if line.partition("\t")[0].partition(":")[0].strip() in names:
+                    found.append(line)
+    except OSError:
+        found.append(platform.processor())
+    return found
+
+
+def state() -> str | None:
+    """Return the state of torch and of the environment; None where it has no text."""
+    options = []
+    for name in _CONFIGS:
+        config = sys.modules.get(name)
+        if config is None:
+            continue
+        changed = _changed(config)
+        if changed is None:
+            return None
+        options += [(name, *option) for option in changed]
+    environment = sorted(
+        item
+        for item in os.environ.items()
+        if item[0].startswith(_PREFIXES) and item[0] not in _PLACES
+    )
+    return repr(
+        (
+            options,
+            environment,
+            torch.get_num_threads(),
+            torch.is_grad_enabled(),
+            torch.is_inference_mode_enabled(),
+            [
+                (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
+                for device in ("cpu", "cuda")
+            ],
+            torch.is_autocast_cache_enabled(),
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+            getattr(torch.utils.deterministic, "fill_uninitialized_memory"),  # noqa: B009
+            torch.get_default_dtype(),
+            torch.get_float32_matmul_precision(),
+            torch._C._get_mkldnn_enabled(),
+            torch._C._len_torch_dispatch_stack(),
+            torch._C._len_torch_function_stack(),
+        )
+    )
+
+
+def _changed(config: Any) -> list[tuple[str, str]] | None:
+    """Return the options of a module that the program has set; None where one has no text."""
+    from torch.utils._config_module import _UNSET_SENTINEL
+
+    changed = []
+    for name, entry in sorted(config._config.items()):
+        override = entry.user_override
+        # It belongs to a context; older torchs have it at once.
+        value = override.get() if isinstance(override, ContextVar) else override
+        # What is as torch has it, and what torch keeps for itself, says no more than where its
+        # compiler was not imported.
+        by_environment = getattr(entry, "env_value_default", _UNSET_SENTINEL)
+        is_default = by_environment is _UNSET_SENTINEL and value == entry.default
+        if value is _UNSET_SENTINEL or name.startswith("_") or is_default:
+            continue
+        if not _is_text(value):
+            return None
+        changed.append((name, repr(value)))
+    return changed
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value's text says all of it."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return all(map(_is_text, value))
+    if isinstance(value, dict):
+        return all(map(_is_text, value)) and all(map(_is_text, value.values()))
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def inputs(examples: Sequence[Any]) -> str | None:
+    """Return what a compiler is told of inputs; None where one is no plain tensor on the CPU."""
+    described = []
+    storages: dict[int, int] = {}
+    for tensor in examples:
+        if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+            return None
+        if tensor.device.type != "cpu" or tensor.layout is not torch.strided or tensor.is_nested:
+            return None
+        if tensor.is_quantized or tensor.is_conj() or tensor.is_neg():
+            return None
+        storage = tensor.untyped_storage()
+        described.append(
+            (
+                type(tensor).__name__,
+                tensor.dtype,
+                tuple(tensor.shape),
+                tensor.stride(),
+                tensor.storage_offset(),
+                tensor.requires_grad,
+                tensor.is_leaf,
+                tensor.is_inference(),
+                tensor._is_view(),
+                # Which inputs lie in one storage.
+                storages.setdefault(storage.data_ptr() or -len(storages) - 1, len(storages)),
+                storage.resizable(),
+                getattr(tensor, "_dynamo_static_input_type", None),
+            )
+        )
+    return repr(described)
