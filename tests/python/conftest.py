@@ -57,7 +57,6 @@ def _state() -> dict[str, object]:
         "hooks of all modules": torch.nn.modules.module._has_any_global_hook(),
         "modes": (torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()),
         "tracing": (torch._C._is_tracing(), torch.compiler.is_compiling()),
-        "depth of calls": sys.getrecursionlimit(),
         "handler of interrupts": signal.getsignal(signal.SIGINT),
     }
 
