@@ -8,6 +8,7 @@ from processes import run_in_processes
 
 pytestmark = [
     pytest.mark.own,
+    pytest.mark.once,
     pytest.mark.skipif(not torch.distributed.is_available(), reason="no torch.distributed"),
 ]
 

@@ -256,6 +256,7 @@ def test_graph_that_runs_as_it_is(program: Callable[..., Any]) -> None:
     assert len(recorder.graphs) == 4
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("program", PROGRAMS, ids=_name)
 def test_below_autograd(program: Callable[..., Any]) -> None:
     _compare(program, "aot_eager", rtol=0, atol=0)

@@ -67,7 +67,8 @@ struct Run<'a> {
 #[derive(Clone, Copy)]
 enum Part<'a> {
     PureCrates,
-    Python(&'a Venv),
+    PythonCrates(&'a Venv),
+    PythonTests(&'a Venv),
 }
 
 /// Runs everything; true if all passed and at least one test ran.
@@ -122,19 +123,17 @@ fn parts(environment: &Environment) -> Vec<Part<'_>> {
         first.iter().position(|one| std::ptr::eq(*one, venv))
     };
     venvs.sort_by_key(|venv| rank(venv).unwrap_or(usize::MAX));
-    let mut parts: Vec<_> = venvs.into_iter().map(Part::Python).collect();
-    parts.push(Part::PureCrates);
-    parts
+    let tests = venvs.iter().map(|venv| Part::PythonTests(venv));
+    let crates = venvs.iter().map(|venv| Part::PythonCrates(venv));
+    tests.chain([Part::PureCrates]).chain(crates).collect()
 }
 
 impl Run<'_> {
     fn part(&mut self, part: Part, workspace: &Workspace) -> Result<()> {
         match part {
             Part::PureCrates => self.pure_crates(workspace),
-            Part::Python(venv) => {
-                self.python_crates(venv, workspace)?;
-                self.python_tests(venv)
-            }
+            Part::PythonCrates(venv) => self.python_crates(venv, workspace),
+            Part::PythonTests(venv) => self.python_tests(venv),
         }
     }
 
