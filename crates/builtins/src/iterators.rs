@@ -1,6 +1,7 @@
 //! `zip`, `enumerate`, `map`, `filter`, `reversed`.
 
 use pyo3::prelude::*;
+use pyo3::types::PyRange;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
@@ -104,6 +105,15 @@ fn reversed(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             }
         }
         Special::Absent => {}
+    }
+    if let Var::Const(range) = &v
+        && range.bind(tx.py).is_exact_instance_of::<PyRange>()
+    {
+        // It gives an iterator of another range, which has a class of its own.
+        let none = || tx.py.None();
+        let backwards = tx.known.slice.bind(tx.py).call1((none(), none(), -1))?;
+        let turned = range.bind(tx.py).get_item(backwards)?;
+        return value(tx.get_iter(&Var::Const(turned.unbind()))?);
     }
     match &v {
         Var::Tuple(_) | Var::Const(_) => {
