@@ -49,6 +49,8 @@ pub fn dict_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> Given 
             update_with(tx, &Var::Obj(id), "update", args)?;
             none
         }
+        // That of a frozendict is object's, which leaves alone what its `__new__` has made.
+        "__init__" if tx.known.is_frozendict(&tx.obj(id).class) => none,
         "__init__" => {
             dict_init(tx, id, args)?;
             none
