@@ -20,7 +20,7 @@ pub(crate) use set::opaque_set;
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{Body, Var};
+use variables::{Body, Origin, Var};
 
 use crate::raw::{method_arity, type_lookup};
 use crate::stop::{R, Stop};
@@ -155,6 +155,11 @@ impl Tx<'_> {
         let is_lock = class.is(&self.known.lock) || class.is(&self.known.rlock);
         if is_lock && matches!(&**name, "__enter__" | "acquire") {
             return Err(Stop::locks(format!("{class_name}.{name}")));
+        }
+        if let ("__call__", Var::Obj(id)) = (&**name, &recv)
+            && let Origin::Source { obj, .. } = &self.obj(*id).origin
+        {
+            return Err(self.skipped(obj.bind(self.py)));
         }
         Err(Stop::unsupported(format!(
             "method {name} of {class_name}, called on {}",
