@@ -18,6 +18,7 @@ mod forward;
 mod from_torch;
 mod function;
 mod fx;
+mod inductor;
 mod kept;
 mod kept_key;
 mod late_context;

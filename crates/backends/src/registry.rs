@@ -14,6 +14,7 @@ use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 
 use crate::capabilities::{Capabilities, Known};
 use crate::error::BackendError;
+use crate::inductor::{self, Inductor};
 use crate::names;
 use torch_abi::imported::imported;
 
@@ -288,24 +289,14 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
     })
 }
 
-/// torch's own wrapper, which turns modes into options and checks both; without either it is made, and torch's compiler
-/// imported, when a graph is compiled.
+/// Inductor; without mode and options torch's compiler is not imported before a graph is compiled.
 fn inductor<'py>(py: Python<'py>, chosen: Chosen<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
     if chosen.mode.is_none() && chosen.options.is_none() {
-        return py
-            .import("ferrodyn._inductor")?
-            .getattr("Inductor")?
-            .call1((chosen.dynamic, chosen.name));
+        let later = Inductor::new(chosen.dynamic, chosen.name);
+        return Ok(Bound::new(py, later)?.into_any());
     }
-    let wrapper = py
-        .import("torch")?
-        .getattr(names::INDUCTOR_WRAPPER)?
-        .call1((chosen.mode, chosen.options, chosen.dynamic))?;
-    if let Some(name) = chosen.name {
-        // Not every torch's wrapper takes one.
-        wrapper.setattr(intern!(py, "name"), name)?;
-    }
-    Ok(wrapper)
+    let options = chosen.options.map(Bound::as_any);
+    inductor::wrapper(py, chosen.mode, options, chosen.dynamic, chosen.name)
 }
 
 /// What `torch.compiler.set_default_backend` was given; without it "inductor". Who has not imported torch's registry
