@@ -2,7 +2,7 @@
 
 import numpy as np
 
-BREAKS = ["cython_function_or_method"]
+BREAKS = ["Attempted to call function marked as skipped"]
 SNAPSHOT = False
 
 
