@@ -41,16 +41,6 @@ def _no_profile(*args: Any) -> Iterator[None]:
     yield
 
 
-class _AsyncCompile:
-    """In the place of inductor's: a kernel is there, by its name."""
-
-    def cpp_pybinding(self, name: str) -> Any:
-        raise NotImplementedError(f"{name} is asked of the artifact that has it")
-
-    def wait(self, scope: dict[str, Any]) -> None:
-        """Wait for nothing: kernels are loaded when they are asked for."""
-
-
 def _assert_tensor_metadata(
     tensor: torch.Tensor | None,
     size: tuple[int, ...],
@@ -66,33 +56,31 @@ def _assert_tensor_metadata(
     _guards.assert_size_stride(tensor, size, stride, operation)
 
 
-_COMPILE = "torch._inductor.async_compile.AsyncCompile"
+def _stand_ins(kernels: dict[str, Callable[..., None]]) -> dict[str, Any]:
+    """Return what stands for names of torch's compiler in code that has these kernels."""
+    compiler = types.SimpleNamespace(cpp_pybinding=kernels.__getitem__, wait=lambda scope: None)
+    return {
+        "torch._inductor.hooks.run_intermediate_hooks": lambda name, value: None,
+        "torch._inductor.utils.maybe_profile": _no_profile,
+        "torch._inductor.codegen.memory_planning._align": lambda size: (size + 63) // 64 * 64,
+        "torch._inductor.async_compile.AsyncCompile": lambda: compiler,
+        "torch._inductor.runtime.runtime_utils.assert_tensor_metadata": _assert_tensor_metadata,
+        "torch._inductor.select_algorithm.extern_kernels": types.SimpleNamespace(
+            mm=torch.mm,
+            addmm=torch.addmm,
+            bmm=torch.bmm,
+            baddbmm=torch.baddbmm,
+            convolution=torch.convolution,
+        ),
+    }
 
-#: What stands for names of torch's compiler in the code of a graph.
-STAND_INS: dict[str, Any] = {
-    "torch._inductor.hooks.run_intermediate_hooks": lambda name, value: None,
-    "torch._inductor.utils.maybe_profile": _no_profile,
-    "torch._inductor.codegen.memory_planning._align": lambda size: (size + 63) // 64 * 64,
-    _COMPILE: _AsyncCompile,
-    "torch._inductor.runtime.runtime_utils.assert_tensor_metadata": _assert_tensor_metadata,
-    "torch._inductor.select_algorithm.extern_kernels": types.SimpleNamespace(
-        mm=torch.mm,
-        addmm=torch.addmm,
-        bmm=torch.bmm,
-        baddbmm=torch.baddbmm,
-        convolution=torch.convolution,
-    ),
-}
+
+#: The names that the code of a graph may have of torch's compiler.
+STAND_INS = _stand_ins({})
 
 
-def _importer(kernels: dict[str, Callable[..., None]]) -> Callable[..., Any]:
-    """Return what imports for the code of a graph that has these kernels."""
-
-    class AsyncCompile(_AsyncCompile):
-        def cpp_pybinding(self, name: str) -> Callable[..., None]:
-            return kernels[name]
-
-    stand_ins = {**STAND_INS, _COMPILE: AsyncCompile}
+def _importer(stand_ins: dict[str, Any]) -> Callable[..., Any]:
+    """Return what imports for the code of a graph."""
 
     def load(
         name: str, globals: Any = None, locals: Any = None, names: Any = (), level: int = 0
@@ -121,7 +109,7 @@ def _loaded(half: dict[str, Any], library: Callable[[str], str]) -> Boxed:
     kernels = {name: _kernel(library(file)) for name, file in half["kernels"].items()}
     scope: dict[str, Any] = {
         "__name__": "ferrodyn_artifact",
-        "__builtins__": {**vars(builtins), "__import__": _importer(kernels)},
+        "__builtins__": {**vars(builtins), "__import__": _importer(_stand_ins(kernels))},
     }
     exec(compile(half["code"], "<ferrodyn artifact>", "exec"), scope)
     return scope["call"]

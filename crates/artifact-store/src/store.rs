@@ -101,21 +101,16 @@ impl Store {
         let Ok(written) = fs::read(folder.join(DIGEST)) else {
             return Ok(None);
         };
-        let checked = files_of(&folder).and_then(|names| self.digest(key, &folder, &names));
-        let Ok(manifest) = fs::read(folder.join(MANIFEST)) else {
+        let files = files_of(&folder).unwrap_or_default();
+        let is_whole = self.digest(key, &files).as_bytes()[..] == written[..];
+        let manifest = files.into_iter().find(|(name, _)| name == MANIFEST);
+        let (true, Some((_, manifest))) = (is_whole, manifest) else {
+            self.remove(&folder)?;
             return Ok(None);
         };
-        match checked {
-            Ok(digest) if digest.as_bytes()[..] == written[..] => {
-                // Who is used last goes last. Where it can't be noted, it goes earlier.
-                let _ = File::open(&folder).and_then(|file| file.set_modified(SystemTime::now()));
-                Ok(Some(Entry { manifest, folder }))
-            }
-            _ => {
-                self.remove(&folder)?;
-                Ok(None)
-            }
-        }
+        // Who is used last goes last. Where it can't be noted, it goes earlier.
+        let _ = File::open(&folder).and_then(|file| file.set_modified(SystemTime::now()));
+        Ok(Some(Entry { manifest, folder }))
     }
 
     /// Writes an entry; where another process has written it meanwhile, that one stays.
@@ -152,37 +147,34 @@ impl Store {
             .mode(0o700)
             .create(folder)
             .map_err(of(folder))?;
-        let put = |name: &str, bytes: &[u8]| {
-            let path = folder.join(name);
-            fs::write(&path, bytes).map_err(of(&path))
-        };
-        put(MANIFEST, manifest)?;
-        let mut names = vec![MANIFEST.to_owned()];
-        for (name, bytes) in libraries {
+        for (name, _) in libraries {
             let is_plain = Path::new(name).file_name().is_some_and(|n| n == &**name);
             if !is_plain || [MANIFEST, DIGEST].contains(&&**name) {
                 return Err(StoreError::Name(name.clone()));
             }
-            put(name, bytes)?;
-            names.push(name.clone());
         }
-        names.sort();
-        let digest = self.digest(key, folder, &names).map_err(of(folder))?;
-        put(DIGEST, digest.as_bytes())
+        let libraries = libraries.iter().map(|(name, bytes)| (&**name, &**bytes));
+        let mut files: Vec<(&str, &[u8])> = libraries.chain([(MANIFEST, manifest)]).collect();
+        files.sort();
+        let digest = self.digest(key, &files);
+        for (name, bytes) in files.into_iter().chain([(DIGEST, &digest.as_bytes()[..])]) {
+            let path = folder.join(name);
+            fs::write(&path, bytes).map_err(of(&path))?;
+        }
+        Ok(())
     }
 
-    /// The digest of the files of an entry, and of what it is the entry of.
-    fn digest(&self, key: &Key, folder: &Path, names: &[String]) -> io::Result<blake3::Hash> {
+    /// The digest of the files of an entry, which are sorted, and of what it is the entry of.
+    fn digest(&self, key: &Key, files: &[(impl AsRef<str>, impl AsRef<[u8]>)]) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new_keyed(&self.secret);
         hasher.update(key.to_string().as_bytes());
-        for name in names {
-            let bytes = fs::read(folder.join(name))?;
-            for part in [name.as_bytes(), &bytes] {
+        for (name, bytes) in files {
+            for part in [name.as_ref().as_bytes(), bytes.as_ref()] {
                 hasher.update(&(part.len() as u64).to_le_bytes());
                 hasher.update(part);
             }
         }
-        Ok(hasher.finalize())
+        hasher.finalize()
     }
 
     /// Removes what nobody finished, and the entries that were used longest ago, until there is room.
@@ -239,16 +231,17 @@ impl Store {
 }
 
 /// The files of an entry but for its digest, sorted.
-fn files_of(folder: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
+fn files_of(folder: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let mut files = Vec::new();
     for found in fs::read_dir(folder)? {
-        let name = found?.file_name().to_string_lossy().into_owned();
+        let found = found?;
+        let name = found.file_name().to_string_lossy().into_owned();
         if name != DIGEST {
-            names.push(name);
+            files.push((name, fs::read(found.path())?));
         }
     }
-    names.sort();
-    Ok(names)
+    files.sort();
+    Ok(files)
 }
 
 fn size(folder: &Path) -> u64 {

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PyModule};
 use rustc_hash::FxHashMap;
 
+use crate::log::{self, log};
 use crate::names;
 use crate::node_meta::{Late, NodeMeta};
 use crate::propagate::{LateValues, Propagation};
@@ -80,9 +81,8 @@ impl AotContext {
         match prepared {
             Ok(context) => Ok(Some(context)),
             Err(error) if error.is_instance_of::<PyException>(py) => {
-                py.import("logging")?
-                    .call_method1("getLogger", ("ferrodyn.backends",))?
-                    .call_method1("debug", ("no tracing context: %s", error.value(py)))?;
+                let why = error.value(py);
+                log(py, log::BACKENDS, "debug", "no tracing context: %s", why)?;
                 Ok(None)
             }
             Err(error) => Err(error),

@@ -8,21 +8,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use artifact_store::{Key, Store, StoreError};
-use fx_graph::{AotInput, Graph};
 use pyo3::exceptions::{PyException, PyFileNotFoundError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyCFunction, PyDict, PyList, PyTuple};
 
-use crate::call::Compiled;
+use crate::call::{BackendCall, Compiled};
 use crate::error::BackendError;
 use crate::kept_key::{self, Untold};
+use crate::log::{self, log};
 use crate::registry::Backend;
 
 /// How many bytes all results together may have.
 const LIMIT: u64 = 4 << 30;
-
-/// A library's path, by its name in the manifest.
-type Libraries = Vec<(String, Vec<u8>)>;
 
 /// Where the result for a graph is kept, or would be.
 pub struct Kept {
@@ -30,11 +27,8 @@ pub struct Kept {
     key: Key,
 }
 
-fn log(py: Python<'_>, level: &str, message: &str, why: &str) -> PyResult<()> {
-    py.import("logging")?
-        .call_method1("getLogger", ("ferrodyn.artifacts",))?
-        .call_method1(level, (message, why))?;
-    Ok(())
+fn note(py: Python<'_>, level: &str, message: &str, about: impl ToString) -> PyResult<()> {
+    log(py, log::ARTIFACTS, level, message, about.to_string())
 }
 
 /// The store of a folder, opened once.
@@ -50,39 +44,32 @@ fn store(folder: &Path) -> Result<Arc<Store>, StoreError> {
 }
 
 impl Kept {
-    /// Where what `backend` makes of a graph is kept in a folder; `None`, with a line in the log, where it can't be.
+    /// Where what `backend` makes in a call is kept in a folder; `None`, with a line in the log, where it can't be.
     ///
     /// # Errors
     /// Interrupts, and what logging raises.
     pub fn find(
-        py: Python<'_>,
         backend: &Backend,
         folder: &Path,
-        graph: &Graph,
-        objects: &[Py<PyAny>],
-        examples: &[Py<PyAny>],
-        inputs: &[AotInput],
+        call: &BackendCall<'_>,
+        examples: &Bound<'_, PyList>,
     ) -> PyResult<Option<Kept>> {
-        if !backend.keeps_results() {
+        let py = examples.py();
+        let (true, Some((graph, objects))) = (backend.keeps_results(), call.graph) else {
             return Ok(None);
-        }
-        let key = match kept_key::key(py, graph, objects, examples, inputs) {
+        };
+        let key = match kept_key::key(graph, objects, call.inputs, examples) {
             Ok(key) => key,
             Err(Untold(why)) => {
                 interrupts::check(py)?;
-                log(py, "info", "a graph has no key: %s", &why)?;
+                note(py, "info", "a graph has no key: %s", why)?;
                 return Ok(None);
             }
         };
         match store(folder) {
             Ok(store) => Ok(Some(Kept { store, key })),
             Err(error) => {
-                log(
-                    py,
-                    "warning",
-                    "no artifacts are kept: %s",
-                    &error.to_string(),
-                )?;
+                note(py, "warning", "no artifacts are kept: %s", error)?;
                 Ok(None)
             }
         }
@@ -97,12 +84,7 @@ impl Kept {
             Ok(Some(entry)) => entry,
             Ok(None) => return Ok(None),
             Err(error) => {
-                log(
-                    py,
-                    "warning",
-                    "an artifact can't be read: %s",
-                    &error.to_string(),
-                )?;
+                note(py, "warning", "an artifact can't be read: %s", error)?;
                 return Ok(None);
             }
         };
@@ -121,7 +103,7 @@ impl Kept {
             .call_method1("load", (manifest, library));
         match loaded {
             Ok(callable) => {
-                log(py, "info", "an artifact is used: %s", &self.key.to_string())?;
+                note(py, "info", "an artifact is used: %s", self.key)?;
                 Ok(Some(Compiled {
                     callable: callable.unbind(),
                     is_graph: false,
@@ -130,12 +112,7 @@ impl Kept {
                 }))
             }
             Err(error) if error.is_instance_of::<PyException>(py) => {
-                log(
-                    py,
-                    "warning",
-                    "an artifact can't be loaded: %s",
-                    &error.to_string(),
-                )?;
+                note(py, "warning", "an artifact can't be loaded: %s", error)?;
                 Ok(None)
             }
             Err(interrupt) => Err(interrupt),
@@ -164,19 +141,14 @@ impl Kept {
             let keep = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
                 let (manifest, libraries): (String, Vec<(String, Bound<'_, PyBytes>)>) =
                     args.extract()?;
-                let libraries: Libraries = libraries
+                let libraries: Vec<_> = libraries
                     .into_iter()
                     .map(|(name, bytes)| (name, bytes.as_bytes().to_vec()))
                     .collect();
                 let py = args.py();
                 match self.store.write(&self.key, manifest.as_bytes(), &libraries) {
-                    Ok(()) => log(py, "info", "an artifact is kept: %s", &self.key.to_string()),
-                    Err(error) => log(
-                        py,
-                        "warning",
-                        "an artifact is not kept: %s",
-                        &error.to_string(),
-                    ),
+                    Ok(()) => note(py, "info", "an artifact is kept: %s", self.key),
+                    Err(error) => note(py, "warning", "an artifact is not kept: %s", error),
                 }
             };
             let keep = PyCFunction::new_closure(py, None, None, keep)?;

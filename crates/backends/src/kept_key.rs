@@ -30,34 +30,29 @@ fn untold<T>(what: impl Into<String>) -> Told<T> {
     Err(Untold(what.into()))
 }
 
-/// The key of what inductor makes of a graph with these inputs now.
+/// The key of what inductor makes of a graph with these inputs now. `examples` has one for each of the `inputs`.
 pub(crate) fn key(
-    py: Python<'_>,
     graph: &Graph,
     objects: &[Py<PyAny>],
-    examples: &[Py<PyAny>],
     inputs: &[AotInput],
+    examples: &Bound<'_, PyList>,
 ) -> Told<Key> {
+    let py = examples.py();
     if let Some(at) = inputs.iter().position(AotInput::changes) {
         return untold(format!("input {at} changes from call to call"));
     }
+    let texts = py.import(intern!(py, "ferrodyn._artifact_state"))?;
     let mut key = KeyBuilder::new();
     key.number(FORMAT).part(env!("CARGO_PKG_VERSION"));
-    key.part(surroundings(py)?);
-    let state = py
-        .import(intern!(py, "ferrodyn._artifact_state"))?
-        .call_method0(intern!(py, "state"))?;
+    key.part(surroundings(&texts)?);
+    let state = texts.call_method0(intern!(py, "state"))?;
     match state.extract::<Option<String>>()? {
         Some(state) => key.part(state),
         None => return untold("options of torch's compiler that have no text"),
     };
-    let known = Known::get(py)?;
-    add_graph(py, known, graph, objects, &mut key)?;
+    add_graph(py, Known::get(py)?, graph, objects, &mut key)?;
     key.number(examples.len() as u64);
-    let tensors = PyList::new(py, examples)?;
-    let described = py
-        .import(intern!(py, "ferrodyn._artifact_state"))?
-        .call_method1(intern!(py, "inputs"), (tensors,))?;
+    let described = texts.call_method1(intern!(py, "inputs"), (examples,))?;
     match described.extract::<Option<String>>()? {
         Some(described) => key.part(described),
         None => return untold("inputs that are no plain tensors"),
@@ -76,13 +71,10 @@ pub(crate) fn key(
 }
 
 /// The versions and the machine: the same as long as the process lives.
-fn surroundings(py: Python<'_>) -> PyResult<&'static str> {
+fn surroundings(texts: &Bound<'_, PyModule>) -> PyResult<&'static str> {
     static SURROUNDINGS: PyOnceLock<String> = PyOnceLock::new();
-    let text = SURROUNDINGS.get_or_try_init(py, || {
-        py.import("ferrodyn._artifact_state")?
-            .call_method0("surroundings")?
-            .extract()
-    })?;
+    let text = SURROUNDINGS
+        .get_or_try_init(texts.py(), || texts.call_method0("surroundings")?.extract())?;
     Ok(text)
 }
 

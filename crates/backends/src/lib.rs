@@ -23,6 +23,7 @@ mod kept;
 mod kept_key;
 mod late_context;
 mod left_behind;
+mod log;
 pub mod names;
 mod no_trace;
 mod node_meta;

@@ -15,6 +15,7 @@ use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 use crate::capabilities::{Capabilities, Known};
 use crate::error::BackendError;
 use crate::inductor::{self, Inductor};
+use crate::log::{self, log};
 use crate::names;
 use torch_abi::imported::imported;
 
@@ -258,9 +259,8 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
         (callable.into_bound(py), false)
     } else if name == "eager" {
         if let Some(ignored) = keyword_arguments(py, chosen)? {
-            py.import("logging")?
-                .call_method1("getLogger", ("ferrodyn.backends",))?
-                .call_method1("warning", ("eager backend ignoring %s", ignored))?;
+            let message = "eager backend ignoring %s";
+            log(py, log::BACKENDS, "warning", message, ignored)?;
         }
         return Ok(Backend::eager());
     } else if name == "inductor" {

@@ -263,13 +263,13 @@ fn place(leaf: &ShapeLeaf) -> (usize, Option<Layout<'_>>) {
     (at, Some(layout))
 }
 
-/// What attributes lead to from an input, and how it is reached.
+/// How what attributes lead to from an input is reached.
 fn led_to<'py>(
     tx: &mut Finished<'_, 'py>,
     tensor: &Bound<'py, PyAny>,
     source: SourceId,
     attributes: &[String],
-) -> R<(Bound<'py, PyAny>, SourceId)> {
+) -> R<SourceId> {
     let (mut object, mut source) = (tensor.clone(), source);
     for name in attributes {
         let found = instance_dict(&object).and_then(|dict| dict_get(&dict, name));
@@ -282,7 +282,7 @@ fn led_to<'py>(
             }
         };
     }
-    Ok((object, source))
+    Ok(source)
 }
 
 fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<IntExpr> {
@@ -293,7 +293,7 @@ fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) 
         _ => return Err(no_int()),
     };
     let object = tensor.obj.bind(tx.py).clone();
-    let (_, source) = led_to(tx, &object, tensor.source, layout.attributes)?;
+    let source = led_to(tx, &object, tensor.source, layout.attributes)?;
     Ok(IntExpr::Dim(source, layout.extent, layout.dim))
 }
 

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use backends::{Backend, BackendError, Capabilities, Compiled, Numbers};
+use backends::{Backend, BackendCall, BackendError, Capabilities, Compiled, Kept, Numbers};
 use fx_graph::AotInput;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -55,13 +55,20 @@ fn compile_with(
             aot_guards: None,
         });
     }
+    let examples = PyList::new(py, examples)?;
+    let call = BackendCall {
+        graph: Some((graph, objects)),
+        inputs,
+        ..BackendCall::default()
+    };
     let kept = match super::config::cache_folder() {
-        Some(folder) => {
-            backends::Kept::find(py, backend, &folder, graph, objects, examples, inputs)?
-        }
+        Some(folder) => Kept::find(backend, &folder, &call, &examples)?,
         None => None,
     };
-    let run = || run_backend(py, backend, graph, objects, examples, inputs);
+    let run = || {
+        let module = || backends::to_torch(py, graph, objects, &[]);
+        run_backend(backend, &call, module, &examples)
+    };
     match kept {
         Some(kept) => match kept.load(py)? {
             Some(compiled) => Ok(compiled),
@@ -71,27 +78,19 @@ fn compile_with(
     }
 }
 
-/// Calls a backend, as often as it asks for it.
+/// Calls a backend with a graph module, made anew as often as it asks for that.
 fn run_backend(
-    py: Python<'_>,
     backend: &Backend,
-    graph: &fx_graph::Graph,
-    objects: &[Obj],
-    examples: &[Obj],
-    inputs: &[AotInput],
+    call: &BackendCall<'_>,
+    module: impl Fn() -> PyResult<Obj>,
+    examples: &Bound<'_, PyList>,
 ) -> Result<Compiled, BackendError> {
-    let examples = PyList::new(py, examples)?;
+    let py = examples.py();
     // A backend asks for one where it needs a float as a constant.
-    let has_floats = inputs.iter().any(AotInput::is_float);
+    let has_floats = call.inputs.iter().any(AotInput::is_float);
     let mut restarts = 0;
     let compiled = loop {
-        let module = backends::to_torch(py, graph, objects, &[])?;
-        let call = backends::BackendCall {
-            graph: Some((graph, objects)),
-            inputs,
-            ..backends::BackendCall::default()
-        };
-        match call.run(backend, module.bind(py), &examples) {
+        match call.run(backend, module()?.bind(py), examples) {
             Err(BackendError::Restart { .. }) if restarts < MAX_RESTARTS && !has_floats => {
                 restarts += 1;
             }
