@@ -11,6 +11,7 @@ import builtins
 import collections
 import contextlib
 import copy
+import copyreg
 import enum
 import functools
 import io
@@ -25,8 +26,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sympy  # noqa: F401 (a program with sizes imports it, and it adds to `REDUCTIONS`)
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+#: What copyreg knows before tests import libraries that add to it: a program that copies is
+#: guarded on the table.
+REDUCTIONS = dict(copyreg.dispatch_table)
 
 #: True under ``--reference``: programs run under torch.compile, to test the tests.
 REFERENCE = False

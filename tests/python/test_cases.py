@@ -21,11 +21,13 @@ A program that is written for a newer Python says so in its name: `NAME_py314.py
 
 from __future__ import annotations
 
+import copyreg
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import harness
 import pytest
@@ -110,7 +112,10 @@ def test_snapshot(path: Path, request: pytest.FixtureRequest) -> None:
     case = harness.Case(path)
     if not case.get("SNAPSHOT", True):
         pytest.skip("not pinned")
-    with harness.captured_logs("graph", "guards", "bytecode", "graph_breaks") as records:
+    with (
+        mock.patch.dict(copyreg.dispatch_table, harness.REDUCTIONS, clear=True),
+        harness.captured_logs("graph", "guards", "bytecode", "graph_breaks") as records,
+    ):
         case.run(harness.compile(case.target(), backend=harness.Recorder()))
     bytecode = case.get("BYTECODE", path.parent.name in ("breaks", "effects"))
     text = snapshots.describe(records, _name(path), bytecode)
