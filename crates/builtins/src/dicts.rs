@@ -1,4 +1,4 @@
-//! Methods of `dict`, `OrderedDict`, `defaultdict` and `frozendict`.
+//! Methods of `dict`, `OrderedDict`, `defaultdict` and `frozendict`, and of views of them.
 //!
 //! Invariant: a class that lacks a method does not get here by its name.
 
@@ -268,4 +268,27 @@ pub(crate) fn update_with(tx: &mut Tx<'_>, recv: &Var, func: &str, args: Args) -
         tx.put_all(recv, vec![(k, v)])?;
     }
     Ok(())
+}
+
+/// A method of a dict view.
+pub fn view_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> Given {
+    let Body::DictView(d, view) = tx.obj(id).body.clone() else {
+        return Ok(None);
+    };
+    match name {
+        "__reversed__" => {
+            tx.positional(name, args, 0, 0)?;
+            value(tx.reversed_dict(d, view)?)
+        }
+        "isdisjoint" if view != DictView::Values => {
+            let other = tx.one(name, args)?;
+            let mine = tx.iterate(&Var::Obj(id))?;
+            let mine = tx.set_map(mine)?;
+            let theirs = tx.iterate(&other)?;
+            let theirs = tx.set_map(theirs)?;
+            let apart = mine.entries().all(|(k, _, _)| !theirs.contains(k));
+            value(tx.bool(apart))
+        }
+        _ => Ok(None),
+    }
 }

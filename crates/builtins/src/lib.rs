@@ -2,9 +2,9 @@
 //!
 //! Lives here: one rule for each callable of Python's own C code, and for the few Python functions
 //! of the standard library that a rule serves better than inlining; the text of values; methods of
-//! constants, of lists and deques, of regular expressions and the like, and special methods called by
+//! constants, of sequences, sets and dictionaries, of regular expressions and the like, and special methods called by
 //! name; NumPy's functions, and those that make tensors of its arrays. Does not live here: methods of
-//! other containers (`methods` in `translator`), operators (its `values`), functions of torch (`torch-rules`).
+//! iterators (`methods` in `translator`), operators (its `values`), functions of torch (`torch-rules`).
 //!
 //! The interpreter does not know this crate: it is handed [`LISTED`], [`FOUND`] and [`ASKED`]
 //! (`translator::rules`).
@@ -50,9 +50,11 @@ mod reduce;
 mod regex;
 mod rounded;
 mod sequences;
+mod sets;
 mod sorting;
 mod templates;
 mod text;
+mod tuples;
 mod weakref;
 
 #[cfg(test)]
@@ -96,6 +98,10 @@ pub const ASKED: Builtins = Builtins {
     constant_method: text::const_method,
     sequence_method: sequences::sequence_method,
     dict_method: dicts::dict_method,
+    view_method: dicts::view_method,
+    set_method: sets::set_method,
+    tuple_method: tuples::tuple_method,
+    slice_method: tuples::slice_method,
     dunder_method: dunder::dunder_method,
     reduce_method: pickling::reduce_method,
     regex_method: patterns::regex_method,

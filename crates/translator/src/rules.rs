@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use rustc_hash::{FxHashMap, FxHashSet};
-use variables::{IterBody, Obj, ObjId, TensorVar, Var};
+use variables::{IterBody, Obj, ObjId, TensorVar, TupleVar, Var};
 
 use crate::call::Callee;
 use crate::state::OnReturn;
@@ -62,6 +62,14 @@ pub struct Builtins {
     pub sequence_method: fn(&mut Tx<'_>, ObjId, &str, Args) -> Given,
     /// a method, by name, of a dictionary
     pub dict_method: fn(&mut Tx<'_>, ObjId, &str, Args) -> Given,
+    /// a method, by name, of a view of a dictionary
+    pub view_method: fn(&mut Tx<'_>, ObjId, &str, Args) -> Given,
+    /// a method, by name, of a set, or of a frozenset that is a constant
+    pub set_method: fn(&mut Tx<'_>, &Var, &str, Args) -> Given,
+    /// a method, by name, of a tuple
+    pub tuple_method: fn(&mut Tx<'_>, &TupleVar, &str, Args) -> Given,
+    /// a method, by name, of a slice
+    pub slice_method: fn(&mut Tx<'_>, &[Var; 3], &str, Args) -> Given,
     /// a special method, by name, of a value: the builtin class's own
     pub dunder_method: fn(&mut Tx<'_>, &Var, &str, Args) -> Given,
     /// `__reduce_ex__` or `__getstate__` of an object

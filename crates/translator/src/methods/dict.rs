@@ -3,7 +3,7 @@
 use variables::{Body, DictView, ObjId, Var};
 
 use crate::stop::R;
-use crate::tx::{Args, Flow, Tx};
+use crate::tx::Tx;
 use crate::values::IterClass;
 
 impl Tx<'_> {
@@ -24,28 +24,5 @@ impl Tx<'_> {
             .or_else(|| s.seen.get("default_factory"))
             .cloned()
             .flatten()
-    }
-
-    /// A method of a dict view.
-    pub(super) fn view_method(&mut self, id: ObjId, name: &str, args: Args) -> R<Option<Flow>> {
-        let Body::DictView(d, view) = self.obj(id).body.clone() else {
-            return Ok(None);
-        };
-        match name {
-            "__reversed__" => {
-                self.positional(name, args, 0, 0)?;
-                self.reversed_dict(d, view).map(|v| Some(Flow::Value(v)))
-            }
-            "isdisjoint" if view != DictView::Values => {
-                let other = self.one(name, args)?;
-                let mine = self.iterate(&Var::Obj(id))?;
-                let mine = self.set_map(mine)?;
-                let theirs = self.iterate(&other)?;
-                let theirs = self.set_map(theirs)?;
-                let apart = mine.entries().all(|(k, _, _)| !theirs.contains(k));
-                Ok(Some(Flow::Value(self.bool(apart))))
-            }
-            _ => Ok(None),
-        }
     }
 }

@@ -1,7 +1,8 @@
 //! Methods of builtin types, called by name on tracked receivers.
 //!
 //! Lives here: what `[].append(x)`, `{}.get(k)` and the like do, one type a module. Does not live here: operators and
-//! subscripts (`values`), tensors; constructors, methods of constants, lists and deques, and special methods called by
+//! subscripts (`values`), tensors; constructors, methods of constants, of sequences, sets
+//! and dictionaries, and special methods called by
 //! name (the crate `builtins`).
 //!
 //! Invariant: a method whose arguments do not bind raises `TypeError`; one without a rule breaks.
@@ -11,12 +12,8 @@ mod binding;
 mod dict;
 mod iterators;
 mod object;
-mod set;
-mod tuple;
 
 use std::sync::Arc;
-
-pub(crate) use set::opaque_set;
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -84,8 +81,12 @@ impl Tx<'_> {
             Var::Const(o) if &**name != "__iter__" => {
                 (self.rules.builtins.constant_method)(self, &o.clone(), name, args.clone())?
             }
-            Var::Tuple(t) => self.tuple_method(&t.clone(), name, args.clone())?,
-            Var::Slice(s) => self.slice_method(&s.clone(), name, args.clone())?,
+            Var::Tuple(t) => {
+                (self.rules.builtins.tuple_method)(self, &t.clone(), name, args.clone())?
+            }
+            Var::Slice(s) => {
+                (self.rules.builtins.slice_method)(self, &s.clone(), name, args.clone())?
+            }
             Var::Obj(id) => {
                 let id = *id;
                 match &self.obj(id).body {
@@ -98,8 +99,12 @@ impl Tx<'_> {
                     Body::Dict(_) => {
                         (self.rules.builtins.dict_method)(self, id, name, args.clone())?
                     }
-                    Body::Set(_) => self.set_method(&recv, name, args.clone())?,
-                    Body::DictView(..) => self.view_method(id, name, args.clone())?,
+                    Body::Set(_) => {
+                        (self.rules.builtins.set_method)(self, &recv, name, args.clone())?
+                    }
+                    Body::DictView(..) => {
+                        (self.rules.builtins.view_method)(self, id, name, args.clone())?
+                    }
                     Body::Iter(_) => self.iterator_method(id, name, args.clone())?,
                     Body::Generator(_) => self.generator_method(id, name, args.clone())?,
                     Body::Result(_)
@@ -132,7 +137,7 @@ impl Tx<'_> {
             && o.bind(self.py)
                 .get_type()
                 .is(self.known.frozenset.bind(self.py))
-            && let Some(flow) = self.set_method(&recv, name, args.clone())?
+            && let Some(flow) = (self.rules.builtins.set_method)(self, &recv, name, args.clone())?
         {
             return Ok(flow);
         }

@@ -227,7 +227,7 @@ impl Tx<'_> {
     }
 
     /// Whether iterating over a value runs code of the program's.
-    pub(crate) fn runs_code(&mut self, iterable: &Var) -> R<bool> {
+    pub fn runs_code(&mut self, iterable: &Var) -> R<bool> {
         let v = self.realize(iterable)?;
         Ok(match self.id_of(&v) {
             Some(id) => matches!(
@@ -263,7 +263,7 @@ impl Tx<'_> {
     /// Whatever iterating or hashing raises.
     pub fn set_update(&mut self, set: &Var, iterable: &Var) -> R<()> {
         if self.is_opaque_set(iterable)? {
-            return Err(crate::methods::opaque_set());
+            return Err(opaque_set());
         }
         if self.runs_code(iterable)? {
             let it = self.get_iter(iterable)?;
@@ -276,6 +276,45 @@ impl Tx<'_> {
             self.set_add(set, item)?;
         }
         Ok(())
+    }
+
+    /// Gives a tracked set other items.
+    pub fn put_set(&mut self, recv: &Var, map: OrderedMap) {
+        if let Some(id) = self.id_of(recv)
+            && let Body::Set(old) = self.st.effects.body_mut(id)
+        {
+            old.replace(map);
+        }
+    }
+
+    /// What a set is made of or compared with: a set's own items, whatever its class says of iterating
+    /// over it, and those of any other iterable.
+    ///
+    /// # Errors
+    /// Whatever iterating or hashing raises.
+    pub fn other_set(&mut self, v: &Var) -> R<OrderedMap> {
+        let v = self.realize(v)?;
+        match self.set_items(&v)? {
+            Some(s) => Ok(s),
+            None if self.is_opaque_set(&v)? => Err(opaque_set()),
+            None => {
+                let items = self.iterate(&v)?;
+                self.set_map(items)
+            }
+        }
+    }
+
+    /// Whether a value is a set whose items only C reads: one of a class of its own, which may iterate
+    /// over it in its own way.
+    ///
+    /// # Errors
+    /// Those of looking at the class.
+    pub fn is_opaque_set(&mut self, v: &Var) -> R<bool> {
+        let class = self.type_of(v)?;
+        let known = self.known.clone();
+        Ok([&known.set, &known.frozenset]
+            .iter()
+            .any(|base| !class.is(base) && self.is_subtype(&class, base)))
     }
 
     /// Keys and values of a mapping, as `dict.update` reads them: a dict's own, else by `keys()` and
@@ -511,4 +550,9 @@ impl Tx<'_> {
             crate::tx::qualified_name(obj.bind(self.py))
         ))
     }
+}
+
+/// The break for [`Tx::is_opaque_set`].
+fn opaque_set() -> Stop {
+    Stop::unsupported("the items of a set of a class of its own")
 }

@@ -28,6 +28,6 @@ mod unpack;
 
 pub use classes::IterClass;
 pub use computed::Changing;
-pub(crate) use operators::combine;
+pub use operators::combine;
 pub use special::Special;
 pub use truth::body_len;

@@ -220,7 +220,7 @@ impl Tx<'_> {
     }
 
     /// The items of a set, frozenset, or set-like dict view; `None` for anything else.
-    pub(crate) fn set_items(&mut self, v: &Var) -> R<Option<OrderedMap>> {
+    pub fn set_items(&mut self, v: &Var) -> R<Option<OrderedMap>> {
         match v {
             Var::Obj(id) => match self.obj(*id).body.clone() {
                 Body::Set(s) => Ok(Some(s)),
@@ -247,7 +247,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Those of hashing.
-    pub(crate) fn set_map(&mut self, items: Vec<Var>) -> R<OrderedMap> {
+    pub fn set_map(&mut self, items: Vec<Var>) -> R<OrderedMap> {
         let mut map = OrderedMap::default();
         let none = self.none();
         for v in items {
@@ -458,7 +458,7 @@ pub(crate) fn trim_left(v: &mut im::Vector<Var>, max: Option<usize>) {
 }
 
 /// A set operator.
-pub(crate) fn combine(op: BinaryOp, x: &OrderedMap, y: &OrderedMap) -> OrderedMap {
+pub fn combine(op: BinaryOp, x: &OrderedMap, y: &OrderedMap) -> OrderedMap {
     let mut out = OrderedMap::default();
     let mut put = |m: &OrderedMap, keep: &dyn Fn(&variables::Key) -> bool| {
         for (k, kv, v) in m.entries() {
