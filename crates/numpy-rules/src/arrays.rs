@@ -1,6 +1,8 @@
 //! Attributes, methods and operators of arrays, and of the numbers that come of them.
 
+use bytecode::op::BinaryOp;
 use pyo3::prelude::*;
+use tensor_meta::{SymInt, TensorMeta};
 use torch_abi::arrays::TorchNumpy;
 use translator::raw::type_lookup;
 use translator::rules::{Given, value};
@@ -10,6 +12,7 @@ use variables::{Body, Obj, ObjId, Origin, Var};
 
 use crate::call::{What, call};
 use crate::probe::Stand;
+use crate::sizes::SizesAt;
 use crate::values::{array_of, guard_looks};
 
 /// Attributes that follow from the sizes, the strides and the dtype.
@@ -21,6 +24,11 @@ const LOOKS: [&str; 7] = [
 pub(crate) fn attribute(tx: &mut Tx<'_>, id: ObjId, name: &str) -> Given {
     let py = tx.py;
     if LOOKS.contains(&name) {
+        if let Some(meta) = changing(tx, id)?
+            && let Some(found) = of_changing(tx, id, &meta, name)?
+        {
+            return value(found);
+        }
         let real = lookalike(tx, id)?;
         let found = real.bind(py).getattr(name)?;
         return value(tx.from_const(found)?);
@@ -44,8 +52,49 @@ pub(crate) fn attribute(tx: &mut Tx<'_>, id: ObjId, name: &str) -> Given {
         torch,
         is_universal: false,
         takes_any_number: false,
+        is_subscript: false,
     };
     call(tx, &what, &args)
+}
+
+/// What is known of the tensor of an array whose sizes are no constants.
+fn changing(tx: &mut Tx<'_>, id: ObjId) -> R<Option<TensorMeta>> {
+    if matches!(tx.obj(id).body, Body::Plain) && guard_looks(tx, id)?.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let Some(array) = array_of(tx, &Var::Obj(id))? else {
+        return Ok(None);
+    };
+    let meta = (**tx.st.effects.meta(&array.body.tensor)).clone();
+    Ok((!meta.is_static() && array.body.strides.is_none()).then_some(meta))
+}
+
+/// What follows from sizes that are no constants; `None`: what does not depend on them.
+fn of_changing(tx: &mut Tx<'_>, id: ObjId, meta: &TensorMeta, name: &str) -> R<Option<Var>> {
+    let sizes = |tx: &mut Tx<'_>, sizes: &[SymInt]| -> Vec<Var> {
+        sizes.iter().map(|size| tx.sym_int(*size)).collect()
+    };
+    let Some(array) = array_of(tx, &Var::Obj(id))? else {
+        return Ok(None);
+    };
+    let real = Stand::of_array(tx, &array, SizesAt::Now)?.real;
+    let mut product = match name {
+        "shape" => return Ok(Some(Var::tuple(sizes(tx, &meta.shape)))),
+        "strides" | "nbytes" => tx.from_const(real.getattr("itemsize")?)?,
+        "size" => tx.int(1),
+        _ => return tx.from_const(real.getattr(name)?).map(Some),
+    };
+    if name == "strides" {
+        let mut strides = sizes(tx, &meta.strides);
+        for stride in &mut strides {
+            *stride = tx.binary_sync(BinaryOp::Multiply, &product, stride)?;
+        }
+        return Ok(Some(Var::tuple(strides)));
+    }
+    for size in sizes(tx, &meta.shape) {
+        product = tx.binary_sync(BinaryOp::Multiply, &product, &size)?;
+    }
+    Ok(Some(product))
 }
 
 /// An object of the same sizes, strides and dtype.
@@ -57,7 +106,7 @@ fn lookalike(tx: &mut Tx<'_>, id: ObjId) -> R<Obj> {
         return Ok(obj);
     }
     match array_of(tx, &Var::Obj(id))? {
-        Some(array) => Ok(Stand::of_array(tx, &array)?.real.unbind()),
+        Some(array) => Ok(Stand::of_array(tx, &array, SizesAt::Fixed)?.real.unbind()),
         None => Err(Stop::Internal("an array that is none".into())),
     }
 }
@@ -91,6 +140,7 @@ pub(crate) fn method(tx: &mut Tx<'_>, recv: &Var, name: &str, args: &Args) -> Gi
         torch,
         is_universal: false,
         takes_any_number: false,
+        is_subscript: false,
     };
     call(tx, &what, &args)
 }
@@ -114,12 +164,14 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
         name = plain;
     }
     let function = table.getattr(&*name)?;
+    let is_subscript = matches!(&*name, "__getitem__" | "__setitem__");
     let what = What {
         name: name.trim_matches('_'),
         real: function.clone(),
         torch: Some(function),
         is_universal: true,
-        takes_any_number: !matches!(&*name, "__getitem__" | "__setitem__"),
+        takes_any_number: !is_subscript,
+        is_subscript,
     };
     let operands = operands.iter().map(|v| (*v).clone()).collect();
     call(tx, &what, &Args::pos(operands))
@@ -142,6 +194,11 @@ pub(crate) fn items(tx: &mut Tx<'_>, id: ObjId) -> R<Vec<Var>> {
 
 /// How many items an array has.
 pub(crate) fn length(tx: &mut Tx<'_>, id: ObjId) -> R<usize> {
+    if let Some(meta) = changing(tx, id)?
+        && let Some(length) = meta.shape.first()
+    {
+        return Ok(SizesAt::Fixed.number(tx, *length)? as usize);
+    }
     let real = lookalike(tx, id)?;
     match real.bind(tx.py).len() {
         Ok(length) => Ok(length),

@@ -7,12 +7,14 @@ use pyo3::types::{PyDict, PyFloat, PyList, PySlice, PyTuple, PyType};
 use tensor_meta::{Inferred, SymInt};
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
+use translator::torch_ops::args::NodeArgs;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Tx};
 use variables::{Body, CallResult, TensorVar, TupleVar, Var};
 
 use crate::operation::{Maker, operation};
-use crate::probe::{Call, Probed, Stand, class_of, in_memory, shares};
+use crate::probe::{Call, Probed, Stand, class_of, in_memory, is_same_kind, shares};
+use crate::sizes::SizesAt;
 use crate::values::{Looks, array_of, check_state, new_array};
 
 /// What is called.
@@ -27,6 +29,8 @@ pub(crate) struct What<'a, 'py> {
     pub(crate) is_universal: bool,
     /// whether numbers among its arguments decide nothing but the items of its result
     pub(crate) takes_any_number: bool,
+    /// whether it is a subscript, which NumPy refuses by the value of a number
+    pub(crate) is_subscript: bool,
 }
 
 /// Makes a call: an operation of the graph, or a constant where NumPy gives one for constants. `None`: an argument is
@@ -35,37 +39,128 @@ pub(crate) struct What<'a, 'py> {
 /// # Errors
 /// A break where NumPy raises, or torch has nothing that gives the same.
 pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
-    let py = tx.py;
-    let mut stands = Vec::new();
-    let mut pos = Vec::with_capacity(args.pos.len());
-    for v in &args.pos {
-        match real_number(tx, what, v)?
-            .map_or_else(|| real_arg(tx, v, &mut stands), |n| Ok(Some(n)))?
-        {
-            Some(real) => pos.push(real),
-            None => return Ok(None),
-        }
-    }
-    let kw = PyDict::new(py);
-    for (name, v) in &args.kw {
-        match real_arg(tx, v, &mut stands)? {
-            Some(real) => kw.set_item(&**name, real)?,
-            None => return Ok(None),
-        }
-    }
-    let pos = PyTuple::new(py, pos)?;
-    let real = Call {
-        function: &what.real,
-        pos: &pos,
-        kw: &kw,
-        stands: &stands,
-        is_known: stands.iter().all(|stand| stand.is_known),
+    let Some(now) = Asked::new(tx, what, args, SizesAt::Now)? else {
+        return Ok(None);
     };
-    let probed = real.probe(what.name)?;
+    if !now.changes {
+        return answer(tx, what, args, &now.probe(what)?, None);
+    }
+    let before = tx.snapshot();
+    match of_any_size(tx, what, args, &now) {
+        Err(Stop::Break(_)) => tx.restore(&before),
+        made => return made,
+    }
+    match Asked::new(tx, what, args, SizesAt::Fixed)? {
+        Some(fixed) => answer(tx, what, args, &fixed.probe(what)?, None),
+        None => Ok(None),
+    }
+}
+
+/// A call with sizes that are no constants.
+///
+/// # Errors
+/// A break where they have to be.
+fn of_any_size<'py>(
+    tx: &mut Tx<'py>,
+    what: &What<'_, 'py>,
+    args: &Args,
+    now: &Asked<'py>,
+) -> Given {
+    let depends =
+        || Stop::unsupported("NumPy operation that depends on the sizes of its arguments");
+    let other = Asked::new(tx, what, args, SizesAt::Other)?.ok_or_else(depends)?;
+    let (now, other) = (now.probe(what)?, other.probe(what)?);
+    let answers = (
+        (&now.1.result, now.0.stands),
+        (&other.1.result, other.0.stands),
+    );
+    if now.1.writes != other.1.writes || !is_same_kind(answers.0, answers.1)? {
+        return Err(depends());
+    }
+    answer(tx, what, args, &now, Some(&other.1.result))
+}
+
+/// The arguments of a call, as NumPy gets them.
+struct Asked<'py> {
+    stands: Vec<Stand<'py>>,
+    pos: Bound<'py, PyTuple>,
+    kw: Bound<'py, PyDict>,
+    /// whether sizes and numbers among them are no constants
+    changes: bool,
+    /// whether numbers are
+    has_number: bool,
+}
+
+impl<'py> Asked<'py> {
+    /// `None`: an argument is nothing that NumPy is asked with.
+    fn new(
+        tx: &mut Tx<'py>,
+        what: &What<'_, 'py>,
+        args: &Args,
+        at: SizesAt,
+    ) -> R<Option<Asked<'py>>> {
+        let py = tx.py;
+        let mut made = Reals {
+            stands: Vec::new(),
+            at,
+            keeps_numbers: at != SizesAt::Fixed && !what.is_subscript,
+            has_number: false,
+        };
+        let mut pos = Vec::with_capacity(args.pos.len());
+        for v in &args.pos {
+            let number = match made.keeps_numbers {
+                true => None,
+                false => real_number(tx, what, v)?,
+            };
+            match number.map_or_else(|| made.of(tx, v), |n| Ok(Some(n)))? {
+                Some(real) => pos.push(real),
+                None => return Ok(None),
+            }
+        }
+        let kw = PyDict::new(py);
+        for (name, v) in &args.kw {
+            match made.of(tx, v)? {
+                Some(real) => kw.set_item(&**name, real)?,
+                None => return Ok(None),
+            }
+        }
+        let stands = made.stands;
+        Ok(Some(Asked {
+            changes: made.has_number || stands.iter().any(|stand| stand.changes(tx)),
+            has_number: made.has_number,
+            stands,
+            pos: PyTuple::new(py, pos)?,
+            kw,
+        }))
+    }
+
+    fn probe<'a>(&'a self, what: &'a What<'_, 'py>) -> R<(Call<'a, 'py>, Probed<'py>)> {
+        let call = Call {
+            function: &what.real,
+            pos: &self.pos,
+            kw: &self.kw,
+            stands: &self.stands,
+            is_known: !self.has_number && self.stands.iter().all(|stand| stand.is_known),
+        };
+        let probed = call.probe(what.name)?;
+        Ok((call, probed))
+    }
+}
+
+/// What a call gives, by what NumPy says; `other`: and for other sizes.
+fn answer<'py>(
+    tx: &mut Tx<'py>,
+    what: &What<'_, 'py>,
+    args: &Args,
+    (real, probed): &(Call<'_, 'py>, Probed<'py>),
+    other: Option<&Bound<'py, PyAny>>,
+) -> Given {
+    let py = tx.py;
+    let stands = real.stands;
     if probed.writes.is_empty() {
         let is_constant = !holds_array(tx, &probed.result);
         if real.is_known && is_constant || is_dtype(py, &probed.result)? {
-            return value(tx.from_const(probed.result)?);
+            return value(tx.from_const(probed.result.clone())?);
         }
         if let Some(stand) = stands.iter().find(|s| s.real.is(&probed.result)) {
             return value(stand.value.clone());
@@ -73,7 +168,7 @@ pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> 
     }
     check_state(tx)?;
     let before = tx.snapshot();
-    let made = operation_of(tx, what, &real, &probed, args);
+    let made = operation_of(tx, what, real, probed, other, args);
     let v = match made {
         // What NumPy gives for constants needs no operation of torch's.
         Err(Stop::Break(reason)) if real.is_known && probed.writes.is_empty() => {
@@ -90,6 +185,7 @@ fn operation_of<'py>(
     what: &What<'_, 'py>,
     real: &Call<'_, 'py>,
     probed: &Probed<'py>,
+    other: Option<&Bound<'py, PyAny>>,
     args: &Args,
 ) -> R<Var> {
     let Some(function) = &what.torch else {
@@ -103,6 +199,7 @@ fn operation_of<'py>(
         what,
         real,
         probed,
+        other,
         on_tensors: on_tensors(what, function, real)?,
     };
     node.emit(tx, function, args)
@@ -138,6 +235,8 @@ struct Node<'a, 'py> {
     what: &'a What<'a, 'py>,
     real: &'a Call<'a, 'py>,
     probed: &'a Probed<'py>,
+    /// what NumPy gives for other sizes, where some are no constants
+    other: Option<&'a Bound<'py, PyAny>>,
     /// what torch gives for what NumPy was asked with
     on_tensors: Bound<'py, PyAny>,
 }
@@ -153,15 +252,18 @@ impl<'py> Node<'_, 'py> {
         let callee = Callee::Function(&target, &path, None);
         let writes = !self.probed.writes.is_empty();
         let before = tx.snapshot();
-        let mut node_args = tx.node_args_with_numbers(&args)?;
+        let mut node_args = self.node_args(tx, &args)?;
         let mut inferred = tx.infer_fake(&callee, &node_args, "")?;
-        if !fits(&self.probed.result, &inferred)? {
+        if !self.fits(tx, &inferred)? {
             tx.restore(&before);
             if let Some(made) = self.as_operator(tx, &args)? {
                 return Ok(made);
             }
-            if !writes && let Some(shape) = other_shape(&self.probed.result, &inferred)? {
-                let node_args = tx.node_args_with_numbers(&args)?;
+            if !writes
+                && self.other.is_none()
+                && let Some(shape) = other_shape(tx, &self.probed.result, &inferred)?
+            {
+                let node_args = self.node_args(tx, &args)?;
                 let made = tx.emit_inferred_as(&callee, node_args, inferred, &args, true)?;
                 let shape = tx.from_const(shape)?;
                 let made = tx.emit(&Callee::Method("reshape"), &Args::pos(vec![made, shape]))?;
@@ -170,9 +272,9 @@ impl<'py> Node<'_, 'py> {
             if writes || !self.converts_operands(tx, &mut args)? {
                 return Err(self.differs());
             }
-            node_args = tx.node_args_with_numbers(&args)?;
+            node_args = self.node_args(tx, &args)?;
             inferred = tx.infer_fake(&callee, &node_args, "")?;
-            if !fits(&self.probed.result, &inferred)? {
+            if !self.fits(tx, &inferred)? {
                 return Err(self.differs());
             }
         }
@@ -190,10 +292,35 @@ impl<'py> Node<'_, 'py> {
         self.result(tx, given, &self.probed.result, &self.on_tensors, &made)
     }
 
+    /// Whether what torch gives looks like what NumPy gives, for other sizes too.
+    fn fits(&self, tx: &mut Tx<'py>, inferred: &Inferred) -> R<bool> {
+        let real = &self.probed.result;
+        match self.other {
+            Some(other) => Ok(fits(tx, real, inferred, SizesAt::Now)?
+                && fits(tx, other, inferred, SizesAt::Other)?),
+            None => fits(tx, real, inferred, SizesAt::Fixed),
+        }
+    }
+
+    /// Both forms of the arguments: sizes are constants but where NumPy was asked for others too.
+    fn node_args(&self, tx: &mut Tx<'py>, args: &Args) -> R<NodeArgs> {
+        if self.other.is_some() && !self.what.takes_any_number {
+            return tx.node_args_with_sizes(args);
+        }
+        let node_args = tx.node_args_with_numbers(args)?;
+        let fixed = match self.other {
+            Some(_) => None,
+            None => tx.fix_args(&node_args),
+        };
+        Ok(fixed.unwrap_or(node_args))
+    }
+
     fn graph_args(&self, tx: &mut Tx<'py>, args: &Args) -> R<Args> {
+        let keeps = self.other.is_some();
+        let is_subscript = self.what.is_subscript;
         let mut graph_arg = |v: &Var| match real_number(tx, self.what, v)? {
             Some(_) => tx.look(v),
-            None => graph_arg(tx, v),
+            None => graph_arg(tx, v, keeps && !is_subscript, keeps),
         };
         let mut out = Args::default();
         for v in &args.pos {
@@ -217,7 +344,8 @@ impl<'py> Node<'_, 'py> {
         let before = tx.snapshot();
         let made = tx.emit(&callee, args)?;
         if let Var::Tensor(t) = &made
-            && fits(real, &Inferred::Tensor((**tx.st.effects.meta(t)).clone()))?
+            && let inferred = Inferred::Tensor((**tx.st.effects.meta(t)).clone())
+            && self.fits(tx, &inferred)?
         {
             return Ok(Some(made));
         }
@@ -325,9 +453,16 @@ impl<'py> Node<'_, 'py> {
                 true => Maker::ReadOnlyArray,
             };
             let item: i64 = real.getattr("itemsize")?.extract()?;
-            let here = tx.st.effects.meta(&tensor).stride().unwrap_or_default();
+            let meta = (**tx.st.effects.meta(&tensor)).clone();
+            let here = SizesAt::Now
+                .of_meta(tx, &meta)?
+                .stride()
+                .unwrap_or_default();
             let here: Vec<i64> = here.iter().map(|s| s * item).collect();
             let strides: Vec<i64> = real.getattr("strides")?.extract()?;
+            if self.other.is_some() && strides != here {
+                return Err(self.differs());
+            }
             let mut strides: Option<Rc<[i64]>> = (strides != here).then(|| strides.into());
             let mut tensor = tensor;
             if let (Some(wanted), false) = (&strides, is_view)
@@ -422,60 +557,79 @@ fn real_number<'py>(
     })
 }
 
-/// An argument as NumPy gets it; `None` for what is neither an array, nor a constant, nor made of these.
-fn real_arg<'py>(
-    tx: &mut Tx<'py>,
-    v: &Var,
-    stands: &mut Vec<Stand<'py>>,
-) -> R<Option<Bound<'py, PyAny>>> {
-    let py = tx.py;
-    let v = tx.realize(v)?;
-    if let Some(stand) = stands.iter().find(|s| s.is_of(&v)) {
-        return Ok(Some(stand.real.clone()));
-    }
-    let stand = match (&v, array_of(tx, &v)?) {
-        (_, Some(array)) => Some(Stand::of_array(tx, &array)?),
-        (Var::Tensor(t), None) => {
-            let Some(meta) = crate::tensors::meta_for_numpy(tx, t, false)? else {
-                return Ok(None);
-            };
-            Some(Stand::of_tensor(tx, &v, &meta)?)
+/// Arguments as NumPy gets them.
+struct Reals<'py> {
+    stands: Vec<Stand<'py>>,
+    at: SizesAt,
+    /// whether ints that are no constants stay that
+    keeps_numbers: bool,
+    /// whether there was such an int
+    has_number: bool,
+}
+
+impl<'py> Reals<'py> {
+    /// `None` for what is neither an array, nor a constant, nor made of these.
+    fn of(&mut self, tx: &mut Tx<'py>, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
+        let py = tx.py;
+        if self.keeps_numbers
+            && let Var::Int(int) = tx.look(v)?
+        {
+            self.has_number = true;
+            let value = self.at.int(tx, &int)?.into_pyobject(py);
+            return Ok(Some(value.map_err(PyErr::from)?.into_any()));
         }
-        _ => None,
-    };
-    if let Some(stand) = stand {
-        let real = stand.real.clone();
-        stands.push(stand);
-        return Ok(Some(real));
-    }
-    let items: Vec<Var> = match &v {
-        Var::Tuple(t) if t.class.is_none() => t.items.clone(),
-        Var::Slice(parts) => parts.to_vec(),
-        Var::Obj(id) => match &tx.obj(*id).body {
-            Body::List(items) if tx.obj(*id).class.is(&tx.known.list) => {
-                items.iter().cloned().collect()
+        let v = tx.realize(v)?;
+        if let Some(stand) = self.stands.iter().find(|s| s.is_of(&v)) {
+            return Ok(Some(stand.real.clone()));
+        }
+        let stand = match (&v, array_of(tx, &v)?) {
+            (_, Some(array)) => Some(Stand::of_array(tx, &array, self.at)?),
+            (Var::Tensor(t), None) => {
+                let Some(meta) = crate::tensors::meta_for_numpy(tx, t, false, self.at)? else {
+                    return Ok(None);
+                };
+                Some(Stand::of_tensor(tx, &v, &meta)?)
             }
-            _ => return Ok(None),
-        },
-        _ => {
-            let Some((pos, _)) = tx.real_args(&Args::pos(vec![v.clone()]))? else {
-                return Ok(None);
-            };
-            return Ok(pos.into_iter().next().filter(|o| is_plain(tx, o)));
+            _ => None,
+        };
+        if let Some(stand) = stand {
+            let real = stand.real.clone();
+            self.stands.push(stand);
+            return Ok(Some(real));
         }
-    };
-    let mut all = Vec::with_capacity(items.len());
-    for item in &items {
-        match tx.inside(|tx| real_arg(tx, item, stands))? {
-            Some(real) => all.push(real),
-            None => return Ok(None),
+        let items: Vec<Var> = match &v {
+            Var::Tuple(t) if t.class.is_none() => t.items.clone(),
+            Var::Slice(parts) => parts.to_vec(),
+            Var::Obj(id) => match &tx.obj(*id).body {
+                Body::List(items) if tx.obj(*id).class.is(&tx.known.list) => {
+                    items.iter().cloned().collect()
+                }
+                _ => return Ok(None),
+            },
+            _ => {
+                let Some((pos, _)) = tx.real_args(&Args::pos(vec![v.clone()]))? else {
+                    return Ok(None);
+                };
+                return Ok(pos.into_iter().next().filter(|o| is_plain(tx, o)));
+            }
+        };
+        let outside = self.keeps_numbers;
+        // Nothing is refused by the value of a part of a slice.
+        self.keeps_numbers |= matches!(v, Var::Slice(_)) && self.at != SizesAt::Fixed;
+        let mut all = Vec::with_capacity(items.len());
+        for item in &items {
+            match tx.inside(|tx| self.of(tx, item))? {
+                Some(real) => all.push(real),
+                None => return Ok(None),
+            }
         }
+        self.keeps_numbers = outside;
+        Ok(Some(match &v {
+            Var::Tuple(_) => PyTuple::new(py, all)?.into_any(),
+            Var::Slice(_) => py.get_type::<PySlice>().call1(PyTuple::new(py, all)?)?,
+            _ => PyList::new(py, all)?.into_any(),
+        }))
     }
-    Ok(Some(match &v {
-        Var::Tuple(_) => PyTuple::new(py, all)?.into_any(),
-        Var::Slice(_) => py.get_type::<PySlice>().call1(PyTuple::new(py, all)?)?,
-        _ => PyList::new(py, all)?.into_any(),
-    }))
 }
 
 /// Whether NumPy meets no code of the user in a constant: numbers, text, classes of numbers, and sequences of these.
@@ -504,13 +658,21 @@ fn holds_array(tx: &Tx<'_>, o: &Bound<'_, PyAny>) -> bool {
 // ---- the arguments of a node --------------------------------------------------------------------
 
 /// An argument as the node gets it: tensors for arrays and for NumPy's numbers, which have dtypes; names for dtypes.
-fn graph_arg(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
+/// Ints that are no constants stay that where it `keeps` them, and in slices where it keeps them there.
+fn graph_arg(tx: &mut Tx<'_>, v: &Var, keeps: bool, in_slices: bool) -> R<Var> {
+    if keeps && let Var::Int(int) = tx.look(v)? {
+        return Ok(Var::Int(int));
+    }
     let v = tx.realize(v)?;
     if let Some(array) = array_of(tx, &v)? {
         return Ok(Var::Tensor(array.body.tensor.clone()));
     }
+    let keeps = keeps || in_slices && matches!(v, Var::Slice(_));
     let all = |tx: &mut Tx<'_>, items: &[Var]| -> R<Vec<Var>> {
-        items.iter().map(|item| graph_arg(tx, item)).collect()
+        let items = items.iter();
+        items
+            .map(|item| graph_arg(tx, item, keeps, in_slices))
+            .collect()
     };
     match &v {
         Var::Tuple(t) if t.class.is_none() => Ok(Var::tuple(all(tx, &t.items)?)),
@@ -574,7 +736,7 @@ fn array_node<'py>(tx: &mut Tx<'py>, array: &Bound<'py, PyAny>) -> R<Var> {
     };
     let node_args = tx.node_args(&args)?;
     let inferred = tx.infer_fake(&callee, &node_args, "")?;
-    if !fits(array, &inferred)? {
+    if !fits(tx, array, &inferred, SizesAt::Fixed)? {
         return Err(Stop::unsupported(
             "a constant array that torch makes another of",
         ));
@@ -698,9 +860,10 @@ fn laid_out(tx: &mut Tx<'_>, tensor: Rc<TensorVar>, order: &[usize]) -> R<Rc<Ten
 
 /// The sizes that NumPy gives an array or number, where torch gives the same items others.
 fn other_shape<'py>(
+    tx: &mut Tx<'py>,
     real: &Bound<'py, PyAny>,
     inferred: &Inferred,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
+) -> R<Option<Bound<'py, PyAny>>> {
     let Inferred::Tensor(meta) = inferred else {
         return Ok(None);
     };
@@ -716,11 +879,17 @@ fn other_shape<'py>(
         .map(SymInt::Const)
         .collect();
     let is_as_large = real.getattr("size")?.extract::<i64>()? == sizes.iter().product::<i64>();
-    Ok((is_as_large && fits(&real, &Inferred::Tensor(reshaped))?).then_some(shape))
+    let reshaped = Inferred::Tensor(reshaped);
+    Ok((is_as_large && fits(tx, &real, &reshaped, SizesAt::Fixed)?).then_some(shape))
 }
 
 /// Whether what torch gives looks like what NumPy gives.
-fn fits(real: &Bound<'_, PyAny>, inferred: &Inferred) -> PyResult<bool> {
+fn fits<'py>(
+    tx: &mut Tx<'py>,
+    real: &Bound<'py, PyAny>,
+    inferred: &Inferred,
+    at: SizesAt,
+) -> R<bool> {
     let numpy = real.py().import("numpy")?;
     let real = &in_memory(real)?;
     Ok(match inferred {
@@ -730,8 +899,18 @@ fn fits(real: &Bound<'_, PyAny>, inferred: &Inferred) -> PyResult<bool> {
                 return Ok(false);
             }
             let name: String = real.getattr("dtype")?.getattr("name")?.extract()?;
+            if name != crate::values::dtype_name(meta) || at == SizesAt::Fixed && !meta.is_static()
+            {
+                return Ok(false);
+            }
+            let meta = at.of_meta(tx, meta)?;
             let shape: Vec<i64> = real.getattr("shape")?.extract()?;
-            name == crate::values::dtype_name(meta) && meta.sizes().as_deref() == Some(&shape[..])
+            let item: i64 = real.getattr("itemsize")?.extract()?;
+            let strides: Vec<i64> = real.getattr("strides")?.extract()?;
+            // Other strides are put right where they are numbers.
+            let is_laid_out = at == SizesAt::Fixed
+                || (meta.stride()).is_some_and(|own| own.iter().map(|s| s * item).eq(strides));
+            meta.sizes().as_deref() == Some(&shape[..]) && is_laid_out
         }
         Inferred::None => real.is_none(),
         Inferred::Tuple(items) | Inferred::List(items) | Inferred::NamedTuple { items, .. } => {
@@ -740,14 +919,15 @@ fn fits(real: &Bound<'_, PyAny>, inferred: &Inferred) -> PyResult<bool> {
                 return Ok(false);
             }
             for (i, item) in items.iter().enumerate() {
-                if !fits(&real.get_item(i)?, item)? {
+                if !fits(tx, &real.get_item(i)?, item, at)? {
                     return Ok(false);
                 }
             }
             true
         }
         // Fake tensors have no values that it could depend on.
-        Inferred::Int(n) => real.extract::<i64>().ok() == n.as_const(),
+        Inferred::Int(n) if at == SizesAt::Fixed => real.extract::<i64>().ok() == n.as_const(),
+        Inferred::Int(n) => real.extract::<i64>().ok() == Some(at.number(tx, *n)?),
         Inferred::Bool(b) => real.extract::<bool>().ok() == Some(*b),
         _ => false,
     })

@@ -74,6 +74,7 @@ fn function<'py>(
         torch,
         is_universal,
         takes_any_number: is_universal || is_choice,
+        is_subscript: false,
     };
     if WITHOUT_ONE_RESULT.contains(&name) {
         return Err(Stop::brk(

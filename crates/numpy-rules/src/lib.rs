@@ -2,7 +2,7 @@
 //!
 //! Lives here: which calls become operations and which do not ([`functions`], [`arrays`]), how one becomes a node
 //! ([`call`]), what NumPy itself says of its result ([`probe`]), what a node calls ([`operation`]), the values that
-//! stand for arrays and for the numbers that come of them ([`values`]), tensors on an array's memory and arrays on a
+//! stand for arrays and for the numbers that come of them ([`values`]), sizes that are no constants ([`sizes`]), tensors on an array's memory and arrays on a
 //! tensor's ([`tensors`]). Does not live here: which of NumPy's functions torch has (`torch-abi`), where the
 //! interpreter asks (`values` and `methods` of `translator`).
 //!
@@ -14,6 +14,7 @@ mod call;
 mod functions;
 mod operation;
 mod probe;
+mod sizes;
 mod tensors;
 mod values;
 

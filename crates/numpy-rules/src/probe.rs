@@ -8,8 +8,9 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use tensor_meta::TensorMeta;
 use translator::stop::{R, Stop};
 use translator::tx::Tx;
-use variables::{Obj, ObjId, Var};
+use variables::{Body, Obj, ObjId, Var};
 
+use crate::sizes::SizesAt;
 use crate::values::{Array, dtype_name};
 
 /// What stands for an array, a number, or a tensor of the program.
@@ -31,13 +32,13 @@ impl<'py> Stand<'py> {
     ///
     /// # Errors
     /// What NumPy raises.
-    pub(crate) fn of_array(tx: &mut Tx<'py>, array: &Array) -> R<Stand<'py>> {
+    pub(crate) fn of_array(tx: &mut Tx<'py>, array: &Array, at: SizesAt) -> R<Stand<'py>> {
         let numpy = tx.py.import("numpy")?;
         let known = array.known(tx);
         let is_known = known.is_some();
         let real = match known {
             Some(known) => numpy.call_method1("copy", (known,))?,
-            None => like(&numpy, &*array.meta(tx)?, array.body.strides.as_deref())?,
+            None => like(&numpy, &array.meta(tx, at)?, array.body.strides.as_deref())?,
         };
         let real = number_in(tx, array.id, real)?;
         Ok(Stand {
@@ -72,6 +73,19 @@ impl<'py> Stand<'py> {
             (Var::Tensor(a), Var::Tensor(b)) => std::rc::Rc::ptr_eq(a, b),
             _ => false,
         }
+    }
+
+    /// Whether sizes of it are no constants.
+    pub(crate) fn changes(&self, tx: &Tx<'_>) -> bool {
+        let tensor = match &self.value {
+            Var::Tensor(tensor) => tensor,
+            Var::Obj(id) => match &tx.obj(*id).body {
+                Body::Array(body) => &body.tensor,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        !tx.st.effects.meta(tensor).is_static()
     }
 
     fn set_writeable(&self, writeable: bool) -> PyResult<()> {
@@ -294,6 +308,48 @@ impl<'py> Quiet<'py> {
         }
         Ok(())
     }
+}
+
+/// Whether NumPy gives the same for one call and for another of the same arguments in other sizes, but for the sizes.
+///
+/// # Errors
+/// What NumPy raises.
+pub(crate) fn is_same_kind(
+    (one, its): (&Bound<'_, PyAny>, &[Stand<'_>]),
+    (other, others): (&Bound<'_, PyAny>, &[Stand<'_>]),
+) -> PyResult<bool> {
+    let py = one.py();
+    if !one.get_type().is(other.get_type()) {
+        return Ok(false);
+    }
+    let place = |of: &Bound<'_, PyAny>, stands: &[Stand<'_>]| {
+        stands.iter().position(|stand| stand.real.is(of))
+    };
+    if place(one, its) != place(other, others) {
+        return Ok(false);
+    }
+    if one.cast::<PyTuple>().is_ok() || one.cast::<PyList>().is_ok() {
+        if one.len()? != other.len()? {
+            return Ok(false);
+        }
+        for (a, b) in one.try_iter()?.zip(other.try_iter()?) {
+            if !is_same_kind((&a?, its), (&b?, others))? {
+                return Ok(false);
+            }
+        }
+        return Ok(true);
+    }
+    let numpy = py.import("numpy")?;
+    if !in_memory(one)?.is_instance(&numpy.getattr("ndarray")?)? {
+        return Ok(true);
+    }
+    let (a, b) = (in_memory(one)?, in_memory(other)?);
+    let writeable =
+        |array: &Bound<'_, PyAny>| array.getattr("flags")?.getattr("writeable")?.is_truthy();
+    Ok(a.getattr("dtype")?.eq(b.getattr("dtype")?)?
+        && a.getattr("ndim")?.eq(b.getattr("ndim")?)?
+        && writeable(&a)? == writeable(&b)?
+        && shares(one, its)? == shares(other, others)?)
 }
 
 /// The class of a value.

@@ -9,12 +9,12 @@ use tensor_meta::{Device, TensorMeta};
 use torch_abi::contexts::modes_see_operations;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
-use translator::torch_ops::args::MetaArg;
 use translator::tx::{Args, Tx};
 use variables::{TensorVar, Var};
 
 use crate::call::check_memory;
 use crate::operation::Maker;
+use crate::sizes::SizesAt;
 use crate::values::{Array, Looks, array_of, check_state, new_array};
 
 pub(crate) const RULES: RuleList = &[(
@@ -57,12 +57,13 @@ fn from_numpy(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     }
 }
 
-/// What is known of a tensor, its sizes as constants; `None` where NumPy gets no array of it. `forced`: what records
+/// What is known of a tensor, its sizes as numbers; `None` where NumPy gets no array of it. `forced`: what records
 /// gradients, or is a lazy view, is copied.
 pub(crate) fn meta_for_numpy(
     tx: &mut Tx<'_>,
     t: &Rc<TensorVar>,
     forced: bool,
+    at: SizesAt,
 ) -> R<Option<TensorMeta>> {
     let meta = tx.st.effects.meta(t).clone();
     let fits = forced || !meta.requires_grad && !meta.conj && !meta.neg;
@@ -72,12 +73,7 @@ pub(crate) fn meta_for_numpy(
     if !fits || !is_plain || !meta.is_cpu() || numpy.call_method1("dtype", (name,)).is_err() {
         return Ok(None);
     }
-    let args = tx.node_args(&Args::pos(vec![Var::Tensor(t.clone())]))?;
-    let fixed = tx.fix_args(&args);
-    match fixed.as_ref().unwrap_or(&args).meta_pos.first() {
-        Some(MetaArg::Tensor(meta)) => Ok(Some((**meta).clone())),
-        _ => Ok(None),
-    }
+    at.meta(tx, t).map(Some)
 }
 
 /// `tensor.numpy(force=...)`: an array on the tensor's memory. `None`: torch refuses to make one.
@@ -92,7 +88,7 @@ pub(crate) fn of_tensor(tx: &mut Tx<'_>, of: &Var, args: &Args) -> Given {
         Some(v) => tx.truth(&v.clone())?,
         None => false,
     };
-    let Some(meta) = meta_for_numpy(tx, t, forced)? else {
+    let Some(meta) = meta_for_numpy(tx, t, forced, SizesAt::Now)? else {
         return Ok(None);
     };
     check_state(tx)?;

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use fx_graph::OpKind;
+use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
@@ -16,6 +17,7 @@ use variables::{
 };
 
 use crate::operation::Maker;
+use crate::sizes::SizesAt;
 
 /// An array, or a number of NumPy's, that the graph has.
 pub(crate) struct Array {
@@ -33,16 +35,9 @@ impl Array {
         known.map(|(obj, _)| obj.clone())
     }
 
-    /// What of the tensor is known, with all sizes as constants.
-    pub(crate) fn meta(&self, tx: &mut Tx<'_>) -> R<Rc<TensorMeta>> {
-        let tensor = Var::Tensor(self.body.tensor.clone());
-        let args = tx.node_args(&translator::Args::pos(vec![tensor]))?;
-        let fixed = tx.fix_args(&args);
-        let args = fixed.as_ref().unwrap_or(&args);
-        match args.meta_pos.first() {
-            Some(translator::torch_ops::args::MetaArg::Tensor(meta)) => Ok(meta.clone()),
-            _ => Err(Stop::Internal("a tensor that is none".into())),
-        }
+    /// What of the tensor is known, with all sizes as numbers.
+    pub(crate) fn meta(&self, tx: &mut Tx<'_>, at: SizesAt) -> R<TensorMeta> {
+        at.meta(tx, &self.body.tensor)
     }
 }
 
@@ -99,30 +94,78 @@ pub(crate) fn check_state(tx: &Tx<'_>) -> R<()> {
 /// What decides how the tensor on an array's memory looks, and whether there is one.
 const LOOKS: [&str; 6] = [
     "dtype.str",
-    "shape",
-    "strides",
     "flags.writeable",
     "flags.aligned",
     "flags.c_contiguous",
+    "shape",
+    "strides",
 ];
 
-static LOOK: PyOnceLock<Obj> = PyOnceLock::new();
+/// How many of these there are beside the sizes and the strides. The strides of an array that is contiguous follow from
+/// its sizes, which are guarded one by one then.
+const BESIDE_SIZES: usize = 4;
 
-/// Guards how an array from outside looks.
+static LOOK: PyOnceLock<[Obj; 2]> = PyOnceLock::new();
+
+/// Guards how an array from outside looks; gives which of its sizes are no constants, and the numbers that they are.
 ///
 /// # Errors
 /// What asking it raises.
-pub(crate) fn guard_looks(tx: &mut Tx<'_>, id: ObjId) -> R<()> {
+pub(crate) fn guard_looks(tx: &mut Tx<'_>, id: ObjId) -> R<Vec<Option<SourceId>>> {
     let py = tx.py;
     let Origin::Source { obj, source } = tx.obj(id).origin.clone() else {
-        return Ok(());
+        return Ok(Vec::new());
     };
-    let look = LOOK.get_or_try_init(py, || -> PyResult<Obj> {
+    let look = LOOK.get_or_try_init(py, || -> PyResult<[Obj; 2]> {
         let make = py.import("operator")?.getattr("attrgetter")?;
-        Ok(make.call1(PyTuple::new(py, LOOKS)?)?.unbind())
+        let look = |names: &[&str]| -> PyResult<Obj> {
+            Ok(make.call1(PyTuple::new(py, names)?)?.unbind())
+        };
+        Ok([look(&LOOKS)?, look(&LOOKS[..BESIDE_SIZES])?])
     })?;
+    let one_by_one = may_change_sizes(obj.bind(py))? && tx.ints.as_inputs;
+    let look = &look[usize::from(one_by_one)];
     let looks = look.bind(py).call1((&obj,))?;
-    tx.guard_call(look, Some(source), &[], &looks)
+    tx.guard_call(look, Some(source), &[], &looks)?;
+    match one_by_one {
+        true => changing_sizes(tx, obj.bind(py), source),
+        false => Ok(Vec::new()),
+    }
+}
+
+/// Whether the layout of an array follows from its sizes: it is contiguous, and has no size that changes what operations
+/// do.
+fn may_change_sizes(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let flags = array.getattr("flags")?;
+    let is = |name: &str| -> PyResult<bool> { flags.getattr(name)?.is_truthy() };
+    let sizes: Vec<i64> = array.getattr("shape")?.extract()?;
+    let is_plain = is("c_contiguous")? && is("writeable")? && is("aligned")?;
+    Ok(is_plain && !sizes.is_empty() && sizes.iter().all(|size| *size > 1))
+}
+
+/// Guards the sizes of an array: those that are constants, and how many there are.
+fn changing_sizes<'py>(
+    tx: &mut Tx<'py>,
+    array: &Bound<'py, PyAny>,
+    base: SourceId,
+) -> R<Vec<Option<SourceId>>> {
+    let name = "shape".into();
+    let base = tx.source(Source::Attr { base, name });
+    let shape = array.getattr("shape")?;
+    let len = shape.len()?;
+    tx.guard(base, GuardKind::SequenceLength { len });
+    let mut changing = Vec::with_capacity(len);
+    for (index, size) in shape.try_iter()?.enumerate() {
+        let index = index as u32;
+        let source = tx.source(Source::TupleItem { base, index });
+        let size = tx.lazy(size?.unbind(), source);
+        let is_changing = matches!(tx.look(&size)?, Var::Int(_));
+        if !is_changing {
+            tx.realize(&size)?;
+        }
+        changing.push(is_changing.then_some(source));
+    }
+    Ok(changing)
 }
 
 fn no_tensor(why: impl std::fmt::Display) -> Stop {
@@ -175,14 +218,14 @@ fn bring_in(tx: &mut Tx<'_>, id: ObjId) -> R<ArrayBody> {
         Ok(tensor) => tensor.unbind(),
         Err(e) => return Err(no_tensor(e.value(py))),
     };
-    guard_looks(tx, id)?;
+    let sizes = guard_looks(tx, id)?;
     let early = tx.add_early(EarlyCall {
         function: function.unbind(),
         pos: vec![EarlyArg::Source(of)],
         kw: Vec::new(),
         kind: EarlyKind::Make,
     });
-    let Var::Tensor(tensor) = tx.early_tensor(&tensor, early, source)? else {
+    let Var::Tensor(tensor) = tx.early_tensor(&tensor, early, source, sizes)? else {
         return Err(Stop::Internal("a tensor that is none".into()));
     };
     if may_have_written(tx) {

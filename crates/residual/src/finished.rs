@@ -150,6 +150,11 @@ impl<'a, 'py> Finished<'a, 'py> {
         self.tx.dynamic_held(tensor)
     }
 
+    /// As [`Tx::early_size`].
+    pub fn early_size(&self, tensor: SourceId, dim: usize) -> Option<SourceId> {
+        self.tx.early_size(tensor, dim)
+    }
+
     /// As [`Tx::is_fixed_size`].
     pub fn is_fixed_size(&self, tensor: SourceId, dim: usize) -> bool {
         self.tx.is_fixed_size(tensor, dim)

@@ -47,6 +47,10 @@ pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotIn
                     dim: usize::from(*dim),
                 }
             }
+            IntExpr::Source(number) => match size_of_early(tx, inputs, *number) {
+                Some((of, dim)) => AotInput::Size { of, dim },
+                None => AotInput::Int { source: name(at) },
+            },
             _ => AotInput::Int { source: name(at) },
         },
         CallInput::Float(_) => AotInput::Float { source: name(at) },
@@ -56,6 +60,25 @@ pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotIn
         .enumerate()
         .map(|(at, input)| describe(at, input))
         .collect()
+}
+
+/// Which size of which input a number is, where that is a tensor that is made early.
+fn size_of_early(
+    tx: &Finished<'_, '_>,
+    inputs: &[CallInput],
+    number: SourceId,
+) -> Option<(usize, usize)> {
+    let place = |input: &CallInput| match input {
+        CallInput::Tensor(t) => {
+            let dims = tx.dynamic_sizes(t.source).into_iter();
+            let mut sizes = dims.map(|dim| (dim, tx.early_size(t.source, dim)));
+            let found = sizes.find(|(_, size)| *size == Some(number));
+            found.map(|(dim, _)| dim)
+        }
+        _ => None,
+    };
+    let mut inputs = inputs.iter().enumerate();
+    inputs.find_map(|(at, input)| Some((at, place(input)?)))
 }
 
 /// Guards what the backend relies on.
@@ -294,7 +317,41 @@ fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) 
     };
     let object = tensor.obj.bind(tx.py).clone();
     let source = led_to(tx, &object, tensor.source, layout.attributes)?;
+    if !tx.dynamic_sizes(source).is_empty()
+        && let Some(expr) = early_layout(tx, &object, source, &layout)?
+    {
+        return Ok(expr);
+    }
     Ok(IntExpr::Dim(source, layout.extent, layout.dim))
+}
+
+/// What of the layout of a tensor that is made early: it is contiguous where its sizes are numbers of the program.
+/// `None` for any other tensor.
+fn early_layout(
+    tx: &Finished<'_, '_>,
+    tensor: &Bound<'_, PyAny>,
+    source: SourceId,
+    layout: &Layout<'_>,
+) -> R<Option<IntExpr>> {
+    let sizes: Vec<i64> = tensor.getattr("shape")?.extract()?;
+    let numbers: Vec<_> = (0..sizes.len())
+        .map(|dim| tx.early_size(source, dim))
+        .collect();
+    if numbers.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let size = |dim: usize| match numbers[dim] {
+        Some(number) => IntExpr::Source(number),
+        None => IntExpr::Const(sizes[dim]),
+    };
+    let dim = usize::from(layout.dim);
+    Ok(match layout.extent {
+        Extent::Size => Some(size(dim)),
+        Extent::Stride => (dim + 1..sizes.len()).try_fold(IntExpr::Const(1), |step, inner| {
+            IntExpr::binary(IntBinary::Multiply, &step, &size(inner))
+        }),
+        Extent::Offset => Some(IntExpr::Const(0)),
+    })
 }
 
 /// What a leaf is in this call.

@@ -149,15 +149,36 @@ impl Tx<'_> {
         Ok(meta)
     }
 
-    /// A tensor that an early call makes: a placeholder, named by what it is made `of`. It looks the same at each call.
+    /// A tensor that an early call makes: a placeholder, named by what it is made `of`. It looks the same at each call,
+    /// but for `sizes` that are other numbers of the program: it is contiguous then.
     ///
     /// # Errors
     /// A break for tensors without plain strides.
-    pub fn early_tensor(&mut self, obj: &Obj, source: SourceId, of: SourceId) -> R<Var> {
+    pub fn early_tensor(
+        &mut self,
+        obj: &Obj,
+        source: SourceId,
+        of: SourceId,
+        sizes: Vec<Option<SourceId>>,
+    ) -> R<Var> {
         let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
-        let meta = abi
+        let mut meta = abi
             .read_meta(self.py, obj.bind(self.py))
             .map_err(|e| Stop::unsupported(e.to_string()))?;
+        let hints = meta.sizes().unwrap_or_default();
+        for (dim, (number, hint)) in sizes.iter().zip(hints).enumerate() {
+            if let Some(number) = number {
+                meta.shape[dim] = self.least_symbol(IntExpr::Source(*number), hint);
+            }
+        }
+        if sizes.iter().any(Option::is_some) {
+            let mut step = tensor_meta::SymInt::Const(1);
+            for dim in (0..sizes.len()).rev() {
+                meta.strides[dim] = step;
+                step = self.log.sizes.multiply(step, meta.shape[dim]);
+            }
+        }
+        self.facts.early_sizes.insert(source, sizes);
         Ok(self.add_input(obj, source, of, meta, false))
     }
 
@@ -306,7 +327,7 @@ impl Tx<'_> {
     }
 
     /// What an expression is in this call, where all that it is computed from is known.
-    pub(super) fn value_of(&self, expr: &IntExpr) -> Option<i64> {
+    pub fn value_of(&self, expr: &IntExpr) -> Option<i64> {
         expr.eval(&|leaf| match leaf {
             IntLeaf::Value(source) => self.facts.int_values.get(&source).copied(),
             IntLeaf::Dim(source, extent, dim) => {

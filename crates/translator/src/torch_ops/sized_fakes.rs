@@ -97,7 +97,7 @@ impl SizedFakes {
                     return Ok(known.bind(py).clone());
                 }
                 let value = self.sizes.borrow().value(leaf).ok_or_else(not_understood)?;
-                let is_size = matches!(leaf, IntExpr::Dim(..));
+                let is_size = self.sizes.borrow().is_like_size(leaf);
                 let unknown = self.unknown.given.iter().find(|known| known.0 == *leaf);
                 let number = match unknown {
                     Some((_, is_size)) => self.symbols.borrow_mut().unknown(py, *is_size)?,

@@ -89,6 +89,13 @@ impl Sizes {
         known.is_some_and(|(_, n)| self.is_unknown(*n))
     }
 
+    /// Whether a number is known to be at least [`LEAST_SIZE`], as a size of an input is.
+    pub(super) fn is_like_size(&self, leaf: &IntExpr) -> bool {
+        let known = self.symbols.iter().find(|s| s.0 == *leaf);
+        let least = SymInt::Const(LEAST_SIZE);
+        known.is_some_and(|(_, n)| self.table.decided(Compare::NotLess, *n, least) == Some(true))
+    }
+
     /// Whether a number is known not to be negative.
     pub(super) fn is_never_negative(&self, leaf: &IntExpr) -> bool {
         let known = self.symbols.iter().find(|s| s.0 == *leaf);
@@ -259,15 +266,26 @@ impl Tx<'_> {
                 }
                 _ => None,
             })
-            .filter(|dim| !self.is_fixed_size(tensor, *dim))
             .collect();
+        let early = self.facts.early_sizes.get(&tensor).into_iter().flatten();
+        let numbers = early.enumerate().filter(|(_, number)| number.is_some());
+        dims.extend(numbers.map(|(dim, _)| dim));
+        dims.retain(|dim| !self.is_fixed_size(tensor, *dim));
         dims.sort_unstable();
         dims
     }
 
+    /// The number of the program that a size of a tensor is that is made early.
+    pub fn early_size(&self, tensor: SourceId, dim: usize) -> Option<SourceId> {
+        *self.facts.early_sizes.get(&tensor)?.get(dim)?
+    }
+
     /// Whether a size that was no constant was found to have to be one.
     pub fn is_fixed_size(&self, tensor: SourceId, dim: usize) -> bool {
-        let size = IntExpr::Dim(tensor, Extent::Size, dim as u8);
+        let size = match self.early_size(tensor, dim) {
+            Some(number) => IntExpr::Source(number),
+            None => IntExpr::Dim(tensor, Extent::Size, dim as u8),
+        };
         self.log.guards.iter().any(|g| match &g.kind {
             GuardKind::ShapeEnv { relation } => {
                 relation.op == IntCompare::Eq
@@ -285,7 +303,11 @@ impl Tx<'_> {
     }
 
     fn layout_symbol(&mut self, source: SourceId, extent: Extent, dim: u8, hint: i64) -> SymInt {
-        let expr = IntExpr::Dim(source, extent, dim);
+        self.least_symbol(IntExpr::Dim(source, extent, dim), hint)
+    }
+
+    /// A number that is at least [`LEAST_SIZE`], which is guarded.
+    pub(super) fn least_symbol(&mut self, expr: IntExpr, hint: i64) -> SymInt {
         self.guard_relation(IntRelation {
             op: IntCompare::Ge,
             left: expr.clone(),

@@ -117,6 +117,8 @@ pub struct Facts {
     pub targets: FxHashMap<usize, Arc<FnTarget>>,
     /// values of dynamic ints, by their sources
     pub(crate) int_values: FxHashMap<SourceId, i64>,
+    /// which numbers the sizes of tensors that are made early are, where those are no constants
+    pub(crate) early_sizes: FxHashMap<SourceId, Vec<Option<SourceId>>>,
     /// bits of the values of dynamic floats, by their sources
     pub(crate) float_values: FxHashMap<SourceId, u64>,
     /// torch's FakeTensorMode, once it was needed

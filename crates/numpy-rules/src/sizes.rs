@@ -1,0 +1,86 @@
+//! Sizes that are no constants, as NumPy is asked with them.
+//!
+//! Invariant: what NumPy gives for the sizes of this call is only taken for other sizes where it gives the same for
+//! other ones, in the sizes that torch says it has; or else the sizes are guarded.
+
+use std::rc::Rc;
+
+use guards::{IntExpr, IntLeaf};
+use tensor_meta::{SymInt, TensorMeta};
+use translator::stop::{R, Stop};
+use translator::torch_ops::args::MetaArg;
+use translator::tx::Tx;
+use variables::{IntVar, TensorVar, Var};
+
+/// With which sizes NumPy is asked, where some are no constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SizesAt {
+    /// those of this call, which are guarded
+    Fixed,
+    /// those of this call
+    Now,
+    /// those of another call, which are larger
+    Other,
+}
+
+/// How many times as large as in this call the sizes of another one are: what divides these divides those.
+const TIMES: i64 = 3;
+
+impl SizesAt {
+    /// What is known of a tensor, with all sizes as numbers.
+    pub(crate) fn meta(self, tx: &mut Tx<'_>, tensor: &Rc<TensorVar>) -> R<TensorMeta> {
+        let args = translator::Args::pos(vec![Var::Tensor(tensor.clone())]);
+        let args = tx.node_args(&args)?;
+        let fixed = match self {
+            SizesAt::Fixed => tx.fix_args(&args),
+            SizesAt::Now | SizesAt::Other => None,
+        };
+        match fixed.as_ref().unwrap_or(&args).meta_pos.first() {
+            Some(MetaArg::Tensor(meta)) => self.of_meta(tx, meta),
+            _ => Err(Stop::Internal("a tensor that is none".into())),
+        }
+    }
+
+    /// A description of a tensor with all sizes as numbers.
+    pub(crate) fn of_meta(self, tx: &mut Tx<'_>, meta: &TensorMeta) -> R<TensorMeta> {
+        let mut meta = meta.clone();
+        for size in meta.shape.iter_mut().chain(&mut meta.strides) {
+            *size = SymInt::Const(self.number(tx, *size)?);
+        }
+        meta.storage_offset = SymInt::Const(self.number(tx, meta.storage_offset)?);
+        Ok(meta)
+    }
+
+    /// A size.
+    pub(crate) fn number(self, tx: &mut Tx<'_>, size: SymInt) -> R<i64> {
+        match (size.as_const(), tx.sym_int(size)) {
+            (Some(n), _) => Ok(n),
+            (None, v @ Var::Int(_)) if self == SizesAt::Fixed => {
+                let v = tx.realize(&v)?;
+                match tx.int_operand(&v)? {
+                    Some(int) => Ok(int.value),
+                    None => Err(Stop::Internal("a size that is no number".into())),
+                }
+            }
+            (None, Var::Int(int)) => self.int(tx, &int),
+            (None, _) => Err(Stop::unsupported("a size that is too large an expression")),
+        }
+    }
+
+    /// An int that is no constant.
+    pub(crate) fn int(self, tx: &Tx<'_>, int: &IntVar) -> R<i64> {
+        if self != SizesAt::Other {
+            return Ok(int.value);
+        }
+        let other = |leaf: IntLeaf| {
+            let expr = match leaf {
+                IntLeaf::Value(source) => IntExpr::Source(source),
+                IntLeaf::Dim(source, extent, dim) => IntExpr::Dim(source, extent, dim),
+            };
+            let value = tx.value_of(&expr)?;
+            value.checked_mul(TIMES)
+        };
+        let value = int.expr.eval(&other);
+        value.ok_or_else(|| Stop::unsupported("a size whose value is not known"))
+    }
+}
