@@ -51,6 +51,16 @@ def agree(fn, backend, calls, **tolerance):
     return len(backend.graphs)
 
 
+def test_parameters_are_exchanged_behind_a_compilation():
+    """Torch exchanges no tensor that somebody refers to weakly."""
+    net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    compiled = ferrodyn.compile(net, backend="aot_eager")
+    x = torch.randn(2, 3)
+    torch.testing.assert_close(compiled(x), net(x))
+    torch.utils.swap_tensors(net[0].weight, net[1].weight)
+    torch.testing.assert_close(compiled(x), net(x))
+
+
 BACKENDS = ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)]
 
 

@@ -36,6 +36,15 @@ def test_row_at_the_limit(row):
         run.run_row(row)
 
 
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "row", [row for row in run.ROWS if not row.compiled_wrong], ids=lambda row: row.name
+)
+def test_row_below_a_compiler(row):
+    with ferrodyn.config.patch(recompile_limit=64, accumulated_recompile_limit=1000):
+        run.run_row(row, backend="aot_eager")
+
+
 #: How many (program, change) pairs `test_pairs` checks; a full run has 10,000 and more.
 PAIRS = int(os.environ.get("FERRODYN_SOUNDNESS_PAIRS", "400"))
 SEED = int(os.environ.get("FERRODYN_SOUNDNESS_SEED", "0"))

@@ -16,6 +16,7 @@ use crate::names;
 use crate::node_meta::{Late, NodeMeta};
 use crate::propagate::{LateValues, Propagation};
 use crate::shape_guards;
+use crate::weakly_held::WeaklyHeld;
 
 /// The contexts in which an AOT backend is called, and what came of them.
 pub struct AotContext {
@@ -35,6 +36,7 @@ pub struct AotContext {
     _scalars: Py<PyList>,
     /// fake values of the nodes
     values: Py<LateValues>,
+    weakly_held: WeaklyHeld,
 }
 
 /// Names of attributes that lead to a tensor which another one holds, and dimensions of it.
@@ -160,6 +162,14 @@ impl AotContext {
             }
         }
         Ok(guards)
+    }
+
+    /// Refers to no input from here on, also not weakly.
+    ///
+    /// # Errors
+    /// Interrupts, and what torch's structures raise.
+    pub(crate) fn let_go(&self, py: Python<'_>) -> PyResult<()> {
+        self.weakly_held.let_go(py)
     }
 
     /// The guards that AOTAutograd asked for.
@@ -547,6 +557,13 @@ fn prepare(
         compile: guards.call_method1(names::COMPILE_CONTEXT, (id,))?.unbind(),
         tracing: tracing.unbind(),
         shape_env: shape_env.unbind(),
+        weakly_held: WeaklyHeld {
+            modes: [&modes.run, &modes.backend]
+                .map(|mode| mode.clone().unbind())
+                .into(),
+            contexts: modes.tensor_contexts.unbind(),
+            placeholders: placeholders.into_iter().map(Bound::unbind).collect(),
+        },
         example_inputs: made.handed.unbind(),
         is_dynamic: made.is_dynamic,
         symbols: made.symbols,

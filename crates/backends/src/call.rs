@@ -184,6 +184,9 @@ impl BackendCall<'_> {
         if let Some(context) = &context {
             shape_guards = context.shape_guards(py)?;
             aot_guards = context.aot_guards(py)?;
+            if backend.is_registered() {
+                context.let_go(py)?;
+            }
         }
         if !result.is_callable() {
             return Err(BackendError::NotCallable {

@@ -35,6 +35,7 @@ mod session;
 mod shape_guards;
 mod subgraph;
 mod to_torch;
+mod weakly_held;
 
 pub use aot::AotContext;
 pub use call::{BackendCall, Compiled, call_backend, is_tracer_loaded};

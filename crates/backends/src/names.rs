@@ -143,3 +143,7 @@ pub const REFUSALS: [(&str, &str); 6] = [
 /// exception on.
 pub const FIND_DISPATCH_RULE: (&str, &str) =
     ("torch._library.simple_registry", "find_torch_dispatch_rule");
+/// From a mode of fake tensors to what describes tensors for it.
+pub const DESCRIBER: [&str; 3] = ["fake_tensor_converter", "meta_converter", "describer"];
+/// What it knows of tensors that it has described.
+pub const DESCRIBED: [&str; 2] = ["lookup_tensor", "lookup_storage"];

@@ -72,6 +72,7 @@ pub struct Backend {
     can: Known,
     /// whether its results can be kept from one process to the next: inductor's without options
     keeps_results: bool,
+    is_registered: bool,
 }
 
 impl Backend {
@@ -83,6 +84,7 @@ impl Backend {
             kwargs: None,
             can: Known::new(Capabilities::ABSENT),
             keeps_results: false,
+            is_registered: true,
         }
     }
 
@@ -139,6 +141,11 @@ impl Backend {
     /// Whether its results can be kept from one process to the next.
     pub(crate) fn keeps_results(&self) -> bool {
         self.keeps_results
+    }
+
+    /// Whether it was found by a name.
+    pub(crate) fn is_registered(&self) -> bool {
+        self.is_registered
     }
 
     /// It made something else of a graph than the graph: so it is known from now on.
@@ -200,6 +207,7 @@ fn from_callable(
         kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(is_torchs_aot(callable)?)),
         keeps_results: false,
+        is_registered: false,
         kind: Kind::Callable(callable.clone().unbind()),
     })
 }
@@ -271,6 +279,7 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
             kwargs: None,
             can: Known::new(Capabilities::COMPILES),
             keeps_results: !has_options,
+            is_registered: true,
         });
     } else if let Some(callable) = from_entry_point(py, name)? {
         (callable, true)
@@ -286,6 +295,7 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
         kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(compiles)),
         keeps_results: false,
+        is_registered: true,
     })
 }
 

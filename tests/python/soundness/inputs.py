@@ -181,6 +181,7 @@ row(
         "m$.weight.detach()[0]",
         "m$.weight.t()",
     ],
+    compiled_wrong="the graph was compiled for a parameter that nobody writes to",
 )
 row(
     ".grad of a tensor",

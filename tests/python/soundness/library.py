@@ -12,6 +12,7 @@ row(
     "F.softsign(x)",
     "F.softsign.__code__ = (lambda input: input * 5).__code__",
     undo="F.softsign.__code__ = r$",
+    compiled_wrong="torch's own Python code was traced into the graph once",
 )
 row(
     "code of nn.Module's methods",
@@ -48,6 +49,7 @@ row(
     "F.hardtanh(x * 9)",
     "F.hardtanh.__defaults__ = (-2.0, 2.0, False)",
     undo="F.hardtanh.__defaults__ = r$",
+    compiled_wrong="torch's own Python code was traced into the graph once",
 )
 row(
     "keyword defaults of a library function",
@@ -84,6 +86,7 @@ row(
     "builtins.len = lambda v: r$(v) + 0 if not isinstance(v, dict) else r$(v) + 1",
     undo="builtins.len = r$",
     combine=False,
+    compiled_wrong="torch's own Python code was traced into the graph once",
 )
 row(
     "torch function replaced",
@@ -99,6 +102,7 @@ row(
     "x.sin()",
     "torch.Tensor.sin = lambda self: self * 5",
     undo="del torch.Tensor.sin",
+    compiled_wrong="torch's own Python code was traced into the graph once",
 )
 row(
     "Tensor operator replaced",
@@ -106,6 +110,7 @@ row(
     "x + 1",
     "torch.Tensor.__add__ = lambda self, o: self * 5",
     undo="torch.Tensor.__add__ = r$",
+    compiled_wrong="torch's own Python code was traced into the graph once",
 )
 row(
     "attribute added to Tensor",
@@ -121,6 +126,7 @@ row(
     "x.norm()",
     "torch.Tensor.norm = lambda self: self * 5",
     undo="torch.Tensor.norm = r$",
+    compiled_wrong="torch's own Python code was traced into the graph once",
 )
 row(
     "math function replaced",
@@ -179,6 +185,7 @@ row(
     "P$.tree_map(lambda v: v * 2, [x, {'a': x}])",
     "P$.tree_map.__code__ = (lambda func, tree, *rests, is_leaf=None: 5).__code__",
     undo="P$.tree_map.__code__ = r$",
+    compiled_wrong="torch's own Python code was traced into the graph once",
 )
 row(
     "closure of a library's decorator",

@@ -263,6 +263,7 @@ row(
     "m$.load_state_dict({k: v.float() for k, v in m$.state_dict().items()}, assign=True)",
     "torch.utils.swap_tensors(m$.lin.weight, m$.seq[0].weight)",
     "m$.lin.weight, m$.seq[0].weight = m$.seq[0].weight, m$.lin.weight",
+    compiled_wrong="the result of the last call holds parameters, and torch swaps none of them",
 )
 row(
     "buffers that are written to and come to share memory",

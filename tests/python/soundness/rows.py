@@ -33,6 +33,8 @@ class Row:
     inside: tuple[str, ...]
     #: Whether the row may be part of a generated program.
     combine: bool
+    #: What differs from eager below AOTAutograd, under torch.compile too; the row is not run there.
+    compiled_wrong: str
 
     @property
     def name(self) -> str:
@@ -66,6 +68,7 @@ class Group:
         undo: str = "",
         inside: Sequence[str] = (),
         combine: bool = True,
+        compiled_wrong: str = "",
     ) -> None:
         """Add a row; see :class:`Row`."""
         self.rows.append(
@@ -79,5 +82,6 @@ class Group:
                 undo,
                 tuple(inside),
                 combine,
+                compiled_wrong,
             )
         )

@@ -745,7 +745,7 @@ pub fn tell_torch(told: PyResult<()>) {
 /// # Errors
 /// Whatever torch raises.
 fn close(tx: &mut Tx<'_>, can: Capabilities) -> PyResult<()> {
-    closing_guards(tx);
+    closing_guards(tx)?;
     match can.builds_in_hooks {
         true => saved_tensors_hooks_guard(tx),
         false => Ok(()),

@@ -244,7 +244,10 @@ fn bind_closure(tx: &mut Tx<'_>, request: &Request<'_, '_>) {
 
 /// Guards that depend on the whole translation: what is changed must not be reachable by another
 /// name, and two tensors that were different objects stay so.
-pub fn closing_guards(tx: &mut Tx<'_>) {
+///
+/// # Errors
+/// Whatever torch raises.
+pub fn closing_guards(tx: &mut Tx<'_>) -> PyResult<()> {
     tx.guard_touched();
     tx.unbind_replaced();
     let free: Vec<_> = tx
@@ -259,7 +262,7 @@ pub fn closing_guards(tx: &mut Tx<'_>) {
             sources: Arc::from(free),
         });
     }
-    overlap_guard(tx);
+    overlap_guard(tx)?;
     let existing: Vec<_> = (0..tx.st.effects.len())
         .map(|i| variables::ObjId(i as u32))
         .filter_map(|id| match &tx.obj(id).origin {
@@ -294,6 +297,7 @@ pub fn closing_guards(tx: &mut Tx<'_>) {
             }
         }
     }
+    Ok(())
 }
 
 /// torch's own tracer of graphs builds hooks on saved tensors into what it makes, where they are graphs themselves.
@@ -329,7 +333,10 @@ pub fn saved_tensors_hooks_guard(tx: &mut Tx<'_>) -> PyResult<()> {
 /// Where the graph writes to a tensor, which inputs share memory decides what it means: a backend
 /// may reorder reads and writes of inputs that were independent. Bound inputs are the same objects
 /// at each call and are not looked at again: the cost is that of the inputs, not of the model.
-fn overlap_guard(tx: &mut Tx<'_>) {
+///
+/// # Errors
+/// Whatever torch raises.
+fn overlap_guard(tx: &mut Tx<'_>) -> PyResult<()> {
     let is_asked = |(k, _): &(Arc<str>, fx_graph::Arg)| matches!(&**k, "inplace" | "out");
     let writes = tx
         .log
@@ -340,10 +347,10 @@ fn overlap_guard(tx: &mut Tx<'_>) {
     let free = tx.log.inputs.iter().filter(|i| !i.bound);
     let inputs: Vec<_> = free.filter_map(|i| memory_of(tx, i)).collect();
     if !writes || inputs.len() < 2 {
-        return;
+        return Ok(());
     }
     let Some(abi) = TorchAbi::loaded() else {
-        return;
+        return Ok(());
     };
     // SAFETY: the translation holds each object.
     let memories = inputs
@@ -351,7 +358,7 @@ fn overlap_guard(tx: &mut Tx<'_>) {
         .map(|(obj, _)| unsafe { Memory::of(abi, obj.as_ptr()) })
         .collect::<Option<Vec<_>>>();
     let Some(memories) = memories else {
-        return;
+        return Ok(());
     };
     let shares: Vec<bool> = (0..memories.len())
         .map(|i| (0..memories.len()).any(|j| i != j && memories[i].may_overlap(&memories[j])))
@@ -369,6 +376,35 @@ fn overlap_guard(tx: &mut Tx<'_>) {
         overlapping,
         non_overlapping,
     });
+    // AOTAutograd makes such inputs of one tensor again, each from where it begins now.
+    let shared = inputs.into_iter().zip(shares).filter(|(_, s)| *s);
+    match tx.runs_as_is {
+        true => Ok(()),
+        false => shared
+            .map(|(input, _)| input)
+            .try_for_each(|(obj, source)| offset_guard(tx, &obj, source)),
+    }
+}
+
+/// A tensor begins where it did in its memory.
+fn offset_guard(tx: &mut Tx<'_>, obj: &Obj, source: guards::SourceId) -> PyResult<()> {
+    let tensor = tx.known.tensor.bind(tx.py).clone();
+    let obj = obj.bind(tx.py);
+    if !obj.is_instance(&tensor)? {
+        return Ok(());
+    }
+    let question = tensor.getattr("storage_offset")?;
+    let offset = question.call1((obj,))?.extract()?;
+    let func = tx.pin(&question.unbind(), false);
+    tx.guard(
+        source,
+        GuardKind::CallMatch {
+            func,
+            args: Arc::from([]),
+            value: ConstVal::Int(offset),
+        },
+    );
+    Ok(())
 }
 
 /// What an input lies in the memory of, and how the frame reaches it: for a tensor on an array that is the array.
