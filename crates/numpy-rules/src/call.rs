@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyList, PySlice, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
 use tensor_meta::{Inferred, SymInt};
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
@@ -12,8 +12,9 @@ use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Tx};
 use variables::{Body, CallResult, TensorVar, TupleVar, Var};
 
+use crate::arguments::{Asked, real_number};
 use crate::operation::{Maker, operation};
-use crate::probe::{Call, Probed, Stand, class_of, in_memory, is_same_kind, shares};
+use crate::probe::{Call, Probed, class_of, in_memory, is_same_kind, shares};
 use crate::sizes::SizesAt;
 use crate::values::{Looks, array_of, check_state, new_array};
 
@@ -78,73 +79,6 @@ fn of_any_size<'py>(
         return Err(depends());
     }
     answer(tx, what, args, &now, Some(&other.1.result))
-}
-
-/// The arguments of a call, as NumPy gets them.
-struct Asked<'py> {
-    stands: Vec<Stand<'py>>,
-    pos: Bound<'py, PyTuple>,
-    kw: Bound<'py, PyDict>,
-    /// whether sizes and numbers among them are no constants
-    changes: bool,
-    /// whether numbers are
-    has_number: bool,
-}
-
-impl<'py> Asked<'py> {
-    /// `None`: an argument is nothing that NumPy is asked with.
-    fn new(
-        tx: &mut Tx<'py>,
-        what: &What<'_, 'py>,
-        args: &Args,
-        at: SizesAt,
-    ) -> R<Option<Asked<'py>>> {
-        let py = tx.py;
-        let mut made = Reals {
-            stands: Vec::new(),
-            at,
-            keeps_numbers: at != SizesAt::Fixed && !what.is_subscript,
-            has_number: false,
-        };
-        let mut pos = Vec::with_capacity(args.pos.len());
-        for v in &args.pos {
-            let number = match made.keeps_numbers {
-                true => None,
-                false => real_number(tx, what, v)?,
-            };
-            match number.map_or_else(|| made.of(tx, v), |n| Ok(Some(n)))? {
-                Some(real) => pos.push(real),
-                None => return Ok(None),
-            }
-        }
-        let kw = PyDict::new(py);
-        for (name, v) in &args.kw {
-            match made.of(tx, v)? {
-                Some(real) => kw.set_item(&**name, real)?,
-                None => return Ok(None),
-            }
-        }
-        let stands = made.stands;
-        Ok(Some(Asked {
-            changes: made.has_number || stands.iter().any(|stand| stand.changes(tx)),
-            has_number: made.has_number,
-            stands,
-            pos: PyTuple::new(py, pos)?,
-            kw,
-        }))
-    }
-
-    fn probe<'a>(&'a self, what: &'a What<'_, 'py>) -> R<(Call<'a, 'py>, Probed<'py>)> {
-        let call = Call {
-            function: &what.real,
-            pos: &self.pos,
-            kw: &self.kw,
-            stands: &self.stands,
-            is_known: !self.has_number && self.stands.iter().all(|stand| stand.is_known),
-        };
-        let probed = call.probe(what.name)?;
-        Ok((call, probed))
-    }
 }
 
 /// What a call gives, by what NumPy says; `other`: and for other sizes.
@@ -537,108 +471,6 @@ pub(crate) fn check_memory(tx: &Tx<'_>) -> R<()> {
         }
     }
     Ok(())
-}
-
-/// A number that stays an input of the graph, as it is in this call; `None` for any other argument.
-fn real_number<'py>(
-    tx: &mut Tx<'py>,
-    what: &What<'_, 'py>,
-    v: &Var,
-) -> R<Option<Bound<'py, PyAny>>> {
-    let py = tx.py;
-    if !what.takes_any_number {
-        return Ok(None);
-    }
-    Ok(match tx.look(v)? {
-        Var::Int(i) => Some(i.value.into_pyobject(py).map_err(PyErr::from)?.into_any()),
-        // A compiler gets floats as tensors.
-        Var::Float(f) if tx.runs_as_is => Some(PyFloat::new(py, f.value).into_any()),
-        _ => None,
-    })
-}
-
-/// Arguments as NumPy gets them.
-struct Reals<'py> {
-    stands: Vec<Stand<'py>>,
-    at: SizesAt,
-    /// whether ints that are no constants stay that
-    keeps_numbers: bool,
-    /// whether there was such an int
-    has_number: bool,
-}
-
-impl<'py> Reals<'py> {
-    /// `None` for what is neither an array, nor a constant, nor made of these.
-    fn of(&mut self, tx: &mut Tx<'py>, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
-        let py = tx.py;
-        if self.keeps_numbers
-            && let Var::Int(int) = tx.look(v)?
-        {
-            self.has_number = true;
-            let value = self.at.int(tx, &int)?.into_pyobject(py);
-            return Ok(Some(value.map_err(PyErr::from)?.into_any()));
-        }
-        let v = tx.realize(v)?;
-        if let Some(stand) = self.stands.iter().find(|s| s.is_of(&v)) {
-            return Ok(Some(stand.real.clone()));
-        }
-        let stand = match (&v, array_of(tx, &v)?) {
-            (_, Some(array)) => Some(Stand::of_array(tx, &array, self.at)?),
-            (Var::Tensor(t), None) => {
-                let Some(meta) = crate::tensors::meta_for_numpy(tx, t, false, self.at)? else {
-                    return Ok(None);
-                };
-                Some(Stand::of_tensor(tx, &v, &meta)?)
-            }
-            _ => None,
-        };
-        if let Some(stand) = stand {
-            let real = stand.real.clone();
-            self.stands.push(stand);
-            return Ok(Some(real));
-        }
-        let items: Vec<Var> = match &v {
-            Var::Tuple(t) if t.class.is_none() => t.items.clone(),
-            Var::Slice(parts) => parts.to_vec(),
-            Var::Obj(id) => match &tx.obj(*id).body {
-                Body::List(items) if tx.obj(*id).class.is(&tx.known.list) => {
-                    items.iter().cloned().collect()
-                }
-                _ => return Ok(None),
-            },
-            _ => {
-                let Some((pos, _)) = tx.real_args(&Args::pos(vec![v.clone()]))? else {
-                    return Ok(None);
-                };
-                return Ok(pos.into_iter().next().filter(|o| is_plain(tx, o)));
-            }
-        };
-        let outside = self.keeps_numbers;
-        // Nothing is refused by the value of a part of a slice.
-        self.keeps_numbers |= matches!(v, Var::Slice(_)) && self.at != SizesAt::Fixed;
-        let mut all = Vec::with_capacity(items.len());
-        for item in &items {
-            match tx.inside(|tx| self.of(tx, item))? {
-                Some(real) => all.push(real),
-                None => return Ok(None),
-            }
-        }
-        self.keeps_numbers = outside;
-        Ok(Some(match &v {
-            Var::Tuple(_) => PyTuple::new(py, all)?.into_any(),
-            Var::Slice(_) => py.get_type::<PySlice>().call1(PyTuple::new(py, all)?)?,
-            _ => PyList::new(py, all)?.into_any(),
-        }))
-    }
-}
-
-/// Whether NumPy meets no code of the user in a constant: numbers, text, classes of numbers, and sequences of these.
-fn is_plain(tx: &Tx<'_>, o: &Bound<'_, PyAny>) -> bool {
-    if let Ok(class) = o.cast::<PyType>() {
-        return tx.known.is_const_type(class.as_any());
-    }
-    let class = o.get_type();
-    tx.known.is_const_type(class.as_any()) || class.is(tx.known.size.bind(o.py()))
 }
 
 fn is_dtype(py: Python<'_>, o: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -1,4 +1,4 @@
-"""Where a size decides how often something is done, or the layout is no plain one, sizes of arrays are constants."""
+"""Sizes of arrays are constants where one says how often something is done, and for other layouts."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Sizes of arrays that change are no constants: NumPy is asked for two sizes, and what differs in more is compared."""
+"""Sizes of arrays that change are no constants where NumPy gives the same kind of result for others."""
 
 import numpy as np
 import torch

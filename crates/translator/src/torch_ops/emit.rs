@@ -331,12 +331,21 @@ impl<'py> Tx<'py> {
         self.ints.any() || !self.st.effects.early.is_empty()
     }
 
+    fn is_plain_sequence(&self, obj: &variables::Obj) -> bool {
+        let class = obj.bind(self.py).get_type();
+        class.is(self.known.list.bind(self.py)) || class.is(self.known.tuple.bind(self.py))
+    }
+
     pub(super) fn has_dynamic_number(&mut self, args: &Args) -> bool {
         self.has_dynamic_numbers() && args.values().any(|v| self.holds_dynamic_number(v))
     }
 
     fn holds_dynamic_number(&mut self, v: &Var) -> bool {
-        match v {
+        let looked_into = match v {
+            Var::Lazy(l) if self.is_plain_sequence(&l.obj) => self.realize(v).ok(),
+            _ => None,
+        };
+        match looked_into.as_ref().unwrap_or(v) {
             Var::Tuple(t) => t.items.iter().any(|v| self.holds_dynamic_number(v)),
             Var::Slice(parts) => parts.iter().any(|v| self.holds_dynamic_number(v)),
             Var::Obj(id) => match self.obj(*id).body.clone() {
