@@ -69,11 +69,14 @@ class Noting:
     def __exit__(self, *exc_info: object) -> None:
         _now.noting = self._before
 
-    def keep(self, keep: Keep) -> None:
-        """Hand what was made to `keep`, now or when the backward graph is compiled."""
+    def keep(self, guards: str, keep: Keep) -> None:
+        """Hand what was made to `keep`, now or when the backward graph is compiled.
+
+        `guards`: what the compiler relies on of sizes that change, as the native module writes it.
+        """
 
         def hand_on(made: list[dict[str, Any]]) -> None:
-            _hand_on(made, self._about, keep)
+            _hand_on(made, {"about": self._about, "guards": json.loads(guards)}, keep)
 
         if not self._made and len(self._graphs) == 1:
             graph = self._graphs[0]
@@ -83,10 +86,10 @@ class Noting:
         hand_on(self._made)
 
 
-def _hand_on(made: list[dict[str, Any]], about: dict[str, str], keep: Keep) -> None:
+def _hand_on(made: list[dict[str, Any]], told: dict[str, Any], keep: Keep) -> None:
     try:
         kept, libraries = manifest(made)
-        keep(json.dumps({"about": about, **kept}), libraries)
+        keep(json.dumps({**told, **kept}), libraries)
     except Declined as declined:
         _log.info("a graph's artifact is not kept: %s", declined)
     except Exception:
@@ -198,7 +201,6 @@ def _only_simple_wrappers(entry: Any) -> None:
         name = type(wrapper).__name__
         _require(needs is False or name == "EffectTokensWrapper", f"inputs go through {name}")
     _require(entry.maybe_subclass_meta is None, "tensors of subclasses")
-    _require(not entry.guards_expr or entry.guards_expr == "True", "it relies on sizes")
 
 
 def _facts(entry: Any, trains: bool) -> dict[str, Any]:
@@ -213,8 +215,6 @@ def _facts(entry: Any, trains: bool) -> dict[str, Any]:
     _require(not meta.is_rng_op_functionalized, "random numbers as values")
     _require(not meta.num_graphsafe_rng_states, "states of generators")
     _require(meta.grad_enabled_mutation is None, "a graph that sets the grad mode")
-    _require(not meta.dynamic_outputs and not meta.dynamic_saved_tensors_idxs, "sizes that change")
-    _require(not meta.num_symints_saved_for_bw, "sizes that change")
     _require(not meta.num_opaque_objects_saved_for_bw, "opaque objects")
     _require(not any(meta.mutated_inp_stream_indices or ()), "streams")
     _require(
@@ -227,7 +227,8 @@ def _facts(entry: Any, trains: bool) -> dict[str, Any]:
         plain = kind in (OutputType.non_alias, OutputType.unsafe_view_alias)
         _require(plain, "outputs that are views of inputs")
         is_tensor = issubclass(out.raw_type, torch.Tensor)
-        _require(is_tensor or out.raw_type is type(None), "outputs that are no tensors")
+        is_known = is_tensor or issubclass(out.raw_type, (type(None), int, torch.SymInt))
+        _require(is_known, "outputs that are no tensors")
         if kind is OutputType.unsafe_view_alias:
             unsafe_views.append(at)
         if not out.requires_grad:
@@ -239,10 +240,10 @@ def _facts(entry: Any, trains: bool) -> dict[str, Any]:
         _require(
             info.mutation_type is not MutationType.MUTATED_OUT_GRAPH, "inputs that are written"
         )
-    import torch
-
+    dynamic = {at: out.dynamic_dims for at, out in enumerate(meta.output_info) if out.dynamic_dims}
     facts: dict[str, Any] = {
         "outputs": meta.num_outputs,
+        "dynamic": [(at, sorted(dims)) for at, dims in dynamic.items()],
         "written": list(versioned) if meta.keep_input_mutations else [],
         "autocast": torch._C._is_any_autocast_enabled(),
         "deterministic": meta.deterministic,
@@ -258,6 +259,10 @@ def _facts(entry: Any, trains: bool) -> dict[str, Any]:
             "formats": [_format(tangent) for tangent in meta.subclass_tangent_meta],
             "unchecked": meta.num_tensors_saved_with_no_vc_check or 0,
             "saved_inputs": list(meta.saved_tensor_is_graph_input),
+            "saved_ints": meta.num_symints_saved_for_bw or 0,
+            "dynamic_saved": [
+                (at, sorted(dims)) for at, dims in meta.dynamic_saved_tensors_idxs.items()
+            ],
             "differentiable_inputs": any(info.requires_grad for info in meta.input_info),
             "donates": meta.bw_donated_idxs != [],
         }
@@ -272,7 +277,9 @@ def _format(tangent: Any) -> dict[str, Any]:
     _require(layout is not None, "gradients of no known layout")
     if layout.memory_format is not None:
         return {"memory_format": str(layout.memory_format).removeprefix("torch.")}
-    size, stride = [list(map(int, numbers)) for numbers in (layout.size, layout.stride)]
+    numbers = (*layout.size, *layout.stride)
+    _require(all(type(n) is int for n in numbers), "gradients whose layout changes")
+    size, stride = list(layout.size), list(layout.stride)
     return {"size": size, "stride": stride}
 
 
@@ -284,7 +291,6 @@ def _half(compiled: Any, libraries: dict[str, bytes]) -> dict[str, Any]:
         _require(not getattr(compiled, held, None), f"{held} in the code")
     _require(not compiled.inputs_to_check, "inputs that have to be aligned")
     _require(not compiled._wrap_compiled_regions, "a wrapped region")
-    _require(not compiled.guards_expr or compiled.guards_expr == "True", "it relies on sizes")
     module = _module_of(compiled)
     code, kernels = stripped(compiled.source_code)
     of = {}

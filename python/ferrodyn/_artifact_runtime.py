@@ -124,8 +124,9 @@ def load(manifest: str, library: Callable[[str], str]) -> Callable[..., Sequence
     facts = kept["facts"]
     forward = _loaded(kept["forward"], library)
     if "backward" not in kept:
-        return _inference(forward, facts)
-    return _training(forward, _loaded(kept["backward"], library), facts)
+        return _marking(_inference(forward, facts), facts["dynamic"])
+    backward = _loaded(kept["backward"], library)
+    return _marking(_training(forward, backward, facts), facts["dynamic"])
 
 
 def _without_autocast(call: Boxed) -> Boxed:
@@ -134,6 +135,26 @@ def _without_autocast(call: Boxed) -> Boxed:
             return call(inputs)
 
     return run
+
+
+def _mark(tensor: Any, dims: Sequence[int]) -> None:
+    """Note which sizes of a tensor change, for the graph that gets it."""
+    known = getattr(tensor, "_dynamo_propagated_dynamic_indices", ())
+    tensor._dynamo_propagated_dynamic_indices = {*known, *dims}
+
+
+def _marking(run: Callable[..., Any], dynamic: list[tuple[int, list[int]]]) -> Callable[..., Any]:
+    """Return what notes which sizes of the results change."""
+    if not dynamic:
+        return run
+
+    def marked(*inputs: Any) -> Any:
+        results = run(*inputs)
+        for at, dims in dynamic:
+            _mark(results[at], dims)
+        return results
+
+    return marked
 
 
 def _inference(call: Boxed, facts: dict[str, Any]) -> Callable[..., Sequence[Any]]:
@@ -192,7 +213,7 @@ def _check_backward(facts: dict[str, Any]) -> None:
 
 def _training(forward: Boxed, backward: Boxed, facts: dict[str, Any]) -> Callable[..., Any]:
     outputs, unchecked = facts["outputs"], facts["unchecked"]
-    saved_inputs = facts["saved_inputs"]
+    saved_inputs, dynamic_saved = facts["saved_inputs"], facts["dynamic_saved"]
     if facts["autocast"]:
         forward, backward = _without_autocast(forward), _without_autocast(backward)
 
@@ -200,10 +221,14 @@ def _training(forward: Boxed, backward: Boxed, facts: dict[str, Any]) -> Callabl
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
             made = forward(list(inputs))
+            ints = len(made) - facts["saved_ints"]
+            ctx.ints = made[ints:]
             saved = [
                 value if is_input or not value._is_view() else value.detach()
-                for value, is_input in zip(made[outputs:], saved_inputs, strict=True)
+                for value, is_input in zip(made[outputs:ints], saved_inputs, strict=True)
             ]
+            for at, dims in dynamic_saved:
+                _mark(saved[at], dims)
             checked = len(saved) - unchecked
             ctx.save_for_backward(*saved[:checked])
             ctx.unchecked = saved[checked:]
@@ -222,9 +247,10 @@ def _training(forward: Boxed, backward: Boxed, facts: dict[str, Any]) -> Callabl
                 _laid_out(gradients[at], layout)
                 for at, layout in zip(facts["tangents"], facts["formats"], strict=True)
             ]
-            values = [*ctx.saved_tensors, *ctx.unchecked, *tangents]
+            values = [*ctx.ints, *ctx.saved_tensors, *ctx.unchecked, *tangents]
             if torch.is_grad_enabled() and (
-                facts["differentiable_inputs"] or any(value.requires_grad for value in values)
+                facts["differentiable_inputs"]
+                or any(getattr(value, "requires_grad", False) for value in values)
             ):
                 return _OnceDifferentiable.apply(
                     backward, torch.empty(0, requires_grad=True), *values
@@ -260,4 +286,7 @@ class _OnceDifferentiable(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        raise RuntimeError("a compiled graph does not support double backward")
+        # Programs match torch's text.
+        raise RuntimeError(
+            "torch.compile with aot_autograd does not currently support double backward"
+        )

@@ -202,14 +202,19 @@ def _is_text(value: Any) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
-def inputs(examples: Sequence[Any], are_static: Sequence[bool]) -> str | None:
+def inputs(examples: Sequence[Any], told: Sequence[tuple[Any, ...]]) -> str | None:
     """Return what a compiler is told of inputs; None where one is no plain tensor on the CPU.
 
-    `are_static`: which of them are the same object on each call.
+    `told`: of a tensor, whether it is the same on each call and which of its sizes change; of a
+    size, which tensor's and which one; of another int nothing. All sizes and ints are told with
+    what they are now: a compiler may rely on it.
     """
-    described = []
+    described: list[tuple[Any, ...]] = []
     storages: dict[int, int] = {}
-    for tensor, is_static in zip(examples, are_static, strict=True):
+    for tensor, about in zip(examples, told, strict=True):
+        if type(tensor) is int:
+            described.append(("int", tensor, *about))
+            continue
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
             return None
         if tensor.device.type != "cpu" or tensor.layout is not torch.strided or tensor.is_nested:
@@ -232,7 +237,7 @@ def inputs(examples: Sequence[Any], are_static: Sequence[bool]) -> str | None:
                 storages.setdefault(storage.data_ptr() or -len(storages) - 1, len(storages)),
                 storage.resizable(),
                 getattr(tensor, "_dynamo_static_input_type", None),
-                is_static,
+                *about,
             )
         )
     return repr(described)

@@ -337,6 +337,67 @@ def test_the_runtime_stands_for_what_torch_has():
     assert [ours(n) for n in range(200)] == [_align(n) for n in range(200)]
 
 
+#: The compiler holds some sizes to less than the graph asks for: inductor's loops over few rows.
+SIZES = """\
+import json, logging, sys
+import torch, ferrodyn
+class Said(logging.Handler):
+    def emit(self, record):
+        said.append(record.getMessage().partition(":")[0])
+said = []
+log = logging.getLogger("ferrodyn.artifacts")
+log.setLevel(logging.INFO)
+log.addHandler(Said())
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.GELU(), torch.nn.LayerNorm(4))
+model.eval()
+torch.manual_seed(0)
+with torch.no_grad():
+    for parameter in model.parameters():
+        parameter.copy_(torch.rand_like(parameter))
+def fn(x, k):
+    y = model(x)
+    return y * k, y.sum(0) / x.shape[0], x.shape[0] + k
+fn = ferrodyn.compile(fn)
+found = []
+for size in map(int, sys.argv[1:]):
+    x = torch.linspace(-1, 1, size * 4).reshape(size, 4) ** 3
+    model.zero_grad()
+    y, mean, number = fn(x, size + 1)
+    (y.mean() + mean.square().sum()).backward()
+    assert number == 2 * size + 1
+    grads = [p.grad for p in model.parameters()]
+    found.append([t.detach().double().tolist() for t in (y.mean(), mean, *grads)])
+    torch.testing.assert_close(mean, model(x).mean(0), atol=1e-4, rtol=1e-4)
+loaded = [name for name in ("torch._dynamo", "torch._inductor", "sympy") if name in sys.modules]
+print(json.dumps([found, [text for text in said if text != "no artifact"], loaded]))
+"""
+
+
+def test_sizes_that_change(tmp_path):
+    env = {
+        **os.environ,
+        "FERRODYN_CACHE": "1",
+        "FERRODYN_CACHE_DIR": str(tmp_path / "cache"),
+        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
+    }
+
+    def run(*sizes):
+        command = [sys.executable, "-c", SIZES, *map(str, sizes)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    first, said, loaded = run(3, 5, 7)
+    assert said == ["an artifact is kept"] * 2 and loaded
+    assert run(3, 5, 7) == [first, ["an artifact is used"] * 2, []]
+    # Inductor asks for no more than 4,096 rows where it saw few of them.
+    entries = [json.loads(path.read_text()) for path in (tmp_path / "cache").glob("*/manifest")]
+    (bounded,) = [entry["guards"] for entry in entries if entry["guards"]]
+    bound = max(c["Const"] for g in bounded for c in g["Compare"][1:] if "Const" in c)
+    _, said, _ = run(3, 5, bound + 1)
+    assert said == ["an artifact is used"] * 2 + ["an artifact is kept"]
+
+
 SMALL = """\
 import sys, torch, ferrodyn
 weight = torch.arange(12.0).reshape(3, 4) / 7

@@ -10,9 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use artifact_store::{Key, Store, StoreError};
-use pyo3::exceptions::{PyException, PyFileNotFoundError, PyOSError};
+use fx_graph::ShapeGuard;
+use pyo3::exceptions::{PyException, PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyDict, PyList, PyTuple};
+use serde::Deserialize;
 
 use crate::call::{BackendCall, Compiled};
 use crate::error::BackendError;
@@ -28,6 +30,12 @@ pub struct Kept {
     store: Arc<Store>,
     key: Key,
     parts: Parts,
+}
+
+/// What a manifest says of sizes and ints that may change.
+#[derive(Deserialize)]
+struct Relied {
+    guards: Vec<ShapeGuard>,
 }
 
 fn note(py: Python<'_>, level: &str, message: &str, about: impl ToString) -> PyResult<()> {
@@ -160,6 +168,14 @@ impl Kept {
             }
         };
         let manifest = String::from_utf8_lossy(&entry.manifest).into_owned();
+        let Relied { guards } = match serde_json::from_str(&manifest) {
+            Ok(relied) => relied,
+            Err(error) => {
+                let error = error.to_string();
+                note(py, "warning", "an artifact can't be loaded: %s", error)?;
+                return Ok(None);
+            }
+        };
         let library = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
             let name: String = args.get_item(0)?.extract()?;
             let path = entry.library(&name);
@@ -178,7 +194,7 @@ impl Kept {
                 Ok(Some(Compiled {
                     callable: callable.unbind(),
                     is_graph: false,
-                    shape_guards: Some(Vec::new()),
+                    shape_guards: Some(guards),
                     aot_guards: None,
                 }))
             }
@@ -222,10 +238,13 @@ impl Kept {
         let none = py.None();
         noting.call_method1("__exit__", (&none, &none, &none))?;
         let compiled = compiled?;
-        let is_whole = !compiled.is_graph
-            && compiled.aot_guards.is_none()
-            && compiled.shape_guards.as_ref().is_some_and(Vec::is_empty);
-        if is_whole {
+        if let (false, None, Some(guards)) = (
+            compiled.is_graph,
+            &compiled.aot_guards,
+            &compiled.shape_guards,
+        ) {
+            let guards = serde_json::to_string(guards)
+                .map_err(|error| PyValueError::new_err(error.to_string()))?;
             let keep = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
                 let (manifest, libraries): (String, Vec<(String, Bound<'_, PyBytes>)>) =
                     args.extract()?;
@@ -240,7 +259,7 @@ impl Kept {
                 }
             };
             let keep = PyCFunction::new_closure(py, None, None, keep)?;
-            noting.call_method1("keep", (keep,))?;
+            noting.call_method1("keep", (guards, keep))?;
         }
         Ok(compiled)
     }

@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::names;
 
 /// Goes up whenever the manifest or its runtime changes its meaning.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 
 /// Why there is no key.
 pub(crate) struct Untold(pub String);
@@ -79,9 +79,6 @@ pub(crate) fn parts(
     examples: &Bound<'_, PyList>,
 ) -> Told<Parts> {
     let py = examples.py();
-    if let Some(at) = inputs.iter().position(AotInput::changes) {
-        return untold(format!("input {at} changes from call to call"));
-    }
     let texts = py.import(intern!(py, "ferrodyn._artifact_state"))?;
     let state = texts.call_method0(intern!(py, "state"))?;
     let Some(state) = state.extract()? else {
@@ -89,17 +86,23 @@ pub(crate) fn parts(
             "torch's compiler is watched or changed (logs, hooks, modes, functions in options), which has no text",
         );
     };
-    let is_static = |input: &AotInput| {
-        matches!(
-            input,
+    let told = PyList::empty(py);
+    for (at, input) in inputs.iter().enumerate() {
+        match input {
             AotInput::Tensor {
-                is_static: true,
+                dynamic_dims,
+                is_static,
                 ..
+            } => told.append((*is_static, dynamic_dims))?,
+            AotInput::Size { of, dim } => told.append((of, dim))?,
+            AotInput::Int { .. } => told.append(())?,
+            AotInput::Float { .. } => {
+                return untold(format!("input {at} is a number that changes"));
             }
-        )
-    };
-    let statics = PyList::new(py, inputs.iter().map(is_static))?;
-    let described = texts.call_method1(intern!(py, "inputs"), (examples, statics))?;
+            AotInput::Other { .. } => return untold(format!("input {at} is no tensor")),
+        }
+    }
+    let described = texts.call_method1(intern!(py, "inputs"), (examples, told))?;
     let Some(inputs) = described.extract()? else {
         return untold("inputs that are no plain tensors");
     };

@@ -2,6 +2,8 @@
 //!
 //! Only data. Not here: how torch is told (`backends`), how a condition becomes a guard (`residual`).
 
+use serde::{Deserialize, Serialize};
+
 /// What a placeholder stands for, for a backend that traces the graph once more (AOTAutograd).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AotInput {
@@ -62,7 +64,7 @@ impl AotInput {
 }
 
 /// An int of the inputs of a graph. Inputs are positions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShapeLeaf {
     /// An input that is an int.
     Int(usize),
@@ -78,7 +80,7 @@ pub enum ShapeLeaf {
 }
 
 /// An int computed from inputs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShapeExpr {
     /// A number.
     Const(i64),
@@ -95,7 +97,7 @@ pub enum ShapeExpr {
 }
 
 /// Python's operators of two ints that shape expressions use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShapeOperator {
     /// `+`
     Add,
@@ -112,7 +114,7 @@ pub enum ShapeOperator {
 }
 
 /// Python's comparisons of two ints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShapeCompare {
     /// `<`
     Less,
@@ -129,7 +131,7 @@ pub enum ShapeCompare {
 }
 
 /// What must hold for the compiled graph to be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShapeGuard {
     /// A comparison.
     Compare(ShapeCompare, ShapeExpr, ShapeExpr),
