@@ -27,7 +27,9 @@ pub fn constants<'py>(
             body.set_item(name, object.getattr(name)?)?;
         }
         let bases = (builtins.getattr("tuple")?,);
-        let class = builtins.getattr("type")?.call1(("constants", bases, body))?;
+        let class = builtins
+            .getattr("type")?
+            .call1(("constants", bases, body))?;
         Ok(class.unbind())
     };
     let class = CLASS.get_or_try_init(py, make)?.bind(py);

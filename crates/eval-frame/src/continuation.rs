@@ -75,7 +75,8 @@ unsafe fn call_of(tuple: *mut PyObject, at: usize) -> *mut PyObject {
     // SAFETY: required of the caller. The tuple keeps the function alive during the call and the
     // arguments until its frame has them; another item lies before them.
     unsafe {
-        let items = (&raw mut (*tuple.cast::<ffi::PyTupleObject>()).ob_item).cast::<*mut PyObject>();
+        let items =
+            (&raw mut (*tuple.cast::<ffi::PyTupleObject>()).ob_item).cast::<*mut PyObject>();
         let nargs = ffi::PyTuple_GET_SIZE(tuple) as usize - at - 1;
         let function = *items.add(at);
         let args = items.add(at + 1);

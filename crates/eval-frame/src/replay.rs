@@ -87,7 +87,10 @@ fn with_outcome<'py>(
     });
     let replaced = PyTuple::new(py, replaced.collect::<Vec<_>>())?;
     let changed = PyDict::new(py);
-    changed.set_item("co_consts", cpython_abi::constants::constants(py, &replaced)?)?;
+    changed.set_item(
+        "co_consts",
+        cpython_abi::constants::constants(py, &replaced)?,
+    )?;
     let code = code.call_method("replace", (), Some(&changed))?;
     code_state::of(code.cast::<PyCode>()?)?.skip_always();
     // SAFETY: `function` is a function, as required of `replay`.

@@ -298,7 +298,10 @@ impl Emitter<'_, '_> {
         }
         let read_again = match op {
             Op::JumpIfOrPop { .. } | Op::ForIter { .. } | Op::WithExceptStart => stack.len(),
-            _ => level.handler.map_or(0, |h| h.depth as usize).max(rest.len()),
+            _ => level
+                .handler
+                .map_or(0, |h| h.depth as usize)
+                .max(rest.len()),
         };
         self.let_go(level, operands, &stack[..read_again.min(stack.len())]);
         match op {
@@ -502,7 +505,10 @@ impl Emitter<'_, '_> {
     /// in the frame that raises it would be a cycle.
     fn let_go(&mut self, level: &Level, handed: &[Val], stack: &[Val]) {
         let mut over = handed.to_vec();
-        if !self.in_step {
+        if !self.in_step && self.asm.body.len() == 1 {
+            // What the code begins with is on the stack still, where the graph has left it.
+            over.clear();
+        } else if !self.in_step {
             let outputs = self.outputs.iter().map(|(_, local)| local);
             let mut built: Vec<LocalIdx> = self.memo.values().chain(outputs).copied().collect();
             built.sort_by_key(|local| local.0);
@@ -669,10 +675,6 @@ impl Level {
             let first = ready.first.iter();
             first.chain(&ready.locals).chain(&ready.cells)
         });
-        stack
-            .iter()
-            .chain(&self.instance)
-            .chain(taken)
-            .any(same)
+        stack.iter().chain(&self.instance).chain(taken).any(same)
     }
 }

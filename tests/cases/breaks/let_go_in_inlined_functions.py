@@ -72,13 +72,24 @@ def tensor(x):
     return held, ref() is None
 
 
+def in_a_loop():
+    gone = []
+    for data in (b"a", bytearray(b"b")):
+        view = memoryview(data)
+        ref = weakref.ref(view)
+        del view
+        gc.collect()
+        gone.append(ref() is None)
+    return gone
+
+
 def fn(x):
     twice = Thing()
     box, other = [twice, twice], [twice, twice]
     del twice
     gone = deleted(), deeper(), argument(Thing()), emptied([Thing()]), raised(Thing()), held()
     other.clear()
-    return x + 1, gone, emptied(box), plain([Thing()]), tensor(x)
+    return x + 1, gone, emptied(box), plain([Thing()]), tensor(x), in_a_loop()
 
 
 def inputs():
