@@ -539,6 +539,10 @@ impl Emitter<'_, '_> {
                 let slots = match method_null(body.version, op) {
                     Some(true) => vec![Slot::Null, Slot::Value],
                     Some(false) => vec![Slot::Value, Slot::Null],
+                    None if adds_below(op) => {
+                        let left = f.stack.iter().skip(depth.saturating_sub(needs));
+                        slots_of(left.take(results))
+                    }
                     None => vec![Slot::Value; results],
                 };
                 vec![(f.ip + 1, depth.saturating_sub(needs), slots)]
@@ -637,6 +641,21 @@ impl Emitter<'_, '_> {
         );
         Ok(())
     }
+}
+
+/// Whether an instruction adds its last operands to a container, and leaves what lies below these as it is: the `NULL`
+/// of a callable or of an iterator may be there.
+pub(crate) fn adds_below(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::ListAppend(_)
+            | Op::ListExtend(_)
+            | Op::SetAdd(_)
+            | Op::SetUpdate(_)
+            | Op::MapAdd(_)
+            | Op::DictUpdate(_)
+            | Op::DictMerge(_)
+    )
 }
 
 /// For an instruction that gives a value that a `NULL` may go with (a method and its receiver, an

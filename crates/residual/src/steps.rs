@@ -21,7 +21,7 @@ use variables::{Obj, Origin, Var};
 
 use crate::OutputEnv;
 use crate::asm::{Asm, Shape, Val, loc_of, map_tables};
-use crate::breaks::{Level, Mode, Ready, method_null};
+use crate::breaks::{Level, Mode, Ready, adds_below, method_null};
 use crate::emitter::Emitter;
 use crate::resume::{Plan, Resume, ResumeInfo, Slot};
 
@@ -361,10 +361,7 @@ impl Emitter<'_, '_> {
                     for i in (0..n as usize).rev() {
                         let tmp = self.asm.tmp("___result");
                         self.asm.store_fast(tmp);
-                        // What this one leaves are the operands themselves: it looks below a NULL, at the
-                        // callable that an error would name.
-                        let is_null = matches!(op, Op::DictMerge(_))
-                            && matches!(operands.get(i), Some(Val::Null));
+                        let is_null = adds_below(&op) && matches!(operands.get(i), Some(Val::Null));
                         results.insert(0, if is_null { Val::Null } else { Val::Fast(tmp) });
                     }
                 }
