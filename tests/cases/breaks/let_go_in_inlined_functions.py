@@ -1,4 +1,4 @@
-"""What a function lets go of behind a graph break goes at once, inlined or not: no caller holds what it handed on."""
+"""What a function lets go of behind a graph break goes at once, in an inlined function too."""
 
 import gc
 import weakref
