@@ -36,10 +36,6 @@ test_userstring test_warnings test_weakref test_weakset test_with test_yield_fro
 #: Listed modules that are not run: why.
 NOT_RUN: dict[str, str] = {}
 
-LIFETIME = (
-    "An object that a function lets go of in front of a graph break lives until the step of the "
-    "break has ended: it is an argument of the frame that runs the step."
-)
 COUNTS = "Counts references, objects or reuse of tuples: what is inlined makes others."
 FRAMES = (
     "Looks at its own frame: compiled code has temporaries, and a resume function is a frame of "
@@ -56,10 +52,6 @@ STEPS = (
     "A debugger or a tool sees the frames of residual code, of resume functions and of Ferrodyn's "
     "own Python code, and the calls that they make."
 )
-HASHED = (
-    "A tool that has code objects for keys meets residual code that has a dictionary among its "
-    "constants, and so no hash. Not as it should be."
-)
 SPECIALISED = (
     "Looks for instructions that CPython specialises in a function by running it: the function is "
     "followed symbolically, so its own code does not run."
@@ -67,12 +59,8 @@ SPECIALISED = (
 
 #: Tests that may come to something else when they are compiled, by pattern: why.
 EXCLUDED: dict[str, str] = {
-    "test_array.*.test_weakref": LIFETIME,
     "test_bdb.RunTestCase.test_runeval_step": "The debugger steps into the entry's own frames.",
-    "test_code.CoExtra.test_free_called": LIFETIME,
-    "test_code.CoExtra.test_free_different_thread": LIFETIME,
     "test_coroutines.CoroutineTest.test_for_2": COUNTS,
-    "test_decimal.*.test_signaldict_repr": LIFETIME,
     "test_descr.ClassPropertiesAndMethods.test_slots": COUNTS,
     "test_dis.BytecodeTests.test_from_traceback_dis": LINES,
     "test_dis.*.test_loop_quicken": LINES,
@@ -89,31 +77,27 @@ EXCLUDED: dict[str, str] = {
         "A cell variable is a free one of a resume function: where it is empty, reading it raises "
         "NameError and not its subclass UnboundLocalError."
     ),
-    "test_functools.*.test_lru_cache_weakrefable": LIFETIME,
-    "test_functools.TestPartial*.test_weakref": LIFETIME,
     "test_gc.GCTests.test_heap_size": COUNTS,
-    "test_io.*.test_warn_on_dealloc": LIFETIME,
     "test_itertools.TestBasicOps.test_*_tuple_reuse": COUNTS,
     "test_logging.LoggerAdapterTest.test_critical": LIBRARY,
-    "test_memoryio.*.test_getbuffer_gc_collect": LIFETIME,
-    "test_memoryview.*.test_weakref": LIFETIME,
-    "test_module.ModuleTests.test_weakref": LIFETIME,
+    "test_memoryview.Bytes*.test_getbuffer": COUNTS,
+    "test_memoryview.Bytes*.test_getitem": COUNTS,
+    "test_memoryview.Bytes*.test_setitem_readonly": COUNTS,
+    "test_*memoryio.CBytesIOTest.test_cow_*": COUNTS,
     # One that fails leaves its tool's events on, and the following ones find them.
     "test_monitoring.*": STEPS,
     "test_opcache.TestRacesDoNotCrash.*": SPECIALISED,
     "test_opcache.TestSpecializer.*": SPECIALISED,
-    "test_optparse.TestOptionParser.test_refleak": LIFETIME,
+    "test_optparse.TestOptionParser.test_refleak": COUNTS,
     "test_pdb.*": STEPS,
     "test_raise.TestTracebackType.test_attrs": FRAMES,
-    "test_struct.StructTest.test__struct_reference_cycle_cleaned_up": LIFETIME,
     "test_sys.SysModuleTest.test_getframe": FRAMES,
     "test_sys_settrace.*TraceTestCase.*": STEPS,
     "test_sys_settrace.RaisingTraceFuncTestCase.*": STEPS,
     "test_sys_settrace.TestLinesAfterTraceStarted.*": STEPS,
     "test_sys_settrace.TestSetLocalTrace.*": STEPS,
-    "test_tempfile.TestNamedTemporaryFile.test_method_lookup": LIFETIME,
-    "test_thread*.test_weakref_deleted": LIFETIME,
-    "test_trace.TestCallers.test_loop_caller_importing": HASHED,
+    "test_sys_settrace.TraceOpcodesTestCase.*": STEPS,
+    "test_trace.TestCallers.test_loop_caller_importing": STEPS,
     "test_trace.TestFuncs.*": STEPS,
     "test_trace.TestLineCounts.*": STEPS,
     "test_trace.TestTrace.test_no_source_file": STEPS,

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import types
 import weakref
 
 import harness
@@ -68,6 +69,48 @@ def test_trace_and_profile(kind):
         sys.setprofile(None)
         threading.settrace(None)
     assert torch.equal(got, want) and events
+
+
+@torch._dynamo.disable
+def keep_codes(codes):
+    """Keep the code of all frames that are running."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        codes[id(frame.f_code)] = frame.f_code
+        frame = frame.f_back
+
+
+def elsewhere(x, codes):
+    y = x + 1
+    keep_codes(codes)
+    return y * 2
+
+
+def calls_elsewhere(x, codes):
+    keep_codes(codes)
+    # The break in there reads the globals that it has for itself: a constant of the code.
+    return ELSEWHERE(x, codes) + 1
+
+
+ELSEWHERE = types.FunctionType(elsewhere.__code__, dict(globals()))
+
+
+def test_code_is_a_key_whatever_its_constants():
+    codes = {}
+    compiled = c(calls_elsewhere)
+    for _ in range(2):
+        assert torch.equal(compiled(X, codes), calls_elsewhere(X, {}))
+    made = [code for code in codes.values() if type(code.co_consts) is not tuple]
+    assert any(type(value).__hash__ is None for code in made for value in code.co_consts)
+    assert len(dict.fromkeys(made)) == len(made) > 2
+    assert all(code.replace() == code and hash(code.replace()) == hash(code) for code in made)
+    keys = {}
+    sys.setprofile(lambda frame, event, arg: keys.setdefault(frame.f_code, event))
+    try:
+        compiled(X, codes)
+    finally:
+        sys.setprofile(None)
+    assert keys
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12")

@@ -13,6 +13,7 @@
 
 pub mod check;
 pub mod code;
+pub mod constants;
 pub mod dict;
 pub mod frame;
 pub mod iterators;

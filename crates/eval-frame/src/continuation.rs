@@ -7,9 +7,9 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use cpython_abi::panics::contained_or_raise;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
 use crate::handover;
 use crate::region::with_thread;
@@ -54,29 +54,11 @@ pub(crate) unsafe fn drive(result: *mut PyObject) -> *mut PyObject {
 
 #[cold]
 unsafe fn drive_on(mut result: *mut PyObject) -> *mut PyObject {
-    // SAFETY: as for `drive`. The tuple, which nobody else has, keeps the function alive during the
-    // call and the arguments until its frame has them; they lie behind two other items.
+    // SAFETY: as for `drive`. A continuation is a tuple that nobody else has, with a function behind
+    // the mark.
     unsafe {
         while is_continuation(result) {
-            let tuple = result.cast::<ffi::PyTupleObject>();
-            let items = (&raw mut (*tuple).ob_item).cast::<*mut PyObject>();
-            let nargs = ffi::PyTuple_GET_SIZE(result) as usize - 2;
-            let function = *items.add(1);
-            let args = items.add(2);
-            let call = || ffi::PyObject_Vectorcall(function, args, nargs, ptr::null_mut());
-            let next = match ffi::Py_REFCNT(result) == 1 {
-                true => {
-                    // An entry accepts for the function that it calls; a function is its own.
-                    let is_function = ffi::PyFunction_Check(function) != 0;
-                    let accepted = with_thread(|thread| {
-                        thread.handover.offer(args, nargs);
-                        is_function && thread.handover.accept(function, args)
-                    });
-                    handover::watched(accepted, call)
-                }
-                false => call(),
-            };
-            with_thread(|thread| thread.handover.withdraw());
+            let next = call_of(result, 1);
             ffi::Py_DECREF(result);
             result = next;
         }
@@ -84,22 +66,76 @@ unsafe fn drive_on(mut result: *mut PyObject) -> *mut PyObject {
     }
 }
 
-/// The builtin that calls a step and drives it.
+/// Calls the function at `at` in a tuple with the items behind it. Where nobody else has the tuple,
+/// the frame of the function takes these over.
+///
+/// # Safety
+/// The GIL is held; the tuple has an item at `at`, stays alive, and is used for nothing else.
+unsafe fn call_of(tuple: *mut PyObject, at: usize) -> *mut PyObject {
+    // SAFETY: required of the caller. The tuple keeps the function alive during the call and the
+    // arguments until its frame has them; another item lies before them.
+    unsafe {
+        let items =
+            (&raw mut (*tuple.cast::<ffi::PyTupleObject>()).ob_item).cast::<*mut PyObject>();
+        let nargs = ffi::PyTuple_GET_SIZE(tuple) as usize - at - 1;
+        let function = *items.add(at);
+        let args = items.add(at + 1);
+        let call = || ffi::PyObject_Vectorcall(function, args, nargs, ptr::null_mut());
+        if ffi::Py_REFCNT(tuple) != 1 {
+            return call();
+        }
+        // An entry accepts for the function that it calls; a function is its own.
+        let is_function = ffi::PyFunction_Check(function) != 0;
+        let accepted = with_thread(|thread| {
+            thread.handover.offer(args, nargs);
+            is_function && thread.handover.accept(function, args)
+        });
+        let result = handover::watched(accepted, call);
+        with_thread(|thread| thread.handover.withdraw());
+        result
+    }
+}
+
+unsafe extern "C" fn drive_step(_: *mut PyObject, step: *mut PyObject) -> *mut PyObject {
+    contained_or_raise("the call of a step", || {
+        // SAFETY: called by the interpreter with the GIL held; the argument is checked.
+        unsafe {
+            if ffi::PyTuple_CheckExact(step) == 0 || ffi::PyTuple_GET_SIZE(step) == 0 {
+                ffi::PyErr_BadInternalCall();
+                return ptr::null_mut();
+            }
+            drive(call_of(step, 0))
+        }
+    })
+}
+
+struct Definition(ffi::PyMethodDef);
+
+// SAFETY: a constant name and a function, which CPython only reads.
+unsafe impl Sync for Definition {}
+
+static DRIVE_STEP: Definition = Definition(ffi::PyMethodDef {
+    ml_name: c"__ferrodyn_drive".as_ptr(),
+    ml_meth: ffi::PyMethodDefPointer {
+        PyCFunction: drive_step,
+    },
+    ml_flags: ffi::METH_O,
+    ml_doc: ptr::null(),
+});
+
+/// The builtin that is given a tuple of a step and its arguments, calls the step and drives it.
 ///
 /// # Errors
 /// `MemoryError`.
 pub fn driver(py: Python<'_>) -> PyResult<Py<PyAny>> {
     static DRIVER: pyo3::sync::PyOnceLock<Py<PyAny>> = pyo3::sync::PyOnceLock::new();
     let make = || {
-        let call = |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
-            let py = args.py();
-            let step = args.get_item(0)?;
-            let result = step.call1(args.get_slice(1, args.len()))?;
-            // SAFETY: the GIL is held, and the result is owned.
-            unsafe { Bound::from_owned_ptr_or_err(py, drive(result.into_ptr())) }.map(Bound::unbind)
-        };
-        let f = PyCFunction::new_closure(py, Some(c"__ferrodyn_drive"), None, call)?;
-        PyResult::Ok(f.into_any().unbind())
+        let definition = ptr::from_ref(&DRIVE_STEP.0).cast_mut();
+        // SAFETY: a static definition.
+        unsafe {
+            let f = ffi::PyCFunction_NewEx(definition, ptr::null_mut(), ptr::null_mut());
+            Bound::from_owned_ptr_or_err(py, f).map(Bound::unbind)
+        }
     };
     DRIVER.get_or_try_init(py, make).map(|d| d.clone_ref(py))
 }

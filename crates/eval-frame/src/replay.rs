@@ -85,9 +85,12 @@ fn with_outcome<'py>(
         true => given.clone(),
         false => constant,
     });
-    let replaced: Vec<_> = replaced.collect();
+    let replaced = PyTuple::new(py, replaced.collect::<Vec<_>>())?;
     let changed = PyDict::new(py);
-    changed.set_item("co_consts", PyTuple::new(py, replaced)?)?;
+    changed.set_item(
+        "co_consts",
+        cpython_abi::constants::constants(py, &replaced)?,
+    )?;
     let code = code.call_method("replace", (), Some(&changed))?;
     code_state::of(code.cast::<PyCode>()?)?.skip_always();
     // SAFETY: `function` is a function, as required of `replay`.

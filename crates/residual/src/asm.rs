@@ -31,6 +31,17 @@ pub enum Val {
     Fast(LocalIdx),
 }
 
+impl Val {
+    /// The local that holds the value.
+    pub fn local(&self) -> Option<LocalIdx> {
+        match self {
+            Val::Fast(local) => Some(*local),
+            Val::Handled(exc) => exc.local(),
+            Val::Null | Val::Const(_) => None,
+        }
+    }
+}
+
 /// Emits instructions for one code object.
 pub struct Asm {
     /// the instructions
@@ -283,7 +294,8 @@ impl Asm {
         kw.set_item("co_linetable", PyBytes::new(py, &out.linetable))?;
         kw.set_item("co_exceptiontable", PyBytes::new(py, &out.exceptiontable))?;
         kw.set_item("co_stacksize", out.stacksize)?;
-        kw.set_item("co_consts", PyTuple::new(py, &self.consts)?)?;
+        let consts = PyTuple::new(py, &self.consts)?;
+        kw.set_item("co_consts", cpython_abi::constants::constants(py, &consts)?)?;
         kw.set_item("co_names", PyTuple::new(py, &self.names)?)?;
         kw.set_item("co_nlocals", varnames.len())?;
         kw.set_item("co_varnames", PyTuple::new(py, &varnames)?)?;

@@ -172,7 +172,10 @@ impl Emitter<'_, '_> {
         // Also where no code comes behind: a frame that raises lives as long as its traceback.
         for v in frames.iter().flat_map(|f| f.locals.iter().flatten()) {
             if self.outlives_use(v, &given) {
-                self.prepare(v)?;
+                let v = self.prepare(v)?;
+                if levels[0].targets.is_empty() {
+                    self.outliving.extend(v.local());
+                }
             }
         }
         for level in &mut levels {
@@ -355,8 +358,18 @@ impl Emitter<'_, '_> {
                 .and_then(|m| m.extract::<String>());
             module.is_ok_and(|m| WEAK_MODULES.contains(&&*m))
         };
-        let Var::Tensor(t) = v else { return false };
-        let same = |operand: &Var| matches!(operand, Var::Tensor(o) if o.node == t.node);
+        let outside = |v: &Var| Some(self.tx.origin_of(v)?.1);
+        let tensor = self.tx.known().tensor.bind(py);
+        let same = |operand: &Var| match (v, operand) {
+            (Var::Tensor(t), Var::Tensor(o)) => o.node == t.node,
+            // One that nothing has looked at yet.
+            (Var::Tensor(_) | Var::Lazy(_), Var::Tensor(_) | Var::Lazy(_)) => {
+                let (v, operand) = (outside(v), outside(operand));
+                v.zip(operand)
+                    .is_some_and(|(v, o)| v.is(&o) && derives_from(v.bind(py), tensor))
+            }
+            _ => false,
+        };
         operands().any(is_weakref) && operands().any(same)
     }
 
@@ -526,6 +539,10 @@ impl Emitter<'_, '_> {
                 let slots = match method_null(body.version, op) {
                     Some(true) => vec![Slot::Null, Slot::Value],
                     Some(false) => vec![Slot::Value, Slot::Null],
+                    None if adds_below(op) => {
+                        let left = f.stack.iter().skip(depth.saturating_sub(needs));
+                        slots_of(left.take(results))
+                    }
                     None => vec![Slot::Value; results],
                 };
                 vec![(f.ip + 1, depth.saturating_sub(needs), slots)]
@@ -624,6 +641,21 @@ impl Emitter<'_, '_> {
         );
         Ok(())
     }
+}
+
+/// Whether an instruction adds its last operands to a container, and leaves what lies below these as it is: the `NULL`
+/// of a callable or of an iterator may be there.
+pub(crate) fn adds_below(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::ListAppend(_)
+            | Op::ListExtend(_)
+            | Op::SetAdd(_)
+            | Op::SetUpdate(_)
+            | Op::MapAdd(_)
+            | Op::DictUpdate(_)
+            | Op::DictMerge(_)
+    )
 }
 
 /// For an instruction that gives a value that a `NULL` may go with (a method and its receiver, an

@@ -58,10 +58,10 @@ pub struct Emitter<'a, 'py> {
     pub(crate) forgotten: Vec<Val>,
     /// iterators over what effects change, and how they stand: done behind the effects
     pub(crate) late: Late,
+    /// locals of values that are to live as long as the residual frame
+    pub(crate) outliving: Vec<LocalIdx>,
     /// whether a step function is emitted, whose locals are all the compiler's
     pub(crate) in_step: bool,
-    /// whether the instruction that breaks the graph is one that raises
-    pub(crate) raises: bool,
     /// code that stands in for frames of the user's, never to be captured
     pub(crate) left_alone: Vec<Obj>,
     /// sizes of tensors from outside, and the locals that they are kept in
@@ -116,8 +116,8 @@ impl<'a, 'py> Emitter<'a, 'py> {
             deferred: Vec::new(),
             forgotten: Vec::new(),
             late: Late::default(),
+            outliving: Vec::new(),
             in_step: false,
-            raises: false,
             left_alone: Vec::new(),
             dims: Vec::new(),
             computed: Vec::new(),

@@ -111,8 +111,8 @@ pub trait OutputEnv {
     fn next_compiled_name(&mut self) -> String;
     /// The number at the end of a resume function's name.
     fn next_resume_index(&mut self) -> u32;
-    /// The builtin that calls its first argument with the others, and then whatever continuation
-    /// that returns, up to a result.
+    /// The builtin that is given a tuple of a function and arguments, makes that call, and then
+    /// whatever call a continuation asks for, up to a result.
     ///
     /// # Errors
     /// Whatever making it raises.
@@ -413,7 +413,7 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<(Range<u3
     let loads = |l: LocalIdx| {
         post.instrs
             .iter()
-            .filter(|i| i.op.local_use().is_some_and(|u| u.local == l))
+            .filter(|i| i.op.local_use().is_some_and(|u| u.local == l && u.reads))
             .count()
     };
     let first = matches!(post.instrs.first(), Some(Instr { op: Op::LoadFast { local, .. }, .. }) if local == last);

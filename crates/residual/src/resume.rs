@@ -383,12 +383,9 @@ impl ResumeCache {
             asm.op(Op::CopyFreeVars(free.len() as u32));
         }
         asm.op(Op::Resume(0));
-        // Exceptions on the stack go when their handlers are done with them: one that is raised here
-        // and leads to them must not find itself through an argument of this frame.
-        // An argument is no variable of the user's that `locals()` shows, either.
-        let forgets = plan.slots.contains(&Slot::Handled)
-            || matches!(body.instrs[plan.target as usize].op, Op::PushExcInfo)
-            || introspects(code);
+        // What was on the stack goes where the program takes it from there: nothing else of this frame may keep it, and
+        // an exception that is raised here must not find itself through an argument. Nor is an argument a variable of
+        // the user's that `locals()` shows.
         let mut next_of_stack = stack.start as u32;
         for slot in &plan.slots {
             if *slot == Slot::Null {
@@ -398,9 +395,7 @@ impl ResumeCache {
             let at = LocalIdx(next_of_stack);
             next_of_stack += 1;
             asm.load_fast(at);
-            if forgets {
-                asm.op(Op::DeleteFast(at));
-            }
+            asm.op(Op::DeleteFast(at));
             if *slot == Slot::Handled {
                 asm.op(Op::PushExcInfo);
                 asm.op(Op::PopTop);

@@ -14,14 +14,14 @@
 use bytecode::op::{FuncAttr, JumpCond, Label, LocalIdx, Op, Special};
 use bytecode::{behind_loop, stack_effect, stack_needs};
 use pyo3::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use translator::state::{Frame, OnReturn};
 use translator::stop::{R, Stop};
 use variables::{Obj, Origin, Var};
 
 use crate::OutputEnv;
 use crate::asm::{Asm, Shape, Val, loc_of, map_tables};
-use crate::breaks::{Level, Mode, Ready, method_null};
+use crate::breaks::{Level, Mode, Ready, adds_below, method_null};
 use crate::emitter::Emitter;
 use crate::resume::{Plan, Resume, ResumeInfo, Slot};
 
@@ -92,9 +92,6 @@ impl Emitter<'_, '_> {
             Mode::Native => Action::Run,
             Mode::Plain => Action::Enter,
         };
-        let innermost = &levels[0].frame;
-        let op = &innermost.code.body.instrs[innermost.ip].op;
-        self.raises = matches!(op, Op::RaiseVarargs(_) | Op::Reraise(_));
         let last = levels.len() - 1;
         for (i, level) in levels.iter().enumerate() {
             if i == last {
@@ -247,14 +244,10 @@ impl Emitter<'_, '_> {
         for a in &args {
             self.asm.load(a);
         }
-        self.let_go(level);
-        if self.raises {
-            // A frame that holds what is raised below it would be a cycle.
-            for a in args.iter().filter(|a| !level.takes(a)) {
-                self.forget(a);
-            }
-        }
-        self.asm.call(args.len() as u32 + 1);
+        // The tuple alone holds what only the frames below need, and their frames take it over.
+        self.asm.op(Op::BuildTuple(args.len() as u32 + 1));
+        self.let_go(level, &args, &level.stack);
+        self.asm.call(1);
         let mut stack = level.stack.clone();
         match on_return {
             OnReturn::Push => {
@@ -303,13 +296,14 @@ impl Emitter<'_, '_> {
         for v in operands {
             self.asm.load(v);
         }
-        self.let_go(level);
-        if matches!(op, Op::RaiseVarargs(_) | Op::Reraise(_)) && level.handler.is_none() {
-            // A frame that holds what it raised would be a cycle: nobody reads these again.
-            for v in operands {
-                self.forget(v);
-            }
-        }
+        let read_again = match op {
+            Op::JumpIfOrPop { .. } | Op::ForIter { .. } | Op::WithExceptStart => stack.len(),
+            _ => level
+                .handler
+                .map_or(0, |h| h.depth as usize)
+                .max(rest.len()),
+        };
+        self.let_go(level, operands, &stack[..read_again.min(stack.len())]);
         match op {
             Op::PopJump { cond, to } => {
                 let other = self.asm.label();
@@ -367,10 +361,7 @@ impl Emitter<'_, '_> {
                     for i in (0..n as usize).rev() {
                         let tmp = self.asm.tmp("___result");
                         self.asm.store_fast(tmp);
-                        // What this one leaves are the operands themselves: it looks below a NULL, at the
-                        // callable that an error would name.
-                        let is_null = matches!(op, Op::DictMerge(_))
-                            && matches!(operands.get(i), Some(Val::Null));
+                        let is_null = adds_below(&op) && matches!(operands.get(i), Some(Val::Null));
                         results.insert(0, if is_null { Val::Null } else { Val::Fast(tmp) });
                     }
                 }
@@ -505,11 +496,37 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Deletes the arguments that the program's variables hold no longer: nothing else may keep them.
-    fn let_go(&mut self, level: &Level) {
-        if self.in_step {
-            return;
+    /// Gives up what the frame needs no more once the values `handed` on are on the stack, where what comes behind
+    /// reads `stack`: these, what was built on the way to them, and the arguments that the program's variables hold
+    /// no longer. Nothing else may keep them: the program may ask whether they are gone, and an exception that stays
+    /// in the frame that raises it would be a cycle.
+    fn let_go(&mut self, level: &Level, handed: &[Val], stack: &[Val]) {
+        let mut over = handed.to_vec();
+        if !self.in_step && self.asm.body.len() == 1 {
+            // What the code begins with is on the stack still, where the graph has left it.
+            over.clear();
+        } else if !self.in_step {
+            let outputs = self.outputs.iter().map(|(_, local)| local);
+            let mut built: Vec<LocalIdx> = self.memo.values().chain(outputs).copied().collect();
+            built.sort_by_key(|local| local.0);
+            over.extend(built.into_iter().map(Val::Fast));
         }
+        let mut seen = FxHashSet::default();
+        for v in &over {
+            if let Some(local) = v.local()
+                && seen.insert(local)
+                && !level.takes(v, stack)
+                && (self.in_step || !self.outliving.contains(&local))
+            {
+                self.forget(v);
+            }
+        }
+        if !self.in_step {
+            self.let_go_arguments(level, stack, &seen);
+        }
+    }
+
+    fn let_go_arguments(&mut self, level: &Level, stack: &[Val], gone: &FxHashSet<LocalIdx>) {
         let root = &level.frame;
         let given: Vec<Option<LocalIdx>> = (0..root.locals.len())
             .map(|i| match self.is_ours(LocalIdx(i as u32)) {
@@ -519,10 +536,11 @@ impl Emitter<'_, '_> {
             .collect();
         for i in 0..root.code.fields.argcount {
             let slot = LocalIdx(i);
-            let held = given.contains(&Some(slot)) || level.takes(&Val::Fast(slot));
+            let held = given.contains(&Some(slot)) || level.takes(&Val::Fast(slot), stack);
+            let forgotten = self.is_ours(slot) && gone.contains(&slot);
             // Of a constant nobody can tell.
             let constant = matches!(root.locals[i as usize], Some(Var::Const(_)));
-            if !(held || constant || self.is_cell_slot(i as usize)) {
+            if !(held || forgotten || constant || self.is_cell_slot(i as usize)) {
                 self.asm.op(Op::DeleteFast(slot));
             }
         }
@@ -552,10 +570,8 @@ impl Emitter<'_, '_> {
 
     /// Empties a local that is none of the user's.
     fn forget(&mut self, v: &Val) {
-        let local = match v {
-            Val::Fast(local) => *local,
-            Val::Handled(exc) => return self.forget(exc),
-            Val::Null | Val::Const(_) => return,
+        let Some(local) = v.local() else {
+            return;
         };
         if self.in_step || self.asm.is_tmp(local) || self.is_ours(local) {
             let none = self.tx.py.None();
@@ -649,21 +665,13 @@ impl Ready {
 }
 
 impl Level {
-    /// Whether what comes behind the step of the frame takes a value.
-    fn takes(&self, val: &Val) -> bool {
-        let same = |other: &Val| match (val, other) {
-            (Val::Fast(a), Val::Fast(b)) => a == b,
-            (Val::Fast(a), Val::Handled(exc)) => matches!(&**exc, Val::Fast(b) if a == b),
-            _ => false,
-        };
+    /// Whether what comes behind the step of the frame, with `stack` on its stack, takes a value.
+    fn takes(&self, val: &Val, stack: &[Val]) -> bool {
+        let same = |other: &Val| val.local().is_some() && val.local() == other.local();
         let taken = self.targets.values().flat_map(|ready| {
             let first = ready.first.iter();
             first.chain(&ready.locals).chain(&ready.cells)
         });
-        self.stack
-            .iter()
-            .chain(&self.instance)
-            .chain(taken)
-            .any(same)
+        stack.iter().chain(&self.instance).chain(taken).any(same)
     }
 }

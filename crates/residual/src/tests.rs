@@ -99,8 +99,8 @@ impl OutputEnv for Env<'_> {
             None,
             None,
             |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
-                let step = args.get_item(0)?;
-                let result = step.call1(args.get_slice(1, args.len()))?;
+                let step = args.get_item(0)?.cast_into::<PyTuple>()?;
+                let result = step.get_item(0)?.call1(step.get_slice(1, step.len()))?;
                 drive(result).map(Bound::unbind)
             },
         )?;

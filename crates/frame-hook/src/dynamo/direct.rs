@@ -84,8 +84,8 @@ fn bound_code(py: Python<'_>, entry: &GuardedCode) -> PyResult<Py<PyAny>> {
         let constants = code.getattr("co_consts")?;
         let constants = constants.cast::<PyTuple>()?.iter();
         let plain = constants.map(|c| eval_frame::entry::undisabled(&c).unwrap_or(c));
-        let plain: Vec<_> = plain.collect();
-        changed.set_item("co_consts", PyTuple::new(py, plain)?)?;
+        let plain = PyTuple::new(py, plain.collect::<Vec<_>>())?;
+        changed.set_item("co_consts", cpython_abi::constants::constants(py, &plain)?)?;
     }
     if changed.is_empty() {
         return Ok(code.clone().into_any().unbind());

@@ -136,6 +136,15 @@ impl<'py> Tx<'py> {
     /// What `sys.modules` has under a name, guarded; a module of a library is imported for it.
     fn imported(&mut self, name: &str) -> R<Option<Obj>> {
         let modules = self.known.sys_modules.clone();
+        if let Some(Var::Obj(id)) = self.st.effects.known(modules.as_ptr() as usize)
+            && self.obj(*id).is_dirty()
+        {
+            return Err(Stop::brk(
+                format!("Import of {name} behind a change of sys.modules"),
+                "The function has changed `sys.modules`, which takes effect when the graph has run, and importing looks there.",
+                "Change `sys.modules` before the compiled function runs.",
+            ));
+        }
         let modules = modules.bind(self.py);
         if modules.get_item(name).is_err() && (name.is_empty() || !self.import_of_library(name)) {
             return Ok(None);
