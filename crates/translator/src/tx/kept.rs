@@ -62,6 +62,11 @@ impl Log {
         }
     }
 
+    /// Whether the instruction asked for what is not made yet, and what asked was not given up.
+    pub(crate) fn asks_early(&self) -> bool {
+        self.early_guard.is_some_and(|at| at < self.guards.len())
+    }
+
     /// How long it is, with a state.
     pub(super) fn mark(&self, state: State) -> Snapshot {
         Snapshot {
