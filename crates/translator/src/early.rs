@@ -103,7 +103,7 @@ impl Tx<'_> {
             false => None,
         };
         match made {
-            Some(Ok(made)) if !self.log.asks_early() => Ok(Some(made)),
+            Some(Ok(made)) if self.log.early_guard.is_none() => Ok(Some(made)),
             Some(Err(stop)) if !matches!(stop, Stop::Break(_)) => Err(stop),
             _ => {
                 self.restore(&before);
@@ -174,9 +174,7 @@ impl Tx<'_> {
 
     /// Whether the instruction asked for what is not made yet; asking again says no.
     pub(crate) fn takes_early_value(&mut self) -> bool {
-        let asks = self.log.asks_early();
-        self.log.early_guard = None;
-        asks
+        self.log.early_guard.take().is_some()
     }
 
     /// Whether an expression over numbers that are drawn fits 64 bits, whatever they are.

@@ -568,7 +568,7 @@ impl<'py> Tx<'py> {
                 Err(RuleError::WouldRaise { .. }) if self.raises_by_unknown(&before)? => {}
                 Ok(_) if self.counts_by_unknown(&before)? => {}
                 // The size of the result is a choice, and torch has a symbol for it.
-                Ok(_) if self.ints.captures_shapes && self.asks_of_unknown(&before) => {
+                Ok(_) if self.ints.captures_unknown() && self.asks_of_unknown(&before) => {
                     self.restore(&before);
                     return Ok(Err(RuleError::NoRule));
                 }

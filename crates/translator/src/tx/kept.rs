@@ -62,11 +62,6 @@ impl Log {
         }
     }
 
-    /// Whether the instruction asked for what is not made yet, and what asked was not given up.
-    pub(crate) fn asks_early(&self) -> bool {
-        self.early_guard.is_some_and(|at| at < self.guards.len())
-    }
-
     /// How long it is, with a state.
     pub(super) fn mark(&self, state: State) -> Snapshot {
         Snapshot {
@@ -87,6 +82,8 @@ impl Log {
         for g in self.guards.drain(to.guards..) {
             self.guard_set.remove(&(g.source, g.kind));
         }
+        // What was tried and given up is not asked for any more.
+        self.early_guard = self.early_guard.filter(|at| *at < to.guards);
         self.guard_lines.truncate(to.guards);
         self.touched.truncate(to.touched);
         self.sizes.forget(to.known_sizes);
