@@ -4,6 +4,7 @@ import torch
 
 # One for the first numbers, one for those that are found to change.
 GRAPHS = 2
+REFERENCE_GRAPHS = 5
 SNAPSHOT = False
 OPTIONS = {"capture_scalar_outputs": True}
 
