@@ -39,6 +39,8 @@ def _process(name: str, compiler: str, options: argparse.Namespace, caches: str)
     environment = {
         **os.environ,
         "TORCHINDUCTOR_CACHE_DIR": caches,
+        "FERRODYN_CACHE": "1",
+        "FERRODYN_CACHE_DIR": f"{caches}/ferrodyn",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "PYTHONHASHSEED": "0",
     }

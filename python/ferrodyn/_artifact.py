@@ -47,13 +47,17 @@ _watching = threading.Lock()
 _is_watching = False
 #: Forward graphs, by their ids, whose backward graph is compiled when it is first called, and who
 #: waits for it.
-_pending: dict[int, tuple[weakref.ref[Any], Keep]] = {}
+_pending: dict[int, tuple[weakref.ref[Any], Callable[[list[dict[str, Any]]], None]]] = {}
 
 
 class Noting:
-    """Notes what AOTAutograd and inductor make of one graph, in this thread, while entered."""
+    """Notes what AOTAutograd and inductor make of one graph, in this thread, while entered.
 
-    def __init__(self) -> None:
+    `about`: what it is made from.
+    """
+
+    def __init__(self, about: dict[str, str]) -> None:
+        self._about = about
         self._made: list[dict[str, Any]] = []
         self._graphs: list[Any] = []
         self._before: Noting | None = None
@@ -67,17 +71,22 @@ class Noting:
 
     def keep(self, keep: Keep) -> None:
         """Hand what was made to `keep`, now or when the backward graph is compiled."""
+
+        def hand_on(made: list[dict[str, Any]]) -> None:
+            _hand_on(made, self._about, keep)
+
         if not self._made and len(self._graphs) == 1:
             graph = self._graphs[0]
             at = id(graph)
-            _pending[at] = weakref.ref(graph, lambda gone: _pending.pop(at, None)), keep
+            _pending[at] = weakref.ref(graph, lambda gone: _pending.pop(at, None)), hand_on
             return
-        _hand_on(self._made, keep)
+        hand_on(self._made)
 
 
-def _hand_on(made: list[dict[str, Any]], keep: Keep) -> None:
+def _hand_on(made: list[dict[str, Any]], about: dict[str, str], keep: Keep) -> None:
     try:
-        keep(*manifest(made))
+        kept, libraries = manifest(made)
+        keep(json.dumps({"about": about, **kept}), libraries)
     except Declined as declined:
         _log.info("a graph's artifact is not kept: %s", declined)
     except Exception:
@@ -155,14 +164,14 @@ def _note(entry: Any, forward: Any, backward: Any) -> None:
     if _now.noting:
         _now.noting._made.append(made)
         return
-    waiting, keep = _pending.get(id(forward), (None, None))
-    if waiting and keep and waiting() is forward:
+    waiting, hand_on = _pending.get(id(forward), (None, None))
+    if waiting and hand_on and waiting() is forward:
         del _pending[id(forward)]
-        _hand_on([made], keep)
+        hand_on([made])
 
 
-def manifest(made: list[dict[str, Any]]) -> tuple[str, list[tuple[str, bytes]]]:
-    """Return the manifest of what was noted, as JSON, and the libraries that it names.
+def manifest(made: list[dict[str, Any]]) -> tuple[dict[str, Any], list[tuple[str, bytes]]]:
+    """Return what the manifest says of what was noted, and the libraries that it names.
 
     Raises `Declined` where it is more than the runtime knows.
     """
@@ -175,7 +184,7 @@ def manifest(made: list[dict[str, Any]]) -> tuple[str, list[tuple[str, bytes]]]:
     parts = {"forward": _half(forward, libraries)}
     if backward is not None:
         parts["backward"] = _half(backward, libraries)
-    return json.dumps({"facts": facts, **parts}), list(libraries.items())
+    return {"facts": facts, **parts}, list(libraries.items())
 
 
 def _require(holds: bool, otherwise: str) -> None:

@@ -9,13 +9,18 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
 import torch
+from torch._logging._internal import log_state
 
 from . import _core
+
+#: Torch's extension module, of which its types do not tell all.
+_extension: Any = torch._C
 
 #: Variables that torch, its compiler and the libraries below read begin with these.
 _PREFIXES = (
@@ -34,8 +39,10 @@ _PREFIXES = (
     ),
     *("CC", "CPATH", "CPLUS", "CXX", "C_INCLUDE", "LD_PRELOAD", "LIBRARY_PATH", "TRITON"),
 )
-#: But for these: where a compiler keeps files, which torch sets itself as well.
-_PLACES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+#: But for this one, which torch sets itself.
+_PLACE = "TRITON_CACHE_DIR"
+#: Who asks for another folder of torch's compiler wants what is compiled there.
+_OWN_PLACE = "TORCHINDUCTOR_CACHE_DIR"
 
 #: Where torch's compiler keeps options.
 _CONFIGS = (
@@ -91,7 +98,9 @@ def _processor() -> list[str]:
 
 
 def state() -> str | None:
-    """Return the state of torch and of the environment; None where it has no text."""
+    """Return the state of torch and of the environment; None where no text says all of it."""
+    if _is_off() or _is_watched():
+        return None
     options = []
     for name in _CONFIGS:
         config = sys.modules.get(name)
@@ -101,15 +110,10 @@ def state() -> str | None:
         if changed is None:
             return None
         options += [(name, *option) for option in changed]
-    environment = sorted(
-        item
-        for item in os.environ.items()
-        if item[0].startswith(_PREFIXES) and item[0] not in _PLACES
-    )
     return repr(
         (
             options,
-            environment,
+            _environment(),
             torch.get_num_threads(),
             torch.is_grad_enabled(),
             torch.is_inference_mode_enabled(),
@@ -124,10 +128,48 @@ def state() -> str | None:
             torch.get_default_dtype(),
             torch.get_float32_matmul_precision(),
             torch._C._get_mkldnn_enabled(),
-            torch._C._len_torch_dispatch_stack(),
-            torch._C._len_torch_function_stack(),
         )
     )
+
+
+def _environment() -> list[tuple[str, str]]:
+    """Return the variables that torch's compiler reads."""
+    told = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(_PREFIXES) and name != _PLACE
+    }
+    place = told.get(_OWN_PLACE, "")
+    # Torch sets it to this where nobody has.
+    if place.startswith(os.path.join(tempfile.gettempdir(), "torchinductor_")):
+        del told[_OWN_PLACE]
+    return sorted(told.items())
+
+
+def _is_off() -> bool:
+    """Whether the program uses no caches of torch's compiler."""
+    return bool(torch.compiler.config.force_disable_caches)
+
+
+def _is_watched() -> bool:
+    """Whether the program watches or changes torch's compiler in ways that have no text."""
+    tracing = torch._C._is_tracing()
+    modes = torch._C._len_torch_dispatch_stack() + torch._C._len_torch_function_stack()
+    hooks = _extension._autograd._top_saved_tensors_default_hooks(True) is not None
+    logs = log_state.artifact_names or log_state.log_qname_to_level
+    # What compiles backward passes looks into the graphs that AOTAutograd has made.
+    compiled_autograd = getattr(sys.modules.get(_CONFIGS[0]), "compiled_autograd", False)
+    return bool(tracing or modes or hooks or logs or compiled_autograd or _is_exchanged())
+
+
+def _is_exchanged() -> bool:
+    """Whether something stands in the place of inductor's entry, or is handed its code."""
+    graph = sys.modules.get("torch._inductor.graph")
+    if getattr(getattr(graph, "GraphLowering", None), "save_output_code", None) is not None:
+        return True
+    entry = sys.modules.get("torch._inductor.compile_fx")
+    code = getattr(getattr(entry, "compile_fx", None), "__code__", None)
+    return entry is not None and (code is None or code.co_filename != entry.__file__)
 
 
 def _changed(config: Any) -> list[tuple[str, str]] | None:
@@ -160,11 +202,14 @@ def _is_text(value: Any) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
-def inputs(examples: Sequence[Any]) -> str | None:
-    """Return what a compiler is told of inputs; None where one is no plain tensor on the CPU."""
+def inputs(examples: Sequence[Any], are_static: Sequence[bool]) -> str | None:
+    """Return what a compiler is told of inputs; None where one is no plain tensor on the CPU.
+
+    `are_static`: which of them are the same object on each call.
+    """
     described = []
     storages: dict[int, int] = {}
-    for tensor in examples:
+    for tensor, is_static in zip(examples, are_static, strict=True):
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
             return None
         if tensor.device.type != "cpu" or tensor.layout is not torch.strided or tensor.is_nested:
@@ -187,6 +232,7 @@ def inputs(examples: Sequence[Any]) -> str | None:
                 storages.setdefault(storage.data_ptr() or -len(storages) - 1, len(storages)),
                 storage.resizable(),
                 getattr(tensor, "_dynamo_static_input_type", None),
+                is_static,
             )
         )
     return repr(described)

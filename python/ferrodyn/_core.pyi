@@ -57,6 +57,18 @@ def default_backend() -> str | Callable[..., Any]:
 def register_backend(name: str, fn: Callable[..., Any], tags: Sequence[str]) -> None:
     """Give a backend a name. Raises `InvalidBackend` if another backend has it."""
 
+def artifact_folder() -> str | None:
+    """Where results of compilers are kept, or would be; None where the user has no such folder."""
+
+def artifacts(folder: str) -> list[tuple[str, int, float, str]]:
+    """Key, bytes, time of last use and manifest of each artifact, those used longest ago first."""
+
+def verify_artifacts(folder: str) -> tuple[int, int]:
+    """Remove the artifacts that have changed; how many were whole, and how many removed."""
+
+def clear_artifacts(folder: str) -> None:
+    """Remove all artifacts of a folder."""
+
 def get_config() -> dict[str, Any]:
     """All options with their values, in a new dict."""
 

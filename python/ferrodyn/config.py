@@ -4,9 +4,8 @@ Read and set them as attributes (``ferrodyn.config.recompile_limit = 2``), or fo
 while with :func:`patch`, which is a context manager and a decorator. An option that
 torch has too goes by torch's name, or by any of them where torch has several. ``disable``
 begins as True where ``FERRODYN_DISABLE=1`` or ``TORCH_COMPILE_DISABLE=1`` is set, ``cache``
-where ``FERRODYN_CACHE=1`` is. The
-native module owns the values, so every thread sees the same ones: patches of two threads
-that overlap in time see each other.
+as False where ``FERRODYN_CACHE=0`` is. The native module owns the values, so every thread sees
+the same ones: patches of two threads that overlap in time see each other.
 """
 
 from __future__ import annotations
@@ -74,8 +73,8 @@ _SWITCHES = ("FERRODYN_DISABLE", "TORCH_COMPILE_DISABLE")
 
 if any(os.environ.get(switch) == "1" for switch in _SWITCHES):
     _core.set_config({"disable": True})
-if os.environ.get("FERRODYN_CACHE") == "1":
-    _core.set_config({"cache": True})
+if os.environ.get("FERRODYN_CACHE") == "0":
+    _core.set_config({"cache": False})
 
 
 def _unknown(name: str) -> AttributeError:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+
+# Before anything of Ferrodyn is there: what is kept of earlier runs is for the tests that say so.
+os.environ.setdefault("FERRODYN_CACHE", "0")
 
 import harness
 import pytest

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import harness
@@ -17,6 +20,16 @@ def _restore():
     saved = config.to_dict()
     yield
     config.load_config(saved)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("setting", "on"), [({}, True), ({"FERRODYN_CACHE": "0"}, False)])
+def test_results_are_kept_but_where_the_environment_says_not(setting, on):
+    env = {name: value for name, value in os.environ.items() if name != "FERRODYN_CACHE"}
+    ask = "import ferrodyn; print(ferrodyn.config.cache)"
+    command = [sys.executable, "-c", ask]
+    done = subprocess.run(command, env=env | setting, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{on}\n"
 
 
 def test_defaults():

@@ -69,7 +69,8 @@ def options() -> dict[str, tuple[str, str]]:
 
 
 def options_page() -> str:
-    defaults = ferrodyn.config.to_dict()
+    # The tests switch the cache off.
+    defaults = ferrodyn.config.to_dict() | {"cache": True}
     lines = [
         "# Options",
         "",

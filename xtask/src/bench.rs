@@ -18,6 +18,7 @@ use crate::checks;
 use crate::environment::{Environment, Venv};
 use crate::extension::{self, Profile};
 use crate::project::Project;
+use crate::step;
 use crate::workspace::Workspace;
 
 /// What a figure may grow without being called slower: times on a machine that is not quiet.
@@ -220,11 +221,10 @@ fn pipeline(
 }
 
 fn python(project: &Project, venv: &Venv, program: &str) -> Command {
-    let mut command = Command::new(&venv.python);
+    let mut command = step::program(&venv.python);
     command
         .current_dir(&project.root)
         .arg(program)
-        .env_remove("FERRODYN_LOGS")
         // Idle workers of a busy machine would be measured instead.
         .env("OMP_NUM_THREADS", "1");
     command

@@ -384,12 +384,11 @@ impl Run<'_> {
     }
 
     fn pytest(&self, venv: &Venv, tests: &str) -> Command {
-        let mut command = Command::new(&venv.python);
+        let mut command = step::program(&venv.python);
         command
             .args(["-m", "pytest", tests, "-q", "--color=no"])
             .arg(format!("-n{}", self.processes))
-            .args(FILES_APART)
-            .env_remove("FERRODYN_LOGS");
+            .args(FILES_APART);
         command
     }
 

@@ -39,12 +39,8 @@ pub fn prepare(
     let example = first_example(&text).context("README.md has no Python example")?;
     let file = home.join("first_example.py");
     std::fs::write(&file, example)?;
-    let mut command = Command::new(python);
-    command
-        .arg("-I")
-        .arg(file)
-        .current_dir(&home)
-        .env_remove("FERRODYN_LOGS");
+    let mut command = step::program(&python);
+    command.arg("-I").arg(file).current_dir(&home);
     Ok(command)
 }
 

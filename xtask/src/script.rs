@@ -1,11 +1,11 @@
 //! Scripts in `benches/` that each Python's environment runs with the extension.
 
 use anyhow::Result;
-use std::process::Command;
 
 use crate::environment::Environment;
 use crate::extension::{self, Profile};
 use crate::project::Project;
+use crate::step;
 
 /// Builds the extension for each Python and runs the script; false if it fails with one.
 pub fn run(
@@ -18,10 +18,9 @@ pub fn run(
     let mut good = true;
     for venv in &environment.venvs {
         extension::install(project, environment, venv, profile)?;
-        good &= Command::new(&venv.python)
+        good &= step::program(&venv.python)
             .arg(project.root.join(script))
             .args(arguments)
-            .env_remove("FERRODYN_LOGS")
             // Idle workers of a busy machine would be measured instead.
             .env("OMP_NUM_THREADS", "1")
             .status()?

@@ -27,6 +27,16 @@ pub struct Outcome {
     pub status: String,
 }
 
+/// A command of an interpreter, or of another program, without what people have set for programs of their own: logs, and
+/// what earlier processes have kept of compilers.
+pub fn program(path: &Path) -> Command {
+    let mut command = Command::new(path);
+    command
+        .env_remove("FERRODYN_LOGS")
+        .env("FERRODYN_CACHE", "0");
+    command
+}
+
 /// Runs `command` with a spinner that shows its latest line (on a terminal), or with a line
 /// at its start and end; keeps the output in `logs`. A command that hangs is killed and has failed.
 pub fn run(title: &str, command: &mut Command, logs: &Path) -> Result<Outcome> {

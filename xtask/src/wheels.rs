@@ -64,10 +64,8 @@ fn tried(
     let shown_by = SHOWN_BY.iter().map(OsStr::new);
     let packages: Vec<&OsStr> = [package.as_os_str()].into_iter().chain(shown_by).collect();
     let python = environment.fresh(project, venv, &name, &packages)?;
-    let mut demo = Command::new(python);
-    demo.current_dir(&project.root)
-        .args(["demo", "--no-times"])
-        .env_remove("FERRODYN_LOGS");
+    let mut demo = step::program(&python);
+    demo.current_dir(&project.root).args(["demo", "--no-times"]);
     let file = package.file_name().unwrap_or_default().display();
     let outcome = step::run(
         &format!("demonstration with {file}"),

@@ -6,6 +6,21 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key([u8; 32]);
 
+impl Key {
+    /// What [`fmt::Display`] has written; `None` for any other text.
+    pub fn parse(text: &str) -> Option<Key> {
+        let is_hex = |text: &str| text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if text.len() != 64 || !is_hex(text) {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+        }
+        Some(Key(bytes))
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -58,6 +73,16 @@ mod tests {
         assert_eq!(of(&["a", "bc"]), of(&["a", "bc"]));
         assert_ne!(of(&["a", "bc"]), of(&["ab", "c"]));
         assert_ne!(of(&["a"]), of(&["a", ""]));
-        assert_eq!(of(&[]).to_string().len(), 64);
+        let text = of(&[]).to_string();
+        assert_eq!(text.len(), 64);
+        assert_eq!(Key::parse(&text), Some(of(&[])));
+        for other in [
+            "secret",
+            &text[1..],
+            &text.replace('a', "é"),
+            &text.replace('a', "A"),
+        ] {
+            assert_eq!(Key::parse(other), None, "{other}");
+        }
     }
 }

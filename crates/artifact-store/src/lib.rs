@@ -11,4 +11,4 @@ mod key;
 mod store;
 
 pub use key::{Key, KeyBuilder};
-pub use store::{Entry, Store, StoreError};
+pub use store::{Entry, Listed, Store, StoreError};

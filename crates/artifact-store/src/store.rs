@@ -65,6 +65,28 @@ pub struct Entry {
     folder: PathBuf,
 }
 
+/// An entry that lies in a folder, unread.
+pub struct Listed {
+    /// What it is found by.
+    pub key: Key,
+    /// How many bytes its files have.
+    pub bytes: u64,
+    /// When it was written or read last.
+    pub used: SystemTime,
+    folder: PathBuf,
+}
+
+impl Listed {
+    /// The text that says what it is, as it lies there: only [`Store::read`] tells whether it is what was written.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn manifest(&self) -> Result<Vec<u8>, StoreError> {
+        let path = self.folder.join(MANIFEST);
+        fs::read(&path).map_err(of(&path))
+    }
+}
+
 impl Entry {
     /// Where a library lies.
     pub fn library(&self, name: &str) -> PathBuf {
@@ -177,39 +199,73 @@ impl Store {
         hasher.finalize()
     }
 
+    /// All entries, those that were used longest ago first.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] where the folder can't be read.
+    pub fn list(&self) -> Result<Vec<Listed>, StoreError> {
+        let mut entries = Vec::new();
+        for (folder, used) in self.folders()? {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            if let Some(key) = Key::parse(&name) {
+                entries.push(Listed {
+                    key,
+                    bytes: size(&folder),
+                    used,
+                    folder,
+                });
+            }
+        }
+        entries.sort_by_key(|entry| entry.used);
+        Ok(entries)
+    }
+
+    /// Removes all entries. Who reads one at this time has it to the end, or compiles.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn clear(&self) -> Result<(), StoreError> {
+        self.list()?
+            .iter()
+            .try_for_each(|entry| self.remove(&entry.folder))
+    }
+
     /// Removes what nobody finished, and the entries that were used longest ago, until there is room.
     fn make_room(&self) -> Result<(), StoreError> {
         let now = SystemTime::now();
-        let mut entries = Vec::new();
-        for found in fs::read_dir(&self.folder).map_err(of(&self.folder))? {
-            let path = found.map_err(of(&self.folder))?.path();
-            // Another process may be removing it.
-            let Ok(metadata) = fs::metadata(&path) else {
-                continue;
-            };
-            if !metadata.is_dir() {
-                continue;
-            }
-            let used = metadata.modified().unwrap_or(now);
+        for (path, used) in self.folders()? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with(UNFINISHED) {
-                if now.duration_since(used).is_ok_and(|age| age > ABANDONED) {
-                    let _ = fs::remove_dir_all(&path);
-                }
-                continue;
+            let is_old = now.duration_since(used).is_ok_and(|age| age > ABANDONED);
+            if name.starts_with(UNFINISHED) && is_old {
+                let _ = fs::remove_dir_all(&path);
             }
-            entries.push((used, size(&path), path));
         }
-        entries.sort();
-        let mut bytes: u64 = entries.iter().map(|(_, size, _)| size).sum();
-        for (_, size, path) in entries {
+        let entries = self.list()?;
+        let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
+        for entry in entries {
             if bytes <= self.limit {
                 break;
             }
-            self.remove(&path)?;
-            bytes -= size;
+            self.remove(&entry.folder)?;
+            bytes -= entry.bytes;
         }
         Ok(())
+    }
+
+    /// The folders inside, and when each was used.
+    fn folders(&self) -> Result<Vec<(PathBuf, SystemTime)>, StoreError> {
+        let mut folders = Vec::new();
+        for found in fs::read_dir(&self.folder).map_err(of(&self.folder))? {
+            let path = found.map_err(of(&self.folder))?.path();
+            // Another process may be removing it.
+            if let Ok(metadata) = fs::metadata(&path)
+                && metadata.is_dir()
+            {
+                let used = metadata.modified().unwrap_or_else(|_| SystemTime::now());
+                folders.push((path, used));
+            }
+        }
+        Ok(folders)
     }
 
     /// Removes an entry at once: nobody reads half of it.

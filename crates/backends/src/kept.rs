@@ -5,16 +5,18 @@
 //! (`artifact-store`), what a result consists of and how it runs (`ferrodyn._artifact`, `_artifact_runtime`).
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use artifact_store::{Key, Store, StoreError};
-use pyo3::exceptions::{PyException, PyFileNotFoundError};
+use pyo3::exceptions::{PyException, PyFileNotFoundError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyDict, PyList, PyTuple};
 
 use crate::call::{BackendCall, Compiled};
 use crate::error::BackendError;
-use crate::kept_key::{self, Untold};
+use crate::kept_key::{self, Parts, Untold};
 use crate::log::{self, log};
 use crate::registry::Backend;
 
@@ -25,6 +27,7 @@ const LIMIT: u64 = 4 << 30;
 pub struct Kept {
     store: Arc<Store>,
     key: Key,
+    parts: Parts,
 }
 
 fn note(py: Python<'_>, level: &str, message: &str, about: impl ToString) -> PyResult<()> {
@@ -43,6 +46,63 @@ fn store(folder: &Path) -> Result<Arc<Store>, StoreError> {
     Ok(store)
 }
 
+/// An artifact that lies in a folder: its key, how many bytes it has, when it was used last (seconds since 1970), its
+/// manifest, which was not verified.
+pub type Listed = (String, u64, f64, String);
+
+/// The artifacts of a folder, those that were used longest ago first.
+///
+/// # Errors
+/// `OSError`.
+pub fn artifacts(folder: &Path) -> PyResult<Vec<Listed>> {
+    let seconds = |time: SystemTime| {
+        let since = time.duration_since(SystemTime::UNIX_EPOCH);
+        since.map_or(0.0, |since| since.as_secs_f64())
+    };
+    let listed = store(folder)
+        .and_then(|store| store.list())
+        .map_err(raise)?;
+    let tell = |entry: artifact_store::Listed| {
+        // Another process may be removing it.
+        let manifest = String::from_utf8_lossy(&entry.manifest().ok()?).into_owned();
+        Some((
+            entry.key.to_string(),
+            entry.bytes,
+            seconds(entry.used),
+            manifest,
+        ))
+    };
+    Ok(listed.into_iter().filter_map(tell).collect())
+}
+
+/// Reads all artifacts of a folder, and removes those that are not what was written: how many were kept, and removed.
+///
+/// # Errors
+/// `OSError`.
+pub fn verify_artifacts(folder: &Path) -> PyResult<(usize, usize)> {
+    let store = store(folder).map_err(raise)?;
+    let (mut whole, mut removed) = (0, 0);
+    for entry in store.list().map_err(raise)? {
+        match store.read(&entry.key).map_err(raise)? {
+            Some(_) => whole += 1,
+            None => removed += 1,
+        }
+    }
+    Ok((whole, removed))
+}
+
+/// Removes all artifacts of a folder.
+///
+/// # Errors
+/// `OSError`.
+pub fn clear_artifacts(folder: &Path) -> PyResult<()> {
+    store(folder).and_then(|store| store.clear()).map_err(raise)
+}
+
+fn raise(error: StoreError) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
 impl Kept {
     /// Where what `backend` makes in a call is kept in a folder; `None`, with a line in the log, where it can't be.
     ///
@@ -58,8 +118,8 @@ impl Kept {
         let (true, Some((graph, objects))) = (backend.keeps_results(), call.graph) else {
             return Ok(None);
         };
-        let key = match kept_key::key(graph, objects, call.inputs, examples) {
-            Ok(key) => key,
+        let parts = match kept_key::parts(graph, objects, call.inputs, examples) {
+            Ok(parts) => parts,
             Err(Untold(why)) => {
                 interrupts::check(py)?;
                 note(py, "info", "a graph has no key: %s", why)?;
@@ -67,9 +127,17 @@ impl Kept {
             }
         };
         match store(folder) {
-            Ok(store) => Ok(Some(Kept { store, key })),
+            Ok(store) => Ok(Some(Kept {
+                store,
+                key: parts.key(),
+                parts,
+            })),
             Err(error) => {
-                note(py, "warning", "no artifacts are kept: %s", error)?;
+                // A home that can't be written is nothing to act on; a folder that others can write is, once.
+                static IS_TOLD: AtomicBool = AtomicBool::new(false);
+                let warns = matches!(error, StoreError::NotOwn(_)) && !IS_TOLD.swap(true, Relaxed);
+                let level = if warns { "warning" } else { "info" };
+                note(py, level, "no artifacts are kept: %s", error)?;
                 Ok(None)
             }
         }
@@ -82,7 +150,10 @@ impl Kept {
     pub fn load(&self, py: Python<'_>) -> PyResult<Option<Compiled>> {
         let entry = match self.store.read(&self.key) {
             Ok(Some(entry)) => entry,
-            Ok(None) => return Ok(None),
+            Ok(None) => {
+                self.tell_why_not(py)?;
+                return Ok(None);
+            }
             Err(error) => {
                 note(py, "warning", "an artifact can't be read: %s", error)?;
                 return Ok(None);
@@ -119,6 +190,21 @@ impl Kept {
         }
     }
 
+    /// Says what differs from what is kept, where somebody listens.
+    fn tell_why_not(&self, py: Python<'_>) -> PyResult<()> {
+        if !log::is_heard(py, log::ARTIFACTS, "INFO")? {
+            return Ok(());
+        }
+        let manifests: Vec<String> = (self.store.list().into_iter().flatten())
+            .filter_map(|entry| entry.manifest().ok())
+            .map(|manifest| String::from_utf8_lossy(&manifest).into_owned())
+            .collect();
+        let why = py
+            .import("ferrodyn._artifact_list")?
+            .call_method1("why_not", (self.parts.by_name(py)?, manifests))?;
+        note(py, "info", "no artifact: %s", why)
+    }
+
     /// Runs the backend, and keeps what it makes, where that can be done.
     ///
     /// # Errors
@@ -128,7 +214,9 @@ impl Kept {
         py: Python<'_>,
         compile: impl FnOnce() -> Result<Compiled, BackendError>,
     ) -> Result<Compiled, BackendError> {
-        let noting = py.import("ferrodyn._artifact")?.call_method0("Noting")?;
+        let noting = py
+            .import("ferrodyn._artifact")?
+            .call_method1("Noting", (self.parts.by_name(py)?,))?;
         noting.call_method0("__enter__")?;
         let compiled = compile();
         let none = py.None();

@@ -8,12 +8,12 @@ use fx_graph::{AotInput, Arg, FnTarget, Graph, OpKind, Target};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 
 use crate::names;
 
 /// Goes up whenever the manifest or its runtime changes its meaning.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// Why there is no key.
 pub(crate) struct Untold(pub String);
@@ -30,44 +30,88 @@ fn untold<T>(what: impl Into<String>) -> Told<T> {
     Err(Untold(what.into()))
 }
 
-/// The key of what inductor makes of a graph with these inputs now. `examples` has one for each of the `inputs`.
-pub(crate) fn key(
+/// What inductor makes of a graph depends on these, and on nothing else.
+pub(crate) struct Parts {
+    graph: Key,
+    /// what the graph calls, for people
+    calls: String,
+    inputs: String,
+    state: String,
+    surroundings: &'static str,
+}
+
+impl Parts {
+    /// The key of all of them.
+    pub(crate) fn key(&self) -> Key {
+        let mut key = KeyBuilder::new();
+        key.number(FORMAT).part(env!("CARGO_PKG_VERSION"));
+        key.part(self.graph.to_string());
+        for text in [&*self.inputs, &*self.state, self.surroundings] {
+            key.part(text);
+        }
+        key.finish()
+    }
+
+    /// The same by name.
+    ///
+    /// # Errors
+    /// Where there is no memory.
+    pub(crate) fn by_name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("graph", self.graph.to_string())?;
+        for (name, text) in [
+            ("calls", &*self.calls),
+            ("inputs", &*self.inputs),
+            ("state", &*self.state),
+            ("surroundings", self.surroundings),
+        ] {
+            dict.set_item(name, text)?;
+        }
+        Ok(dict)
+    }
+}
+
+/// What is told of a graph with these inputs now. `examples` has one for each of the `inputs`.
+pub(crate) fn parts(
     graph: &Graph,
     objects: &[Py<PyAny>],
     inputs: &[AotInput],
     examples: &Bound<'_, PyList>,
-) -> Told<Key> {
+) -> Told<Parts> {
     let py = examples.py();
     if let Some(at) = inputs.iter().position(AotInput::changes) {
         return untold(format!("input {at} changes from call to call"));
     }
     let texts = py.import(intern!(py, "ferrodyn._artifact_state"))?;
-    let mut key = KeyBuilder::new();
-    key.number(FORMAT).part(env!("CARGO_PKG_VERSION"));
-    key.part(surroundings(&texts)?);
     let state = texts.call_method0(intern!(py, "state"))?;
-    match state.extract::<Option<String>>()? {
-        Some(state) => key.part(state),
-        None => return untold("options of torch's compiler that have no text"),
+    let Some(state) = state.extract()? else {
+        return untold(
+            "torch's compiler is watched or changed (logs, hooks, modes, functions in options), which has no text",
+        );
     };
-    add_graph(py, Known::get(py)?, graph, objects, &mut key)?;
-    key.number(examples.len() as u64);
-    let described = texts.call_method1(intern!(py, "inputs"), (examples,))?;
-    match described.extract::<Option<String>>()? {
-        Some(described) => key.part(described),
-        None => return untold("inputs that are no plain tensors"),
-    };
-    for input in inputs {
-        let is_static = matches!(
+    let is_static = |input: &AotInput| {
+        matches!(
             input,
             AotInput::Tensor {
                 is_static: true,
                 ..
             }
-        );
-        key.number(u64::from(is_static));
-    }
-    Ok(key.finish())
+        )
+    };
+    let statics = PyList::new(py, inputs.iter().map(is_static))?;
+    let described = texts.call_method1(intern!(py, "inputs"), (examples, statics))?;
+    let Some(inputs) = described.extract()? else {
+        return untold("inputs that are no plain tensors");
+    };
+    let mut key = KeyBuilder::new();
+    let calls = add_graph(py, Known::get(py)?, graph, objects, &mut key)?;
+    Ok(Parts {
+        graph: key.finish(),
+        calls,
+        inputs,
+        state,
+        surroundings: surroundings(&texts)?,
+    })
 }
 
 /// The versions and the machine: the same as long as the process lives.
@@ -103,20 +147,25 @@ fn add_graph(
     graph: &Graph,
     objects: &[Py<PyAny>],
     key: &mut KeyBuilder,
-) -> Told<()> {
+) -> Told<String> {
     let object = |handle: u32| objects.get(handle as usize).map(|object| object.bind(py));
+    let mut calls = Vec::new();
     for (id, node) in graph.iter() {
         key.number(id.index() as u64).part(node.op.as_str());
         match &node.target {
             Target::Function(function) => {
                 is_torchs_own(py, function, object(function.handle))?;
                 key.part(&*function.path);
+                calls.push(function.path.rsplit('.').next().unwrap_or_default());
             }
             Target::Name(_) if matches!(node.op, OpKind::GetAttr | OpKind::CallModule) => {
                 return untold("a graph that holds tensors or modules");
             }
             Target::Name(name) => {
                 key.part(&**name);
+                if node.op == OpKind::CallMethod {
+                    calls.push(name);
+                }
             }
         }
         key.number(node.args.len() as u64);
@@ -129,7 +178,7 @@ fn add_graph(
             add_arg(known, arg, &object, key)?;
         }
     }
-    Ok(())
+    Ok(calls.join(" "))
 }
 
 /// Whether a function is what its path says, and is of torch's own or Python's.

@@ -21,3 +21,15 @@ pub(crate) fn log<'py>(
         .call_method1(level, (message, about))?;
     Ok(())
 }
+
+/// Whether a line of this level (a name of Python's, such as `INFO`) goes anywhere.
+///
+/// # Errors
+/// What Python's `logging` raises.
+pub(crate) fn is_heard(py: Python<'_>, logger: &str, level: &str) -> PyResult<bool> {
+    let logging = py.import("logging")?;
+    logging
+        .call_method1("getLogger", (logger,))?
+        .call_method1("isEnabledFor", (logging.getattr(level)?,))?
+        .is_truthy()
+}

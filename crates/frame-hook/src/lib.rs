@@ -151,6 +151,7 @@ pub fn populate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     py.import("os")?
         .call_method("register_at_fork", (), Some(&options))?;
     dynamo::python::register(module)?;
+    dynamo::artifacts::register(module)?;
     compiler::set_compiler(Some(compiler::Registered::leak(dynamo::driver::Driver)));
     eval_frame::testing::register(module)
 }

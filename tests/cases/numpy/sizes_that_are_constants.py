@@ -1,4 +1,4 @@
-"""Sizes of arrays are constants where one says how often something is done, and for other layouts."""
+"""Sizes of arrays are constants where they say how often something is done, and for layouts."""
 
 import numpy as np
 

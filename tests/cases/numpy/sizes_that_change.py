@@ -1,4 +1,4 @@
-"""Sizes of arrays that change are no constants where NumPy gives the same kind of result for others."""
+"""Sizes of arrays that change are no constants where NumPy gives the same kind for others."""
 
 import numpy as np
 import torch

@@ -134,3 +134,30 @@ fn names_stay_within_the_entry() {
         assert!(matches!(written, Err(StoreError::Name(_))), "{name}");
     }
 }
+
+#[test]
+fn entries_are_listed_and_cleared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store(&folder);
+    for name in ["a", "b"] {
+        store
+            .write(&key(name), b"text", &library(b"code"))
+            .expect("written");
+    }
+    let unfinished = folder.path().join("store").join("unfinished-1-1");
+    fs::create_dir(&unfinished).expect("a folder");
+    let listed = store.list().expect("read");
+    let mut keys: Vec<_> = listed.iter().map(|entry| entry.key.to_string()).collect();
+    keys.sort();
+    let mut expected = [key("a").to_string(), key("b").to_string()];
+    expected.sort();
+    assert_eq!(keys, expected);
+    // The manifest, the library, and the digest.
+    assert!(listed.iter().all(|entry| entry.bytes == 4 + 4 + 32));
+    assert_eq!(listed[0].manifest().expect("read"), b"text");
+    store.clear().expect("removed");
+    assert!(store.list().expect("read").is_empty());
+    // Somebody may be writing it.
+    assert!(unfinished.is_dir());
+    assert!(store.read(&key("a")).expect("read").is_none());
+}

@@ -65,7 +65,7 @@ impl Config {
         suppress_errors: false,
         disable: false,
         wait_for_compilation: false,
-        cache: false,
+        cache: true,
         progress: true,
         max_instructions: 5_000_000,
         max_plain_instructions: 500_000,
@@ -79,12 +79,17 @@ pub fn get() -> Config {
     CONFIG.read().map_or(Config::DEFAULT, |c| c.clone())
 }
 
-/// Where results of compilers are kept; `None` where they are not. As other tools have it: `FERRODYN_CACHE_DIR`, or a
-/// folder of the user's `XDG_CACHE_HOME`, or of `~/.cache`.
+/// Where results of compilers are kept; `None` where they are not.
 pub fn cache_folder() -> Option<PathBuf> {
-    if !CONFIG.read().is_ok_and(|config| config.cache) {
-        return None;
+    match CONFIG.read().is_ok_and(|config| config.cache) {
+        true => possible_cache_folder(),
+        false => None,
     }
+}
+
+/// Where they would be kept. As other tools have it: `FERRODYN_CACHE_DIR`, or a folder of the user's `XDG_CACHE_HOME`,
+/// or of `~/.cache`.
+pub fn possible_cache_folder() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     folder("FERRODYN_CACHE_DIR").map(PathBuf::from).or_else(|| {
         let caches = folder("XDG_CACHE_HOME").map(PathBuf::from);

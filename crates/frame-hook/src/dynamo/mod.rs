@@ -7,6 +7,7 @@
 //! Invariant: whatever goes wrong here, the user's frame runs; only `fullgraph=True` and errors of
 //! a backend reach the user as exceptions.
 
+pub mod artifacts;
 mod compilation;
 pub mod config;
 mod declined;
