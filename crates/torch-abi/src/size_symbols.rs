@@ -69,6 +69,17 @@ pub struct SizeSymbols {
     tree: Py<PyAny>,
     /// torch's symbols, in the order in which they were made
     symbols: Vec<Py<PyAny>>,
+    /// how many of them there were before an operation made one
+    given: Option<usize>,
+}
+
+/// What torch found while operations were run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SizeFacts {
+    /// what it decided by
+    pub decided: Vec<SizeFact>,
+    /// what it did not know of numbers that it was given, and relies on
+    pub assumed: Vec<SizeFact>,
 }
 
 /// A size that torch gives.
@@ -78,6 +89,15 @@ pub enum GivenSize {
     Known(SizeTree),
     /// what depends on data and is no such expression: now the last symbol
     New,
+}
+
+/// The parts of an expression that says that all of them hold.
+fn both<'py>(expr: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let and = expr.py().import("sympy")?.getattr("And")?;
+    match expr.is_instance(&and)? {
+        true => expr.getattr("args")?.extract(),
+        false => Ok(vec![expr.clone()]),
+    }
 }
 
 impl SizeSymbols {
@@ -133,6 +153,7 @@ impl SizeSymbols {
             named: named.clone_ref(py),
             tree: tree.clone_ref(py),
             symbols: Vec::new(),
+            given: None,
         })
     }
 
@@ -212,6 +233,7 @@ impl SizeSymbols {
             depends_on_data |= unbacked.is_truthy()?;
         }
         if depends_on_data {
+            self.given.get_or_insert(self.symbols.len());
             self.symbols.push(expr.unbind());
         }
         Ok(depends_on_data.then_some(GivenSize::New))
@@ -248,25 +270,47 @@ impl SizeSymbols {
     ///
     /// # Errors
     /// What torch raises.
-    pub fn facts(&self, py: Python<'_>) -> PyResult<Option<Vec<SizeFact>>> {
+    pub fn facts(&self, py: Python<'_>) -> PyResult<Option<SizeFacts>> {
         let env = self.env.bind(py);
-        if env.getattr("deferred_runtime_asserts")?.is_truthy()? {
-            return Ok(None);
-        }
-        let mut facts = Vec::new();
+        let mut facts = SizeFacts::default();
         for guard in env.getattr("guards")?.try_iter()? {
-            let expr = guard?.getattr("expr")?;
-            match self.fact(&expr)? {
-                Some(fact) => facts.push(fact),
-                None => {
-                    let Some(fixed) = self.fixed(&expr)? else {
-                        return Ok(None);
-                    };
-                    facts.extend(fixed);
+            for expr in both(&guard?.getattr("expr")?)? {
+                match self.fact(&expr)? {
+                    Some(fact) => facts.decided.push(fact),
+                    None => {
+                        let Some(fixed) = self.fixed(&expr)? else {
+                            return Ok(None);
+                        };
+                        facts.decided.extend(fixed);
+                    }
+                }
+            }
+        }
+        let asserts = env.getattr("deferred_runtime_asserts")?;
+        for of_symbol in asserts.call_method0("values")?.try_iter()? {
+            for assert in of_symbol?.try_iter()? {
+                let expr = assert?.getattr("expr")?;
+                if self.is_about_new(&expr)? {
+                    continue;
+                }
+                match self.fact(&expr)? {
+                    Some(fact) => facts.assumed.push(fact),
+                    None => return Ok(None),
                 }
             }
         }
         Ok(Some(facts))
+    }
+
+    /// Whether something is said of a number that an operation made, which has it by what the operation is.
+    fn is_about_new(&self, expr: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let given = self.given.unwrap_or(self.symbols.len());
+        for symbol in expr.getattr("free_symbols")?.try_iter()? {
+            if self.position(&symbol?).is_none_or(|at| at >= given) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn fact(&self, expr: &Bound<'_, PyAny>) -> PyResult<Option<SizeFact>> {

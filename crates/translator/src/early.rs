@@ -12,11 +12,12 @@
 use std::rc::Rc;
 
 use guards::{GuardKind, IntBinary, IntExpr, IntUnary, Source, SourceId};
+use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use variables::{Body, EarlyCall, EarlyKind, FloatVar, IntVar, ObjId, ReadNumber, Var};
 
-use crate::stop::Stop;
-use crate::tx::Tx;
+use crate::stop::{R, Stop};
+use crate::tx::{Flow, Tx};
 
 /// The break of an instruction that needs to look at what is not made yet.
 pub(crate) fn value_needed() -> Stop {
@@ -44,6 +45,71 @@ impl Tx<'_> {
     /// Whether the graph may have what is made early as inputs.
     pub fn can_make_early(&self) -> bool {
         self.runs_as_is && self.ints.floats_as_inputs
+    }
+
+    /// An operator of a tensor and one of NumPy's numbers from outside, as [`Tx::with_read_numbers`].
+    ///
+    /// # Errors
+    /// Those of the operation, but for breaks.
+    pub(crate) fn beside_tensor(
+        &mut self,
+        a: &Var,
+        b: &Var,
+        make: impl FnOnce(&mut Self, &Var, &Var) -> R<Flow>,
+    ) -> R<Option<Flow>> {
+        let is_tensor = |v: &Var| match v {
+            Var::Lazy(l) => l
+                .obj
+                .bind(self.py)
+                .is_instance(self.known.tensor.bind(self.py)),
+            v => Ok(matches!(v, Var::Tensor(_))),
+        };
+        match is_tensor(a)? != is_tensor(b)? {
+            true => self.with_read_numbers(&[a, b], |tx, args| make(tx, &args[0], &args[1])),
+            false => Ok(None),
+        }
+    }
+
+    /// Makes an operation that takes NumPy's numbers from outside as numbers that the graph reads. `None` where it has
+    /// none, or needs their values.
+    ///
+    /// # Errors
+    /// Those of the operation, but for breaks.
+    pub(crate) fn with_read_numbers<T>(
+        &mut self,
+        args: &[&Var],
+        make: impl FnOnce(&mut Self, &[Var]) -> R<T>,
+    ) -> R<Option<T>> {
+        let is_number = |tx: &Self, v: &Var| {
+            matches!(v, Var::Lazy(l)
+                if tx.known.is_numpy_scalar(l.obj.bind(tx.py).get_type().as_any()))
+        };
+        if !args.iter().any(|v| is_number(self, v)) {
+            return Ok(None);
+        }
+        let before = self.snapshot();
+        let mut changed = false;
+        let mut read: Vec<Var> = args.iter().map(|v| (*v).clone()).collect();
+        for v in &mut read {
+            if is_number(self, v)
+                && let Some(number) = (self.rules.arrays.read_number)(self, v)?
+            {
+                *v = number;
+                changed = true;
+            }
+        }
+        let made = match changed {
+            true => Some(make(self, &read)),
+            false => None,
+        };
+        match made {
+            Some(Ok(made)) if self.log.early_guard.is_none() => Ok(Some(made)),
+            Some(Err(stop)) if !matches!(stop, Stop::Break(_)) => Err(stop),
+            _ => {
+                self.restore(&before);
+                Ok(None)
+            }
+        }
     }
 
     /// A float that a call gives.
@@ -108,9 +174,7 @@ impl Tx<'_> {
 
     /// Whether the instruction asked for what is not made yet; asking again says no.
     pub(crate) fn takes_early_value(&mut self) -> bool {
-        let asked = self.log.early_guard.take();
-        // What was tried and given up is not asked for any more.
-        asked.is_some_and(|at| at < self.log.guards.len())
+        self.log.early_guard.take().is_some()
     }
 
     /// Whether an expression over numbers that are drawn fits 64 bits, whatever they are.

@@ -116,6 +116,8 @@ pub struct Arrays {
     pub length: fn(&mut Tx<'_>, ObjId) -> R<usize>,
     /// what an array or number holds, where that is known while tracing
     pub known: fn(&mut Tx<'_>, ObjId) -> R<Option<Obj>>,
+    /// one of NumPy's numbers from outside, as a number that the graph reads; `None` where it is a constant
+    pub read_number: fn(&mut Tx<'_>, &Var) -> R<Option<Var>>,
     /// `tensor.numpy(...)`
     pub of_tensor: fn(&mut Tx<'_>, &Var, &Args) -> Given,
 }

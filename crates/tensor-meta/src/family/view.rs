@@ -343,8 +343,20 @@ pub(crate) fn sliced(
     let wrap = |i: Size| if i < 0 { i.saturating_add(size) } else { i };
     let start = wrap(start).clamp(0, size);
     let stop = wrap(stop).clamp(start, size);
+    part(call, x, dim, start, (stop - start + step - 1) / step, step)
+}
+
+/// Every `step`-th of the places in one dimension, of which there are as many.
+fn part(
+    call: &Call<'_>,
+    x: &In<'_>,
+    dim: usize,
+    start: Size,
+    length: Size,
+    step: i64,
+) -> TensorMeta {
     let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
-    shape[dim] = (stop - start + step - 1) / step;
+    shape[dim] = length;
     strides[dim] *= step;
     call.view(x, &shape, &strides, x.start() + start * x.strides[dim])
 }
@@ -360,7 +372,7 @@ fn narrow(call: &Call<'_>) -> R {
     if start < 0 || length < 0 || start + length > whole {
         return raise("narrow out of range");
     }
-    one(sliced(call, &x, dim, start, start + length, 1))
+    one(part(call, &x, dim, start, length, 1))
 }
 /// `x.select(dim, index)`.
 pub(crate) fn selected(call: &Call<'_>, x: &In<'_>, dim: usize, index: Size) -> R<TensorMeta> {
@@ -395,7 +407,7 @@ fn unbind(call: &Call<'_>) -> R {
     Ok(Inferred::Tuple(items.collect::<R<_>>()?))
 }
 
-/// Consecutive slices of these lengths.
+/// Consecutive slices of these lengths, which the dimension has.
 fn pieces(
     call: &Call<'_>,
     x: &In<'_>,
@@ -405,7 +417,7 @@ fn pieces(
     let mut start = Size::ZERO;
     lengths
         .map(|n| {
-            let piece = sliced(call, x, dim, start, start + n, 1);
+            let piece = part(call, x, dim, start, n, 1);
             start += n;
             Inferred::Tensor(piece)
         })

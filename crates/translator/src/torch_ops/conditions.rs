@@ -9,9 +9,11 @@ use bytecode::op::CompareOp;
 use fx_graph::Arg;
 use guards::{GuardKind, IntCompare, IntExpr, IntRelation};
 use pyo3::prelude::*;
+use tensor_meta::Fact;
 use variables::{ComputedVar, Var};
 
 use super::raising;
+use crate::early::value_needed;
 use crate::state::Snapshot;
 use crate::stop::R;
 use crate::tx::Tx;
@@ -134,7 +136,8 @@ impl Tx<'_> {
         match self.asked_of_unknown(before).pop() {
             Some(relation) => {
                 let op = relation.op.negated();
-                self.check_instead(before, &IntRelation { op, ..relation })
+                self.check_instead(before, &IntRelation { op, ..relation })?;
+                Ok(true)
             }
             None => Ok(false),
         }
@@ -146,11 +149,16 @@ impl Tx<'_> {
     /// # Errors
     /// A break for what the graph does not compute.
     pub(super) fn counts_by_unknown(&mut self, before: &Snapshot) -> R<bool> {
+        // What is computed of one may be a place that is counted from the end.
         let counts = |relation: &IntRelation| {
-            relation.op == IntCompare::Ge && relation.right == IntExpr::Const(0)
+            let is_number = matches!(relation.left, IntExpr::Source(_));
+            is_number && relation.op == IntCompare::Ge && relation.right == IntExpr::Const(0)
         };
         match self.asked_of_unknown(before).into_iter().find(counts) {
-            Some(relation) => self.check_instead(before, &relation),
+            Some(relation) => {
+                self.check_instead(before, &relation)?;
+                Ok(true)
+            }
             None => Ok(false),
         }
     }
@@ -173,9 +181,35 @@ impl Tx<'_> {
     }
 
     /// Takes back what was asked since `before`, and has the graph check what is said instead.
-    fn check_instead(&mut self, before: &Snapshot, holds: &IntRelation) -> R<bool> {
-        let values = self.value_of(&holds.left).zip(self.value_of(&holds.right));
+    ///
+    /// # Errors
+    /// A break where it can't.
+    fn check_instead(&mut self, before: &Snapshot, holds: &IntRelation) -> R<()> {
+        let values = self.values_of(holds);
         self.restore(before);
+        match self.check_with_values(holds, values)? {
+            true => Ok(()),
+            false => Err(value_needed()),
+        }
+    }
+
+    /// Has the graph check what was found of sizes that it gives; `false` where it can't.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub(super) fn check_fact(&mut self, fact: Fact) -> R<bool> {
+        match self.relation_of(fact) {
+            Some(relation) => self.check_with_values(&relation, self.values_of(&relation)),
+            None => Ok(false),
+        }
+    }
+
+    fn values_of(&self, relation: &IntRelation) -> Option<(i64, i64)> {
+        let left = self.value_of(&relation.left);
+        left.zip(self.value_of(&relation.right))
+    }
+
+    fn check_with_values(&mut self, holds: &IntRelation, values: Option<(i64, i64)>) -> R<bool> {
         let check = self.known.torch.bind(self.py).getattr("_check")?;
         match values {
             Some(values) => self.check_relation(&check, holds, values),

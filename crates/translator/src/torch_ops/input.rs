@@ -182,6 +182,20 @@ impl Tx<'_> {
         Ok(self.add_input(obj, source, of, meta, false))
     }
 
+    /// The tensor that an early call made, where it is an input of the graph already.
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] where torch can't be read.
+    pub fn early_input(&self, early: SourceId) -> R<Option<Var>> {
+        let Some(input) = self.log.inputs.iter().find(|i| i.source == early) else {
+            return Ok(None);
+        };
+        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let meta = abi.read_meta(self.py, input.obj.bind(self.py));
+        let meta = meta.map_err(|e| Stop::Internal(e.to_string()))?;
+        Ok(Some(self.input_var(input, meta)))
+    }
+
     /// A placeholder for a tensor, with the name of a source.
     fn add_input(
         &mut self,
@@ -193,19 +207,25 @@ impl Tx<'_> {
     ) -> Var {
         let name = self.free_name(self.placeholder_name(named));
         let node = self.log.graph.placeholder(name);
-        self.log.inputs.push(GraphInput {
+        let input = GraphInput {
             node,
             obj: obj.clone(),
             source,
             bound,
-        });
+        };
+        let var = self.input_var(&input, meta);
+        self.log.inputs.push(input);
+        var
+    }
+
+    fn input_var(&self, input: &GraphInput, meta: TensorMeta) -> Var {
         Var::Tensor(Rc::new(TensorVar {
-            node,
-            class: obj.bind(self.py).get_type().into_any().unbind(),
+            node: input.node,
+            class: input.obj.bind(self.py).get_type().into_any().unbind(),
             meta: Rc::new(meta),
             input: Some(TensorInput {
-                obj: obj.clone(),
-                source,
+                obj: input.obj.clone(),
+                source: input.source,
             }),
             fresh: false,
         }))

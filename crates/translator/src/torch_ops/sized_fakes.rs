@@ -153,7 +153,8 @@ impl SizedFakes {
         }
     }
 
-    fn facts(&self, py: Python<'_>) -> PyResult<Option<Vec<Fact>>> {
+    /// What was decided, and what is relied on.
+    fn facts(&self, py: Python<'_>) -> PyResult<Option<[Vec<Fact>; 2]>> {
         let Some(facts) = self.symbols.borrow().facts(py)? else {
             return Ok(None);
         };
@@ -162,7 +163,10 @@ impl SizedFakes {
             let op = *op;
             Some(Fact { op, left, right })
         };
-        Ok(facts.iter().map(fact).collect())
+        let all = |facts: &[SizeFact]| facts.iter().map(fact).collect::<Option<Vec<_>>>();
+        Ok(all(&facts.decided)
+            .zip(all(&facts.assumed))
+            .map(|(decided, assumed)| [decided, assumed]))
     }
 }
 
@@ -271,14 +275,19 @@ impl<'py> Tx<'py> {
         let made = f(self, sized);
         let facts = sized.facts(self.py);
         self.log.sizes = sized.sizes.take();
-        let (Ok(made), Ok(Some(facts))) = (made, facts) else {
+        let (Ok(made), Ok(Some([decided, assumed]))) = (made, facts) else {
             return Ok(None);
         };
+        for fact in assumed {
+            if !self.check_fact(fact)? {
+                return Ok(None);
+            }
+        }
         let new: Vec<SourceId> = sized.unknown.new[..sized.made.get()].to_vec();
         for source in new {
             self.add_unknown_size(source)?;
         }
-        for fact in facts {
+        for fact in decided {
             self.guard_fact(fact);
         }
         Ok(Some(made))
@@ -293,7 +302,7 @@ impl<'py> Tx<'py> {
         callee: &Callee<'_>,
         args: &NodeArgs,
     ) -> R<Option<(Inferred, Obj)>> {
-        match self.ints.captures_shapes && self.nested == 0 {
+        match self.ints.captures_unknown() && self.nested == 0 {
             true => self.run_with_sizes(callee, args, Symbols::ByData),
             false => Ok(None),
         }
@@ -388,18 +397,18 @@ impl<'py> Tx<'py> {
                 index: index as u32,
             }));
             let size = self.log.sizes.split(&leaf);
-            let Some((tensor, dim)) = size.and_then(|size| self.dimension_of(result, size)) else {
+            let found = size.and_then(|size| self.extent_of(result, size));
+            let Some((tensor, extent, dim)) = found else {
                 return Err(Stop::brk(
                     "Operation with a size that depends on data and is no size of a result",
                     "The graph reads such a size from the result.",
                     "Call the operation outside of the compiled function.",
                 ));
             };
-            let dim = vec![Arg::Node(tensor), Arg::Int(dim as i64)];
-            let node = self
-                .log
-                .graph
-                .call_method(Extent::Size.method(), dim, Vec::new());
+            let mut args = vec![Arg::Node(tensor)];
+            args.extend(extent.has_dims().then_some(Arg::Int(dim as i64)));
+            let graph = &mut self.log.graph;
+            let node = graph.call_method(extent.method(), args, Vec::new());
             self.log.graph.set_repeatable(node);
             let kind = EarlyKind::Read(ReadNumber { node, ..read });
             let call = EarlyCall {
@@ -411,20 +420,23 @@ impl<'py> Tx<'py> {
         Ok(())
     }
 
-    /// The tensor in a result that has a dimension of this size.
-    fn dimension_of(&self, result: &Var, size: SymInt) -> Option<(NodeId, usize)> {
+    /// The tensor in a result that has a dimension of this size, or begins so far into its storage.
+    fn extent_of(&self, result: &Var, size: SymInt) -> Option<(NodeId, Extent, usize)> {
         match result {
             Var::Tensor(t) => {
                 let meta = self.st.effects.meta(t);
+                if meta.storage_offset == size {
+                    return Some((t.node, Extent::Offset, 0));
+                }
                 let dim = meta.shape.iter().position(|n| *n == size)?;
-                Some((t.node, dim))
+                Some((t.node, Extent::Size, dim))
             }
             Var::Tuple(t) => {
                 let mut items = t.items.iter();
-                items.find_map(|item| self.dimension_of(item, size))
+                items.find_map(|item| self.extent_of(item, size))
             }
             Var::Obj(id) => match &self.obj(*id).body {
-                Body::List(items) => items.iter().find_map(|item| self.dimension_of(item, size)),
+                Body::List(items) => items.iter().find_map(|item| self.extent_of(item, size)),
                 _ => None,
             },
             _ => None,

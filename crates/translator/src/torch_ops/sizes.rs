@@ -489,22 +489,26 @@ impl Tx<'_> {
     }
 
     pub(super) fn guard_fact(&mut self, fact: Fact) {
-        let (left, right) = (
-            self.log.sizes.expr(fact.left),
-            self.log.sizes.expr(fact.right),
-        );
-        let (Some(left), Some(right)) = (left, right) else {
-            self.fix_size(fact.left);
-            self.fix_size(fact.right);
-            return;
-        };
+        match self.relation_of(fact) {
+            Some(relation) => self.guard_relation(relation),
+            None => {
+                self.fix_size(fact.left);
+                self.fix_size(fact.right);
+            }
+        }
+    }
+
+    /// What was found of sizes, as a relation of ints; `None` for too large an expression.
+    pub(super) fn relation_of(&self, fact: Fact) -> Option<IntRelation> {
+        let left = self.log.sizes.expr(fact.left)?;
+        let right = self.log.sizes.expr(fact.right)?;
         let op = match fact.op {
             Compare::Equal => IntCompare::Eq,
             Compare::Differ => IntCompare::Ne,
             Compare::Less => IntCompare::Lt,
             Compare::NotLess => IntCompare::Ge,
         };
-        self.guard_relation(IntRelation { op, left, right });
+        Some(IntRelation { op, left, right })
     }
 
     /// The size of a tensor that the graph makes is not negative, however it came about.

@@ -82,6 +82,8 @@ impl Log {
         for g in self.guards.drain(to.guards..) {
             self.guard_set.remove(&(g.source, g.kind));
         }
+        // What was tried and given up is not asked for any more.
+        self.early_guard = self.early_guard.filter(|at| *at < to.guards);
         self.guard_lines.truncate(to.guards);
         self.touched.truncate(to.touched);
         self.sizes.forget(to.known_sizes);

@@ -91,6 +91,11 @@ impl Tx<'_> {
         {
             return Ok(Flow::Value(v));
         }
+        if let Some(flow) =
+            self.beside_tensor(a, b, |tx, a, b| tx.tensor_binary(op, inplace, a, b))?
+        {
+            return Ok(flow);
+        }
         let (a, b) = (self.look(a)?, self.look(b)?);
         let names = names(op);
         if self.array_id(&a).or(self.array_id(&b)).is_some() {

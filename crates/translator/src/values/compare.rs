@@ -93,6 +93,9 @@ impl Tx<'_> {
         {
             return Ok(Flow::Value(self.bool(holds)));
         }
+        if let Some(flow) = self.beside_tensor(a, b, |tx, a, b| tx.tensor_compare(op, a, b))? {
+            return Ok(flow);
+        }
         let (a, b) = (self.look(a)?, self.look(b)?);
         if self.array_id(&a).or(self.array_id(&b)).is_some()
             && let Some(flow) = (self.rules.arrays.operator)(self, method(op), &[&a, &b])?
