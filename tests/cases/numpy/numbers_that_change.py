@@ -1,10 +1,10 @@
-"""NumPy's numbers as arguments, which are others on each call: operations of tensors read them in the graph."""
+"""NumPy's numbers as arguments, other ones on each call: operations of tensors read them."""
 
 import numpy as np
 import torch
 
 GRAPHS = 1
-REFERENCE_WRONG = "torch gives what a tensor of float64 gives: another dtype beside a tensor without dimensions"
+REFERENCE_WRONG = "torch gives what a tensor of float64 gives: another dtype beside a scalar tensor"
 SNAPSHOT = False
 
 

@@ -1,4 +1,4 @@
-"""Slices and pieces between places that only the graph knows: their sizes are sizes of the graph."""
+"""Slices and pieces between places that only the graph knows: their sizes are the graph's."""
 
 import torch
 
