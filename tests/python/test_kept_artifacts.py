@@ -273,7 +273,7 @@ X = torch.ones(2, 3)
 
 
 def described(*tensors):
-    return _artifact_state.inputs(tensors, [False] * len(tensors))
+    return _artifact_state.inputs(tensors, [(False, [])] * len(tensors))
 
 
 @pytest.mark.parametrize(
@@ -291,17 +291,24 @@ def described(*tensors):
 )
 def test_each_property_of_an_input_is_told(other):
     assert described(other()) != described(X)
-    assert _artifact_state.inputs([X], [True]) != described(X)
+    assert _artifact_state.inputs([X], [(True, [])]) != described(X)
+    assert _artifact_state.inputs([X], [(False, [0])]) != described(X)
 
 
 def test_inputs_in_one_storage_are_told():
     assert described(X[0], X[0]) != described(X[0], X.clone()[0])
 
 
+def test_each_number_is_told():
+    told = {_artifact_state.inputs([n], [about]) for n in (2, 3) for about in ((), (0, 1))}
+    assert len(told) == 4
+
+
 @pytest.mark.parametrize(
     "other",
     [
-        lambda: 1,
+        lambda: 1.0,
+        lambda: True,
         lambda: torch.ones(2, 3).to_sparse(),
         lambda: torch.ones(2, device="meta"),
         lambda: torch.ones(2, dtype=torch.complex64).conj(),
