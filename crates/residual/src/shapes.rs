@@ -317,9 +317,7 @@ fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) 
     };
     let object = tensor.obj.bind(tx.py).clone();
     let source = led_to(tx, &object, tensor.source, layout.attributes)?;
-    if !tx.dynamic_sizes(source).is_empty()
-        && let Some(expr) = early_layout(tx, &object, source, &layout)?
-    {
+    if let Some(expr) = early_layout(tx, &object, source, &layout)? {
         return Ok(expr);
     }
     Ok(IntExpr::Dim(source, layout.extent, layout.dim))
@@ -333,13 +331,15 @@ fn early_layout(
     source: SourceId,
     layout: &Layout<'_>,
 ) -> R<Option<IntExpr>> {
+    let mut dims = tx.dynamic_sizes(source).into_iter();
+    // No other tensor is asked: a class of the program's may answer.
+    if dims.all(|dim| tx.early_size(source, dim).is_none()) {
+        return Ok(None);
+    }
     let sizes: Vec<i64> = tensor.getattr("shape")?.extract()?;
     let numbers: Vec<_> = (0..sizes.len())
         .map(|dim| tx.early_size(source, dim))
         .collect();
-    if numbers.iter().all(Option::is_none) {
-        return Ok(None);
-    }
     let size = |dim: usize| match numbers[dim] {
         Some(number) => IntExpr::Source(number),
         None => IntExpr::Const(sizes[dim]),

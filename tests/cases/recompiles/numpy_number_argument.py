@@ -1,4 +1,4 @@
-"""An argument that is a NumPy number is held to its type and value; nan equals nan."""
+"""A NumPy number whose value is asked for is held to its type and value; nan equals nan."""
 
 import numpy as np
 import torch
@@ -8,7 +8,7 @@ REFERENCE_GRAPHS = 4
 
 
 def fn(x, n):
-    return x * n
+    return x * n.item()
 
 
 def calls():
