@@ -469,7 +469,7 @@ def test_the_command_lists_explains_verifies_and_clears(small):
 
 def test_each_change_between_two_calls_is_noticed_in_another_process(tmp_path):
     """`FERRODYN_SOUNDNESS_KEPT`: each how many-th row of docs/soundness.md; 1 for all of them."""
-    every = os.environ.get("FERRODYN_SOUNDNESS_KEPT", "40")
+    every = os.environ.get("FERRODYN_SOUNDNESS_KEPT", "80")
     env = {
         **os.environ,
         "FERRODYN_CACHE": "1",
@@ -492,7 +492,7 @@ def test_each_change_between_two_calls_is_noticed_in_another_process(tmp_path):
 def test_processes_are_killed_while_they_write(small):
     """`FERRODYN_KILLED`: how many; a full run has 200."""
     random_ = random.Random(0)
-    count = int(os.environ.get("FERRODYN_KILLED", "12"))
+    count = int(os.environ.get("FERRODYN_KILLED", "6"))
     for _ in range(count):
         process = small.begin(small.program, str(random_.randrange(2, 6)))
         assert process.stdout.readline() == "begins\n", process.stderr.read()
