@@ -40,9 +40,9 @@ _PREFIXES = (
     *("CC", "CPATH", "CPLUS", "CXX", "C_INCLUDE", "LD_PRELOAD", "LIBRARY_PATH", "TRITON"),
 )
 #: But for this one, which torch sets itself.
-_PLACE = "TRITON_CACHE_DIR"
+_TRITONS_PLACE = "TRITON_CACHE_DIR"
 #: Who asks for another folder of torch's compiler wants what is compiled there.
-_OWN_PLACE = "TORCHINDUCTOR_CACHE_DIR"
+_INDUCTORS_PLACE = "TORCHINDUCTOR_CACHE_DIR"
 
 #: Where torch's compiler keeps options.
 _CONFIGS = (
@@ -137,12 +137,12 @@ def _environment() -> list[tuple[str, str]]:
     told = {
         name: value
         for name, value in os.environ.items()
-        if name.startswith(_PREFIXES) and name != _PLACE
+        if name.startswith(_PREFIXES) and name != _TRITONS_PLACE
     }
-    place = told.get(_OWN_PLACE, "")
+    place = told.get(_INDUCTORS_PLACE, "")
     # Torch sets it to this where nobody has.
     if place.startswith(os.path.join(tempfile.gettempdir(), "torchinductor_")):
-        del told[_OWN_PLACE]
+        del told[_INDUCTORS_PLACE]
     return sorted(told.items())
 
 
@@ -158,7 +158,7 @@ def _is_watched() -> bool:
     hooks = _extension._autograd._top_saved_tensors_default_hooks(True) is not None
     logs = log_state.artifact_names or log_state.log_qname_to_level
     # What compiles backward passes looks into the graphs that AOTAutograd has made.
-    compiled_autograd = getattr(sys.modules.get(_CONFIGS[0]), "compiled_autograd", False)
+    compiled_autograd = getattr(sys.modules.get("torch._dynamo.config"), "compiled_autograd", False)
     return bool(tracing or modes or hooks or logs or compiled_autograd or _is_exchanged())
 
 

@@ -115,6 +115,16 @@ assert said == ["a graph's artifact is not kept"], said
 """
 
 
+def kept_in(folder):
+    """The environment of a process that keeps what is compiled in a folder."""
+    return {
+        **os.environ,
+        "FERRODYN_CACHE": "1",
+        "FERRODYN_CACHE_DIR": str(folder / "cache"),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+    }
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept")
@@ -127,13 +137,7 @@ def run(tmp_path_factory):
             capture_output=True,
             text=True,
             timeout=900,
-            env={
-                **os.environ,
-                "FERRODYN_CACHE": "1",
-                "FERRODYN_CACHE_DIR": str(folder / "cache"),
-                "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
-                **env,
-            },
+            env=kept_in(folder) | env,
         )
         assert done.returncode == 0, done.stderr[-3000:]
         return json.loads(done.stdout.splitlines()[0])
@@ -263,7 +267,6 @@ def _code_is_handed_on():
     ],
 )
 def test_who_watches_the_compiler_gets_to_see_it(watching):
-
     with watching():
         assert _artifact_state.state() is None
     assert _artifact_state.state() is not None
@@ -381,12 +384,7 @@ print(json.dumps([found, [text for text in said if text != "no artifact"], loade
 
 
 def test_sizes_that_change(tmp_path):
-    env = {
-        **os.environ,
-        "FERRODYN_CACHE": "1",
-        "FERRODYN_CACHE_DIR": str(tmp_path / "cache"),
-        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
-    }
+    env = kept_in(tmp_path)
 
     def run(*sizes):
         command = [sys.executable, "-c", SIZES, *map(str, sizes)]
@@ -421,12 +419,7 @@ print("right", flush=True)
 def small(tmp_path_factory):
     folder = tmp_path_factory.mktemp("small")
     (folder / "small.py").write_text(SMALL)
-    env = {
-        **os.environ,
-        "FERRODYN_CACHE": "1",
-        "FERRODYN_CACHE_DIR": str(folder / "cache"),
-        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
-    }
+    env = kept_in(folder)
 
     def begin(*args):
         return subprocess.Popen(
@@ -470,12 +463,7 @@ def test_the_command_lists_explains_verifies_and_clears(small):
 def test_each_change_between_two_calls_is_noticed_in_another_process(tmp_path):
     """`FERRODYN_SOUNDNESS_KEPT`: each how many-th row of docs/soundness.md; 1 for all of them."""
     every = os.environ.get("FERRODYN_SOUNDNESS_KEPT", "80")
-    env = {
-        **os.environ,
-        "FERRODYN_CACHE": "1",
-        "FERRODYN_CACHE_DIR": str(tmp_path / "cache"),
-        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
-    }
+    env = kept_in(tmp_path)
 
     def rows(*order):
         program = Path(__file__).with_name("soundness") / "between.py"

@@ -204,20 +204,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`] where the folder can't be read.
     pub fn list(&self) -> Result<Vec<Listed>, StoreError> {
-        let mut entries = Vec::new();
-        for (folder, used) in self.folders()? {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy();
-            if let Some(key) = Key::parse(&name) {
-                entries.push(Listed {
-                    key,
-                    bytes: size(&folder),
-                    used,
-                    folder,
-                });
-            }
-        }
-        entries.sort_by_key(|entry| entry.used);
-        Ok(entries)
+        Ok(entries(self.folders()?))
     }
 
     /// Removes all entries. Who reads one at this time has it to the end, or compiles.
@@ -233,14 +220,15 @@ impl Store {
     /// Removes what nobody finished, and the entries that were used longest ago, until there is room.
     fn make_room(&self) -> Result<(), StoreError> {
         let now = SystemTime::now();
-        for (path, used) in self.folders()? {
+        let folders = self.folders()?;
+        for (path, used) in &folders {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let is_old = now.duration_since(used).is_ok_and(|age| age > ABANDONED);
+            let is_old = now.duration_since(*used).is_ok_and(|age| age > ABANDONED);
             if name.starts_with(UNFINISHED) && is_old {
-                let _ = fs::remove_dir_all(&path);
+                let _ = fs::remove_dir_all(path);
             }
         }
-        let entries = self.list()?;
+        let entries = entries(folders);
         let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
         for entry in entries {
             if bytes <= self.limit {
@@ -306,6 +294,22 @@ fn size(folder: &Path) -> u64 {
     };
     let lengths = files.flatten().filter_map(|file| file.metadata().ok());
     lengths.map(|metadata| metadata.len()).sum()
+}
+
+/// The entries among folders, those that were used longest ago first.
+fn entries(folders: Vec<(PathBuf, SystemTime)>) -> Vec<Listed> {
+    let entry = |(folder, used): (PathBuf, SystemTime)| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        Some(Listed {
+            key: Key::parse(&name)?,
+            bytes: size(&folder),
+            used,
+            folder,
+        })
+    };
+    let mut entries: Vec<_> = folders.into_iter().filter_map(entry).collect();
+    entries.sort_by_key(|entry| entry.used);
+    entries
 }
 
 /// The secret of a folder, made by whoever comes first.

@@ -45,7 +45,7 @@ pub use error::BackendError;
 pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
-pub use kept::{Kept, artifacts, clear_artifacts, verify_artifacts};
+pub use kept::{Kept, Listed, artifacts, clear_artifacts, verify_artifacts};
 pub use no_trace::{is_forward_function, left_no_trace, may_run_again};
 pub use refused::forget_restarts;
 pub use registry::{

@@ -57,6 +57,9 @@ impl Tx<'_> {
         b: &Var,
         make: impl FnOnce(&mut Self, &Var, &Var) -> R<Flow>,
     ) -> R<Option<Flow>> {
+        if !self.has_numpy_number([a, b]) {
+            return Ok(None);
+        }
         let is_tensor = |v: &Var| match v {
             Var::Lazy(l) => l
                 .obj
@@ -70,8 +73,17 @@ impl Tx<'_> {
         }
     }
 
-    /// Makes an operation that takes NumPy's numbers from outside as numbers that the graph reads. `None` where it has
-    /// none, or needs their values.
+    /// Whether one of NumPy's numbers from outside is among values, which nothing has looked at yet.
+    pub(crate) fn has_numpy_number<'a>(&self, values: impl IntoIterator<Item = &'a Var>) -> bool {
+        let is_number = |v: &Var| {
+            matches!(v, Var::Lazy(l)
+                if self.known.is_numpy_scalar(l.obj.bind(self.py).get_type().as_any()))
+        };
+        values.into_iter().any(is_number)
+    }
+
+    /// Makes an operation that takes NumPy's numbers from outside as numbers that the graph reads. `None` where they
+    /// are constants, or it needs their values.
     ///
     /// # Errors
     /// Those of the operation, but for breaks.
@@ -80,18 +92,11 @@ impl Tx<'_> {
         args: &[&Var],
         make: impl FnOnce(&mut Self, &[Var]) -> R<T>,
     ) -> R<Option<T>> {
-        let is_number = |tx: &Self, v: &Var| {
-            matches!(v, Var::Lazy(l)
-                if tx.known.is_numpy_scalar(l.obj.bind(tx.py).get_type().as_any()))
-        };
-        if !args.iter().any(|v| is_number(self, v)) {
-            return Ok(None);
-        }
         let before = self.snapshot();
         let mut changed = false;
         let mut read: Vec<Var> = args.iter().map(|v| (*v).clone()).collect();
         for v in &mut read {
-            if is_number(self, v)
+            if self.has_numpy_number([&*v])
                 && let Some(number) = (self.rules.arrays.read_number)(self, v)?
             {
                 *v = number;

@@ -14,7 +14,7 @@ fn artifact_folder() -> Option<PathBuf> {
 
 /// Key, bytes, time of last use and manifest of each artifact of a folder.
 #[pyfunction]
-fn artifacts(folder: PathBuf) -> PyResult<Vec<(String, u64, f64, String)>> {
+fn artifacts(folder: PathBuf) -> PyResult<Vec<backends::Listed>> {
     backends::artifacts(&folder)
 }
 

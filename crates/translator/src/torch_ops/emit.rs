@@ -165,16 +165,18 @@ impl<'py> Tx<'py> {
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
         self.not_seen_with(STANDING_IN, args)?;
         self.no_dtype_lost(callee, args)?;
-        let values: Vec<&Var> = args.values().collect();
-        let made = self.with_read_numbers(&values, |tx, read| {
-            let (pos, named) = read.split_at(args.pos.len());
-            let names = args.kw.iter().map(|(name, _)| name.clone());
-            let kw = names.zip(named.iter().cloned()).collect();
-            let pos = pos.to_vec();
-            tx.emit(callee, &Args { pos, kw })
-        })?;
-        if let Some(made) = made {
-            return Ok(made);
+        if self.has_numpy_number(args.values()) {
+            let values: Vec<&Var> = args.values().collect();
+            let made = self.with_read_numbers(&values, |tx, read| {
+                let (pos, named) = read.split_at(args.pos.len());
+                let names = args.kw.iter().map(|(name, _)| name.clone());
+                let kw = names.zip(named.iter().cloned()).collect();
+                let pos = pos.to_vec();
+                tx.emit(callee, &Args { pos, kw })
+            })?;
+            if let Some(made) = made {
+                return Ok(made);
+            }
         }
         if self.ints.as_inputs && self.has_dynamic_number(args) {
             if let Some(result) = self.emit_on_shadows_with_sizes(callee, args)? {
