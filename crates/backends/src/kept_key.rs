@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::names;
 
 /// Goes up whenever the manifest or its runtime changes its meaning.
-const FORMAT: u64 = 3;
+const FORMAT: u64 = 4;
 
 /// Why there is no key.
 pub(crate) struct Untold(pub String);
