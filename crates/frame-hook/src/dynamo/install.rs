@@ -134,7 +134,7 @@ impl Compilation<'_, '_> {
                 depth: line.depth,
                 kind: guard.map_or_else(String::new, |guard| guard.kind.name().to_string()),
                 says: line.text,
-                why: why.map_or_else(String::new, |frame| frame.text.to_string()),
+                why: why.map_or_else(String::new, |frame| frame.text().to_owned()),
                 place: why.map_or_else(String::new, |frame| {
                     format!("{}:{} in {}", frame.file, frame.line, frame.function)
                 }),
