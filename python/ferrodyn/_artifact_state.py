@@ -108,7 +108,7 @@ def state() -> str | None:
     """Return the state of torch and of the environment; None where no text says all of it."""
     if _is_off() or _is_watched():
         return None
-    options = []
+    set_options = []
     for name in _CONFIGS:
         config = sys.modules.get(name)
         if config is None:
@@ -116,10 +116,10 @@ def state() -> str | None:
         changed = _changed(config)
         if changed is None:
             return None
-        options += [(name, *option) for option in changed]
+        set_options += [(name, *option) for option in changed]
     return repr(
         (
-            options,
+            set_options,
             _environment(),
             torch.get_num_threads(),
             torch.is_grad_enabled(),
@@ -137,6 +137,13 @@ def state() -> str | None:
             torch._C._get_mkldnn_enabled(),
         )
     )
+
+
+def options(chosen: dict[str, Any]) -> str | None:
+    """Return the options of one compiler; None where they have no text, or nothing is to be kept."""
+    if chosen.get("force_disable_caches") or not _is_text(chosen):
+        return None
+    return repr(sorted(chosen.items()))
 
 
 def _environment() -> list[tuple[str, str]]:

@@ -330,6 +330,39 @@ def test_the_runtime_stands_for_what_torch_has():
     assert [ours(n) for n in range(200)] == [_align(n) for n in range(200)]
 
 
+#: Options and modes of `compile` are told.
+OPTIONS = """\
+import json, sys
+import torch, ferrodyn
+from said_of_artifacts import said
+def f(x):
+    return torch.relu(x).sum(1) * 2
+x = torch.linspace(-1, 1, 12).reshape(3, 4)
+for chosen in json.loads(sys.argv[1]):
+    torch.testing.assert_close(ferrodyn.compile(f, **chosen)(x), f(x))
+print(json.dumps(said))
+"""
+
+
+def test_options_of_compile_are_told(tmp_path):
+    env = kept_in(tmp_path)
+
+    def run(*chosen):
+        command = [sys.executable, "-c", OPTIONS, json.dumps(chosen)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    chosen = [{"options": {"max_fusion_size": 1}}, {"mode": "max-autotune-no-cudagraphs"}, {}]
+    assert run(*chosen) == ["an artifact is kept"] * 3
+    assert run(*chosen, {"options": {"max_fusion_size": 2}}) == [
+        *["an artifact is used"] * 3,
+        "an artifact is kept",
+    ]
+    assert _artifact_state.options({"post_grad_custom_post_pass": print}) is None
+    assert _artifact_state.options({"force_disable_caches": True}) is None
+
+
 #: The compiler holds some sizes to less than the graph asks for: inductor's loops over few rows.
 SIZES = """\
 import json, sys
