@@ -220,7 +220,7 @@ def inputs(examples: Sequence[Any], told: Sequence[tuple[Any, ...]]) -> str | No
     """Return what a compiler is told of inputs; None where one is no plain tensor on the CPU.
 
     `told`: of a tensor, whether it is the same on each call and which of its sizes change; of a
-    size, which tensor's and which one; of another int nothing. All sizes and ints are told with
+    size, which tensor's and which one; of another number nothing. All sizes and ints are told with
     what they are now: a compiler may rely on it.
     """
     described: list[tuple[Any, ...]] = []

@@ -330,6 +330,42 @@ def test_the_runtime_stands_for_what_torch_has():
     assert [ours(n) for n in range(200)] == [_align(n) for n in range(200)]
 
 
+#: Floats that change are inputs of the graph.
+FLOATS = """\
+import json, math, sys
+import torch, ferrodyn
+from said_of_artifacts import said
+weight = torch.linspace(0, 1, 12).reshape(4, 3).requires_grad_()
+def f(x, rate):
+    y = torch.relu(x @ weight) * rate
+    return y + rate, x.sum() / (rate + 1)
+compiled = ferrodyn.compile(f)
+x = torch.linspace(-1, 1, 12).reshape(3, 4)
+for rate in map(float, sys.argv[1:]):
+    found, expected = compiled(x, rate), f(x, rate)
+    torch.testing.assert_close(found, expected, equal_nan=True)
+    grads = [torch.autograd.grad(y.sum(), weight)[0] for y, _ in (found, expected)]
+    torch.testing.assert_close(*grads, equal_nan=True)
+loaded = [name for name in ("torch._dynamo", "torch._inductor") if name in sys.modules]
+print(json.dumps([said, loaded]))
+"""
+
+
+def test_floats_that_change(tmp_path):
+    env = kept_in(tmp_path)
+
+    def run(*rates):
+        command = [sys.executable, "-c", FLOATS, *map(str, rates)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    assert run(0.5, 0.25, 3.0)[0] == ["an artifact is kept"] * 2
+    assert run(0.5, 0.25, -7.0, 0.0, 1e300) == [["an artifact is used"] * 2, []]
+    said, _ = run(0.5, 0.75, "inf", "nan", -0.0)
+    assert said[:2] == ["an artifact is used"] * 2
+
+
 #: Options and modes of `compile` are told.
 OPTIONS = """\
 import json, sys

@@ -103,10 +103,7 @@ pub(crate) fn parts(
                 ..
             } => told.append((*is_static, dynamic_dims))?,
             AotInput::Size { of, dim } => told.append((of, dim))?,
-            AotInput::Int { .. } => told.append(())?,
-            AotInput::Float { .. } => {
-                return untold(format!("input {at} is a number that changes"));
-            }
+            AotInput::Int { .. } | AotInput::Float { .. } => told.append(())?,
             AotInput::Other { .. } => return untold(format!("input {at} is no tensor")),
         }
     }
