@@ -140,7 +140,7 @@ def state() -> str | None:
 
 
 def options(chosen: dict[str, Any]) -> str | None:
-    """Return the options of one compiler; None where they have no text, or nothing is to be kept."""
+    """Return the options of a compiler; None where no text says all, or nothing is to be kept."""
     if chosen.get("force_disable_caches") or not _is_text(chosen):
         return None
     return repr(sorted(chosen.items()))
