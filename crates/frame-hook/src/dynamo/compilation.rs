@@ -79,6 +79,8 @@ pub enum Compiled {
     RunAll,
     /// plain Python from now on
     Skip,
+    /// plain Python from now on, with all that is called
+    SkipAll,
 }
 
 /// A stage that no other one follows: what it makes of the compilation.
@@ -400,6 +402,9 @@ impl<'py> Compilation<'_, 'py> {
         let stack = self.report_break(tx, reason);
         if reason.instead == Some(Instead::SkipFrame) && !self.ctx.fullgraph() {
             return Err(Ended::With(Compiled::Skip));
+        }
+        if reason.instead == Some(Instead::RunAll) && !self.ctx.fullgraph() {
+            return Err(Ended::With(Compiled::SkipAll));
         }
         if self.errors_on_break(tx)? || reason.instead == Some(Instead::Raise) {
             return Err(Ended::Raised(self.unsupported(reason, &stack)));
