@@ -1,8 +1,8 @@
-"""torch.autograd.grad with create_graph=True: what it gives is differentiated once more, below compilers too."""
+"""What torch.autograd.grad gives with create_graph=True is differentiated once more."""
 
 import torch
 
-# With a compiler the function runs in eager mode: torch's make nothing that can be differentiated twice.
+# With a compiler the function runs in eager mode: nothing of torch's is differentiated twice.
 GRAPHS = 3
 REFERENCE_GRAPHS = 0
 SNAPSHOT = False

@@ -1,4 +1,4 @@
-"""NumPy's numbers with no array beside them: constants until one is another, and inputs of the graph then."""
+"""NumPy's numbers with no array beside them are constants until one is another."""
 
 import numpy as np
 

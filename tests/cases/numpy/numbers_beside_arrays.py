@@ -1,4 +1,4 @@
-"""NumPy's numbers as arguments, other ones on each call: beside an array they are inputs of one graph."""
+"""NumPy's numbers, other ones on each call, are inputs of one graph beside an array."""
 
 import numpy as np
 

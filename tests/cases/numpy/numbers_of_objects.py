@@ -1,4 +1,4 @@
-"""NumPy's numbers as attributes that change: of an argument, and of a module that counts its calls."""
+"""NumPy's numbers as attributes that change, one of a module that counts its calls."""
 
 import numpy as np
 import torch

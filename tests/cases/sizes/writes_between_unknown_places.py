@@ -1,4 +1,4 @@
-"""A number written to slices between places that only the graph knows: counted from the end, and beyond it, too."""
+"""A number written to slices between places that only the graph knows, from any end."""
 
 import torch
 
