@@ -168,11 +168,22 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
     let what = What {
         name: name.trim_matches('_'),
         real: function.clone(),
-        torch: Some(function),
+        torch: Some(function.clone()),
         is_universal: true,
         takes_any_number: !is_subscript,
         is_subscript,
     };
+    if let [tensor @ Var::Tensor(t), number] = operands
+        && tx.st.effects.meta(t).requires_grad
+        && !is_array(tx, number)
+    {
+        // A tensor takes NumPy's numbers as Python's.
+        if let Some(item) = method(tx, number, "item", &Args::default())? {
+            let item = tx.finish_flow(item)?;
+            let args = Args::pos(vec![(*tensor).clone(), item]);
+            return tx.call_builtin(&function.unbind(), args);
+        }
+    }
     let operands = operands.iter().map(|v| (*v).clone()).collect();
     call(tx, &what, &Args::pos(operands))
 }

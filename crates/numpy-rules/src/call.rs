@@ -35,11 +35,38 @@ pub(crate) struct What<'a, 'py> {
 }
 
 /// Makes a call: an operation of the graph, or a constant where NumPy gives one for constants. `None`: an argument is
-/// nothing that such an operation takes.
+/// nothing that such an operation takes. NumPy's numbers from outside are constants only where no such operation takes
+/// them as others.
 ///
 /// # Errors
 /// A break where NumPy raises, or torch has nothing that gives the same.
 pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
+    let values: Vec<&Var> = args.values().collect();
+    if tx.has_numpy_number(values.iter().copied()) && any_array(tx, &values) {
+        let made = tx.with_numpy_numbers(&values, crate::numbers::beside_array, |tx, values| {
+            let (pos, named) = values.split_at(args.pos.len());
+            let names = args.kw.iter().map(|(name, _)| name.clone());
+            let kw = names.zip(named.iter().cloned()).collect();
+            let pos = pos.to_vec();
+            let made = call_with(tx, what, &Args { pos, kw })?;
+            made.ok_or_else(|| Stop::unsupported("an operation of NumPy on other values"))
+        })?;
+        if made.is_some() {
+            return Ok(made);
+        }
+    }
+    call_with(tx, what, args)
+}
+
+/// Whether one of the values is an array.
+fn any_array(tx: &Tx<'_>, values: &[&Var]) -> bool {
+    values.iter().any(|v| match v {
+        Var::Lazy(l) => tx.known.is_exact_ndarray(&class_of(l.obj.bind(tx.py))),
+        v => tx.array_id(v).is_some(),
+    })
+}
+
+fn call_with<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
     let Some(now) = Asked::new(tx, what, args, SizesAt::Now)? else {
         return Ok(None);
     };

@@ -39,5 +39,6 @@ pub const ASKED: Arrays = Arrays {
     length: arrays::length,
     known: arrays::known,
     read_number: numbers::read_number,
+    changing_number: numbers::changing,
     of_tensor: tensors::of_tensor,
 };

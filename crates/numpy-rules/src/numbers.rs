@@ -1,25 +1,34 @@
-//! NumPy's numbers from outside: arguments, which may be others on each call.
+//! NumPy's numbers from outside that may be others on each call: arguments, and whatever was another number when the
+//! code was compiled before.
 //!
 //! A call before the graph makes a tensor of such a number, which is an input of the graph. An operation of tensors
-//! takes what the graph reads from it.
+//! takes what the graph reads from it; for an operation of NumPy it is one of the numbers that the graph has.
 
-use guards::{Source, SourceId};
+use std::rc::Rc;
+
+use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt};
 use translator::Flow;
+use translator::dynamic::DynamicInts;
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
-use variables::{EarlyArg, EarlyCall, EarlyKind, LazyVar, Var};
+use variables::constants::const_val;
+use variables::{ArrayBody, Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjState, Var};
 
-use crate::values::check_state;
+use crate::operation::Maker;
+use crate::values::{check_state, dtype_name, no_tensor};
 
 /// A number from outside, as a number that the graph reads; `None` where it is a constant.
 pub(crate) fn read_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
     let Var::Lazy(l) = v else { return Ok(None) };
-    if !is_changing(tx, l)? || check_state(tx).is_err() {
+    let number = l.obj.bind(tx.py).call_method0("item")?;
+    let fits = number.is_exact_instance_of::<PyInt>() && number.extract::<i64>().is_ok();
+    let is_read = fits || number.is_exact_instance_of::<PyFloat>();
+    if !is_read || !is_argument(tx, l.source) || check_state(tx).is_err() {
         return Ok(None);
     }
-    let tensor = tensor_of(tx, l)?;
+    let tensor = tensor_of(tx, &l.obj, l.source)?;
     match tx.tensor_method(&tensor, "item", Args::default()) {
         Ok(Flow::Value(v @ (Var::Int(_) | Var::Float(_)))) => Ok(Some(v)),
         Ok(_) | Err(Stop::Break(_)) => Ok(None),
@@ -27,41 +36,103 @@ pub(crate) fn read_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
     }
 }
 
-/// Whether a number is one that torch reads as a Python number, and may be another on each call: what hangs on anything
-/// but an argument stays the same object.
-fn is_changing(tx: &Tx<'_>, l: &LazyVar) -> R<bool> {
+/// A number beside an array, as one that the graph has; `None` where it is a constant.
+pub(crate) fn beside_array(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
+    match v {
+        Var::Lazy(l) if is_argument(tx, l.source) => in_graph(tx, &l.obj, l.source),
+        _ => Ok(None),
+    }
+}
+
+/// A number from outside that was another one before, as one that the graph has; `None` where it is a constant.
+pub(crate) fn changing(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Option<Var>> {
+    match was_another(tx, obj, source)? {
+        true => in_graph(tx, obj, source),
+        false => Ok(None),
+    }
+}
+
+/// Whether a number was another one before.
+fn was_another(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<bool> {
+    if tx.ints.specialize_numpy {
+        return Ok(false);
+    }
+    let bytes = const_val(&obj.bind(tx.py).call_method0("tobytes")?);
+    let changed = |ints: &DynamicInts, name: &str| {
+        let before = ints.positions.get(name).into_iter().flatten();
+        before.into_iter().any(|before| match before {
+            GuardKind::IdMatch { obj: before } => before.addr != obj.as_ptr() as usize,
+            GuardKind::CallMatch { value, .. } => Some(value) != bytes.as_ref(),
+            _ => false,
+        })
+    };
+    let of_module = tx.ints.always && tx.is_of_module(source);
+    let name = || tx.facts.sources.name(source);
+    let changes = tx.ints.is_dynamic(source, of_module, name, changed);
+    tx.ints.has_changing_numpy |= changes;
+    Ok(changes)
+}
+
+/// A number as one that the graph has; `None` where torch has no tensor of it.
+fn in_graph(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Option<Var>> {
+    if !tx.ints.as_inputs || check_state(tx).is_err() {
+        return Ok(None);
+    }
+    let b = obj.bind(tx.py).clone();
+    let dtype: String = b.getattr("dtype")?.getattr("name")?.extract()?;
+    let before = tx.snapshot();
+    let tensor = match tensor_of(tx, obj, source) {
+        Ok(Var::Tensor(tensor)) if dtype_name(tx.st.effects.meta(&tensor)) == dtype => tensor,
+        Ok(_) | Err(Stop::Break(_)) => {
+            tx.restore(&before);
+            return Ok(None);
+        }
+        Err(stop) => return Err(stop),
+    };
+    let body = ArrayBody {
+        tensor,
+        make: Maker::Number.function(tx.py)?,
+        writeable: false,
+        strides: None,
+        copied: None,
+        known: None,
+    };
+    let class = b.get_type().into_any().unbind();
+    let body = Body::Array(Rc::new(body));
+    let state = ObjState::existing(class, body, obj.clone(), source);
+    Ok(Some(Var::Obj(tx.st.effects.add(state))))
+}
+
+/// Whether a value is an argument, or an item of one: what hangs on anything else stays the same object.
+fn is_argument(tx: &Tx<'_>, source: SourceId) -> bool {
     let sources = &tx.facts.sources;
-    let mut root = l.source;
+    let mut root = source;
     while let Source::TupleItem { base, .. } | Source::ListItem { base, .. } = sources.get(root) {
         root = *base;
     }
-    if !matches!(sources.get(root), Source::Local { .. }) || !tx.ints.as_inputs {
-        return Ok(false);
-    }
-    let number = l.obj.bind(tx.py).call_method0("item")?;
-    let fits = number.is_exact_instance_of::<PyInt>() && number.extract::<i64>().is_ok();
-    Ok(fits || number.is_exact_instance_of::<PyFloat>())
+    matches!(sources.get(root), Source::Local { .. }) && tx.ints.as_inputs
 }
 
 /// The tensor that is made of a number, as an input of the graph.
-fn tensor_of(tx: &mut Tx<'_>, l: &LazyVar) -> R<Var> {
+fn tensor_of(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Var> {
     let py = tx.py;
     let function = py.import("torch")?.getattr("as_tensor")?;
-    let obj = l.obj.bind(py).clone();
-    tx.guard_type(&obj, l.source);
-    if let Some(early) = made_of(tx, &function, l.source)
+    let obj = obj.bind(py).clone();
+    tx.guard_type(&obj, source);
+    if let Some(early) = made_of(tx, &function, source)
         && let Some(made) = tx.early_input(early)?
     {
         return Ok(made);
     }
-    let tensor = function.call1((obj,))?.unbind();
+    let made = function.call1((obj,));
+    let tensor = made.map_err(|e| no_tensor(e.value(py)))?.unbind();
     let early = tx.add_early(EarlyCall {
         function: function.unbind(),
-        pos: vec![EarlyArg::Source(l.source)],
+        pos: vec![EarlyArg::Source(source)],
         kw: Vec::new(),
         kind: EarlyKind::Make,
     });
-    tx.early_tensor(&tensor, early, l.source, Vec::new())
+    tx.early_tensor(&tensor, early, source, Vec::new())
 }
 
 /// The result of the same call, where it was made before.

@@ -168,7 +168,7 @@ fn changing_sizes<'py>(
     Ok(changing)
 }
 
-fn no_tensor(why: impl std::fmt::Display) -> Stop {
+pub(crate) fn no_tensor(why: impl std::fmt::Display) -> Stop {
     Stop::brk(
         format!("NumPy array that torch makes no tensor of: {why}"),
         "NumPy's operations are captured as operations of tensors on the memory of the arrays.",

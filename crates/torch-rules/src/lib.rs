@@ -24,6 +24,7 @@ mod flags;
 mod flex_attention;
 mod function_graphs;
 mod function_modes;
+mod gradients;
 mod higher_order;
 mod hooks;
 mod initialising;
@@ -58,6 +59,7 @@ pub const LISTED: &[RuleList] = &[
     torch_python::RULES,
     compilers::RULES,
     hooks::RULES,
+    gradients::RULES,
     conditions::RULES,
     questions::RULES,
 ];

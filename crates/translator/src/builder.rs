@@ -287,6 +287,11 @@ impl Tx<'_> {
         let py = self.py;
         let b = obj.bind(py);
         let class = b.get_type().into_any();
+        if self.known.is_numpy_scalar(&class)
+            && let Some(number) = (self.rules.arrays.changing_number)(self, obj, source)?
+        {
+            return Ok(number);
+        }
         if self.known.is_numpy_scalar(&class) || self.known.is_custom_constant(&class) {
             return self.build_by_value(obj, source);
         }

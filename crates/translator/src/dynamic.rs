@@ -32,7 +32,7 @@ pub struct DynamicInts {
     pub floats: FxHashMap<String, u64>,
     /// sizes that tensors were guarded to have, by the names of their sources
     pub shapes: FxHashMap<String, Vec<Option<i64>>>,
-    /// where iterators were guarded to stand, by the names of their sources
+    /// where iterators were guarded to stand, and what objects were guarded to be, by the names of their sources
     pub positions: FxHashMap<String, Vec<GuardKind>>,
     /// names of the sources of dynamic ints, and of dynamic sizes: `L['x'].size()[0]`
     pub names: BTreeSet<String>,
@@ -48,6 +48,10 @@ pub struct DynamicInts {
     pub specialize_int: bool,
     /// floats are
     pub specialize_float: bool,
+    /// NumPy's numbers are, but for operands of arrays
+    pub specialize_numpy: bool,
+    /// whether one of NumPy's numbers was taken for one that changes
+    pub has_changing_numpy: bool,
     /// decisions of this translation
     known: FxHashMap<SourceId, bool>,
 }
@@ -101,7 +105,9 @@ impl DynamicInts {
                 | GuardKind::ListIteratorLen { .. }
                 | GuardKind::ListReverseIteratorLen { .. }
                 | GuardKind::RangeIteratorMatch { .. }
-                | GuardKind::CountIteratorMatch { .. } => {
+                | GuardKind::CountIteratorMatch { .. }
+                | GuardKind::IdMatch { .. }
+                | GuardKind::CallMatch { .. } => {
                     let name = set.sources().name(source);
                     let known = self.positions.entry(name).or_default();
                     known.push(guard.kind.clone());
@@ -117,7 +123,7 @@ impl DynamicInts {
 
     /// Whether a number is dynamic by what is known of earlier ones; `changed` says whether a number of that name
     /// had another value. `of_module`: it is reached through a module, whose numbers are constants until they change.
-    pub(crate) fn is_dynamic(
+    pub fn is_dynamic(
         &mut self,
         source: SourceId,
         of_module: bool,
@@ -203,7 +209,7 @@ impl Tx<'_> {
     }
 
     /// Whether a source leads through a module.
-    pub(crate) fn is_of_module(&self, mut source: SourceId) -> bool {
+    pub fn is_of_module(&self, mut source: SourceId) -> bool {
         while let Some(base) = self.facts.sources.get(source).base() {
             let through = self.facts.reached.get(&base).map(|obj| obj.bind(self.py));
             let module = self.known.module.bind(self.py);

@@ -47,7 +47,7 @@ impl Tx<'_> {
         self.runs_as_is && self.ints.floats_as_inputs
     }
 
-    /// An operator of a tensor and one of NumPy's numbers from outside, as [`Tx::with_read_numbers`].
+    /// An operator of a tensor and one of NumPy's numbers from outside, as [`Tx::with_numpy_numbers`].
     ///
     /// # Errors
     /// Those of the operation, but for breaks.
@@ -68,13 +68,41 @@ impl Tx<'_> {
             v => Ok(matches!(v, Var::Tensor(_))),
         };
         match is_tensor(a)? != is_tensor(b)? {
-            true => self.with_read_numbers(&[a, b], |tx, args| make(tx, &args[0], &args[1])),
+            true => self.with_numpy_numbers(&[a, b], self.rules.arrays.read_number, |tx, args| {
+                make(tx, &args[0], &args[1])
+            }),
             false => Ok(None),
         }
     }
 
+    /// An operator of which one operand is an array, by the name of its special method; otherwise both operands, looked
+    /// at.
+    pub(crate) fn array_operator(
+        &mut self,
+        name: &str,
+        a: &Var,
+        b: &Var,
+    ) -> R<Result<Flow, (Var, Var)>> {
+        let mut operands = [a.clone(), b.clone()];
+        for numbers in [false, true] {
+            for v in &mut operands {
+                if numbers || !self.has_numpy_number([&*v]) {
+                    *v = self.look(v)?;
+                }
+            }
+            if operands.iter().any(|v| self.array_id(v).is_some()) {
+                let [a, b] = &operands;
+                if let Some(flow) = (self.rules.arrays.operator)(self, name, &[a, b])? {
+                    return Ok(Ok(flow));
+                }
+            }
+        }
+        let [a, b] = operands;
+        Ok(Err((a, b)))
+    }
+
     /// Whether one of NumPy's numbers from outside is among values, which nothing has looked at yet.
-    pub(crate) fn has_numpy_number<'a>(&self, values: impl IntoIterator<Item = &'a Var>) -> bool {
+    pub fn has_numpy_number<'a>(&self, values: impl IntoIterator<Item = &'a Var>) -> bool {
         let is_number = |v: &Var| {
             matches!(v, Var::Lazy(l)
                 if self.known.is_numpy_scalar(l.obj.bind(self.py).get_type().as_any()))
@@ -82,14 +110,15 @@ impl Tx<'_> {
         values.into_iter().any(is_number)
     }
 
-    /// Makes an operation that takes NumPy's numbers from outside as numbers that the graph reads. `None` where they
+    /// Makes an operation that takes NumPy's numbers from outside as `convert` has them in the graph. `None` where they
     /// are constants, or it needs their values.
     ///
     /// # Errors
     /// Those of the operation, but for breaks.
-    pub(crate) fn with_read_numbers<T>(
+    pub fn with_numpy_numbers<T>(
         &mut self,
         args: &[&Var],
+        convert: fn(&mut Self, &Var) -> R<Option<Var>>,
         make: impl FnOnce(&mut Self, &[Var]) -> R<T>,
     ) -> R<Option<T>> {
         let before = self.snapshot();
@@ -97,7 +126,7 @@ impl Tx<'_> {
         let mut read: Vec<Var> = args.iter().map(|v| (*v).clone()).collect();
         for v in &mut read {
             if self.has_numpy_number([&*v])
-                && let Some(number) = (self.rules.arrays.read_number)(self, v)?
+                && let Some(number) = convert(self, v)?
             {
                 *v = number;
                 changed = true;

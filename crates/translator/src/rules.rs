@@ -118,6 +118,8 @@ pub struct Arrays {
     pub known: fn(&mut Tx<'_>, ObjId) -> R<Option<Obj>>,
     /// one of NumPy's numbers from outside, as a number that the graph reads; `None` where it is a constant
     pub read_number: fn(&mut Tx<'_>, &Var) -> R<Option<Var>>,
+    /// one of them that was another number before, as one that the graph has; `None` where it is a constant
+    pub changing_number: fn(&mut Tx<'_>, &Obj, SourceId) -> R<Option<Var>>,
     /// `tensor.numpy(...)`
     pub of_tensor: fn(&mut Tx<'_>, &Var, &Args) -> Given,
 }

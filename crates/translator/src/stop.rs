@@ -21,15 +21,17 @@ pub struct BreakReason {
     pub raises: bool,
     /// whether something is set up here that later calls find done
     pub sets_up: Option<SetUp>,
-    /// what the program asked for in the place of a graph break
+    /// what happens in the place of a graph break
     pub instead: Option<Instead>,
 }
 
-/// What a program asks for where it would break the graph.
+/// What happens in the place of a graph break, as a program asks for it or needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instead {
     /// the whole frame runs in eager mode, what it calls may be captured
     SkipFrame,
+    /// the whole frame runs in eager mode, with all that it calls
+    RunAll,
     /// an error
     Raise,
 }

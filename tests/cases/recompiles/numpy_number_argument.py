@@ -1,10 +1,10 @@
-"""A NumPy number whose value is asked for is held to its type and value; nan equals nan."""
+"""A NumPy number is held to its type, and to its value until it is another one; nan equals nan."""
 
 import numpy as np
 import torch
 
-GRAPHS = 5
-REFERENCE_GRAPHS = 4
+GRAPHS = 4
+SNAPSHOT = False
 
 
 def fn(x, n):

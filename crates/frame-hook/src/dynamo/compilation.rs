@@ -79,6 +79,8 @@ pub enum Compiled {
     RunAll,
     /// plain Python from now on
     Skip,
+    /// plain Python from now on, with all that is called
+    SkipAll,
 }
 
 /// A stage that no other one follows: what it makes of the compilation.
@@ -210,18 +212,24 @@ impl<'py> Compilation<'_, 'py> {
         };
         let backend = self.backend()?;
         let can = backend.capabilities();
-        self.configure(
-            &mut tx,
-            session,
-            request,
-            &before,
-            &Surroundings {
-                can,
-                has_modes: !modes.is_empty(),
-            },
-        )?;
+        let around = Surroundings {
+            can,
+            has_modes: !modes.is_empty(),
+        };
+        self.configure(&mut tx, session, request, &before, &around)?;
         let breaks = explain::count_breaks();
-        let end = tx.run();
+        let mut end = tx.run();
+        if tx.ints.has_changing_numpy && !matches!(end, End::Return(_)) {
+            let mut other = begin(py, &session.tables, request, &modes)
+                .map_err(|stop| self.undecodable(&stop_text(&stop)))?;
+            self.configure(&mut other, session, request, &before, &around)?;
+            other.ints.specialize_numpy = true;
+            let its_end = other.run();
+            // The value of one of NumPy's numbers is needed where the translation stopped.
+            if other.instructions > tx.instructions {
+                (tx, end) = (other, its_end);
+            }
+        }
         interrupts::check(py)?;
         self.record_tracing(&mut tx, started);
         let finish = self.finish_of(&mut tx, end, session, request)?;
@@ -394,6 +402,9 @@ impl<'py> Compilation<'_, 'py> {
         let stack = self.report_break(tx, reason);
         if reason.instead == Some(Instead::SkipFrame) && !self.ctx.fullgraph() {
             return Err(Ended::With(Compiled::Skip));
+        }
+        if reason.instead == Some(Instead::RunAll) && !self.ctx.fullgraph() {
+            return Err(Ended::With(Compiled::SkipAll));
         }
         if self.errors_on_break(tx)? || reason.instead == Some(Instead::Raise) {
             return Err(Ended::Raised(self.unsupported(reason, &stack)));

@@ -68,6 +68,9 @@ impl FrameCompiler for Driver {
         if explicit && comes_to_forward(py, frame) {
             return Outcome::Run;
         }
+        if slot.runs_all(ctx.id()) {
+            return Outcome::RunAll;
+        }
         let entries = slot.get(ctx.id(), || code_name(&code));
         let check = env::of_frame(py, frame);
         if let Some(outcome) = while_elsewhere(py, slot, &entries, &check, ctx, &config) {
@@ -341,6 +344,11 @@ impl Found<'_> {
                 remember_skip(py, &code);
                 Outcome::Skip
             }
+            Ok(Compiled::SkipAll) => {
+                frame.code_state().slot(CodeSlot::default).run_all(ctx.id());
+                remember_skip(py, &code);
+                Outcome::RunAll
+            }
             Err(e) => Outcome::Raise(e),
         }
     }
@@ -351,7 +359,7 @@ fn outcome_text(compiled: &PyResult<Compiled>) -> String {
     match compiled {
         Ok(Compiled::Code(_)) => "compiled".to_owned(),
         Ok(Compiled::Run | Compiled::RunAll) => "eager".to_owned(),
-        Ok(Compiled::Skip) => "skipped".to_owned(),
+        Ok(Compiled::Skip | Compiled::SkipAll) => "skipped".to_owned(),
         Err(error) => error.to_string(),
     }
 }

@@ -36,6 +36,8 @@ pub struct CodeSlot {
     names_torch: Cell<Option<bool>>,
     /// set for the code of resume functions: they go on where a capture began
     pub resumes: Cell<bool>,
+    /// contexts in which the code runs in eager mode, with all that it calls
+    eager_below: RefCell<Vec<ContextId>>,
     /// contexts in which the user asked for this very function, wherever its file is
     explicit: RefCell<Vec<ContextId>>,
     /// what is kept of graphs that were compiled while the code ran, or code that was made of it
@@ -52,6 +54,17 @@ impl CodeSlot {
             .iter()
             .find(|e| e.0 == context)
             .map(|e| e.1.clone())
+    }
+
+    /// Whether the code runs in eager mode in a context, with all that it calls.
+    pub fn runs_all(&self, context: ContextId) -> bool {
+        let below = self.eager_below.try_borrow();
+        below.is_ok_and(|below| below.contains(&context))
+    }
+
+    /// Has the code run in eager mode in a context, with all that it calls.
+    pub fn run_all(&self, context: ContextId) {
+        self.eager_below.borrow_mut().push(context);
     }
 
     /// Whether the user asked for this very function in a context.
@@ -124,6 +137,11 @@ pub fn forget_skips(py: Python<'_>) {
             && let Ok(state) = code_state::of(code)
         {
             state.forget_skips();
+            state
+                .slot(CodeSlot::default)
+                .eager_below
+                .borrow_mut()
+                .clear();
         }
     }
 }

@@ -201,6 +201,24 @@ fn uses_tensors(index: &Value<'_>) -> bool {
         other => is(other),
     }
 }
+
+/// An index with whole slices: a number fits in a slice between whatever places, and none is refused.
+fn without_places<'a>(index: &Value<'a>) -> R<Value<'a>> {
+    Ok(match index {
+        Value::Slice(parts) => {
+            for place in &parts[..2] {
+                bound(place, Size::ZERO)?;
+            }
+            Value::slice(Value::None, Value::None, parts[2].clone())
+        }
+        Value::Tuple(items) => {
+            let items = items.iter().map(without_places);
+            Value::Tuple(items.collect::<R<_>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
 fn setitem(call: &Call<'_>) -> R {
     let [x, index, value] = call.bind(["input", "index", "value"])?;
     if !matches!(x, Value::Tensor(_)) {
@@ -208,9 +226,9 @@ fn setitem(call: &Call<'_>) -> R {
     }
     let x = tensor(x)?;
     let mut inputs = vec![x.meta];
-    let target = indexed(call, &x, index)?;
     match Operand::read(value)? {
         Operand::Tensor(v) => {
+            let target = indexed(call, &x, index)?;
             if v.dtype != x.dtype && uses_tensors(index) {
                 return unsupported("value of another dtype at index tensors");
             }
@@ -227,6 +245,7 @@ fn setitem(call: &Call<'_>) -> R {
             inputs.push(v.meta);
         }
         Operand::Number(d) => {
+            indexed(call, &x, &without_places(index)?)?;
             if (d.is_complex() && !x.dtype.is_complex()) || x.dtype == DType::UInt8 {
                 return unsupported("value of another kind");
             }

@@ -167,7 +167,8 @@ impl<'py> Tx<'py> {
         self.no_dtype_lost(callee, args)?;
         if self.has_numpy_number(args.values()) {
             let values: Vec<&Var> = args.values().collect();
-            let made = self.with_read_numbers(&values, |tx, read| {
+            let convert = self.rules.arrays.read_number;
+            let made = self.with_numpy_numbers(&values, convert, |tx, read| {
                 let (pos, named) = read.split_at(args.pos.len());
                 let names = args.kw.iter().map(|(name, _)| name.clone());
                 let kw = names.zip(named.iter().cloned()).collect();

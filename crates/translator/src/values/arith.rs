@@ -96,17 +96,15 @@ impl Tx<'_> {
         {
             return Ok(flow);
         }
-        let (a, b) = (self.look(a)?, self.look(b)?);
         let names = names(op);
-        if self.array_id(&a).or(self.array_id(&b)).is_some() {
-            let name = match inplace {
-                true => names.inplace,
-                false => names.direct,
-            };
-            if let Some(flow) = (self.rules.arrays.operator)(self, name, &[&a, &b])? {
-                return Ok(flow);
-            }
-        }
+        let name = match inplace {
+            true => names.inplace,
+            false => names.direct,
+        };
+        let (a, b) = match self.array_operator(name, a, b)? {
+            Ok(flow) => return Ok(flow),
+            Err(operands) => operands,
+        };
         if a.is_dynamic_number() || b.is_dynamic_number() {
             if let Some(v) = self.int_binary(op, &a, &b)? {
                 return Ok(Flow::Value(v));

@@ -96,12 +96,10 @@ impl Tx<'_> {
         if let Some(flow) = self.beside_tensor(a, b, |tx, a, b| tx.tensor_compare(op, a, b))? {
             return Ok(flow);
         }
-        let (a, b) = (self.look(a)?, self.look(b)?);
-        if self.array_id(&a).or(self.array_id(&b)).is_some()
-            && let Some(flow) = (self.rules.arrays.operator)(self, method(op), &[&a, &b])?
-        {
-            return Ok(flow);
-        }
+        let (a, b) = match self.array_operator(method(op), a, b)? {
+            Ok(flow) => return Ok(flow),
+            Err(operands) => operands,
+        };
         if a.is_dynamic_number() || b.is_dynamic_number() {
             if let Some(condition) = self.compare_read(op, &a, &b)? {
                 return Ok(Flow::Value(condition));
