@@ -37,6 +37,7 @@ pub mod wire;
 
 mod assemble;
 mod body;
+mod borrow;
 mod builder;
 mod cfg;
 mod code;
@@ -61,6 +62,7 @@ mod verify;
 
 pub use assemble::{AsmError, AsmInfo, Assembled, assemble};
 pub use body::{Body, CallLocs, Enc, ExceptEntry, Instr};
+pub use borrow::borrowing_loads;
 pub use builder::{BodyBuilder, BuildError, Import};
 pub use cfg::{Block, Cfg};
 pub use code::{CodeFields, Version, kinds};
