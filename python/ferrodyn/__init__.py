@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import _version
 
 if TYPE_CHECKING:
+    from ._artifact_archive import load, save
     from ._explain import BreakReason, ExplainOutput
 
 _version.check_platform()
@@ -54,21 +55,27 @@ __all__ = [
     "install",
     "is_compiling",
     "list_backends",
+    "load",
     "logs",
     "optimize",
     "optimize_assert",
     "register_backend",
     "reset",
+    "save",
     "uninstall",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    # Only who asks what was captured needs these.
+    # Few programs need these.
     if name in ("BreakReason", "ExplainOutput"):
         from . import _explain
 
         return getattr(_explain, name)
+    if name in ("load", "save"):
+        from . import _artifact_archive
+
+        return getattr(_artifact_archive, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

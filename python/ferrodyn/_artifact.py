@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import _artifact_epilogue as epilogue
 from . import _artifact_runtime as runtime
 
 _log = logging.getLogger("ferrodyn.artifacts")
@@ -206,11 +207,9 @@ def _only_simple_wrappers(entry: Any) -> None:
 def _facts(entry: Any, trains: bool) -> dict[str, Any]:
     """Return what the runtime needs of AOTAutograd's metadata."""
     import torch
-    from torch._functorch._aot_autograd.schemas import MutationType, OutputType
+    from torch._functorch._aot_autograd.schemas import OutputType
 
     meta = entry.runtime_metadata
-    _require(not meta.num_mutated_inp_runtime_indices, "inputs that are written behind the graph")
-    _require(not meta.num_intermediate_bases, "outputs that are views of each other")
     _require(not meta.tokens and not meta.num_backward_tokens, "operations with effects")
     _require(not meta.is_rng_op_functionalized, "random numbers as values")
     _require(not meta.num_graphsafe_rng_states, "states of generators")
@@ -221,28 +220,42 @@ def _facts(entry: Any, trains: bool) -> dict[str, Any]:
         not meta.indices_of_inputs_that_requires_grad_with_mutations_in_bw,
         "inputs that the backward graph writes",
     )
-    unsafe_views, non_differentiable, tangents = [], [], []
-    for at, out in enumerate(meta.output_info):
+    behind = [(at, _written(meta.input_info[at])) for at in meta.mutated_inp_runtime_indices]
+    aliases = []
+    unsafe_views: list[int] = []
+    non_differentiable = [
+        at
+        for at, place in enumerate(meta.mutated_inp_runtime_indices)
+        if not meta.input_info[place].requires_grad
+    ]
+    tangents = [
+        at
+        for at, place in enumerate(meta.mutated_inp_runtime_indices)
+        if meta.input_info[place].mutates_data and meta.input_info[place].requires_grad
+    ]
+    for at, out in enumerate(meta.output_info, len(behind)):
         kind = out.output_type
-        plain = kind in (OutputType.non_alias, OutputType.unsafe_view_alias)
-        _require(plain, "outputs that are views of inputs")
+        is_plain = kind in (OutputType.non_alias, OutputType.unsafe_view_alias)
         is_tensor = issubclass(out.raw_type, torch.Tensor)
         is_known = is_tensor or issubclass(out.raw_type, (type(None), int, torch.SymInt))
         _require(is_known, "outputs that are no tensors")
+        if not is_plain:
+            aliases.append(_alias(at - len(behind), out, meta))
         if kind is OutputType.unsafe_view_alias:
             unsafe_views.append(at)
         if not out.requires_grad:
             non_differentiable.append(at)
-        if is_tensor and out.requires_grad_for_backward:
+        if is_plain and is_tensor and out.requires_grad_for_backward:
             tangents.append(at)
+    bases = len(behind) + meta.num_outputs
+    tangents += range(bases, bases + meta.num_intermediate_bases)
     versioned = meta.mutated_graph_handled_indices_seen_by_autograd
-    for info in meta.input_info:
-        _require(
-            info.mutation_type is not MutationType.MUTATED_OUT_GRAPH, "inputs that are written"
-        )
     dynamic = {at: out.dynamic_dims for at, out in enumerate(meta.output_info) if out.dynamic_dims}
     facts: dict[str, Any] = {
         "outputs": meta.num_outputs,
+        "bases": meta.num_intermediate_bases,
+        "behind": behind,
+        "aliases": aliases,
         "dynamic": [(at, sorted(dims)) for at, dims in dynamic.items()],
         "written": list(versioned) if meta.keep_input_mutations else [],
         "autocast": torch._C._is_any_autocast_enabled(),
@@ -268,6 +281,41 @@ def _facts(entry: Any, trains: bool) -> dict[str, Any]:
         }
         _require(len(facts["formats"]) == len(tangents), "gradients that belong to no output")
     return facts
+
+
+def _written(info: Any) -> dict[str, bool]:
+    """Return how an input is written behind the graph."""
+    _require(not info.mutates_storage_metadata, "inputs that are given another storage")
+    _require(
+        not getattr(info, "mutation_is_shallow_copy_data", False), "inputs whose data is exchanged"
+    )
+    return {"data": info.mutates_data, "layout": info.mutates_metadata, "leaf": info.is_leaf}
+
+
+def _alias(at: int, out: Any, meta: Any) -> dict[str, Any]:
+    """Return how the output at a place is made of an input or of another output."""
+    from torch._functorch import config
+    from torch._functorch._aot_autograd.schemas import OutputType
+
+    kind = out.output_type
+    _require(kind is not OutputType.custom_function_view, "views of an autograd.Function")
+    of_input = kind in (OutputType.alias_of_input, OutputType.is_input)
+    is_of_base = kind in (
+        OutputType.alias_of_intermediate,
+        OutputType.alias_of_intermediate_save_as_output,
+    )
+    sequence = out.view_meta_sequence
+    views = None
+    if sequence is not None and config.view_replay_for_aliased_outputs:
+        views = epilogue.views_as_data(sequence.sequence)
+    return {
+        "at": at,
+        "of_input": of_input,
+        "base": out.base_idx + (meta.num_outputs if is_of_base else 0),
+        "is_base": kind is OutputType.is_input,
+        "requires_grad": out.requires_grad,
+        "views": views,
+    }
 
 
 def _format(tangent: Any) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from typing import Any
 
 import torch
 
+from ._artifact_epilogue import Hidden, behind
+
 #: Parts of torch's extension module, which its types do not tell of.
 _extension: Any = torch._C
 _guards, _functorch, _autograd = (
@@ -173,7 +175,15 @@ def _inference(call: Boxed, facts: dict[str, Any]) -> Callable[..., Sequence[Any
         finally:
             torch._C._set_grad_enabled(True)
 
-    return run
+    return _finishing(run, facts)
+
+
+def _finishing(run: Callable[..., Any], facts: dict[str, Any]) -> Callable[..., Any]:
+    """Return what also does what is left to do behind the graph."""
+    finish = behind(facts)
+    if finish is None:
+        return run
+    return lambda *inputs: finish(inputs, run(*inputs))
 
 
 def _laid_out(gradient: torch.Tensor, layout: dict[str, Any]) -> torch.Tensor:
@@ -212,7 +222,11 @@ def _check_backward(facts: dict[str, Any]) -> None:
 
 
 def _training(forward: Boxed, backward: Boxed, facts: dict[str, Any]) -> Callable[..., Any]:
-    outputs, unchecked = facts["outputs"], facts["unchecked"]
+    # First the inputs that are written behind the graph, last what outputs are views of.
+    first, unchecked = len(facts["behind"]), facts["unchecked"]
+    returned = first + facts["outputs"] + facts["bases"]
+    hidden = [at for at, (_, how) in enumerate(facts["behind"]) if not how["data"]]
+    hidden += [first + alias["at"] for alias in facts["aliases"]]
     saved_inputs, dynamic_saved = facts["saved_inputs"], facts["dynamic_saved"]
     if facts["autocast"]:
         forward, backward = _without_autocast(forward), _without_autocast(backward)
@@ -225,16 +239,18 @@ def _training(forward: Boxed, backward: Boxed, facts: dict[str, Any]) -> Callabl
             ctx.ints = made[ints:]
             saved = [
                 value if is_input or not value._is_view() else value.detach()
-                for value, is_input in zip(made[outputs:ints], saved_inputs, strict=True)
+                for value, is_input in zip(made[returned:ints], saved_inputs, strict=True)
             ]
             for at, dims in dynamic_saved:
                 _mark(saved[at], dims)
             checked = len(saved) - unchecked
             ctx.save_for_backward(*saved[:checked])
             ctx.unchecked = saved[checked:]
-            results = list(made[:outputs])
+            results = list(made[:returned])
             for at in facts["unsafe_views"]:
                 results[at] = torch.ops.aten._unsafe_view(results[at], results[at].shape)
+            for at in hidden:
+                results[at] = Hidden(results[at])
             plain = [results[at] for at in facts["non_differentiable"]]
             ctx.mark_non_differentiable(*(x for x in plain if isinstance(x, torch.Tensor)))
             ctx._materialize_non_diff_grads = False
@@ -274,7 +290,7 @@ def _training(forward: Boxed, backward: Boxed, facts: dict[str, Any]) -> Callabl
         finally:
             torch._C._set_view_replay_enabled(replays)
 
-    return run
+    return _finishing(run, facts)
 
 
 class _OnceDifferentiable(torch.autograd.Function):

@@ -59,26 +59,33 @@ def _file(module: Any) -> tuple[str, int, int]:
     return module.__file__, status.st_size, status.st_mtime_ns
 
 
-def surroundings() -> str:
-    """Return the versions and the machine."""
+def own_files() -> list[str]:
+    """Return the paths of the modules that this package consists of."""
     here = os.path.dirname(__file__)
-    own = [
-        os.stat(os.path.join(here, name)) for name in sorted(os.listdir(here)) if name[-3:] == ".py"
-    ]
+    return [os.path.join(here, name) for name in sorted(os.listdir(here)) if name[-3:] == ".py"]
+
+
+def machine() -> str:
+    """Return the versions and the kind of machine: the same on others of that kind."""
     return repr(
         (
             sys.version,
             sys.flags.optimize,
             torch.__version__,
             torch.version.git_version,
-            _file(torch._C),
-            _file(_core),
-            [(status.st_size, status.st_mtime_ns) for status in own],
+            _file(torch._C)[1],
             platform.machine(),
             torch.backends.cpu.get_cpu_capability(),
             _processor(),
         )
     )
+
+
+def surroundings() -> str:
+    """Return the versions and the machine, and what tells that files here have changed."""
+    own = [os.stat(path) for path in own_files()]
+    times = [(status.st_size, status.st_mtime_ns) for status in own]
+    return repr((machine(), _file(torch._C), _file(_core), times))
 
 
 def _processor() -> list[str]:

@@ -63,6 +63,15 @@ def artifact_folder() -> str | None:
 def artifacts(folder: str) -> list[tuple[str, int, float, str]]:
     """Key, bytes, time of last use and manifest of each artifact, those used longest ago first."""
 
+def artifacts_of(callable: Any) -> list[str]:
+    """Keys of what graphs are kept as that were compiled while a callable ran."""
+
+def read_artifact(folder: str, key: str) -> tuple[str, str] | None:
+    """Manifest and folder of the libraries of an artifact, where it is as it was written."""
+
+def add_artifact(folder: str, manifest: str, libraries: list[tuple[str, bytes]]) -> None:
+    """Keep an artifact by what its manifest says that it was made from."""
+
 def verify_artifacts(folder: str) -> tuple[int, int]:
     """Remove the artifacts that have changed; how many were whole, and how many removed."""
 

@@ -11,8 +11,7 @@ runs plainly before call `i`. What it expects, of which GRAPHS or BREAKS has to 
     BREAKS            texts, each part of the reason of some graph break
     BACKWARD          False: do not run backward on the results
     SNAPSHOT          False: only compare with eager, pin nothing
-    BYTECODE          whether the snapshot has the residual bytecode, which it has by itself
-                      for the topics breaks and effects
+    BYTECODE          True: pin the residual bytecode as well, where it is the point of the case
     OPTIONS           options that are set while it runs, which torch has too
     ALONE             True: eager runs torch.compile, which leaves its traces in the process
 
@@ -117,7 +116,7 @@ def test_snapshot(path: Path, request: pytest.FixtureRequest) -> None:
         harness.captured_logs("graph", "guards", "bytecode", "graph_breaks") as records,
     ):
         case.run(harness.compile(case.target(), backend=harness.Recorder()))
-    bytecode = case.get("BYTECODE", path.parent.name in ("breaks", "effects"))
+    bytecode = case.get("BYTECODE", False)
     text = snapshots.describe(records, _name(path), bytecode)
     pinned = snapshots.Snapshot(SNAPSHOTS, _name(path))
     if request.config.getoption("--bless"):

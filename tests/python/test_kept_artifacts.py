@@ -110,7 +110,7 @@ torch.testing.assert_close(ferrodyn.compile(constant)(x), constant(x))
 assert said == ["an artifact is used"], said
 # What is not kept says why.
 del said[:]
-ferrodyn.compile(lambda x: x.t())(x)
+ferrodyn.compile(lambda x: torch.tensor([[1.0, 2.0] * 40]) + x[0, 0])(x)
 assert said == ["a graph's artifact is not kept"], said
 """
 
@@ -401,6 +401,27 @@ def test_sizes_that_change(tmp_path):
     bound = max(c["Const"] for g in bounded for c in g["Compare"][1:] if "Const" in c)
     _, said, _ = run(3, 5, bound + 1)
     assert said == ["an artifact is used"] * 2 + ["an artifact is kept"]
+
+
+@pytest.mark.parametrize("sizes", ["static", "dynamic"])
+def test_outputs_that_are_views_and_written_inputs(tmp_path, sizes):
+    env = kept_in(tmp_path)
+
+    def run():
+        command = [sys.executable, Path(__file__).with_name("kept_views.py"), sizes]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr[-3000:]
+        wrong, said = json.loads(done.stdout.splitlines()[-1])
+        assert wrong == {}
+        return said
+
+    first = run()
+    assert set(first) == {"no artifact", "an artifact is kept"}
+    kept = first.count("an artifact is kept")
+    assert kept > 30
+    # Torch keeps no graph whose backward graph does nothing.
+    second = run()
+    assert second.count("an artifact is used") == kept and "an artifact is kept" not in second
 
 
 SMALL = """\

@@ -4,26 +4,23 @@
 //! is more than a compilation. Does not live here: what makes two graphs the same (`kept_key`), files
 //! (`artifact-store`), what a result consists of and how it runs (`ferrodyn._artifact`, `_artifact_runtime`).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use artifact_store::{Key, Store, StoreError};
 use fx_graph::ShapeGuard;
-use pyo3::exceptions::{PyException, PyFileNotFoundError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyException, PyFileNotFoundError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyDict, PyList, PyTuple};
 use serde::Deserialize;
 
 use crate::call::{BackendCall, Compiled};
 use crate::error::BackendError;
+use crate::kept_folder::store;
 use crate::kept_key::{self, Parts, Untold};
 use crate::log::{self, log};
 use crate::registry::Backend;
-
-/// How many bytes all results together may have.
-const LIMIT: u64 = 4 << 30;
 
 /// Where the result for a graph is kept, or would be.
 pub struct Kept {
@@ -42,76 +39,12 @@ fn note(py: Python<'_>, level: &str, message: &str, about: impl ToString) -> PyR
     log(py, log::ARTIFACTS, level, message, about.to_string())
 }
 
-/// The store of a folder, opened once.
-fn store(folder: &Path) -> Result<Arc<Store>, StoreError> {
-    static OPEN: Mutex<Vec<(PathBuf, Arc<Store>)>> = Mutex::new(Vec::new());
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, store)) = open.iter().find(|(of, _)| of == folder) {
-        return Ok(store.clone());
-    }
-    let store = Arc::new(Store::open(folder, LIMIT)?);
-    open.push((folder.to_owned(), store.clone()));
-    Ok(store)
-}
-
-/// An artifact that lies in a folder: its key, how many bytes it has, when it was used last (seconds since 1970), its
-/// manifest, which was not verified.
-pub type Listed = (String, u64, f64, String);
-
-/// The artifacts of a folder, those that were used longest ago first.
-///
-/// # Errors
-/// `OSError`.
-pub fn artifacts(folder: &Path) -> PyResult<Vec<Listed>> {
-    let seconds = |time: SystemTime| {
-        let since = time.duration_since(SystemTime::UNIX_EPOCH);
-        since.map_or(0.0, |since| since.as_secs_f64())
-    };
-    let listed = store(folder)
-        .and_then(|store| store.list())
-        .map_err(raise)?;
-    let tell = |entry: artifact_store::Listed| {
-        // Another process may be removing it.
-        let manifest = String::from_utf8_lossy(&entry.manifest().ok()?).into_owned();
-        Some((
-            entry.key.to_string(),
-            entry.bytes,
-            seconds(entry.used),
-            manifest,
-        ))
-    };
-    Ok(listed.into_iter().filter_map(tell).collect())
-}
-
-/// Reads all artifacts of a folder, and removes those that are not what was written: how many were kept, and removed.
-///
-/// # Errors
-/// `OSError`.
-pub fn verify_artifacts(folder: &Path) -> PyResult<(usize, usize)> {
-    let store = store(folder).map_err(raise)?;
-    let (mut whole, mut removed) = (0, 0);
-    for entry in store.list().map_err(raise)? {
-        match store.read(&entry.key).map_err(raise)? {
-            Some(_) => whole += 1,
-            None => removed += 1,
-        }
-    }
-    Ok((whole, removed))
-}
-
-/// Removes all artifacts of a folder.
-///
-/// # Errors
-/// `OSError`.
-pub fn clear_artifacts(folder: &Path) -> PyResult<()> {
-    store(folder).and_then(|store| store.clear()).map_err(raise)
-}
-
-fn raise(error: StoreError) -> PyErr {
-    PyOSError::new_err(error.to_string())
-}
-
 impl Kept {
+    /// What the result is found by.
+    pub fn key(&self) -> Key {
+        self.key
+    }
+
     /// Where what `backend` makes in a call is kept in a folder; `None`, with a line in the log, where it can't be.
     ///
     /// # Errors

@@ -3,17 +3,20 @@
 //!
 //! Not here: the digest (`artifact-store`), where results are kept (`kept`).
 
+use std::borrow::Cow;
+
 use artifact_store::{Key, KeyBuilder};
 use fx_graph::{AotInput, Arg, FnTarget, Graph, OpKind, Target};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
+use serde::Deserialize;
 
 use crate::names;
 
 /// Goes up whenever the manifest or its runtime changes its meaning.
-const FORMAT: u64 = 3;
+const FORMAT: u64 = 4;
 
 /// Why there is no key.
 pub(crate) struct Untold(pub String);
@@ -31,13 +34,15 @@ fn untold<T>(what: impl Into<String>) -> Told<T> {
 }
 
 /// What inductor makes of a graph depends on these, and on nothing else.
+#[derive(Deserialize)]
 pub(crate) struct Parts {
-    graph: Key,
+    /// digest of the graph, as text
+    graph: String,
     /// what the graph calls, for people
     calls: String,
     inputs: String,
     state: String,
-    surroundings: &'static str,
+    surroundings: Cow<'static, str>,
 }
 
 impl Parts {
@@ -45,8 +50,8 @@ impl Parts {
     pub(crate) fn key(&self) -> Key {
         let mut key = KeyBuilder::new();
         key.number(FORMAT).part(env!("CARGO_PKG_VERSION"));
-        key.part(self.graph.to_string());
-        for text in [&*self.inputs, &*self.state, self.surroundings] {
+        key.part(&self.graph);
+        for text in [&*self.inputs, &*self.state, &*self.surroundings] {
             key.part(text);
         }
         key.finish()
@@ -58,12 +63,12 @@ impl Parts {
     /// Where there is no memory.
     pub(crate) fn by_name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        dict.set_item("graph", self.graph.to_string())?;
+        dict.set_item("graph", &self.graph)?;
         for (name, text) in [
             ("calls", &*self.calls),
             ("inputs", &*self.inputs),
             ("state", &*self.state),
-            ("surroundings", self.surroundings),
+            ("surroundings", &*self.surroundings),
         ] {
             dict.set_item(name, text)?;
         }
@@ -109,11 +114,11 @@ pub(crate) fn parts(
     let mut key = KeyBuilder::new();
     let calls = add_graph(py, Known::get(py)?, graph, objects, &mut key)?;
     Ok(Parts {
-        graph: key.finish(),
+        graph: key.finish().to_string(),
         calls,
         inputs,
         state,
-        surroundings: surroundings(&texts)?,
+        surroundings: surroundings(&texts)?.into(),
     })
 }
 

@@ -20,6 +20,7 @@ mod function;
 mod fx;
 mod inductor;
 mod kept;
+mod kept_folder;
 mod kept_key;
 mod late_context;
 mod left_behind;
@@ -38,6 +39,7 @@ mod to_torch;
 mod weakly_held;
 
 pub use aot::AotContext;
+pub use artifact_store::Key as ArtifactKey;
 pub use call::{BackendCall, Compiled, call_backend, is_tracer_loaded};
 pub use capabilities::Capabilities;
 pub use contexts::put_back;
@@ -45,7 +47,10 @@ pub use error::BackendError;
 pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
-pub use kept::{Kept, Listed, artifacts, clear_artifacts, verify_artifacts};
+pub use kept::Kept;
+pub use kept_folder::{
+    Listed, add_artifact, artifacts, clear_artifacts, read_artifact, verify_artifacts,
+};
 pub use no_trace::{is_forward_function, left_no_trace, may_run_again};
 pub use refused::forget_restarts;
 pub use registry::{

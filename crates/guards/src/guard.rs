@@ -6,7 +6,8 @@
 //! Invariant: a guard that holds depends on nothing but what its sources yield, the pins of its set and, for the
 //! kinds without a source, torch's thread-local and global state.
 
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
@@ -15,8 +16,11 @@ use crate::expr::IntRelation;
 use crate::source::SourceId;
 use crate::value::{ConstVal, Key, ObjRef};
 
+/// Gives the text of a line of a file, from 1, without its indentation; empty where it can't be had.
+pub type ReadLine = fn(file: &str, line: u32) -> String;
+
 /// The line of the user's program that a guard comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct UserFrame {
     /// Path of the file.
     pub file: Arc<str>,
@@ -24,8 +28,45 @@ pub struct UserFrame {
     pub line: u32,
     /// Name of the function.
     pub function: Arc<str>,
-    /// The line's text without its indentation; empty where it is not known.
-    pub text: Arc<str>,
+    read: ReadLine,
+    text: OnceLock<Box<str>>,
+}
+
+impl UserFrame {
+    /// A line whose text is read when it is first asked for: most guards are never shown.
+    pub fn new(file: Arc<str>, line: u32, function: Arc<str>, read: ReadLine) -> Self {
+        Self {
+            file,
+            line,
+            function,
+            read,
+            text: OnceLock::new(),
+        }
+    }
+
+    /// The line's text without its indentation; empty where it can't be had.
+    pub fn text(&self) -> &str {
+        self.text
+            .get_or_init(|| (self.read)(&self.file, self.line).into())
+    }
+
+    fn place(&self) -> (&str, u32, &str) {
+        (&self.file, self.line, &self.function)
+    }
+}
+
+impl PartialEq for UserFrame {
+    fn eq(&self, other: &Self) -> bool {
+        self.place() == other.place()
+    }
+}
+
+impl Eq for UserFrame {}
+
+impl Hash for UserFrame {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.place().hash(state);
+    }
 }
 
 /// One assumption.

@@ -171,8 +171,8 @@ impl GuardSet {
 /// `  # return x + 1  # file.py:3 in fn`
 pub fn user_line(frame: &UserFrame) -> String {
     let mut out = String::new();
-    if !frame.text.is_empty() {
-        let _ = write!(out, "  # {}", frame.text);
+    if !frame.text().is_empty() {
+        let _ = write!(out, "  # {}", frame.text());
     }
     let _ = write!(
         out,

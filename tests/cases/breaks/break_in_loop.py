@@ -6,6 +6,7 @@ import torch
 
 GRAPHS = 1
 REFERENCE_GRAPHS = 0
+BYTECODE = True
 
 
 def fn(x, items):

@@ -6,6 +6,7 @@ import torch
 
 GRAPHS = 3
 REFERENCE_GRAPHS = 2
+BYTECODE = True
 
 
 def fn(x):

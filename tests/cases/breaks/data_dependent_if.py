@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 4
+BYTECODE = True
 
 
 def fn(x):

@@ -5,6 +5,7 @@ import weakref
 import torch
 
 GRAPHS = 1
+BYTECODE = True
 
 
 class Held:

@@ -4,7 +4,6 @@ import torch
 import torch._dynamo
 
 GRAPHS = 4
-BYTECODE = False
 
 
 def numbers(n, *more, scale=1):

@@ -4,6 +4,7 @@ import torch
 
 GRAPHS = 5
 REFERENCE_GRAPHS = 0
+BYTECODE = True
 
 
 @torch.compiler.disable

@@ -4,6 +4,7 @@ import torch
 
 GRAPHS = 5
 REFERENCE_GRAPHS = 7
+BYTECODE = True
 
 
 def inner(x):

@@ -5,6 +5,7 @@ import sys
 import torch
 
 GRAPHS = 0
+BYTECODE = True
 
 
 def parts(x):

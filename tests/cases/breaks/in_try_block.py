@@ -6,6 +6,7 @@ import torch
 
 GRAPHS = 4
 REFERENCE_GRAPHS = 0
+BYTECODE = True
 
 
 def fn(x, fail):

@@ -5,6 +5,7 @@ import sys
 import torch
 
 GRAPHS = 2
+BYTECODE = True
 
 
 def fn(x):

@@ -5,6 +5,7 @@ import sys
 import torch
 
 GRAPHS = 4
+BYTECODE = True
 
 
 def fn(x, flag):

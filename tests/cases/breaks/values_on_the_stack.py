@@ -5,6 +5,7 @@ import io
 import torch
 
 GRAPHS = 2
+BYTECODE = True
 
 
 def dump(x):

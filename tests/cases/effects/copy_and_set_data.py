@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 1
+BYTECODE = True
 
 
 def fn(x, y):

@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 0
+BYTECODE = True
 
 
 def fn(d, x):

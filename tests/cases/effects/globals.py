@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 1
+BYTECODE = True
 
 count = 0
 last = None

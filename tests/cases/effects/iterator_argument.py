@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 3
+BYTECODE = True
 
 
 def fn(it, x):

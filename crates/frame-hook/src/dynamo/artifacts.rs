@@ -2,9 +2,75 @@
 
 use std::path::PathBuf;
 
+use backends::ArtifactKey;
+use eval_frame::code_state;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyCode, PyFrame};
 
 use super::config;
+use super::slot::{CodeSlot, code_of};
+
+/// Notes an artifact with all code that runs in this thread, and with `code`, which is about to.
+///
+/// # Errors
+/// Where there is no memory.
+pub fn belongs_to_who_runs(code: &Bound<'_, PyCode>, key: ArtifactKey) -> PyResult<()> {
+    let py = code.py();
+    let note = |code: &Bound<'_, PyCode>| -> PyResult<()> {
+        if let Some(slot) = code_state::of(code)?.existing_slot::<CodeSlot>() {
+            let mut known = slot.artifacts().borrow_mut();
+            if !known.contains(&key) {
+                known.push(key);
+            }
+        }
+        Ok(())
+    };
+    note(code)?;
+    // SAFETY: the GIL is held; the result is borrowed from the thread, or null.
+    let running = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
+    let mut running = running
+        .map(|frame| frame.cast_into::<PyFrame>())
+        .transpose()?;
+    while let Some(frame) = running {
+        note(frame.getattr("f_code")?.cast()?)?;
+        running = frame.getattr("f_back")?.extract()?;
+    }
+    Ok(())
+}
+
+/// What graphs are kept as that were compiled while a callable ran.
+///
+/// # Errors
+/// `TypeError` for what runs no Python code.
+#[pyfunction]
+fn artifacts_of(callable: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    let Some(code) = code_of(callable) else {
+        let class = callable.get_type().qualname()?;
+        return Err(PyTypeError::new_err(format!("{class} runs no Python code")));
+    };
+    let slot = code_state::of(&code)?.existing_slot::<CodeSlot>();
+    let known = slot.map(|slot| slot.artifacts().borrow().clone());
+    Ok(known.iter().flatten().map(ArtifactKey::to_string).collect())
+}
+
+/// Manifest and folder of the libraries of an artifact, where it is there as it was written.
+#[pyfunction]
+fn read_artifact(folder: PathBuf, key: &str) -> PyResult<Option<(String, PathBuf)>> {
+    let key = ArtifactKey::parse(key).ok_or_else(|| PyValueError::new_err("no key"))?;
+    backends::read_artifact(&folder, &key)
+}
+
+/// Keeps an artifact by what its manifest says that it was made from.
+#[pyfunction]
+fn add_artifact(
+    folder: PathBuf,
+    manifest: &str,
+    libraries: Vec<(String, Vec<u8>)>,
+) -> PyResult<()> {
+    backends::add_artifact(&folder, manifest, &libraries)
+}
 
 /// Where results of compilers are kept, or would be; `None` where the user has no such folder.
 #[pyfunction]
@@ -37,6 +103,9 @@ fn clear_artifacts(folder: PathBuf) -> PyResult<()> {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(artifact_folder, module)?)?;
     module.add_function(wrap_pyfunction!(artifacts, module)?)?;
+    module.add_function(wrap_pyfunction!(artifacts_of, module)?)?;
+    module.add_function(wrap_pyfunction!(read_artifact, module)?)?;
+    module.add_function(wrap_pyfunction!(add_artifact, module)?)?;
     module.add_function(wrap_pyfunction!(verify_artifacts, module)?)?;
     module.add_function(wrap_pyfunction!(clear_artifacts, module)?)
 }

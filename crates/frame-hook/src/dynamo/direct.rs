@@ -7,6 +7,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyTuple};
 
+use crate::dynamo::slot::CodeSlot;
 use crate::dynamo::{graph_only, only_reads};
 use cpython_abi::code::RawCode;
 use eval_frame::code_state;
@@ -93,6 +94,8 @@ fn bound_code(py: Python<'_>, entry: &GuardedCode) -> PyResult<Py<PyAny>> {
     let bound = code.call_method("replace", (), Some(&changed))?;
     let state = code_state::of(bound.cast::<PyCode>()?)?;
     state.skip_always();
+    let made = code_state::of(code)?.slot(CodeSlot::default);
+    state.slot(CodeSlot::default).is_made_of(made);
     state.set_region(&entry.id.to_string());
     Ok(bound.unbind())
 }

@@ -20,7 +20,7 @@ use super::declined::Declined;
 use super::plans::{EarlyPlan, beside};
 use super::progress::Stage;
 use super::redone::{BackendResult, Made};
-use super::{explain, log, without_modes};
+use super::{artifacts, explain, log, without_modes};
 use eval_frame::code_state;
 
 static NEXT_COMPILED: AtomicU32 = AtomicU32::new(0);
@@ -43,6 +43,7 @@ fn compile_with(
     objects: &[Obj],
     examples: &[Obj],
     inputs: &[AotInput],
+    code: &Bound<'_, PyCode>,
 ) -> Result<Compiled, BackendError> {
     if backend.capabilities().is_absent
         && let Some(function) =
@@ -70,10 +71,13 @@ fn compile_with(
         run_backend(backend, &call, module, &examples)
     };
     match kept {
-        Some(kept) => match kept.load(py)? {
-            Some(compiled) => Ok(compiled),
-            None => kept.compile(py, run),
-        },
+        Some(kept) => {
+            artifacts::belongs_to_who_runs(code, kept.key())?;
+            match kept.load(py)? {
+                Some(compiled) => Ok(compiled),
+                None => kept.compile(py, run),
+            }
+        }
         None => run(),
     }
 }
@@ -170,7 +174,9 @@ impl OutputEnv for Env<'_, '_, '_> {
             None => {
                 self.was_told = self.can.wants_context || backends::is_tracer_loaded(py)?;
                 let inputs = if self.was_told { inputs } else { &[] };
-                let call = || compile_with(py, self.backend, graph, objects, &examples, inputs);
+                let code = self.compilation.frame.code(py);
+                let call =
+                    || compile_with(py, self.backend, graph, objects, &examples, inputs, &code);
                 let (compiled, plan) = beside(py, &guards, call);
                 self.plan = plan;
                 compiled.map(|compiled| BackendResult::of(compiled, examples))

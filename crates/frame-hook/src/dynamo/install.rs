@@ -36,9 +36,12 @@ impl Compilation<'_, '_> {
 
     pub fn install(&self, program: CheckProgram, residual: &Residual) -> PyResult<Compiled> {
         let py = self.py;
+        let user_code = self.frame.code(py);
+        let user = code_state::of(&user_code)?.slot(CodeSlot::default);
         for resume in &residual.resumes {
             let code = resume.code.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
             let state = code_state::of(code)?;
+            state.slot(CodeSlot::default).is_made_of(user);
             if resume.plain {
                 state.skip_always();
             } else {
@@ -55,6 +58,7 @@ impl Compilation<'_, '_> {
         let id = self.id.to_string();
         let state = code_state::of(code)?;
         state.skip_always();
+        state.slot(CodeSlot::default).is_made_of(user);
         state.set_region(&id);
         log::debug(py, "bytecode", &id, || self.bytecode_text(residual));
         let entry = GuardedCode::new(self.id, program, residual.code.clone())
@@ -134,7 +138,7 @@ impl Compilation<'_, '_> {
                 depth: line.depth,
                 kind: guard.map_or_else(String::new, |guard| guard.kind.name().to_string()),
                 says: line.text,
-                why: why.map_or_else(String::new, |frame| frame.text.to_string()),
+                why: why.map_or_else(String::new, |frame| frame.text().to_owned()),
                 place: why.map_or_else(String::new, |frame| {
                     format!("{}:{} in {}", frame.file, frame.line, frame.function)
                 }),

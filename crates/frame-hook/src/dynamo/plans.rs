@@ -45,7 +45,7 @@ pub fn beside<R>(
     let Some(abi) = abi.filter(|_| plan::is_worth_a_thread(so_far.guards.len())) else {
         return (call(), None);
     };
-    let frames = Frames::of(py, so_far.places);
+    let frames = Frames::of(so_far.places);
     let finished = |i: usize, guard: &Guard| frames.add(i, guard.clone());
     let const_types = ConstTypes::of(abi);
     let (result, plan) = plan::beside(so_far.sources, so_far.guards, finished, const_types, call);
@@ -64,7 +64,7 @@ pub fn beside<R>(
 pub fn of_all(py: Python<'_>, tx: &mut Tx<'_>) -> Result<Plan, AbiError> {
     let abi = TorchAbi::get(py)?;
     let guards = std::mem::take(&mut tx.log.guards);
-    let frames = Frames::of(py, &std::mem::take(&mut tx.log.guard_lines));
+    let frames = Frames::of(&std::mem::take(&mut tx.log.guard_lines));
     let guards = guards.into_iter().enumerate();
     let guards = guards.map(|(i, guard)| frames.add(i, guard));
     let sources = std::mem::take(&mut tx.facts.sources);
@@ -79,17 +79,14 @@ struct Frames {
 }
 
 impl Frames {
-    fn of(py: Python<'_>, places: &[(Rc<CodeInfo>, u32)]) -> Frames {
+    fn of(places: &[(Rc<CodeInfo>, u32)]) -> Frames {
         let mut numbers: FxHashMap<(*const CodeInfo, u32), u32> = FxHashMap::default();
         let mut lines = Vec::new();
         let mut number = |(code, line): &(Rc<CodeInfo>, u32)| {
             *numbers.entry((Rc::as_ptr(code), *line)).or_insert_with(|| {
-                lines.push(Arc::new(UserFrame {
-                    file: code.filename.clone(),
-                    line: *line,
-                    function: code.name.clone(),
-                    text: reasons::source_line(py, &code.filename, *line).into(),
-                }));
+                let (file, function) = (code.filename.clone(), code.name.clone());
+                let frame = UserFrame::new(file, *line, function, reasons::read_line);
+                lines.push(Arc::new(frame));
                 lines.len() as u32 - 1
             })
         };

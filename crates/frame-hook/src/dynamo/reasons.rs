@@ -70,6 +70,11 @@ pub fn source_line(py: Python<'_>, file: &str, line: u32) -> String {
         .unwrap_or_default()
 }
 
+/// The same, for who has no interpreter at hand.
+pub fn read_line(file: &str, line: u32) -> String {
+    Python::attach(|py| source_line(py, file, line))
+}
+
 /// The whole message, as the log `graph_breaks` and `Unsupported` show it.
 pub fn message(reason: &BreakReason, stack: &[String], location: &str) -> String {
     let mut out = format!(

@@ -5,9 +5,11 @@
 //!
 //! Invariant: nothing here keeps a code object alive.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use backends::ArtifactKey;
 use cache::{CodeName, Entries};
 use pyo3::prelude::*;
 use pyo3::types::PyCode;
@@ -36,6 +38,8 @@ pub struct CodeSlot {
     pub resumes: Cell<bool>,
     /// contexts in which the user asked for this very function, wherever its file is
     explicit: RefCell<Vec<ContextId>>,
+    /// what is kept of graphs that were compiled while the code ran, or code that was made of it
+    artifacts: OnceCell<Rc<RefCell<Vec<ArtifactKey>>>>,
 }
 
 impl CodeSlot {
@@ -70,6 +74,17 @@ impl CodeSlot {
             }
         };
         Ok(names_torch || relevant::holds_tensors(py, frame))
+    }
+
+    /// What is kept of graphs that were compiled while the code ran.
+    pub fn artifacts(&self) -> &Rc<RefCell<Vec<ArtifactKey>>> {
+        self.artifacts.get_or_init(Rc::default)
+    }
+
+    /// Says that this is the slot of code that was made of the `user`'s: what is compiled while it runs is theirs.
+    pub fn is_made_of(&self, user: &CodeSlot) {
+        // Code that serves several users keeps the first, who runs beside it.
+        let _ = self.artifacts.set(user.artifacts().clone());
     }
 
     /// The compiled forms in a context, none at first.
@@ -131,15 +146,19 @@ pub fn mark_explicit(callable: &Bound<'_, PyAny>, context: ContextId) {
     }
 }
 
-fn mark_function(callable: &Bound<'_, PyAny>, context: ContextId) {
+/// The code that a callable runs: a function's, a method's, that of its class's `__call__`.
+pub fn code_of<'py>(callable: &Bound<'py, PyAny>) -> Option<Bound<'py, PyCode>> {
     let function = callable
         .getattr("__func__")
         .or_else(|_| callable.getattr("__code__").map(|_| callable.clone()))
         .or_else(|_| callable.get_type().getattr("__call__"));
-    let code = function.and_then(|f| f.getattr("__code__"));
-    if let Ok(code) = code
-        && let Ok(code) = code.cast::<PyCode>()
-        && let Ok(state) = code_state::of(code)
+    let code = function.and_then(|f| f.getattr("__code__")).ok()?;
+    code.cast_into().ok()
+}
+
+fn mark_function(callable: &Bound<'_, PyAny>, context: ContextId) {
+    if let Some(code) = code_of(callable)
+        && let Ok(state) = code_state::of(&code)
     {
         let slot = state.slot(CodeSlot::default);
         if !slot.is_explicit(context) {

@@ -10,7 +10,7 @@ use variables::{Body, Obj, TensorVar, Var};
 use super::emit::Callee;
 use super::raising;
 use crate::stop::{R, Stop};
-use crate::tx::Tx;
+use crate::tx::{Args, Tx};
 
 impl Tx<'_> {
     /// The address of a tensor's first item; `None` where a tensor may have got other memory.
@@ -26,18 +26,37 @@ impl Tx<'_> {
     }
 
     /// # Errors
-    /// A break in front of a method that gives a tensor other memory, where an address was asked for.
-    pub(super) fn check_moved(&self, callee: &Callee<'_>) -> R<()> {
-        match callee {
-            Callee::Method(name)
-                if self.st.effects.has_data_pointers && callee.traits().any(Does::MOVES) =>
+    /// A break in front of a method that gives a tensor other memory, where an address was asked for, or where a
+    /// compiler would take the layout that an input has then for the one that it comes with.
+    pub(super) fn check_moved(&self, callee: &Callee<'_>, args: &Args) -> R<()> {
+        let name = match callee {
+            Callee::Method(name) if callee.traits().any(Does::MOVES) => name,
+            _ => return Ok(()),
+        };
+        if self.st.effects.has_data_pointers {
+            return Err(Stop::unsupported(format!(
+                "Tensor.{name} behind Tensor.data_ptr"
+            )));
+        }
+        let mut values = args
+            .pos
+            .iter()
+            .chain(args.kw.iter().map(|(_, value)| value));
+        match (values.next(), values.next()) {
+            (Some(Var::Tensor(of)), Some(Var::Tensor(from)))
+                if !self.runs_as_is && of.input.is_some() && !self.lie_alike(of, from) =>
             {
                 Err(Stop::unsupported(format!(
-                    "Tensor.{name} behind Tensor.data_ptr"
+                    "Tensor.{name} that gives an input another layout"
                 )))
             }
             _ => Ok(()),
         }
+    }
+
+    fn lie_alike(&self, a: &TensorVar, b: &TensorVar) -> bool {
+        let (a, b) = (self.st.effects.meta(a), self.st.effects.meta(b));
+        a.shape == b.shape && a.strides == b.strides
     }
 
     /// Whether two tensors begin at the same address.

@@ -271,7 +271,7 @@ impl<'py> Tx<'py> {
         args: &Args,
         inferred: &Inferred,
     ) -> R<()> {
-        self.check_moved(callee)?;
+        self.check_moved(callee, args)?;
         if self.st.effects.shows_tensors && may_write(callee, args, inferred) {
             return Err(Stop::brk(
                 "Tensor written to while an output of tensors waits",
