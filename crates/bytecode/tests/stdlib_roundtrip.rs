@@ -126,9 +126,10 @@ fn roundtrip(version: Version) {
         counts.codes
     );
     // CPython chooses before it joins blocks: a few values that it leaves on the stack at the end of one are taken in
-    // the same block here.
+    // the same block here. 3.14 leaves out what comes behind a `try` block.
+    let one_of = if version == Version::V314 { 50 } else { 5_000 };
     assert!(counts.found * 100 >= counts.borrowed * 98);
-    assert!(counts.more * 5_000 <= counts.borrowed);
+    assert!(counts.more * one_of <= counts.borrowed);
     let shown: Vec<_> = counts.failures.iter().take(20).collect();
     assert!(
         counts.failures.is_empty(),
