@@ -70,6 +70,10 @@ def _folder() -> str:
     return str(folder)
 
 
+def _counted(count: int) -> str:
+    return f"{count} artifact{'' if count == 1 else 's'}"
+
+
 def show() -> None:
     """Print a line for each artifact, those used last at the end."""
     folder = _folder()
@@ -80,13 +84,13 @@ def show() -> None:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(used))
         print(f"{key[:12]}  {size / 1024:9.0f} KiB  {when}  {kind:9}  {_calls(_about(manifest))}")
     total = sum(size for _, size, _, _ in rows)
-    print(f"{len(rows)} artifacts, {total / 2**20:.1f} MiB, in {folder}")
+    print(f"{_counted(len(rows))}, {total / 2**20:.1f} MiB, in {folder}")
 
 
 def verify() -> None:
     """Read all artifacts, and remove those that have changed; exit with 1 where there were any."""
     whole, removed = _core.verify_artifacts(_folder())
-    print(f"{whole} artifacts are as they were written, {removed} were not and are removed")
+    print(f"{_counted(whole)} as written, {_counted(removed)} not, and removed")
     if removed:
         sys.exit(1)
 
@@ -96,7 +100,7 @@ def clear() -> None:
     folder = _folder()
     count = len(_core.artifacts(folder))
     _core.clear_artifacts(folder)
-    print(f"{count} artifacts removed from {folder}")
+    print(f"{_counted(count)} removed from {folder}")
 
 
 def explain(program: str, args: Sequence[str], *, is_module: bool) -> None:

@@ -108,7 +108,7 @@ def state() -> str | None:
     """Return the state of torch and of the environment; None where no text says all of it."""
     if _is_off() or _is_watched():
         return None
-    options = []
+    set_options = []
     for name in _CONFIGS:
         config = sys.modules.get(name)
         if config is None:
@@ -116,10 +116,10 @@ def state() -> str | None:
         changed = _changed(config)
         if changed is None:
             return None
-        options += [(name, *option) for option in changed]
+        set_options += [(name, *option) for option in changed]
     return repr(
         (
-            options,
+            set_options,
             _environment(),
             torch.get_num_threads(),
             torch.is_grad_enabled(),
@@ -137,6 +137,13 @@ def state() -> str | None:
             torch._C._get_mkldnn_enabled(),
         )
     )
+
+
+def options(chosen: dict[str, Any]) -> str | None:
+    """Return the options of a compiler; None where no text says all, or nothing is to be kept."""
+    if chosen.get("force_disable_caches") or not _is_text(chosen):
+        return None
+    return repr(sorted(chosen.items()))
 
 
 def _environment() -> list[tuple[str, str]]:
@@ -213,7 +220,7 @@ def inputs(examples: Sequence[Any], told: Sequence[tuple[Any, ...]]) -> str | No
     """Return what a compiler is told of inputs; None where one is no plain tensor on the CPU.
 
     `told`: of a tensor, whether it is the same on each call and which of its sizes change; of a
-    size, which tensor's and which one; of another int nothing. All sizes and ints are told with
+    size, which tensor's and which one; of another number nothing. All sizes and ints are told with
     what they are now: a compiler may rely on it.
     """
     described: list[tuple[Any, ...]] = []

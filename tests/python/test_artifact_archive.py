@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -11,19 +10,14 @@ import zipfile
 import ferrodyn
 import pytest
 from ferrodyn import _artifact_archive
+from said_of_artifacts import kept_in
 
 pytestmark = [pytest.mark.own, pytest.mark.once]
 
 PROGRAM = """\
-import json, logging, sys, warnings
+import json, sys
 import torch, ferrodyn
-class Said(logging.Handler):
-    def emit(self, record):
-        said.append(record.getMessage().partition(":")[0])
-said = []
-log = logging.getLogger("ferrodyn.artifacts")
-log.setLevel(logging.INFO)
-log.addHandler(Said())
+from said_of_artifacts import said
 
 class Model(torch.nn.Module):
     def __init__(self):
@@ -49,7 +43,7 @@ def run():
     values = [loss.item(), *(p.grad.tolist() for p in model.parameters())]
     return values, ferrodyn.compile(other)(x).tolist()
 result = eval(sys.argv[1])
-print(json.dumps([result, [text for text in said if text != "no artifact"]]))
+print(json.dumps([result, said]))
 """
 
 
@@ -58,12 +52,7 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("archive")
 
     def run(expression, machine):
-        env = {
-            **os.environ,
-            "FERRODYN_CACHE": "1",
-            "FERRODYN_CACHE_DIR": str(folder / machine),
-            "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
-        }
+        env = kept_in(folder) | {"FERRODYN_CACHE_DIR": str(folder / machine)}
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, expression],
             capture_output=True,

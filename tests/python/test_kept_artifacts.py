@@ -15,23 +15,16 @@ from unittest import mock
 import pytest
 import torch
 from ferrodyn import _artifact, _artifact_runtime, _artifact_state
+from said_of_artifacts import kept_in
 from torch._logging._internal import log_state
 from torch.utils.flop_counter import FlopCounterMode
 
 pytestmark = [pytest.mark.own, pytest.mark.once]
 
 PROGRAM = """\
-import json, logging, sys, warnings
+import json, sys, warnings
 import torch
-class Said(logging.Handler):
-    def emit(self, record):
-        what = record.getMessage().partition(":")[0]
-        if what != "no artifact":
-            said.append(what)
-said = []
-log = logging.getLogger("ferrodyn.artifacts")
-log.setLevel(logging.INFO)
-log.addHandler(Said())
+from said_of_artifacts import said
 import ferrodyn
 
 class Model(torch.nn.Module):
@@ -113,16 +106,6 @@ del said[:]
 ferrodyn.compile(lambda x: torch.tensor([[1.0, 2.0] * 40]) + x[0, 0])(x)
 assert said == ["a graph's artifact is not kept"], said
 """
-
-
-def kept_in(folder):
-    """The environment of a process that keeps what is compiled in a folder."""
-    return {
-        **os.environ,
-        "FERRODYN_CACHE": "1",
-        "FERRODYN_CACHE_DIR": str(folder / "cache"),
-        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
-    }
 
 
 @pytest.fixture(scope="module")
@@ -347,17 +330,80 @@ def test_the_runtime_stands_for_what_torch_has():
     assert [ours(n) for n in range(200)] == [_align(n) for n in range(200)]
 
 
+#: Floats that change are inputs of the graph.
+FLOATS = """\
+import json, math, sys
+import torch, ferrodyn
+from said_of_artifacts import said
+weight = torch.linspace(0, 1, 12).reshape(4, 3).requires_grad_()
+def f(x, rate):
+    y = torch.relu(x @ weight) * rate
+    return y + rate, x.sum() / (rate + 1)
+compiled = ferrodyn.compile(f)
+x = torch.linspace(-1, 1, 12).reshape(3, 4)
+for rate in map(float, sys.argv[1:]):
+    found, expected = compiled(x, rate), f(x, rate)
+    torch.testing.assert_close(found, expected, equal_nan=True)
+    grads = [torch.autograd.grad(y.sum(), weight)[0] for y, _ in (found, expected)]
+    torch.testing.assert_close(*grads, equal_nan=True)
+loaded = [name for name in ("torch._dynamo", "torch._inductor") if name in sys.modules]
+print(json.dumps([said, loaded]))
+"""
+
+
+def test_floats_that_change(tmp_path):
+    env = kept_in(tmp_path)
+
+    def run(*rates):
+        command = [sys.executable, "-c", FLOATS, *map(str, rates)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    assert run(0.5, 0.25, 3.0)[0] == ["an artifact is kept"] * 2
+    assert run(0.5, 0.25, -7.0, 0.0, 1e300) == [["an artifact is used"] * 2, []]
+    said, _ = run(0.5, 0.75, "inf", "nan", -0.0)
+    assert said[:2] == ["an artifact is used"] * 2
+
+
+#: Options and modes of `compile` are told.
+OPTIONS = """\
+import json, sys
+import torch, ferrodyn
+from said_of_artifacts import said
+def f(x):
+    return torch.relu(x).sum(1) * 2
+x = torch.linspace(-1, 1, 12).reshape(3, 4)
+for chosen in json.loads(sys.argv[1]):
+    torch.testing.assert_close(ferrodyn.compile(f, **chosen)(x), f(x))
+print(json.dumps(said))
+"""
+
+
+def test_options_of_compile_are_told(tmp_path):
+    env = kept_in(tmp_path)
+
+    def run(*chosen):
+        command = [sys.executable, "-c", OPTIONS, json.dumps(chosen)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    chosen = [{"options": {"max_fusion_size": 1}}, {"mode": "max-autotune-no-cudagraphs"}, {}]
+    assert run(*chosen) == ["an artifact is kept"] * 3
+    assert run(*chosen, {"options": {"max_fusion_size": 2}}) == [
+        *["an artifact is used"] * 3,
+        "an artifact is kept",
+    ]
+    assert _artifact_state.options({"post_grad_custom_post_pass": print}) is None
+    assert _artifact_state.options({"force_disable_caches": True}) is None
+
+
 #: The compiler holds some sizes to less than the graph asks for: inductor's loops over few rows.
 SIZES = """\
-import json, logging, sys
+import json, sys
 import torch, ferrodyn
-class Said(logging.Handler):
-    def emit(self, record):
-        said.append(record.getMessage().partition(":")[0])
-said = []
-log = logging.getLogger("ferrodyn.artifacts")
-log.setLevel(logging.INFO)
-log.addHandler(Said())
+from said_of_artifacts import said
 model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.GELU(), torch.nn.LayerNorm(4))
 model.eval()
 torch.manual_seed(0)
@@ -379,7 +425,7 @@ for size in map(int, sys.argv[1:]):
     found.append([t.detach().double().tolist() for t in (y.mean(), mean, *grads)])
     assert torch.allclose(mean, model(x).mean(0), atol=1e-4, rtol=1e-4)
 loaded = [name for name in ("torch._dynamo", "torch._inductor", "sympy") if name in sys.modules]
-print(json.dumps([found, [text for text in said if text != "no artifact"], loaded]))
+print(json.dumps([found, said, loaded]))
 """
 
 
@@ -411,17 +457,17 @@ def test_outputs_that_are_views_and_written_inputs(tmp_path, sizes):
         command = [sys.executable, Path(__file__).with_name("kept_views.py"), sizes]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
         assert done.returncode == 0, done.stderr[-3000:]
-        wrong, said = json.loads(done.stdout.splitlines()[-1])
+        wrong, said, missed = json.loads(done.stdout.splitlines()[-1])
         assert wrong == {}
-        return said
+        return said, missed
 
-    first = run()
-    assert set(first) == {"no artifact", "an artifact is kept"}
-    kept = first.count("an artifact is kept")
-    assert kept > 30
+    said, _ = run()
+    kept = len(said)
+    assert said == ["an artifact is kept"] * kept and kept > 30
+    said, missed = run()
+    assert said == ["an artifact is used"] * kept
     # Torch keeps no graph whose backward graph does nothing.
-    second = run()
-    assert second.count("an artifact is used") == kept and "an artifact is kept" not in second
+    assert missed < 5
 
 
 SMALL = """\
@@ -471,13 +517,13 @@ def test_the_command_lists_explains_verifies_and_clears(small):
     assert "none is kept of the graph" in small(*command, "explain", small.program, "3")[2]
     listed = small(*command, "list")[1]
     assert "2 artifacts" in listed and listed.count("inference") == 2
-    assert "2 artifacts are as they were" in small(*command, "verify")[1]
+    assert "2 artifacts as written, 0 artifacts not" in small(*command, "verify")[1]
     first = next(path for path in small.folder.iterdir() if path.is_dir())
     library = next(path for path in first.iterdir() if path.suffix == ".so")
     library.write_bytes(library.read_bytes()[:-1])
     status, out, _ = small(*command, "verify")
-    assert status == 1 and "1 were not and are removed" in out
-    assert "1 artifacts removed" in small(*command, "clear")[1]
+    assert status == 1 and "1 artifact not, and removed" in out
+    assert "1 artifact removed" in small(*command, "clear")[1]
     assert "0 artifacts" in small(*command, "list")[1]
 
 

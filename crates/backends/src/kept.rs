@@ -56,10 +56,10 @@ impl Kept {
         examples: &Bound<'_, PyList>,
     ) -> PyResult<Option<Kept>> {
         let py = examples.py();
-        let (true, Some((graph, objects))) = (backend.keeps_results(), call.graph) else {
+        let (Some(options), Some((graph, objects))) = (backend.keeps_results(), call.graph) else {
             return Ok(None);
         };
-        let parts = match kept_key::parts(graph, objects, call.inputs, examples) {
+        let parts = match kept_key::parts(graph, objects, call.inputs, examples, options) {
             Ok(parts) => parts,
             Err(Untold(why)) => {
                 interrupts::check(py)?;

@@ -76,21 +76,24 @@ impl Parts {
     }
 }
 
-/// What is told of a graph with these inputs now. `examples` has one for each of the `inputs`.
+/// What is told of a graph with these inputs now. `examples` has one for each of the `inputs`; `options` is the text of
+/// the compiler's.
 pub(crate) fn parts(
     graph: &Graph,
     objects: &[Py<PyAny>],
     inputs: &[AotInput],
     examples: &Bound<'_, PyList>,
+    options: &str,
 ) -> Told<Parts> {
     let py = examples.py();
     let texts = py.import(intern!(py, "ferrodyn._artifact_state"))?;
     let state = texts.call_method0(intern!(py, "state"))?;
-    let Some(state) = state.extract()? else {
+    let Some(state) = state.extract::<Option<String>>()? else {
         return untold(
             "torch's compiler is watched or changed (logs, hooks, modes, functions in options), which has no text",
         );
     };
+    let state = state + options;
     let told = PyList::empty(py);
     for (at, input) in inputs.iter().enumerate() {
         match input {
@@ -100,10 +103,7 @@ pub(crate) fn parts(
                 ..
             } => told.append((*is_static, dynamic_dims))?,
             AotInput::Size { of, dim } => told.append((of, dim))?,
-            AotInput::Int { .. } => told.append(())?,
-            AotInput::Float { .. } => {
-                return untold(format!("input {at} is a number that changes"));
-            }
+            AotInput::Int { .. } | AotInput::Float { .. } => told.append(())?,
             AotInput::Other { .. } => return untold(format!("input {at} is no tensor")),
         }
     }

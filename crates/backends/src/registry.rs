@@ -70,8 +70,8 @@ pub struct Backend {
     kind: Kind,
     kwargs: Option<Py<PyDict>>,
     can: Known,
-    /// whether its results can be kept from one process to the next: inductor's without options
-    keeps_results: bool,
+    /// where its results can be kept from one process to the next, the text of its options
+    keeps_results: Option<String>,
     is_registered: bool,
 }
 
@@ -83,7 +83,7 @@ impl Backend {
             kind: Kind::Eager,
             kwargs: None,
             can: Known::new(Capabilities::ABSENT),
-            keeps_results: false,
+            keeps_results: None,
             is_registered: true,
         }
     }
@@ -138,9 +138,9 @@ impl Backend {
         self.can.now()
     }
 
-    /// Whether its results can be kept from one process to the next.
-    pub(crate) fn keeps_results(&self) -> bool {
-        self.keeps_results
+    /// Where its results can be kept from one process to the next, the text of its options.
+    pub(crate) fn keeps_results(&self) -> Option<&str> {
+        self.keeps_results.as_deref()
     }
 
     /// Whether it was found by a name.
@@ -206,7 +206,7 @@ fn from_callable(
         name,
         kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(is_torchs_aot(callable)?)),
-        keeps_results: false,
+        keeps_results: None,
         is_registered: false,
         kind: Kind::Callable(callable.clone().unbind()),
     })
@@ -273,12 +273,16 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
         return Ok(Backend::eager());
     } else if name == "inductor" {
         let has_options = chosen.mode.is_some() || chosen.options.is_some();
+        let callable = inductor(py, chosen)?;
         return Ok(Backend {
             name: name.to_owned(),
-            kind: Kind::Callable(inductor(py, chosen)?.unbind()),
+            keeps_results: match has_options {
+                true => options_text(&callable)?,
+                false => Some(String::new()),
+            },
+            kind: Kind::Callable(callable.unbind()),
             kwargs: None,
             can: Known::new(Capabilities::COMPILES),
-            keeps_results: !has_options,
             is_registered: true,
         });
     } else if let Some(callable) = from_entry_point(py, name)? {
@@ -294,9 +298,16 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
         kind: Kind::Callable(callable.unbind()),
         kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(compiles)),
-        keeps_results: false,
+        keeps_results: None,
         is_registered: true,
     })
+}
+
+/// The options that torch's wrapper of inductor was made with, as text; `None` where that does not say all of them.
+fn options_text(wrapper: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let texts = wrapper.py().import("ferrodyn._artifact_state")?;
+    let options = wrapper.getattr("config")?;
+    texts.call_method1("options", (options,))?.extract()
 }
 
 /// Inductor; without mode and options torch's compiler is not imported before a graph is compiled.
