@@ -552,7 +552,8 @@ impl<'py> Writer<'py, '_> {
     fn function(self, argcount: usize, defaults: Vec<Bound<'py, PyAny>>) -> PyResult<Py<PyAny>> {
         let py = self.py;
         let ill_formed = |e: &dyn std::fmt::Display| PyRuntimeError::new_err(format!("graph: {e}"));
-        let body = self.body.finish().map_err(|e| ill_formed(&e))?;
+        let mut body = self.body.finish().map_err(|e| ill_formed(&e))?;
+        body.borrow_loads().map_err(|e| ill_formed(&e))?;
         let limits = Limits {
             consts: self.consts.len() as u32,
             names: self.names.len() as u32,

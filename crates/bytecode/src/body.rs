@@ -22,11 +22,12 @@ pub enum Enc {
     Exact,
     /// decoded; has at least this many `EXTENDED_ARG`s, where fewer might do
     Wide(u8),
-    /// decoded; a load of a local that borrows the reference (3.14+ `LOAD_FAST_BORROW`): whoever
-    /// compiled the code has seen that the local keeps its value until the load is used. Kept only
-    /// where the code around stays as it was, see [`BodyBuilder::copy`](crate::BodyBuilder::copy)
+    /// a load of a local that borrows the reference (3.14+ `LOAD_FAST_BORROW`): whoever compiled
+    /// the code, or [`Body::borrow_loads`], has seen that the local keeps its value until the load is
+    /// used. Kept only where the code around stays as it was, see
+    /// [`BodyBuilder::copy`](crate::BodyBuilder::copy)
     Borrow,
-    /// decoded; [`Enc::FuseNext`] of two loads that both borrow
+    /// [`Enc::FuseNext`] of two loads that both borrow
     BorrowBoth,
     /// decoded; an [`Op::Nop`] that says that the conditional jump in front, or the loop, goes on
     /// here (3.14+ `NOT_TAKEN`, for `sys.monitoring`)

@@ -3,8 +3,8 @@
 //! [`decode`] turns a code object's fields ([`CodeFields`]) into a [`Body`] of normalised
 //! instructions ([`op::Op`]), [`assemble`] turns a body into the bytes of a code object. What is
 //! decoded and not changed is assembled to equal bytes. Between the two, bodies can be built
-//! ([`BodyBuilder`]), analysed ([`Cfg`], [`stack_depths`], [`live_locals`]), checked ([`verify`])
-//! and printed ([`disassemble`], as Python by [`decompile`]).
+//! ([`BodyBuilder`]), analysed ([`Cfg`], [`stack_depths`], [`live_locals`], [`borrowing_loads`]),
+//! checked ([`verify`]) and printed ([`disassemble`], as Python by [`decompile`]).
 //!
 //! # Lowering
 //!
@@ -37,6 +37,7 @@ pub mod wire;
 
 mod assemble;
 mod body;
+mod borrow;
 mod builder;
 mod cfg;
 mod code;
@@ -61,6 +62,7 @@ mod verify;
 
 pub use assemble::{AsmError, AsmInfo, Assembled, assemble};
 pub use body::{Body, CallLocs, Enc, ExceptEntry, Instr};
+pub use borrow::borrowing_loads;
 pub use builder::{BodyBuilder, BuildError, Import};
 pub use cfg::{Block, Cfg};
 pub use code::{CodeFields, Version, kinds};

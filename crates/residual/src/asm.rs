@@ -288,6 +288,7 @@ impl Asm {
             firstlineno: template.fields.firstlineno,
             limits: Some(limits),
         };
+        body.borrow_loads().map_err(|e| internal(&e))?;
         let out = bytecode::assemble(&body, &info).map_err(|e| internal(&e))?;
         let kw = PyDict::new(py);
         kw.set_item("co_code", PyBytes::new(py, &out.code))?;

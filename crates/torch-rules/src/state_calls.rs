@@ -2,7 +2,7 @@
 
 use guards::{Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use tensor_meta::{Does, Traits};
 use torch_abi::names;
 use translator::stop::{BreakReason, Instead, R, Stop};
@@ -404,7 +404,7 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
     let (module, name) = (named.module.as_str(), named.name.as_str());
     let qualname = || named.qualname(f);
     let graph = tx.is_graph_function(f)?;
-    let inlined_anyway = is_pure_stdlib(module, name, qualname)
+    let inlined_anyway = is_pure_stdlib(f, named)
         || module == names::DYNAMO_MUTATION_GUARD
         || module == "torch.autograd.grad_mode"
         || module == "torch.cuda.amp.autocast_mode"
@@ -514,11 +514,12 @@ fn query_traits(name: &str) -> Traits {
 
 /// Functions of modules listed in [`SKIPPED_STDLIB`] that only read: the environment (each variable
 /// that was read is guarded), signatures, kinds of objects.
-fn is_pure_stdlib(module: &str, name: &str, qualname: impl Fn() -> String) -> bool {
-    match module {
+fn is_pure_stdlib(f: &Bound<'_, PyAny>, named: &Named) -> bool {
+    let (name, qualname) = (named.name.as_str(), || named.qualname(f));
+    match named.module.as_str() {
         "os" => match name {
             "getenv" | "getenvb" | "fspath" | "fsencode" | "fsdecode" => true,
-            "encode" | "decode" | "check_str" => qualname().starts_with("_createenviron."),
+            "encode" | "decode" | "check_str" => codes_environment(f).unwrap_or(false),
             "__getitem__" | "__len__" | "__iter__" | "copy" => qualname().starts_with("_Environ."),
             _ => false,
         },
@@ -531,6 +532,24 @@ fn is_pure_stdlib(module: &str, name: &str, qualname: impl Fn() -> String) -> bo
         }
         _ => false,
     }
+}
+
+/// Whether a function codes names or values of the environment for `os.environ` or `os.environb`.
+fn codes_environment(f: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let os = f.py().import("os")?.dict();
+    let Some(class) = os.get_item("_Environ")? else {
+        return Ok(false);
+    };
+    for name in ["environ", "environb"] {
+        let Some(environ) = os.get_item(name)?.filter(|e| e.get_type().is(&class)) else {
+            continue;
+        };
+        let held = environ.getattr("__dict__")?.cast_into::<PyDict>()?;
+        if held.iter().any(|(_, value)| value.is(f)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a function is torch.compile's own around one that it has compiled; a wrapper of the program's may
