@@ -225,6 +225,10 @@ fn setitem(call: &Call<'_>) -> R {
         return unsupported("setitem of other than a tensor");
     }
     let x = tensor(x)?;
+    if uses_tensors(index) && x.shape.contains(&Size::ZERO) {
+        // Whether such an index is checked depends on the kernel.
+        return unsupported("index tensors into a tensor without items");
+    }
     let mut inputs = vec![x.meta];
     match Operand::read(value)? {
         Operand::Tensor(v) => {
