@@ -214,7 +214,8 @@ impl<'py> Tx<'py> {
         Ok(kind)
     }
 
-    /// How an attribute that was found in a class behaves when it is read through an instance.
+    /// How an attribute that was found in a class behaves when it is read through an instance. A bound method, which
+    /// some Pythons give a `__get__`, stays what it is.
     pub fn descriptor(&self, d: &Obj) -> Descriptor {
         let py = self.py;
         let k = &self.known;
@@ -240,7 +241,7 @@ impl<'py> Tx<'py> {
                 .is_some_and(|g| g.bind(py).get_type().is(k.wrapper_descriptor.bind(py)))
         {
             Descriptor::Property
-        } else if type_lookup(&ty, "__get__").is_some() {
+        } else if !is(&k.method) && type_lookup(&ty, "__get__").is_some() {
             Descriptor::User(
                 type_lookup(&ty, "__set__").is_some() || type_lookup(&ty, "__delete__").is_some(),
             )
