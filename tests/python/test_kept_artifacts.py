@@ -463,7 +463,7 @@ def test_outputs_that_are_views_and_written_inputs(tmp_path, sizes):
 
     said, _ = run()
     kept = len(said)
-    assert said == ["an artifact is kept"] * kept and kept > 30
+    assert said == ["an artifact is kept"] * kept and kept > 15
     said, missed = run()
     assert said == ["an artifact is used"] * kept
     # Torch keeps no graph whose backward graph does nothing.
