@@ -31,7 +31,9 @@ pub fn recompile_message(name: &CodeName, misses: &[Miss]) -> String {
         let _ = write!(
             out,
             "\n    - {}: {}{}",
-            miss.id, miss.failure.reason, miss.failure.user_line
+            miss.id,
+            miss.failure.reason,
+            miss.failure.user_line()
         );
     }
     out
@@ -60,7 +62,9 @@ pub fn recompile_limit_warning(
         let _ = writeln!(
             out,
             "   last reason: {}: {}{}",
-            miss.id, miss.failure.reason, miss.failure.user_line
+            miss.id,
+            miss.failure.reason,
+            miss.failure.user_line()
         );
     }
     if let Some(most) = most {

@@ -46,8 +46,12 @@ impl UserFrame {
 
     /// The line's text without its indentation; empty where it can't be had.
     pub fn text(&self) -> &str {
-        self.text
-            .get_or_init(|| (self.read)(&self.file, self.line).into())
+        if let Some(text) = self.text.get() {
+            return text;
+        }
+        // Reading may let another thread run, which may ask as well: nobody waits for somebody who reads.
+        let text = (self.read)(&self.file, self.line).into();
+        self.text.get_or_init(|| text)
     }
 
     fn place(&self) -> (&str, u32, &str) {
@@ -457,4 +461,28 @@ pub enum GuardKind {
         /// What each must be.
         modes: Arc<[ModeSpec]>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::UserFrame;
+
+    #[test]
+    fn nobody_waits_for_who_reads_a_line() {
+        // Each reader goes on when the other one reads as well.
+        fn read(_: &str, line: u32) -> String {
+            static BOTH: Barrier = Barrier::new(2);
+            BOTH.wait();
+            format!("line {line}")
+        }
+        let frame = UserFrame::new("file.py".into(), 3, "fn".into(), read);
+        thread::scope(|scope| {
+            let other = scope.spawn(|| frame.text().to_owned());
+            assert_eq!(frame.text(), "line 3");
+            assert_eq!(other.join().unwrap(), "line 3");
+        });
+    }
 }

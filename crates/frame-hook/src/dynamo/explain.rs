@@ -193,7 +193,7 @@ pub fn begin_compilation(
         stack,
         started: now.map_or(0.0, |now| now.as_secs_f64()),
         recompile_reasons: of_each(|failure| failure.reason.clone()),
-        recompile_lines: of_each(|failure| failure.user_line.trim().to_owned()),
+        recompile_lines: of_each(|failure| failure.user_line().trim().to_owned()),
         ..Compilation::default()
     };
     record(|r| {

@@ -3,6 +3,7 @@
 //! Invariant: explaining runs no `__repr__` and no other user code.
 
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 use cpython_abi::iterators;
 use pyo3::ffi::PyObject;
@@ -11,7 +12,7 @@ use pyo3::prelude::*;
 use crate::exec::check::{CheckEnv, CheckProgram};
 use crate::exec::linked::LinkedOp;
 use crate::exec::objects;
-use crate::guard::{Guard, GuardKind};
+use crate::guard::{Guard, GuardKind, UserFrame};
 use crate::kinds::tensor;
 use crate::program::Op;
 use crate::source::NameStyle;
@@ -24,10 +25,19 @@ pub struct Failure {
     pub reason: String,
     /// The failed guard as Python code.
     pub code: String,
-    /// The user's line that asked for the guard: `  # return x + 1  # file.py:3 in fn`, or empty.
-    pub user_line: String,
+    /// The user's line that asked for the guard.
+    pub user_frame: Option<Arc<UserFrame>>,
     /// Whether a module has another object as a parameter or buffer than the one that was bound.
     pub replaced_tensor: bool,
+}
+
+impl Failure {
+    /// The user's line that asked for the guard: `  # return x + 1  # file.py:3 in fn`, or empty. Reads the file, so
+    /// the interpreter may run.
+    pub fn user_line(&self) -> String {
+        let frame = self.user_frame.as_deref();
+        frame.map(crate::tree::user_line).unwrap_or_default()
+    }
 }
 
 impl CheckProgram {
@@ -42,7 +52,7 @@ impl CheckProgram {
                     "___guarded_code.valid: an object that the code relied on has died or changed"
                         .into(),
                 code: "___guarded_code.valid".into(),
-                user_line: String::new(),
+                user_frame: None,
                 replaced_tensor: false,
             });
         }
@@ -68,7 +78,7 @@ impl CheckProgram {
                 Failure {
                     reason: format!("{name} has no value that can be read"),
                     code: set.sources().name(*source),
-                    user_line: String::new(),
+                    user_frame: None,
                     replaced_tensor: false,
                 }
             }
@@ -126,11 +136,7 @@ impl CheckProgram {
         Failure {
             reason,
             code: guard.kind.code_parts(guard.source, &cx).join(" and "),
-            user_line: guard
-                .user_frame
-                .as_deref()
-                .map(crate::tree::user_line)
-                .unwrap_or_default(),
+            user_frame: guard.user_frame.clone(),
             replaced_tensor: matches!(guard.kind, GuardKind::IdMatch { .. })
                 && guard.source.is_some_and(|source| {
                     let sources = self.set().sources();
