@@ -88,6 +88,11 @@ impl Listed {
 }
 
 impl Entry {
+    /// Where its libraries lie.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Where a library lies.
     pub fn library(&self, name: &str) -> PathBuf {
         self.folder.join(name)

@@ -93,7 +93,7 @@ pub fn read_artifact(folder: &Path, key: &Key) -> PyResult<Option<(String, PathB
     let entry = store(folder).and_then(|store| store.read(key));
     Ok(entry.map_err(raise)?.map(|entry| {
         let manifest = String::from_utf8_lossy(&entry.manifest).into_owned();
-        (manifest, entry.library(""))
+        (manifest, entry.folder().to_owned())
     }))
 }
 

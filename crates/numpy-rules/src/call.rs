@@ -44,11 +44,7 @@ pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> 
     let values: Vec<&Var> = args.values().collect();
     if tx.has_numpy_number(values.iter().copied()) && any_array(tx, &values) {
         let made = tx.with_numpy_numbers(&values, crate::numbers::beside_array, |tx, values| {
-            let (pos, named) = values.split_at(args.pos.len());
-            let names = args.kw.iter().map(|(name, _)| name.clone());
-            let kw = names.zip(named.iter().cloned()).collect();
-            let pos = pos.to_vec();
-            let made = call_with(tx, what, &Args { pos, kw })?;
+            let made = call_with(tx, what, &args.with_values(values))?;
             made.ok_or_else(|| Stop::unsupported("an operation of NumPy on other values"))
         })?;
         if made.is_some() {

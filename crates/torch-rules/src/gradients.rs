@@ -18,9 +18,8 @@ fn grad(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if tx.runs_as_is || tx.log.graph.is_empty() {
         return Err(between_graphs);
     }
-    let named = args.kw.iter().find(|(name, _)| &**name == "create_graph");
     let by_place = args.pos.get(4);
-    let Some(creates) = named.map(|(_, v)| v).or(by_place).cloned() else {
+    let Some(creates) = args.named("create_graph").or(by_place).cloned() else {
         return Err(between_graphs);
     };
     if !tx.truth(&creates)? {

@@ -53,6 +53,16 @@ impl Args {
         self.pos.iter().chain(self.kw.iter().map(|(_, v)| v))
     }
 
+    /// The same names and places with other values, in the order of [`Args::values`].
+    pub fn with_values(&self, values: &[Var]) -> Args {
+        let (pos, named) = values.split_at(self.pos.len());
+        let names = self.kw.iter().map(|(name, _)| name.clone());
+        Args {
+            pos: pos.to_vec(),
+            kw: names.zip(named.iter().cloned()).collect(),
+        }
+    }
+
     /// The value of a keyword.
     pub fn named(&self, name: &str) -> Option<&Var> {
         let found = self.kw.iter().find(|(n, _)| &**n == name);

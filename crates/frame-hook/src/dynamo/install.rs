@@ -41,11 +41,11 @@ impl Compilation<'_, '_> {
         for resume in &residual.resumes {
             let code = resume.code.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
             let state = code_state::of(code)?;
-            state.slot(CodeSlot::default).is_made_of(user);
+            let slot = state.slot(CodeSlot::default);
+            slot.is_made_of(user);
             if resume.plain {
                 state.skip_always();
             } else {
-                let slot = state.slot(CodeSlot::default);
                 slot.resumes.set(true);
                 state.set_resumes();
             }

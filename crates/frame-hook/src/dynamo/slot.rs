@@ -96,7 +96,7 @@ impl CodeSlot {
 
     /// Says that this is the slot of code that was made of the `user`'s: what is compiled while it runs is theirs.
     pub fn is_made_of(&self, user: &CodeSlot) {
-        // Code that serves several users keeps the first, who runs beside it.
+        // A resume function that serves several users keeps the first: the others run below it on the stack.
         let _ = self.artifacts.set(user.artifacts().clone());
     }
 

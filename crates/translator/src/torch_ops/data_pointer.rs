@@ -38,10 +38,7 @@ impl Tx<'_> {
                 "Tensor.{name} behind Tensor.data_ptr"
             )));
         }
-        let mut values = args
-            .pos
-            .iter()
-            .chain(args.kw.iter().map(|(_, value)| value));
+        let mut values = args.values();
         match (values.next(), values.next()) {
             (Some(Var::Tensor(of)), Some(Var::Tensor(from)))
                 if !self.runs_as_is && of.input.is_some() && !self.lie_alike(of, from) =>

@@ -169,11 +169,7 @@ impl<'py> Tx<'py> {
             let values: Vec<&Var> = args.values().collect();
             let convert = self.rules.arrays.read_number;
             let made = self.with_numpy_numbers(&values, convert, |tx, read| {
-                let (pos, named) = read.split_at(args.pos.len());
-                let names = args.kw.iter().map(|(name, _)| name.clone());
-                let kw = names.zip(named.iter().cloned()).collect();
-                let pos = pos.to_vec();
-                tx.emit(callee, &Args { pos, kw })
+                tx.emit(callee, &args.with_values(read))
             })?;
             if let Some(made) = made {
                 return Ok(made);
