@@ -220,19 +220,15 @@ def _facts(entry: Any, trains: bool) -> dict[str, Any]:
         not meta.indices_of_inputs_that_requires_grad_with_mutations_in_bw,
         "inputs that the backward graph writes",
     )
-    behind = [(at, _written(meta.input_info[at])) for at in meta.mutated_inp_runtime_indices]
-    aliases = []
-    unsafe_views: list[int] = []
-    non_differentiable = [
-        at
-        for at, place in enumerate(meta.mutated_inp_runtime_indices)
-        if not meta.input_info[place].requires_grad
-    ]
-    tangents = [
-        at
-        for at, place in enumerate(meta.mutated_inp_runtime_indices)
-        if meta.input_info[place].mutates_data and meta.input_info[place].requires_grad
-    ]
+    behind, aliases = [], []
+    unsafe_views, non_differentiable, tangents = [], [], []
+    for at, place in enumerate(meta.mutated_inp_runtime_indices):
+        info = meta.input_info[place]
+        behind.append((place, _written(info)))
+        if not info.requires_grad:
+            non_differentiable.append(at)
+        elif info.mutates_data:
+            tangents.append(at)
     for at, out in enumerate(meta.output_info, len(behind)):
         kind = out.output_type
         is_plain = kind in (OutputType.non_alias, OutputType.unsafe_view_alias)

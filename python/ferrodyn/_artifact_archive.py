@@ -22,14 +22,11 @@ from typing import Any
 import torch
 
 from . import _artifact_state, _core, config
+from .exc import ArchiveError
 
 #: Goes up when the file changes its meaning.
 _FORMAT = 1
 _INDEX = "index.json"
-
-
-class ArchiveError(ValueError):
-    """A file that `save` has not written, or that has changed since."""
 
 
 def _folder() -> str:
@@ -47,18 +44,18 @@ def _made_by() -> str:
     return repr((_FORMAT, _artifact_state.machine(), digest.hexdigest()))
 
 
-def _callables(f: Any) -> list[Any]:
-    """Return what runs when `f` is called: itself, and what it stands for."""
-    found: list[Any] = []
-    while not any(f is known for known in found):
-        found.append(f)
+def _function(f: Any) -> Any:
+    """Return the function that runs when `f` is called: what it wraps, or its `forward`."""
+    while True:
         if isinstance(f, functools.partial):
-            f = f.func
+            inner = f.func
         elif isinstance(f, torch.nn.Module):
-            f = getattr(f, "_orig_mod", f).forward
+            inner = getattr(f, "_orig_mod", f).forward
         else:
-            f = getattr(f, "_torchdynamo_orig_callable", f)
-    return found
+            inner = getattr(f, "_torchdynamo_orig_callable", f)
+        if inner is f:
+            return f
+        f = inner
 
 
 def save(f: Callable[..., Any], path: str | os.PathLike[str]) -> int:
@@ -72,12 +69,9 @@ def save(f: Callable[..., Any], path: str | os.PathLike[str]) -> int:
     `OSError`.
     """
     folder = _folder()
-    keys: dict[str, None] = {}
-    for part in _callables(f):
-        keys |= dict.fromkeys(_core.artifacts_of(part))
     artifacts = []
     files: dict[str, bytes] = {}
-    for key in keys:
+    for key in _core.artifacts_of(_function(f)):
         entry = _core.read_artifact(folder, key)
         if entry is None:
             continue

@@ -35,15 +35,14 @@ def views_as_data(sequence: Sequence[Any]) -> list[list[Any]] | None:
 
 
 def _as_data(value: Any) -> Any:
-    mode: Any = value
+    if isinstance(value, _functionalization.InverseReturnMode):
+        return {"mode": value.name}
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, (list, tuple)) and all(type(item) is int for item in value):
         return list(value)
     if isinstance(value, torch.dtype):
         return {"dtype": str(value).removeprefix("torch.")}
-    if isinstance(value, _functionalization.InverseReturnMode):
-        return {"mode": mode.name}
     raise TypeError(f"a view with {value!r}")
 
 
@@ -128,16 +127,16 @@ Finish = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
 def behind(facts: dict[str, Any]) -> Finish | None:
-    """Return what makes the outputs of the inputs and what the graph returned.
+    """Return what makes the outputs from the inputs and from what the graph returned.
 
-    `None` where that is what the graph returned.
+    `None` where what the graph returned is the outputs.
 
     `facts["behind"]`: the inputs to be written, by place and how; `facts["aliases"]`: outputs that
     are views of an input or another output, by place.
     """
     if not facts["behind"] and not facts["aliases"]:
         return None
-    writes = [(at, how) for at, how in facts["behind"]]
+    writes = facts["behind"]
     first, outputs = len(writes), facts["outputs"]
     aliases = [
         (alias, None if alias["views"] is None else _views(alias["views"]))

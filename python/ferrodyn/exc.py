@@ -16,6 +16,7 @@ import sys
 from typing import Any, ClassVar
 
 __all__ = [
+    "ArchiveError",
     "BackendCompilerFailed",
     "CompilationError",
     "ConfigError",
@@ -94,6 +95,10 @@ def _with_torchs(cls: type[FerrodynError]) -> type[FerrodynError]:
     joined._ours, cls._joined = cls, joined
     joined._joined = joined
     return joined
+
+
+class ArchiveError(FerrodynError):
+    """`ferrodyn.load` was given a file that `save` has not written, or that has changed since."""
 
 
 class CompilationError(FerrodynError):

@@ -1,10 +1,12 @@
-"""What the log of kept artifacts has said, for programs that tests run in other processes."""
+"""What the log of kept artifacts has said in this process.
+
+Only for programs that tests run in processes of their own (`kept_programs`): the log is heard from
+the import on.
+"""
 
 from __future__ import annotations
 
 import logging
-import os
-from pathlib import Path
 
 #: The kinds of messages so far, but for those that no artifact was found.
 said: list[str] = []
@@ -25,14 +27,3 @@ class _Said(logging.Handler):
 _log = logging.getLogger("ferrodyn.artifacts")
 _log.setLevel(logging.INFO)
 _log.addHandler(_Said())
-
-
-def kept_in(folder: Path) -> dict[str, str]:
-    """The environment of a process that keeps what is compiled in a folder."""
-    return {
-        **os.environ,
-        "FERRODYN_CACHE": "1",
-        "FERRODYN_CACHE_DIR": str(folder / "cache"),
-        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
-        "PYTHONPATH": str(Path(__file__).parent),
-    }

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 import torch
 from ferrodyn import _artifact, _artifact_runtime, _artifact_state
-from said_of_artifacts import kept_in
+from kept_programs import kept_in, printed
 from torch._logging._internal import log_state
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -332,7 +332,7 @@ def test_the_runtime_stands_for_what_torch_has():
 
 #: Floats that change are inputs of the graph.
 FLOATS = """\
-import json, math, sys
+import json, sys
 import torch, ferrodyn
 from said_of_artifacts import said
 weight = torch.linspace(0, 1, 12).reshape(4, 3).requires_grad_()
@@ -352,13 +352,8 @@ print(json.dumps([said, loaded]))
 
 
 def test_floats_that_change(tmp_path):
-    env = kept_in(tmp_path)
-
     def run(*rates):
-        command = [sys.executable, "-c", FLOATS, *map(str, rates)]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return json.loads(done.stdout.splitlines()[-1])
+        return printed(tmp_path, "-c", FLOATS, *rates)
 
     assert run(0.5, 0.25, 3.0)[0] == ["an artifact is kept"] * 2
     assert run(0.5, 0.25, -7.0, 0.0, 1e300) == [["an artifact is used"] * 2, []]
@@ -381,13 +376,8 @@ print(json.dumps(said))
 
 
 def test_options_of_compile_are_told(tmp_path):
-    env = kept_in(tmp_path)
-
     def run(*chosen):
-        command = [sys.executable, "-c", OPTIONS, json.dumps(chosen)]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return json.loads(done.stdout.splitlines()[-1])
+        return printed(tmp_path, "-c", OPTIONS, json.dumps(chosen))
 
     chosen = [{"options": {"max_fusion_size": 1}}, {"mode": "max-autotune-no-cudagraphs"}, {}]
     assert run(*chosen) == ["an artifact is kept"] * 3
@@ -430,13 +420,8 @@ print(json.dumps([found, said, loaded]))
 
 
 def test_sizes_that_change(tmp_path):
-    env = kept_in(tmp_path)
-
     def run(*sizes):
-        command = [sys.executable, "-c", SIZES, *map(str, sizes)]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return json.loads(done.stdout.splitlines()[-1])
+        return printed(tmp_path, "-c", SIZES, *sizes)
 
     first, said, loaded = run(3, 5, 7)
     assert said == ["an artifact is kept"] * 2 and loaded
@@ -451,13 +436,9 @@ def test_sizes_that_change(tmp_path):
 
 @pytest.mark.parametrize("sizes", ["static", "dynamic"])
 def test_outputs_that_are_views_and_written_inputs(tmp_path, sizes):
-    env = kept_in(tmp_path)
-
     def run():
-        command = [sys.executable, Path(__file__).with_name("kept_views.py"), sizes]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
-        assert done.returncode == 0, done.stderr[-3000:]
-        wrong, said, missed = json.loads(done.stdout.splitlines()[-1])
+        program = Path(__file__).with_name("kept_views.py")
+        wrong, said, missed = printed(tmp_path, program, sizes)
         assert wrong == {}
         return said, missed
 

@@ -1,0 +1,35 @@
+"""Programs that tests run in processes of their own, which keep what is compiled in a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def kept_in(folder: Path) -> dict[str, str]:
+    """The environment of a process that keeps what is compiled in a folder."""
+    return {
+        **os.environ,
+        "FERRODYN_CACHE": "1",
+        "FERRODYN_CACHE_DIR": str(folder / "cache"),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+        "PYTHONPATH": str(Path(__file__).parent),
+    }
+
+
+def printed(folder: Path, *args: object, **env: str) -> Any:
+    """What a program prints last, as JSON. `args`: those of the interpreter."""
+    done = subprocess.run(
+        [sys.executable, *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        env=kept_in(folder) | env,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
