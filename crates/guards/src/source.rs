@@ -520,6 +520,8 @@ mod tests {
         });
         assert_eq!(t.name(layer), "L['self']._modules['layers']");
         assert_eq!(t.plain_name(layer), "self._modules['layers']");
+        assert_eq!(t.path(layer), "L['self'].layers");
+        assert_eq!(t.plain_path(layer), "self.layers");
         let torch = t.intern(Source::Global {
             name: "torch".into(),
         });
