@@ -71,7 +71,7 @@ def test_floats_that_change(name):
 
 
 def test_a_gradient_that_is_differentiated_below_a_hand_written_backend():
-    """What a compiler makes cannot be differentiated twice, and its first graph shows that it is one."""
+    """What a compiler makes cannot be differentiated twice; the first graph shows what it is."""
     net = nn.Sequential(nn.Linear(3, 4), nn.Softplus(), nn.Linear(4, 1))
 
     def penalty(x):

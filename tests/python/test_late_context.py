@@ -66,7 +66,9 @@ def test_nodes_know_the_modules_that_made_them():
     def backend(gm, example_inputs):
         for node in gm.graph.nodes:
             stack = node.meta.get("nn_module_stack", {})
-            kinds = [(path.removeprefix("L['net']"), kind.__name__) for path, kind in stack.values()]
+            kinds = [
+                (path.removeprefix("L['net']"), kind.__name__) for path, kind in stack.values()
+            ]
             found[node.name] = kinds, [key.partition("@")[2] for key in stack]
         return gm.forward
 
