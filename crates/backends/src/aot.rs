@@ -66,7 +66,7 @@ impl AotContext {
     ///
     /// # Errors
     /// Interrupts only.
-    pub fn prepare(
+    pub(crate) fn prepare(
         gm: &Bound<'_, PyAny>,
         example_inputs: &Bound<'_, PyList>,
         (inputs, modules): (&[AotInput], &ModuleStacks),
