@@ -70,6 +70,21 @@ def test_floats_that_change(name):
     assert agree(lambda x, s: torch.relu(x) * s + s / 2, known(name), calls) == 2
 
 
+def test_a_gradient_that_is_differentiated_below_a_hand_written_backend():
+    """What a compiler makes cannot be differentiated twice; the first graph shows what it is."""
+    net = nn.Sequential(nn.Linear(3, 4), nn.Softplus(), nn.Linear(4, 1))
+
+    def penalty(x):
+        (grad,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+        return (grad.norm(dim=1) - 1).square().mean()
+
+    compiled = ferrodyn.compile(penalty, backend=Counting("aot_eager"))
+    for size in (2, 3):
+        x = torch.randn(size, 3, requires_grad=True)
+        grads = [torch.autograd.grad(fn(x), net[0].weight)[0] for fn in (penalty, compiled)]
+        torch.testing.assert_close(*grads)
+
+
 def test_floats_of_a_hand_written_backend():
     calls = [(torch.randn(4), 0.5 + i) for i in range(5)]
     assert agree(lambda x, s: x * s, Counting("aot_eager"), calls) == 2

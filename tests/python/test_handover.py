@@ -25,10 +25,10 @@ DIFFERENT = {
     "stack_trace": "torch has none for the node of a layer that is compiled by itself",
     "results": "a tensor that the graph does not change is no result of it",
     "output keys": "torch keeps a time there",
-    "parameter sources": "not there yet: parameters are inputs without their module's name",
-    "nn_module_stack": "not there yet: nodes do not know their modules",
-    "source_fn_stack": "torch names a layer's class where a layer makes one node",
-    "keys": "follows from `nn_module_stack`",
+    "parameter sources": "torch has all parameters of the modules that it meets, some by two names",
+    "nn_module_stack": "torch calls a layer that is compiled by itself from a function of its own",
+    "source_fn_stack": "so that layer has its class there; and names as said of `names`",
+    "keys": "so that layer has modules; a number that the graph computes has no line here",
 }
 
 

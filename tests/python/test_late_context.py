@@ -59,6 +59,31 @@ def test_nodes_and_contexts_in_the_first_call():
     assert torch._guards.TracingContext.try_get() is None
 
 
+def test_nodes_know_the_modules_that_made_them():
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+    found = {}
+
+    def backend(gm, example_inputs):
+        for node in gm.graph.nodes:
+            stack = node.meta.get("nn_module_stack", {})
+            kinds = [
+                (path.removeprefix("L['net']"), kind.__name__) for path, kind in stack.values()
+            ]
+            found[node.name] = kinds, [key.partition("@")[2] for key in stack]
+        return gm.forward
+
+    def fn(x, net):
+        return net(net(x)) + 1
+
+    ferrodyn.compile(fn, backend=backend)(torch.ones(2, 3), net)
+    first = [("", "Sequential"), (".0", "Linear")]
+    second = [("", "Sequential"), (".1", "ReLU")]
+    assert found["x"] == (first, ["", ""])
+    assert (found["linear"], found["relu"]) == ((first, ["", ""]), (second, ["", ""]))
+    assert (found["linear_1"], found["relu_1"]) == ((first, ["1", "1"]), (second, ["1", "1"]))
+    assert found["add"] == ([], [])
+
+
 def test_the_mode_alone_is_enough_to_look_at():
     """As a backend does it that traces the graph by torch's own functions."""
     from torch._functorch.aot_autograd import aot_export_joint_simple

@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyInt, PyList, PyModule};
 use rustc_hash::FxHashMap;
 
 use crate::log::{self, log};
+use crate::module_stacks::ModuleStacks;
 use crate::names;
 use crate::node_meta::{Late, NodeMeta};
 use crate::propagate::{LateValues, Propagation};
@@ -65,10 +66,10 @@ impl AotContext {
     ///
     /// # Errors
     /// Interrupts only.
-    pub fn prepare(
+    pub(crate) fn prepare(
         gm: &Bound<'_, PyAny>,
         example_inputs: &Bound<'_, PyList>,
-        inputs: &[AotInput],
+        (inputs, modules): (&[AotInput], &ModuleStacks),
         compile_id: (u32, u32),
         can_wait: bool,
         tracing: Option<&Bound<'_, PyAny>>,
@@ -78,7 +79,8 @@ impl AotContext {
         let unasked = py.import("torch")?.getattr("_C")?;
         let unasked = unasked.call_method0(torch_abi::names::NO_CLASS_IS_ASKED)?;
         unasked.call_method0("__enter__")?;
-        let prepared = prepare(gm, example_inputs, inputs, compile_id, can_wait, tracing);
+        let told = (inputs, modules);
+        let prepared = prepare(gm, example_inputs, told, compile_id, can_wait, tracing);
         unasked.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
         match prepared {
             Ok(context) => Ok(Some(context)),
@@ -373,26 +375,30 @@ impl<'py> Prepared<'py> {
         Ok(params)
     }
 
-    /// Writes to the graph's inputs what torch's tracer keeps of them.
+    /// Writes to the graph's inputs what torch's tracer keeps of them, and to `params` which are parameters.
     fn mark(
         &self,
         torch: &Torch<'py>,
         placeholders: &[Bound<'py, PyAny>],
         example_inputs: &Bound<'py, PyList>,
         inputs: &[AotInput],
+        params: &Bound<'py, PyDict>,
     ) -> PyResult<()> {
         let py = example_inputs.py();
         for (at, node) in placeholders.iter().enumerate() {
             let source = self.sources.get(at).and_then(Option::as_ref);
             node.setattr(names::NODE_SOURCE, source)?;
             let tensor_dict = PyDict::new(py);
-            if let Some(AotInput::Tensor { is_static, .. }) = inputs.get(at) {
+            if let Some(AotInput::Tensor { parameter, .. }) = inputs.get(at) {
                 // The program may have said so itself (`mark_static_address`).
                 let marked = example_inputs
                     .get_item(at)?
                     .getattr_opt(names::STATIC_INPUT)?;
-                let unguarded = is_static
-                    .then(|| "unguarded".into_pyobject(py))
+                if let (Some(path), Some(source)) = (parameter, source) {
+                    params.set_item(path, source)?;
+                }
+                let unguarded = (parameter.as_ref())
+                    .map(|_| "unguarded".into_pyobject(py))
                     .transpose()?;
                 if let Some(kind) = marked.or(unguarded.map(Bound::into_any)) {
                     tensor_dict.set_item(names::STATIC_INPUT, kind)?;
@@ -443,15 +449,23 @@ impl<'py> Prepared<'py> {
 }
 
 /// Writes to the nodes what torch's tracer keeps of them. What is said of their values may be made `late`.
-fn mark_nodes(gm: &Bound<'_, PyAny>, late: Option<&Py<LateValues>>) -> PyResult<()> {
+fn mark_nodes(
+    gm: &Bound<'_, PyAny>,
+    modules: &ModuleStacks,
+    late: Option<&Py<LateValues>>,
+) -> PyResult<()> {
     let py = gm.py();
+    modules.write(gm)?;
     for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
         let node = node?;
         let op: String = node.getattr(intern!(py, "op"))?.extract()?;
         if op.starts_with("call_") {
-            let (name, target) = (node.getattr("name")?, node.getattr("target")?);
-            let meta = node.getattr("meta")?;
-            meta.set_item(names::SOURCE_STACK, PyList::new(py, [(name, target)])?)?;
+            let made_by = match modules.layer(&node)? {
+                Some(layer) => layer,
+                None => node.getattr("target")?,
+            };
+            let stack = PyList::new(py, [(node.getattr("name")?, made_by)])?;
+            node.getattr("meta")?.set_item(names::SOURCE_STACK, stack)?;
         }
         if let Some(run) = late
             && !matches!(&*op, "placeholder" | "output")
@@ -469,7 +483,7 @@ fn named_by_placeholders(placeholders: &[Bound<'_, PyAny>]) -> PyResult<Vec<AotI
             source: node.getattr("target")?.extract()?,
             dynamic_dims: Vec::new(),
             dynamic_held: Vec::new(),
-            is_static: false,
+            parameter: None,
         })
     };
     placeholders.iter().map(input).collect()
@@ -478,7 +492,7 @@ fn named_by_placeholders(placeholders: &[Bound<'_, PyAny>]) -> PyResult<Vec<AotI
 fn prepare(
     gm: &Bound<'_, PyAny>,
     example_inputs: &Bound<'_, PyList>,
-    inputs: &[AotInput],
+    (inputs, modules): (&[AotInput], &ModuleStacks),
     compile_id: (u32, u32),
     can_wait: bool,
     tracing: Option<&Bound<'_, PyAny>>,
@@ -528,13 +542,13 @@ fn prepare(
     };
 
     // Nothing above changed the module; nothing below fails for a reason of its inputs.
-    made.mark(&torch, &placeholders, example_inputs, inputs)?;
+    made.mark(&torch, &placeholders, example_inputs, inputs, &params)?;
     for (node, value) in placeholders.iter().zip(&values) {
         node.getattr("meta")?
             .set_item(names::EXAMPLE_VALUE, value)?;
     }
     let run = Py::new(py, LateValues::new(run))?;
-    mark_nodes(gm, can_wait.then_some(&run))?;
+    mark_nodes(gm, modules, can_wait.then_some(&run))?;
     gm.setattr(names::PARAM_SOURCES, params)?;
     let id = self::compile_id(&guards, compile_id)?;
     gm.getattr("meta")?.set_item(names::COMPILE_ID, &id)?;

@@ -10,6 +10,7 @@ use crate::error::BackendError;
 use crate::forward::{Numbers, forward_function};
 use crate::late_context::LateContext;
 use crate::left_behind;
+use crate::module_stacks::ModuleStacks;
 use crate::names;
 use crate::pristine::Pristine;
 use crate::registry::Backend;
@@ -125,7 +126,7 @@ impl BackendCall<'_> {
                 AotContext::prepare(
                     gm,
                     example_inputs,
-                    self.inputs,
+                    (self.inputs, &ModuleStacks::of(py, self.graph)),
                     self.compile_id,
                     can_wait,
                     None,
@@ -165,6 +166,7 @@ impl BackendCall<'_> {
                 gm,
                 example_inputs,
                 self.inputs,
+                ModuleStacks::of(py, self.graph),
                 self.compile_id,
             )?),
             true => None,

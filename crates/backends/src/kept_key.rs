@@ -99,9 +99,9 @@ pub(crate) fn parts(
         match input {
             AotInput::Tensor {
                 dynamic_dims,
-                is_static,
+                parameter,
                 ..
-            } => told.append((*is_static, dynamic_dims))?,
+            } => told.append((parameter.is_some(), dynamic_dims))?,
             AotInput::Size { of, dim } => told.append((of, dim))?,
             AotInput::Int { .. } | AotInput::Float { .. } => told.append(())?,
             AotInput::Other { .. } => return untold(format!("input {at} is no tensor")),

@@ -18,6 +18,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 
 use crate::aot::{self, AotContext};
+use crate::module_stacks::ModuleStacks;
 use crate::names;
 use crate::node_meta::{Late, NodeMeta};
 
@@ -113,6 +114,7 @@ struct Parts {
     gm: Py<PyWeakrefReference>,
     examples: Vec<Example>,
     inputs: Vec<AotInput>,
+    modules: ModuleStacks,
     compile_id: (u32, u32),
     backend_runs: bool,
 }
@@ -135,6 +137,7 @@ impl LateContext {
         gm: &Bound<'py, PyAny>,
         example_inputs: &Bound<'py, PyList>,
         inputs: &[AotInput],
+        modules: ModuleStacks,
         compile_id: (u32, u32),
     ) -> PyResult<Bound<'py, LateContext>> {
         let py = gm.py();
@@ -144,6 +147,7 @@ impl LateContext {
                 .map(|value| Example::Value(value.unbind()))
                 .collect(),
             inputs: inputs.to_vec(),
+            modules,
             compile_id,
             backend_runs: true,
         };
@@ -265,7 +269,7 @@ impl LateContext {
             AotContext::prepare(
                 &gm,
                 &PyList::new(py, examples)?,
-                &parts.inputs,
+                (&parts.inputs, &parts.modules),
                 parts.compile_id,
                 false,
                 Some(tracing),
@@ -284,6 +288,11 @@ impl LateContext {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         if let Some(tracing) = self.tracing.get() {
             visit.call(tracing)?;
+        }
+        if let Ok(parts) = self.parts.try_lock()
+            && let Some(parts) = parts.as_ref()
+        {
+            parts.modules.traverse(&visit)?;
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ mod kept_key;
 mod late_context;
 mod left_behind;
 mod log;
+mod module_stacks;
 pub mod names;
 mod no_trace;
 mod node_meta;

@@ -101,6 +101,12 @@ pub const PARAM_SOURCES: &str = "_param_name_to_source";
 pub const TENSOR_DICT: &str = "tensor_dict";
 /// The other one.
 pub const SOURCE_STACK: &str = "source_fn_stack";
+/// Key of a node's `meta`: the modules that were being called.
+pub const MODULE_STACK: &str = "nn_module_stack";
+/// Module of torch's layers.
+pub const LAYERS: &str = "torch.nn.modules";
+/// Module of those that only hold others.
+pub const CONTAINERS: &str = "torch.nn.modules.container";
 /// Key of a node's `meta`: its fake value.
 pub const EXAMPLE_VALUE: &str = "example_value";
 /// Method of a tensor whose result is a number of its data.

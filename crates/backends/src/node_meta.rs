@@ -23,11 +23,12 @@ pub(crate) enum Late {
 impl Late {
     /// What is made; the fake value first.
     fn keys(&self) -> &'static [&'static str] {
-        const ALL: [&str; 4] = [
+        const ALL: [&str; 5] = [
             names::EXAMPLE_VALUE,
             names::TENSOR_DICT,
             names::GRAPH_ARGUMENT_KEY,
             names::SOURCE_STACK,
+            names::MODULE_STACK,
         ];
         match self {
             Late::Value(_) => &ALL[..1],

@@ -23,7 +23,7 @@ fn tensor(source: &str, dynamic_dims: &[usize], is_static: bool) -> AotInput {
         source: source.into(),
         dynamic_dims: dynamic_dims.to_vec(),
         dynamic_held: Vec::new(),
-        is_static,
+        parameter: is_static.then(|| source.into()),
     }
 }
 

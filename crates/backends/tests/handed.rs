@@ -55,7 +55,7 @@ fn handed(compiles: bool) -> String {
                 source: "x".into(),
                 dynamic_dims: vec![0],
                 dynamic_held: Vec::new(),
-                is_static: false,
+                parameter: None,
             },
         ];
         let call = BackendCall {

@@ -16,8 +16,8 @@ pub enum AotInput {
         dynamic_dims: Vec<usize>,
         /// The same for tensors that it holds: the names of the attributes that lead there, and dimensions.
         dynamic_held: Vec<(Vec<String>, Vec<usize>)>,
-        /// Whether its storage stays where it is: a parameter or a buffer.
-        is_static: bool,
+        /// Of a parameter or a buffer, whose storage stays where it is: how it is reached, `self.layer.weight`.
+        parameter: Option<String>,
     },
     /// The size of one dimension of a tensor input; an int at run time.
     Size {

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use crate::arg::{Arg, Kwargs};
 use crate::names::{Namespace, target_stem};
-use crate::node::{FnTarget, NodeData, NodeId, OpKind, SourceStack, Target, TypeExpr};
+use crate::node::{FnTarget, ModuleCall, NodeData, NodeId, OpKind, SourceStack, Target, TypeExpr};
 
 /// What an edit of a graph can be refused for.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -207,6 +207,7 @@ impl Graph {
             name,
             type_expr: None,
             source: SourceStack::empty(),
+            module: None,
             impure: false,
             number_dtype: None,
             may_refuse_arguments: false,
@@ -358,6 +359,13 @@ impl Graph {
     pub fn set_source(&mut self, id: NodeId, source: &SourceStack) {
         if let Some(node) = self.get_mut(id) {
             node.source = source.clone();
+        }
+    }
+
+    /// Says which call of a module made the node.
+    pub fn set_module(&mut self, id: NodeId, module: Option<&Arc<ModuleCall>>) {
+        if let Some(node) = self.get_mut(id) {
+            node.module = module.cloned();
         }
     }
 

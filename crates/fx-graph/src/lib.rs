@@ -32,7 +32,8 @@ pub use boundary::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, Sha
 pub use graph::{Checkpoint, Graph, GraphError};
 pub use names::{Namespace, snake_case, target_stem};
 pub use node::{
-    FnOrigin, FnTarget, NodeData, NodeId, OpKind, SourceLine, SourceStack, Target, TypeExpr,
+    FnOrigin, FnTarget, ModuleCall, NodeData, NodeId, OpKind, SourceLine, SourceStack, Target,
+    TypeExpr,
 };
 pub use parse::ParseError;
 pub use pyrepr::{float_repr, str_repr};

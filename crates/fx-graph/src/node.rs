@@ -270,6 +270,19 @@ impl Drop for Frame {
     }
 }
 
+/// A call of a module that makes nodes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ModuleCall {
+    /// How the module is reached: `L['self'].layers.0`.
+    pub path: String,
+    /// Which module it is: its address.
+    pub module: usize,
+    /// Handle of its class.
+    pub class: u32,
+    /// The call of a module that makes this one.
+    pub outer: Option<Arc<ModuleCall>>,
+}
+
 /// One node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeData {
@@ -287,6 +300,8 @@ pub struct NodeData {
     pub type_expr: Option<Arc<TypeExpr>>,
     /// The user's frames that made it.
     pub source: SourceStack,
+    /// The innermost call of a module that made it. Not in the text form.
+    pub module: Option<Arc<ModuleCall>>,
     /// Whether it has an effect other than its value, so that it is never dead code.
     pub impure: bool,
     /// The dtype that a number among the arguments is computed with, by name, where a tensor of that dtype without

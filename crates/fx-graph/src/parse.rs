@@ -149,6 +149,7 @@ impl Graph {
             name,
             type_expr,
             source,
+            module: None,
             impure,
             number_dtype: None,
             may_refuse_arguments: false,

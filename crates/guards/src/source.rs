@@ -234,6 +234,10 @@ pub enum NameStyle {
     Explicit,
     /// `x`, `torch`: the spelling of the one-line guard code and of failure reasons.
     Plain,
+    /// `L['self'].layers.0`: explicit, and children, parameters and buffers of modules as attributes.
+    Path,
+    /// `self.layers.0`: the same, as the user would write it.
+    PlainPath,
 }
 
 /// Interns sources.
@@ -339,6 +343,34 @@ impl SourceTable {
         self.name_in(id, NameStyle::Plain)
     }
 
+    /// The source as a path through modules: `L['self'].layers.0`.
+    pub fn path(&self, id: SourceId) -> String {
+        self.name_in(id, NameStyle::Path)
+    }
+
+    /// The same, as the user would write it: `self.layers.0`.
+    pub fn plain_path(&self, id: SourceId) -> String {
+        self.name_in(id, NameStyle::PlainPath)
+    }
+
+    /// The module and the name below it, of what a module holds by name.
+    fn held_by_module<'a>(&self, source: &'a Source) -> Option<(SourceId, &'a str)> {
+        let Source::DictItem {
+            base,
+            key: Key::Str(held),
+        } = source
+        else {
+            return None;
+        };
+        match self.get(*base) {
+            Source::Attr { base, name } | Source::InstanceDictItem { base, name } => {
+                let holds = matches!(&**name, "_modules" | "_parameters" | "_buffers");
+                holds.then_some((*base, held))
+            }
+            _ => None,
+        }
+    }
+
     /// The source as a Python expression in the given style.
     pub fn name_in(&self, id: SourceId, style: NameStyle) -> String {
         let mut out = String::new();
@@ -375,30 +407,43 @@ impl SourceTable {
             }
             _ => {}
         }
+        let follows_modules = matches!(style, NameStyle::Path | NameStyle::PlainPath);
+        if follows_modules && let Some((module, held)) = self.held_by_module(source) {
+            self.write_name(module, style, out);
+            out.push('.');
+            out.push_str(held);
+            return;
+        }
         if let Some(base) = source.base() {
             self.write_name(base, style, out);
         }
         let _ = match source {
             Source::Local { name, .. } | Source::Closure { name, .. } => match style {
-                NameStyle::Explicit => write!(out, "L[{}]", str_repr(name)),
-                NameStyle::Plain => write!(out, "{name}"),
+                NameStyle::Explicit | NameStyle::Path => write!(out, "L[{}]", str_repr(name)),
+                NameStyle::Plain | NameStyle::PlainPath => write!(out, "{name}"),
             },
             Source::Globals => write!(out, "G"),
             Source::Global { name } => match style {
-                NameStyle::Explicit => write!(out, "G[{}]", str_repr(name)),
-                NameStyle::Plain => write!(out, "{name}"),
+                NameStyle::Explicit | NameStyle::Path => write!(out, "G[{}]", str_repr(name)),
+                NameStyle::Plain | NameStyle::PlainPath => write!(out, "{name}"),
             },
             Source::Builtin { name } => match style {
-                NameStyle::Explicit => write!(out, "G['__builtins_dict__'][{}]", str_repr(name)),
-                NameStyle::Plain => write!(out, "{name}"),
+                NameStyle::Explicit | NameStyle::Path => {
+                    write!(out, "G['__builtins_dict__'][{}]", str_repr(name))
+                }
+                NameStyle::Plain | NameStyle::PlainPath => write!(out, "{name}"),
             },
             Source::GlobalsOf { module, name, .. } => match style {
-                NameStyle::Explicit => write!(out, "G['{}'].{name}", import_alias(module)),
-                NameStyle::Plain => write!(out, "{}.{name}", import_alias(module)),
+                NameStyle::Explicit | NameStyle::Path => {
+                    write!(out, "G['{}'].{name}", import_alias(module))
+                }
+                NameStyle::Plain | NameStyle::PlainPath => {
+                    write!(out, "{}.{name}", import_alias(module))
+                }
             },
             Source::Pinned { name, .. } | Source::WeakPinned { name, .. } => match style {
-                NameStyle::Explicit => write!(out, "G[{}]", str_repr(name)),
-                NameStyle::Plain => write!(out, "{name}"),
+                NameStyle::Explicit | NameStyle::Path => write!(out, "G[{}]", str_repr(name)),
+                NameStyle::Plain | NameStyle::PlainPath => write!(out, "{name}"),
             },
             Source::Attr { name, .. } | Source::InstanceDictItem { name, .. } => {
                 if is_identifier(name) {
@@ -410,8 +455,8 @@ impl SourceTable {
             Source::InstanceDict { .. } => write!(out, ".__dict__"),
             Source::DictItem { key, .. } => match key {
                 Key::Obj(obj) => match style {
-                    NameStyle::Explicit => write!(out, "[___obj({})]", obj.addr),
-                    NameStyle::Plain => write!(out, "[<{}>]", kind_of(obj)),
+                    NameStyle::Explicit | NameStyle::Path => write!(out, "[___obj({})]", obj.addr),
+                    NameStyle::Plain | NameStyle::PlainPath => write!(out, "[<{}>]", kind_of(obj)),
                 },
                 Key::Device { text, .. } => write!(out, "[torch.device({})]", str_repr(text)),
                 key => write!(out, "[{}]", crate::text::literal(key)),
@@ -475,6 +520,8 @@ mod tests {
         });
         assert_eq!(t.name(layer), "L['self']._modules['layers']");
         assert_eq!(t.plain_name(layer), "self._modules['layers']");
+        assert_eq!(t.path(layer), "L['self'].layers");
+        assert_eq!(t.plain_path(layer), "self.layers");
         let torch = t.intern(Source::Global {
             name: "torch".into(),
         });

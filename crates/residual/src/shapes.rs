@@ -38,7 +38,7 @@ pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotIn
             source: name(at),
             dynamic_dims: tx.dynamic_sizes(t.source),
             dynamic_held: tx.dynamic_held(t.source),
-            is_static: input.bound().is_some(),
+            parameter: (input.bound()).map(|_| tx.sources().plain_path(t.source)),
         },
         CallInput::Int(i) => match &i.int.expr {
             IntExpr::Dim(source, Extent::Size, dim) if tensor(*source).is_some() => {

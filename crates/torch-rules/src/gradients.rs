@@ -14,8 +14,8 @@ pub(crate) const RULES: RuleList = &[("torch.autograd", &[("grad", grad as Rule)
 
 fn grad(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let function = tx.py.import("torch.autograd")?.getattr(name)?;
-    let between_graphs = tx.skipped(&function);
-    if tx.runs_as_is || tx.log.graph.is_empty() {
+    let mut between_graphs = tx.skipped(&function);
+    if tx.log.graph.is_empty() {
         return Err(between_graphs);
     }
     let by_place = args.pos.get(4);
@@ -23,6 +23,13 @@ fn grad(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         return Err(between_graphs);
     };
     if !tx.truth(&creates)? {
+        return Err(between_graphs);
+    }
+    if tx.runs_as_is {
+        // Whether it is a compiler that gets the graph may show only then.
+        if let Stop::Break(reason) = &mut between_graphs {
+            reason.instead = Some(Instead::RunAll);
+        }
         return Err(between_graphs);
     }
     Err(Stop::Break(Box::new(BreakReason {

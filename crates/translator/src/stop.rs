@@ -30,7 +30,7 @@ pub struct BreakReason {
 pub enum Instead {
     /// the whole frame runs in eager mode, what it calls may be captured
     SkipFrame,
-    /// the whole frame runs in eager mode, with all that it calls
+    /// the whole frame runs in eager mode, with all that it calls, where a compiler would get the graph
     RunAll,
     /// an error
     Raise,

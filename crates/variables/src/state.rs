@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::Checkpoint;
+use fx_graph::{Checkpoint, ModuleCall, SourceLine, SourceStack};
 use guards::SourceId;
 
 use crate::code::CodeInfo;
@@ -70,10 +70,32 @@ pub struct Frame {
     /// the attribute that it looks up, of an object whose class has a `__getattr__`: that answers
     /// where the frame ends with an `AttributeError`
     pub looks_up: Option<Rc<LookUp>>,
+    /// the innermost call of a module that it is part of
+    pub module: Option<Arc<ModuleCall>>,
     /// the caller, positioned at its call instruction
     pub parent: Option<Rc<Frame>>,
     /// 0 for the root
     pub depth: u32,
+}
+
+impl Frame {
+    /// The lines that it and its callers are at. Of libraries only the frame that is translated counts.
+    pub fn lines(&self) -> SourceStack {
+        let mut lines = Vec::new();
+        let mut frame = Some(self);
+        while let Some(f) = frame {
+            if f.depth == 0 || !crate::library::is_library_file(&f.code.filename) {
+                lines.push(SourceLine {
+                    file: f.code.filename.clone(),
+                    line: f.code.line(f.ip),
+                    function: f.code.name.clone(),
+                });
+            }
+            frame = f.parent.as_deref();
+        }
+        lines.reverse();
+        SourceStack::from_outermost(lines)
+    }
 }
 
 /// A suspended generator; replaced, never changed, so that snapshots keep theirs.
@@ -155,6 +177,7 @@ impl State {
             locals_dict: None,
             looks_up: None,
             generator: None,
+            module: None,
             parent: None,
             depth: 0,
             code,

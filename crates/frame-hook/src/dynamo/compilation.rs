@@ -393,7 +393,7 @@ impl<'py> Compilation<'_, 'py> {
     /// Ends the compilation where a graph up to this break is not allowed or not worth it.
     fn may_break_here(
         &self,
-        tx: &Tx<'py>,
+        tx: &mut Tx<'py>,
         reason: &BreakReason,
         session: &Session,
         request: &Request<'_, 'py>,
@@ -404,7 +404,10 @@ impl<'py> Compilation<'_, 'py> {
             return Err(Ended::With(Compiled::Skip));
         }
         if reason.instead == Some(Instead::RunAll) && !self.ctx.fullgraph() {
-            return Err(Ended::With(Compiled::SkipAll));
+            if !tx.runs_as_is {
+                return Err(Ended::With(Compiled::SkipAll));
+            }
+            tx.st.needs_as_is = true;
         }
         if self.errors_on_break(tx)? || reason.instead == Some(Instead::Raise) {
             return Err(Ended::Raised(self.unsupported(reason, &stack)));

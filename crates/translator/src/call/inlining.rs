@@ -258,6 +258,7 @@ impl<'py> Tx<'py> {
             locals_dict: None,
             looks_up: None,
             generator: None,
+            module: parent.module.clone(),
             parent: Some(Rc::new(parent)),
             depth,
         };

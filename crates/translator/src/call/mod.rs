@@ -83,12 +83,17 @@ impl<'py> Tx<'py> {
                 }
                 match self.class_lookup(&class, "__call__")? {
                     Some(call) => {
-                        if call.is(&self.known.module_call) {
+                        let is_module = call.is(&self.known.module_call);
+                        if is_module {
                             self.check_module_call(*id, &args)?;
                         }
                         let mut args = args;
                         args.pos.insert(0, f.clone());
-                        self.call(&Var::py(call), args)
+                        let flow = self.call(&Var::py(call), args)?;
+                        if let (true, Flow::Pushed) = (is_module, &flow) {
+                            self.note_module(*id);
+                        }
+                        Ok(flow)
                     }
                     None => {
                         let name = self.class_name(&class);

@@ -1,5 +1,8 @@
 //! Modules of which no piece is worth a graph: plain Python calls them whole.
 
+use std::sync::Arc;
+
+use fx_graph::ModuleCall;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use torch_abi::modules::has_backward_hooks;
@@ -26,6 +29,21 @@ impl Tx<'_> {
             return Err(packed("a recurrent module"));
         }
         Ok(())
+    }
+
+    /// Notes that the innermost frame is a call of a module. One that was made inside has no name.
+    pub(super) fn note_module(&mut self, module: ObjId) {
+        let Origin::Source { obj, source } = self.obj(module).origin.clone() else {
+            return;
+        };
+        let class = self.obj(module).class.clone();
+        let call = ModuleCall {
+            path: self.facts.sources.path(source),
+            module: obj.as_ptr() as usize,
+            class: self.handle(&class),
+            outer: self.st.frame.module.take(),
+        };
+        self.st.frame.module = Some(Arc::new(call));
     }
 
     /// Whether a module that existed before has backward hooks, and gradients are recorded. Where it has

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::{Arg, FnTarget, Kwargs, NodeId, SourceLine, SourceStack};
+use fx_graph::{Arg, FnTarget, Kwargs, NodeId};
 use pyo3::prelude::*;
 use tensor_meta::{Alias, Ctx, DType, Does, Inferred, RuleError, RuleId, TensorMeta, Traits};
 use torch_abi::names;
@@ -498,8 +498,8 @@ impl<'py> Tx<'py> {
             }
             Callee::Method(name) => self.log.graph.call_method(*name, pos, kw),
         };
-        let stack = self.source_stack();
-        self.log.graph.set_source(node, &stack);
+        self.log.graph.set_source(node, &self.st.frame.lines());
+        (self.log.graph).set_module(node, self.st.frame.module.as_ref());
         self.st.effects.known_values.clear();
         self.st.effects.writes += 1;
         Ok(node)
@@ -515,23 +515,6 @@ impl<'py> Tx<'py> {
         let target = Arc::new(fn_target(f.bind(self.py), handle, path)?);
         self.facts.targets.insert(addr, target.clone());
         Ok(target)
-    }
-
-    fn source_stack(&self) -> SourceStack {
-        let mut lines = Vec::new();
-        let mut frame = Some(&self.st.frame);
-        while let Some(f) = frame {
-            if f.depth == 0 || !crate::library::is_library_file(&f.code.filename) {
-                lines.push(SourceLine {
-                    file: f.code.filename.clone(),
-                    line: f.code.line(f.ip),
-                    function: f.code.name.clone(),
-                });
-            }
-            frame = f.parent.as_deref();
-        }
-        lines.reverse();
-        SourceStack::from_outermost(lines)
     }
 
     /// Metadata of the result: by rule, else by FakeTensor.
