@@ -48,7 +48,7 @@ mod tests;
 use std::ops::Range;
 use std::rc::Rc;
 
-use asm::{Built, Shape, loc_of, prologue_len};
+use asm::{Shape, loc_of, prologue_len};
 use bytecode::op::{Label, LocalIdx, Op};
 use bytecode::{Body, ExceptEntry, Instr};
 use emitter::Emitter;
@@ -64,6 +64,8 @@ use translator::stop::{BreakReason, R, Stop};
 use translator::torch_ops::raising;
 use variables::{Obj, Var};
 
+pub use again::plain_code;
+pub use asm::make_code;
 pub use finished::Finished;
 pub use ladder::Ladder;
 pub use resume::{ResumeCache, ResumeInfo};
@@ -182,13 +184,31 @@ pub struct Residual {
     pub calls_out: bool,
     /// constants and their names in listings
     pub names: Vec<(Obj, String)>,
-    built: Built,
+    /// constants that are made for this code alone
+    pub made: MadeConstants,
+}
+
+/// Constants of residual code that are made for it alone.
+#[derive(Default)]
+pub struct MadeConstants {
+    /// what calls the graph
+    pub callee: Option<Obj>,
+    /// what a graph that raised is asked for, see [`OutputEnv::left_no_trace`]
+    pub asks: Option<Obj>,
+    /// whether that was asked for the whole graph
+    pub is_whole: bool,
+    /// the code that runs where it left none
+    pub plain: Option<Obj>,
 }
 
 impl Residual {
     /// The listing of the code.
-    pub fn listing(&self, py: Python<'_>) -> String {
-        text::built_listing(py, &self.built, &self.names)
+    ///
+    /// # Errors
+    /// Where it does not decode.
+    pub fn listing(&self, py: Python<'_>) -> R<String> {
+        let code = CodeInfo::new(self.code.bind(py))?;
+        Ok(text::listing(py, &code, &self.names))
     }
 }
 
@@ -322,24 +342,30 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
     let pre = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
         .finish()
         .map_err(internal)?;
+    let mut made = MadeConstants {
+        callee: compiled.as_ref().map(|c| c.callee().clone()),
+        is_whole: can_run_again,
+        ..MadeConstants::default()
+    };
     let mut body = join(pre, post, skip);
     if let Some(c) = &compiled
         && may_raise
         && let Some(ask) = env.left_no_trace(py, &c.function, can_run_again)?
     {
         g.asm.body.set_loc(loc);
-        let handler = again::handler(&mut g, env, Some(&ask), &mut names)?;
+        let (handler, plain) = again::handler(&mut g, env, Some(&ask), &mut names)?;
+        (made.asks, made.plain) = (Some(ask), Some(plain));
         body = with_handler(body, called, handler);
     }
     if computing_may_raise {
         g.asm.body.set_loc(loc);
-        let handler = again::handler(&mut g, env, None, &mut names)?;
+        let (handler, _) = again::handler(&mut g, env, None, &mut names)?;
         body = with_handler(body, computing, handler);
     }
     let built = g.asm.build_body(py, body, &code, &Shape::of(&code))?;
     Ok(Residual {
-        code: built.code.clone(),
-        built,
+        code: built.code,
+        made,
         compiled: compiled.map(|c| (c.name, c.function)),
         resumes,
         calls_out,

@@ -1,0 +1,241 @@
+//! Functions, classes and code by content: what has to be as it was for a capture to be right.
+//!
+//! Invariant: nothing of the program runs while a digest is made; what can't be told by its content has no digest.
+
+use blake3::Hasher;
+use guards::exec::read;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBytes, PyCode, PyDict, PyFrozenSet, PyFunction, PyMappingProxy, PySlice, PyString, PyTuple,
+    PyType,
+};
+use rustc_hash::FxHashMap;
+
+use crate::Why;
+
+/// What something consists of.
+pub(crate) type Digest = [u8; 32];
+
+/// Digests that were made, by address: good as long as nothing of the program runs.
+#[derive(Default)]
+pub(crate) struct Digests {
+    of_code: FxHashMap<usize, Digest>,
+    of_class: FxHashMap<usize, Digest>,
+}
+
+fn add(hasher: &mut Hasher, part: &[u8]) {
+    hasher.update(&(part.len() as u64).to_le_bytes());
+    hasher.update(part);
+}
+
+/// Adds a constant of code, or a default: exactly what it is, or that it is none.
+fn add_value(digests: &mut Digests, hasher: &mut Hasher, value: &Bound<'_, PyAny>) -> Result<(), Why> {
+    if let Ok(code) = value.cast_exact::<PyCode>() {
+        hasher.update(&digests.code(code)?);
+        return Ok(());
+    }
+    if let Ok(items) = value.cast_exact::<PyFrozenSet>() {
+        let mut all = Vec::new();
+        for item in items.iter() {
+            let mut one = Hasher::new();
+            add_value(digests, &mut one, &item)?;
+            all.push(*one.finalize().as_bytes());
+        }
+        all.sort_unstable();
+        add(hasher, b"frozenset");
+        all.iter().for_each(|one| add(hasher, one));
+        return Ok(());
+    }
+    if let Ok(slice) = value.cast_exact::<PySlice>() {
+        add(hasher, b"slice");
+        for part in ["start", "stop", "step"] {
+            add_value(digests, hasher, &slice.getattr(part)?)?;
+        }
+        return Ok(());
+    }
+    if let Ok(items) = value.cast_exact::<PyTuple>() {
+        add(hasher, b"tuple");
+        hasher.update(&(items.len() as u64).to_le_bytes());
+        return items
+            .iter()
+            .try_for_each(|item| add_value(digests, hasher, &item));
+    }
+    match read::constant(value) {
+        Some(constant) => {
+            let bytes = postcard::to_stdvec(&constant).map_err(|e| Why(e.to_string()))?;
+            add(hasher, &bytes);
+            Ok(())
+        }
+        None => Err(Why(format!("a constant of {}", value.get_type().name()?))),
+    }
+}
+
+/// Whether a class was made by Python code, or by C code at run time.
+pub(crate) fn is_heap_type(class: &Bound<'_, PyType>) -> bool {
+    // SAFETY: a live class.
+    unsafe { ffi::PyType_HasFeature(class.as_type_ptr(), ffi::Py_TPFLAGS_HEAPTYPE) != 0 }
+}
+
+impl Digests {
+    /// A code object: what it does, and what tracebacks show of it.
+    pub(crate) fn code(&mut self, code: &Bound<'_, PyCode>) -> Result<Digest, Why> {
+        if let Some(known) = self.of_code.get(&(code.as_ptr() as usize)) {
+            return Ok(*known);
+        }
+        let py = code.py();
+        let mut hasher = Hasher::new();
+        for name in [
+            intern!(py, "co_code"),
+            intern!(py, "co_linetable"),
+            intern!(py, "co_exceptiontable"),
+        ] {
+            add(&mut hasher, code.getattr(name)?.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes());
+        }
+        for name in [
+            intern!(py, "co_name"),
+            intern!(py, "co_qualname"),
+            intern!(py, "co_filename"),
+        ] {
+            let text = code.getattr(name)?;
+            add(&mut hasher, text.cast::<PyString>().map_err(PyErr::from)?.to_str()?.as_bytes());
+        }
+        for name in [
+            intern!(py, "co_argcount"),
+            intern!(py, "co_posonlyargcount"),
+            intern!(py, "co_kwonlyargcount"),
+            intern!(py, "co_flags"),
+            intern!(py, "co_firstlineno"),
+            intern!(py, "co_stacksize"),
+        ] {
+            hasher.update(&code.getattr(name)?.extract::<i64>()?.to_le_bytes());
+        }
+        for name in [
+            intern!(py, "co_names"),
+            intern!(py, "co_varnames"),
+            intern!(py, "co_cellvars"),
+            intern!(py, "co_freevars"),
+        ] {
+            let names = code.getattr(name)?;
+            let names = names.cast::<PyTuple>().map_err(PyErr::from)?;
+            hasher.update(&(names.len() as u64).to_le_bytes());
+            for name in names.iter_borrowed() {
+                add(&mut hasher, name.cast::<PyString>().map_err(PyErr::from)?.to_str()?.as_bytes());
+            }
+        }
+        let constants = code.getattr(intern!(py, "co_consts"))?;
+        let constants = constants.cast::<PyTuple>().map_err(PyErr::from)?;
+        for constant in constants.iter() {
+            add_value(self, &mut hasher, &constant)?;
+        }
+        let digest = *hasher.finalize().as_bytes();
+        self.of_code.insert(code.as_ptr() as usize, digest);
+        Ok(digest)
+    }
+
+    /// A function: its code, its defaults where they are constants, and how many values it closes over. What guards
+    /// hold beside that is theirs.
+    pub(crate) fn function(&mut self, function: &Bound<'_, PyFunction>) -> Result<Digest, Why> {
+        let py = function.py();
+        let mut hasher = Hasher::new();
+        let code = function.getattr(intern!(py, "__code__"))?;
+        hasher.update(&self.code(code.cast::<PyCode>().map_err(PyErr::from)?)?);
+        let defaults = function.getattr(intern!(py, "__defaults__"))?;
+        if let Ok(defaults) = defaults.cast::<PyTuple>() {
+            for value in defaults.iter() {
+                self.add_loosely(&mut hasher, &value)?;
+            }
+        }
+        let defaults = function.getattr(intern!(py, "__kwdefaults__"))?;
+        if let Ok(defaults) = defaults.cast::<PyDict>() {
+            for (name, value) in defaults.iter() {
+                self.add_loosely(&mut hasher, &name)?;
+                self.add_loosely(&mut hasher, &value)?;
+            }
+        }
+        let closure = function.getattr(intern!(py, "__closure__"))?;
+        let cells = closure.cast::<PyTuple>().map_or(0, |cells| cells.len());
+        hasher.update(&(cells as u64).to_le_bytes());
+        Ok(*hasher.finalize().as_bytes())
+    }
+
+    /// A constant as it is, anything else by its class.
+    fn add_loosely(&mut self, hasher: &mut Hasher, value: &Bound<'_, PyAny>) -> Result<(), Why> {
+        if read::constant(value).is_some() {
+            return add_value(self, hasher, value);
+        }
+        add(hasher, b"object");
+        add(hasher, value.get_type().qualname()?.to_str()?.as_bytes());
+        Ok(())
+    }
+
+    /// A class: its bases, and of each that Python code has made, the names in it and the code of its functions.
+    pub(crate) fn class(&mut self, class: &Bound<'_, PyType>) -> Result<Digest, Why> {
+        let mut hasher = Hasher::new();
+        for base in class.mro().iter() {
+            let base = base.cast_into::<PyType>().map_err(PyErr::from)?;
+            hasher.update(&self.own(&base)?);
+        }
+        add(&mut hasher, class.get_type().qualname()?.to_str()?.as_bytes());
+        Ok(*hasher.finalize().as_bytes())
+    }
+
+    fn own(&mut self, class: &Bound<'_, PyType>) -> Result<Digest, Why> {
+        if let Some(known) = self.of_class.get(&(class.as_ptr() as usize)) {
+            return Ok(*known);
+        }
+        let py = class.py();
+        let mut hasher = Hasher::new();
+        add(&mut hasher, class.qualname()?.to_str()?.as_bytes());
+        if let Ok(module) = class.getattr(intern!(py, "__module__"))?.cast::<PyString>() {
+            add(&mut hasher, module.to_str()?.as_bytes());
+        }
+        if is_heap_type(class) {
+            let names = class.getattr(intern!(py, "__dict__"))?;
+            let names = names.cast::<PyMappingProxy>().map_err(PyErr::from)?;
+            let mut parts = Vec::new();
+            for item in names.items()?.iter() {
+                let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+                let Ok(name) = name.cast::<PyString>() else {
+                    continue;
+                };
+                let mut one = Hasher::new();
+                add(&mut one, name.to_str()?.as_bytes());
+                self.add_member(&mut one, &value)?;
+                parts.push(*one.finalize().as_bytes());
+            }
+            // In which order they were set says nothing.
+            parts.sort_unstable();
+            parts.iter().for_each(|part| add(&mut hasher, part));
+        }
+        let digest = *hasher.finalize().as_bytes();
+        self.of_class.insert(class.as_ptr() as usize, digest);
+        Ok(digest)
+    }
+
+    /// What a class has under a name: functions by their code, all else by its class; guards hold values.
+    pub(crate) fn add_member(&mut self, hasher: &mut Hasher, value: &Bound<'_, PyAny>) -> Result<(), Why> {
+        let py = value.py();
+        if let Ok(function) = value.cast_exact::<PyFunction>() {
+            hasher.update(&self.function(function)?);
+            return Ok(());
+        }
+        let class = value.get_type();
+        add(hasher, class.qualname()?.to_str()?.as_bytes());
+        let is = |of: *mut ffi::PyTypeObject| class.as_type_ptr() == of;
+        let parts: &[&Bound<'_, PyString>] = if is(&raw mut ffi::PyProperty_Type) {
+            &[intern!(py, "fget"), intern!(py, "fset"), intern!(py, "fdel")]
+        } else if is(&raw mut ffi::PyClassMethod_Type) || is(&raw mut ffi::PyStaticMethod_Type) {
+            &[intern!(py, "__func__")]
+        } else {
+            &[]
+        };
+        for part in parts {
+            if let Ok(function) = value.getattr(*part)?.cast_exact::<PyFunction>() {
+                hasher.update(&self.function(function)?);
+            }
+        }
+        Ok(())
+    }
+}
