@@ -225,7 +225,7 @@ impl<'py> Describer<'_, 'py> {
             place.source().is_some_and(|source| !self.needs(source, pin))
         });
         let Some(place) = place.cloned() else {
-            return Err(Why(format!("a {} that nothing leads to", object.get_type().qualname()?)));
+            return Err(Why(format!("nothing leads to {}", reach::shown(object))));
         };
         let reach = self.at(object, place)?;
         let is_looked_at = |guard: &Guard| {
@@ -260,7 +260,7 @@ impl<'py> Describer<'_, 'py> {
                 place: Place::Value(value),
                 content: Content::Itself,
             }),
-            None => Err(Why(format!("a {} among its constants", object.get_type().qualname()?))),
+            None => Err(Why(format!("{} is a constant of it", reach::shown(object)))),
         }
     }
 

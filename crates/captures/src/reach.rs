@@ -30,6 +30,8 @@ pub(crate) enum Place {
     Namespace(Box<str>),
     /// A name in an imported module, and names in the classes that it leads through.
     Named(Box<str>, Vec<Box<str>>),
+    /// A function of the descriptor under such a name.
+    Within(Box<str>, Vec<Box<str>>, Part),
     /// What the frame reaches.
     Reached(SourceId),
     /// The class of what the frame reaches.
@@ -52,6 +54,35 @@ impl Place {
     }
 }
 
+/// Which function of a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Part {
+    /// that of a `staticmethod` or `classmethod`
+    Function,
+    /// those of a `property`
+    Get,
+    Set,
+    Delete,
+}
+
+impl Part {
+    const ALL: [Part; 4] = [Part::Function, Part::Get, Part::Set, Part::Delete];
+
+    fn of<'py>(self, descriptor: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        let is = |class: *mut ffi::PyTypeObject| is_exactly(descriptor, class);
+        let is_method =
+            is(&raw mut ffi::PyStaticMethod_Type) || is(&raw mut ffi::PyClassMethod_Type);
+        let name = match self {
+            Part::Function if is_method => "__func__",
+            Part::Get if is(&raw mut ffi::PyProperty_Type) => "fget",
+            Part::Set if is(&raw mut ffi::PyProperty_Type) => "fset",
+            Part::Delete if is(&raw mut ffi::PyProperty_Type) => "fdel",
+            _ => return None,
+        };
+        descriptor.getattr(name).ok()
+    }
+}
+
 /// What an object is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Content {
@@ -63,6 +94,8 @@ pub(crate) enum Content {
     Class(Digest),
     /// A property or the like.
     Member(Digest),
+    /// A tuple, as the bases of a class are.
+    Tuple(Vec<Content>),
     /// Something made by C code, with its name.
     Builtin(Box<str>, Box<str>),
     /// A tensor, of which a guard says the rest.
@@ -173,7 +206,12 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
     }
     roots.into_iter().find_map(|root| {
         let found = walk(py, &root, &path)?;
-        found.is(object).then(|| Place::Named(root.into(), path.clone()))
+        if found.is(object) {
+            return Some(Place::Named(root.into(), path.clone()));
+        }
+        let is_it = |part: &Part| part.of(&found).is_some_and(|found| found.is(object));
+        let part = Part::ALL.into_iter().find(is_it)?;
+        Some(Place::Within(root.into(), path.clone(), part))
     })
 }
 
@@ -212,6 +250,7 @@ pub(crate) fn find<'py>(py: Python<'py>, place: &Place) -> Option<Bound<'py, PyA
             Some(module.cast::<PyModule>().ok()?.dict().into_any())
         }
         Place::Named(root, path) => walk(py, root, path),
+        Place::Within(root, path, part) => part.of(&walk(py, root, path)?),
         Place::Reached(_) | Place::TypeOf(_) | Place::CodeOf(_) | Place::Member(..) => None,
     }
 }
@@ -247,6 +286,19 @@ pub(crate) fn value_of<'py>(py: Python<'py>, value: &ConstVal) -> PyResult<Bound
         }
         ConstVal::Obj(_) => return Err(PyValueError::new_err("an object is no constant")),
     })
+}
+
+/// An object for who reads why it is not kept.
+pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
+    let class = object.get_type();
+    let class = class.qualname().map(|name| name.to_string()).unwrap_or_default();
+    let is_named = is_builtin(object)
+        || object.is_instance_of::<PyType>()
+        || is_exactly(object, &raw mut ffi::PyFunction_Type);
+    match is_named.then(|| name_of(object, "__qualname__")).flatten() {
+        Some(name) => format!("the {class} {name}"),
+        None => format!("a {class}"),
+    }
 }
 
 /// What an object is; why that can't be told.
@@ -286,9 +338,20 @@ pub(crate) fn content(digests: &mut Digests, object: &Bound<'_, PyAny>, place: &
     if TorchAbi::loaded().is_some_and(|abi| abi.classify(object) != TensorClass::No) {
         return Ok(Content::Tensor);
     }
+    if let Ok(items) = object.cast_exact::<PyTuple>() {
+        let items = items.iter().map(|item| {
+            // A value of its own is one thing here and another there.
+            let is_told = item.is_instance_of::<PyType>() || read::constant(&item).is_some();
+            match is_told {
+                true => content(digests, &item, place),
+                false => Err(Why(format!("a tuple with {}", shown(&item)))),
+            }
+        });
+        return Ok(Content::Tuple(items.collect::<Result<_, _>>()?));
+    }
     let class = object.get_type();
     if class.is_subclass(&py.import("torch.nn")?.getattr("Module")?)? {
         return Ok(Content::Module(digests.class(&class)?));
     }
-    Err(Why(format!("a {}, which can't be told by its content", class.qualname()?)))
+    Err(Why(format!("{}, which can't be told by its content", shown(object))))
 }
