@@ -88,7 +88,8 @@ def run(function):
     y = function(x)
     if y.requires_grad:
         y.square().sum().backward()
-    return [t.tolist() for t in (y.detach(), *(p.grad for p in model.parameters() if p.grad is not None))]
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    return [t.tolist() for t in (y.detach(), *grads)]
 
 compiled = ferrodyn.compile(model, backend="eager")
 print(json.dumps([run(compiled), run(model), run(compiled), said]), flush=True)
@@ -241,7 +242,6 @@ def test_switches(programs: Programs) -> None:
 #: What is another thing in each process: addresses, hashes, the order of sets.
 OF_PROCESS = """\
 import json, logging, torch, ferrodyn
-from test_kept_captures_log import said
 
 def hashed(x):
     return x + hash("text") % 1000
@@ -262,7 +262,7 @@ def address(x):
 def test_process_dependent(tmp_path: Path) -> None:
     """What follows from an address, a hash or the order of a set is not kept."""
     (tmp_path / "program.py").write_text(
-        OF_PROCESS.replace("from test_kept_captures_log import said\n", "")
+        OF_PROCESS
         + """
 said = []
 log = logging.getLogger("ferrodyn.captures")
@@ -277,8 +277,6 @@ print(json.dumps(said))
 """
     )
     for seed in "12":
-        said = printed(
-            tmp_path, "program.py", FERRODYN_CACHE_CAPTURES="1", PYTHONHASHSEED=seed
-        )
+        said = printed(tmp_path, "program.py", FERRODYN_CACHE_CAPTURES="1", PYTHONHASHSEED=seed)
         kept = [text for text in said if text.startswith("a capture is")]
         assert not kept, said

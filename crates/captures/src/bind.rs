@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyFunction, PyString, PyType};
 
 use crate::content::Digests;
-use crate::key::Made;
 use crate::keep::Input;
+use crate::key::Made;
 use crate::reach::{self, Content, Place, Reach};
 use crate::{Capture, Code, KeptConstant, Why};
 
@@ -108,7 +108,10 @@ impl<'py> Frame<'_, 'py> {
     fn reach(&mut self, digests: &mut Digests, reach: &Reach) -> Result<Bound<'py, PyAny>, Why> {
         let found = self.find(&reach.place);
         let found = found.ok_or_else(|| Why(format!("{:?} is not there", reach.place)))?;
-        if matches!((&reach.place, &reach.content), (Place::Value(_), Content::Itself)) {
+        if matches!(
+            (&reach.place, &reach.content),
+            (Place::Value(_), Content::Itself)
+        ) {
             return Ok(found);
         }
         match reach::content(digests, &found, &reach.place)? == reach.content {
@@ -195,7 +198,11 @@ impl Loaded {
             None => None,
             Some(source) => {
                 let owner = frame.read(source);
-                Some(owner.ok_or_else(|| Why("a module is not there".into()))?.unbind())
+                Some(
+                    owner
+                        .ok_or_else(|| Why("a module is not there".into()))?
+                        .unbind(),
+                )
             }
         };
         let mut is_named = true;

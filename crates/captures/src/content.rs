@@ -12,6 +12,7 @@ use pyo3::types::{
     PyType,
 };
 use rustc_hash::FxHashMap;
+use torch_abi::names;
 
 use crate::Why;
 
@@ -23,7 +24,16 @@ pub(crate) type Digest = [u8; 32];
 pub(crate) struct Digests {
     of_code: FxHashMap<usize, Digest>,
     of_class: FxHashMap<usize, Digest>,
+    /// tables of torch's tracer in which programs mark functions, once they were asked for
+    marks: Option<Vec<Py<PyAny>>>,
 }
+
+/// The tables of torch's tracer in which programs mark functions, by what they are called there.
+const MARKS: [&str; 3] = [
+    "_allowed_callable_ids",
+    "_disallowed_callable_ids",
+    "_nonstrict_trace_callable_ids",
+];
 
 fn add(hasher: &mut Hasher, part: &[u8]) {
     hasher.update(&(part.len() as u64).to_le_bytes());
@@ -31,7 +41,11 @@ fn add(hasher: &mut Hasher, part: &[u8]) {
 }
 
 /// Adds a constant of code, or a default: exactly what it is, or that it is none.
-fn add_value(digests: &mut Digests, hasher: &mut Hasher, value: &Bound<'_, PyAny>) -> Result<(), Why> {
+fn add_value(
+    digests: &mut Digests,
+    hasher: &mut Hasher,
+    value: &Bound<'_, PyAny>,
+) -> Result<(), Why> {
     if let Ok(code) = value.cast_exact::<PyCode>() {
         hasher.update(&digests.code(code)?);
         return Ok(());
@@ -91,7 +105,13 @@ impl Digests {
             intern!(py, "co_linetable"),
             intern!(py, "co_exceptiontable"),
         ] {
-            add(&mut hasher, code.getattr(name)?.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes());
+            add(
+                &mut hasher,
+                code.getattr(name)?
+                    .cast::<PyBytes>()
+                    .map_err(PyErr::from)?
+                    .as_bytes(),
+            );
         }
         for name in [
             intern!(py, "co_name"),
@@ -99,7 +119,13 @@ impl Digests {
             intern!(py, "co_filename"),
         ] {
             let text = code.getattr(name)?;
-            add(&mut hasher, text.cast::<PyString>().map_err(PyErr::from)?.to_str()?.as_bytes());
+            add(
+                &mut hasher,
+                text.cast::<PyString>()
+                    .map_err(PyErr::from)?
+                    .to_str()?
+                    .as_bytes(),
+            );
         }
         for name in [
             intern!(py, "co_argcount"),
@@ -121,7 +147,13 @@ impl Digests {
             let names = names.cast::<PyTuple>().map_err(PyErr::from)?;
             hasher.update(&(names.len() as u64).to_le_bytes());
             for name in names.iter_borrowed() {
-                add(&mut hasher, name.cast::<PyString>().map_err(PyErr::from)?.to_str()?.as_bytes());
+                add(
+                    &mut hasher,
+                    name.cast::<PyString>()
+                        .map_err(PyErr::from)?
+                        .to_str()?
+                        .as_bytes(),
+                );
             }
         }
         let constants = code.getattr(intern!(py, "co_consts"))?;
@@ -134,8 +166,8 @@ impl Digests {
         Ok(digest)
     }
 
-    /// A function: its code, its defaults where they are constants, and how many values it closes over. What guards
-    /// hold beside that is theirs.
+    /// A function: its code, its defaults where they are constants, how many values it closes over, and how it is
+    /// marked for tracers. What guards hold beside that is theirs.
     pub(crate) fn function(&mut self, function: &Bound<'_, PyFunction>) -> Result<Digest, Why> {
         let py = function.py();
         let mut hasher = Hasher::new();
@@ -157,7 +189,43 @@ impl Digests {
         let closure = function.getattr(intern!(py, "__closure__"))?;
         let cells = closure.cast::<PyTuple>().map_or(0, |cells| cells.len());
         hasher.update(&(cells as u64).to_le_bytes());
+        // SAFETY: an exact function, whose dictionary is alive or null.
+        let attributes = unsafe {
+            let function = &*function.as_ptr().cast::<ffi::PyFunctionObject>();
+            Bound::from_borrowed_ptr_or_opt(py, function.func_dict)
+        };
+        if let Some(Ok(attributes)) = attributes.map(Bound::cast_into::<PyDict>) {
+            for (name, value) in attributes.iter() {
+                self.add_loosely(&mut hasher, &name)?;
+                self.add_loosely(&mut hasher, &value)?;
+            }
+        }
+        for (mark, ids) in MARKS.iter().zip(self.marks(py)?) {
+            let is_marked = ids.bind(py).contains(function.as_ptr() as usize);
+            if is_marked.unwrap_or(false) {
+                add(&mut hasher, mark.as_bytes());
+            }
+        }
         Ok(*hasher.finalize().as_bytes())
+    }
+
+    /// The tables that functions are marked in, where torch's tracer was imported.
+    fn marks(&mut self, py: Python<'_>) -> Result<&[Py<PyAny>], Why> {
+        if self.marks.is_none() {
+            let modules = py
+                .import(intern!(py, "sys"))?
+                .getattr(intern!(py, "modules"))?;
+            let mut marks = Vec::new();
+            if let Ok(rules) = modules.get_item(names::DYNAMO_TRACE_RULES) {
+                for table in MARKS {
+                    let ids = rules.getattr(table)?;
+                    let ids = ids.getattr("function_ids").or_else(|_| ids.call0())?;
+                    marks.push(ids.unbind());
+                }
+            }
+            self.marks = Some(marks);
+        }
+        Ok(self.marks.as_deref().unwrap_or_default())
     }
 
     /// A constant as it is, anything else by its class.
@@ -177,7 +245,10 @@ impl Digests {
             let base = base.cast_into::<PyType>().map_err(PyErr::from)?;
             hasher.update(&self.own(&base)?);
         }
-        add(&mut hasher, class.get_type().qualname()?.to_str()?.as_bytes());
+        add(
+            &mut hasher,
+            class.get_type().qualname()?.to_str()?.as_bytes(),
+        );
         Ok(*hasher.finalize().as_bytes())
     }
 
@@ -215,7 +286,11 @@ impl Digests {
     }
 
     /// What a class has under a name: functions by their code, all else by its class; guards hold values.
-    pub(crate) fn add_member(&mut self, hasher: &mut Hasher, value: &Bound<'_, PyAny>) -> Result<(), Why> {
+    pub(crate) fn add_member(
+        &mut self,
+        hasher: &mut Hasher,
+        value: &Bound<'_, PyAny>,
+    ) -> Result<(), Why> {
         let py = value.py();
         if let Ok(function) = value.cast_exact::<PyFunction>() {
             hasher.update(&self.function(function)?);
@@ -225,7 +300,11 @@ impl Digests {
         add(hasher, class.qualname()?.to_str()?.as_bytes());
         let is = |of: *mut ffi::PyTypeObject| class.as_type_ptr() == of;
         let parts: &[&Bound<'_, PyString>] = if is(&raw mut ffi::PyProperty_Type) {
-            &[intern!(py, "fget"), intern!(py, "fset"), intern!(py, "fdel")]
+            &[
+                intern!(py, "fget"),
+                intern!(py, "fset"),
+                intern!(py, "fdel"),
+            ]
         } else if is(&raw mut ffi::PyClassMethod_Type) || is(&raw mut ffi::PyStaticMethod_Type) {
             &[intern!(py, "__func__")]
         } else {

@@ -70,7 +70,10 @@ impl<'py> Kept<'_, 'py> {
             let reach = match self.pins.is_forgotten(py, pin) {
                 true => None,
                 false => {
-                    let object = self.pins.get(py, pin).ok_or_else(|| Why("an object that ended".into()))?;
+                    let object = self
+                        .pins
+                        .get(py, pin)
+                        .ok_or_else(|| Why("an object that ended".into()))?;
                     Some(describer.pin(&object, pin, guards)?)
                 }
             };
@@ -170,7 +173,12 @@ impl<'py> Kept<'_, 'py> {
     fn code(&self) -> Result<Code, Why> {
         let get = |name: &str| self.code.getattr(name);
         let of_template = |name: &str| self.template.getattr(name);
-        for same in ["co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags"] {
+        for same in [
+            "co_argcount",
+            "co_posonlyargcount",
+            "co_kwonlyargcount",
+            "co_flags",
+        ] {
             if !get(same)?.eq(of_template(same)?)? {
                 return Err(Why("residual code with other arguments".into()));
             }
@@ -216,20 +224,28 @@ struct Describer<'a, 'py> {
 
 impl<'py> Describer<'_, 'py> {
     /// What a pin holds: by its own name, or as the frame reaches it.
-    fn pin(&mut self, object: &Bound<'py, PyAny>, pin: u32, guards: &[Guard]) -> Result<Reach, Why> {
+    fn pin(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        pin: u32,
+        guards: &[Guard],
+    ) -> Result<Reach, Why> {
         if let Some(place) = reach::place(object) {
             return self.at(object, place);
         }
         let places = self.places.get(&(object.as_ptr() as usize));
         let place = places.into_iter().flatten().find(|place| {
-            place.source().is_some_and(|source| !self.needs(source, pin))
+            place
+                .source()
+                .is_some_and(|source| !self.needs(source, pin))
         });
         let Some(place) = place.cloned() else {
             return Err(Why(format!("nothing leads to {}", reach::shown(object))));
         };
         let reach = self.at(object, place)?;
         let is_looked_at = |guard: &Guard| {
-            matches!(guard.kind, GuardKind::TensorMatch { .. }) && guard.source == reach.place.source()
+            matches!(guard.kind, GuardKind::TensorMatch { .. })
+                && guard.source == reach.place.source()
         };
         match reach.content == Content::Tensor && !guards.iter().any(is_looked_at) {
             true => Err(Why("a tensor that no guard looks at".into())),

@@ -35,19 +35,31 @@ impl Keys {
     /// # Errors
     /// Why there are none: it has constants that can't be told by their content.
     pub fn of(code: &Bound<'_, PyCode>, configuration: &[&str]) -> Result<Keys, Why> {
-        Ok(Keys(*blake3::hash(&{
-            let mut parts = Digests::default().code(code)?.to_vec();
-            parts.extend(FORMAT.to_le_bytes());
-            for text in [&env!("CARGO_PKG_VERSION")].into_iter().chain(configuration) {
-                parts.extend((text.len() as u64).to_le_bytes());
-                parts.extend(text.as_bytes());
-            }
-            parts
-        }).as_bytes()))
+        Ok(Keys(
+            *blake3::hash(&{
+                let mut parts = Digests::default().code(code)?.to_vec();
+                parts.extend(FORMAT.to_le_bytes());
+                for text in [&env!("CARGO_PKG_VERSION")]
+                    .into_iter()
+                    .chain(configuration)
+                {
+                    parts.extend((text.len() as u64).to_le_bytes());
+                    parts.extend(text.as_bytes());
+                }
+                parts
+            })
+            .as_bytes(),
+        ))
     }
 
     /// The keys, in the order in which they are used.
     pub fn all(&self) -> impl Iterator<Item = Key> + '_ {
-        (0..MOST).map(|number| KeyBuilder::new().part("capture").part(self.0).number(number).finish())
+        (0..MOST).map(|number| {
+            KeyBuilder::new()
+                .part("capture")
+                .part(self.0)
+                .number(number)
+                .finish()
+        })
     }
 }

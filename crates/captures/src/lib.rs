@@ -11,8 +11,8 @@
 
 mod bind;
 mod content;
-mod key;
 mod keep;
+mod key;
 mod reach;
 
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use bind::{Constant, Loaded};
-pub use key::{Keys, Made};
 pub use keep::{Input, Kept};
+pub use key::{Keys, Made};
 
 use reach::Reach;
 

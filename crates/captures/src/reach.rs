@@ -135,7 +135,11 @@ fn is_builtin(object: &Bound<'_, PyAny>) -> bool {
 
 /// An imported module.
 fn module<'py>(py: Python<'py>, name: &str) -> Option<Bound<'py, PyAny>> {
-    let modules = py.import(intern!(py, "sys")).ok()?.getattr(intern!(py, "modules")).ok()?;
+    let modules = py
+        .import(intern!(py, "sys"))
+        .ok()?
+        .getattr(intern!(py, "modules"))
+        .ok()?;
     modules.cast::<PyDict>().ok()?.get_item(name).ok()?
 }
 
@@ -156,7 +160,10 @@ fn walk<'py>(py: Python<'py>, root: &str, path: &[Box<str>]) -> Option<Bound<'py
     let mut at = module(py, root)?;
     for (i, name) in path.iter().enumerate() {
         let found = member(&at, name)?;
-        at = match i + 1 == path.len() || found.is_instance_of::<PyType>() || found.is_instance_of::<PyModule>() {
+        at = match i + 1 == path.len()
+            || found.is_instance_of::<PyType>()
+            || found.is_instance_of::<PyModule>()
+        {
             true => found,
             false => return None,
         };
@@ -195,7 +202,12 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
         roots.push("torch".into());
         path.push(name.into());
     } else {
-        let torchs = ["torch.dtype", "torch.layout", "torch.memory_format", "torch.qscheme"];
+        let torchs = [
+            "torch.dtype",
+            "torch.layout",
+            "torch.memory_format",
+            "torch.qscheme",
+        ];
         let class = object.get_type();
         let class = format!("{}.{}", class.module().ok()?, class.qualname().ok()?);
         if !torchs.contains(&&*class) {
@@ -218,13 +230,19 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
 /// Where an object is that needs no frame to be reached.
 pub(crate) fn place(object: &Bound<'_, PyAny>) -> Option<Place> {
     let py = object.py();
-    if object.is_none() || object.is(py.Ellipsis()) || object.is(py.NotImplemented()) || object.is_exact_instance_of::<pyo3::types::PyBool>() {
+    if object.is_none()
+        || object.is(py.Ellipsis())
+        || object.is(py.NotImplemented())
+        || object.is_exact_instance_of::<pyo3::types::PyBool>()
+    {
         return read::constant(object).map(Place::Value);
     }
     if let Ok(found) = object.cast::<PyModule>() {
         let name = found.dict().get_item("__name__").ok()??;
         let name = name.cast::<PyString>().ok()?.to_str().ok()?;
-        return module(py, name)?.is(object).then(|| Place::Module(name.into()));
+        return module(py, name)?
+            .is(object)
+            .then(|| Place::Module(name.into()));
     }
     if let Ok(dict) = object.cast_exact::<PyDict>() {
         let modules = Place::Named("sys".into(), vec!["modules".into()]);
@@ -291,7 +309,10 @@ pub(crate) fn value_of<'py>(py: Python<'py>, value: &ConstVal) -> PyResult<Bound
 /// An object for who reads why it is not kept.
 pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
     let class = object.get_type();
-    let class = class.qualname().map(|name| name.to_string()).unwrap_or_default();
+    let class = class
+        .qualname()
+        .map(|name| name.to_string())
+        .unwrap_or_default();
     let is_named = is_builtin(object)
         || object.is_instance_of::<PyType>()
         || is_exactly(object, &raw mut ffi::PyFunction_Type);
@@ -302,7 +323,11 @@ pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
 }
 
 /// What an object is; why that can't be told.
-pub(crate) fn content(digests: &mut Digests, object: &Bound<'_, PyAny>, place: &Place) -> Result<Content, Why> {
+pub(crate) fn content(
+    digests: &mut Digests,
+    object: &Bound<'_, PyAny>,
+    place: &Place,
+) -> Result<Content, Why> {
     let py = object.py();
     if let Some(value) = read::constant(object) {
         return Ok(Content::Value(value));
@@ -310,7 +335,10 @@ pub(crate) fn content(digests: &mut Digests, object: &Bound<'_, PyAny>, place: &
     if let Ok(class) = object.cast::<PyType>() {
         return match is_heap_type(class) {
             true => Ok(Content::Class(digests.class(class)?)),
-            false => Ok(Content::Builtin("type".into(), class.qualname()?.to_str()?.into())),
+            false => Ok(Content::Builtin(
+                "type".into(),
+                class.qualname()?.to_str()?.into(),
+            )),
         };
     }
     if let Ok(function) = object.cast_exact::<PyFunction>() {
@@ -324,12 +352,19 @@ pub(crate) fn content(digests: &mut Digests, object: &Bound<'_, PyAny>, place: &
         let class = object.get_type().qualname()?.to_str()?.into();
         return Ok(Content::Builtin(class, name.unwrap_or_default().into()));
     }
-    if matches!(place, Place::Module(_) | Place::Namespace(_) | Place::Named(..)) {
+    if matches!(
+        place,
+        Place::Module(_) | Place::Namespace(_) | Place::Named(..)
+    ) {
         return Ok(Content::Itself);
     }
-    if [&raw mut ffi::PyProperty_Type, &raw mut ffi::PyClassMethod_Type, &raw mut ffi::PyStaticMethod_Type]
-        .into_iter()
-        .any(|class| is_exactly(object, class))
+    if [
+        &raw mut ffi::PyProperty_Type,
+        &raw mut ffi::PyClassMethod_Type,
+        &raw mut ffi::PyStaticMethod_Type,
+    ]
+    .into_iter()
+    .any(|class| is_exactly(object, class))
     {
         let mut hasher = blake3::Hasher::new();
         digests.add_member(&mut hasher, object)?;
@@ -353,5 +388,8 @@ pub(crate) fn content(digests: &mut Digests, object: &Bound<'_, PyAny>, place: &
     if class.is_subclass(&py.import("torch.nn")?.getattr("Module")?)? {
         return Ok(Content::Module(digests.class(&class)?));
     }
-    Err(Why(format!("{}, which can't be told by its content", shown(object))))
+    Err(Why(format!(
+        "{}, which can't be told by its content",
+        shown(object)
+    )))
 }

@@ -85,8 +85,15 @@ impl KeptGraph {
                 Some(name) => Some(dtype(&name)?),
                 None => None,
             };
-            let [impure, repeatable, draws, keeps, refuses, refuses_write, gives_class] =
-                node.flags;
+            let [
+                impure,
+                repeatable,
+                draws,
+                keeps,
+                refuses,
+                refuses_write,
+                gives_class,
+            ] = node.flags;
             if !graph.names.reserve(&node.name) {
                 return None;
             }

@@ -261,7 +261,9 @@ fn translate_in(
     }
     match result {
         Ok(residual) => {
-            session.listings.push(residual.listing(py).unwrap_or_default());
+            session
+                .listings
+                .push(residual.listing(py).unwrap_or_default());
             session
                 .plain
                 .push(residual.resumes.iter().filter(|r| runs_plainly(r)).count());

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use artifact_store::{Key, Store, StoreError};
 use backends::Capabilities;
-use captures::{Constant, Input, Keys, Kept, Loaded, Made, Why};
+use captures::{Constant, Input, Kept, Keys, Loaded, Made, Why};
 use guards::exec::{CheckProgram, Reader};
 use guards::plan::Plan;
 use guards::{ConstTypes, GuardKind};
@@ -90,7 +90,9 @@ impl<'py> Compilation<'_, 'py> {
             && self.entries.changing(py).is_empty()
             && self.entries.first_call(py).is_none();
         if slot.resumes.get() || !is_first {
-            return Err(Why("what was compiled before decides what is constant".into()));
+            return Err(Why(
+                "what was compiled before decides what is constant".into()
+            ));
         }
         if self.ctx.options().bind(py).contains("guard_filter_fn")? {
             return Err(Why("the program chooses guards".into()));
@@ -122,7 +124,9 @@ impl<'py> Compilation<'_, 'py> {
                 Err(Why(why)) => self.tell(|| format!("a capture does not fit: {why}")),
             }
         }
-        Err(Why("none that is kept fits, and there is no room for another".into()))
+        Err(Why(
+            "none that is kept fits, and there is no room for another".into(),
+        ))
     }
 
     /// What a translation depends on beside the program, in words.
@@ -130,8 +134,9 @@ impl<'py> Compilation<'_, 'py> {
         static SURROUNDINGS: PyOnceLock<String> = PyOnceLock::new();
         let py = self.py;
         let texts = py.import(intern!(py, "ferrodyn._artifact_state"))?;
-        let surroundings = SURROUNDINGS
-            .get_or_try_init(py, || texts.call_method0("surroundings")?.extract::<String>())?;
+        let surroundings = SURROUNDINGS.get_or_try_init(py, || {
+            texts.call_method0("surroundings")?.extract::<String>()
+        })?;
         let state = texts.call_method0(intern!(py, "state"))?;
         let state: Option<String> = state.extract()?;
         let state = state.ok_or_else(|| Why("torch's compiler is watched".into()))?;
@@ -167,7 +172,10 @@ impl<'py> Compilation<'_, 'py> {
         let program = CheckProgram::link(py, plan.set, plan.program, loaded.pins)
             .map_err(|error| Why(error.to_string()))?;
         let fails = |program: &CheckProgram| -> Result<(), Why> {
-            match self.failure(program).map_err(|_| Why("a guard can't be checked".into()))? {
+            match self
+                .failure(program)
+                .map_err(|_| Why("a guard can't be checked".into()))?
+            {
                 Some(why) => Err(Why(why)),
                 None => Ok(()),
             }
@@ -199,7 +207,11 @@ impl<'py> Compilation<'_, 'py> {
             let graph = call.graph.graph(dtype);
             let graph = graph.ok_or_else(|| Why("the graph is none".into()))?;
             let name = output.next_compiled_name();
-            let examples = call.inputs.iter().map(|(_, object)| object.clone()).collect();
+            let examples = call
+                .inputs
+                .iter()
+                .map(|(_, object)| object.clone())
+                .collect();
             let so_far = GuardsSoFar {
                 guards: &[],
                 places: &[],
@@ -214,7 +226,9 @@ impl<'py> Compilation<'_, 'py> {
                 return Err(Why("the backend relies on sizes".into()));
             }
             let inputs = call.inputs.into_iter();
-            let bound: Vec<_> = inputs.map(|(i, object)| i.is_bound.then_some(object)).collect();
+            let bound: Vec<_> = inputs
+                .map(|(i, object)| i.is_bound.then_some(object))
+                .collect();
             let count = bound.iter().flatten().count();
             let (callee, called) = match count {
                 0 => (result.callable.clone(), name.clone()),
@@ -231,7 +245,13 @@ impl<'py> Compilation<'_, 'py> {
             made.asks = output.left_no_trace(py, &result.callable, call.can_run_again)?;
             compiled = Some((name, result.callable));
         }
-        let code = self.kept_code(&loaded.code, &loaded.constants, request, &mut made, &mut names)?;
+        let code = self.kept_code(
+            &loaded.code,
+            &loaded.constants,
+            request,
+            &mut made,
+            &mut names,
+        )?;
         // The backend ran meanwhile.
         fails(&program)?;
         if let Some(module) = &loaded.owner {
@@ -379,7 +399,10 @@ impl<'py> Compilation<'_, 'py> {
             pins: program.pins(),
             reached: &tx.facts.reached,
             call,
-            name: residual.compiled.as_ref().map_or("", |compiled| &compiled.0),
+            name: residual
+                .compiled
+                .as_ref()
+                .map_or("", |compiled| &compiled.0),
             code: code.map_err(PyErr::from)?.clone(),
             template: request.code.clone(),
             made: &made,
@@ -396,23 +419,34 @@ fn beyond(
     program: &CheckProgram,
     residual: &Residual,
 ) -> Option<&'static str> {
-    let is_first = !before.is_redone
-        && before.refusal.is_none()
-        && before.constants == Constants::None;
+    let is_first =
+        !before.is_redone && before.refusal.is_none() && before.constants == Constants::None;
     let has_sizes = || {
         let mut guards = program.set().guards().iter();
         guards.any(|guard| matches!(guard.kind, GuardKind::ShapeEnv { .. }))
     };
     let reasons = [
         (!is_first, "the backend had it compiled again"),
-        (!residual.resumes.is_empty() || residual.calls_out, "the graph breaks"),
+        (
+            !residual.resumes.is_empty() || residual.calls_out,
+            "the graph breaks",
+        ),
         (tx.is_dynamic() || has_sizes(), "sizes or numbers change"),
         (!tx.ints.names.is_empty(), "numbers are known to change"),
-        (!tx.st.effects.early.is_empty(), "something is made before the graph runs"),
+        (
+            !tx.st.effects.early.is_empty(),
+            "something is made before the graph runs",
+        ),
         (tx.st.needs_as_is, "the graph has to run as it is"),
         (tx.st.met_subclass, "a subclass of torch.Tensor"),
-        (tx.facts.is_of_process, "an address, a hash or the order of a set"),
+        (
+            tx.facts.is_of_process,
+            "an address, a hash or the order of a set",
+        ),
         (tx.resumed.is_some(), "a resume function"),
     ];
-    reasons.into_iter().find(|reason| reason.0).map(|reason| reason.1)
+    reasons
+        .into_iter()
+        .find(|reason| reason.0)
+        .map(|reason| reason.1)
 }
