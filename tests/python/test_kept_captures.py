@@ -58,6 +58,8 @@ said = []
 class Handler(logging.Handler):
     def emit(self, record):
         said.append(record.getMessage().partition(":")[0])
+        if said[-1] in ("a capture fits", "a capture does not fit"):
+            said.pop()
 
 log = logging.getLogger("ferrodyn.captures")
 log.setLevel(logging.DEBUG)
@@ -213,6 +215,49 @@ def test_other_configuration(programs: Programs, change: dict[str, Any]) -> None
     """Under another configuration nothing is found."""
     assert "a capture is taken" not in programs.run(**change)
     assert programs.run() == TAKEN
+
+
+#: Sizes and ints that change from call to call.
+DYNAMIC = """\
+import json, logging, sys, torch, ferrodyn
+said = []
+log = logging.getLogger("ferrodyn.captures")
+log.setLevel(logging.DEBUG)
+handler = logging.Handler()
+handler.emit = lambda record: said.append(record.getMessage().partition(":")[0])
+log.addHandler(handler)
+torch.manual_seed(0)
+
+def f(x, k, w):
+    y = x[:, : x.size(0)].reshape(-1, 2) * k + w.size(1)
+    return torch.cat([y, y.new_ones(x.size(0) * 2, 2)]) @ torch.arange(2.0), x.size(0) + k
+
+results = []
+compiled = ferrodyn.compile(f, backend=sys.argv[1])
+for size, k in json.loads(sys.argv[2]):
+    x, w = torch.randn(size, 40), torch.randn(3, size)
+    ours, theirs = compiled(x, k, w), f(x, k, w)
+    assert torch.equal(ours[0], theirs[0]) and ours[1] == theirs[1]
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_sizes_that_change(tmp_path: Path, backend: str) -> None:
+    """What was compiled for all sizes is taken where the same became of the code before."""
+    (tmp_path / "program.py").write_text(DYNAMIC)
+
+    def run(*calls: tuple[int, int]) -> list[str]:
+        said = printed(
+            tmp_path, "program.py", backend, [*map(list, calls)], FERRODYN_CACHE_CAPTURES="1"
+        )
+        return [text for text in said if text.startswith(("a capture is", "no capture is kept"))]
+
+    kept, taken = "a capture is kept", "a capture is taken"
+    assert run((4, 3), (6, 5), (8, 7)) == [kept, kept]
+    assert run((4, 3), (6, 5), (8, 7)) == [taken, taken]
+    assert run((4, 3), (10, 2), (4, 9)) == [taken, taken]
+    assert run((6, 3)) == [kept]
 
 
 def test_parameter_of_another_shape(programs: Programs) -> None:

@@ -1,12 +1,15 @@
 //! Reading a capture: what it names is found again, and compared with what it was.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use fx_graph::KeptGraph;
+use fx_graph::{AotInput, KeptGraph, ShapeGuard};
 use guards::exec::{Pins, Reader};
 use guards::{Guard, ObjRef, ReadLine, Source, SourceId, SourceTable, UserFrame};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyFunction, PyString, PyType};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::content::Digests;
 use crate::keep::Input;
@@ -24,6 +27,8 @@ pub struct Loaded {
     pub pins: Pins,
     /// a module whose parameters are bound
     pub owner: Option<Py<PyAny>>,
+    /// names of the sources of ints and sizes that are known to change
+    pub changing: BTreeSet<String>,
     /// the call of the graph
     pub call: Option<Call>,
     /// the residual code
@@ -38,12 +43,18 @@ pub struct Call {
     pub graph: KeptGraph,
     /// what it names
     pub objects: Vec<Py<PyAny>>,
-    /// its inputs, with what the frame has for them
-    pub inputs: Vec<(Input, Py<PyAny>)>,
-    /// what it was called
-    pub name: Box<str>,
+    /// its inputs, in order
+    pub inputs: Vec<Input>,
+    /// what the frame has for their sources
+    pub values: FxHashMap<SourceId, Py<PyAny>>,
+    /// what the backend is told of them
+    pub described: Vec<AotInput>,
+    /// what the backend relied on about them, which is guarded
+    pub relied_on: Vec<ShapeGuard>,
     /// whether nobody can tell that all of it ran twice
     pub can_run_again: bool,
+    /// whether it serves other sizes and ints than those of the call that it was made for
+    pub is_dynamic: bool,
 }
 
 /// A constant of residual code.
@@ -162,21 +173,27 @@ impl Loaded {
                     Ok(object.unbind())
                 });
                 let objects = objects.collect::<Result<_, Why>>()?;
-                let input = |(source, is_bound): &(SourceId, bool)| {
-                    let object = frame.read(*source);
-                    let object = object.ok_or_else(|| Why("an input is not there".into()))?;
-                    let input = Input {
-                        source: *source,
-                        is_bound: *is_bound,
+                let mut values = FxHashMap::default();
+                for input in &call.inputs {
+                    let sources = match input {
+                        Input::Tensor { source, .. } => SmallVec::from_slice(&[*source]),
+                        Input::Int(expr) => expr.sources(),
                     };
-                    Ok((input, object.unbind()))
-                };
+                    for source in sources {
+                        let value = frame.read(source);
+                        let value = value.ok_or_else(|| Why("an input is not there".into()))?;
+                        values.insert(source, value.unbind());
+                    }
+                }
                 Some(Call {
-                    inputs: call.inputs.iter().map(input).collect::<Result<_, Why>>()?,
+                    inputs: call.inputs,
+                    values,
                     graph: call.graph,
                     objects,
-                    name: call.name,
+                    described: call.described,
+                    relied_on: call.relied_on,
                     can_run_again: call.can_run_again,
+                    is_dynamic: call.is_dynamic,
                 })
             }
         };
@@ -249,6 +266,7 @@ impl Loaded {
             guards,
             pins,
             owner,
+            changing: capture.changing,
             call,
             code: capture.code,
             constants,

@@ -1,13 +1,14 @@
 //! Writing a capture.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use fx_graph::{Graph, KeptGraph};
+use fx_graph::{AotInput, Graph, KeptGraph, ShapeGuard};
 use guards::exec::Pins;
-use guards::{Guard, GuardKind, GuardSet, Source, SourceId};
+use guards::{Guard, GuardKind, GuardSet, IntExpr, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyTuple};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::content::Digests;
 use crate::key::Made;
@@ -15,11 +16,35 @@ use crate::reach::{self, Content, Place, Reach};
 use crate::{Capture, Code, KeptCall, KeptConstant, Pin, Why};
 
 /// An input of a graph.
-pub struct Input {
-    /// how the frame reaches it
-    pub source: SourceId,
-    /// whether it is the same tensor at each call
-    pub is_bound: bool,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Input {
+    /// A tensor.
+    Tensor {
+        /// how the frame reaches it
+        source: SourceId,
+        /// whether it is the same one at each call
+        is_bound: bool,
+    },
+    /// An int, and how it is computed.
+    Int(IntExpr),
+}
+
+/// The call of a graph.
+pub struct GraphCall<'a> {
+    /// the graph
+    pub graph: &'a Graph,
+    /// what it names
+    pub objects: &'a [Py<PyAny>],
+    /// its inputs, in order
+    pub inputs: Vec<Input>,
+    /// what the backend is told of them
+    pub described: &'a [AotInput],
+    /// what the backend relies on about them, which is guarded
+    pub relied_on: &'a [ShapeGuard],
+    /// whether nobody can tell that all of it ran twice
+    pub can_run_again: bool,
+    /// whether it serves other sizes and ints than those of this call
+    pub is_dynamic: bool,
 }
 
 /// A finished capture.
@@ -30,10 +55,10 @@ pub struct Kept<'a, 'py> {
     pub pins: &'a Pins,
     /// objects by the sources that they were built from
     pub reached: &'a FxHashMap<SourceId, Py<PyAny>>,
-    /// the graph, the objects that it names, its inputs in order, and whether it may run again
-    pub call: Option<(&'a Graph, &'a [Py<PyAny>], Vec<Input>, bool)>,
-    /// what residual code calls the graph in listings
-    pub name: &'a str,
+    /// the call of the graph
+    pub call: Option<GraphCall<'a>>,
+    /// names of the sources of ints and sizes that are known to change
+    pub changing: &'a BTreeSet<String>,
     /// the residual code
     pub code: Bound<'py, PyCode>,
     /// the code that it stands for
@@ -81,15 +106,18 @@ impl<'py> Kept<'_, 'py> {
         }
         let call = match &self.call {
             None => None,
-            Some((graph, objects, inputs, can_run_again)) => Some(KeptCall {
-                graph: KeptGraph::of(graph),
-                objects: objects
+            Some(call) => Some(KeptCall {
+                graph: KeptGraph::of(call.graph),
+                objects: call
+                    .objects
                     .iter()
                     .map(|object| describer.free(object.bind(py)))
                     .collect::<Result<_, _>>()?,
-                inputs: inputs.iter().map(|i| (i.source, i.is_bound)).collect(),
-                name: self.name.into(),
-                can_run_again: *can_run_again,
+                inputs: call.inputs.clone(),
+                described: call.described.to_vec(),
+                relied_on: call.relied_on.to_vec(),
+                can_run_again: call.can_run_again,
+                is_dynamic: call.is_dynamic,
             }),
         };
         let constants = self.constants(&mut describer)?;
@@ -111,6 +139,7 @@ impl<'py> Kept<'_, 'py> {
             place_of,
             pins,
             owner,
+            changing: self.changing.clone(),
             call,
             code: self.code()?,
             constants,

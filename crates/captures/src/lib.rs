@@ -15,15 +15,16 @@ mod keep;
 mod key;
 mod reach;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use fx_graph::KeptGraph;
+use fx_graph::{AotInput, KeptGraph, ShapeGuard};
 use guards::{Guard, Source, SourceId};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use bind::{Constant, Loaded};
-pub use keep::{Input, Kept};
+pub use bind::{Call, Constant, Loaded};
+pub use keep::{GraphCall, Input, Kept};
 pub use key::{Keys, Made};
 
 use reach::Reach;
@@ -82,9 +83,11 @@ pub struct Code {
 struct KeptCall {
     graph: KeptGraph,
     objects: Vec<Reach>,
-    inputs: Vec<(SourceId, bool)>,
-    name: Box<str>,
+    inputs: Vec<Input>,
+    described: Vec<AotInput>,
+    relied_on: Vec<ShapeGuard>,
     can_run_again: bool,
+    is_dynamic: bool,
 }
 
 /// A line of the program: file, line, function.
@@ -101,6 +104,8 @@ struct Capture {
     pins: Vec<Pin>,
     /// a module whose parameters are bound
     owner: Option<SourceId>,
+    /// names of the sources of ints and sizes that are known to change
+    changing: BTreeSet<String>,
     call: Option<KeptCall>,
     code: Code,
     constants: Vec<KeptConstant>,

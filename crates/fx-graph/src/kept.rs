@@ -165,3 +165,67 @@ impl Frames {
         outer
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::FnTarget;
+
+    fn line(line: u32) -> SourceLine {
+        SourceLine {
+            file: "file.py".into(),
+            line,
+            function: "forward".into(),
+        }
+    }
+
+    /// A graph with an input that was made late, a node that was taken back, and frames that nodes share.
+    fn graph() -> Graph {
+        let mut graph = Graph::new();
+        let x = graph.placeholder("x");
+        let relu = FnTarget::new(0, "<built-in relu>", "torch.relu", "relu");
+        let args = vec![Arg::Node(x), Arg::Float(f64::NAN), Arg::Int(-3)];
+        let first = graph.call_function(relu, args, Vec::new());
+        let outer = SourceStack::empty().push(line(1));
+        graph.set_source(first, &outer.push(line(7)));
+        graph.set_number_dtype(first, "float32");
+        graph.set_draws(first);
+        let before = graph.checkpoint();
+        graph.call_method("neg", vec![Arg::Node(first)], Vec::new());
+        graph.restore(before).unwrap();
+        let y = graph.placeholder("y");
+        let kwargs = vec![("out".into(), Arg::slice(Arg::None, Arg::Node(y), Arg::None))];
+        let second = graph.call_method("add_", vec![Arg::Node(first)], kwargs);
+        graph.set_source(second, &outer.push(line(8)));
+        graph.output(Arg::Tuple(vec![Arg::Node(second)]));
+        graph
+    }
+
+    #[test]
+    fn a_graph_is_what_it_was() {
+        let graph = graph();
+        let bytes = postcard::to_stdvec(&KeptGraph::of(&graph)).unwrap();
+        let kept: KeptGraph = postcard::from_bytes(&bytes).unwrap();
+        assert_eq!(kept.frames.len(), 3);
+        let same = kept
+            .graph(|name| (name == "float32").then_some("float32"))
+            .unwrap();
+        assert!(same.iter().eq(graph.iter()));
+        assert_eq!(same.placeholders(), graph.placeholders());
+        assert_eq!(same.id_bound(), graph.id_bound());
+        for (id, _) in graph.iter() {
+            assert_eq!(same.users(id), graph.users(id));
+        }
+    }
+
+    #[test]
+    fn what_is_of_no_graph_gives_none() {
+        let mut kept = KeptGraph::of(&graph());
+        kept.nodes[2].source = 9;
+        assert!(kept.graph(|_| Some("float32")).is_none());
+        let mut kept = KeptGraph::of(&graph());
+        kept.nodes.swap(2, 3);
+        assert!(kept.graph(|_| Some("float32")).is_none());
+        assert!(KeptGraph::of(&graph()).graph(|_| None).is_none());
+    }
+}

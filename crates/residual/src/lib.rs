@@ -199,6 +199,10 @@ pub struct MadeConstants {
     pub is_whole: bool,
     /// the code that runs where it left none
     pub plain: Option<Obj>,
+    /// the same, for who computes in front of the graph what may raise
+    pub plain_before: Option<Obj>,
+    /// what the backend was told of the graph's inputs
+    pub described: Vec<AotInput>,
 }
 
 impl Residual {
@@ -345,6 +349,9 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
     let mut made = MadeConstants {
         callee: compiled.as_ref().map(|c| c.callee().clone()),
         is_whole: can_run_again,
+        described: compiled
+            .as_ref()
+            .map_or_else(Vec::new, |c| c.described.clone()),
         ..MadeConstants::default()
     };
     let mut body = join(pre, post, skip);
@@ -359,7 +366,8 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
     }
     if computing_may_raise {
         g.asm.body.set_loc(loc);
-        let (handler, _) = again::handler(&mut g, env, None, &mut names)?;
+        let (handler, plain) = again::handler(&mut g, env, None, &mut names)?;
+        made.plain_before = Some(plain);
         body = with_handler(body, computing, handler);
     }
     let built = g.asm.build_body(py, body, &code, &Shape::of(&code))?;

@@ -1,6 +1,6 @@
 //! Captures that are kept from one process to the next: when one may be taken or kept, and what is done with it.
 //!
-//! What is kept so far is a whole graph of sizes that do not change. Does not live here: what is written of a capture and
+//! What is kept so far is a whole graph of a frame without breaks. Does not live here: what is written of a capture and
 //! how objects are found again (`captures`), how a capture goes on from there (`install`).
 //!
 //! Invariant: nothing of a capture is used before its guards have passed for the very call that it is taken for. What
@@ -12,18 +12,20 @@ use std::time::Instant;
 
 use artifact_store::{Key, Store, StoreError};
 use backends::Capabilities;
-use captures::{Constant, Input, Kept, Keys, Loaded, Made, Why};
+use captures::{Call, Constant, GraphCall, Input, Kept, Keys, Loaded, Made, Why};
+use fx_graph::ShapeGuard;
 use guards::exec::{CheckProgram, Reader};
 use guards::plan::Plan;
-use guards::{ConstTypes, GuardKind};
+use guards::{ConstTypes, Extent, GuardKind, IntLeaf};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyCode, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyCode, PyDict, PyInt, PyTuple};
 use residual::{GuardsSoFar, MadeConstants, OutputEnv, Residual, ResumeCache, continuation_mark};
-use torch_abi::TorchAbi;
-use translator::Tx;
+use torch_abi::view::TensorView;
+use torch_abi::{TensorClass, TorchAbi};
 use translator::code::CodeInfo;
+use translator::{DynamicInts, Tx};
 use variables::Obj;
 
 use super::compilation::{Compilation, Compiled};
@@ -86,13 +88,8 @@ impl<'py> Compilation<'_, 'py> {
             return Ok(None);
         };
         let slot = self.frame.code_state().slot(CodeSlot::default);
-        let is_first = self.entries.is_empty(py)
-            && self.entries.changing(py).is_empty()
-            && self.entries.first_call(py).is_none();
-        if slot.resumes.get() || !is_first {
-            return Err(Why(
-                "what was compiled before decides what is constant".into()
-            ));
+        if slot.resumes.get() {
+            return Err(Why("a resume function".into()));
         }
         if self.ctx.options().bind(py).contains("guard_filter_fn")? {
             return Err(Why("the program chooses guards".into()));
@@ -145,6 +142,7 @@ impl<'py> Compilation<'_, 'py> {
             state,
             format!("{can:?} {:?}", self.config),
             format!("{:?} {}", self.ctx.dynamic(), self.ctx.fullgraph()),
+            history(&self.dynamic_ints(can)),
             format!(
                 "{} {} {}",
                 slot.fetch_tensors.get(),
@@ -168,6 +166,7 @@ impl<'py> Compilation<'_, 'py> {
         // SAFETY: the frame is alive and keeps what the environment names.
         let reader = unsafe { Reader::new(abi, check) };
         let loaded = Loaded::bind(py, bytes, &reader, &request.code, reasons::read_line)?;
+        let bound = started.elapsed().as_secs_f64();
         let plan = Plan::in_pool(loaded.sources, loaded.guards, ConstTypes::of(abi));
         let program = CheckProgram::link(py, plan.set, plan.program, loaded.pins)
             .map_err(|error| Why(error.to_string()))?;
@@ -181,6 +180,7 @@ impl<'py> Compilation<'_, 'py> {
             }
         };
         fails(&program)?;
+        let guarded = started.elapsed().as_secs_f64();
         let backend = self.backend()?;
         let mut resumes = ResumeCache::default();
         let mut output = Env {
@@ -204,37 +204,39 @@ impl<'py> Compilation<'_, 'py> {
         let mut compiled = None;
         if let Some(call) = loaded.call {
             let dtype = |name: &str| tensor_meta::DType::from_name(name).map(|dtype| dtype.name());
+            let examples = self.examples(&call, abi)?;
+            let inputs = call.inputs.iter().zip(&examples);
+            let inputs = inputs.map(|(input, example)| match input {
+                Input::Tensor { is_bound: true, .. } => Some(example.clone()),
+                _ => None,
+            });
+            let inputs: Vec<_> = inputs.collect();
             let graph = call.graph.graph(dtype);
             let graph = graph.ok_or_else(|| Why("the graph is none".into()))?;
             let name = output.next_compiled_name();
-            let examples = call
-                .inputs
-                .iter()
-                .map(|(_, object)| object.clone())
-                .collect();
             let so_far = GuardsSoFar {
                 guards: &[],
                 places: &[],
                 sources: program.set().sources(),
             };
+            let (objects, described) = (&call.objects, &call.described);
             let result =
-                output.compile_graph(py, &graph, &call.objects, examples, &[], &name, so_far)?;
+                output.compile_graph(py, &graph, objects, examples, described, &name, so_far)?;
             if output.is_opaque {
                 backend.saw_it_compile();
+                if call.is_dynamic && !(can.wants_context || output.was_told) {
+                    return Err(Why("the backend has to be told which sizes change".into()));
+                }
             }
-            if !result.shape_guards.is_empty() {
-                return Err(Why("the backend relies on sizes".into()));
+            if result.shape_guards != call.relied_on {
+                return Err(Why("the backend relies on something else".into()));
             }
-            let inputs = call.inputs.into_iter();
-            let bound: Vec<_> = inputs
-                .map(|(i, object)| i.is_bound.then_some(object))
-                .collect();
-            let count = bound.iter().flatten().count();
+            let count = inputs.iter().flatten().count();
             let (callee, called) = match count {
                 0 => (result.callable.clone(), name.clone()),
                 _ => (
                     output
-                        .bind_inputs(py, &result.callable, bound)?
+                        .bind_inputs(py, &result.callable, inputs)?
                         .ok_or_else(|| Why("inputs can't be bound".into()))?,
                     format!("{name} with {count} bound inputs"),
                 ),
@@ -254,12 +256,22 @@ impl<'py> Compilation<'_, 'py> {
         )?;
         // The backend ran meanwhile.
         fails(&program)?;
+        self.entries.set_changing(py, loaded.changing);
         if let Some(module) = &loaded.owner {
             self.entries.belongs_to(module.bind(py));
         }
+        let total = started.elapsed().as_secs_f64();
         explain::record(|r| {
+            r.took("guards", guarded - bound);
             r.took("backend", output.seconds);
-            r.took("total", started.elapsed().as_secs_f64());
+            r.took("total", total);
+        });
+        self.tell(|| {
+            let ms = [bound, guarded - bound, output.seconds, total].map(|s| s * 1e3);
+            format!(
+                "a capture fits: bound in {:.1} ms, guards in {:.1} ms, backend {:.1} ms, all {:.1} ms",
+                ms[0], ms[1], ms[2], ms[3]
+            )
         });
         let residual = Residual {
             code,
@@ -270,6 +282,40 @@ impl<'py> Compilation<'_, 'py> {
             made,
         };
         Ok(self.install(program, &residual)?)
+    }
+
+    /// What the graph gets in this call.
+    fn examples(&self, call: &Call, abi: &TorchAbi) -> Result<Vec<Obj>, Why> {
+        let py = self.py;
+        let number = |leaf: IntLeaf| -> Option<i64> {
+            match leaf {
+                IntLeaf::Value(source) => call.values.get(&source)?.extract(py).ok(),
+                IntLeaf::Dim(source, extent, dim) => {
+                    let tensor = call.values.get(&source)?.bind(py);
+                    let class = abi.classify(tensor);
+                    if !matches!(class, TensorClass::Tensor | TensorClass::Parameter) {
+                        return None;
+                    }
+                    // SAFETY: a tensor, which is held.
+                    let view = unsafe { TensorView::new(abi, tensor.as_ptr()) };
+                    let (sizes, strides) = view.geometry();
+                    match extent {
+                        Extent::Size => sizes.get(usize::from(dim)).copied(),
+                        Extent::Stride => strides.get(usize::from(dim)).copied(),
+                        Extent::Offset => Some(view.storage_offset()),
+                    }
+                }
+            }
+        };
+        let example = |input: &Input| match input {
+            Input::Tensor { source, .. } => call.values.get(source).cloned(),
+            Input::Int(expr) => {
+                let value = expr.eval(&number)?;
+                Some(PyInt::new(py, value).into_any().unbind())
+            }
+        };
+        let all: Option<Vec<_>> = call.inputs.iter().map(example).collect();
+        all.ok_or_else(|| Why("an input can't be read".into()))
     }
 
     /// The residual code, for the graph of this process.
@@ -338,7 +384,7 @@ impl<'py> Compilation<'_, 'py> {
     pub fn keep(
         &self,
         tx: &Tx<'py>,
-        before: &Before,
+        (before, relied_on): (&Before, &[ShapeGuard]),
         program: &CheckProgram,
         residual: &Residual,
         request: &Request<'_, 'py>,
@@ -347,7 +393,7 @@ impl<'py> Compilation<'_, 'py> {
         let Some((store, key)) = self.free.get() else {
             return Ok(());
         };
-        let kept = self.bytes_of(tx, before, program, residual, request);
+        let kept = self.bytes_of(tx, (before, relied_on), program, residual, request);
         interrupts::check(py)?;
         match kept {
             Err(Why(why)) => self.tell(|| format!("no capture is kept: {why}")),
@@ -362,22 +408,26 @@ impl<'py> Compilation<'_, 'py> {
     fn bytes_of(
         &self,
         tx: &Tx<'py>,
-        before: &Before,
+        (before, relied_on): (&Before, &[ShapeGuard]),
         program: &CheckProgram,
         residual: &Residual,
         request: &Request<'_, 'py>,
     ) -> Result<Vec<u8>, Why> {
         let py = self.py;
-        if let Some(why) = beyond(tx, before, program, residual) {
+        if let Some(why) = beyond(tx, before, residual) {
             return Err(Why(why.into()));
         }
         let mut inputs = Vec::new();
         for node in tx.log.graph.placeholders() {
-            let input = tx.log.inputs.iter().find(|input| input.node == *node);
-            let input = input.ok_or_else(|| Why("an input that is no tensor".into()))?;
-            inputs.push(Input {
-                source: input.source,
-                is_bound: input.bound,
+            let tensor = tx.log.inputs.iter().find(|input| input.node == *node);
+            let int = tx.log.int_inputs.iter().find(|input| input.node == *node);
+            inputs.push(match (tensor, int) {
+                (Some(input), _) => Input::Tensor {
+                    source: input.source,
+                    is_bound: input.bound,
+                },
+                (None, Some(input)) => Input::Int(input.int.expr.clone()),
+                (None, None) => return Err(Why("an input that is no tensor".into())),
             });
         }
         let mut made = vec![(continuation_mark(py), Made::Continuation)];
@@ -386,12 +436,18 @@ impl<'py> Compilation<'_, 'py> {
             (&own.callee, Made::Graph),
             (&own.asks, Made::LeftNoTrace),
             (&own.plain, Made::Plain),
+            (&own.plain_before, Made::Plain),
         ] {
             made.extend(object.clone().map(|object| (object, which)));
         }
-        let call = residual.compiled.as_ref().map(|_| {
-            let (graph, objects) = (&tx.log.graph, &tx.facts.objects[..]);
-            (graph, objects, inputs, own.is_whole)
+        let call = residual.compiled.as_ref().map(|_| GraphCall {
+            graph: &tx.log.graph,
+            objects: &tx.facts.objects,
+            inputs,
+            described: &own.described,
+            relied_on,
+            can_run_again: own.is_whole,
+            is_dynamic: tx.is_dynamic(),
         });
         let code = residual.code.bind(py).cast::<PyCode>();
         let kept = Kept {
@@ -399,10 +455,7 @@ impl<'py> Compilation<'_, 'py> {
             pins: program.pins(),
             reached: &tx.facts.reached,
             call,
-            name: residual
-                .compiled
-                .as_ref()
-                .map_or("", |compiled| &compiled.0),
+            changing: &tx.ints.names,
             code: code.map_err(PyErr::from)?.clone(),
             template: request.code.clone(),
             made: &made,
@@ -412,18 +465,35 @@ impl<'py> Compilation<'_, 'py> {
     }
 }
 
+/// What decides which ints and sizes are constants.
+fn history(ints: &DynamicInts) -> String {
+    let sorted = |names: &mut dyn Iterator<Item = String>| {
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable();
+        names
+    };
+    let positions = ints.positions.iter().map(|(name, kinds)| {
+        let kinds: Vec<_> = kinds.iter().map(GuardKind::name).collect();
+        format!("{name} {kinds:?}")
+    });
+    format!(
+        "{:?} {:?} {:?} {:?} {:?}",
+        sorted(&mut ints.before.iter().map(|of| format!("{of:?}"))),
+        sorted(&mut ints.floats.iter().map(|of| format!("{of:?}"))),
+        sorted(&mut ints.shapes.iter().map(|of| format!("{of:?}"))),
+        sorted(&mut { positions }),
+        ints.names,
+    )
+}
+
 /// What of a capture is not kept yet.
-fn beyond(
-    tx: &Tx<'_>,
-    before: &Before,
-    program: &CheckProgram,
-    residual: &Residual,
-) -> Option<&'static str> {
+fn beyond(tx: &Tx<'_>, before: &Before, residual: &Residual) -> Option<&'static str> {
     let is_first =
         !before.is_redone && before.refusal.is_none() && before.constants == Constants::None;
-    let has_sizes = || {
-        let mut guards = program.set().guards().iter();
-        guards.any(|guard| matches!(guard.kind, GuardKind::ShapeEnv { .. }))
+    let is_marked = || {
+        let tensors = tx.log.inputs.iter().map(|input| input.obj.bind(tx.py));
+        let mut marks = tensors.map(|tensor| tensor.hasattr("_dynamo_dynamic_indices"));
+        tx.is_dynamic() && marks.any(|is_marked| is_marked.unwrap_or(true))
     };
     let reasons = [
         (!is_first, "the backend had it compiled again"),
@@ -431,8 +501,8 @@ fn beyond(
             !residual.resumes.is_empty() || residual.calls_out,
             "the graph breaks",
         ),
-        (tx.is_dynamic() || has_sizes(), "sizes or numbers change"),
-        (!tx.ints.names.is_empty(), "numbers are known to change"),
+        (!tx.log.float_inputs.is_empty(), "floats change"),
+        (is_marked(), "sizes are marked"),
         (
             !tx.st.effects.early.is_empty(),
             "something is made before the graph runs",

@@ -286,7 +286,9 @@ impl<'py> Compilation<'_, 'py> {
         if let Some(module) = &tx.facts.owner {
             self.entries.belongs_to(module.bind(py));
         }
-        self.keep(&tx, &before, &program, &residual, request)?;
+        let relied_on = made.and_then(|made| made.shape_guards).unwrap_or_default();
+        let known = (&before, &relied_on[..]);
+        self.keep(&tx, known, &program, &residual, request)?;
         Ok(self.install(program, &residual)?)
     }
 
@@ -612,7 +614,7 @@ impl<'py> Compilation<'_, 'py> {
     }
 
     /// Which ints are no constants, by what earlier compilations found.
-    fn dynamic_ints(&self, can: Capabilities) -> DynamicInts {
+    pub fn dynamic_ints(&self, can: Capabilities) -> DynamicInts {
         let always = self.ctx.dynamic();
         let always = always.unwrap_or(!self.config.assume_static_by_default);
         let mut ints = DynamicInts::new(always);
