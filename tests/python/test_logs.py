@@ -46,7 +46,7 @@ def test_parse():
     }
     assert set(logs.KINDS) == {
         "graph", "graph_code", "guards", "bytecode", "graph_breaks", "state", "recompiles",
-        "trace_bytecode"
+        "trace_bytecode", "captures"
     }  # fmt: skip
 
 
