@@ -2,6 +2,10 @@
 //!
 //! Invariant: nothing of the program runs while a digest is made; what can't be told by its content has no digest.
 
+use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime};
+
 use blake3::Hasher;
 use guards::exec::read;
 use pyo3::ffi;
@@ -24,6 +28,8 @@ pub(crate) type Digest = [u8; 32];
 pub(crate) struct Digests {
     of_code: FxHashMap<usize, Digest>,
     of_class: FxHashMap<usize, Digest>,
+    /// files of code, with what tells that they have not changed since this process began
+    files: FxHashMap<String, Option<Digest>>,
     /// tables of torch's tracer in which programs mark functions, once they were asked for
     marks: Option<Vec<Py<PyAny>>>,
 }
@@ -84,6 +90,36 @@ fn add_value(
         }
         None => Err(Why(format!("a constant of {}", value.get_type().name()?))),
     }
+}
+
+/// What tells a file from what it may become; `None` where it has changed since this process began, or can't be read.
+fn unchanged(file: &str) -> Option<Digest> {
+    static STARTED: OnceLock<Option<SystemTime>> = OnceLock::new();
+    let started = *STARTED.get_or_init(started);
+    let status = std::fs::metadata(file).ok()?;
+    let changed = status.modified().ok()?;
+    (changed + Duration::from_secs(2) < started?).then(|| {
+        let mut hasher = Hasher::new();
+        add(&mut hasher, file.as_bytes());
+        for number in [status.len() as i64, status.mtime(), status.mtime_nsec()] {
+            hasher.update(&number.to_le_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    })
+}
+
+/// When this process began.
+fn started() -> Option<SystemTime> {
+    /// In which times of processes are told, on every Linux.
+    const TICKS_A_SECOND: f64 = 100.0;
+    let status = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program may have spaces and parentheses; this is the 22nd field, the name the second.
+    let behind_name = status.rsplit_once(')')?.1;
+    let began: f64 = behind_name.split_whitespace().nth(19)?.parse().ok()?;
+    let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+    let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+    let age = Duration::try_from_secs_f64(uptime - began / TICKS_A_SECOND).ok()?;
+    SystemTime::now().checked_sub(age)
 }
 
 /// Whether a class was made by Python code, or by C code at run time.
@@ -166,13 +202,49 @@ impl Digests {
         Ok(digest)
     }
 
+    /// As [`Digests::code`] of code that nobody has inlined: by where it begins, if its file is older than this process.
+    fn code_by_place(&mut self, code: &Bound<'_, PyCode>) -> Result<Digest, Why> {
+        let py = code.py();
+        let file = code.getattr(intern!(py, "co_filename"))?;
+        let file = file.cast::<PyString>().map_err(PyErr::from)?.to_str()?;
+        let known = match self.files.get(file) {
+            Some(known) => *known,
+            None => {
+                let found = unchanged(file);
+                self.files.insert(file.to_owned(), found);
+                found
+            }
+        };
+        let Some(known) = known else {
+            return self.code(code);
+        };
+        let mut hasher = Hasher::new();
+        hasher.update(&known);
+        let line: i64 = code.getattr(intern!(py, "co_firstlineno"))?.extract()?;
+        hasher.update(&line.to_le_bytes());
+        let name = code.getattr(intern!(py, "co_qualname"))?;
+        let name = name.cast::<PyString>().map_err(PyErr::from)?;
+        add(&mut hasher, name.to_str()?.as_bytes());
+        Ok(*hasher.finalize().as_bytes())
+    }
+
     /// A function: its code, its defaults where they are constants, how many values it closes over, and how it is
     /// marked for tracers. What guards hold beside that is theirs.
     pub(crate) fn function(&mut self, function: &Bound<'_, PyFunction>) -> Result<Digest, Why> {
+        let code = function.getattr(intern!(function.py(), "__code__"))?;
+        let code = self.code(code.cast::<PyCode>().map_err(PyErr::from)?)?;
+        self.function_of(function, &code)
+    }
+
+    /// A function by its code, and what else it has.
+    fn function_of(
+        &mut self,
+        function: &Bound<'_, PyFunction>,
+        code: &Digest,
+    ) -> Result<Digest, Why> {
         let py = function.py();
         let mut hasher = Hasher::new();
-        let code = function.getattr(intern!(py, "__code__"))?;
-        hasher.update(&self.code(code.cast::<PyCode>().map_err(PyErr::from)?)?);
+        hasher.update(code);
         let defaults = function.getattr(intern!(py, "__defaults__"))?;
         if let Ok(defaults) = defaults.cast::<PyTuple>() {
             for value in defaults.iter() {
@@ -293,7 +365,9 @@ impl Digests {
     ) -> Result<(), Why> {
         let py = value.py();
         if let Ok(function) = value.cast_exact::<PyFunction>() {
-            hasher.update(&self.function(function)?);
+            let code = function.getattr(intern!(py, "__code__"))?;
+            let code = self.code_by_place(code.cast::<PyCode>().map_err(PyErr::from)?)?;
+            hasher.update(&self.function_of(function, &code)?);
             return Ok(());
         }
         let class = value.get_type();
