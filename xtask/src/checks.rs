@@ -388,6 +388,7 @@ impl Run<'_> {
         command
             .args(["-m", "pytest", tests, "-q", "--color=no"])
             .arg(format!("-n{}", self.processes))
+            .args(["--durations=40", "--durations-min=2"])
             .args(FILES_APART);
         command
     }

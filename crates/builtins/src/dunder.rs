@@ -6,7 +6,7 @@ use bytecode::op::{BinaryOp, CompareOp};
 use pyo3::prelude::*;
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
-use translator::values::IterClass;
+use variables::iter_class::IterClass;
 use variables::{Body, Obj, Var};
 
 fn binary_name(name: &str) -> Option<(BinaryOp, Form)> {

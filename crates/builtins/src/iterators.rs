@@ -5,7 +5,8 @@ use pyo3::types::PyRange;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
-use translator::values::{IterClass, Special};
+use translator::values::Special;
+use variables::iter_class::IterClass;
 use variables::{Body, DictView, IterBody, Var};
 
 pub(crate) const RULES: RuleList = &[(

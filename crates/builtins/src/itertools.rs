@@ -5,7 +5,7 @@ use pyo3::types::PyTuple;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
-use translator::values::IterClass;
+use variables::iter_class::IterClass;
 use variables::object::{Arrangements, GroupState};
 use variables::{Body, IterBody, Obj, Var};
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use bytecode::op::BinaryOp;
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
-use translator::values::IterClass;
+use variables::iter_class::IterClass;
 use variables::object::GroupState;
 use variables::{Body, IterBody, ObjId, Var};
 

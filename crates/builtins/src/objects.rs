@@ -6,7 +6,8 @@ use translator::call::Yielded;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
-use translator::values::{IterClass, Special};
+use translator::values::Special;
+use variables::iter_class::IterClass;
 use variables::{Body, IterBody, Origin, Var};
 
 pub(crate) const RULES: RuleList = &[

@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PySlice, PyTuple};
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
-use translator::values::{IterClass, Special};
+use translator::values::Special;
+use variables::iter_class::IterClass;
 use variables::{Obj, Var};
 
 /// A method for which `is_regex_method` of `translator` holds; `None` for arguments that are not known.

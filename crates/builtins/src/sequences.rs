@@ -5,7 +5,7 @@
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
-use translator::values::IterClass;
+use variables::iter_class::IterClass;
 use variables::{Body, IterBody, ObjId, Var};
 
 use crate::sorting::sorted_items;

@@ -1,7 +1,9 @@
 //! NumPy's functions.
 
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyModule, PyType};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
 use torch_abi::arrays::TorchNumpy;
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
@@ -16,6 +18,27 @@ const OF_CONSTANTS: [&str; 4] = ["dtype", "isscalar", "logspace", "sinc"];
 /// Functions with more than one right result (a sign, an order), of which torch gives another than NumPy.
 const WITHOUT_ONE_RESULT: [&str; 4] = ["linalg.svd", "linalg.eig", "linalg.eigh", "linalg.qr"];
 
+/// How NumPy's functions are told from other callables.
+struct Numpy {
+    /// the classes of its functions: first that of universal ones
+    of_functions: [Py<PyType>; 2],
+    dict: Py<PyDict>,
+}
+
+impl Numpy {
+    fn get(py: Python<'_>) -> PyResult<&'static Numpy> {
+        static NUMPY: PyOnceLock<Numpy> = PyOnceLock::new();
+        NUMPY.get_or_try_init(py, || {
+            let numpy = py.import("numpy")?;
+            let class_of = |name| PyResult::Ok(numpy.getattr(name)?.get_type().unbind());
+            Ok(Numpy {
+                of_functions: [class_of("add")?, class_of("sum")?],
+                dict: numpy.dict().unbind(),
+            })
+        })
+    }
+}
+
 /// A call of one of NumPy's functions or classes. torch's are looked up when the first one is met: to import them takes
 /// as long as tracing a model.
 pub(crate) fn call_function(tx: &mut Tx<'_>, callable: &Obj, args: &Args) -> Given {
@@ -23,24 +46,27 @@ pub(crate) fn call_function(tx: &mut Tx<'_>, callable: &Obj, args: &Args) -> Giv
     if !tx.known.has_numpy() {
         return Ok(None);
     }
-    let numpy = py.import("numpy")?;
     let real = callable.bind(py).clone();
-    let Some(own) = real.getattr_opt("__name__")? else {
+    let numpy = Numpy::get(py)?;
+    let class = real.get_type();
+    let is_function = numpy.of_functions.iter().any(|of| class.is(of));
+    let Some(own) = real.getattr_opt(intern!(py, "__name__"))? else {
         return Ok(None);
     };
+    if !is_function
+        && !numpy
+            .dict
+            .bind(py)
+            .get_item(&own)?
+            .is_some_and(|o| o.is(&real))
+    {
+        return Ok(None);
+    }
     let Ok(own) = own.extract::<String>() else {
         return Ok(None);
     };
-    let class = real.get_type();
-    let is_own = |o: &Bound<'_, PyAny>| o.get_type().is(&class);
-    let is_function = is_own(&numpy.getattr("add")?) || is_own(&numpy.getattr("sum")?);
-    let in_module = numpy.cast::<PyModule>().map_err(PyErr::from)?.dict();
-    let is_listed = in_module.get_item(&own)?.is_some_and(|o| o.is(&real));
-    if !is_function && !is_listed {
-        return Ok(None);
-    }
     let table = TorchNumpy::get(py)?;
-    let is_universal = real.is_instance(&numpy.getattr("ufunc")?)?;
+    let is_universal = class.is(&numpy.of_functions[0]);
     let torch = table.of(&real);
     if torch.is_none() && !is_universal && !OF_CONSTANTS.contains(&&*own) {
         return Ok(None);

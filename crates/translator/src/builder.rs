@@ -16,7 +16,7 @@ use variables::{
     Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var,
 };
 
-use crate::raw::{as_dict, derives_from, dict_items, is_namespace};
+use crate::raw::{as_dict, derives_from, dict_items, is_namespace, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use variables::constants::const_val;
@@ -464,7 +464,7 @@ impl Tx<'_> {
         let body = Body::Dict(self.tracked_items(obj, source)?);
         let mut state =
             ObjState::existing(b.get_type().into_any().unbind(), body, obj.clone(), source);
-        if !b.is_exact_instance_of::<PyDict>()
+        if type_lookup(&b.get_type(), "default_factory").is_some()
             && let Ok(factory) = b.getattr("default_factory")
         {
             let s = self.source(Source::Attr {

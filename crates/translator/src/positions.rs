@@ -13,7 +13,7 @@ use variables::{IterBody, Obj, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
-use crate::values::IterClass;
+use variables::iter_class::IterClass;
 
 impl<'py> Tx<'py> {
     /// Where a builtin iterator stands, guarded. `None`: it is left alone.

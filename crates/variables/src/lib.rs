@@ -20,6 +20,7 @@ pub mod contexts;
 pub mod dict;
 pub mod effects;
 pub mod float;
+pub mod iter_class;
 pub mod key;
 pub mod known;
 pub mod library;

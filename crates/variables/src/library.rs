@@ -6,8 +6,10 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyString;
 
 /// Whose a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,11 +68,15 @@ pub fn is_library_file(file: &str) -> bool {
 
 /// Whether a function belongs to an installed package or the standard library.
 pub fn is_library(f: &Bound<'_, PyAny>) -> bool {
+    let py = f.py();
     let file = f
-        .getattr("__code__")
-        .and_then(|code| code.getattr("co_filename"))
-        .and_then(|name| name.extract::<String>());
-    file.is_ok_and(|file| is_library_file(&file))
+        .getattr(intern!(py, "__code__"))
+        .and_then(|code| code.getattr(intern!(py, "co_filename")));
+    let is_one = |file: &Bound<'_, PyString>| {
+        file.to_str()
+            .is_ok_and(|file| folders(py).owner(file) != Owner::Program)
+    };
+    file.is_ok_and(|file| file.cast::<PyString>().is_ok_and(is_one))
 }
 
 fn folders(py: Python<'_>) -> &'static Folders {

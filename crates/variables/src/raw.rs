@@ -4,9 +4,33 @@
 
 use crate::Obj;
 use cpython_abi::symbols::_PyType_Lookup;
-use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyString, PyType};
+use pyo3::{ffi, intern};
+use rustc_hash::FxHashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// How many names are held. Programs look up fewer; keys of dictionaries that are data are not to pile up.
+const HELD_NAMES: usize = 4096;
+
+/// The interned string of a name that is looked up: the same few names are asked for again and again, and to make a
+/// string takes longer than the lookup.
+fn name<'py>(py: Python<'py>, text: &str) -> Bound<'py, PyString> {
+    static HELD: LazyLock<Mutex<FxHashMap<Box<str>, Py<PyString>>>> =
+        LazyLock::new(Default::default);
+    let mut held = HELD
+        .lock_py_attached(py)
+        .unwrap_or_else(PoisonError::into_inner);
+    if let Some(name) = held.get(text) {
+        return name.bind(py).clone();
+    }
+    let name = PyString::intern(py, text);
+    if held.len() < HELD_NAMES {
+        held.insert(text.into(), name.clone().unbind());
+    }
+    name
+}
 
 /// Whether instances of a class read attributes as `object` does, Python hooks of the class aside.
 pub fn reads_attributes_plainly(class: &Bound<'_, PyType>) -> bool {
@@ -30,7 +54,10 @@ pub fn reads_attributes_plainly(class: &Bound<'_, PyType>) -> bool {
     let Some(found) = type_lookup(class, "__getattribute__") else {
         return false;
     };
-    match found.bind(class.py()).getattr("__objclass__") {
+    match found
+        .bind(class.py())
+        .getattr(intern!(class.py(), "__objclass__"))
+    {
         Ok(owner) => owner
             .cast::<PyType>()
             .is_ok_and(|owner| slot(owner) == generic || slot(owner) == module),
@@ -60,7 +87,7 @@ pub fn takes_weak_references(class: &Bound<'_, PyAny>) -> bool {
 /// What the MRO of a class holds for a name; no descriptor is bound (CPython's `_PyType_Lookup`).
 pub fn type_lookup(class: &Bound<'_, PyType>, name: &str) -> Option<Obj> {
     let py = class.py();
-    let name = PyString::intern(py, name);
+    let name = self::name(py, name);
     // SAFETY: both pointers are live for the call; the result is borrowed and owned at once; no
     // exception is left set for a str name.
     unsafe {
@@ -189,7 +216,7 @@ pub fn dict_items(d: &Bound<'_, PyDict>) -> Vec<(Obj, Obj)> {
 
 /// An item of a dict or subclass by string key, raw.
 pub fn dict_get<'py>(d: &Bound<'py, PyDict>, key: &str) -> Option<Bound<'py, PyAny>> {
-    let key = PyString::intern(d.py(), key);
+    let key = name(d.py(), key);
     // SAFETY: both pointers are live; a str key runs no user code; the borrowed result is owned
     // at once.
     unsafe {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use guards::{GuardKind, Source, SourceId};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use variables::{Body, Obj, Var};
@@ -89,7 +90,7 @@ impl<'py> Tx<'py> {
         b: &Bound<'py, PyAny>,
         source: Option<SourceId>,
     ) -> R<Callee> {
-        let code = b.getattr("__code__")?.unbind();
+        let code = b.getattr(intern!(self.py, "__code__"))?.unbind();
         let library = is_library(b);
         let base = |tx: &mut Self| match source {
             Some(s) => s,
@@ -100,7 +101,10 @@ impl<'py> Tx<'py> {
         let r = self.pin(&code, false);
         self.guard(code_source, GuardKind::IdMatch { obj: r });
         let mut defaults = Vec::new();
-        if let Ok(t) = b.getattr("__defaults__")?.cast::<PyTuple>() {
+        if let Ok(t) = b
+            .getattr(intern!(self.py, "__defaults__"))?
+            .cast::<PyTuple>()
+        {
             let tuple_source = self.source(Source::FuncDefaults { base: s });
             if library {
                 // One guard for all: a library's functions are not made anew.
@@ -118,7 +122,10 @@ impl<'py> Tx<'py> {
             }
         }
         let mut kwdefaults = Vec::new();
-        if let Ok(d) = b.getattr("__kwdefaults__")?.cast::<PyDict>() {
+        if let Ok(d) = b
+            .getattr(intern!(self.py, "__kwdefaults__"))?
+            .cast::<PyDict>()
+        {
             let dict_source = self.source(Source::FuncKwDefaults { base: s });
             for (k, v) in d.iter() {
                 let name: String = k.extract()?;
@@ -130,7 +137,10 @@ impl<'py> Tx<'py> {
             }
         }
         let mut closure = Vec::new();
-        if let Ok(t) = b.getattr("__closure__")?.cast::<PyTuple>() {
+        if let Ok(t) = b
+            .getattr(intern!(self.py, "__closure__"))?
+            .cast::<PyTuple>()
+        {
             let tuple_source = self.source(Source::FuncClosure { base: s });
             for (i, c) in t.iter().enumerate() {
                 let item = self.source(Source::TupleItem {
@@ -140,7 +150,7 @@ impl<'py> Tx<'py> {
                 closure.push(self.build(&c.unbind(), item)?);
             }
         }
-        let dict = b.getattr("__globals__")?.unbind();
+        let dict = b.getattr(intern!(self.py, "__globals__"))?.unbind();
         let globals = self.globals_of(dict);
         let names = self.existing_names(b, s, library)?;
         Ok(Callee {

@@ -4,7 +4,7 @@ use variables::{Body, DictView, ObjId, Var};
 
 use crate::stop::R;
 use crate::tx::Tx;
-use crate::values::IterClass;
+use variables::iter_class::IterClass;
 
 impl Tx<'_> {
     /// A live view of a tracked dict.

@@ -3,10 +3,18 @@
 //! Not here: functions of Python with a meaning of their own for a tracer (`state_calls` in `torch-rules`).
 
 use pyo3::prelude::*;
+use variables::Obj;
 
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Tx, qualified_name};
 use torch_abi::names;
+
+/// torch's tables of the callables that it has marked, by address.
+pub(crate) const MARKS: [&str; 3] = [
+    "_allowed_callable_ids",
+    "_nonstrict_trace_callable_ids",
+    "_disallowed_callable_ids",
+];
 
 impl<'py> Tx<'py> {
     /// Whether a callable goes into the graph as it is.
@@ -28,41 +36,42 @@ impl<'py> Tx<'py> {
 
     /// `torch.compiler.allow_in_graph`.
     pub fn is_allowed_in_graph(&self, f: &Bound<'py, PyAny>) -> R<bool> {
-        let ids = self.marked_ids("_allowed_callable_ids")?;
-        Ok(ids.is_some_and(|ids| ids.contains(f.as_ptr() as usize).unwrap_or(false)))
+        self.has_mark(f, 0)
     }
 
     /// `torch.compiler.nonstrict_trace`.
     pub fn is_nonstrict(&self, f: &Bound<'py, PyAny>) -> R<bool> {
-        if self.functions.get(f).is_some() {
-            return Ok(false);
-        }
-        let ids = self.marked_ids("_nonstrict_trace_callable_ids")?;
-        Ok(ids.is_some_and(|ids| ids.contains(f.as_ptr() as usize).unwrap_or(false)))
+        Ok(self.functions.get(f).is_none() && self.has_mark(f, 1)?)
     }
 
     /// `torch.compiler.disallow_in_graph`.
-    pub(super) fn is_disallowed_in_graph(&mut self, f: &Bound<'py, PyAny>) -> R<bool> {
-        if self.facts.disallowed.is_none() {
-            let ids = self.marked_ids("_disallowed_callable_ids")?;
-            let some = ids.filter(|ids| ids.len().is_ok_and(|n| n > 0));
-            self.facts.disallowed = Some(some.map(Bound::unbind));
-        }
-        let Some(Some(ids)) = &self.facts.disallowed else {
-            return Ok(false);
-        };
-        Ok(ids.bind(self.py).contains(f.as_ptr() as usize)?)
+    pub(super) fn is_disallowed_in_graph(&self, f: &Bound<'py, PyAny>) -> R<bool> {
+        self.has_mark(f, 2)
     }
 
-    /// What was marked by torch's own functions: only where its tracer was imported.
-    fn marked_ids(&self, table: &str) -> R<Option<Bound<'py, PyAny>>> {
+    /// Whether one of torch's functions has marked a callable: only where its tracer was imported.
+    fn has_mark(&self, f: &Bound<'py, PyAny>, table: usize) -> R<bool> {
+        let marked = match self.facts.marked[table].get() {
+            Some(marked) => marked,
+            None => {
+                let marked = self.marked_ids(MARKS[table])?;
+                self.facts.marked[table].get_or_init(|| marked)
+            }
+        };
+        match marked {
+            Some(ids) => Ok(ids.bind(self.py).contains(f.as_ptr() as usize)?),
+            None => Ok(false),
+        }
+    }
+
+    fn marked_ids(&self, table: &str) -> R<Option<Obj>> {
         let modules = self.known.sys_modules.bind(self.py);
         let Ok(rules) = modules.get_item(names::DYNAMO_TRACE_RULES) else {
             return Ok(None);
         };
         let ids = rules.getattr(table)?;
         let ids = ids.getattr("function_ids").or_else(|_| ids.call0())?;
-        Ok(Some(ids))
+        Ok((ids.len()? > 0).then(|| ids.unbind()))
     }
 }
 

@@ -4,6 +4,7 @@
 //! the log is cut to where it was, and no fact says what the program has done: after a break the same facts would be
 //! found again.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use variables::Obj;
 use super::{FloatInput, GraphInput, IntInput};
 use crate::code::CodeInfo;
 use crate::state::{Snapshot, State};
+use crate::torch_ops::marks::MARKS;
 use crate::torch_ops::sized_fakes::SizedFakes;
 use crate::torch_ops::sizes::Sizes;
 
@@ -131,8 +133,8 @@ pub struct Facts {
     pub fake_ops: BTreeMap<String, u64>,
     /// a module whose parameters or buffers are bound
     pub owner: Option<Obj>,
-    /// what the user keeps out of graphs, once it was asked for
-    pub disallowed: Option<Option<Obj>>,
+    /// what the user has marked, by table, once it was asked for
+    pub(crate) marked: [OnceCell<Option<Obj>>; MARKS.len()],
     /// whether the program asked if it is compiled: what it does then plain Python would not do
     pub asked_compiling: bool,
     /// whether something follows from an address, a hash or the order of a set: in another process it may be another

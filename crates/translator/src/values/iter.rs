@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use variables::object::{DequeWalk, DictWalk};
 use variables::{Body, DictView, IterBody, Obj, ObjId, Var};
 
-use super::classes::IterClass;
 use super::special::Special;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
+use variables::iter_class::IterClass;
 
 impl Tx<'_> {
     /// `iter(v)` (CPython's `PyObject_GetIter`).

@@ -9,7 +9,6 @@
 mod answers;
 mod arith;
 mod build;
-mod classes;
 mod compare;
 mod computed;
 mod floats;
@@ -26,7 +25,6 @@ mod truth;
 mod types;
 mod unpack;
 
-pub use classes::IterClass;
 pub use computed::Changing;
 pub use operators::combine;
 pub use special::Special;

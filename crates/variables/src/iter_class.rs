@@ -1,9 +1,9 @@
 //! Classes of builtin iterators and views, which no module names.
 
+use crate::{DictView, Obj};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
-use variables::{DictView, Obj};
 
 /// A class that only an expression gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
