@@ -105,6 +105,10 @@ impl<'py> Frame<'_, 'py> {
                 let function = self.read(*source)?.cast_into::<PyFunction>().ok()?;
                 function.getattr("__code__").ok()
             }
+            Place::GlobalsOf(source) => {
+                let function = self.read(*source)?.cast_into::<PyFunction>().ok()?;
+                function.getattr("__globals__").ok()
+            }
             Place::Member(source, name) => {
                 let class = self.read(*source)?;
                 let class = class.cast::<PyType>().ok()?;

@@ -6,7 +6,7 @@ use fx_graph::{AotInput, Graph, KeptGraph, ShapeGuard};
 use guards::exec::Pins;
 use guards::{Guard, GuardKind, GuardSet, IntExpr, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyTuple};
+use pyo3::types::{PyCode, PyFunction, PyTuple};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -174,7 +174,27 @@ impl<'py> Kept<'_, 'py> {
                 all.push(place);
             }
         }
+        self.add_globals(&mut places);
         places
+    }
+
+    /// Globals of functions: those of a module that another one has replaced among those that are imported.
+    fn add_globals(&self, places: &mut FxHashMap<usize, Vec<Place>>) {
+        let py = self.code.py();
+        for (id, source) in self.set.sources().iter() {
+            let object = match source {
+                Source::Pinned { pin, .. } | Source::WeakPinned { pin, .. } => {
+                    self.pins.get(py, *pin)
+                }
+                _ => self.reached.get(&id).map(|object| object.bind(py).clone()),
+            };
+            if let Some(Ok(function)) = object.map(|object| object.cast_into_exact::<PyFunction>())
+                && let Ok(globals) = function.getattr("__globals__")
+            {
+                let all = places.entry(globals.as_ptr() as usize).or_default();
+                all.push(Place::GlobalsOf(id));
+            }
+        }
     }
 
     fn constants(&self, describer: &mut Describer<'_, 'py>) -> Result<Vec<KeptConstant>, Why> {

@@ -38,6 +38,8 @@ pub(crate) enum Place {
     TypeOf(SourceId),
     /// The code of a function that the frame reaches.
     CodeOf(SourceId),
+    /// The globals of a function that the frame reaches.
+    GlobalsOf(SourceId),
     /// What a class that the frame reaches has for a name.
     Member(SourceId, Box<str>),
 }
@@ -46,9 +48,11 @@ impl Place {
     /// The source that leads there.
     pub(crate) fn source(&self) -> Option<SourceId> {
         match self {
-            Place::Reached(of) | Place::TypeOf(of) | Place::CodeOf(of) | Place::Member(of, _) => {
-                Some(*of)
-            }
+            Place::Reached(of)
+            | Place::TypeOf(of)
+            | Place::CodeOf(of)
+            | Place::GlobalsOf(of)
+            | Place::Member(of, _) => Some(*of),
             _ => None,
         }
     }
@@ -192,10 +196,10 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
         path.push(text(name_of(object, "__name__")?)?.into());
     } else if is_builtin(object) {
         let name = text(name_of(object, "__name__")?)?;
-        if let Ok(of) = object.getattr(intern!(py, "__self__")) {
-            if let Ok(module) = of.cast::<PyModule>() {
-                roots.push(module.name().ok()?.to_string());
-            }
+        if let Ok(of) = object.getattr(intern!(py, "__self__"))
+            && let Ok(module) = of.cast::<PyModule>()
+        {
+            roots.push(module.name().ok()?.to_string());
         }
         roots.extend(name_of(object, "__module__").and_then(text));
         // Its own functions are those of a class without a name.
@@ -216,7 +220,7 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
         roots.push("torch".into());
         path.push(text(object.str().ok()?)?.strip_prefix("torch.")?.into());
     }
-    roots.into_iter().find_map(|root| {
+    let by_name = roots.into_iter().find_map(|root| {
         let found = walk(py, &root, &path)?;
         if found.is(object) {
             return Some(Place::Named(root.into(), path.clone()));
@@ -224,7 +228,18 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
         let is_it = |part: &Part| part.of(&found).is_some_and(|found| found.is(object));
         let part = Part::ALL.into_iter().find(is_it)?;
         Some(Place::Within(root.into(), path.clone(), part))
-    })
+    });
+    by_name.or_else(|| of_interpreter(object))
+}
+
+/// Where a class of the interpreter is found that has no name among the builtins: `types` has those.
+fn of_interpreter(object: &Bound<'_, PyAny>) -> Option<Place> {
+    let class = object.cast::<PyType>().ok()?;
+    let types = module(object.py(), "types").filter(|_| !is_heap_type(class))?;
+    let names = types.cast::<PyModule>().ok()?.dict();
+    let name = names.iter().find(|(_, value)| value.is(class))?.0;
+    let name = name.cast::<PyString>().ok()?.to_str().ok()?;
+    Some(Place::Named("types".into(), vec![name.into()]))
 }
 
 /// Where an object is that needs no frame to be reached.
@@ -269,7 +284,11 @@ pub(crate) fn find<'py>(py: Python<'py>, place: &Place) -> Option<Bound<'py, PyA
         }
         Place::Named(root, path) => walk(py, root, path),
         Place::Within(root, path, part) => part.of(&walk(py, root, path)?),
-        Place::Reached(_) | Place::TypeOf(_) | Place::CodeOf(_) | Place::Member(..) => None,
+        Place::Reached(_)
+        | Place::TypeOf(_)
+        | Place::CodeOf(_)
+        | Place::GlobalsOf(_)
+        | Place::Member(..) => None,
     }
 }
 
@@ -318,8 +337,26 @@ pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
         || is_exactly(object, &raw mut ffi::PyFunction_Type);
     match is_named.then(|| name_of(object, "__qualname__")).flatten() {
         Some(name) => format!("the {class} {name}"),
-        None => format!("a {class}"),
+        None => match object.cast::<PyDict>() {
+            Ok(dict) => {
+                let keys: Vec<_> = dict
+                    .keys()
+                    .iter()
+                    .take(3)
+                    .map(|key| describe_key(&key))
+                    .collect();
+                format!(
+                    "a {class} of {} items that begins with {keys:?}",
+                    dict.len()
+                )
+            }
+            Err(_) => format!("a {class}"),
+        },
     }
+}
+
+fn describe_key(key: &Bound<'_, PyAny>) -> String {
+    read::constant(key).map_or_else(|| "an object".into(), |key| key.to_string())
 }
 
 /// What an object is; why that can't be told.
@@ -354,7 +391,7 @@ pub(crate) fn content(
     }
     if matches!(
         place,
-        Place::Module(_) | Place::Namespace(_) | Place::Named(..)
+        Place::Module(_) | Place::Namespace(_) | Place::Named(..) | Place::GlobalsOf(_)
     ) {
         return Ok(Content::Itself);
     }
@@ -376,7 +413,10 @@ pub(crate) fn content(
     if let Ok(items) = object.cast_exact::<PyTuple>() {
         let items = items.iter().map(|item| {
             // A value of its own is one thing here and another there.
-            let is_told = item.is_instance_of::<PyType>() || read::constant(&item).is_some();
+            let is_told = item.is_instance_of::<PyType>()
+                || is_exactly(&item, &raw mut ffi::PyFunction_Type)
+                || is_builtin(&item)
+                || read::constant(&item).is_some();
             match is_told {
                 true => content(digests, &item, place),
                 false => Err(Why(format!("a tuple with {}", shown(&item)))),

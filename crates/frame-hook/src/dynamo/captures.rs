@@ -6,7 +6,7 @@
 //! Invariant: nothing of a capture is used before its guards have passed for the very call that it is taken for. What
 //! goes wrong with one is a line in the log, and the frame is translated.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -46,13 +46,13 @@ pub type Free = (Arc<Store>, Key);
 
 /// The store of a folder, opened once.
 fn store(folder: &Path) -> Result<Arc<Store>, StoreError> {
-    static OPEN: Mutex<Option<Arc<(std::path::PathBuf, Arc<Store>)>>> = Mutex::new(None);
+    static OPEN: Mutex<Option<(PathBuf, Arc<Store>)>> = Mutex::new(None);
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(open) = open.as_ref().filter(|open| open.0 == folder) {
-        return Ok(open.1.clone());
+    if let Some((_, store)) = open.as_ref().filter(|open| open.0 == folder) {
+        return Ok(store.clone());
     }
     let store = Arc::new(Store::open(&folder.join(FOLDER), LIMIT)?);
-    *open = Some(Arc::new((folder.to_owned(), store.clone())));
+    *open = Some((folder.to_owned(), store.clone()));
     Ok(store)
 }
 
