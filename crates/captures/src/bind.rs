@@ -157,7 +157,7 @@ impl Loaded {
             pinned: Vec::with_capacity(capture.pins.len()),
             sources: &capture.sources,
         };
-        let digests = &mut Digests::default();
+        let digests = &mut Digests::like(capture.by_place);
         let mut pins = Pins::new();
         for pin in &capture.pins {
             let object = match &pin.reach {

@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing of the program runs while a digest is made; what can't be told by its content has no digest.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
@@ -30,6 +31,8 @@ pub(crate) struct Digests {
     of_class: FxHashMap<usize, Digest>,
     /// files of code, with what tells that they have not changed since this process began
     files: FxHashMap<String, Option<Digest>>,
+    /// the files whose code was told by its place, where a capture is read
+    by_place: Option<BTreeSet<String>>,
     /// tables of torch's tracer in which programs mark functions, once they were asked for
     marks: Option<Vec<Py<PyAny>>>,
 }
@@ -129,6 +132,23 @@ pub(crate) fn is_heap_type(class: &Bound<'_, PyType>) -> bool {
 }
 
 impl Digests {
+    /// Digests to be compared with those that were made where the code of these files was told by its place.
+    pub(crate) fn like(by_place: BTreeSet<String>) -> Digests {
+        Digests {
+            by_place: Some(by_place),
+            ..Digests::default()
+        }
+    }
+
+    /// The files whose code was told by its place.
+    pub(crate) fn by_place(self) -> BTreeSet<String> {
+        let files = self.files.into_iter();
+        files
+            .filter(|file| file.1.is_some())
+            .map(|file| file.0)
+            .collect()
+    }
+
     /// A code object: what it does, and what tracebacks show of it.
     pub(crate) fn code(&mut self, code: &Bound<'_, PyCode>) -> Result<Digest, Why> {
         if let Some(known) = self.of_code.get(&(code.as_ptr() as usize)) {
@@ -210,7 +230,11 @@ impl Digests {
         let known = match self.files.get(file) {
             Some(known) => *known,
             None => {
-                let found = unchanged(file);
+                let is_by_place = self
+                    .by_place
+                    .as_ref()
+                    .is_none_or(|files| files.contains(file));
+                let found = is_by_place.then(|| unchanged(file)).flatten();
                 self.files.insert(file.to_owned(), found);
                 found
             }

@@ -132,12 +132,14 @@ impl<'py> Kept<'_, 'py> {
             ),
         };
         let (places, place_of) = lines(guards);
+        let by_place = describer.digests.by_place();
         Ok(Capture {
             sources,
             guards: guards.to_vec(),
             places,
             place_of,
             pins,
+            by_place,
             owner,
             changing: self.changing.clone(),
             call,

@@ -102,6 +102,8 @@ struct Capture {
     /// for each guard which of them, counted from one; 0 for none
     place_of: Vec<u32>,
     pins: Vec<Pin>,
+    /// files whose code was told by its place
+    by_place: BTreeSet<String>,
     /// a module whose parameters are bound
     owner: Option<SourceId>,
     /// names of the sources of ints and sizes that are known to change
