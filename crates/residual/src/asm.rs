@@ -228,6 +228,12 @@ pub struct Built {
     pub code: Obj,
     /// its instructions
     pub body: Body,
+    /// `co_consts`
+    pub consts: Vec<Obj>,
+    /// `co_names`
+    pub names: Vec<String>,
+    /// names of locals, cells and free variables
+    pub locals: Vec<String>,
 }
 
 impl Asm {
@@ -302,7 +308,21 @@ impl Asm {
             kw.set_item("co_flags", template.fields.flags & !stars)?;
         }
         let code = make_code(template.obj.bind(py), &kw, &self.consts)?.unbind();
-        Ok(Built { code, body })
+        let cells = shape
+            .cellvars
+            .iter()
+            .filter(|c| !shape.varnames.contains(c))
+            .cloned();
+        let mut locals = varnames;
+        locals.extend(cells);
+        locals.extend(shape.freevars.iter().cloned());
+        Ok(Built {
+            code,
+            body,
+            consts: self.consts,
+            names: self.names,
+            locals,
+        })
     }
 }
 

@@ -48,7 +48,7 @@ mod tests;
 use std::ops::Range;
 use std::rc::Rc;
 
-use asm::{Shape, loc_of, prologue_len};
+use asm::{Built, Shape, loc_of, prologue_len};
 use bytecode::op::{Label, LocalIdx, Op};
 use bytecode::{Body, ExceptEntry, Instr};
 use emitter::Emitter;
@@ -186,6 +186,7 @@ pub struct Residual {
     pub names: Vec<(Obj, String)>,
     /// constants that are made for this code alone
     pub made: MadeConstants,
+    built: Option<Built>,
 }
 
 /// Constants of residual code that are made for it alone.
@@ -206,13 +207,28 @@ pub struct MadeConstants {
 }
 
 impl Residual {
-    /// The listing of the code.
-    ///
-    /// # Errors
-    /// Where it does not decode.
-    pub fn listing(&self, py: Python<'_>) -> R<String> {
-        let code = CodeInfo::new(self.code.bind(py))?;
-        Ok(text::listing(py, &code, &self.names))
+    /// A code object that was made of another process's, for a graph of this one.
+    pub fn kept(
+        code: Obj,
+        compiled: Option<(String, Obj)>,
+        names: Vec<(Obj, String)>,
+        made: MadeConstants,
+    ) -> Residual {
+        Residual {
+            code,
+            compiled,
+            resumes: Vec::new(),
+            calls_out: false,
+            names,
+            made,
+            built: None,
+        }
+    }
+
+    /// The listing of the code, where it was made of a translation.
+    pub fn listing(&self, py: Python<'_>) -> String {
+        let listing = |built| text::built_listing(py, built, &self.names);
+        self.built.as_ref().map(listing).unwrap_or_default()
     }
 }
 
@@ -372,7 +388,8 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
     }
     let built = g.asm.build_body(py, body, &code, &Shape::of(&code))?;
     Ok(Residual {
-        code: built.code,
+        code: built.code.clone(),
+        built: Some(built),
         made,
         compiled: compiled.map(|c| (c.name, c.function)),
         resumes,

@@ -261,9 +261,7 @@ fn translate_in(
     }
     match result {
         Ok(residual) => {
-            session
-                .listings
-                .push(residual.listing(py).unwrap_or_default());
+            session.listings.push(residual.listing(py));
             session
                 .plain
                 .push(residual.resumes.iter().filter(|r| runs_plainly(r)).count());

@@ -6,6 +6,8 @@ use translator::code::CodeInfo;
 use translator::tx::qualified_name;
 use variables::Obj;
 
+use crate::asm::Built;
+
 /// `CO_VARARGS`, `CO_VARKEYWORDS`.
 const VARARGS: u32 = 0x04;
 const VARKEYWORDS: u32 = 0x08;
@@ -45,6 +47,21 @@ pub fn python(py: Python<'_>, name: &str, code: &CodeInfo, names: &[(Obj, String
         out.push_str(&format!("    {line}\n"));
     }
     out
+}
+
+/// As [`listing`], of code that was just made.
+pub(crate) fn built_listing(py: Python<'_>, built: &Built, names: &[(Obj, String)]) -> String {
+    let consts: Vec<String> = built
+        .consts
+        .iter()
+        .map(|c| constant(py, c, names))
+        .collect();
+    let tables = Names {
+        consts: &consts,
+        names: &built.names,
+        locals: &built.locals,
+    };
+    disassemble(&built.body, &tables)
 }
 
 fn constant(py: Python<'_>, c: &Obj, names: &[(Obj, String)]) -> String {

@@ -273,14 +273,7 @@ impl<'py> Compilation<'_, 'py> {
                 ms[0], ms[1], ms[2], ms[3]
             )
         });
-        let residual = Residual {
-            code,
-            compiled,
-            resumes: Vec::new(),
-            calls_out: false,
-            names,
-            made,
-        };
+        let residual = Residual::kept(code, compiled, names, made);
         Ok(self.install(program, &residual)?)
     }
 
