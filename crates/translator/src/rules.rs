@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use rustc_hash::{FxHashMap, FxHashSet};
+use variables::library::Own;
 use variables::{IterBody, Obj, ObjId, TensorVar, TupleVar, Var};
 
 use crate::call::Callee;
@@ -230,12 +231,19 @@ impl Rules {
         // The table outlives every interpreter state that a test may make: it is never dropped.
         self.table.get_or_init(py, || {
             let mut table = Table::default();
+            let mut owns: FxHashMap<String, Own> = FxHashMap::default();
             let mut add = |module: &str, name: &'static str, rule: Rule| {
                 // A name that this version of Python does not have has no rule.
                 let found = py
                     .import(module)
                     .and_then(|m| name.split('.').try_fold(m.into_any(), |o, n| o.getattr(n)));
-                if let Ok(o) = found {
+                let own = owns
+                    .entry(module.to_owned())
+                    .or_insert_with(|| Own::of(py, module));
+                // What a program has put in the place of a module's function is the program's.
+                if let Ok(o) = found
+                    && own.has(&o)
+                {
                     let o = o.unbind();
                     let addr = o.as_ptr() as usize;
                     // Held for ever: an address in the table stays taken.

@@ -9,7 +9,7 @@ use std::path::Path;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyFunction, PyModule, PyString, PyType};
 
 /// Whose a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +77,61 @@ pub fn is_library(f: &Bound<'_, PyAny>) -> bool {
             .is_ok_and(|file| folders(py).owner(file) != Owner::Program)
     };
     file.is_ok_and(|file| file.cast::<PyString>().is_ok_and(is_one))
+}
+
+/// Tells what a module came with from what a program has put in its place.
+pub struct Own {
+    /// the folder of the module's package, with a slash behind it
+    folder: Option<String>,
+}
+
+impl Own {
+    /// For what is found in a module.
+    pub fn of(py: Python<'_>, module: &str) -> Own {
+        let root = module.split('.').next().unwrap_or(module);
+        let file = file_of_module(py, root);
+        let folder = file.and_then(|file| Some(Path::new(&file).parent()?.display().to_string()));
+        Own {
+            folder: folder.map(|folder| folder + "/"),
+        }
+    }
+
+    /// Whether an object of the module may be one that it came with. Only what has been made of Python code can say
+    /// that it is not: a function by its code, a class by its module. Packages wrap functions in those of the standard
+    /// library.
+    pub fn has(&self, object: &Bound<'_, PyAny>) -> bool {
+        let py = object.py();
+        let file = if object.is_exact_instance_of::<PyFunction>() {
+            object
+                .getattr(intern!(py, "__code__"))
+                .and_then(|code| code.getattr(intern!(py, "co_filename"))?.extract())
+                .ok()
+        } else if object.is_instance_of::<PyType>() {
+            let module = object.getattr(intern!(py, "__module__"));
+            let Ok(module) = module.and_then(|module| module.extract::<String>()) else {
+                return true;
+            };
+            match file_of_module(py, &module) {
+                Some(file) => Some(file),
+                None => return module != "__main__",
+            }
+        } else {
+            None
+        };
+        let within = |folder: &String| file.as_ref().is_none_or(|file| file.starts_with(folder));
+        file.as_ref()
+            .is_none_or(|file| folders(py).owner(file) == Owner::StandardLibrary)
+            || self.folder.as_ref().is_some_and(within)
+    }
+}
+
+/// The file of an imported module, where it says that it has one.
+fn file_of_module(py: Python<'_>, name: &str) -> Option<String> {
+    let modules = py.import(intern!(py, "sys")).ok()?;
+    let modules = modules.getattr(intern!(py, "modules")).ok()?;
+    let module = modules.cast::<PyDict>().ok()?.get_item(name).ok()??;
+    let module = module.cast::<PyModule>().ok()?;
+    module.dict().get_item("__file__").ok()??.extract().ok()
 }
 
 fn folders(py: Python<'_>) -> &'static Folders {

@@ -13,6 +13,8 @@ use pyo3::types::PyModule;
 use rustc_hash::FxHashMap;
 use tensor_meta::{Does, RuleId};
 
+use crate::library::Own;
+
 /// A graph function.
 pub struct GraphFn {
     /// where it is found: `torch.abs`
@@ -86,12 +88,14 @@ impl FnTable {
         }
         for module in PYTHON_NAMESPACES {
             let m = py.import(module)?;
+            let own = Own::of(py, module);
             table.insert_module(m.as_any(), module, |f| {
                 f.get_type()
                     .name()
                     .is_ok_and(|n| n == "builtin_function_or_method" || n == "function")
                     && f.getattr("__module__")
                         .is_ok_and(|m| m.extract::<String>().is_ok_and(|m| m.starts_with("torch")))
+                    && own.has(f)
             })?;
         }
         Ok(table)
