@@ -26,6 +26,7 @@ KINDS: dict[str, str] = {
     "graph_breaks": "each graph break: reason, explanation, hints, the user's stack",
     "state": "the symbolic state at each graph break: frames, what was changed, contexts",
     "recompiles": "each recompilation and the guards that failed",
+    "captures": "which captures are taken from disk or kept there, and why not",
     "trace_bytecode": "each instruction as it is interpreted",
 }
 

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 /// The crates, without their prefix: each may name those that come later, and nothing before it.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
     "frame-hook",
     "eval-frame",
     "cache",
+    "captures",
     "backends",
     "residual",
     "torch-rules",

@@ -189,6 +189,7 @@ fn real_hash(tx: &mut Tx<'_>, o: Obj) -> R<Var> {
 /// `TypeError` for unhashable values; a break where the hash is that of an address that does not
 /// exist yet.
 pub fn hash_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
+    tx.facts.is_of_process = true;
     let v = tx.realize(v)?;
     if let Some(o) = tx.pure_const(&v)? {
         return real_hash(tx, o);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::node::NodeId;
 
 /// Keyword arguments of a node, in the order in which the call named them.
@@ -10,7 +12,7 @@ pub type Kwargs = Vec<(Arc<str>, Arg)>;
 /// One argument of a node: a value of the graph, a constant, or an aggregate of arguments.
 ///
 /// A symbolic integer is a node like any other value, so it is [`Arg::Node`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Arg {
     /// The value that a node of the same graph produces.

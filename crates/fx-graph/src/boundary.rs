@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What a placeholder stands for, for a backend that traces the graph once more (AOTAutograd).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AotInput {
     /// A tensor.
     Tensor {

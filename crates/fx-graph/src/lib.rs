@@ -17,6 +17,7 @@ mod boundary;
 mod code;
 mod dot;
 mod graph;
+mod kept;
 mod names;
 mod node;
 mod parse;
@@ -30,6 +31,7 @@ mod verify;
 pub use arg::{Arg, Kwargs};
 pub use boundary::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
 pub use graph::{Checkpoint, Graph, GraphError};
+pub use kept::KeptGraph;
 pub use names::{Namespace, snake_case, target_stem};
 pub use node::{
     FnOrigin, FnTarget, ModuleCall, NodeData, NodeId, OpKind, SourceLine, SourceStack, Target,

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::arg::{Arg, Kwargs};
 
 /// A node of one graph: its creation index. Never given to another node of the same graph, except
 /// that [`crate::Graph::restore`] frees the ids of the nodes that it drops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
@@ -17,7 +19,7 @@ impl NodeId {
 }
 
 /// The operations of `torch.fx`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OpKind {
     /// An input of the graph.
     Placeholder,
@@ -63,7 +65,7 @@ impl OpKind {
 }
 
 /// How generated code refers to a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FnOrigin {
     /// By its path in torch: `torch.nn.functional.relu(...)`.
     Torch,
@@ -76,7 +78,7 @@ pub enum FnOrigin {
 }
 
 /// A function that a `call_function` node calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FnTarget {
     /// Index into the caller's table of Python objects; also what tells two functions apart.
     pub handle: u32,
@@ -125,7 +127,7 @@ impl FnTarget {
 }
 
 /// What a node refers to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
     /// The name of an input, a method, a submodule or an attribute; `output` for the output.
     Name(Arc<str>),
@@ -152,7 +154,7 @@ impl Target {
 }
 
 /// A type annotation of a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeExpr {
     /// Index into the caller's table of Python objects.
     pub handle: u32,
@@ -161,7 +163,7 @@ pub struct TypeExpr {
 }
 
 /// A line of the user's source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceLine {
     /// File name, as in the code object.
     pub file: Arc<str>,

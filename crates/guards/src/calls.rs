@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::source::SourceId;
 use crate::value::{ConstVal, ObjRef};
 
 /// How a value is computed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CallExpr {
     /// What a source yields.
     Source(SourceId),

@@ -1,7 +1,7 @@
 //! The executing half: checks in a running interpreter.
 //!
 //! What lives here: pins ([`pins`]), reading constants and tensors into guard values ([`read`]), linking a
-//! program to the interpreter ([`link`]), checking it ([`check`], step by step in [`step`]), watching instead ([`watch`]), saying why it failed ([`explain`]) and what its steps cost (`cost`), what
+//! program to the interpreter ([`link`]), checking it ([`check`], step by step in [`step`]), watching instead ([`watch`]), saying why it failed ([`explain`]) and what its steps cost (`cost`), reading without a program ([`follow`]), what
 //! tells calls apart ([`probe`]) and, for tests, running the Python text (`oracle`). Raw object reads are in [`objects`].
 //!
 //! Invariants: the GIL is held; a check runs no user code, raises nothing and leaves no Python object behind;
@@ -12,6 +12,7 @@ pub mod check;
 mod cost;
 pub mod explain;
 mod fields;
+pub mod follow;
 pub mod link;
 mod linked;
 pub(crate) mod objects;
@@ -32,5 +33,6 @@ mod tests;
 
 pub use check::{CheckEnv, CheckProgram};
 pub use cost::Costs;
+pub use follow::Reader;
 pub use link::LinkError;
 pub use pins::{Moment, Pins, Validity};

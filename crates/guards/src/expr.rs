@@ -9,6 +9,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::source::SourceId;
@@ -20,7 +21,7 @@ pub const MAX_SIZE: u32 = 48;
 const MAX_BITS: i64 = 64;
 
 /// An operator of one int.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IntUnary {
     /// `-x`
     Negative,
@@ -31,7 +32,7 @@ pub enum IntUnary {
 }
 
 /// An operator of two ints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IntBinary {
     /// `+`
     Add,
@@ -58,7 +59,7 @@ pub enum IntBinary {
 }
 
 /// What of a tensor's layout an int is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Extent {
     /// `tensor.size()[dim]`
     Size,
@@ -94,7 +95,7 @@ pub enum IntLeaf {
 }
 
 /// An int that is computed from ints that sources yield, and from the layouts of tensors.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IntExpr {
     /// What a source yields: an exact `int`.
     Source(SourceId),
@@ -363,7 +364,7 @@ impl IntExpr {
 }
 
 /// A comparison of two ints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IntCompare {
     /// `<`
     Lt,
@@ -434,7 +435,7 @@ impl IntCompare {
 }
 
 /// What must hold between two expressions. Values that do not fit 64 bits fail it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct IntRelation {
     /// How they compare.
     pub op: IntCompare,

@@ -9,6 +9,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::calls::CallExpr;
@@ -74,13 +75,14 @@ impl Hash for UserFrame {
 }
 
 /// One assumption.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Guard {
     /// The value that the assumption is about; `None` for the kinds about global state and about several sources.
     pub source: Option<SourceId>,
     /// The assumption.
     pub kind: GuardKind,
     /// The line that asked for it.
+    #[serde(skip)]
     pub user_frame: Option<Arc<UserFrame>>,
 }
 
@@ -112,7 +114,7 @@ impl Guard {
 }
 
 /// What a tensor must look like.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TensorSpec {
     /// Exact Python type (its `repr` is the bare class name).
     pub pytype: ObjRef,
@@ -140,7 +142,7 @@ pub struct TensorSpec {
 }
 
 /// What a torch function mode must be.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ModeSpec {
     /// Its exact type.
     pub ty: ObjRef,
@@ -149,7 +151,7 @@ pub struct ModeSpec {
 }
 
 /// The part of torch's state that decides what a captured graph means.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct GlobalState {
     /// `torch.is_grad_enabled()`.
     pub grad_mode: bool,
@@ -222,7 +224,7 @@ impl GlobalState {
 }
 
 /// The kinds of guards, named as in PyTorch.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GuardKind {
     /// The exact type.
     TypeMatch {

@@ -17,6 +17,7 @@ pub mod guard;
 pub mod kinds;
 pub mod plan;
 pub mod program;
+pub mod rebind;
 pub mod set;
 pub mod source;
 pub mod text;

@@ -10,11 +10,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::value::{Key, ObjRef, str_repr};
 
 /// Index of a [`Source`] in its [`SourceTable`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourceId(pub u32);
 
 impl SourceId {
@@ -25,7 +26,7 @@ impl SourceId {
 }
 
 /// One step of the path to a value.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Source {
     /// An argument of the frame: what its fast local `index` holds when the frame starts.
     Local {

@@ -11,19 +11,24 @@ use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// A Python object that a guard set refers to by identity.
 ///
 /// The set's pins keep the address meaningful: a strong pin keeps the object alive, a weak pin clears the
 /// entry's `valid` flag when it dies.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ObjRef {
     /// Address of the object (`id(obj)`).
+    #[serde(skip)]
     pub addr: usize,
     /// Index of the pin in the guard set's pin table.
     pub pin: u32,
     /// How messages name the object: a class's qualified name, or the `repr` taken when it was pinned.
+    #[serde(skip)]
     pub repr: Arc<str>,
     /// How messages name the object's type, as `<class 'module.Name'>`.
+    #[serde(skip)]
     pub type_repr: Arc<str>,
 }
 
@@ -42,7 +47,7 @@ impl Hash for ObjRef {
 }
 
 /// A Python constant: the value of EQUALS_MATCH and CONSTANT_MATCH, and the key of a dictionary.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ConstVal {
     /// `None`.
     None,

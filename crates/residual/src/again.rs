@@ -18,14 +18,14 @@ use crate::asm::Val;
 use crate::emitter::Emitter;
 use crate::{OutputEnv, continuation_mark};
 
-/// The handler: a continuation that calls the function, or the exception again. `ask` says which, see
+/// The handler, with the plain function's code: a continuation that calls the function, or the exception again. `ask` says which, see
 /// [`OutputEnv::left_no_trace`]; without it the function is called.
 pub(crate) fn handler(
     g: &mut Emitter<'_, '_>,
     env: &mut dyn OutputEnv,
     ask: Option<&Obj>,
     names: &mut Vec<(Obj, String)>,
-) -> R<Body> {
+) -> R<(Body, Obj)> {
     let py = g.tx.py;
     let root = g.root.clone();
     let plain = plain_code(py, &root)?;
@@ -78,9 +78,10 @@ pub(crate) fn handler(
         g.asm.op(Op::Reraise(0));
     }
     let version = root.fields.version;
-    std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
+    let body = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
         .finish()
-        .map_err(|e| Stop::Internal(format!("residual bytecode: {e}")))
+        .map_err(|e| Stop::Internal(format!("residual bytecode: {e}")))?;
+    Ok((body, plain))
 }
 
 /// How many locals are arguments.
@@ -93,7 +94,10 @@ fn argument_slots(code: &CodeInfo) -> u32 {
 
 /// A code object that does the same, with each argument a positional one. It is not the function's
 /// own, which would be kept alive by what was made of it.
-fn plain_code(py: Python<'_>, code: &CodeInfo) -> R<Obj> {
+///
+/// # Errors
+/// `MemoryError`.
+pub fn plain_code(py: Python<'_>, code: &CodeInfo) -> R<Obj> {
     let changed = PyDict::new(py);
     changed.set_item("co_argcount", argument_slots(code))?;
     changed.set_item("co_posonlyargcount", 0)?;

@@ -295,8 +295,6 @@ impl Asm {
         kw.set_item("co_linetable", PyBytes::new(py, &out.linetable))?;
         kw.set_item("co_exceptiontable", PyBytes::new(py, &out.exceptiontable))?;
         kw.set_item("co_stacksize", out.stacksize)?;
-        let consts = PyTuple::new(py, &self.consts)?;
-        kw.set_item("co_consts", cpython_abi::constants::constants(py, &consts)?)?;
         kw.set_item("co_names", PyTuple::new(py, &self.names)?)?;
         kw.set_item("co_nlocals", varnames.len())?;
         kw.set_item("co_varnames", PyTuple::new(py, &varnames)?)?;
@@ -309,12 +307,7 @@ impl Asm {
             let stars = translator::code::flags::VARARGS | translator::code::flags::VARKEYWORDS;
             kw.set_item("co_flags", template.fields.flags & !stars)?;
         }
-        let code = template
-            .obj
-            .bind(py)
-            .call_method("replace", (), Some(&kw))?;
-        crate::natives::keep_texts(&code, &self.consts)?;
-        let code = code.unbind();
+        let code = make_code(template.obj.bind(py), &kw, &self.consts)?.unbind();
         let cells = shape
             .cellvars
             .iter()
@@ -331,6 +324,23 @@ impl Asm {
             locals,
         })
     }
+}
+
+/// A code object like `template`, with what is `changed`, and constants of its own.
+///
+/// # Errors
+/// `MemoryError`.
+pub fn make_code<'py>(
+    template: &Bound<'py, PyAny>,
+    changed: &Bound<'py, PyDict>,
+    constants: &[Obj],
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = template.py();
+    let items = cpython_abi::constants::constants(py, &PyTuple::new(py, constants)?)?;
+    changed.set_item("co_consts", items)?;
+    let code = template.call_method("replace", (), Some(changed))?;
+    crate::natives::keep_texts(&code, constants)?;
+    Ok(code)
 }
 
 /// Renumbers the local, cell or free variable of an instruction.

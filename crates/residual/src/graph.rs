@@ -1,7 +1,7 @@
 //! The graph's last steps: outputs, dead code, the order of inputs, the backend.
 
 use bytecode::op::LocalIdx;
-use fx_graph::{Arg, NodeId};
+use fx_graph::{AotInput, Arg, NodeId};
 use guards::{Extent, IntExpr, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
@@ -52,6 +52,8 @@ pub struct Compiled {
     pub name: String,
     /// inputs, in the order of the arguments
     pub inputs: Vec<CallInput>,
+    /// what the backend is told of them, where it is told anything
+    pub described: Vec<AotInput>,
     /// where the results go, in order
     pub outputs: Vec<LocalIdx>,
 }
@@ -187,6 +189,7 @@ pub fn compile(
         binding,
         name,
         inputs,
+        described,
         outputs: outputs.into_iter().map(|(_, l)| l).collect(),
     }))
 }

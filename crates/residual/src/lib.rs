@@ -64,6 +64,8 @@ use translator::stop::{BreakReason, R, Stop};
 use translator::torch_ops::raising;
 use variables::{Obj, Var};
 
+pub use again::plain_code;
+pub use asm::make_code;
 pub use finished::Finished;
 pub use ladder::Ladder;
 pub use resume::{ResumeCache, ResumeInfo};
@@ -182,13 +184,51 @@ pub struct Residual {
     pub calls_out: bool,
     /// constants and their names in listings
     pub names: Vec<(Obj, String)>,
-    built: Built,
+    /// constants that are made for this code alone
+    pub made: MadeConstants,
+    built: Option<Built>,
+}
+
+/// Constants of residual code that are made for it alone.
+#[derive(Default)]
+pub struct MadeConstants {
+    /// what calls the graph
+    pub callee: Option<Obj>,
+    /// what a graph that raised is asked for, see [`OutputEnv::left_no_trace`]
+    pub asks: Option<Obj>,
+    /// whether that was asked for the whole graph
+    pub is_whole: bool,
+    /// the code that runs where it left none
+    pub plain: Option<Obj>,
+    /// the same, for who computes in front of the graph what may raise
+    pub plain_before: Option<Obj>,
+    /// what the backend was told of the graph's inputs
+    pub described: Vec<AotInput>,
 }
 
 impl Residual {
-    /// The listing of the code.
+    /// A code object that was made of another process's, for a graph of this one.
+    pub fn kept(
+        code: Obj,
+        compiled: Option<(String, Obj)>,
+        names: Vec<(Obj, String)>,
+        made: MadeConstants,
+    ) -> Residual {
+        Residual {
+            code,
+            compiled,
+            resumes: Vec::new(),
+            calls_out: false,
+            names,
+            made,
+            built: None,
+        }
+    }
+
+    /// The listing of the code, where it was made of a translation.
     pub fn listing(&self, py: Python<'_>) -> String {
-        text::built_listing(py, &self.built, &self.names)
+        let listing = |built| text::built_listing(py, built, &self.names);
+        self.built.as_ref().map(listing).unwrap_or_default()
     }
 }
 
@@ -322,24 +362,35 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
     let pre = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
         .finish()
         .map_err(internal)?;
+    let mut made = MadeConstants {
+        callee: compiled.as_ref().map(|c| c.callee().clone()),
+        is_whole: can_run_again,
+        described: compiled
+            .as_ref()
+            .map_or_else(Vec::new, |c| c.described.clone()),
+        ..MadeConstants::default()
+    };
     let mut body = join(pre, post, skip);
     if let Some(c) = &compiled
         && may_raise
         && let Some(ask) = env.left_no_trace(py, &c.function, can_run_again)?
     {
         g.asm.body.set_loc(loc);
-        let handler = again::handler(&mut g, env, Some(&ask), &mut names)?;
+        let (handler, plain) = again::handler(&mut g, env, Some(&ask), &mut names)?;
+        (made.asks, made.plain) = (Some(ask), Some(plain));
         body = with_handler(body, called, handler);
     }
     if computing_may_raise {
         g.asm.body.set_loc(loc);
-        let handler = again::handler(&mut g, env, None, &mut names)?;
+        let (handler, plain) = again::handler(&mut g, env, None, &mut names)?;
+        made.plain_before = Some(plain);
         body = with_handler(body, computing, handler);
     }
     let built = g.asm.build_body(py, body, &code, &Shape::of(&code))?;
     Ok(Residual {
         code: built.code.clone(),
-        built,
+        built: Some(built),
+        made,
         compiled: compiled.map(|c| (c.name, c.function)),
         resumes,
         calls_out,

@@ -102,6 +102,7 @@ impl<'py> Tx<'py> {
         let py = self.py;
         let v = self.realize(v)?;
         if let Some(o) = self.as_const(&v)? {
+            self.facts.is_of_process |= o.bind(py).is_exact_instance_of::<PyFrozenSet>();
             return Ok(Some(o.bind(py).clone()));
         }
         let all = |tx: &mut Self,
@@ -136,6 +137,7 @@ impl<'py> Tx<'py> {
                         Ok(Some(PyList::new(py, items)?.into_any()))
                     }
                     Body::Set(s) => {
+                        self.facts.is_of_process = true;
                         let Some(items) = all(self, &mut s.iter().map(|(k, _)| k.clone()))? else {
                             return Ok(None);
                         };

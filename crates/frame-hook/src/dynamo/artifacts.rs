@@ -9,8 +9,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyFrame};
 
-use super::config;
 use super::slot::{CodeSlot, code_of};
+use super::{captures, config};
 
 /// Notes an artifact with all code that runs in this thread, and with `code`, which is about to.
 ///
@@ -84,15 +84,27 @@ fn artifacts(folder: PathBuf) -> PyResult<Vec<backends::Listed>> {
     backends::artifacts(&folder)
 }
 
-/// Removes the artifacts that have changed since they were written; how many were whole, and how many removed.
+/// Removes the artifacts and captures that have changed since they were written; how many were whole, and how many
+/// removed.
 #[pyfunction]
 fn verify_artifacts(folder: PathBuf) -> PyResult<(usize, usize)> {
-    backends::verify_artifacts(&folder)
+    let (mut whole, mut removed) = backends::verify_artifacts(&folder)?;
+    let captures = folder.join(captures::FOLDER);
+    if captures.is_dir() {
+        let (more, fewer) = backends::verify_artifacts(&captures)?;
+        whole += more;
+        removed += fewer;
+    }
+    Ok((whole, removed))
 }
 
-/// Removes all artifacts of a folder.
+/// Removes all artifacts and captures of a folder.
 #[pyfunction]
 fn clear_artifacts(folder: PathBuf) -> PyResult<()> {
+    let captures = folder.join(captures::FOLDER);
+    if captures.is_dir() {
+        backends::clear_artifacts(&captures)?;
+    }
     backends::clear_artifacts(&folder)
 }
 

@@ -24,6 +24,7 @@ use translator::retreat::WayBack;
 use translator::step::End;
 use translator::{BreakReason, DynamicInts, Instead, R, Retreat, SetUp, Stop, Tx};
 
+use super::captures::Free;
 use super::declined::Declined;
 use super::generation::Env;
 use super::plans::EarlyPlan;
@@ -136,6 +137,8 @@ pub struct Compilation<'a, 'py> {
     pub frame: &'a FrameRef<'a>,
     pub id: CompileId,
     pub progress: Progress,
+    /// where the capture is to be kept
+    pub free: OnceCell<Free>,
 }
 
 impl<'py> Compilation<'_, 'py> {
@@ -149,6 +152,9 @@ impl<'py> Compilation<'_, 'py> {
             let Ok(mut session) = s.try_borrow_mut() else {
                 return Ok(Compiled::Run);
             };
+            if let Some(taken) = self.take_kept(request)? {
+                return Ok(taken);
+            }
             if session.get().is_none() {
                 // What is looked at is none of the program's calls.
                 let _aside = ModesAside::new(self.py)?;
@@ -280,6 +286,9 @@ impl<'py> Compilation<'_, 'py> {
         if let Some(module) = &tx.facts.owner {
             self.entries.belongs_to(module.bind(py));
         }
+        let relied_on = made.and_then(|made| made.shape_guards).unwrap_or_default();
+        let known = (&before, &relied_on[..]);
+        self.keep(&tx, known, &program, &residual, request)?;
         Ok(self.install(program, &residual)?)
     }
 
@@ -586,7 +595,7 @@ impl<'py> Compilation<'_, 'py> {
     }
 
     /// Why the guards fail for the call that they were made for; `None` where they hold.
-    fn failure(&self, program: &CheckProgram) -> PyResult<Option<String>> {
+    pub fn failure(&self, program: &CheckProgram) -> PyResult<Option<String>> {
         renew_program(self.py, program)?;
         let check = env::of_frame(self.py, self.frame);
         // SAFETY: the frame is alive and keeps what the environment names.
@@ -608,7 +617,7 @@ impl<'py> Compilation<'_, 'py> {
     }
 
     /// Which ints are no constants, by what earlier compilations found.
-    fn dynamic_ints(&self, can: Capabilities) -> DynamicInts {
+    pub fn dynamic_ints(&self, can: Capabilities) -> DynamicInts {
         let always = self.ctx.dynamic();
         let always = always.unwrap_or(!self.config.assume_static_by_default);
         let mut ints = DynamicInts::new(always);
@@ -676,7 +685,7 @@ impl<'py> Compilation<'_, 'py> {
         Ended::With(Compiled::Skip)
     }
 
-    fn backend(&self) -> PyResult<Arc<Backend>> {
+    pub fn backend(&self) -> PyResult<Arc<Backend>> {
         let state = self.ctx.state(BackendSlot::default);
         if let Ok(slot) = state.backend.lock()
             && let Some(b) = &*slot

@@ -41,6 +41,8 @@ pub struct Config {
     pub wait_for_compilation: bool,
     /// results of inductor are kept on disk, and those of earlier processes are used
     pub cache: bool,
+    /// captures are kept there as well, and those of earlier processes are taken instead of translating
+    pub cache_captures: bool,
     /// a long compilation shows on a terminal what it is at
     pub progress: bool,
     /// instructions interpreted for one frame before it is left to Python
@@ -66,6 +68,7 @@ impl Config {
         disable: false,
         wait_for_compilation: false,
         cache: true,
+        cache_captures: false,
         progress: true,
         max_instructions: 5_000_000,
         max_plain_instructions: 500_000,
@@ -191,6 +194,7 @@ options!(
     disable,
     wait_for_compilation,
     cache,
+    cache_captures,
     progress,
     max_instructions,
     max_plain_instructions,

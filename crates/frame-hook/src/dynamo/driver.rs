@@ -1,5 +1,6 @@
 //! The decision about a frame or a call: cached code, a compilation, or plain Python.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use cache::{CodeName, Decision, Entries, FirstCall, GuardedCode, Limits, Miss};
@@ -317,6 +318,7 @@ impl Found<'_> {
             frame,
             id: entries.next_id(py),
             progress: Progress::begin(entries.name(), config.progress),
+            free: OnceCell::new(),
         };
         let (id, resumes) = (compilation.id.to_string(), slot.resumes.get());
         explain::begin_compilation(id, entries.name(), &misses, resumes, || {

@@ -8,6 +8,7 @@
 //! a backend reach the user as exceptions.
 
 pub mod artifacts;
+mod captures;
 mod compilation;
 pub mod config;
 mod declined;

@@ -228,6 +228,37 @@ impl Pins {
             .is_some_and(|known| matches!(self.pins[known.pin as usize], Pin::Weak(_)))
     }
 
+    /// Whether a pin is a weak reference.
+    pub fn is_weak_pin(&self, pin: u32) -> bool {
+        matches!(self.pins.get(pin as usize), Some(Pin::Weak(_)))
+    }
+
+    /// Whether a pin holds nothing that a guard could name any more.
+    pub fn is_forgotten(&self, py: Python<'_>, pin: u32) -> bool {
+        let known = self.get(py, pin).and_then(|obj| self.find(&obj).cloned());
+        known.is_some_and(|known| known.pin != pin)
+    }
+
+    /// Adds the next pin of a set that was written in another process; `None` for one that was forgotten. Whether it
+    /// could be added: each pin holds an object of its own, weakly where it did.
+    pub fn add_next(&mut self, obj: Option<&Bound<'_, PyAny>>, weak: bool, py: Python<'_>) -> bool {
+        let Some(obj) = obj else {
+            self.pins.push(Pin::Strong(py.None()));
+            return true;
+        };
+        let next = self.pins.len() as u32;
+        let known = match weak {
+            true => self.pin_weak(obj),
+            false => self.pin(obj),
+        };
+        known.pin == next && self.is_weak_pin(next) == weak
+    }
+
+    /// The reference to the object of a pin.
+    pub fn reference(&self, py: Python<'_>, pin: u32) -> Option<ObjRef> {
+        self.find(&self.get(py, pin)?).cloned()
+    }
+
     /// The pinned object, if it is alive.
     pub fn get<'py>(&self, py: Python<'py>, pin: u32) -> Option<Bound<'py, PyAny>> {
         match self.pins.get(pin as usize)? {

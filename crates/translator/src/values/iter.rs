@@ -80,6 +80,7 @@ impl Tx<'_> {
         } else if b.is_exact_instance_of::<pyo3::types::PyBytes>() {
             IterClass::Bytes
         } else if b.get_type().is(self.known.frozenset.bind(self.py)) {
+            self.facts.is_of_process |= b.len()? > 1;
             let items = b.try_iter()?.collect::<PyResult<Vec<_>>>()?;
             let items = items
                 .into_iter()
@@ -285,6 +286,7 @@ impl Tx<'_> {
                 None => return Ok(vars),
             }
         }
+        self.facts.is_of_process = true;
         let set = self.known.set.bind(self.py).call0()?;
         let mut by_addr = rustc_hash::FxHashMap::default();
         for (o, v) in real.iter().zip(vars) {

@@ -1,0 +1,279 @@
+//! Reading a capture: what it names is found again, and compared with what it was.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fx_graph::{AotInput, KeptGraph, ShapeGuard};
+use guards::exec::{Pins, Reader};
+use guards::{Guard, ObjRef, ReadLine, Source, SourceId, SourceTable, UserFrame};
+use pyo3::prelude::*;
+use pyo3::types::{PyCode, PyFunction, PyString, PyType};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::content::Digests;
+use crate::keep::Input;
+use crate::key::Made;
+use crate::reach::{self, Content, Place, Reach};
+use crate::{Capture, Code, KeptConstant, Why};
+
+/// A capture whose objects are those of this process. Its guards were not checked.
+pub struct Loaded {
+    /// what guards and inputs name
+    pub sources: SourceTable,
+    /// the guards
+    pub guards: Vec<Guard>,
+    /// what they hold
+    pub pins: Pins,
+    /// a module whose parameters are bound
+    pub owner: Option<Py<PyAny>>,
+    /// names of the sources of ints and sizes that are known to change
+    pub changing: BTreeSet<String>,
+    /// the call of the graph
+    pub call: Option<Call>,
+    /// the residual code
+    pub code: Code,
+    /// its constants
+    pub constants: Vec<Constant>,
+}
+
+/// A graph and what it is called with.
+pub struct Call {
+    /// the graph
+    pub graph: KeptGraph,
+    /// what it names
+    pub objects: Vec<Py<PyAny>>,
+    /// its inputs, in order
+    pub inputs: Vec<Input>,
+    /// what the frame has for their sources
+    pub values: FxHashMap<SourceId, Py<PyAny>>,
+    /// what the backend is told of them
+    pub described: Vec<AotInput>,
+    /// what the backend relied on about them, which is guarded
+    pub relied_on: Vec<ShapeGuard>,
+    /// whether nobody can tell that all of it ran twice
+    pub can_run_again: bool,
+    /// whether it serves other sizes and ints than those of the call that it was made for
+    pub is_dynamic: bool,
+}
+
+/// A constant of residual code.
+pub enum Constant {
+    /// of the program's code, by its place there
+    OfTemplate(usize),
+    /// one that the pipeline makes
+    Made(Made),
+    /// an object
+    Object(Py<PyAny>),
+}
+
+/// Reads what a frame and its pins lead to, each source once.
+struct Frame<'a, 'py> {
+    py: Python<'py>,
+    reader: &'a Reader<'a>,
+    sources: &'a [Source],
+    values: Vec<Option<Bound<'py, PyAny>>>,
+    pinned: Vec<Option<Bound<'py, PyAny>>>,
+}
+
+impl<'py> Frame<'_, 'py> {
+    fn read(&mut self, id: SourceId) -> Option<Bound<'py, PyAny>> {
+        if let Some(known) = self.values.get(id.index())? {
+            return Some(known.clone());
+        }
+        let source = &self.sources[id.index()];
+        let base = match source.base() {
+            // Bases come first.
+            Some(base) if base < id => Some(self.read(base)?),
+            Some(_) => return None,
+            None => None,
+        };
+        let pinned = &self.pinned;
+        let mut of_pin = |pin: u32| pinned.get(pin as usize).cloned().flatten();
+        let value = self
+            .reader
+            .step(self.py, source, base.as_ref(), &mut of_pin)?;
+        self.values[id.index()] = Some(value.clone());
+        Some(value)
+    }
+
+    fn find(&mut self, place: &Place) -> Option<Bound<'py, PyAny>> {
+        match place {
+            Place::Reached(source) => self.read(*source),
+            Place::TypeOf(source) => Some(self.read(*source)?.get_type().into_any()),
+            Place::CodeOf(source) => {
+                let function = self.read(*source)?.cast_into::<PyFunction>().ok()?;
+                function.getattr("__code__").ok()
+            }
+            Place::GlobalsOf(source) => {
+                let function = self.read(*source)?.cast_into::<PyFunction>().ok()?;
+                function.getattr("__globals__").ok()
+            }
+            Place::Member(source, name) => {
+                let class = self.read(*source)?;
+                let class = class.cast::<PyType>().ok()?;
+                let name = PyString::intern(self.py, name);
+                guards::exec::follow::member(class, &name)
+            }
+            _ => reach::find(self.py, place),
+        }
+    }
+
+    /// The object of a place, where it is what it was.
+    fn reach(&mut self, digests: &mut Digests, reach: &Reach) -> Result<Bound<'py, PyAny>, Why> {
+        let found = self.find(&reach.place);
+        let found = found.ok_or_else(|| Why(format!("{:?} is not there", reach.place)))?;
+        if matches!(
+            (&reach.place, &reach.content),
+            (Place::Value(_), Content::Itself)
+        ) {
+            return Ok(found);
+        }
+        match reach::content(digests, &found, &reach.place)? == reach.content {
+            true => Ok(found),
+            false => Err(Why(format!("{:?} is another one", reach.place))),
+        }
+    }
+}
+
+impl Loaded {
+    /// Binds a capture to what a frame reaches.
+    ///
+    /// # Errors
+    /// Why it can't be taken.
+    pub fn bind(
+        py: Python<'_>,
+        bytes: &[u8],
+        reader: &Reader<'_>,
+        template: &Bound<'_, PyCode>,
+        read_line: ReadLine,
+    ) -> Result<Loaded, Why> {
+        let capture: Capture =
+            postcard::from_bytes(bytes).map_err(|error| Why(error.to_string()))?;
+        let mut frame = Frame {
+            py,
+            reader,
+            values: vec![None; capture.sources.len()],
+            pinned: Vec::with_capacity(capture.pins.len()),
+            sources: &capture.sources,
+        };
+        let digests = &mut Digests::like(capture.by_place);
+        let mut pins = Pins::new();
+        for pin in &capture.pins {
+            let object = match &pin.reach {
+                None => None,
+                Some(reach) => Some(frame.reach(digests, reach)?),
+            };
+            if !pins.add_next(object.as_ref(), pin.is_weak, py) {
+                return Err(Why("two objects are one now".into()));
+            }
+            frame.pinned.push(object);
+        }
+        let call = match capture.call {
+            None => None,
+            Some(call) => {
+                let objects = call.objects.iter().map(|object| {
+                    let object = frame.reach(digests, object)?;
+                    Ok(object.unbind())
+                });
+                let objects = objects.collect::<Result<_, Why>>()?;
+                let mut values = FxHashMap::default();
+                for input in &call.inputs {
+                    let sources = match input {
+                        Input::Tensor { source, .. } => SmallVec::from_slice(&[*source]),
+                        Input::Int(expr) => expr.sources(),
+                    };
+                    for source in sources {
+                        let value = frame.read(source);
+                        let value = value.ok_or_else(|| Why("an input is not there".into()))?;
+                        values.insert(source, value.unbind());
+                    }
+                }
+                Some(Call {
+                    inputs: call.inputs,
+                    values,
+                    graph: call.graph,
+                    objects,
+                    described: call.described,
+                    relied_on: call.relied_on,
+                    can_run_again: call.can_run_again,
+                    is_dynamic: call.is_dynamic,
+                })
+            }
+        };
+        let count = template.getattr("co_consts")?.len()?;
+        let constant = |constant: &KeptConstant| match constant {
+            KeptConstant::OfTemplate(at) if (*at as usize) < count => {
+                Ok(Constant::OfTemplate(*at as usize))
+            }
+            KeptConstant::OfTemplate(_) => Err(Why("a constant is not there".into())),
+            KeptConstant::Made(made) => Ok(Constant::Made(*made)),
+            KeptConstant::Reached(reach) => {
+                let object = frame.reach(digests, reach)?;
+                Ok(Constant::Object(object.unbind()))
+            }
+        };
+        let constants = capture.constants.iter().map(constant);
+        let constants = constants.collect::<Result<_, Why>>()?;
+        let owner = match capture.owner {
+            None => None,
+            Some(source) => {
+                let owner = frame.read(source);
+                Some(
+                    owner
+                        .ok_or_else(|| Why("a module is not there".into()))?
+                        .unbind(),
+                )
+            }
+        };
+        let mut is_named = true;
+        let mut references: Vec<Option<ObjRef>> = vec![None; capture.pins.len()];
+        let mut rename = |obj: &mut ObjRef| {
+            let pin = obj.pin;
+            let known = references.get_mut(pin as usize).map(|known| {
+                if known.is_none() {
+                    *known = pins.reference(py, pin);
+                }
+                known.clone()
+            });
+            match known.flatten() {
+                Some(known) => *obj = known,
+                None => is_named = false,
+            }
+        };
+        let mut sources = SourceTable::new();
+        for (at, mut source) in capture.sources.into_iter().enumerate() {
+            source.rebind(&mut rename);
+            if source.base().is_some_and(|base| base.index() >= at)
+                || sources.intern(source).index() != at
+            {
+                return Err(Why("two sources are one now".into()));
+            }
+        }
+        let frames: Vec<_> = capture
+            .places
+            .into_iter()
+            .map(|(file, line, function)| Arc::new(UserFrame::new(file, line, function, read_line)))
+            .collect();
+        let mut guards = capture.guards;
+        for (guard, place) in guards.iter_mut().zip(&capture.place_of) {
+            guard.rebind(&mut rename);
+            guard.user_frame = (*place as usize)
+                .checked_sub(1)
+                .and_then(|at| frames.get(at).cloned());
+        }
+        if !is_named {
+            return Err(Why("an object is not there".into()));
+        }
+        Ok(Loaded {
+            sources,
+            guards,
+            pins,
+            owner,
+            changing: capture.changing,
+            call,
+            code: capture.code,
+            constants,
+        })
+    }
+}

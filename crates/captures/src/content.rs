@@ -1,0 +1,418 @@
+//! Functions, classes and code by content: what has to be as it was for a capture to be right.
+//!
+//! Invariant: nothing of the program runs while a digest is made; what can't be told by its content has no digest.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime};
+
+use blake3::Hasher;
+use guards::exec::read;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBytes, PyCode, PyDict, PyFrozenSet, PyFunction, PyMappingProxy, PySlice, PyString, PyTuple,
+    PyType,
+};
+use rustc_hash::FxHashMap;
+use torch_abi::names;
+
+use crate::Why;
+
+/// What something consists of.
+pub(crate) type Digest = [u8; 32];
+
+/// Digests that were made, by address: good as long as nothing of the program runs.
+#[derive(Default)]
+pub(crate) struct Digests {
+    of_code: FxHashMap<usize, Digest>,
+    of_class: FxHashMap<usize, Digest>,
+    /// files of code, with what tells that they have not changed since this process began
+    files: FxHashMap<String, Option<Digest>>,
+    /// the files whose code was told by its place, where a capture is read
+    by_place: Option<BTreeSet<String>>,
+    /// tables of torch's tracer in which programs mark functions, once they were asked for
+    marks: Option<Vec<Py<PyAny>>>,
+}
+
+/// The tables of torch's tracer in which programs mark functions, by what they are called there.
+const MARKS: [&str; 3] = [
+    "_allowed_callable_ids",
+    "_disallowed_callable_ids",
+    "_nonstrict_trace_callable_ids",
+];
+
+fn add(hasher: &mut Hasher, part: &[u8]) {
+    hasher.update(&(part.len() as u64).to_le_bytes());
+    hasher.update(part);
+}
+
+/// Adds a constant of code, or a default: exactly what it is, or that it is none.
+fn add_value(
+    digests: &mut Digests,
+    hasher: &mut Hasher,
+    value: &Bound<'_, PyAny>,
+) -> Result<(), Why> {
+    if let Ok(code) = value.cast_exact::<PyCode>() {
+        hasher.update(&digests.code(code)?);
+        return Ok(());
+    }
+    if let Ok(items) = value.cast_exact::<PyFrozenSet>() {
+        let mut all = Vec::new();
+        for item in items.iter() {
+            let mut one = Hasher::new();
+            add_value(digests, &mut one, &item)?;
+            all.push(*one.finalize().as_bytes());
+        }
+        all.sort_unstable();
+        add(hasher, b"frozenset");
+        all.iter().for_each(|one| add(hasher, one));
+        return Ok(());
+    }
+    if let Ok(slice) = value.cast_exact::<PySlice>() {
+        add(hasher, b"slice");
+        for part in ["start", "stop", "step"] {
+            add_value(digests, hasher, &slice.getattr(part)?)?;
+        }
+        return Ok(());
+    }
+    if let Ok(items) = value.cast_exact::<PyTuple>() {
+        add(hasher, b"tuple");
+        hasher.update(&(items.len() as u64).to_le_bytes());
+        return items
+            .iter()
+            .try_for_each(|item| add_value(digests, hasher, &item));
+    }
+    match read::constant(value) {
+        Some(constant) => {
+            let bytes = postcard::to_stdvec(&constant).map_err(|e| Why(e.to_string()))?;
+            add(hasher, &bytes);
+            Ok(())
+        }
+        None => Err(Why(format!("a constant of {}", value.get_type().name()?))),
+    }
+}
+
+/// What tells a file from what it may become; `None` where it has changed since this process began, or can't be read.
+fn unchanged(file: &str) -> Option<Digest> {
+    static STARTED: OnceLock<Option<SystemTime>> = OnceLock::new();
+    let started = *STARTED.get_or_init(started);
+    let status = std::fs::metadata(file).ok()?;
+    let changed = status.modified().ok()?;
+    (changed + Duration::from_secs(2) < started?).then(|| {
+        let mut hasher = Hasher::new();
+        add(&mut hasher, file.as_bytes());
+        for number in [status.len() as i64, status.mtime(), status.mtime_nsec()] {
+            hasher.update(&number.to_le_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    })
+}
+
+/// When this process began.
+fn started() -> Option<SystemTime> {
+    /// In which times of processes are told, on every Linux.
+    const TICKS_A_SECOND: f64 = 100.0;
+    let status = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program may have spaces and parentheses; this is the 22nd field, the name the second.
+    let behind_name = status.rsplit_once(')')?.1;
+    let began: f64 = behind_name.split_whitespace().nth(19)?.parse().ok()?;
+    let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+    let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+    let age = Duration::try_from_secs_f64(uptime - began / TICKS_A_SECOND).ok()?;
+    SystemTime::now().checked_sub(age)
+}
+
+/// Whether a class was made by Python code, or by C code at run time.
+pub(crate) fn is_heap_type(class: &Bound<'_, PyType>) -> bool {
+    // SAFETY: a live class.
+    unsafe { ffi::PyType_HasFeature(class.as_type_ptr(), ffi::Py_TPFLAGS_HEAPTYPE) != 0 }
+}
+
+impl Digests {
+    /// Digests to be compared with those that were made where the code of these files was told by its place.
+    pub(crate) fn like(by_place: BTreeSet<String>) -> Digests {
+        Digests {
+            by_place: Some(by_place),
+            ..Digests::default()
+        }
+    }
+
+    /// The files whose code was told by its place.
+    pub(crate) fn by_place(self) -> BTreeSet<String> {
+        let files = self.files.into_iter();
+        files
+            .filter(|file| file.1.is_some())
+            .map(|file| file.0)
+            .collect()
+    }
+
+    /// A code object: what it does, and what tracebacks show of it.
+    pub(crate) fn code(&mut self, code: &Bound<'_, PyCode>) -> Result<Digest, Why> {
+        if let Some(known) = self.of_code.get(&(code.as_ptr() as usize)) {
+            return Ok(*known);
+        }
+        let py = code.py();
+        let mut hasher = Hasher::new();
+        for name in [
+            intern!(py, "co_code"),
+            intern!(py, "co_linetable"),
+            intern!(py, "co_exceptiontable"),
+        ] {
+            add(
+                &mut hasher,
+                code.getattr(name)?
+                    .cast::<PyBytes>()
+                    .map_err(PyErr::from)?
+                    .as_bytes(),
+            );
+        }
+        for name in [
+            intern!(py, "co_name"),
+            intern!(py, "co_qualname"),
+            intern!(py, "co_filename"),
+        ] {
+            let text = code.getattr(name)?;
+            add(
+                &mut hasher,
+                text.cast::<PyString>()
+                    .map_err(PyErr::from)?
+                    .to_str()?
+                    .as_bytes(),
+            );
+        }
+        for name in [
+            intern!(py, "co_argcount"),
+            intern!(py, "co_posonlyargcount"),
+            intern!(py, "co_kwonlyargcount"),
+            intern!(py, "co_flags"),
+            intern!(py, "co_firstlineno"),
+            intern!(py, "co_stacksize"),
+        ] {
+            hasher.update(&code.getattr(name)?.extract::<i64>()?.to_le_bytes());
+        }
+        for name in [
+            intern!(py, "co_names"),
+            intern!(py, "co_varnames"),
+            intern!(py, "co_cellvars"),
+            intern!(py, "co_freevars"),
+        ] {
+            let names = code.getattr(name)?;
+            let names = names.cast::<PyTuple>().map_err(PyErr::from)?;
+            hasher.update(&(names.len() as u64).to_le_bytes());
+            for name in names.iter_borrowed() {
+                add(
+                    &mut hasher,
+                    name.cast::<PyString>()
+                        .map_err(PyErr::from)?
+                        .to_str()?
+                        .as_bytes(),
+                );
+            }
+        }
+        let constants = code.getattr(intern!(py, "co_consts"))?;
+        let constants = constants.cast::<PyTuple>().map_err(PyErr::from)?;
+        for constant in constants.iter() {
+            add_value(self, &mut hasher, &constant)?;
+        }
+        let digest = *hasher.finalize().as_bytes();
+        self.of_code.insert(code.as_ptr() as usize, digest);
+        Ok(digest)
+    }
+
+    /// As [`Digests::code`] of code that nobody has inlined: by where it begins, if its file is older than this process.
+    fn code_by_place(&mut self, code: &Bound<'_, PyCode>) -> Result<Digest, Why> {
+        let py = code.py();
+        let file = code.getattr(intern!(py, "co_filename"))?;
+        let file = file.cast::<PyString>().map_err(PyErr::from)?.to_str()?;
+        let known = match self.files.get(file) {
+            Some(known) => *known,
+            None => {
+                let is_by_place = self
+                    .by_place
+                    .as_ref()
+                    .is_none_or(|files| files.contains(file));
+                let found = is_by_place.then(|| unchanged(file)).flatten();
+                self.files.insert(file.to_owned(), found);
+                found
+            }
+        };
+        let Some(known) = known else {
+            return self.code(code);
+        };
+        let mut hasher = Hasher::new();
+        hasher.update(&known);
+        let line: i64 = code.getattr(intern!(py, "co_firstlineno"))?.extract()?;
+        hasher.update(&line.to_le_bytes());
+        let name = code.getattr(intern!(py, "co_qualname"))?;
+        let name = name.cast::<PyString>().map_err(PyErr::from)?;
+        add(&mut hasher, name.to_str()?.as_bytes());
+        Ok(*hasher.finalize().as_bytes())
+    }
+
+    /// A function: its code, its defaults where they are constants, how many values it closes over, and how it is
+    /// marked for tracers. What guards hold beside that is theirs.
+    pub(crate) fn function(&mut self, function: &Bound<'_, PyFunction>) -> Result<Digest, Why> {
+        let code = function.getattr(intern!(function.py(), "__code__"))?;
+        let code = self.code(code.cast::<PyCode>().map_err(PyErr::from)?)?;
+        self.function_of(function, &code)
+    }
+
+    /// A function by its code, and what else it has.
+    fn function_of(
+        &mut self,
+        function: &Bound<'_, PyFunction>,
+        code: &Digest,
+    ) -> Result<Digest, Why> {
+        let py = function.py();
+        let mut hasher = Hasher::new();
+        hasher.update(code);
+        let defaults = function.getattr(intern!(py, "__defaults__"))?;
+        if let Ok(defaults) = defaults.cast::<PyTuple>() {
+            for value in defaults.iter() {
+                self.add_loosely(&mut hasher, &value)?;
+            }
+        }
+        let defaults = function.getattr(intern!(py, "__kwdefaults__"))?;
+        if let Ok(defaults) = defaults.cast::<PyDict>() {
+            for (name, value) in defaults.iter() {
+                self.add_loosely(&mut hasher, &name)?;
+                self.add_loosely(&mut hasher, &value)?;
+            }
+        }
+        let closure = function.getattr(intern!(py, "__closure__"))?;
+        let cells = closure.cast::<PyTuple>().map_or(0, |cells| cells.len());
+        hasher.update(&(cells as u64).to_le_bytes());
+        // SAFETY: an exact function, whose dictionary is alive or null.
+        let attributes = unsafe {
+            let function = &*function.as_ptr().cast::<ffi::PyFunctionObject>();
+            Bound::from_borrowed_ptr_or_opt(py, function.func_dict)
+        };
+        if let Some(Ok(attributes)) = attributes.map(Bound::cast_into::<PyDict>) {
+            for (name, value) in attributes.iter() {
+                self.add_loosely(&mut hasher, &name)?;
+                self.add_loosely(&mut hasher, &value)?;
+            }
+        }
+        for (mark, ids) in MARKS.iter().zip(self.marks(py)?) {
+            let is_marked = ids.bind(py).contains(function.as_ptr() as usize);
+            if is_marked.unwrap_or(false) {
+                add(&mut hasher, mark.as_bytes());
+            }
+        }
+        Ok(*hasher.finalize().as_bytes())
+    }
+
+    /// The tables that functions are marked in, where torch's tracer was imported.
+    fn marks(&mut self, py: Python<'_>) -> Result<&[Py<PyAny>], Why> {
+        if self.marks.is_none() {
+            let modules = py
+                .import(intern!(py, "sys"))?
+                .getattr(intern!(py, "modules"))?;
+            let mut marks = Vec::new();
+            if let Ok(rules) = modules.get_item(names::DYNAMO_TRACE_RULES) {
+                for table in MARKS {
+                    let ids = rules.getattr(table)?;
+                    let ids = ids.getattr("function_ids").or_else(|_| ids.call0())?;
+                    marks.push(ids.unbind());
+                }
+            }
+            self.marks = Some(marks);
+        }
+        Ok(self.marks.as_deref().unwrap_or_default())
+    }
+
+    /// A constant as it is, anything else by its class.
+    fn add_loosely(&mut self, hasher: &mut Hasher, value: &Bound<'_, PyAny>) -> Result<(), Why> {
+        if read::constant(value).is_some() {
+            return add_value(self, hasher, value);
+        }
+        add(hasher, b"object");
+        add(hasher, value.get_type().qualname()?.to_str()?.as_bytes());
+        Ok(())
+    }
+
+    /// A class: its bases, and of each that Python code has made, the names in it and the code of its functions.
+    pub(crate) fn class(&mut self, class: &Bound<'_, PyType>) -> Result<Digest, Why> {
+        let mut hasher = Hasher::new();
+        for base in class.mro().iter() {
+            let base = base.cast_into::<PyType>().map_err(PyErr::from)?;
+            hasher.update(&self.own(&base)?);
+        }
+        add(
+            &mut hasher,
+            class.get_type().qualname()?.to_str()?.as_bytes(),
+        );
+        Ok(*hasher.finalize().as_bytes())
+    }
+
+    fn own(&mut self, class: &Bound<'_, PyType>) -> Result<Digest, Why> {
+        if let Some(known) = self.of_class.get(&(class.as_ptr() as usize)) {
+            return Ok(*known);
+        }
+        let py = class.py();
+        let mut hasher = Hasher::new();
+        add(&mut hasher, class.qualname()?.to_str()?.as_bytes());
+        if let Ok(module) = class.getattr(intern!(py, "__module__"))?.cast::<PyString>() {
+            add(&mut hasher, module.to_str()?.as_bytes());
+        }
+        if is_heap_type(class) {
+            let names = class.getattr(intern!(py, "__dict__"))?;
+            let names = names.cast::<PyMappingProxy>().map_err(PyErr::from)?;
+            let mut parts = Vec::new();
+            for item in names.items()?.iter() {
+                let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+                let Ok(name) = name.cast::<PyString>() else {
+                    continue;
+                };
+                let mut one = Hasher::new();
+                add(&mut one, name.to_str()?.as_bytes());
+                self.add_member(&mut one, &value)?;
+                parts.push(*one.finalize().as_bytes());
+            }
+            // In which order they were set says nothing.
+            parts.sort_unstable();
+            parts.iter().for_each(|part| add(&mut hasher, part));
+        }
+        let digest = *hasher.finalize().as_bytes();
+        self.of_class.insert(class.as_ptr() as usize, digest);
+        Ok(digest)
+    }
+
+    /// What a class has under a name: functions by their code, all else by its class; guards hold values.
+    pub(crate) fn add_member(
+        &mut self,
+        hasher: &mut Hasher,
+        value: &Bound<'_, PyAny>,
+    ) -> Result<(), Why> {
+        let py = value.py();
+        if let Ok(function) = value.cast_exact::<PyFunction>() {
+            let code = function.getattr(intern!(py, "__code__"))?;
+            let code = self.code_by_place(code.cast::<PyCode>().map_err(PyErr::from)?)?;
+            hasher.update(&self.function_of(function, &code)?);
+            return Ok(());
+        }
+        let class = value.get_type();
+        add(hasher, class.qualname()?.to_str()?.as_bytes());
+        let is = |of: *mut ffi::PyTypeObject| class.as_type_ptr() == of;
+        let parts: &[&Bound<'_, PyString>] = if is(&raw mut ffi::PyProperty_Type) {
+            &[
+                intern!(py, "fget"),
+                intern!(py, "fset"),
+                intern!(py, "fdel"),
+            ]
+        } else if is(&raw mut ffi::PyClassMethod_Type) || is(&raw mut ffi::PyStaticMethod_Type) {
+            &[intern!(py, "__func__")]
+        } else {
+            &[]
+        };
+        for part in parts {
+            if let Ok(function) = value.getattr(*part)?.cast_exact::<PyFunction>() {
+                hasher.update(&self.function(function)?);
+            }
+        }
+        Ok(())
+    }
+}

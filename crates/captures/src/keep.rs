@@ -1,0 +1,343 @@
+//! Writing a capture.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fx_graph::{AotInput, Graph, KeptGraph, ShapeGuard};
+use guards::exec::Pins;
+use guards::{Guard, GuardKind, GuardSet, IntExpr, Source, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::{PyCode, PyFunction, PyTuple};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::content::Digests;
+use crate::key::Made;
+use crate::reach::{self, Content, Place, Reach};
+use crate::{Capture, Code, KeptCall, KeptConstant, Pin, Why};
+
+/// An input of a graph.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Input {
+    /// A tensor.
+    Tensor {
+        /// how the frame reaches it
+        source: SourceId,
+        /// whether it is the same one at each call
+        is_bound: bool,
+    },
+    /// An int, and how it is computed.
+    Int(IntExpr),
+}
+
+/// The call of a graph.
+pub struct GraphCall<'a> {
+    /// the graph
+    pub graph: &'a Graph,
+    /// what it names
+    pub objects: &'a [Py<PyAny>],
+    /// its inputs, in order
+    pub inputs: Vec<Input>,
+    /// what the backend is told of them
+    pub described: &'a [AotInput],
+    /// what the backend relies on about them, which is guarded
+    pub relied_on: &'a [ShapeGuard],
+    /// whether nobody can tell that all of it ran twice
+    pub can_run_again: bool,
+    /// whether it serves other sizes and ints than those of this call
+    pub is_dynamic: bool,
+}
+
+/// A finished capture.
+pub struct Kept<'a, 'py> {
+    /// the guards
+    pub set: &'a GuardSet,
+    /// what they hold
+    pub pins: &'a Pins,
+    /// objects by the sources that they were built from
+    pub reached: &'a FxHashMap<SourceId, Py<PyAny>>,
+    /// the call of the graph
+    pub call: Option<GraphCall<'a>>,
+    /// names of the sources of ints and sizes that are known to change
+    pub changing: &'a BTreeSet<String>,
+    /// the residual code
+    pub code: Bound<'py, PyCode>,
+    /// the code that it stands for
+    pub template: Bound<'py, PyCode>,
+    /// constants of residual code that the pipeline makes
+    pub made: &'a [(Py<PyAny>, Made)],
+    /// a module whose parameters are bound
+    pub owner: Option<&'a Py<PyAny>>,
+}
+
+impl<'py> Kept<'_, 'py> {
+    /// The capture as bytes.
+    ///
+    /// # Errors
+    /// Why another process could not take it.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Why> {
+        let capture = self.capture()?;
+        postcard::to_stdvec(&capture).map_err(|error| Why(error.to_string()))
+    }
+
+    fn capture(&self) -> Result<Capture, Why> {
+        let py = self.code.py();
+        let sources: Vec<Source> = self.set.sources().iter().map(|(_, s)| s.clone()).collect();
+        let mut describer = Describer {
+            py,
+            places: self.places(),
+            sources: &sources,
+            digests: Digests::default(),
+        };
+        let guards = self.set.guards();
+        let mut pins = Vec::with_capacity(self.pins.len());
+        for pin in 0..self.pins.len() as u32 {
+            let is_weak = self.pins.is_weak_pin(pin);
+            let reach = match self.pins.is_forgotten(py, pin) {
+                true => None,
+                false => {
+                    let object = self
+                        .pins
+                        .get(py, pin)
+                        .ok_or_else(|| Why("an object that ended".into()))?;
+                    Some(describer.pin(&object, pin, guards)?)
+                }
+            };
+            pins.push(Pin { is_weak, reach });
+        }
+        let call = match &self.call {
+            None => None,
+            Some(call) => Some(KeptCall {
+                graph: KeptGraph::of(call.graph),
+                objects: call
+                    .objects
+                    .iter()
+                    .map(|object| describer.free(object.bind(py)))
+                    .collect::<Result<_, _>>()?,
+                inputs: call.inputs.clone(),
+                described: call.described.to_vec(),
+                relied_on: call.relied_on.to_vec(),
+                can_run_again: call.can_run_again,
+                is_dynamic: call.is_dynamic,
+            }),
+        };
+        let constants = self.constants(&mut describer)?;
+        let owner = match self.owner {
+            None => None,
+            Some(owner) => Some(
+                describer
+                    .places
+                    .get(&(owner.as_ptr() as usize))
+                    .and_then(|places| places.iter().find_map(Place::source))
+                    .ok_or_else(|| Why("a module that the frame does not reach".into()))?,
+            ),
+        };
+        let (places, place_of) = lines(guards);
+        let by_place = describer.digests.by_place();
+        Ok(Capture {
+            sources,
+            guards: guards.to_vec(),
+            places,
+            place_of,
+            pins,
+            by_place,
+            owner,
+            changing: self.changing.clone(),
+            call,
+            code: self.code()?,
+            constants,
+        })
+    }
+
+    /// Where the frame reaches objects, by address: those places first that guards name.
+    fn places(&self) -> FxHashMap<usize, Vec<Place>> {
+        let mut places: FxHashMap<usize, Vec<Place>> = FxHashMap::default();
+        for guard in self.set.guards() {
+            let Some(source) = guard.source else { continue };
+            let (obj, place) = match &guard.kind {
+                GuardKind::TypeMatch { ty } => (ty, Place::TypeOf(source)),
+                GuardKind::IdMatch { obj }
+                | GuardKind::FunctionMatch { obj }
+                | GuardKind::ModuleMatch { obj } => (obj, Place::Reached(source)),
+                GuardKind::ClosureMatch { code } => (code, Place::CodeOf(source)),
+                GuardKind::MroAttr {
+                    name,
+                    value: Some(obj),
+                } => (obj, Place::Member(source, (**name).into())),
+                _ => continue,
+            };
+            places.entry(obj.addr).or_default().push(place);
+        }
+        let mut reached: Vec<_> = self.reached.iter().collect();
+        reached.sort_by_key(|(source, _)| **source);
+        for (source, object) in reached {
+            let place = Place::Reached(*source);
+            let all = places.entry(object.as_ptr() as usize).or_default();
+            if source.index() < self.set.sources().len() && !all.contains(&place) {
+                all.push(place);
+            }
+        }
+        self.add_globals(&mut places);
+        places
+    }
+
+    /// Globals of functions: those of a module that another one has replaced among those that are imported.
+    fn add_globals(&self, places: &mut FxHashMap<usize, Vec<Place>>) {
+        let py = self.code.py();
+        for (id, source) in self.set.sources().iter() {
+            let object = match source {
+                Source::Pinned { pin, .. } | Source::WeakPinned { pin, .. } => {
+                    self.pins.get(py, *pin)
+                }
+                _ => self.reached.get(&id).map(|object| object.bind(py).clone()),
+            };
+            if let Some(Ok(function)) = object.map(|object| object.cast_into_exact::<PyFunction>())
+                && let Ok(globals) = function.getattr("__globals__")
+            {
+                let all = places.entry(globals.as_ptr() as usize).or_default();
+                all.push(Place::GlobalsOf(id));
+            }
+        }
+    }
+
+    fn constants(&self, describer: &mut Describer<'_, 'py>) -> Result<Vec<KeptConstant>, Why> {
+        let of = |code: &Bound<'py, PyCode>| -> PyResult<Bound<'py, PyTuple>> {
+            Ok(code.getattr("co_consts")?.cast_into()?)
+        };
+        let template = of(&self.template)?;
+        let by_address: FxHashMap<usize, u32> = template
+            .iter()
+            .enumerate()
+            .map(|(i, constant)| (constant.as_ptr() as usize, i as u32))
+            .collect();
+        let constant = |constant: Bound<'py, PyAny>| {
+            if let Some((_, made)) = self.made.iter().find(|(object, _)| object.is(&constant)) {
+                return Ok(KeptConstant::Made(*made));
+            }
+            match by_address.get(&(constant.as_ptr() as usize)) {
+                Some(at) => Ok(KeptConstant::OfTemplate(*at)),
+                None => describer.free(&constant).map(KeptConstant::Reached),
+            }
+        };
+        of(&self.code)?.iter().map(constant).collect()
+    }
+
+    fn code(&self) -> Result<Code, Why> {
+        let get = |name: &str| self.code.getattr(name);
+        let of_template = |name: &str| self.template.getattr(name);
+        for same in [
+            "co_argcount",
+            "co_posonlyargcount",
+            "co_kwonlyargcount",
+            "co_flags",
+        ] {
+            if !get(same)?.eq(of_template(same)?)? {
+                return Err(Why("residual code with other arguments".into()));
+            }
+        }
+        Ok(Code {
+            code: get("co_code")?.extract()?,
+            lines: get("co_linetable")?.extract()?,
+            handlers: get("co_exceptiontable")?.extract()?,
+            stack: get("co_stacksize")?.extract()?,
+            names: get("co_names")?.extract()?,
+            locals: get("co_varnames")?.extract()?,
+            cells: get("co_cellvars")?.extract()?,
+            free: get("co_freevars")?.extract()?,
+        })
+    }
+}
+
+/// The lines that asked for guards, and for each guard which of them.
+fn lines(guards: &[Guard]) -> (Vec<crate::Place>, Vec<u32>) {
+    let mut places: Vec<crate::Place> = Vec::new();
+    let mut numbers = BTreeMap::new();
+    let of_guards = guards.iter().map(|guard| {
+        let Some(frame) = &guard.user_frame else {
+            return 0;
+        };
+        *numbers
+            .entry((frame.file.clone(), frame.line, frame.function.clone()))
+            .or_insert_with_key(|place| {
+                places.push(place.clone());
+                places.len() as u32
+            })
+    });
+    let of_guards = of_guards.collect();
+    (places, of_guards)
+}
+
+struct Describer<'a, 'py> {
+    py: Python<'py>,
+    places: FxHashMap<usize, Vec<Place>>,
+    sources: &'a [Source],
+    digests: Digests,
+}
+
+impl<'py> Describer<'_, 'py> {
+    /// What a pin holds: by its own name, or as the frame reaches it.
+    fn pin(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        pin: u32,
+        guards: &[Guard],
+    ) -> Result<Reach, Why> {
+        if let Some(place) = reach::place(object) {
+            return self.at(object, place);
+        }
+        let places = self.places.get(&(object.as_ptr() as usize));
+        let place = places.into_iter().flatten().find(|place| {
+            place
+                .source()
+                .is_some_and(|source| !self.needs(source, pin))
+        });
+        let Some(place) = place.cloned() else {
+            return Err(Why(format!("nothing leads to {}", reach::shown(object))));
+        };
+        let reach = self.at(object, place)?;
+        let is_looked_at = |guard: &Guard| {
+            matches!(guard.kind, GuardKind::TensorMatch { .. })
+                && guard.source == reach.place.source()
+        };
+        match reach.content == Content::Tensor && !guards.iter().any(is_looked_at) {
+            true => Err(Why("a tensor that no guard looks at".into())),
+            false => Ok(reach),
+        }
+    }
+
+    /// Whether a source leads through a pin, or through one that comes later.
+    fn needs(&self, source: SourceId, pin: u32) -> bool {
+        let mut at = Some(source);
+        while let Some(id) = at {
+            let source = &self.sources[id.index()];
+            if source.pin().is_some_and(|other| other >= pin) {
+                return true;
+            }
+            at = source.base();
+        }
+        false
+    }
+
+    /// An object that the frame is not needed for.
+    fn free(&mut self, object: &Bound<'py, PyAny>) -> Result<Reach, Why> {
+        if let Some(place) = reach::place(object) {
+            return self.at(object, place);
+        }
+        match guards::exec::read::constant(object) {
+            Some(value) => Ok(Reach {
+                place: Place::Value(value),
+                content: Content::Itself,
+            }),
+            None => Err(Why(format!("{} is a constant of it", reach::shown(object)))),
+        }
+    }
+
+    fn at(&mut self, object: &Bound<'py, PyAny>, place: Place) -> Result<Reach, Why> {
+        let content = reach::content(&mut self.digests, object, &place)?;
+        debug_assert!(
+            place.source().is_some()
+                || matches!(place, Place::Value(_))
+                || reach::find(self.py, &place).is_some_and(|found| found.is(object))
+        );
+        Ok(Reach { place, content })
+    }
+}

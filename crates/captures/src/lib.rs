@@ -1,0 +1,114 @@
+//! Captures on disk: a graph, its guards and its residual code, as data that another process takes instead of
+//! translating.
+//!
+//! Lives here: what is written of a capture, how each object that it names is reached in another process and what it
+//! has to be there ([`reach`], [`content`]), and that a capture is found by what it was made for. Does not live here:
+//! files and their integrity (`artifact-store`), what is done with a capture that was found (the pipeline), translation.
+//!
+//! Invariants: what can't be reached or told by its content makes that a capture is not kept, or not taken; two pins
+//! are two objects, as they were; nothing of the program runs while a capture is bound. Guards are the pipeline's to
+//! check before anything of a capture is used.
+
+mod bind;
+mod content;
+mod keep;
+mod key;
+mod reach;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fx_graph::{AotInput, KeptGraph, ShapeGuard};
+use guards::{Guard, Source, SourceId};
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+
+pub use bind::{Call, Constant, Loaded};
+pub use keep::{GraphCall, Input, Kept};
+pub use key::{Keys, Made};
+
+use reach::Reach;
+
+/// Why a capture is not kept, or not taken.
+#[derive(Debug)]
+pub struct Why(pub String);
+
+impl From<PyErr> for Why {
+    fn from(error: PyErr) -> Why {
+        Why(error.to_string())
+    }
+}
+
+/// An object that guards hold.
+#[derive(Serialize, Deserialize)]
+struct Pin {
+    is_weak: bool,
+    /// `None`: no guard names it any more
+    reach: Option<Reach>,
+}
+
+/// A constant of residual code.
+#[derive(Serialize, Deserialize)]
+enum KeptConstant {
+    /// of the program's code, by its place there
+    OfTemplate(u32),
+    /// one that the pipeline makes
+    Made(Made),
+    Reached(Reach),
+}
+
+/// The residual code without its constants: what of the program's code is replaced.
+#[derive(Serialize, Deserialize)]
+pub struct Code {
+    /// `co_code`
+    pub code: Vec<u8>,
+    /// `co_linetable`
+    pub lines: Vec<u8>,
+    /// `co_exceptiontable`
+    pub handlers: Vec<u8>,
+    /// `co_stacksize`
+    pub stack: u32,
+    /// `co_names`
+    pub names: Vec<String>,
+    /// `co_varnames`
+    pub locals: Vec<String>,
+    /// `co_cellvars`
+    pub cells: Vec<String>,
+    /// `co_freevars`
+    pub free: Vec<String>,
+}
+
+/// The graph with the objects that it names, and its inputs in order.
+#[derive(Serialize, Deserialize)]
+struct KeptCall {
+    graph: KeptGraph,
+    objects: Vec<Reach>,
+    inputs: Vec<Input>,
+    described: Vec<AotInput>,
+    relied_on: Vec<ShapeGuard>,
+    can_run_again: bool,
+    is_dynamic: bool,
+}
+
+/// A line of the program: file, line, function.
+type Place = (Arc<str>, u32, Arc<str>);
+
+#[derive(Serialize, Deserialize)]
+struct Capture {
+    sources: Vec<Source>,
+    guards: Vec<Guard>,
+    /// lines that asked for guards
+    places: Vec<Place>,
+    /// for each guard which of them, counted from one; 0 for none
+    place_of: Vec<u32>,
+    pins: Vec<Pin>,
+    /// files whose code was told by its place
+    by_place: BTreeSet<String>,
+    /// a module whose parameters are bound
+    owner: Option<SourceId>,
+    /// names of the sources of ints and sizes that are known to change
+    changing: BTreeSet<String>,
+    call: Option<KeptCall>,
+    code: Code,
+    constants: Vec<KeptConstant>,
+}

@@ -1,0 +1,435 @@
+//! How an object is reached in another process, and what it has to be there.
+//!
+//! Invariants: nothing is imported, and nothing of the program runs; an object is described only where the same
+//! description finds that very object in this process.
+
+use guards::exec::read;
+use guards::{ConstVal, SourceId};
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBytes, PyCode, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyModule, PyString, PyTuple,
+    PyType,
+};
+use serde::{Deserialize, Serialize};
+use torch_abi::{TensorClass, TorchAbi};
+
+use crate::Why;
+use crate::content::{Digest, Digests, is_heap_type};
+
+/// Where an object is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Place {
+    /// It is a constant.
+    Value(ConstVal),
+    /// An imported module.
+    Module(Box<str>),
+    /// The dictionary of an imported module.
+    Namespace(Box<str>),
+    /// A name in an imported module, and names in the classes that it leads through.
+    Named(Box<str>, Vec<Box<str>>),
+    /// A function of the descriptor under such a name.
+    Within(Box<str>, Vec<Box<str>>, Part),
+    /// What the frame reaches.
+    Reached(SourceId),
+    /// The class of what the frame reaches.
+    TypeOf(SourceId),
+    /// The code of a function that the frame reaches.
+    CodeOf(SourceId),
+    /// The globals of a function that the frame reaches.
+    GlobalsOf(SourceId),
+    /// What a class that the frame reaches has for a name.
+    Member(SourceId, Box<str>),
+}
+
+impl Place {
+    /// The source that leads there.
+    pub(crate) fn source(&self) -> Option<SourceId> {
+        match self {
+            Place::Reached(of)
+            | Place::TypeOf(of)
+            | Place::CodeOf(of)
+            | Place::GlobalsOf(of)
+            | Place::Member(of, _) => Some(*of),
+            _ => None,
+        }
+    }
+}
+
+/// Which function of a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Part {
+    /// that of a `staticmethod` or `classmethod`
+    Function,
+    /// those of a `property`
+    Get,
+    Set,
+    Delete,
+}
+
+impl Part {
+    const ALL: [Part; 4] = [Part::Function, Part::Get, Part::Set, Part::Delete];
+
+    fn of<'py>(self, descriptor: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        let is = |class: *mut ffi::PyTypeObject| is_exactly(descriptor, class);
+        let is_method =
+            is(&raw mut ffi::PyStaticMethod_Type) || is(&raw mut ffi::PyClassMethod_Type);
+        let name = match self {
+            Part::Function if is_method => "__func__",
+            Part::Get if is(&raw mut ffi::PyProperty_Type) => "fget",
+            Part::Set if is(&raw mut ffi::PyProperty_Type) => "fset",
+            Part::Delete if is(&raw mut ffi::PyProperty_Type) => "fdel",
+            _ => return None,
+        };
+        descriptor.getattr(name).ok()
+    }
+}
+
+/// What an object is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Content {
+    /// What it has to be follows from where it is.
+    Itself,
+    Value(ConstVal),
+    Code(Digest),
+    Function(Digest),
+    Class(Digest),
+    /// A property or the like.
+    Member(Digest),
+    /// A tuple, as the bases of a class are.
+    Tuple(Vec<Content>),
+    /// Something made by C code, with its name.
+    Builtin(Box<str>, Box<str>),
+    /// A tensor, of which a guard says the rest.
+    Tensor,
+    /// A `torch.nn.Module` of a class.
+    Module(Digest),
+}
+
+/// How an object is reached.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Reach {
+    pub(crate) place: Place,
+    pub(crate) content: Content,
+}
+
+fn name_of<'py>(object: &Bound<'py, PyAny>, name: &str) -> Option<Bound<'py, PyString>> {
+    object.getattr(name).ok()?.cast_into::<PyString>().ok()
+}
+
+fn is_exactly(object: &Bound<'_, PyAny>, class: *mut ffi::PyTypeObject) -> bool {
+    object.get_type_ptr() == class
+}
+
+/// Whether C code has made the object, and it is a function or a descriptor.
+fn is_builtin(object: &Bound<'_, PyAny>) -> bool {
+    is_exactly(object, &raw mut ffi::PyCFunction_Type)
+        || [
+            &raw mut ffi::PyMethodDescr_Type,
+            &raw mut ffi::PyWrapperDescr_Type,
+            &raw mut ffi::PyGetSetDescr_Type,
+            &raw mut ffi::PyMemberDescr_Type,
+            &raw mut ffi::PyClassMethodDescr_Type,
+        ]
+        .into_iter()
+        .any(|class| is_exactly(object, class))
+}
+
+/// An imported module.
+fn module<'py>(py: Python<'py>, name: &str) -> Option<Bound<'py, PyAny>> {
+    let modules = py
+        .import(intern!(py, "sys"))
+        .ok()?
+        .getattr(intern!(py, "modules"))
+        .ok()?;
+    modules.cast::<PyDict>().ok()?.get_item(name).ok()?
+}
+
+/// What a module or a class has under a name, with nothing bound.
+fn member<'py>(of: &Bound<'py, PyAny>, name: &str) -> Option<Bound<'py, PyAny>> {
+    let py = of.py();
+    if let Ok(class) = of.cast::<PyType>() {
+        return class.mro().iter().find_map(|base| {
+            let names = base.getattr(intern!(py, "__dict__")).ok()?;
+            names.get_item(name).ok()
+        });
+    }
+    let module = of.cast::<PyModule>().ok()?;
+    module.dict().get_item(name).ok()?
+}
+
+fn walk<'py>(py: Python<'py>, root: &str, path: &[Box<str>]) -> Option<Bound<'py, PyAny>> {
+    let mut at = module(py, root)?;
+    for (i, name) in path.iter().enumerate() {
+        let found = member(&at, name)?;
+        at = match i + 1 == path.len()
+            || found.is_instance_of::<PyType>()
+            || found.is_instance_of::<PyModule>()
+        {
+            true => found,
+            false => return None,
+        };
+    }
+    Some(at)
+}
+
+/// Where an object with a name of its own is found by that name.
+fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
+    let py = object.py();
+    let text = |name: Bound<'_, PyString>| name.to_str().map(str::to_owned).ok();
+    let mut roots: Vec<String> = Vec::new();
+    let mut path: Vec<Box<str>> = Vec::new();
+    if object.is_instance_of::<PyType>() || is_exactly(object, &raw mut ffi::PyFunction_Type) {
+        roots.push(text(name_of(object, "__module__")?)?);
+        let qualname = text(name_of(object, "__qualname__")?)?;
+        path.extend(qualname.split('.').map(Into::into));
+    } else if is_builtin(object)
+        && let Ok(class) = object.getattr(intern!(py, "__objclass__"))
+    {
+        let Place::Named(root, of) = named(&class)? else {
+            return None;
+        };
+        roots.push(root.into());
+        path = of;
+        path.push(text(name_of(object, "__name__")?)?.into());
+    } else if is_builtin(object) {
+        let name = text(name_of(object, "__name__")?)?;
+        if let Ok(of) = object.getattr(intern!(py, "__self__"))
+            && let Ok(module) = of.cast::<PyModule>()
+        {
+            roots.push(module.name().ok()?.to_string());
+        }
+        roots.extend(name_of(object, "__module__").and_then(text));
+        // Its own functions are those of a class without a name.
+        roots.push("torch".into());
+        path.push(name.into());
+    } else {
+        let torchs = [
+            "torch.dtype",
+            "torch.layout",
+            "torch.memory_format",
+            "torch.qscheme",
+        ];
+        let class = object.get_type();
+        let class = format!("{}.{}", class.module().ok()?, class.qualname().ok()?);
+        if !torchs.contains(&&*class) {
+            return None;
+        }
+        roots.push("torch".into());
+        path.push(text(object.str().ok()?)?.strip_prefix("torch.")?.into());
+    }
+    let by_name = roots.into_iter().find_map(|root| {
+        let found = walk(py, &root, &path)?;
+        if found.is(object) {
+            return Some(Place::Named(root.into(), path.clone()));
+        }
+        let is_it = |part: &Part| part.of(&found).is_some_and(|found| found.is(object));
+        let part = Part::ALL.into_iter().find(is_it)?;
+        Some(Place::Within(root.into(), path.clone(), part))
+    });
+    by_name.or_else(|| of_interpreter(object))
+}
+
+/// Where a class of the interpreter is found that has no name among the builtins: `types` has those.
+fn of_interpreter(object: &Bound<'_, PyAny>) -> Option<Place> {
+    let class = object.cast::<PyType>().ok()?;
+    let types = module(object.py(), "types").filter(|_| !is_heap_type(class))?;
+    let names = types.cast::<PyModule>().ok()?.dict();
+    let name = names.iter().find(|(_, value)| value.is(class))?.0;
+    let name = name.cast::<PyString>().ok()?.to_str().ok()?;
+    Some(Place::Named("types".into(), vec![name.into()]))
+}
+
+/// Where an object is that needs no frame to be reached.
+pub(crate) fn place(object: &Bound<'_, PyAny>) -> Option<Place> {
+    let py = object.py();
+    if object.is_none()
+        || object.is(py.Ellipsis())
+        || object.is(py.NotImplemented())
+        || object.is_exact_instance_of::<pyo3::types::PyBool>()
+    {
+        return read::constant(object).map(Place::Value);
+    }
+    if let Ok(found) = object.cast::<PyModule>() {
+        let name = found.dict().get_item("__name__").ok()??;
+        let name = name.cast::<PyString>().ok()?.to_str().ok()?;
+        return module(py, name)?
+            .is(object)
+            .then(|| Place::Module(name.into()));
+    }
+    if let Ok(dict) = object.cast_exact::<PyDict>() {
+        let modules = Place::Named("sys".into(), vec!["modules".into()]);
+        if find(py, &modules).is_some_and(|found| found.is(object)) {
+            return Some(modules);
+        }
+        let name = dict.get_item("__name__").ok()??;
+        let name = name.cast::<PyString>().ok()?.to_str().ok()?;
+        let of = module(py, name)?;
+        let is_its = of.cast::<PyModule>().ok()?.dict().is(dict);
+        return is_its.then(|| Place::Namespace(name.into()));
+    }
+    named(object)
+}
+
+/// The object of a place that needs no frame.
+pub(crate) fn find<'py>(py: Python<'py>, place: &Place) -> Option<Bound<'py, PyAny>> {
+    match place {
+        Place::Value(value) => value_of(py, value).ok(),
+        Place::Module(name) => module(py, name),
+        Place::Namespace(name) => {
+            let module = module(py, name)?;
+            Some(module.cast::<PyModule>().ok()?.dict().into_any())
+        }
+        Place::Named(root, path) => walk(py, root, path),
+        Place::Within(root, path, part) => part.of(&walk(py, root, path)?),
+        Place::Reached(_)
+        | Place::TypeOf(_)
+        | Place::CodeOf(_)
+        | Place::GlobalsOf(_)
+        | Place::Member(..) => None,
+    }
+}
+
+/// A constant as an object.
+pub(crate) fn value_of<'py>(py: Python<'py>, value: &ConstVal) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        ConstVal::None => py.None().into_bound(py),
+        ConstVal::Ellipsis => py.Ellipsis().into_bound(py),
+        ConstVal::NotImplemented => py.NotImplemented().into_bound(py),
+        ConstVal::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        ConstVal::Int(value) => PyInt::new(py, *value).into_any(),
+        ConstVal::BigInt(text) => {
+            let int = py.get_type::<PyInt>();
+            int.call1((&**text, 16))?
+        }
+        ConstVal::Float(bits) => PyFloat::new(py, f64::from_bits(*bits)).into_any(),
+        ConstVal::Complex(re, im) => {
+            PyComplex::from_doubles(py, f64::from_bits(*re), f64::from_bits(*im)).into_any()
+        }
+        ConstVal::Str(text) => PyString::new(py, text).into_any(),
+        ConstVal::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
+        ConstVal::Tuple(items) => {
+            let items = items.iter().map(|item| value_of(py, item));
+            PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
+        }
+        ConstVal::Size(dims) => {
+            let dims = PyTuple::new(py, &**dims)?;
+            py.import("torch")?.getattr("Size")?.call1((dims,))?
+        }
+        ConstVal::Device { text, .. } => {
+            py.import("torch")?.getattr("device")?.call1((&**text,))?
+        }
+        ConstVal::Obj(_) => return Err(PyValueError::new_err("an object is no constant")),
+    })
+}
+
+/// An object for who reads why it is not kept.
+pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
+    let class = object.get_type();
+    let class = class
+        .qualname()
+        .map(|name| name.to_string())
+        .unwrap_or_default();
+    let is_named = is_builtin(object)
+        || object.is_instance_of::<PyType>()
+        || is_exactly(object, &raw mut ffi::PyFunction_Type);
+    match is_named.then(|| name_of(object, "__qualname__")).flatten() {
+        Some(name) => format!("the {class} {name}"),
+        None => match object.cast::<PyDict>() {
+            Ok(dict) => {
+                let keys: Vec<_> = dict
+                    .keys()
+                    .iter()
+                    .take(3)
+                    .map(|key| describe_key(&key))
+                    .collect();
+                format!(
+                    "a {class} of {} items that begins with {keys:?}",
+                    dict.len()
+                )
+            }
+            Err(_) => format!("a {class}"),
+        },
+    }
+}
+
+fn describe_key(key: &Bound<'_, PyAny>) -> String {
+    read::constant(key).map_or_else(|| "an object".into(), |key| key.to_string())
+}
+
+/// What an object is; why that can't be told.
+pub(crate) fn content(
+    digests: &mut Digests,
+    object: &Bound<'_, PyAny>,
+    place: &Place,
+) -> Result<Content, Why> {
+    let py = object.py();
+    if let Some(value) = read::constant(object) {
+        return Ok(Content::Value(value));
+    }
+    if let Ok(class) = object.cast::<PyType>() {
+        return match is_heap_type(class) {
+            true => Ok(Content::Class(digests.class(class)?)),
+            false => Ok(Content::Builtin(
+                "type".into(),
+                class.qualname()?.to_str()?.into(),
+            )),
+        };
+    }
+    if let Ok(function) = object.cast_exact::<PyFunction>() {
+        return Ok(Content::Function(digests.function(function)?));
+    }
+    if let Ok(code) = object.cast_exact::<PyCode>() {
+        return Ok(Content::Code(digests.code(code)?));
+    }
+    if is_builtin(object) {
+        let name = name_of(object, "__name__").map(|name| name.to_string());
+        let class = object.get_type().qualname()?.to_str()?.into();
+        return Ok(Content::Builtin(class, name.unwrap_or_default().into()));
+    }
+    if matches!(
+        place,
+        Place::Module(_) | Place::Namespace(_) | Place::Named(..) | Place::GlobalsOf(_)
+    ) {
+        return Ok(Content::Itself);
+    }
+    if [
+        &raw mut ffi::PyProperty_Type,
+        &raw mut ffi::PyClassMethod_Type,
+        &raw mut ffi::PyStaticMethod_Type,
+    ]
+    .into_iter()
+    .any(|class| is_exactly(object, class))
+    {
+        let mut hasher = blake3::Hasher::new();
+        digests.add_member(&mut hasher, object)?;
+        return Ok(Content::Member(*hasher.finalize().as_bytes()));
+    }
+    if TorchAbi::loaded().is_some_and(|abi| abi.classify(object) != TensorClass::No) {
+        return Ok(Content::Tensor);
+    }
+    if let Ok(items) = object.cast_exact::<PyTuple>() {
+        let items = items.iter().map(|item| {
+            // A value of its own is one thing here and another there.
+            let is_told = item.is_instance_of::<PyType>()
+                || is_exactly(&item, &raw mut ffi::PyFunction_Type)
+                || is_builtin(&item)
+                || read::constant(&item).is_some();
+            match is_told {
+                true => content(digests, &item, place),
+                false => Err(Why(format!("a tuple with {}", shown(&item)))),
+            }
+        });
+        return Ok(Content::Tuple(items.collect::<Result<_, _>>()?));
+    }
+    let class = object.get_type();
+    if class.is_subclass(&py.import("torch.nn")?.getattr("Module")?)? {
+        return Ok(Content::Module(digests.class(&class)?));
+    }
+    Err(Why(format!(
+        "{}, which can't be told by its content",
+        shown(object)
+    )))
+}
