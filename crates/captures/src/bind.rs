@@ -172,9 +172,9 @@ impl Loaded {
         let call = match capture.call {
             None => None,
             Some(call) => {
-                let objects = call.objects.iter().map(|object| {
-                    let object = frame.reach(digests, object)?;
-                    Ok(object.unbind())
+                let objects = call.objects.iter().map(|object| match object {
+                    Some(object) => Ok(frame.reach(digests, object)?.unbind()),
+                    None => Ok(py.None()),
                 });
                 let objects = objects.collect::<Result<_, Why>>()?;
                 let mut values = FxHashMap::default();

@@ -7,7 +7,7 @@ use guards::exec::Pins;
 use guards::{Guard, GuardKind, GuardSet, IntExpr, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyFunction, PyTuple};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::content::Digests;
@@ -106,18 +106,18 @@ impl<'py> Kept<'_, 'py> {
         }
         let call = match &self.call {
             None => None,
-            Some(call) => Some(KeptCall {
-                graph: KeptGraph::of(call.graph),
-                objects: call
-                    .objects
-                    .iter()
-                    .map(|object| describer.free(object.bind(py)))
-                    .collect::<Result<_, _>>()?,
-                inputs: call.inputs.clone(),
-                described: call.described.to_vec(),
-                relied_on: call.relied_on.to_vec(),
-                can_run_again: call.can_run_again,
-                is_dynamic: call.is_dynamic,
+            Some(call) => Some({
+                let objects = describer.objects(call)?;
+                let is_kept = |handle: u32| matches!(objects.get(handle as usize), Some(Some(_)));
+                KeptCall {
+                    graph: KeptGraph::of(call.graph, is_kept),
+                    objects,
+                    inputs: call.inputs.clone(),
+                    described: call.described.to_vec(),
+                    relied_on: call.relied_on.to_vec(),
+                    can_run_again: call.can_run_again,
+                    is_dynamic: call.is_dynamic,
+                }
             }),
         };
         let constants = self.constants(&mut describer)?;
@@ -315,6 +315,24 @@ impl<'py> Describer<'_, 'py> {
             at = source.base();
         }
         false
+    }
+
+    /// The objects that a graph names. The classes of the modules that it was made in may be missing.
+    fn objects(&mut self, call: &GraphCall<'_>) -> Result<Vec<Option<Reach>>, Why> {
+        let mut named = FxHashSet::default();
+        for (_, node) in call.graph.iter() {
+            node.for_each_handle(|handle| {
+                named.insert(handle);
+            });
+        }
+        let objects = (0..).zip(call.objects).map(|(handle, object)| {
+            match (self.free(object.bind(self.py)), named.contains(&handle)) {
+                (Ok(reach), _) => Ok(Some(reach)),
+                (Err(_), false) => Ok(None),
+                (Err(why), true) => Err(why),
+            }
+        });
+        objects.collect()
     }
 
     /// An object that the frame is not needed for.

@@ -82,7 +82,8 @@ pub struct Code {
 #[derive(Serialize, Deserialize)]
 struct KeptCall {
     graph: KeptGraph,
-    objects: Vec<Reach>,
+    /// `None`: no node names it
+    objects: Vec<Option<Reach>>,
     inputs: Vec<Input>,
     described: Vec<AotInput>,
     relied_on: Vec<ShapeGuard>,

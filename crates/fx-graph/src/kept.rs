@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::arg::{Arg, Kwargs};
 use crate::graph::{Graph, distinct_inputs};
-use crate::node::{NodeData, NodeId, OpKind, SourceLine, SourceStack, Target, TypeExpr};
+use crate::node::{
+    ModuleCall, NodeData, NodeId, OpKind, SourceLine, SourceStack, Target, TypeExpr,
+};
 
 /// A graph as data.
 #[derive(Serialize, Deserialize)]
@@ -21,6 +23,17 @@ pub struct KeptGraph {
     nodes: Vec<KeptNode>,
     /// each with the number of the one around it, which comes earlier; the number counts from one
     frames: Vec<(SourceLine, u32)>,
+    /// calls of modules, each with the number of the one around it in the same way
+    modules: Vec<(KeptModule, u32)>,
+}
+
+/// A call of a module.
+#[derive(Serialize, Deserialize)]
+struct KeptModule {
+    path: String,
+    /// which module it is, among those of the graph
+    module: usize,
+    class: u32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -34,14 +47,17 @@ struct KeptNode {
     type_expr: Option<TypeExpr>,
     /// the innermost frame, counted from one; 0 for none
     source: u32,
+    /// the innermost call of a module, in the same way
+    module: u32,
     number_dtype: Option<Box<str>>,
     flags: [bool; 7],
 }
 
 impl KeptGraph {
-    /// What is to be written of a graph.
-    pub fn of(graph: &Graph) -> KeptGraph {
+    /// What is to be written of a graph. Of calls of modules those are written whose class `is_kept`, by handle.
+    pub fn of(graph: &Graph, is_kept: impl Fn(u32) -> bool) -> KeptGraph {
         let mut frames = Frames::default();
+        let mut modules = Modules::default();
         let nodes = graph.iter().map(|(id, node)| KeptNode {
             id,
             op: node.op,
@@ -51,6 +67,7 @@ impl KeptGraph {
             name: node.name.clone(),
             type_expr: node.type_expr.as_deref().cloned(),
             source: frames.number(&node.source),
+            module: modules.number(node.module.as_ref(), &is_kept),
             number_dtype: node.number_dtype.map(Into::into),
             flags: [
                 node.impure,
@@ -66,6 +83,7 @@ impl KeptGraph {
             nodes: nodes.collect(),
             bound: graph.id_bound() as u32,
             frames: frames.list,
+            modules: modules.list,
         }
     }
 
@@ -75,6 +93,16 @@ impl KeptGraph {
         for (line, outer) in self.frames {
             let stack = stacks.get(outer as usize)?.push(line);
             stacks.push(stack);
+        }
+        let mut modules: Vec<Option<Arc<ModuleCall>>> = vec![None];
+        for (kept, outer) in self.modules {
+            let outer = modules.get(outer as usize)?.clone();
+            modules.push(Some(Arc::new(ModuleCall {
+                path: kept.path,
+                module: kept.module,
+                class: kept.class,
+                outer,
+            })));
         }
         let mut graph = Graph::with_capacity(self.nodes.len());
         let mut by_id: Vec<Option<NodeData>> = (0..self.bound).map(|_| None).collect();
@@ -105,6 +133,7 @@ impl KeptGraph {
                 name: node.name,
                 type_expr: node.type_expr.map(|expr: TypeExpr| Arc::new(expr)),
                 source: stacks.get(node.source as usize)?.clone(),
+                module: modules.get(node.module as usize)?.clone(),
                 impure,
                 number_dtype,
                 repeatable,
@@ -166,6 +195,38 @@ impl Frames {
     }
 }
 
+/// The calls of modules that made nodes of a graph.
+#[derive(Default)]
+struct Modules {
+    list: Vec<(KeptModule, u32)>,
+    calls: FxHashMap<*const ModuleCall, u32>,
+    /// numbers of modules by address
+    modules: FxHashMap<usize, usize>,
+}
+
+impl Modules {
+    /// The number of the innermost call that is written.
+    fn number(&mut self, call: Option<&Arc<ModuleCall>>, is_kept: &impl Fn(u32) -> bool) -> u32 {
+        let Some(call) = call else { return 0 };
+        if let Some(known) = self.calls.get(&Arc::as_ptr(call)) {
+            return *known;
+        }
+        let mut number = self.number(call.outer.as_ref(), is_kept);
+        if is_kept(call.class) {
+            let next = self.modules.len() + 1;
+            let kept = KeptModule {
+                path: call.path.clone(),
+                module: *self.modules.entry(call.module).or_insert(next),
+                class: call.class,
+            };
+            self.list.push((kept, number));
+            number = self.list.len() as u32;
+        }
+        self.calls.insert(Arc::as_ptr(call), number);
+        number
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,7 +265,7 @@ mod tests {
     #[test]
     fn a_graph_is_what_it_was() {
         let graph = graph();
-        let bytes = postcard::to_stdvec(&KeptGraph::of(&graph)).unwrap();
+        let bytes = postcard::to_stdvec(&KeptGraph::of(&graph, |_| true)).unwrap();
         let kept: KeptGraph = postcard::from_bytes(&bytes).unwrap();
         assert_eq!(kept.frames.len(), 3);
         let same = kept
@@ -220,12 +281,12 @@ mod tests {
 
     #[test]
     fn what_is_of_no_graph_gives_none() {
-        let mut kept = KeptGraph::of(&graph());
+        let mut kept = KeptGraph::of(&graph(), |_| true);
         kept.nodes[2].source = 9;
         assert!(kept.graph(|_| Some("float32")).is_none());
-        let mut kept = KeptGraph::of(&graph());
+        let mut kept = KeptGraph::of(&graph(), |_| true);
         kept.nodes.swap(2, 3);
         assert!(kept.graph(|_| Some("float32")).is_none());
-        assert!(KeptGraph::of(&graph()).graph(|_| None).is_none());
+        assert!(KeptGraph::of(&graph(), |_| true).graph(|_| None).is_none());
     }
 }
