@@ -7,7 +7,7 @@ use fx_graph::{AotInput, KeptGraph, ShapeGuard};
 use guards::exec::{Pins, Reader};
 use guards::{Guard, ObjRef, ReadLine, Source, SourceId, SourceTable, UserFrame};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyFunction, PyString, PyType};
+use pyo3::types::{PyCode, PyFunction, PyString, PyType, PyWeakrefReference};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -65,6 +65,8 @@ pub enum Constant {
     Made(Made),
     /// an object
     Object(Py<PyAny>),
+    /// what writes the attributes of an instance of a class: names in order, with the constants among the values
+    Fill(Py<PyAny>, Vec<(Arc<str>, Option<Py<PyAny>>)>),
 }
 
 /// Reads what a frame and its pins lead to, each source once.
@@ -211,6 +213,20 @@ impl Loaded {
             KeptConstant::Reached(reach) => {
                 let object = frame.reach(digests, reach)?;
                 Ok(Constant::Object(object.unbind()))
+            }
+            KeptConstant::Fill(class, attributes) => {
+                let class = frame.reach(digests, class)?.unbind();
+                let attributes = attributes.iter().map(|(name, value)| {
+                    let value = value.as_ref().map(|value| reach::value_of(py, value));
+                    Ok((name.clone(), value.transpose()?.map(Bound::unbind)))
+                });
+                let attributes = attributes.collect::<PyResult<_>>()?;
+                Ok(Constant::Fill(class, attributes))
+            }
+            KeptConstant::Weak(reach) => {
+                let of = frame.reach(digests, reach)?;
+                let weak = PyWeakrefReference::new(&of)?;
+                Ok(Constant::Object(weak.into_any().unbind()))
             }
         };
         let constants = capture.constants.iter().map(constant);

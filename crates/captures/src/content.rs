@@ -13,13 +13,16 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBytes, PyCode, PyDict, PyFrozenSet, PyFunction, PyMappingProxy, PySlice, PyString, PyTuple,
-    PyType,
+    PyBytes, PyCode, PyDict, PyFrozenSet, PyFunction, PyList, PyMappingProxy, PySlice, PyString,
+    PyTuple, PyType,
 };
 use rustc_hash::FxHashMap;
 use torch_abi::names;
 
 use crate::Why;
+
+/// How many objects may lie in one another to be told by their parts.
+const DEEPEST: u32 = 8;
 
 /// What something consists of.
 pub(crate) type Digest = [u8; 32];
@@ -129,6 +132,17 @@ fn started() -> Option<SystemTime> {
 pub(crate) fn is_heap_type(class: &Bound<'_, PyType>) -> bool {
     // SAFETY: a live class.
     unsafe { ffi::PyType_HasFeature(class.as_type_ptr(), ffi::Py_TPFLAGS_HEAPTYPE) != 0 }
+}
+
+/// Whether a `class` statement, or a call of a metaclass, has made a class: instances of others have parts that are no
+/// attributes.
+fn is_of_python_code(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    let py = class.py();
+    let field = py.import(intern!(py, "dataclasses"))?;
+    let field = field.getattr(intern!(py, "Field"))?.cast_into::<PyType>()?;
+    // SAFETY: both are live classes.
+    let [end, of_field] = [class, &field].map(|class| unsafe { (*class.as_type_ptr()).tp_dealloc });
+    Ok(is_heap_type(class) && end.map(|f| f as usize) == of_field.map(|f| f as usize))
 }
 
 impl Digests {
@@ -293,7 +307,10 @@ impl Digests {
         if let Some(Ok(attributes)) = attributes.map(Bound::cast_into::<PyDict>) {
             for (name, value) in attributes.iter() {
                 self.add_loosely(&mut hasher, &name)?;
-                self.add_loosely(&mut hasher, &value)?;
+                // An address, another in each process: what it is of is another attribute.
+                if !name.eq(names::WRAPPER_ID)? {
+                    self.add_loosely(&mut hasher, &value)?;
+                }
             }
         }
         for (mark, ids) in MARKS.iter().zip(self.marks(py)?) {
@@ -414,5 +431,108 @@ impl Digests {
             }
         }
         Ok(())
+    }
+
+    /// An object by all that is in it: a container, a type expression, or what an instance of a class of Python code
+    /// has as attributes.
+    pub(crate) fn parts(&mut self, object: &Bound<'_, PyAny>) -> Result<Digest, Why> {
+        let mut hasher = Hasher::new();
+        self.add_parts(&mut hasher, object, DEEPEST)?;
+        Ok(*hasher.finalize().as_bytes())
+    }
+
+    fn add_parts(
+        &mut self,
+        hasher: &mut Hasher,
+        object: &Bound<'_, PyAny>,
+        depth: u32,
+    ) -> Result<(), Why> {
+        let py = object.py();
+        let class = object.get_type();
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Why(format!("a {} deep inside of another", class.name()?)));
+        };
+        if read::constant(object).is_some() {
+            return add_value(self, hasher, object);
+        }
+        add(hasher, class.qualname()?.to_str()?.as_bytes());
+        if let Ok(function) = object.cast_exact::<PyFunction>() {
+            hasher.update(&self.function(function)?);
+            return Ok(());
+        }
+        if let Ok(named) = object.cast::<PyType>() {
+            hasher.update(&self.class(named)?);
+            return Ok(());
+        }
+        if object.is_exact_instance_of::<PyDict>()
+            || object.is_exact_instance_of::<PyMappingProxy>()
+        {
+            // Neither a dictionary nor the proxy of one that is exact runs code of the program.
+            let items = object.call_method0(intern!(py, "items"))?;
+            for item in items.try_iter()? {
+                let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+                self.add_parts(hasher, &key, depth)?;
+                self.add_parts(hasher, &value, depth)?;
+            }
+            return Ok(());
+        }
+        if object.is_exact_instance_of::<PyTuple>() || object.is_exact_instance_of::<PyList>() {
+            hasher.update(&(object.len()? as u64).to_le_bytes());
+            return object
+                .try_iter()?
+                .try_for_each(|item| self.add_parts(hasher, &item?, depth));
+        }
+        let types = py.import(intern!(py, "types"))?;
+        let is_alias = class.is(&types.getattr(intern!(py, "GenericAlias"))?);
+        if is_alias {
+            self.add_parts(hasher, &object.getattr(intern!(py, "__origin__"))?, depth)?;
+        }
+        if is_alias || class.is(&types.getattr(intern!(py, "UnionType"))?) {
+            return self.add_parts(hasher, &object.getattr(intern!(py, "__args__"))?, depth);
+        }
+        self.add_attributes(hasher, object, depth)
+    }
+
+    /// An instance of a class whose instances are made of attributes alone.
+    fn add_attributes(
+        &mut self,
+        hasher: &mut Hasher,
+        object: &Bound<'_, PyAny>,
+        depth: u32,
+    ) -> Result<(), Why> {
+        let py = object.py();
+        let class = object.get_type();
+        hasher.update(&self.class(&class)?);
+        for base in class.mro().iter() {
+            let base = base.cast_into::<PyType>().map_err(PyErr::from)?;
+            if base.is(py.get_type::<PyAny>()) {
+                continue;
+            }
+            let names = base.getattr(intern!(py, "__dict__"))?;
+            if !is_of_python_code(&base)? {
+                return Err(Why(format!("a {}", class.name()?)));
+            }
+            let names = names.cast::<PyMappingProxy>().map_err(PyErr::from)?;
+            for item in names.items()?.iter() {
+                let (name, member): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+                let slot = std::ptr::eq(member.get_type_ptr(), &raw const ffi::PyMemberDescr_Type);
+                if slot
+                    && let Ok(value) = member.call_method1(intern!(py, "__get__"), (object, &class))
+                {
+                    self.add_parts(hasher, &name, depth)?;
+                    self.add_parts(hasher, &value, depth)?;
+                }
+            }
+        }
+        // SAFETY: a live object; the new reference, or the error, is taken over.
+        let own = unsafe {
+            let own = ffi::PyObject_GenericGetDict(object.as_ptr(), std::ptr::null_mut());
+            Bound::from_owned_ptr_or_err(py, own)
+        };
+        match own {
+            Ok(own) => self.add_parts(hasher, &own, depth),
+            // It has slots only.
+            Err(_) => Ok(()),
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! Writing a capture.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use fx_graph::{AotInput, Graph, KeptGraph, ShapeGuard};
 use guards::exec::Pins;
 use guards::{Guard, GuardKind, GuardSet, IntExpr, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyFunction, PyTuple};
+use pyo3::types::{PyCode, PyFunction, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,16 @@ pub struct GraphCall<'a> {
     pub is_dynamic: bool,
 }
 
+/// What writes the attributes of an instance of a class, in residual code.
+pub struct Fill {
+    /// the constant
+    pub object: Py<PyAny>,
+    /// the class
+    pub class: Py<PyAny>,
+    /// names in order, with the constants among the values
+    pub attributes: Vec<(Arc<str>, Option<Py<PyAny>>)>,
+}
+
 /// A finished capture.
 pub struct Kept<'a, 'py> {
     /// the guards
@@ -65,6 +76,8 @@ pub struct Kept<'a, 'py> {
     pub template: Bound<'py, PyCode>,
     /// constants of residual code that the pipeline makes
     pub made: &'a [(Py<PyAny>, Made)],
+    /// others of them, of parts
+    pub fills: &'a [Fill],
     /// a module whose parameters are bound
     pub owner: Option<&'a Py<PyAny>>,
 }
@@ -213,9 +226,19 @@ impl<'py> Kept<'_, 'py> {
             if let Some((_, made)) = self.made.iter().find(|(object, _)| object.is(&constant)) {
                 return Ok(KeptConstant::Made(*made));
             }
+            if let Some(fill) = self.fills.iter().find(|fill| fill.object.is(&constant)) {
+                return describer.fill(fill);
+            }
             match by_address.get(&(constant.as_ptr() as usize)) {
                 Some(at) => Ok(KeptConstant::OfTemplate(*at)),
-                None => describer.free(&constant).map(KeptConstant::Reached),
+                None => match constant.cast_exact::<PyWeakrefReference>() {
+                    Ok(weak) => {
+                        let of = weak.upgrade();
+                        let of = of.ok_or_else(|| Why("an object that ended".into()))?;
+                        describer.free(&of).map(KeptConstant::Weak)
+                    }
+                    Err(_) => describer.free(&constant).map(KeptConstant::Reached),
+                },
             }
         };
         of(&self.code)?.iter().map(constant).collect()
@@ -315,6 +338,23 @@ impl<'py> Describer<'_, 'py> {
             at = source.base();
         }
         false
+    }
+
+    /// What writes attributes, of its parts.
+    fn fill(&mut self, fill: &Fill) -> Result<KeptConstant, Why> {
+        let class = self.free(fill.class.bind(self.py))?;
+        let attributes = fill.attributes.iter().map(|(name, value)| {
+            let value = match value {
+                Some(value) => Some(
+                    guards::exec::read::constant(value.bind(self.py))
+                        .ok_or_else(|| Why("an attribute that is no constant".into()))?,
+                ),
+                None => None,
+            };
+            Ok((name.clone(), value))
+        });
+        let attributes = attributes.collect::<Result<_, Why>>()?;
+        Ok(KeptConstant::Fill(class, attributes))
     }
 
     /// The objects that a graph names. The classes of the modules that it was made in may be missing.

@@ -9,7 +9,7 @@ use crate::Why;
 use crate::content::Digests;
 
 /// Goes up whenever what is written changes its meaning.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 /// How many captures are kept of one code object under one configuration.
 const MOST: u64 = 8;
 
@@ -24,6 +24,8 @@ pub enum Made {
     Plain,
     /// what is asked whether a graph that raised left no trace
     LeftNoTrace,
+    /// one of the builtins of residual code, by its number
+    Native(u8),
 }
 
 /// The keys under which the captures of a code object may lie.

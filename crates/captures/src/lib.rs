@@ -19,12 +19,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fx_graph::{AotInput, KeptGraph, ShapeGuard};
-use guards::{Guard, Source, SourceId};
+use guards::{ConstVal, Guard, Source, SourceId};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use bind::{Call, Constant, Loaded};
-pub use keep::{GraphCall, Input, Kept};
+pub use keep::{Fill, GraphCall, Input, Kept};
 pub use key::{Keys, Made};
 
 use reach::Reach;
@@ -55,6 +55,10 @@ enum KeptConstant {
     /// one that the pipeline makes
     Made(Made),
     Reached(Reach),
+    /// a weak reference to what is reached
+    Weak(Reach),
+    /// what writes the attributes of an instance of a class: names in order, with the constants among the values
+    Fill(Reach, Vec<(Arc<str>, Option<ConstVal>)>),
 }
 
 /// The residual code without its constants: what of the program's code is replaced.

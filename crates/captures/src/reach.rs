@@ -106,6 +106,8 @@ pub(crate) enum Content {
     Tensor,
     /// A `torch.nn.Module` of a class.
     Module(Digest),
+    /// A container or an instance, by all that is in it.
+    Parts(Digest),
 }
 
 /// How an object is reached.
@@ -188,6 +190,17 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
     } else if is_builtin(object)
         && let Ok(class) = object.getattr(intern!(py, "__objclass__"))
     {
+        let Place::Named(root, of) = named(&class)? else {
+            return None;
+        };
+        roots.push(root.into());
+        path = of;
+        path.push(text(name_of(object, "__name__")?)?.into());
+    } else if is_builtin(object)
+        && let Ok(class) = object.getattr(intern!(py, "__self__"))
+        && class.is_instance_of::<PyType>()
+    {
+        // What makes the instances of a class of C code is in that class.
         let Place::Named(root, of) = named(&class)? else {
             return None;
         };
@@ -428,8 +441,11 @@ pub(crate) fn content(
     if class.is_subclass(&py.import("torch.nn")?.getattr("Module")?)? {
         return Ok(Content::Module(digests.class(&class)?));
     }
-    Err(Why(format!(
-        "{}, which can't be told by its content",
-        shown(object)
-    )))
+    match digests.parts(object) {
+        Ok(parts) => Ok(Content::Parts(parts)),
+        Err(Why(part)) => Err(Why(format!(
+            "{}, which can't be told by its content: {part}",
+            shown(object)
+        ))),
+    }
 }

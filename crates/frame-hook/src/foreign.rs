@@ -100,7 +100,7 @@ pub(crate) fn wrapper_id<'py>(entry: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
         Some(_) => Ok((entry.as_ptr() as usize)
             .into_pyobject(entry.py())?
             .into_any()),
-        None => Err(PyAttributeError::new_err("_torchdynamo_wrapper_id")),
+        None => Err(PyAttributeError::new_err(torch_abi::names::WRAPPER_ID)),
     }
 }
 

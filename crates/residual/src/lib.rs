@@ -68,7 +68,9 @@ pub use again::plain_code;
 pub use asm::make_code;
 pub use finished::Finished;
 pub use ladder::Ladder;
+pub use natives::natives;
 pub use resume::{ResumeCache, ResumeInfo};
+pub use template::{Attributes, fill_parts, make_fill};
 pub use text::{listing, python};
 
 /// How a translation ended.

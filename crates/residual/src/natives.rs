@@ -81,6 +81,22 @@ impl Natives {
     }
 }
 
+/// The builtins that residual code calls, always in the same order.
+///
+/// # Errors
+/// `MemoryError`.
+pub fn natives(py: Python<'_>) -> PyResult<[Obj; 5]> {
+    let natives = Natives::get(py)?;
+    Ok([
+        &natives.new_object,
+        &natives.new_dict,
+        &natives.set_attribute,
+        &natives.set_item,
+        &natives.set_ordered_item,
+    ]
+    .map(Obj::clone))
+}
+
 impl Natives {
     /// Whether a callable is one of those that make instances.
     pub fn makes(py: Python<'_>, callable: &Obj) -> PyResult<bool> {

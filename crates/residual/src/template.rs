@@ -6,12 +6,17 @@
 //! the object has attributes already, that is what runs.
 
 use std::ptr;
+use std::sync::Arc;
 
 use cpython_abi::panics::contained_or_raise;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyType};
+use pyo3::types::{
+    PyBool, PyCFunction, PyDict, PyFloat, PyInt, PyString, PyType, PyWeakrefMethods,
+    PyWeakrefReference,
+};
 use variables::{Obj, Var};
 
 use crate::natives::{Definition, definition, dict_place, is_written_by_class};
@@ -28,7 +33,12 @@ struct Template {
     /// the class, compared by its address and version: versions are not used again
     class: usize,
     version: u32,
+    /// a weak reference to it
+    of: Py<PyWeakrefReference>,
 }
+
+/// What an instance of a class gets for names, in order; `None` for what is given at each call.
+pub type Attributes = Vec<(Arc<str>, Option<Obj>)>;
 
 /// The version of a class as it is now; `None` where it has none. A change takes it away.
 unsafe fn version(class: *mut PyTypeObject) -> Option<u32> {
@@ -50,17 +60,34 @@ pub(crate) fn is_kept(py: Python<'_>, value: &Var) -> bool {
         || value.is_exact_instance_of::<PyString>()
 }
 
-/// A builtin that is called with an instance and the values that are not kept; `None` where the class has
-/// a descriptor for a name, or its instances have no dictionary in a field of their own.
+/// As [`make_fill`], of values of the translation.
 ///
 /// # Errors
 /// Memory.
 pub(crate) fn make(
     py: Python<'_>,
     class: &Obj,
-    attributes: &[(std::sync::Arc<str>, Var)],
+    attributes: &[(Arc<str>, Var)],
 ) -> PyResult<Option<Obj>> {
-    let class = class.bind(py).cast::<PyType>()?.as_type_ptr();
+    let attributes = attributes.iter().map(|(name, value)| {
+        let constant = match value {
+            Var::Const(constant) if is_kept(py, value) => Some(constant.clone()),
+            _ => None,
+        };
+        (name.clone(), constant)
+    });
+    make_fill(py, class, &attributes.collect())
+}
+
+/// A builtin that is called with an instance and the values that are not kept; `None` where the class has
+/// a descriptor for a name, or its instances have no dictionary in a field of their own.
+///
+/// # Errors
+/// Memory.
+pub fn make_fill(py: Python<'_>, class: &Obj, attributes: &Attributes) -> PyResult<Option<Obj>> {
+    let class = class.bind(py).cast::<PyType>()?;
+    let of = PyWeakrefReference::new(class)?.unbind();
+    let class = class.as_type_ptr();
     let dict = PyDict::new(py);
     let mut given = Vec::new();
     for (name, value) in attributes {
@@ -70,8 +97,8 @@ pub(crate) fn make(
             return Ok(None);
         }
         match value {
-            Var::Const(constant) if is_kept(py, value) => dict.set_item(&name, constant)?,
-            _ => {
+            Some(constant) => dict.set_item(&name, constant)?,
+            None => {
                 dict.set_item(&name, py.None())?;
                 given.push(name.unbind());
             }
@@ -87,12 +114,30 @@ pub(crate) fn make(
             given,
             class: class as usize,
             version,
+            of,
         };
         let template = Bound::new(py, template)?;
         let definition = ptr::from_ref(&FILL.0).cast_mut();
         let function = ffi::PyCFunction_NewEx(definition, template.as_ptr(), ptr::null_mut());
         Bound::from_owned_ptr_or_err(py, function).map(|f| Some(f.unbind()))
     }
+}
+
+/// The class and the attributes that [`make_fill`] has made a builtin of; `None` for any other object, and where the
+/// class has ended.
+pub fn fill_parts(builtin: &Bound<'_, PyAny>) -> Option<(Obj, Attributes)> {
+    let py = builtin.py();
+    let template = builtin.cast_exact::<PyCFunction>().ok()?;
+    let template = template.getattr(intern!(py, "__self__")).ok()?;
+    let template = template.cast_exact::<Template>().ok()?.get();
+    let class = template.of.bind(py).upgrade()?.unbind();
+    let names = template.attributes.bind(py).iter();
+    let attributes = names.map(|(name, value)| {
+        let is_given = template.given.iter().any(|given| given.is(&name));
+        let name: String = name.extract().ok()?;
+        Some((name.into(), (!is_given).then(|| value.unbind())))
+    });
+    Some((class, attributes.collect::<Option<_>>()?))
 }
 
 unsafe extern "C" fn fill(

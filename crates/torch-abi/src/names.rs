@@ -258,6 +258,8 @@ pub const DYNAMO_EVAL_FRAME: &str = "torch._dynamo.eval_frame";
 pub const DYNAMO_MUTATION_GUARD: &str = "torch._dynamo.mutation_guard";
 /// What it keeps out of graphs.
 pub const DYNAMO_TRACE_RULES: &str = "torch._dynamo.trace_rules";
+/// Attribute of a function that torch's tracer has wrapped: the address of what is wrapped.
+pub const WRAPPER_ID: &str = "_torchdynamo_wrapper_id";
 /// Module of operations that stand for what is traced.
 pub const TRACE_WRAPPED: &str = "torch._dynamo._trace_wrapped_higher_order_op";
 /// Package of the default compiler.

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use artifact_store::{Key, Store, StoreError};
 use backends::Capabilities;
-use captures::{Call, Constant, GraphCall, Input, Kept, Keys, Loaded, Made, Why};
+use captures::{Call, Constant, Fill, GraphCall, Input, Kept, Keys, Loaded, Made, Why};
 use fx_graph::ShapeGuard;
 use guards::exec::{CheckProgram, Reader};
 use guards::plan::Plan;
@@ -324,13 +324,22 @@ impl<'py> Compilation<'_, 'py> {
         let template = request.code.getattr("co_consts")?.cast_into::<PyTuple>();
         let template = template.map_err(PyErr::from)?;
         let asks_here = made.asks.take();
+        let natives = residual::natives(py)?;
         let objects = constants.iter().map(|constant| -> Result<Obj, Why> {
             let (object, name) = match constant {
                 Constant::OfTemplate(at) => return Ok(template.get_item(*at)?.unbind()),
                 Constant::Object(object) => return Ok(object.clone()),
+                Constant::Fill(class, attributes) => {
+                    let fill = residual::make_fill(py, class, attributes)?;
+                    return fill.ok_or_else(|| Why("a class has a descriptor now".into()));
+                }
                 Constant::Made(Made::Graph) => {
                     let callee = made.callee.clone();
                     return callee.ok_or_else(|| Why("there is no graph".into()));
+                }
+                Constant::Made(Made::Native(number)) => {
+                    let native = natives.get(*number as usize).cloned();
+                    return native.ok_or_else(|| Why("there is no such builtin".into()));
                 }
                 Constant::Made(Made::Continuation) => (continuation_mark(py), "__continue"),
                 Constant::Made(Made::Plain) => {
@@ -425,6 +434,13 @@ impl<'py> Compilation<'_, 'py> {
         }
         let mut made = vec![(continuation_mark(py), Made::Continuation)];
         let own = &residual.made;
+        let natives = residual::natives(self.py)?;
+        made.extend(
+            (0..)
+                .map(Made::Native)
+                .zip(natives)
+                .map(|(which, native)| (native, which)),
+        );
         for (object, which) in [
             (&own.callee, Made::Graph),
             (&own.asks, Made::LeftNoTrace),
@@ -443,15 +459,35 @@ impl<'py> Compilation<'_, 'py> {
             is_dynamic: tx.is_dynamic(),
         });
         let code = residual.code.bind(py).cast::<PyCode>();
+        let code = code.map_err(PyErr::from)?;
+        let constants = code.getattr(intern!(py, "co_consts"))?;
+        let fill = |constant: PyResult<Bound<'_, PyAny>>| -> Option<PyResult<Fill>> {
+            let object = match constant {
+                Ok(object) => object,
+                Err(error) => return Some(Err(error)),
+            };
+            let (class, attributes) = residual::fill_parts(&object)?;
+            let object = object.unbind();
+            Some(Ok(Fill {
+                object,
+                class,
+                attributes,
+            }))
+        };
+        let fills: Vec<Fill> = constants
+            .try_iter()?
+            .filter_map(fill)
+            .collect::<PyResult<_>>()?;
         let kept = Kept {
             set: program.set(),
             pins: program.pins(),
             reached: &tx.facts.reached,
             call,
             changing: &tx.ints.names,
-            code: code.map_err(PyErr::from)?.clone(),
+            code: code.clone(),
             template: request.code.clone(),
             made: &made,
+            fills: &fills,
             owner: tx.facts.owner.as_ref(),
         };
         kept.to_bytes()
