@@ -490,6 +490,14 @@ impl Digests {
         if is_alias || class.is(&types.getattr(intern!(py, "UnionType"))?) {
             return self.add_parts(hasher, &object.getattr(intern!(py, "__args__"))?, depth);
         }
+        // A field of a named tuple: how it is made again says its number.
+        let fields = py.import(intern!(py, "collections"))?;
+        if let Some(field) = fields.getattr_opt(intern!(py, "_tuplegetter"))?
+            && class.is(&field)
+        {
+            let made = object.call_method0(intern!(py, "__reduce__"))?;
+            return self.add_parts(hasher, &made.get_item(1)?, depth);
+        }
         self.add_attributes(hasher, object, depth)
     }
 

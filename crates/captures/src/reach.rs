@@ -372,6 +372,14 @@ fn describe_key(key: &Bound<'_, PyAny>) -> String {
     read::constant(key).map_or_else(|| "an object".into(), |key| key.to_string())
 }
 
+/// Whether an object is told without what holds it.
+fn is_told_alone(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyType>()
+        || is_exactly(object, &raw mut ffi::PyFunction_Type)
+        || is_builtin(object)
+        || read::constant(object).is_some()
+}
+
 /// What an object is; why that can't be told.
 pub(crate) fn content(
     digests: &mut Digests,
@@ -423,18 +431,10 @@ pub(crate) fn content(
     if TorchAbi::loaded().is_some_and(|abi| abi.classify(object) != TensorClass::No) {
         return Ok(Content::Tensor);
     }
-    if let Ok(items) = object.cast_exact::<PyTuple>() {
-        let items = items.iter().map(|item| {
-            // A value of its own is one thing here and another there.
-            let is_told = item.is_instance_of::<PyType>()
-                || is_exactly(&item, &raw mut ffi::PyFunction_Type)
-                || is_builtin(&item)
-                || read::constant(&item).is_some();
-            match is_told {
-                true => content(digests, &item, place),
-                false => Err(Why(format!("a tuple with {}", shown(&item)))),
-            }
-        });
+    if let Ok(items) = object.cast_exact::<PyTuple>()
+        && items.iter().all(|item| is_told_alone(&item))
+    {
+        let items = items.iter().map(|item| content(digests, &item, place));
         return Ok(Content::Tuple(items.collect::<Result<_, _>>()?));
     }
     let class = object.get_type();
