@@ -11,6 +11,7 @@ from kept_programs import printed
 pytestmark = [pytest.mark.own, pytest.mark.once]
 
 LIBRARY = """\
+import collections, dataclasses, enum
 import torch
 
 SCALE = 2.0
@@ -28,6 +29,26 @@ def made(factor):
     return inner
 
 times = made(3.0)
+
+class Power(enum.Enum):
+    FIRST = 1.25
+
+POWER = Power.FIRST
+Pair = collections.namedtuple("Pair", "low high")
+LIMITS = Pair(-9.0, 9.0)
+
+@dataclasses.dataclass
+class Packed:
+    value: torch.Tensor
+    factor: float = 0.75
+    count: int | None = None
+
+def packed(x):
+    out = Packed(x.clamp(LIMITS.low, LIMITS.high) * POWER.value)
+    for field in dataclasses.fields(out)[1:]:
+        if field.default is not None:
+            out.value = out.value * field.default
+    return out
 
 class Part(torch.nn.Module):
     slope = 0.5
@@ -75,7 +96,7 @@ class Model(torch.nn.Module):
     def forward(self, x):
         for part in self.parts:
             x = library.helper(part(x))
-        return library.clamped(library.times(x)) + self.count
+        return library.clamped(library.times(library.packed(x).value)) + self.count
 
 torch.manual_seed(0)
 width = 4
@@ -153,6 +174,10 @@ CHANGED: dict[str, tuple[str, str, str]] = {
     "what a function closes over": ("library.py", "made(3.0)", "made(5.0)"),
     "attribute of a class": ("library.py", "slope = 0.5", "slope = 0.75"),
     "attribute of an instance": ("program.py", "self.count = 7", "self.count = 8"),
+    "member of an enumeration": ("library.py", "FIRST = 1.25", "FIRST = 1.5"),
+    "default of a dataclass": ("library.py", "factor: float = 0.75", "factor: float = 1.5"),
+    "field of a dataclass": ("library.py", "int | None = None", "int | None = 2"),
+    "fields of a named tuple": ("library.py", '"low high"', '"high low"'),
     "number of layers": ("program.py", "range(3)", "range(4)"),
     "base of a class": (
         "library.py",
