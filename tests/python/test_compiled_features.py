@@ -61,7 +61,8 @@ def test_parameters_are_exchanged_behind_a_compilation():
     torch.testing.assert_close(compiled(x), net(x))
 
 
-BACKENDS = ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)]
+ONCE = [pytest.mark.slow, pytest.mark.once]
+BACKENDS = ["aot_eager", pytest.param("inductor", marks=ONCE)]
 
 
 @pytest.mark.parametrize("name", BACKENDS)

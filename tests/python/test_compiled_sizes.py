@@ -94,7 +94,7 @@ def test_what_the_backend_relies_on_is_guarded():
     assert graphs_of(fn, calls) == 3
 
 
-@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.once)])
 def test_training(backend):
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
     compiled = ferrodyn.compile(model, backend=backend)

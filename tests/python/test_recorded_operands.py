@@ -297,6 +297,7 @@ def _torch_raises(seed: int, error: Exception) -> bool:
 
 
 @pytest.mark.own
+@pytest.mark.once
 @pytest.mark.parametrize(
     "seeds", seeded.batches("0-40", 20), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}"
 )

@@ -17,7 +17,7 @@ def deleted():
     thing = Thing()
     ref = weakref.ref(thing)
     del thing
-    gc.collect()
+    gc.collect(0)
     return ref() is None
 
 
@@ -29,7 +29,7 @@ def argument(thing):
     ref = weakref.ref(thing)
     torch._dynamo.graph_break()
     del thing
-    gc.collect()
+    gc.collect(0)
     return ref() is None
 
 
@@ -37,7 +37,7 @@ def emptied(box):
     torch._dynamo.graph_break()
     ref = weakref.ref(box[0])
     box.clear()
-    gc.collect()
+    gc.collect(0)
     return ref() is None
 
 
@@ -50,7 +50,7 @@ def raised(thing):
     ref = weakref.ref(thing)
     del thing
     try:
-        raise ValueError(gc.collect())
+        raise ValueError(gc.collect(0))
     except ValueError:
         return ref() is None
 
@@ -58,17 +58,17 @@ def raised(thing):
 def held():
     thing = Thing()
     ref = weakref.ref(thing)
-    gc.collect()
+    gc.collect(0)
     return ref() is None
 
 
 def tensor(x):
     t = x + 1
     ref = weakref.ref(t)
-    gc.collect()
+    gc.collect(0)
     held = ref() is not None
     del t
-    gc.collect()
+    gc.collect(0)
     return held, ref() is None
 
 
@@ -78,7 +78,7 @@ def in_a_loop():
         view = memoryview(data)
         ref = weakref.ref(view)
         del view
-        gc.collect()
+        gc.collect(0)
         gone.append(ref() is None)
     return gone
 
