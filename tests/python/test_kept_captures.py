@@ -350,3 +350,42 @@ print(json.dumps(said))
         said = printed(tmp_path, "program.py", FERRODYN_CACHE_CAPTURES="1", PYTHONHASHSEED=seed)
         kept = [text for text in said if text.startswith("a capture is")]
         assert not kept, said
+
+
+METACLASS = """\
+import json, logging, torch, ferrodyn
+said, reads = [], []
+log = logging.getLogger("ferrodyn.captures")
+log.setLevel(logging.DEBUG)
+handler = logging.Handler()
+handler.emit = lambda record: said.append(record.getMessage().partition(":")[0])
+log.addHandler(handler)
+
+class Watched(type):
+    def __getattribute__(cls, name):
+        reads.append(name)
+        return super().__getattribute__(name)
+
+class Thing(metaclass=Watched):
+    def __init__(self):
+        self.factor = 2.0
+
+THING = Thing()
+
+def function(x):
+    return x * THING.factor
+
+x = torch.ones(2)
+expected = function(x)
+del reads[:]
+assert torch.equal(ferrodyn.compile(function, backend="eager")(x), expected)
+print(json.dumps([said, reads]))
+"""
+
+
+def test_a_metaclass_is_not_asked(tmp_path: Path) -> None:
+    """What a class is made of is read without code of its metaclass, or the capture is not kept."""
+    (tmp_path / "program.py").write_text(METACLASS)
+    runs = [printed(tmp_path, "program.py", FERRODYN_CACHE_CAPTURES=on) for on in "011"]
+    assert [said[-1:] for said, _ in runs] == [[], *[["no capture is kept"]] * 2]
+    assert runs[0][1] == runs[1][1] == runs[2][1]

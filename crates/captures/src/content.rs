@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use blake3::Hasher;
+use guards::exec::follow::member;
 use guards::exec::read;
 use pyo3::ffi;
 use pyo3::intern;
@@ -132,6 +133,17 @@ fn started() -> Option<SystemTime> {
 pub(crate) fn is_heap_type(class: &Bound<'_, PyType>) -> bool {
     // SAFETY: a live class.
     unsafe { ffi::PyType_HasFeature(class.as_type_ptr(), ffi::Py_TPFLAGS_HEAPTYPE) != 0 }
+}
+
+/// Whether attributes of a class are read as those of any: its metaclass may do something else, in Python.
+pub(crate) fn reads_plainly(class: &Bound<'_, PyType>) -> bool {
+    let py = class.py();
+    let name = intern!(py, "__getattribute__");
+    let (metaclass, plain) = (class.get_type(), py.get_type::<PyType>());
+    match (member(&metaclass, name), member(&plain, name)) {
+        (Some(read), Some(plain)) => read.is(&plain),
+        _ => false,
+    }
 }
 
 /// Whether a `class` statement, or a call of a metaclass, has made a class: instances of others have parts that are no
@@ -356,6 +368,12 @@ impl Digests {
         let mut hasher = Hasher::new();
         for base in class.mro().iter() {
             let base = base.cast_into::<PyType>().map_err(PyErr::from)?;
+            if !reads_plainly(&base) {
+                return Err(Why(format!(
+                    "{}, whose metaclass reads attributes",
+                    base.name()?
+                )));
+            }
             hasher.update(&self.own(&base)?);
         }
         add(
@@ -464,17 +482,18 @@ impl Digests {
             hasher.update(&self.class(named)?);
             return Ok(());
         }
-        if object.is_exact_instance_of::<PyDict>()
-            || object.is_exact_instance_of::<PyMappingProxy>()
-        {
-            // Neither a dictionary nor the proxy of one that is exact runs code of the program.
-            let items = object.call_method0(intern!(py, "items"))?;
-            for item in items.try_iter()? {
-                let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+        if let Ok(items) = object.cast_exact::<PyDict>() {
+            for (key, value) in items.iter() {
                 self.add_parts(hasher, &key, depth)?;
                 self.add_parts(hasher, &value, depth)?;
             }
             return Ok(());
+        }
+        if object.is_exact_instance_of::<PyMappingProxy>() {
+            // Its methods are those of what it is a proxy of, which may be the program's.
+            let gc = py.import(intern!(py, "gc"))?;
+            let of = gc.call_method1(intern!(py, "get_referents"), (object,))?;
+            return self.add_parts(hasher, &of, depth);
         }
         if object.is_exact_instance_of::<PyTuple>() || object.is_exact_instance_of::<PyList>() {
             hasher.update(&(object.len()? as u64).to_le_bytes());

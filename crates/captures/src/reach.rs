@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use torch_abi::{TensorClass, TorchAbi};
 
 use crate::Why;
-use crate::content::{Digest, Digests, is_heap_type};
+use crate::content::{Digest, Digests, is_heap_type, reads_plainly};
 
 /// Where an object is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -180,6 +180,12 @@ fn walk<'py>(py: Python<'py>, root: &str, path: &[Box<str>]) -> Option<Bound<'py
 /// Where an object with a name of its own is found by that name.
 fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
     let py = object.py();
+    if object
+        .cast::<PyType>()
+        .is_ok_and(|class| !reads_plainly(class))
+    {
+        return None;
+    }
     let text = |name: Bound<'_, PyString>| name.to_str().map(str::to_owned).ok();
     let mut roots: Vec<String> = Vec::new();
     let mut path: Vec<Box<str>> = Vec::new();
