@@ -517,6 +517,16 @@ impl Digests {
             let made = object.call_method0(intern!(py, "__reduce__"))?;
             return self.add_parts(hasher, &made.get_item(1)?, depth);
         }
+        // PEP 661: a value that is told by its name.
+        let builtins = py.import(intern!(py, "builtins"))?;
+        if let Some(sentinel) = builtins.getattr_opt(intern!(py, "sentinel"))?
+            && class.is(&sentinel)
+        {
+            for name in [intern!(py, "__module__"), intern!(py, "__name__")] {
+                self.add_parts(hasher, &object.getattr(name)?, depth)?;
+            }
+            return Ok(());
+        }
         self.add_attributes(hasher, object, depth)
     }
 
