@@ -33,7 +33,7 @@ def run_in_processes(count: int, program: str, seconds: int = 300) -> None:
     try:
         for process in started:
             out, _ = process.communicate(timeout=seconds)
-            assert process.returncode == 0, out[-3000:]
+            assert process.returncode == 0, f"exit status {process.returncode}: {out[-3000:]}"
     finally:
         for process in started:
             process.kill()

@@ -517,8 +517,15 @@ impl Digests {
             let made = object.call_method0(intern!(py, "__reduce__"))?;
             return self.add_parts(hasher, &made.get_item(1)?, depth);
         }
-        // PEP 661: a value that is told by its name.
         let builtins = py.import(intern!(py, "builtins"))?;
+        // PEP 814: a dictionary that stays.
+        if let Some(frozendict) = builtins.getattr_opt(intern!(py, "frozendict"))?
+            && class.is(&frozendict)
+        {
+            let items = py.get_type::<PyDict>().call1((object,))?;
+            return self.add_parts(hasher, &items, depth);
+        }
+        // PEP 661: a value that is told by its name.
         if let Some(sentinel) = builtins.getattr_opt(intern!(py, "sentinel"))?
             && class.is(&sentinel)
         {
