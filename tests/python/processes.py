@@ -22,7 +22,7 @@ def run_in_processes(count: int, program: str, seconds: int = 300) -> None:
     }
     started = [
         subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", program],
+            [sys.executable, "-X", "faulthandler", "-W", "ignore", "-c", program],
             env={**env, "RANK": str(rank)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
