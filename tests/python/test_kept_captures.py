@@ -242,15 +242,22 @@ def test_other_configuration(programs: Programs, change: dict[str, Any]) -> None
     assert programs.run() == TAKEN
 
 
-#: Sizes and ints that change from call to call.
-DYNAMIC = """\
-import json, logging, sys, torch, ferrodyn
+#: What is said of captures, without what stands behind a colon.
+LISTENING = """\
+import json, logging, torch, ferrodyn
 said = []
 log = logging.getLogger("ferrodyn.captures")
 log.setLevel(logging.DEBUG)
 handler = logging.Handler()
 handler.emit = lambda record: said.append(record.getMessage().partition(":")[0])
 log.addHandler(handler)
+"""
+
+#: Sizes and ints that change from call to call.
+DYNAMIC = (
+    LISTENING
+    + """\
+import sys, torch, ferrodyn
 torch.manual_seed(0)
 
 def f(x, k, w):
@@ -265,6 +272,7 @@ for size, k in json.loads(sys.argv[2]):
     assert torch.equal(ours[0], theirs[0]) and ours[1] == theirs[1]
 print(json.dumps(said))
 """
+)
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
@@ -352,14 +360,11 @@ print(json.dumps(said))
         assert not kept, said
 
 
-METACLASS = """\
-import json, logging, torch, ferrodyn
-said, reads = [], []
-log = logging.getLogger("ferrodyn.captures")
-log.setLevel(logging.DEBUG)
-handler = logging.Handler()
-handler.emit = lambda record: said.append(record.getMessage().partition(":")[0])
-log.addHandler(handler)
+METACLASS = (
+    LISTENING
+    + """\
+import torch, ferrodyn
+reads = []
 
 class Watched(type):
     def __getattribute__(cls, name):
@@ -381,6 +386,7 @@ del reads[:]
 assert torch.equal(ferrodyn.compile(function, backend="eager")(x), expected)
 print(json.dumps([said, reads]))
 """
+)
 
 
 def test_a_metaclass_is_not_asked(tmp_path: Path) -> None:

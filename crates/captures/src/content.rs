@@ -18,15 +18,20 @@ use pyo3::types::{
     PyTuple, PyType,
 };
 use rustc_hash::FxHashMap;
+use torch_abi::marks::{TABLES, marked};
 use torch_abi::names;
 
 use crate::Why;
+use crate::reach::Part;
 
 /// How many objects may lie in one another to be told by their parts.
 const DEEPEST: u32 = 8;
 
 /// What something consists of.
 pub(crate) type Digest = [u8; 32];
+
+/// A table of torch's of what is marked for tracers, and the addresses in it.
+type Marked = (&'static str, Option<Py<PyAny>>);
 
 /// Digests that were made, by address: good as long as nothing of the program runs.
 #[derive(Default)]
@@ -38,19 +43,17 @@ pub(crate) struct Digests {
     /// the files whose code was told by its place, where a capture is read
     by_place: Option<BTreeSet<String>>,
     /// tables of torch's tracer in which programs mark functions, once they were asked for
-    marks: Option<Vec<Py<PyAny>>>,
+    marks: Option<Vec<Marked>>,
 }
-
-/// The tables of torch's tracer in which programs mark functions, by what they are called there.
-const MARKS: [&str; 3] = [
-    "_allowed_callable_ids",
-    "_disallowed_callable_ids",
-    "_nonstrict_trace_callable_ids",
-];
 
 fn add(hasher: &mut Hasher, part: &[u8]) {
     hasher.update(&(part.len() as u64).to_le_bytes());
     hasher.update(part);
+}
+
+/// Adds how many parts follow: what is in a container is told from what stands behind it.
+fn add_count(hasher: &mut Hasher, count: usize) {
+    hasher.update(&(count as u64).to_le_bytes());
 }
 
 /// Adds a constant of code, or a default: exactly what it is, or that it is none.
@@ -84,7 +87,7 @@ fn add_value(
     }
     if let Ok(items) = value.cast_exact::<PyTuple>() {
         add(hasher, b"tuple");
-        hasher.update(&(items.len() as u64).to_le_bytes());
+        add_count(hasher, items.len());
         return items
             .iter()
             .try_for_each(|item| add_value(digests, hasher, &item));
@@ -144,6 +147,15 @@ pub(crate) fn reads_plainly(class: &Bound<'_, PyType>) -> bool {
         (Some(read), Some(plain)) => read.is(&plain),
         _ => false,
     }
+}
+
+/// The names in the dictionary of a class, and what it has for them.
+fn own_names<'py>(
+    class: &Bound<'py, PyType>,
+) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let names = class.getattr(intern!(class.py(), "__dict__"))?;
+    let names = names.cast::<PyMappingProxy>()?;
+    names.items()?.iter().map(|item| item.extract()).collect()
 }
 
 /// Whether a `class` statement, or a call of a metaclass, has made a class: instances of others have parts that are no
@@ -227,7 +239,7 @@ impl Digests {
         ] {
             let names = code.getattr(name)?;
             let names = names.cast::<PyTuple>().map_err(PyErr::from)?;
-            hasher.update(&(names.len() as u64).to_le_bytes());
+            add_count(&mut hasher, names.len());
             for name in names.iter_borrowed() {
                 add(
                     &mut hasher,
@@ -297,12 +309,14 @@ impl Digests {
         hasher.update(code);
         let defaults = function.getattr(intern!(py, "__defaults__"))?;
         if let Ok(defaults) = defaults.cast::<PyTuple>() {
+            add_count(&mut hasher, defaults.len());
             for value in defaults.iter() {
                 self.add_loosely(&mut hasher, &value)?;
             }
         }
         let defaults = function.getattr(intern!(py, "__kwdefaults__"))?;
         if let Ok(defaults) = defaults.cast::<PyDict>() {
+            add_count(&mut hasher, defaults.len());
             for (name, value) in defaults.iter() {
                 self.add_loosely(&mut hasher, &name)?;
                 self.add_loosely(&mut hasher, &value)?;
@@ -310,7 +324,7 @@ impl Digests {
         }
         let closure = function.getattr(intern!(py, "__closure__"))?;
         let cells = closure.cast::<PyTuple>().map_or(0, |cells| cells.len());
-        hasher.update(&(cells as u64).to_le_bytes());
+        add_count(&mut hasher, cells);
         // SAFETY: an exact function, whose dictionary is alive or null.
         let attributes = unsafe {
             let function = &*function.as_ptr().cast::<ffi::PyFunctionObject>();
@@ -325,29 +339,22 @@ impl Digests {
                 }
             }
         }
-        for (mark, ids) in MARKS.iter().zip(self.marks(py)?) {
-            let is_marked = ids.bind(py).contains(function.as_ptr() as usize);
-            if is_marked.unwrap_or(false) {
-                add(&mut hasher, mark.as_bytes());
+        for (table, ids) in self.marks(py)? {
+            let ids = ids.as_ref().map(|ids| ids.bind(py));
+            if ids.is_some_and(|ids| ids.contains(function.as_ptr() as usize).unwrap_or(false)) {
+                add(&mut hasher, table.as_bytes());
             }
         }
         Ok(*hasher.finalize().as_bytes())
     }
 
     /// The tables that functions are marked in, where torch's tracer was imported.
-    fn marks(&mut self, py: Python<'_>) -> Result<&[Py<PyAny>], Why> {
+    fn marks(&mut self, py: Python<'_>) -> Result<&[Marked], Why> {
         if self.marks.is_none() {
-            let modules = py
-                .import(intern!(py, "sys"))?
-                .getattr(intern!(py, "modules"))?;
-            let mut marks = Vec::new();
-            if let Ok(rules) = modules.get_item(names::DYNAMO_TRACE_RULES) {
-                for table in MARKS {
-                    let ids = rules.getattr(table)?;
-                    let ids = ids.getattr("function_ids").or_else(|_| ids.call0())?;
-                    marks.push(ids.unbind());
-                }
-            }
+            let marks = TABLES
+                .iter()
+                .map(|table| Ok((*table, marked(py, table)?.map(Bound::unbind))));
+            let marks = marks.collect::<PyResult<_>>()?;
             self.marks = Some(marks);
         }
         Ok(self.marks.as_deref().unwrap_or_default())
@@ -394,11 +401,8 @@ impl Digests {
             add(&mut hasher, module.to_str()?.as_bytes());
         }
         if is_heap_type(class) {
-            let names = class.getattr(intern!(py, "__dict__"))?;
-            let names = names.cast::<PyMappingProxy>().map_err(PyErr::from)?;
             let mut parts = Vec::new();
-            for item in names.items()?.iter() {
-                let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+            for (name, value) in own_names(class)? {
                 let Ok(name) = name.cast::<PyString>() else {
                     continue;
                 };
@@ -431,20 +435,10 @@ impl Digests {
         }
         let class = value.get_type();
         add(hasher, class.qualname()?.to_str()?.as_bytes());
-        let is = |of: *mut ffi::PyTypeObject| class.as_type_ptr() == of;
-        let parts: &[&Bound<'_, PyString>] = if is(&raw mut ffi::PyProperty_Type) {
-            &[
-                intern!(py, "fget"),
-                intern!(py, "fset"),
-                intern!(py, "fdel"),
-            ]
-        } else if is(&raw mut ffi::PyClassMethod_Type) || is(&raw mut ffi::PyStaticMethod_Type) {
-            &[intern!(py, "__func__")]
-        } else {
-            &[]
-        };
-        for part in parts {
-            if let Ok(function) = value.getattr(*part)?.cast_exact::<PyFunction>() {
+        for part in Part::ALL {
+            if let Some(function) = part.of(value)
+                && let Ok(function) = function.cast_exact::<PyFunction>()
+            {
                 hasher.update(&self.function(function)?);
             }
         }
@@ -483,6 +477,7 @@ impl Digests {
             return Ok(());
         }
         if let Ok(items) = object.cast_exact::<PyDict>() {
+            add_count(hasher, items.len());
             for (key, value) in items.iter() {
                 self.add_parts(hasher, &key, depth)?;
                 self.add_parts(hasher, &value, depth)?;
@@ -496,7 +491,7 @@ impl Digests {
             return self.add_parts(hasher, &of, depth);
         }
         if object.is_exact_instance_of::<PyTuple>() || object.is_exact_instance_of::<PyList>() {
-            hasher.update(&(object.len()? as u64).to_le_bytes());
+            add_count(hasher, object.len()?);
             return object
                 .try_iter()?
                 .try_for_each(|item| self.add_parts(hasher, &item?, depth));
@@ -552,13 +547,10 @@ impl Digests {
             if base.is(py.get_type::<PyAny>()) {
                 continue;
             }
-            let names = base.getattr(intern!(py, "__dict__"))?;
             if !is_of_python_code(&base)? {
                 return Err(Why(format!("a {}", class.name()?)));
             }
-            let names = names.cast::<PyMappingProxy>().map_err(PyErr::from)?;
-            for item in names.items()?.iter() {
-                let (name, member): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+            for (name, member) in own_names(&base)? {
                 let slot = std::ptr::eq(member.get_type_ptr(), &raw const ffi::PyMemberDescr_Type);
                 if slot
                     && let Ok(value) = member.call_method1(intern!(py, "__get__"), (object, &class))
@@ -568,6 +560,8 @@ impl Digests {
                 }
             }
         }
+        // Behind this nothing is a slot: some may be empty.
+        add(hasher, b"slots");
         // SAFETY: a live object; the new reference, or the error, is taken over.
         let own = unsafe {
             let own = ffi::PyObject_GenericGetDict(object.as_ptr(), std::ptr::null_mut());
@@ -578,5 +572,27 @@ impl Digests {
             // It has slots only.
             Err(_) => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_one_another_is_told_apart() {
+        Python::attach(|py| {
+            let parts = |text| {
+                let object = py.eval(text, None, None).unwrap();
+                Digests::default().parts(&object).unwrap()
+            };
+            assert_eq!(parts(c"[{'x': {'y': 1}}]"), parts(c"[{'x': {'y': 1}}]"));
+            assert_ne!(parts(c"[{'x': {}, 'y': 1}]"), parts(c"[{'x': {'y': 1}}]"));
+            assert_ne!(parts(c"[[1], 2]"), parts(c"[[1, 2]]"));
+            assert_ne!(
+                parts(c"[lambda a=1, b=2: 0]"),
+                parts(c"[lambda a=1, b=3: 0]")
+            );
+        });
     }
 }

@@ -117,22 +117,8 @@ impl<'py> Kept<'_, 'py> {
             };
             pins.push(Pin { is_weak, reach });
         }
-        let call = match &self.call {
-            None => None,
-            Some(call) => Some({
-                let objects = describer.objects(call)?;
-                let is_kept = |handle: u32| matches!(objects.get(handle as usize), Some(Some(_)));
-                KeptCall {
-                    graph: KeptGraph::of(call.graph, is_kept),
-                    objects,
-                    inputs: call.inputs.clone(),
-                    described: call.described.to_vec(),
-                    relied_on: call.relied_on.to_vec(),
-                    can_run_again: call.can_run_again,
-                    is_dynamic: call.is_dynamic,
-                }
-            }),
-        };
+        let call = self.call.as_ref().map(|call| describer.call(call));
+        let call = call.transpose()?;
         let constants = self.constants(&mut describer)?;
         let owner = match self.owner {
             None => None,
@@ -355,6 +341,21 @@ impl<'py> Describer<'_, 'py> {
         });
         let attributes = attributes.collect::<Result<_, Why>>()?;
         Ok(KeptConstant::Fill(class, attributes))
+    }
+
+    /// The call of a graph.
+    fn call(&mut self, call: &GraphCall<'_>) -> Result<KeptCall, Why> {
+        let objects = self.objects(call)?;
+        let is_kept = |handle: u32| matches!(objects.get(handle as usize), Some(Some(_)));
+        Ok(KeptCall {
+            graph: KeptGraph::of(call.graph, is_kept),
+            objects,
+            inputs: call.inputs.clone(),
+            described: call.described.to_vec(),
+            relied_on: call.relied_on.to_vec(),
+            can_run_again: call.can_run_again,
+            is_dynamic: call.is_dynamic,
+        })
     }
 
     /// The objects that a graph names. The classes of the modules that it was made in may be missing.

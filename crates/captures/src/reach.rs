@@ -3,7 +3,7 @@
 //! Invariants: nothing is imported, and nothing of the program runs; an object is described only where the same
 //! description finds that very object in this process.
 
-use guards::exec::read;
+use guards::exec::{follow, read};
 use guards::{ConstVal, SourceId};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
@@ -14,6 +14,7 @@ use pyo3::types::{
     PyType,
 };
 use serde::{Deserialize, Serialize};
+use torch_abi::imported::imported;
 use torch_abi::{TensorClass, TorchAbi};
 
 use crate::Why;
@@ -70,9 +71,9 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    const ALL: [Part; 4] = [Part::Function, Part::Get, Part::Set, Part::Delete];
+    pub(crate) const ALL: [Part; 4] = [Part::Function, Part::Get, Part::Set, Part::Delete];
 
-    fn of<'py>(self, descriptor: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    pub(crate) fn of<'py>(self, descriptor: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
         let is = |class: *mut ffi::PyTypeObject| is_exactly(descriptor, class);
         let is_method =
             is(&raw mut ffi::PyStaticMethod_Type) || is(&raw mut ffi::PyClassMethod_Type);
@@ -141,22 +142,13 @@ fn is_builtin(object: &Bound<'_, PyAny>) -> bool {
 
 /// An imported module.
 fn module<'py>(py: Python<'py>, name: &str) -> Option<Bound<'py, PyAny>> {
-    let modules = py
-        .import(intern!(py, "sys"))
-        .ok()?
-        .getattr(intern!(py, "modules"))
-        .ok()?;
-    modules.cast::<PyDict>().ok()?.get_item(name).ok()?
+    imported(py, name).ok()?
 }
 
 /// What a module or a class has under a name, with nothing bound.
 fn member<'py>(of: &Bound<'py, PyAny>, name: &str) -> Option<Bound<'py, PyAny>> {
-    let py = of.py();
     if let Ok(class) = of.cast::<PyType>() {
-        return class.mro().iter().find_map(|base| {
-            let names = base.getattr(intern!(py, "__dict__")).ok()?;
-            names.get_item(name).ok()
-        });
+        return follow::member(class, &PyString::intern(of.py(), name));
     }
     let module = of.cast::<PyModule>().ok()?;
     module.dict().get_item(name).ok()?
@@ -177,6 +169,18 @@ fn walk<'py>(py: Python<'py>, root: &str, path: &[Box<str>]) -> Option<Bound<'py
     Some(at)
 }
 
+/// The class that a function or a descriptor of C code is in: one that it is for, or whose instances it makes.
+fn class_of_builtin<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let py = object.py();
+    let names = [intern!(py, "__objclass__"), intern!(py, "__self__")];
+    let mut classes = names
+        .into_iter()
+        .filter_map(|name| object.getattr(name).ok());
+    is_builtin(object)
+        .then(|| classes.find(|class| class.is_instance_of::<PyType>()))
+        .flatten()
+}
+
 /// Where an object with a name of its own is found by that name.
 fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
     let py = object.py();
@@ -193,20 +197,7 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
         roots.push(text(name_of(object, "__module__")?)?);
         let qualname = text(name_of(object, "__qualname__")?)?;
         path.extend(qualname.split('.').map(Into::into));
-    } else if is_builtin(object)
-        && let Ok(class) = object.getattr(intern!(py, "__objclass__"))
-    {
-        let Place::Named(root, of) = named(&class)? else {
-            return None;
-        };
-        roots.push(root.into());
-        path = of;
-        path.push(text(name_of(object, "__name__")?)?.into());
-    } else if is_builtin(object)
-        && let Ok(class) = object.getattr(intern!(py, "__self__"))
-        && class.is_instance_of::<PyType>()
-    {
-        // What makes the instances of a class of C code is in that class.
+    } else if let Some(class) = class_of_builtin(object) {
         let Place::Named(root, of) = named(&class)? else {
             return None;
         };

@@ -327,7 +327,7 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
     let autocast = g.tx.ctx().autocast != tensor_meta::Autocast::Off;
     raising::keep_random_state(g.tx.graph_mut(), autocast);
     classes::leave_to_caller(&mut g.tx)?;
-    let compiled = graph::compile(&mut g.tx, outputs, env)?;
+    let mut compiled = graph::compile(&mut g.tx, outputs, env)?;
 
     g.asm.body.set_loc(loc);
     for instr in &code.body.instrs[..prologue_len(&code.body)] {
@@ -368,8 +368,8 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
         callee: compiled.as_ref().map(|c| c.callee().clone()),
         is_whole: can_run_again,
         described: compiled
-            .as_ref()
-            .map_or_else(Vec::new, |c| c.described.clone()),
+            .as_mut()
+            .map_or_else(Vec::new, |c| std::mem::take(&mut c.described)),
         ..MadeConstants::default()
     };
     let mut body = join(pre, post, skip);

@@ -18,6 +18,7 @@ pub mod custom;
 pub mod dicts;
 pub mod imported;
 pub mod layout;
+pub mod marks;
 pub mod meta;
 pub mod modes;
 pub mod modules;

@@ -9,7 +9,8 @@ use std::path::Path;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyFunction, PyModule, PyString, PyType};
+use pyo3::types::{PyFunction, PyModule, PyString, PyType};
+use torch_abi::imported::imported;
 
 /// Whose a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,9 +128,7 @@ impl Own {
 
 /// The file of an imported module, where it says that it has one.
 fn file_of_module(py: Python<'_>, name: &str) -> Option<String> {
-    let modules = py.import(intern!(py, "sys")).ok()?;
-    let modules = modules.getattr(intern!(py, "modules")).ok()?;
-    let module = modules.cast::<PyDict>().ok()?.get_item(name).ok()??;
+    let module = imported(py, name).ok()??;
     let module = module.cast::<PyModule>().ok()?;
     module.dict().get_item("__file__").ok()??.extract().ok()
 }

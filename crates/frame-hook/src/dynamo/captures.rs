@@ -435,12 +435,7 @@ impl<'py> Compilation<'_, 'py> {
         let mut made = vec![(continuation_mark(py), Made::Continuation)];
         let own = &residual.made;
         let natives = residual::natives(self.py)?;
-        made.extend(
-            (0..)
-                .map(Made::Native)
-                .zip(natives)
-                .map(|(which, native)| (native, which)),
-        );
+        made.extend(natives.into_iter().zip((0..).map(Made::Native)));
         for (object, which) in [
             (&own.callee, Made::Graph),
             (&own.asks, Made::LeftNoTrace),
@@ -461,23 +456,17 @@ impl<'py> Compilation<'_, 'py> {
         let code = residual.code.bind(py).cast::<PyCode>();
         let code = code.map_err(PyErr::from)?;
         let constants = code.getattr(intern!(py, "co_consts"))?;
-        let fill = |constant: PyResult<Bound<'_, PyAny>>| -> Option<PyResult<Fill>> {
-            let object = match constant {
-                Ok(object) => object,
-                Err(error) => return Some(Err(error)),
-            };
-            let (class, attributes) = residual::fill_parts(&object)?;
-            let object = object.unbind();
-            Some(Ok(Fill {
-                object,
-                class,
-                attributes,
-            }))
-        };
-        let fills: Vec<Fill> = constants
-            .try_iter()?
-            .filter_map(fill)
-            .collect::<PyResult<_>>()?;
+        let mut fills = Vec::new();
+        for constant in constants.try_iter()? {
+            let constant = constant?;
+            if let Some((class, attributes)) = residual::fill_parts(&constant) {
+                fills.push(Fill {
+                    object: constant.unbind(),
+                    class,
+                    attributes,
+                });
+            }
+        }
         let kept = Kept {
             set: program.set(),
             pins: program.pins(),

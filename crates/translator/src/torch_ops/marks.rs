@@ -3,18 +3,10 @@
 //! Not here: functions of Python with a meaning of their own for a tracer (`state_calls` in `torch-rules`).
 
 use pyo3::prelude::*;
-use variables::Obj;
 
 use crate::stop::{BreakReason, R, Stop};
 use crate::tx::{Tx, qualified_name};
-use torch_abi::names;
-
-/// torch's tables of the callables that it has marked, by address.
-pub(crate) const MARKS: [&str; 3] = [
-    "_allowed_callable_ids",
-    "_nonstrict_trace_callable_ids",
-    "_disallowed_callable_ids",
-];
+use torch_abi::marks;
 
 impl<'py> Tx<'py> {
     /// Whether a callable goes into the graph as it is.
@@ -54,7 +46,7 @@ impl<'py> Tx<'py> {
         let marked = match self.facts.marked[table].get() {
             Some(marked) => marked,
             None => {
-                let marked = self.marked_ids(MARKS[table])?;
+                let marked = marks::marked(self.py, marks::TABLES[table])?.map(Bound::unbind);
                 self.facts.marked[table].get_or_init(|| marked)
             }
         };
@@ -62,16 +54,6 @@ impl<'py> Tx<'py> {
             Some(ids) => Ok(ids.bind(self.py).contains(f.as_ptr() as usize)?),
             None => Ok(false),
         }
-    }
-
-    fn marked_ids(&self, table: &str) -> R<Option<Obj>> {
-        let modules = self.known.sys_modules.bind(self.py);
-        let Ok(rules) = modules.get_item(names::DYNAMO_TRACE_RULES) else {
-            return Ok(None);
-        };
-        let ids = rules.getattr(table)?;
-        let ids = ids.getattr("function_ids").or_else(|_| ids.call0())?;
-        Ok((ids.len()? > 0).then(|| ids.unbind()))
     }
 }
 

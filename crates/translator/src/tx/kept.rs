@@ -13,12 +13,12 @@ use fx_graph::{FnTarget, Graph, NodeId};
 use guards::exec::Pins;
 use guards::{Guard, GuardKind, IntExpr, SourceId, SourceTable};
 use rustc_hash::{FxHashMap, FxHashSet};
+use torch_abi::marks::TABLES;
 use variables::Obj;
 
 use super::{FloatInput, GraphInput, IntInput};
 use crate::code::CodeInfo;
 use crate::state::{Snapshot, State};
-use crate::torch_ops::marks::MARKS;
 use crate::torch_ops::sized_fakes::SizedFakes;
 use crate::torch_ops::sizes::Sizes;
 
@@ -134,7 +134,7 @@ pub struct Facts {
     /// a module whose parameters or buffers are bound
     pub owner: Option<Obj>,
     /// what the user has marked, by table, once it was asked for
-    pub(crate) marked: [OnceCell<Option<Obj>>; MARKS.len()],
+    pub(crate) marked: [OnceCell<Option<Obj>>; TABLES.len()],
     /// whether the program asked if it is compiled: what it does then plain Python would not do
     pub asked_compiling: bool,
     /// whether something follows from an address, a hash or the order of a set: in another process it may be another
