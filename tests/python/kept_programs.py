@@ -24,12 +24,12 @@ def kept_in(folder: Path) -> dict[str, str]:
 def printed(folder: Path, *args: object, **env: str) -> Any:
     """What a program prints last, as JSON. `args`: those of the interpreter."""
     done = subprocess.run(
-        [sys.executable, *map(str, args)],
+        [sys.executable, "-X", "faulthandler", *map(str, args)],
         capture_output=True,
         text=True,
         timeout=900,
         env=kept_in(folder) | env,
         cwd=folder,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.returncode == 0, f"ended with {done.returncode}: {done.stderr[-3000:]}"
     return json.loads(done.stdout.splitlines()[-1])
