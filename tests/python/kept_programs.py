@@ -31,5 +31,5 @@ def printed(folder: Path, *args: object, **env: str) -> Any:
         env=kept_in(folder) | env,
         cwd=folder,
     )
-    assert done.returncode == 0, f"ended with {done.returncode}: {done.stderr[-3000:]}"
+    assert done.returncode == 0, f"exit status {done.returncode}: {done.stderr[-3000:]}"
     return json.loads(done.stdout.splitlines()[-1])

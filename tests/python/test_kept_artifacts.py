@@ -115,15 +115,7 @@ def run(tmp_path_factory):
     program.write_text(PROGRAM)
 
     def run(behind="", **env):
-        done = subprocess.run(
-            [sys.executable, program, behind],
-            capture_output=True,
-            text=True,
-            timeout=900,
-            env=kept_in(folder) | env,
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        return json.loads(done.stdout.splitlines()[0])
+        return printed(folder, program, behind, **env)
 
     run.folder = folder / "cache"
     return run
