@@ -1,12 +1,26 @@
-//! Exports PyO3's `Py_3_x` cfgs, and binds the functions that take an exception from Python to those of `taken`.
+//! Exports PyO3's `Py_3_x` cfgs, and binds functions of CPython that this library calls to its own of `taken` and
+//! `thread_end`.
+
+/// The names of the functions of `thread_end`.
+macro_rules! wrapped {
+    ($(fn $name:ident($($arguments:tt)*) $(-> $result:ty)?;)*) => {
+        const THREAD_END: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+include!("src/thread_end/calls.rs");
 
 fn main() {
     pyo3_build_config::use_pyo3_cfgs();
-    let taking = match pyo3_build_config::get().version().minor {
+    println!("cargo::rerun-if-changed=src/thread_end/calls.rs");
+    println!("cargo::rerun-if-changed=build.rs");
+    let minor = pyo3_build_config::get().version().minor;
+    let taking = match minor {
         11 => "PyErr_Fetch",
         _ => "PyErr_GetRaisedException",
     };
-    for name in [taking, "PyErr_Clear"] {
-        println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap={name}");
+    let ends_threads: &[&str] = if minor < 14 { THREAD_END } else { &[] };
+    for name in [taking, "PyErr_Clear"].iter().chain(ends_threads) {
+        println!("cargo::rustc-link-arg=-Wl,--wrap={name}");
     }
 }

@@ -17,8 +17,9 @@ use pyo3::types::{PyBytes, PyDict};
 use super::code::{CODE_UNIT_BYTES, RawCode, first_unit};
 use super::frame::{OWNED_BY_THREAD, RawFrame, unstarted_instr};
 use super::stack_ref::StackRef;
-use super::symbols::{DEFAULT_EVAL, install_eval, installed_eval};
+use super::symbols::{install_eval, installed_eval};
 use super::thread::{Chunk, data_stack};
+use super::thread_end::evaluate_by_default;
 
 /// Why this Python cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -357,7 +358,7 @@ unsafe extern "C" fn record_first_frame(
         },
     );
     // SAFETY: the frame is passed on as it came.
-    unsafe { DEFAULT_EVAL(tstate, frame, throwflag) }
+    unsafe { evaluate_by_default(tstate, frame, throwflag) }
 }
 
 fn check_frame(py: Python<'_>, probe: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {

@@ -13,6 +13,7 @@ use std::ptr;
 
 use cpython_abi::code::RawCode;
 use cpython_abi::symbols::{_PyType_Lookup, PyMethod_Function, PyMethod_Self, PyMethod_Type};
+use cpython_abi::thread_end::{MayEnd, waits};
 use cpython_abi::{panics, report};
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
@@ -608,7 +609,9 @@ pub(crate) unsafe fn call_function(
     // SAFETY: required of the caller: a live function, whose call is a vectorcall.
     unsafe {
         match (*function.cast::<ffi::PyFunctionObject>()).vectorcall {
-            Some(call) => call(function, args.as_ptr(), args.len(), ptr::null_mut()),
+            Some(call) => {
+                waits(|| call.may_end()(function, args.as_ptr(), args.len(), ptr::null_mut()))
+            }
             None => ffi::PyObject_Vectorcall(function, args.as_ptr(), args.len(), ptr::null_mut()),
         }
     }

@@ -23,6 +23,7 @@ use crate::bound_inputs::BoundInputs;
 use crate::direct::CallMemo;
 use crate::entry::{Entry, EntryKind};
 use cpython_abi::symbols::PyMethod_New;
+use cpython_abi::thread_end::{MayEnd, waits};
 
 /// Which of the two types.
 #[derive(Clone, Copy)]
@@ -423,7 +424,7 @@ unsafe extern "C" fn bind_callable(
             let Some(bind) = (*class).tp_descr_get else {
                 return ffi::Py_NewRef(object);
             };
-            let bound = bind(callable, instance, owner);
+            let bound = waits(|| bind.may_end()(callable, instance, owner));
             if bound == callable || bound.is_null() {
                 ffi::Py_XDECREF(bound);
                 return if bound.is_null() {

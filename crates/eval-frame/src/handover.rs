@@ -18,6 +18,7 @@ use pyo3::ffi::{self, PyObject, PyThreadState};
 use crate::region::{self, with_thread};
 use cpython_abi::frame::RawFrame;
 use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn};
+use cpython_abi::thread_end::evaluate_by_default;
 
 /// What this thread's continuation offers.
 pub(crate) struct Handover {
@@ -118,7 +119,7 @@ unsafe extern "C" fn evaluate_once(
     };
     contained("the evaluation of a resume function's frame", || (), take);
     // SAFETY: as above; the frame is passed on as it came.
-    unsafe { DEFAULT_EVAL(tstate, frame, throwflag) }
+    unsafe { evaluate_by_default(tstate, frame, throwflag) }
 }
 
 /// Makes a call in whose first frame an accepted offer is taken, whether the hook is on or not.

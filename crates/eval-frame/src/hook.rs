@@ -29,6 +29,7 @@ use cpython_abi::frame::RawFrame;
 #[cfg(not(Py_3_12))]
 use cpython_abi::stack_ref::StackRef;
 use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, same_eval};
+use cpython_abi::thread_end::evaluate_by_default;
 
 /// The evaluator that regions install.
 pub(crate) static HOOK: EvalFn = eval_frame;
@@ -111,7 +112,7 @@ unsafe extern "C" fn eval_frame(
         if throwflag == 0 {
             ffi::PyErr_Clear();
         }
-        DEFAULT_EVAL(tstate, frame, throwflag)
+        evaluate_by_default(tstate, frame, throwflag)
     };
     // SAFETY: the GIL is held.
     with_thread(|thread| unsafe {

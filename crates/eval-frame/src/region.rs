@@ -22,6 +22,7 @@ use crate::surroundings::surroundings;
 use cpython_abi::frame::RawFrame;
 use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, install_eval, installed_eval, same_eval};
 use cpython_abi::thread::{COUNTS_C_CALLS, c_recursion_remaining};
+use cpython_abi::thread_end;
 
 /// What one thread knows about regions.
 pub struct ThreadRegions {
@@ -284,13 +285,13 @@ pub(crate) unsafe fn evaluate(
     thread.started.set(true);
     if !COUNTS_C_CALLS {
         // SAFETY: required of the caller.
-        return unsafe { eval(tstate, frame, throwflag) };
+        return unsafe { thread_end::evaluate(eval, tstate, frame, throwflag) };
     }
     let remaining = c_recursion_remaining(tstate);
     // SAFETY: an int inside the current thread state.
     unsafe {
         *remaining += EVALUATION_UNITS;
-        let result = eval(tstate, frame, throwflag);
+        let result = thread_end::evaluate(eval, tstate, frame, throwflag);
         *remaining -= EVALUATION_UNITS;
         result
     }
@@ -472,7 +473,7 @@ pub(crate) unsafe fn evaluate_unhooked(
         unsafe { install_eval(interpreter(), DEFAULT_EVAL) };
     }
     // SAFETY: required of the caller.
-    let result = unsafe { DEFAULT_EVAL(tstate, frame, throwflag) };
+    let result = unsafe { thread_end::evaluate_by_default(tstate, frame, throwflag) };
     // SAFETY: the GIL is held.
     unsafe {
         if was_installed

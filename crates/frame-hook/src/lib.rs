@@ -2,7 +2,8 @@
 //!
 //! What lives here: what happens to a frame that the hook shows, from its guarded code to a new translation, and when
 //! that is tried again ([`dynamo`]); what torch has a say in around the hook (`surroundings`, `foreign`, `in_stance`,
-//! `module_call`, `profiled`); exceptions that are taken from Python (`taken`). What does not: the hook and entries (`eval-frame`),
+//! `module_call`, `profiled`); exceptions that are taken from Python (`taken`); threads that the interpreter ends
+//! (`thread_end`). What does not: the hook and entries (`eval-frame`),
 //! opcodes, and what each stage does.
 //!
 //! Invariant: no panic and no internal error reaches the program; the frame runs as plain Python.
@@ -14,6 +15,8 @@ mod module_call;
 mod profiled;
 mod surroundings;
 mod taken;
+#[cfg(not(Py_3_14))]
+mod thread_end;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;

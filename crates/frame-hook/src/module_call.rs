@@ -6,6 +6,7 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
+use cpython_abi::thread_end::{MayEnd, waits};
 use pyo3::ffi::{self, Py_ssize_t, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -51,7 +52,7 @@ unsafe extern "C" fn call_instance(
     let call_generically = || unsafe {
         let generic = GENERIC.load(Ordering::Relaxed);
         let generic: ffi::ternaryfunc = std::mem::transmute(generic);
-        generic(module, args, kwargs)
+        waits(|| generic.may_end()(module, args, kwargs))
     };
     // SAFETY: called by the interpreter with a tuple, and a dictionary or null.
     let body = |thread: &ThreadRegions| unsafe {

@@ -6,31 +6,22 @@
 //!
 //! Not here: what an interrupt is, and what becomes of it (`interrupts`).
 
-use std::ffi::{CStr, c_void};
-use std::sync::OnceLock;
-
 use cpython_abi::panics::contained;
+use cpython_abi::thread_end::waits;
 use pyo3::Borrowed;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 
-/// The address of a function of CPython.
-fn function_of_python(name: &CStr) -> *mut c_void {
-    // SAFETY: looks a name up in what the process has loaded, the interpreter among it.
-    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    assert!(!address.is_null(), "{name:?} is not in this interpreter");
-    address
-}
-
-/// Declares a static that holds a function of CPython once it was asked for.
-macro_rules! real {
-    ($name:literal, $type:ty) => {{
-        static REAL: OnceLock<$type> = OnceLock::new();
-        // SAFETY: CPython's function of this name has this type.
-        *REAL.get_or_init(|| unsafe {
-            std::mem::transmute::<*mut c_void, $type>(function_of_python($name))
-        })
-    }};
+unsafe extern "C-unwind" {
+    #[cfg(Py_3_12)]
+    fn __real_PyErr_GetRaisedException() -> *mut PyObject;
+    #[cfg(not(Py_3_12))]
+    fn __real_PyErr_Fetch(
+        class: *mut *mut PyObject,
+        value: *mut *mut PyObject,
+        traceback: *mut *mut PyObject,
+    );
+    fn __real_PyErr_Clear();
 }
 
 /// # Safety
@@ -51,13 +42,9 @@ unsafe fn note(error: *mut PyObject) {
 #[cfg(Py_3_12)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __wrap_PyErr_GetRaisedException() -> *mut PyObject {
-    let take = real!(
-        c"PyErr_GetRaisedException",
-        unsafe extern "C" fn() -> *mut PyObject
-    );
     // SAFETY: required of the caller; the exception is owned here until it is handed on.
     unsafe {
-        let error = take();
+        let error = waits(|| __real_PyErr_GetRaisedException());
         contained(
             "the look at an exception that was taken",
             || (),
@@ -83,12 +70,10 @@ pub unsafe extern "C" fn __wrap_PyErr_Fetch(
     value: *mut *mut PyObject,
     traceback: *mut *mut PyObject,
 ) {
-    type Fetch = unsafe extern "C" fn(*mut *mut PyObject, *mut *mut PyObject, *mut *mut PyObject);
-    let fetch = real!(c"PyErr_Fetch", Fetch);
     // SAFETY: required of the caller. What was taken is owned by the caller, before and after it is
     // normalized.
     unsafe {
-        fetch(class, value, traceback);
+        waits(|| __real_PyErr_Fetch(class, value, traceback));
         contained(
             "the look at an exception that was taken",
             || (),
@@ -113,7 +98,6 @@ pub unsafe extern "C" fn __wrap_PyErr_Fetch(
 /// The GIL is held.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __wrap_PyErr_Clear() {
-    let clear = real!(c"PyErr_Clear", unsafe extern "C" fn());
     // SAFETY: required of the caller.
     unsafe {
         contained(
@@ -125,6 +109,6 @@ pub unsafe extern "C" fn __wrap_PyErr_Clear() {
                 }
             },
         );
-        clear();
+        waits(|| __real_PyErr_Clear());
     }
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use cpython_abi::objects::{MANAGED_DICT, weakref_target};
 use cpython_abi::panics::contained_or_raise;
 use cpython_abi::symbols::{_PyType_Lookup, PyODict_Type};
+use cpython_abi::thread_end::{MayEnd, waits};
 use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -191,7 +192,9 @@ unsafe fn make(
         let fits = base == &raw mut ffi::PyBaseObject_Type
             || ffi::PyType_IsSubtype(class.cast(), base) != 0;
         match (*base).tp_new {
-            Some(new) if fits => new(class.cast(), no_arguments(), ptr::null_mut()),
+            Some(new) if fits => {
+                waits(|| new.may_end()(class.cast(), no_arguments(), ptr::null_mut()))
+            }
             _ => refuse(),
         }
     }

@@ -13,6 +13,7 @@ use cpython_abi::symbols::{
     _PyObject_GetDictPtr, _PySet_NextEntry, _PyType_Lookup, PyGetSetDescr_Type, PyMemberDescr_Type,
     PyMethod_Type, PyODict_Type,
 };
+use cpython_abi::thread_end::{MayEnd, waits};
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
@@ -361,7 +362,7 @@ pub(crate) unsafe fn attribute(
                 if !field.is_null() {
                     return Found::Field(field);
                 }
-                let value = get(of_class, obj, ty.cast());
+                let value = waits(|| get.may_end()(of_class, obj, ty.cast()));
                 if value.is_null() {
                     ffi::PyErr_Clear();
                     return Found::None;
