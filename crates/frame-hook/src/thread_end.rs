@@ -27,6 +27,7 @@ macro_rules! wrapped {
         }
 
         $(
+            #[expect(non_snake_case, reason = "CPython's name")]
             #[unsafe(export_name = concat!("__wrap_", stringify!($name)))]
             unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
                 // SAFETY: called as `real::$name` is.
