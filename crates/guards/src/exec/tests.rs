@@ -44,8 +44,9 @@ impl<'py> World<'py> {
                 .and_then(|m| m.call_method1("addsitedir", (site,)))
                 .expect("site-packages");
             let scope = PyDict::new(py);
-            py.run(c"import torch, collections, weakref", Some(&scope), None)
-                .expect("import torch");
+            // What is imported lives as long as the process: no collection has to look at it.
+            let imports = c"import torch, collections, gc, weakref; gc.freeze()";
+            py.run(imports, Some(&scope), None).expect("import torch");
             let abi = TorchAbi::get(py).unwrap_or_else(|e| panic!("{e}"));
             body(World { py, scope, abi })
         })
