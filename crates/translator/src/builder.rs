@@ -16,7 +16,7 @@ use variables::{
     Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var,
 };
 
-use crate::raw::{as_dict, derives_from, dict_items, is_namespace, type_lookup};
+use crate::raw::{as_dict, derives_from, is_namespace, shown_items, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use variables::constants::const_val;
@@ -422,7 +422,7 @@ impl Tx<'_> {
         }
         let mut map = OrderedMap::default();
         let mut keys = Vec::with_capacity(d.len());
-        for (i, (k, v)) in dict_items(d).into_iter().enumerate() {
+        for (i, k, v) in shown_items(d) {
             let key_val = match const_val(k.bind(self.py)) {
                 Some(c) => c,
                 None => ConstVal::Obj(self.pin(&k, true)),
@@ -657,13 +657,14 @@ impl Tx<'_> {
             &k.classmethod,
             &k.staticmethod,
             &k.code,
+            &k.generic_alias,
+            &k.union_type,
         ];
         fixed.iter().any(|t| ty.is(t.bind(py)))
             || derives_from(b, k.enum_.bind(py))
             || ty.module().is_ok_and(|m| {
                 m.to_cow().is_ok_and(|m| {
                     (&*m == "typing"
-                        || &*m == "types" && is_alias(&ty)
                         || &*m == names::OPS
                         || &*m == "functools"
                         || &*m == "operator"
@@ -673,12 +674,6 @@ impl Tx<'_> {
                 })
             })
     }
-}
-
-/// Whether a class is that of `list[int]` or `int | None`.
-pub(crate) fn is_alias(ty: &Bound<'_, PyType>) -> bool {
-    ty.name()
-        .is_ok_and(|n| n == "GenericAlias" || n == "UnionType")
 }
 
 /// Whether a class of NumPy is that of its functions.

@@ -78,6 +78,8 @@ known! {
     classmethod_descriptor = "types"."ClassMethodDescriptorType",
     getset_descriptor = "types"."GetSetDescriptorType",
     member_descriptor = "types"."MemberDescriptorType",
+    generic_alias = "types"."GenericAlias",
+    union_type = "types"."UnionType",
     module_type = "types"."ModuleType",
     cell = "types"."CellType",
     code = "types"."CodeType",

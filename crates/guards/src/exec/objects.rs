@@ -14,8 +14,8 @@ use cpython_abi::symbols::{
     PyMethod_Type, PyODict_Type,
 };
 use cpython_abi::thread_end::{MayEnd, waits};
-use pyo3::ffi;
-use pyo3::ffi::PyObject;
+use pyo3::ffi::{self, PyObject, PyTypeObject};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
@@ -345,7 +345,7 @@ pub(crate) unsafe fn attribute(
                 {
                     return Found::None;
                 }
-                let generic = slot == ffi::PyObject_GenericGetAttr as *const () as usize
+                let generic = reads_as_object_does(ty)
                     || ty == &raw mut PyMethod_Type
                     || slot == ffi::PyType_Type.tp_getattro.map_or(1, |f| f as usize)
                     || slot == ffi::PyModule_Type.tp_getattro.map_or(1, |f| f as usize);
@@ -416,6 +416,22 @@ pub(crate) unsafe fn attribute(
             return Found::Owned(value);
         }
         Found::None
+    }
+}
+
+/// Whether instances of a class read attributes as `object` does, before a `__getattr__` of the class is asked.
+///
+/// # Safety
+/// `ty` must be live, and the GIL held.
+unsafe fn reads_as_object_does(ty: *mut PyTypeObject) -> bool {
+    // SAFETY: the caller's promise; slots and entries of classes are compared.
+    unsafe {
+        let slot = (*ty).tp_getattro.map_or(0, |f| f as usize);
+        if slot == ffi::PyObject_GenericGetAttr as *const () as usize {
+            return true;
+        }
+        let name = intern!(Python::assume_attached(), "__getattribute__").as_ptr();
+        mro_lookup(ty, name) == mro_lookup(&raw mut ffi::PyBaseObject_Type, name)
     }
 }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use guards::{GuardKind, Source, SourceId};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::{Body, Obj, ObjId, Origin, Var};
@@ -90,10 +91,10 @@ impl<'py> Tx<'py> {
             &k.getset_descriptor,
             &k.member_descriptor,
             &k.property,
+            &k.generic_alias,
+            &k.union_type,
         ];
         fixed.iter().any(|t| ty.is(t.bind(self.py)))
-            || crate::builder::is_alias(&ty)
-                && ty.module().is_ok_and(|m| m == "types" || m == "typing")
     }
 
     /// Reads a C-level attribute of a real object.
@@ -104,7 +105,16 @@ impl<'py> Tx<'py> {
         class: &Obj,
         name: &Arc<str>,
     ) -> R<Flow> {
-        match real.bind(self.py).getattr(&**name) {
+        // A `__getattr__` of the class is the caller's to ask.
+        let real_class = real.bind(self.py).get_type();
+        let read = match type_lookup(&real_class, "__getattr__") {
+            Some(_) => {
+                let object = self.known.object.bind(self.py);
+                object.call_method1(intern!(self.py, "__getattribute__"), (real, &**name))
+            }
+            None => real.bind(self.py).getattr(&**name),
+        };
+        match read {
             Ok(v) => Ok(Flow::Value(match source {
                 Some(base) => {
                     let s = self.source(Source::Attr {
