@@ -1,8 +1,9 @@
-"""An array that a changing number of rows is made of: one graph for all numbers, also where the array itself is as large."""
+"""A number of rows that changes: one graph for all numbers, also where the array stays as large."""
 
 import numpy as np
 
-GRAPHS = 4
+GRAPHS = 3
+REFERENCE_WRONG = "raises another exception where NumPy refuses a number"
 SNAPSHOT = False
 
 

@@ -24,7 +24,10 @@ impl Tx<'_> {
         };
         // A number is left as it is: to look at one of NumPy's makes it a constant.
         if let Var::Lazy(l) = factor
-            && !l.obj.bind(self.py).is_instance(self.known.tensor.bind(self.py))?
+            && !l
+                .obj
+                .bind(self.py)
+                .is_instance(self.known.tensor.bind(self.py))?
         {
             return Ok(None);
         }
