@@ -1,4 +1,4 @@
-"""Learning rates and other factors that are tensors, which eager reads as numbers: the graph reads them."""
+"""Rates and other factors that are tensors, which eager reads as numbers: the graph reads them."""
 
 import torch
 
