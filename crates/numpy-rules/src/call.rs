@@ -15,7 +15,7 @@ use variables::{Body, CallResult, TensorVar, TupleVar, Var};
 use crate::arguments::{Asked, real_number};
 use crate::operation::{Maker, operation};
 use crate::probe::{Call, Probed, class_of, in_memory, is_same_kind, shares};
-use crate::sizes::SizesAt;
+use crate::sizes::{SizesAt, TIMES};
 use crate::values::{Looks, array_of, check_state, new_array};
 
 /// What is called.
@@ -92,8 +92,17 @@ fn of_any_size<'py>(
 ) -> Given {
     let depends =
         || Stop::unsupported("NumPy operation that depends on the sizes of its arguments");
-    let other = Asked::new(tx, what, args, SizesAt::Other)?.ok_or_else(depends)?;
-    let (now, other) = (now.probe(what)?, other.probe(what)?);
+    let now = now.probe(what)?;
+    let mut others = TIMES.into_iter().map(SizesAt::Other);
+    let (at, other) = loop {
+        let at = others.next().ok_or_else(depends)?;
+        let other = Asked::new(tx, what, args, at)?.ok_or_else(depends)?;
+        // NumPy refuses these, not what is asked for.
+        if other.probe(what).is_ok() {
+            break (at, other);
+        }
+    };
+    let other = other.probe(what)?;
     let answers = (
         (&now.1.result, now.0.stands),
         (&other.1.result, other.0.stands),
@@ -101,7 +110,7 @@ fn of_any_size<'py>(
     if now.1.writes != other.1.writes || !is_same_kind(answers.0, answers.1)? {
         return Err(depends());
     }
-    answer(tx, what, args, &now, Some(&other.1.result))
+    answer(tx, what, args, &now, Some((at, &other.1.result)))
 }
 
 /// What a call gives, by what NumPy says; `other`: and for other sizes.
@@ -110,7 +119,7 @@ fn answer<'py>(
     what: &What<'_, 'py>,
     args: &Args,
     (real, probed): &(Call<'_, 'py>, Probed<'py>),
-    other: Option<&Bound<'py, PyAny>>,
+    other: Option<(SizesAt, &Bound<'py, PyAny>)>,
 ) -> Given {
     let py = tx.py;
     let stands = real.stands;
@@ -142,7 +151,7 @@ fn operation_of<'py>(
     what: &What<'_, 'py>,
     real: &Call<'_, 'py>,
     probed: &Probed<'py>,
-    other: Option<&Bound<'py, PyAny>>,
+    other: Option<(SizesAt, &Bound<'py, PyAny>)>,
     args: &Args,
 ) -> R<Var> {
     let Some(function) = &what.torch else {
@@ -193,7 +202,7 @@ struct Node<'a, 'py> {
     real: &'a Call<'a, 'py>,
     probed: &'a Probed<'py>,
     /// what NumPy gives for other sizes, where some are no constants
-    other: Option<&'a Bound<'py, PyAny>>,
+    other: Option<(SizesAt, &'a Bound<'py, PyAny>)>,
     /// what torch gives for what NumPy was asked with
     on_tensors: Bound<'py, PyAny>,
 }
@@ -253,8 +262,9 @@ impl<'py> Node<'_, 'py> {
     fn fits(&self, tx: &mut Tx<'py>, inferred: &Inferred) -> R<bool> {
         let real = &self.probed.result;
         match self.other {
-            Some(other) => Ok(fits(tx, real, inferred, SizesAt::Now)?
-                && fits(tx, other, inferred, SizesAt::Other)?),
+            Some((at, other)) => {
+                Ok(fits(tx, real, inferred, SizesAt::Now)? && fits(tx, other, inferred, at)?)
+            }
             None => fits(tx, real, inferred, SizesAt::Fixed),
         }
     }

@@ -19,12 +19,13 @@ pub(crate) enum SizesAt {
     Fixed,
     /// those of this call
     Now,
-    /// those of another call, which are larger
-    Other,
+    /// those of another call, which are so many times as large
+    Other(i64),
 }
 
-/// How many times as large as in this call the sizes of another one are: what divides these divides those.
-const TIMES: i64 = 3;
+/// How many times as large as in this call the sizes of another one are: what divides these divides those. NumPy
+/// refuses some of them: an array of 24 items has two rows and six, but not nine.
+pub(crate) const TIMES: [i64; 4] = [3, 2, 5, 4];
 
 impl SizesAt {
     /// What is known of a tensor, with all sizes as numbers.
@@ -33,7 +34,7 @@ impl SizesAt {
         let args = tx.node_args(&args)?;
         let fixed = match self {
             SizesAt::Fixed => tx.fix_args(&args),
-            SizesAt::Now | SizesAt::Other => None,
+            SizesAt::Now | SizesAt::Other(_) => None,
         };
         match fixed.as_ref().unwrap_or(&args).meta_pos.first() {
             Some(MetaArg::Tensor(meta)) => self.of_meta(tx, meta),
@@ -69,16 +70,16 @@ impl SizesAt {
 
     /// An int that is no constant.
     pub(crate) fn int(self, tx: &Tx<'_>, int: &IntVar) -> R<i64> {
-        if self != SizesAt::Other {
+        let SizesAt::Other(times) = self else {
             return Ok(int.value);
-        }
+        };
         let other = |leaf: IntLeaf| {
             let expr = match leaf {
                 IntLeaf::Value(source) => IntExpr::Source(source),
                 IntLeaf::Dim(source, extent, dim) => IntExpr::Dim(source, extent, dim),
             };
             let value = tx.value_of(&expr)?;
-            value.checked_mul(TIMES)
+            value.checked_mul(times)
         };
         let value = int.expr.eval(&other);
         value.ok_or_else(|| Stop::unsupported("a size whose value is not known"))

@@ -34,11 +34,11 @@ def make(Source, FloorDiv, Remainders):
             return ('multiply', *map(tree, expr.args))
         if expr.is_Pow and expr.exp.is_Integer and 1 <= expr.exp <= 8:
             return ('multiply', *[tree(expr.base)] * int(expr.exp))
-        if isinstance(expr, FloorDiv) and expr.args[1].is_Integer:
-            return ('divide', tree(expr.args[0]), int(expr.args[1]))
-        if isinstance(expr, Remainders) and expr.args[1].is_Integer and expr.args[1] > 0:
-            whole, by = tree(expr.args[0]), int(expr.args[1])
-            return ('add', whole, ('multiply', ('number', -by), ('divide', whole, by)))
+        if isinstance(expr, FloorDiv):
+            return ('divide', tree(expr.args[0]), tree(expr.args[1]))
+        if isinstance(expr, Remainders):
+            whole, by = tree(expr.args[0]), tree(expr.args[1])
+            return ('add', whole, ('multiply', ('number', -1), by, ('divide', whole, by)))
         return None
     return Named, tree
 ";
@@ -54,8 +54,8 @@ pub enum SizeTree {
     Add(Vec<SizeTree>),
     /// A product.
     Multiply(Vec<SizeTree>),
-    /// What is left of a division, rounded down.
-    Divide(Box<SizeTree>, i64),
+    /// A quotient, rounded down, of a divisor that is positive.
+    Divide(Box<SizeTree>, Box<SizeTree>),
 }
 
 /// What torch found while an operation was run.
@@ -259,8 +259,9 @@ impl SizeSymbols {
             "symbol" => self.position(&first).map(SizeTree::Symbol),
             "add" => Some(SizeTree::Add(parts)),
             "multiply" => Some(SizeTree::Multiply(parts)),
-            _ => match (self.read(&first)?, tree.get_item(2)?.extract()) {
-                (Some(of), Ok(by @ 1..)) => Some(SizeTree::Divide(Box::new(of), by)),
+            _ => match (self.read(&first)?, self.read(&tree.get_item(2)?)?) {
+                (Some(_), Some(SizeTree::Number(..=0))) => None,
+                (Some(of), Some(by)) => Some(SizeTree::Divide(Box::new(of), Box::new(by))),
                 _ => None,
             },
         })

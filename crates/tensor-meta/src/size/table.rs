@@ -252,6 +252,12 @@ impl SizeTable {
         self.divided(a, Size::known(b), a.hint.div_euclid(b)).into()
     }
 
+    /// See [`SizeTable::add`], by what is no constant; and what has to hold for it.
+    pub fn quotient_of(&mut self, a: SymInt, b: SymInt) -> (SymInt, Vec<Fact>) {
+        let quotient = self.of(Arithmetic::Divide, a, b);
+        (quotient, std::mem::take(&mut self.facts))
+    }
+
     /// Whether a relation is one that holds, or one that does not, for all values. `None`: it
     /// depends on them.
     pub fn decided(&self, op: Compare, a: SymInt, b: SymInt) -> Option<bool> {

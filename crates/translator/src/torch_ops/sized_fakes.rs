@@ -26,6 +26,8 @@ pub struct SizedFakes {
     /// what each symbol stands for, and the number that it is for torch
     leaves: RefCell<Vec<(IntExpr, Obj)>>,
     sizes: RefCell<Sizes>,
+    /// what quotients among them rely on
+    signs: RefCell<Vec<Fact>>,
     /// sources for numbers that the graph gives: which of the leaves there are such numbers already
     unknown: Unknown,
     /// how many of the new ones are in use
@@ -63,6 +65,7 @@ impl SizedFakes {
             symbols: RefCell::new(symbols),
             leaves: RefCell::default(),
             sizes: RefCell::default(),
+            signs: RefCell::default(),
             unknown: Unknown::default(),
             made: Cell::new(0),
         }
@@ -147,8 +150,10 @@ impl SizedFakes {
             SizeTree::Add(parts) => all(parts, 0, Sizes::add),
             SizeTree::Multiply(parts) => all(parts, 1, Sizes::multiply),
             SizeTree::Divide(of, by) => {
-                let of = self.of_tree(of)?;
-                Some(self.sizes.borrow_mut().floor_divide(of, *by))
+                let (of, by) = (self.of_tree(of)?, self.of_tree(by)?);
+                let (quotient, facts) = self.sizes.borrow_mut().quotient(of, by);
+                self.signs.borrow_mut().extend(facts);
+                Some(quotient)
             }
         }
     }
@@ -164,9 +169,9 @@ impl SizedFakes {
             Some(Fact { op, left, right })
         };
         let all = |facts: &[SizeFact]| facts.iter().map(fact).collect::<Option<Vec<_>>>();
-        Ok(all(&facts.decided)
-            .zip(all(&facts.assumed))
-            .map(|(decided, assumed)| [decided, assumed]))
+        let both = all(&facts.decided).zip(all(&facts.assumed));
+        let signs = self.signs.take();
+        Ok(both.map(|(decided, assumed)| [[signs, decided].concat(), assumed]))
     }
 }
 

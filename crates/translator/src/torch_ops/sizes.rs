@@ -159,8 +159,8 @@ impl Sizes {
         self.table.multiply(a, b)
     }
 
-    pub(super) fn floor_divide(&mut self, a: SymInt, b: i64) -> SymInt {
-        self.table.floor_divide(a, b)
+    pub(super) fn quotient(&mut self, a: SymInt, b: SymInt) -> (SymInt, Vec<Fact>) {
+        self.table.quotient_of(a, b)
     }
 
     /// The value of a source or a dimension for this call, where it is a symbol.
