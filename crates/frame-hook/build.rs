@@ -19,7 +19,14 @@ fn main() {
         11 => "PyErr_Fetch",
         _ => "PyErr_GetRaisedException",
     };
-    let ends_threads: &[&str] = if minor < 14 { THREAD_END } else { &[] };
+    println!("cargo::rustc-check-cfg=cfg(ends_threads)");
+    let ends_threads: &[&str] = match minor {
+        ..14 => {
+            println!("cargo::rustc-cfg=ends_threads");
+            THREAD_END
+        }
+        _ => &[],
+    };
     for name in [taking, "PyErr_Clear"].iter().chain(ends_threads) {
         println!("cargo::rustc-link-arg=-Wl,--wrap={name}");
     }

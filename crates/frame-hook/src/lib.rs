@@ -15,7 +15,7 @@ mod module_call;
 mod profiled;
 mod surroundings;
 mod taken;
-#[cfg(not(Py_3_14))]
+#[cfg(ends_threads)]
 mod thread_end;
 
 use pyo3::exceptions::PyImportError;

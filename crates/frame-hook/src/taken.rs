@@ -12,18 +12,6 @@ use pyo3::Borrowed;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 
-unsafe extern "C-unwind" {
-    #[cfg(Py_3_12)]
-    fn __real_PyErr_GetRaisedException() -> *mut PyObject;
-    #[cfg(not(Py_3_12))]
-    fn __real_PyErr_Fetch(
-        class: *mut *mut PyObject,
-        value: *mut *mut PyObject,
-        traceback: *mut *mut PyObject,
-    );
-    fn __real_PyErr_Clear();
-}
-
 /// # Safety
 /// The GIL is held, and `error` is an exception's instance.
 #[cold]
@@ -42,6 +30,9 @@ unsafe fn note(error: *mut PyObject) {
 #[cfg(Py_3_12)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __wrap_PyErr_GetRaisedException() -> *mut PyObject {
+    unsafe extern "C-unwind" {
+        fn __real_PyErr_GetRaisedException() -> *mut PyObject;
+    }
     // SAFETY: required of the caller; the exception is owned here until it is handed on.
     unsafe {
         let error = waits(|| __real_PyErr_GetRaisedException());
@@ -70,6 +61,13 @@ pub unsafe extern "C" fn __wrap_PyErr_Fetch(
     value: *mut *mut PyObject,
     traceback: *mut *mut PyObject,
 ) {
+    unsafe extern "C-unwind" {
+        fn __real_PyErr_Fetch(
+            class: *mut *mut PyObject,
+            value: *mut *mut PyObject,
+            traceback: *mut *mut PyObject,
+        );
+    }
     // SAFETY: required of the caller. What was taken is owned by the caller, before and after it is
     // normalized.
     unsafe {
@@ -98,6 +96,9 @@ pub unsafe extern "C" fn __wrap_PyErr_Fetch(
 /// The GIL is held.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __wrap_PyErr_Clear() {
+    unsafe extern "C-unwind" {
+        fn __real_PyErr_Clear();
+    }
     // SAFETY: required of the caller.
     unsafe {
         contained(
