@@ -1,4 +1,4 @@
-"""A program ends while daemon threads are inside of compiled code: as plain Python does, with exit status 0.
+"""A program ends well while daemon threads are inside of compiled code, as plain Python does.
 
 Until CPython 3.13 the interpreter ends such a thread by unwinding its stack, with our frames on it.
 """
@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-# Two threads call `step`, and stay in `hold` for ever: not in torch's own C++ code, because a thread that is there
-# when the program ends makes a program in eager mode abort as well.
+# Two threads call `step`, and stay in `hold` for ever. They are not in torch's own C++ code: one
+# that is there when the program ends makes a program in eager mode abort as well.
 STEPS = {
     "a graph break": """
     @compiled
@@ -96,7 +96,8 @@ STEPS = {
         def forward(self, n):
             hold()
 
-    step = functools.partial(ferrodyn.compile(torch.nn.Sequential(Layer(), Layer()), backend=eager), 1)
+    model = ferrodyn.compile(torch.nn.Sequential(Layer(), Layer()), backend=eager)
+    step = functools.partial(model, 1)
     """,
     "capture off": """
     @ferrodyn.disable

@@ -398,13 +398,17 @@ fn called_by_c(text: &str) -> Vec<(&str, bool)> {
         });
         let body = &rest[..end.unwrap_or(rest.len())];
         if body.contains('{') {
+            let contained = ["contained(", "contained_or_raise("];
+            let contained = contained.iter().any(|c| body.contains(c));
             // What does nothing but call CPython does not panic.
-            let contained = [
-                "contained(",
-                "contained_or_raise(",
-                "{\n                waits(",
-            ];
-            found.push((&rest[..open], contained.iter().any(|c| body.contains(c))));
+            let lines = body
+                .split_once('{')
+                .into_iter()
+                .flat_map(|(_, code)| code.lines());
+            let mut code = lines.map(str::trim_start);
+            let first = code.find(|line| !line.is_empty() && !line.starts_with("//"));
+            let calls = first.is_some_and(|line| line.starts_with("waits("));
+            found.push((&rest[..open], contained || calls));
         }
     }
     found
