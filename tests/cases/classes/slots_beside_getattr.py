@@ -1,4 +1,4 @@
-"""Slots of a class that has a `__getattr__`: it is asked for those without a value, and for no other."""
+"""Slots of a class with a `__getattr__`, which is asked for those without a value and no other."""
 
 import torch
 
