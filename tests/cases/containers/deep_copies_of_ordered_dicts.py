@@ -6,6 +6,7 @@ import copy
 import torch
 
 GRAPHS = 1
+SNAPSHOT = False
 
 
 class Config:
