@@ -1,4 +1,7 @@
-"""Rates and other factors that are tensors, which eager reads as numbers: the graph reads them."""
+"""Rates and other factors that are tensors, which eager reads as numbers: the graph reads them.
+
+A compiler's graph multiplies by the tensor, which rounds once more: all numbers here are exact.
+"""
 
 import torch
 
@@ -7,8 +10,9 @@ SNAPSHOT = False
 
 net = torch.nn.Linear(3, 2)
 for parameter in net.parameters():
+    parameter.data.mul_(8).round_().div_(8)
     parameter.grad = torch.ones_like(parameter)
-optimizer = torch.optim.SGD(net.parameters(), lr=torch.tensor(0.1))
+optimizer = torch.optim.SGD(net.parameters(), lr=torch.tensor(0.25))
 schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
 
 
@@ -25,4 +29,4 @@ def fn(x):
 
 
 def calls():
-    return [(torch.randn(2, 3),) for _ in range(4)]
+    return [(torch.arange(6.0).view(2, 3) + i,) for i in range(4)]
