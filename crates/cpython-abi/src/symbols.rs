@@ -12,12 +12,16 @@ use super::frame::RawFrame;
 /// `_PyFrameEvalFunction`: evaluates a frame and gives its result, or null with an exception set.
 pub type EvalFn = unsafe extern "C" fn(*mut PyThreadState, *mut RawFrame, c_int) -> *mut PyObject;
 
-unsafe extern "C" {
+// Declared so that the compiler does not take for granted that no call of it is unwound: see `thread_end`.
+unsafe extern "C-unwind" {
     fn _PyEval_EvalFrameDefault(
         tstate: *mut PyThreadState,
         frame: *mut RawFrame,
         throwflag: c_int,
     ) -> *mut PyObject;
+}
+
+unsafe extern "C" {
     fn _PyInterpreterState_GetEvalFrameFunc(interp: *mut PyInterpreterState) -> Option<EvalFn>;
     fn _PyInterpreterState_SetEvalFrameFunc(interp: *mut PyInterpreterState, eval: EvalFn);
 
@@ -64,7 +68,13 @@ unsafe extern "C" {
 }
 
 /// CPython's own evaluator.
-pub static DEFAULT_EVAL: EvalFn = _PyEval_EvalFrameDefault;
+// SAFETY: the same function and calling convention.
+pub static DEFAULT_EVAL: EvalFn = unsafe {
+    std::mem::transmute::<
+        unsafe extern "C-unwind" fn(*mut PyThreadState, *mut RawFrame, c_int) -> *mut PyObject,
+        EvalFn,
+    >(_PyEval_EvalFrameDefault)
+};
 
 /// The evaluator that `interp` calls now.
 ///

@@ -345,10 +345,12 @@ pub(crate) unsafe fn attribute(
                 {
                     return Found::None;
                 }
-                let generic = reads_as_object_does(ty)
-                    || ty == &raw mut PyMethod_Type
-                    || slot == ffi::PyType_Type.tp_getattro.map_or(1, |f| f as usize)
-                    || slot == ffi::PyModule_Type.tp_getattro.map_or(1, |f| f as usize);
+                let bases = [
+                    &raw mut ffi::PyBaseObject_Type,
+                    &raw mut ffi::PyType_Type,
+                    &raw mut ffi::PyModule_Type,
+                ];
+                let generic = ty == &raw mut PyMethod_Type || reads_as_one_of(ty, &bases);
                 let Some(get) = (*descriptor).tp_descr_get.filter(|_| generic) else {
                     return Found::None;
                 };
@@ -373,9 +375,7 @@ pub(crate) unsafe fn attribute(
                 return Found::None;
             }
         }
-        if slot == ffi::PyType_Type.tp_getattro.map_or(1, |f| f as usize)
-            && ffi::PyType_Check(obj) != 0
-        {
+        if ffi::PyType_Check(obj) != 0 && reads_as_one_of(ty, &[&raw mut ffi::PyType_Type]) {
             let value = mro_lookup(obj.cast(), name);
             if value.is_null() {
                 return Found::None;
@@ -419,19 +419,21 @@ pub(crate) unsafe fn attribute(
     }
 }
 
-/// Whether instances of a class read attributes as `object` does, before a `__getattr__` of the class is asked.
+/// Whether instances of a class read attributes as those of one of `bases` do, before a `__getattr__` of the class is
+/// asked.
 ///
 /// # Safety
-/// `ty` must be live, and the GIL held.
-unsafe fn reads_as_object_does(ty: *mut PyTypeObject) -> bool {
+/// `ty` must be live, `bases` static classes, and the GIL held.
+unsafe fn reads_as_one_of(ty: *mut PyTypeObject, bases: &[*mut PyTypeObject]) -> bool {
     // SAFETY: the caller's promise; slots and entries of classes are compared.
     unsafe {
-        let slot = (*ty).tp_getattro.map_or(0, |f| f as usize);
-        if slot == ffi::PyObject_GenericGetAttr as *const () as usize {
+        let slot = |ty: *mut PyTypeObject| (*ty).tp_getattro.map(|f| f as usize);
+        if bases.iter().any(|base| slot(*base) == slot(ty)) {
             return true;
         }
         let name = intern!(Python::assume_attached(), "__getattribute__").as_ptr();
-        mro_lookup(ty, name) == mro_lookup(&raw mut ffi::PyBaseObject_Type, name)
+        let own = mro_lookup(ty, name);
+        bases.iter().any(|base| mro_lookup(*base, name) == own)
     }
 }
 
