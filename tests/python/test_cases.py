@@ -9,7 +9,6 @@ runs plainly before call `i`. What it expects, of which GRAPHS or BREAKS has to 
     REFERENCE_WRONG   where torch.compile differs from eager: not run under --reference
     COMPILED_WRONG    what differs below AOTAutograd, under torch.compile too: no --backend
     BREAKS            texts, each part of the reason of some graph break
-    UNSERVED          True: a guard fails for the very call that it was made for
     BACKWARD          False: do not run backward on the results
     SNAPSHOT          False: only compare with eager, pin nothing
     BYTECODE          True: pin the residual bytecode as well, where it is the point of the case
@@ -101,9 +100,8 @@ def test_case(path: Path) -> None:
         shown = "\n".join(str(graph.graph) for graph in recorder.graphs)
         assert len(recorder.graphs) == graphs, f"expected {graphs} graphs, got:\n{shown}"
     if not harness.REFERENCE:
-        # What was compiled serves the call that it was compiled for, unless a case is about that.
-        unserved = [text for _, text in breaks if "for the very call" in text]
-        assert case.get("UNSERVED", False) == bool(unserved), unserved
+        # What was compiled serves the call that it was compiled for.
+        assert not [text for _, text in breaks if "for the very call" in text]
         for reason in case.get("BREAKS", ()):
             assert any(reason in text for _, text in breaks), (reason, breaks)
 

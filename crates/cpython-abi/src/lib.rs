@@ -3,8 +3,8 @@
 //! What lives here: offsets of code objects ([`code`]), interpreter frames ([`frame`]), their words ([`stack_ref`]), thread states ([`thread`]),
 //! dictionaries ([`dict`]), iterators ([`iterators`]) and other builtin objects ([`objects`]), private symbols
 //! ([`symbols`]), watchers ([`watchers`]), whether a tool follows frames ([`tools`]), and the check of all of it at import
-//! ([`check`]); where panics end ([`panics`]), where threads end ([`thread_end`]), what waits until the interpreter can run any code ([`later`]), and what
-//! is logged once ([`report`]). What does not: any decision about what is read.
+//! ([`check`]); where panics end ([`panics`]), where threads end ([`thread_end`]), what waits until the interpreter can
+//! run any code ([`later`]), and what is logged once ([`report`]). What does not: any decision about what is read.
 //!
 //! Layouts are those of release builds of CPython 3.11 to 3.15 with the GIL, on 64-bit targets.
 //!

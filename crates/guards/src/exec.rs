@@ -35,4 +35,5 @@ pub use check::{CheckEnv, CheckProgram};
 pub use cost::Costs;
 pub use follow::Reader;
 pub use link::LinkError;
+pub use objects::each_key;
 pub use pins::{Moment, Pins, Validity};

@@ -94,15 +94,16 @@ fn of_any_size<'py>(
         || Stop::unsupported("NumPy operation that depends on the sizes of its arguments");
     let now = now.probe(what)?;
     let mut others = TIMES.into_iter().map(SizesAt::Other);
+    let mut asked;
     let (at, other) = loop {
         let at = others.next().ok_or_else(depends)?;
-        let other = Asked::new(tx, what, args, at)?.ok_or_else(depends)?;
-        // NumPy refuses these, not what is asked for.
-        if other.probe(what).is_ok() {
-            break (at, other);
+        asked = Asked::new(tx, what, args, at)?.ok_or_else(depends)?;
+        match asked.probe(what) {
+            // NumPy refuses these sizes, not what is asked for.
+            Err(Stop::Break(_)) => {}
+            other => break (at, other?),
         }
     };
-    let other = other.probe(what)?;
     let answers = (
         (&now.1.result, now.0.stands),
         (&other.1.result, other.0.stands),

@@ -10,7 +10,7 @@ use guards::{ConstVal, GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use translator::constants::const_val;
-use translator::raw::{dict_get, instance_dict, shown_items};
+use translator::raw::{dict_get, dict_items, instance_dict};
 use translator::stop::{R, Stop};
 use variables::{Body, Obj, ObjId, ObjState, OrderedMap, Origin, Var};
 
@@ -505,7 +505,7 @@ impl Emitter<'_, '_> {
         let real = real.bind(py).cast::<PyDict>().map_err(PyErr::from)?.clone();
         let mut old = OrderedMap::default();
         let mut old_items = Vec::new();
-        for (_, k, v) in shown_items(&real) {
+        for (_, k, v) in dict_items(&real) {
             let var = self.known_var(&k)?;
             let key = self.tx.known_key(&var)?;
             old_items.push((key.clone(), k, v));

@@ -16,7 +16,7 @@ use variables::{
     Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var,
 };
 
-use crate::raw::{as_dict, derives_from, is_namespace, shown_items, type_lookup};
+use crate::raw::{as_dict, derives_from, dict_items, is_namespace, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use variables::constants::const_val;
@@ -422,7 +422,7 @@ impl Tx<'_> {
         }
         let mut map = OrderedMap::default();
         let mut keys = Vec::with_capacity(d.len());
-        for (i, k, v) in shown_items(d) {
+        for (i, k, v) in dict_items(d) {
             let key_val = match const_val(k.bind(self.py)) {
                 Some(c) => c,
                 None => ConstVal::Obj(self.pin(&k, true)),

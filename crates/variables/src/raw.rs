@@ -4,6 +4,7 @@
 
 use crate::Obj;
 use cpython_abi::symbols::{_PyType_Lookup, PyODict_Type};
+use guards::exec::each_key;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyString, PyType};
@@ -199,63 +200,36 @@ pub fn as_dict<'a, 'py>(obj: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyD
     unsafe { cpython_abi::dict::is_dictionary(obj.as_ptr()).then(|| obj.cast_unchecked()) }
 }
 
-/// The items of a dict or a subclass of it, as it keeps them, without running an overridden method.
-fn dict_items(d: &Bound<'_, PyDict>) -> Vec<(Obj, Obj)> {
-    let mut out = Vec::with_capacity(d.len());
+/// The items of a dict or a subclass of it in iteration order, without running an overridden method, each with its place
+/// in the dictionary's own order: an `OrderedDict` has another one after `move_to_end`. Where its keys can't be walked
+/// without a `__hash__` of the program's they come in the dictionary's own.
+pub fn dict_items(d: &Bound<'_, PyDict>) -> Vec<(usize, Obj, Obj)> {
+    let mut items = Vec::with_capacity(d.len());
     let (mut pos, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
     // SAFETY: `d` is a live dict that nothing changes during the loop; borrowed references are
     // turned into owned ones at once.
     unsafe {
         while ffi::PyDict_Next(d.as_ptr(), &mut pos, &mut key, &mut value) != 0 {
             let own = |p| Bound::from_borrowed_ptr(d.py(), p).unbind();
-            out.push((own(key), own(value)));
+            items.push((items.len(), own(key), own(value)));
         }
     }
-    out
-}
-
-/// The items as [`dict_items`] gives them, each with its place there, in the order in which iteration shows them: for an
-/// `OrderedDict` another one after `move_to_end`. Where a key's `__hash__` is a function of Python they stay as the
-/// dictionary keeps them: to walk over an `OrderedDict` hashes its keys.
-pub fn shown_items(d: &Bound<'_, PyDict>) -> Vec<(usize, Obj, Obj)> {
-    let items = dict_items(d);
-    let order = shown_order(d, &items).unwrap_or_else(|| (0..items.len()).collect());
-    let item = |at: usize| (at, items[at].0.clone(), items[at].1.clone());
-    order.into_iter().map(item).collect()
-}
-
-fn shown_order(d: &Bound<'_, PyDict>, items: &[(Obj, Obj)]) -> Option<Vec<usize>> {
-    let py = d.py();
-    let hashes_in_c = |key: &Obj| {
-        let class = key.bind(py).get_type();
-        // SAFETY: live classes.
-        unsafe {
-            let hash = (*class.as_type_ptr()).tp_hash.map(|f| f as usize);
-            ffi::PyType_HasFeature(class.as_type_ptr(), ffi::Py_TPFLAGS_HEAPTYPE) == 0
-                || hash == ffi::PyBaseObject_Type.tp_hash.map(|f| f as usize)
-        }
-    };
-    // SAFETY: a live object and a static type.
-    let iterate = unsafe {
-        if ffi::PyType_IsSubtype(d.get_type().as_type_ptr(), &raw mut PyODict_Type) == 0 {
-            return None;
-        }
-        PyODict_Type.tp_iter?
-    };
-    if !items.iter().all(|(key, _)| hashes_in_c(key)) {
-        return None;
+    // SAFETY: a live object's class and a static one.
+    if unsafe { ffi::PyType_IsSubtype(d.get_type().as_type_ptr(), &raw mut PyODict_Type) } == 0 {
+        return items;
     }
-    let places: FxHashMap<usize, usize> = (0..items.len())
-        .map(|i| (items[i].0.as_ptr() as usize, i))
-        .collect();
-    // SAFETY: the slot of the class, for an instance of it; it gives a new reference, or null with an exception set.
-    let keys = unsafe { Bound::from_owned_ptr_or_err(py, iterate(d.as_ptr())) }.ok()?;
-    let place = |key: PyResult<Bound<'_, PyAny>>| {
-        let key = key.ok()?;
-        places.get(&(key.as_ptr() as usize)).copied()
+    let mut shown = FxHashMap::default();
+    // SAFETY: a live dictionary.
+    let all = unsafe {
+        each_key(d.as_ptr(), &|_| true, |key| {
+            shown.insert(key as usize, shown.len());
+            true
+        })
     };
-    let order: Option<Vec<usize>> = keys.try_iter().ok()?.map(place).collect();
-    order.filter(|order| order.len() == items.len())
+    if all {
+        items.sort_by_key(|(_, key, _)| shown.get(&(key.as_ptr() as usize)).copied());
+    }
+    items
 }
 
 /// An item of a dict or subclass by string key, raw.

@@ -198,7 +198,7 @@ pub(crate) unsafe fn each_item(
 ///
 /// # Safety
 /// `dict` must be a dictionary.
-pub(crate) unsafe fn each_key(
+pub unsafe fn each_key(
     dict: *mut PyObject,
     known: &dyn Fn(*mut PyObject) -> bool,
     mut visit: impl FnMut(*mut PyObject) -> bool,

@@ -252,7 +252,7 @@ impl SizeTable {
         self.divided(a, Size::known(b), a.hint.div_euclid(b)).into()
     }
 
-    /// See [`SizeTable::add`], by what is no constant; and what has to hold for it.
+    /// `a // b` of any two sizes, and what has to hold for it: that `b` is positive.
     pub fn quotient_of(&mut self, a: SymInt, b: SymInt) -> (SymInt, Vec<Fact>) {
         let quotient = self.of(Arithmetic::Divide, a, b);
         (quotient, std::mem::take(&mut self.facts))
