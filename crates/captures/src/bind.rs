@@ -7,7 +7,7 @@ use fx_graph::{AotInput, KeptGraph, ShapeGuard};
 use guards::exec::{Pins, Reader};
 use guards::{Guard, ObjRef, ReadLine, Source, SourceId, SourceTable, UserFrame};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyFunction, PyString, PyType, PyWeakrefReference};
+use pyo3::types::{PyCode, PyString, PyType, PyWeakrefReference};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -15,7 +15,7 @@ use crate::content::Digests;
 use crate::keep::Input;
 use crate::key::Made;
 use crate::reach::{self, Content, Place, Reach};
-use crate::{Capture, Code, KeptConstant, Why};
+use crate::{Break, Capture, Code, KeptConstant, Why};
 
 /// A capture whose objects are those of this process. Its guards were not checked.
 pub struct Loaded {
@@ -31,6 +31,8 @@ pub struct Loaded {
     pub changing: BTreeSet<String>,
     /// the call of the graph
     pub call: Option<Call>,
+    /// where the graph breaks
+    pub broken: Option<Break>,
     /// the residual code
     pub code: Code,
     /// its constants
@@ -67,6 +69,29 @@ pub enum Constant {
     Object(Py<PyAny>),
     /// what writes the attributes of an instance of a class: names in order, with the constants among the values
     Fill(Py<PyAny>, Vec<(Arc<str>, Option<Py<PyAny>>)>),
+    /// the code of a resume function, or the function itself
+    Resume {
+        /// the program's code that it goes on in
+        user: Py<PyAny>,
+        /// how it is made of that
+        recipe: Vec<u8>,
+        /// of the function
+        globals: Option<Py<PyAny>>,
+    },
+    /// a function that runs what breaks the graph, or calls another such
+    Step(Box<Step>),
+}
+
+/// A step: a function whose code takes the name, file and lines of the program's.
+pub struct Step {
+    /// the program's code
+    pub template: Py<PyAny>,
+    /// of the function
+    pub globals: Py<PyAny>,
+    /// what of the program's code is replaced
+    pub code: Code,
+    /// its constants
+    pub constants: Vec<Constant>,
 }
 
 /// Reads what a frame and its pins lead to, each source once.
@@ -74,6 +99,8 @@ struct Frame<'a, 'py> {
     py: Python<'py>,
     reader: &'a Reader<'a>,
     sources: &'a [Source],
+    /// the program's code that it runs
+    code: &'a Bound<'py, PyCode>,
     values: Vec<Option<Bound<'py, PyAny>>>,
     pinned: Vec<Option<Bound<'py, PyAny>>>,
 }
@@ -100,25 +127,83 @@ impl<'py> Frame<'_, 'py> {
     }
 
     fn find(&mut self, place: &Place) -> Option<Bound<'py, PyAny>> {
-        match place {
+        let py = self.py;
+        reach::find_in(py, place, &mut |place| match place {
             Place::Reached(source) => self.read(*source),
             Place::TypeOf(source) => Some(self.read(*source)?.get_type().into_any()),
-            Place::CodeOf(source) => {
-                let function = self.read(*source)?.cast_into::<PyFunction>().ok()?;
-                function.getattr("__code__").ok()
-            }
-            Place::GlobalsOf(source) => {
-                let function = self.read(*source)?.cast_into::<PyFunction>().ok()?;
-                function.getattr("__globals__").ok()
-            }
             Place::Member(source, name) => {
                 let class = self.read(*source)?;
                 let class = class.cast::<PyType>().ok()?;
-                let name = PyString::intern(self.py, name);
-                guards::exec::follow::member(class, &name)
+                guards::exec::follow::member(class, &PyString::intern(py, name))
             }
-            _ => reach::find(self.py, place),
-        }
+            Place::OwnCode => Some(self.code.clone().into_any()),
+            Place::OwnGlobals => self.reader.step(py, &Source::Globals, None, &mut |_| None),
+            _ => None,
+        })
+    }
+
+    /// The constants of code that is made like `template`.
+    fn constants(
+        &mut self,
+        digests: &mut Digests,
+        constants: &[KeptConstant],
+        template: &Bound<'py, PyCode>,
+    ) -> Result<Vec<Constant>, Why> {
+        let count = template.getattr("co_consts")?.len()?;
+        let constants = constants.iter();
+        constants
+            .map(|constant| self.constant(digests, constant, count))
+            .collect()
+    }
+
+    fn constant(
+        &mut self,
+        digests: &mut Digests,
+        constant: &KeptConstant,
+        count: usize,
+    ) -> Result<Constant, Why> {
+        let py = self.py;
+        let mut reach = |reach: &Reach| self.reach(digests, reach).map(Bound::unbind);
+        Ok(match constant {
+            KeptConstant::OfTemplate(at) if (*at as usize) < count => {
+                Constant::OfTemplate(*at as usize)
+            }
+            KeptConstant::OfTemplate(_) => return Err(Why("a constant is not there".into())),
+            KeptConstant::Made(made) => Constant::Made(*made),
+            KeptConstant::Reached(of) => Constant::Object(reach(of)?),
+            KeptConstant::Fill(class, attributes) => {
+                let class = reach(class)?;
+                let attributes = attributes.iter().map(|(name, value)| {
+                    let value = value.as_ref().map(|value| reach::value_of(py, value));
+                    Ok((name.clone(), value.transpose()?.map(Bound::unbind)))
+                });
+                Constant::Fill(class, attributes.collect::<PyResult<_>>()?)
+            }
+            KeptConstant::Weak(of) => {
+                let weak = PyWeakrefReference::new(reach(of)?.bind(py))?;
+                Constant::Object(weak.into_any().unbind())
+            }
+            KeptConstant::Resume {
+                user,
+                recipe,
+                globals,
+            } => Constant::Resume {
+                user: reach(user)?,
+                recipe: recipe.clone(),
+                globals: globals.as_ref().map(reach).transpose()?,
+            },
+            KeptConstant::Step(step) => {
+                let template = reach(&step.template)?;
+                let globals = reach(&step.globals)?;
+                let code = template.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
+                Constant::Step(Box::new(Step {
+                    constants: self.constants(digests, &step.constants, code)?,
+                    code: step.code.clone(),
+                    template,
+                    globals,
+                }))
+            }
+        })
     }
 
     /// The object of a place, where it is what it was.
@@ -139,15 +224,16 @@ impl<'py> Frame<'_, 'py> {
 }
 
 impl Loaded {
-    /// Binds a capture to what a frame reaches.
+    /// Binds a capture to what a frame reaches. `template`: the code of the frame; `own`: the program's code that it
+    /// runs.
     ///
     /// # Errors
     /// Why it can't be taken.
-    pub fn bind(
-        py: Python<'_>,
+    pub fn bind<'py>(
+        py: Python<'py>,
         bytes: &[u8],
         reader: &Reader<'_>,
-        template: &Bound<'_, PyCode>,
+        (template, own): (&Bound<'py, PyCode>, &Bound<'py, PyCode>),
         read_line: ReadLine,
     ) -> Result<Loaded, Why> {
         let capture: Capture =
@@ -158,6 +244,7 @@ impl Loaded {
             values: vec![None; capture.sources.len()],
             pinned: Vec::with_capacity(capture.pins.len()),
             sources: &capture.sources,
+            code: own,
         };
         let digests = &mut Digests::like(capture.by_place);
         let mut pins = Pins::new();
@@ -203,34 +290,7 @@ impl Loaded {
                 })
             }
         };
-        let count = template.getattr("co_consts")?.len()?;
-        let constant = |constant: &KeptConstant| match constant {
-            KeptConstant::OfTemplate(at) if (*at as usize) < count => {
-                Ok(Constant::OfTemplate(*at as usize))
-            }
-            KeptConstant::OfTemplate(_) => Err(Why("a constant is not there".into())),
-            KeptConstant::Made(made) => Ok(Constant::Made(*made)),
-            KeptConstant::Reached(reach) => {
-                let object = frame.reach(digests, reach)?;
-                Ok(Constant::Object(object.unbind()))
-            }
-            KeptConstant::Fill(class, attributes) => {
-                let class = frame.reach(digests, class)?.unbind();
-                let attributes = attributes.iter().map(|(name, value)| {
-                    let value = value.as_ref().map(|value| reach::value_of(py, value));
-                    Ok((name.clone(), value.transpose()?.map(Bound::unbind)))
-                });
-                let attributes = attributes.collect::<PyResult<_>>()?;
-                Ok(Constant::Fill(class, attributes))
-            }
-            KeptConstant::Weak(reach) => {
-                let of = frame.reach(digests, reach)?;
-                let weak = PyWeakrefReference::new(&of)?;
-                Ok(Constant::Object(weak.into_any().unbind()))
-            }
-        };
-        let constants = capture.constants.iter().map(constant);
-        let constants = constants.collect::<Result<_, Why>>()?;
+        let constants = frame.constants(digests, &capture.constants, template)?;
         let owner = match capture.owner {
             None => None,
             Some(source) => {
@@ -288,6 +348,7 @@ impl Loaded {
             owner,
             changing: capture.changing,
             call,
+            broken: capture.broken,
             code: capture.code,
             constants,
         })

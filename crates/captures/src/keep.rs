@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::Digests;
 use crate::key::Made;
 use crate::reach::{self, Content, Place, Reach};
-use crate::{Capture, Code, KeptCall, KeptConstant, Pin, Why};
+use crate::{Break, Capture, Code, KeptCall, KeptConstant, KeptStep, Pin, Why};
 
 /// An input of a graph.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,6 +58,40 @@ pub struct Fill {
     pub attributes: Vec<(Arc<str>, Option<Py<PyAny>>)>,
 }
 
+/// A function that residual code goes on in where the graph breaks, or the code of one.
+pub enum Part {
+    /// a resume function
+    Resume {
+        /// the constant
+        object: Py<PyAny>,
+        /// the program's code that it goes on in
+        user: Py<PyAny>,
+        /// how it is made of that
+        recipe: Vec<u8>,
+        /// of the function, where the constant is no code
+        globals: Option<Py<PyAny>>,
+    },
+    /// a step
+    Step {
+        /// the constant
+        object: Py<PyAny>,
+        /// its code
+        code: Py<PyCode>,
+        /// the program's code whose name, file and lines that has
+        template: Py<PyAny>,
+        /// of the function
+        globals: Py<PyAny>,
+    },
+}
+
+impl Part {
+    fn object(&self) -> &Py<PyAny> {
+        match self {
+            Part::Resume { object, .. } | Part::Step { object, .. } => object,
+        }
+    }
+}
+
 /// A finished capture.
 pub struct Kept<'a, 'py> {
     /// the guards
@@ -74,6 +108,14 @@ pub struct Kept<'a, 'py> {
     pub code: Bound<'py, PyCode>,
     /// the code that it stands for
     pub template: Bound<'py, PyCode>,
+    /// the program's code that this is, or is a copy of
+    pub own: Bound<'py, PyCode>,
+    /// the globals of the frame
+    pub globals: Bound<'py, PyAny>,
+    /// where the graph breaks
+    pub broken: Option<Break>,
+    /// among the constants: functions behind the break
+    pub parts: &'a [Part],
     /// constants of residual code that the pipeline makes
     pub made: &'a [(Py<PyAny>, Made)],
     /// others of them, of parts
@@ -100,6 +142,11 @@ impl<'py> Kept<'_, 'py> {
             places: self.places(),
             sources: &sources,
             digests: Digests::default(),
+            own_globals: self.globals.clone(),
+            codes: match self.parts.is_empty() {
+                true => FxHashMap::default(),
+                false => self.codes()?,
+            },
         };
         let guards = self.set.guards();
         let mut pins = Vec::with_capacity(self.pins.len());
@@ -119,7 +166,7 @@ impl<'py> Kept<'_, 'py> {
         }
         let call = self.call.as_ref().map(|call| describer.call(call));
         let call = call.transpose()?;
-        let constants = self.constants(&mut describer)?;
+        let constants = self.constants(&mut describer, &self.code, &self.template)?;
         let owner = match self.owner {
             None => None,
             Some(owner) => Some(
@@ -142,7 +189,8 @@ impl<'py> Kept<'_, 'py> {
             owner,
             changing: self.changing.clone(),
             call,
-            code: self.code()?,
+            broken: self.broken.clone(),
+            code: code_like(&self.code, &self.template, false)?,
             constants,
         })
     }
@@ -157,7 +205,9 @@ impl<'py> Kept<'_, 'py> {
                 GuardKind::IdMatch { obj }
                 | GuardKind::FunctionMatch { obj }
                 | GuardKind::ModuleMatch { obj } => (obj, Place::Reached(source)),
-                GuardKind::ClosureMatch { code } => (code, Place::CodeOf(source)),
+                GuardKind::ClosureMatch { code } => {
+                    (code, Place::CodeOf(Box::new(Place::Reached(source))))
+                }
                 GuardKind::MroAttr {
                     name,
                     value: Some(obj),
@@ -179,9 +229,11 @@ impl<'py> Kept<'_, 'py> {
         places
     }
 
-    /// Globals of functions: those of a module that another one has replaced among those that are imported.
-    fn add_globals(&self, places: &mut FxHashMap<usize, Vec<Place>>) {
+    /// Functions that the frame leads to, each with a place.
+    fn functions(&self) -> Vec<(Bound<'py, PyAny>, Place)> {
         let py = self.code.py();
+        let mut functions = Vec::new();
+        let is_function = |object: &Bound<'py, PyAny>| object.is_exact_instance_of::<PyFunction>();
         for (id, source) in self.set.sources().iter() {
             let object = match source {
                 Source::Pinned { pin, .. } | Source::WeakPinned { pin, .. } => {
@@ -189,20 +241,73 @@ impl<'py> Kept<'_, 'py> {
                 }
                 _ => self.reached.get(&id).map(|object| object.bind(py).clone()),
             };
-            if let Some(Ok(function)) = object.map(|object| object.cast_into_exact::<PyFunction>())
-                && let Ok(globals) = function.getattr("__globals__")
-            {
+            functions.extend(
+                object
+                    .filter(is_function)
+                    .map(|object| (object, Place::Reached(id))),
+            );
+        }
+        for guard in self.set.guards() {
+            let Some(source) = guard.source else { continue };
+            let (obj, place) = match &guard.kind {
+                GuardKind::IdMatch { obj } | GuardKind::FunctionMatch { obj } => {
+                    (obj, Place::Reached(source))
+                }
+                GuardKind::MroAttr {
+                    name,
+                    value: Some(obj),
+                } => (obj, Place::Member(source, (**name).into())),
+                _ => continue,
+            };
+            let Some(object) = self.pins.get(py, obj.pin) else {
+                continue;
+            };
+            if is_function(&object) {
+                functions.push((object, place));
+                continue;
+            }
+            for part in crate::reach::Part::ALL {
+                let function = part.of(&object).filter(is_function);
+                let place = || Place::Within(Box::new(place.clone()), part);
+                functions.extend(function.map(|function| (function, place())));
+            }
+        }
+        functions
+    }
+
+    /// Globals of functions: those of a module that another one has replaced among those that are imported.
+    fn add_globals(&self, places: &mut FxHashMap<usize, Vec<Place>>) {
+        for (function, place) in self.functions() {
+            if let Ok(globals) = function.getattr("__globals__") {
                 let all = places.entry(globals.as_ptr() as usize).or_default();
-                all.push(Place::GlobalsOf(id));
+                all.push(Place::GlobalsOf(Box::new(place)));
             }
         }
     }
 
-    fn constants(&self, describer: &mut Describer<'_, 'py>) -> Result<Vec<KeptConstant>, Why> {
+    /// Code that the frame runs or leads to, by address.
+    fn codes(&self) -> Result<FxHashMap<usize, Place>, Why> {
+        let mut codes = FxHashMap::default();
+        add_codes(&mut codes, &self.own, Place::OwnCode)?;
+        for (function, place) in self.functions() {
+            let code = function.getattr("__code__")?;
+            let code = code.cast::<PyCode>().map_err(PyErr::from)?;
+            add_codes(&mut codes, code, Place::CodeOf(Box::new(place)))?;
+        }
+        Ok(codes)
+    }
+
+    /// The constants of code that was made like `template`.
+    fn constants(
+        &self,
+        describer: &mut Describer<'_, 'py>,
+        code: &Bound<'py, PyCode>,
+        template: &Bound<'py, PyCode>,
+    ) -> Result<Vec<KeptConstant>, Why> {
         let of = |code: &Bound<'py, PyCode>| -> PyResult<Bound<'py, PyTuple>> {
             Ok(code.getattr("co_consts")?.cast_into()?)
         };
-        let template = of(&self.template)?;
+        let template = of(template)?;
         let by_address: FxHashMap<usize, u32> = template
             .iter()
             .enumerate()
@@ -214,6 +319,9 @@ impl<'py> Kept<'_, 'py> {
             }
             if let Some(fill) = self.fills.iter().find(|fill| fill.object.is(&constant)) {
                 return describer.fill(fill);
+            }
+            if let Some(part) = self.parts.iter().find(|part| part.object().is(&constant)) {
+                return self.part(describer, part);
             }
             match by_address.get(&(constant.as_ptr() as usize)) {
                 Some(at) => Ok(KeptConstant::OfTemplate(*at)),
@@ -227,33 +335,92 @@ impl<'py> Kept<'_, 'py> {
                 },
             }
         };
-        of(&self.code)?.iter().map(constant).collect()
+        of(code)?.iter().map(constant).collect()
     }
 
-    fn code(&self) -> Result<Code, Why> {
-        let get = |name: &str| self.code.getattr(name);
-        let of_template = |name: &str| self.template.getattr(name);
-        for same in [
-            "co_argcount",
-            "co_posonlyargcount",
-            "co_kwonlyargcount",
-            "co_flags",
-        ] {
-            if !get(same)?.eq(of_template(same)?)? {
-                return Err(Why("residual code with other arguments".into()));
+    fn part(&self, describer: &mut Describer<'_, 'py>, part: &Part) -> Result<KeptConstant, Why> {
+        let py = self.code.py();
+        match part {
+            Part::Resume {
+                user,
+                recipe,
+                globals,
+                ..
+            } => {
+                let globals = globals.as_ref().map(|globals| globals.bind(py));
+                let user = user.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
+                Ok(KeptConstant::Resume {
+                    user: describer.code(user, globals)?,
+                    recipe: recipe.clone(),
+                    globals: globals.map(|of| describer.globals(of)).transpose()?,
+                })
+            }
+            Part::Step {
+                code,
+                template,
+                globals,
+                ..
+            } => {
+                let (code, globals) = (code.bind(py), globals.bind(py));
+                let template = template.bind(py).cast::<PyCode>().map_err(PyErr::from)?;
+                Ok(KeptConstant::Step(Box::new(KeptStep {
+                    template: describer.code(template, Some(globals))?,
+                    globals: describer.globals(globals)?,
+                    code: code_like(code, template, true)?,
+                    constants: self.constants(describer, code, template)?,
+                })))
             }
         }
-        Ok(Code {
-            code: get("co_code")?.extract()?,
-            lines: get("co_linetable")?.extract()?,
-            handlers: get("co_exceptiontable")?.extract()?,
-            stack: get("co_stacksize")?.extract()?,
-            names: get("co_names")?.extract()?,
-            locals: get("co_varnames")?.extract()?,
-            cells: get("co_cellvars")?.extract()?,
-            free: get("co_freevars")?.extract()?,
-        })
     }
+}
+
+/// Adds code, and the code among its constants, by address.
+fn add_codes(
+    codes: &mut FxHashMap<usize, Place>,
+    code: &Bound<'_, PyCode>,
+    place: Place,
+) -> Result<(), Why> {
+    let constants = code.getattr("co_consts")?;
+    let constants = constants.cast_into::<PyTuple>().map_err(PyErr::from)?;
+    for (at, constant) in (0..).zip(constants.iter()) {
+        if let Ok(inner) = constant.cast_exact::<PyCode>() {
+            let place = Place::ConstantOf(Box::new(place.clone()), at);
+            add_codes(codes, inner, place)?;
+        }
+    }
+    codes.entry(code.as_ptr() as usize).or_insert(place);
+    Ok(())
+}
+
+/// What of `template` is another in `code`. That of a step has arguments of its own.
+fn code_like(
+    code: &Bound<'_, PyCode>,
+    template: &Bound<'_, PyCode>,
+    is_step: bool,
+) -> Result<Code, Why> {
+    let get = |name: &str| code.getattr(name);
+    for same in [
+        "co_argcount",
+        "co_posonlyargcount",
+        "co_kwonlyargcount",
+        "co_flags",
+    ] {
+        if !is_step && !get(same)?.eq(template.getattr(same)?)? {
+            return Err(Why("residual code with other arguments".into()));
+        }
+    }
+    let args = is_step.then(|| get("co_argcount")?.extract());
+    Ok(Code {
+        code: get("co_code")?.extract()?,
+        lines: get("co_linetable")?.extract()?,
+        handlers: get("co_exceptiontable")?.extract()?,
+        stack: get("co_stacksize")?.extract()?,
+        names: get("co_names")?.extract()?,
+        locals: get("co_varnames")?.extract()?,
+        cells: get("co_cellvars")?.extract()?,
+        free: get("co_freevars")?.extract()?,
+        args: args.transpose()?,
+    })
 }
 
 /// The lines that asked for guards, and for each guard which of them.
@@ -280,6 +447,9 @@ struct Describer<'a, 'py> {
     places: FxHashMap<usize, Vec<Place>>,
     sources: &'a [Source],
     digests: Digests,
+    own_globals: Bound<'py, PyAny>,
+    /// code that the frame leads to, by address
+    codes: FxHashMap<usize, Place>,
 }
 
 impl<'py> Describer<'_, 'py> {
@@ -343,6 +513,39 @@ impl<'py> Describer<'_, 'py> {
         Ok(KeptConstant::Fill(class, attributes))
     }
 
+    /// Code of the program's, of a function in these globals.
+    fn code(
+        &mut self,
+        code: &Bound<'py, PyCode>,
+        globals: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Reach, Why> {
+        let known = self.codes.get(&(code.as_ptr() as usize)).cloned();
+        let globals = globals.unwrap_or(&self.own_globals);
+        match known.or_else(|| reach::named_code(code, globals)) {
+            Some(place) => self.at(code, place),
+            None => Err(Why(format!(
+                "nothing leads to the code of {}",
+                code.getattr("co_qualname")?
+            ))),
+        }
+    }
+
+    /// The globals of a function.
+    fn globals(&mut self, globals: &Bound<'py, PyAny>) -> Result<Reach, Why> {
+        let place = match globals.is(&self.own_globals) {
+            true => Some(Place::OwnGlobals),
+            false => reach::place(globals),
+        };
+        let known = || {
+            let places = self.places.get(&(globals.as_ptr() as usize))?;
+            places.first().cloned()
+        };
+        match place.or_else(known) {
+            Some(place) => self.at(globals, place),
+            None => Err(Why("nothing leads to the globals of a function".into())),
+        }
+    }
+
     /// The call of a graph.
     fn call(&mut self, call: &GraphCall<'_>) -> Result<KeptCall, Why> {
         let objects = self.objects(call)?;
@@ -393,7 +596,7 @@ impl<'py> Describer<'_, 'py> {
     fn at(&mut self, object: &Bound<'py, PyAny>, place: Place) -> Result<Reach, Why> {
         let content = reach::content(&mut self.digests, object, &place)?;
         debug_assert!(
-            place.source().is_some()
+            place.is_of_frame()
                 || matches!(place, Place::Value(_))
                 || reach::find(self.py, &place).is_some_and(|found| found.is(object))
         );

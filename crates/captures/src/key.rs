@@ -9,7 +9,7 @@ use crate::Why;
 use crate::content::Digests;
 
 /// Goes up whenever what is written changes its meaning.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 /// How many captures are kept of one code object under one configuration.
 const MOST: u64 = 8;
 
@@ -26,21 +26,29 @@ pub enum Made {
     LeftNoTrace,
     /// one of the builtins of residual code, by its number
     Native(u8),
+    /// what calls a step, and whatever that asks for
+    Driver,
 }
 
 /// The keys under which the captures of a code object may lie.
 pub struct Keys([u8; 32]);
 
 impl Keys {
-    /// Those of a code object under a configuration, in words.
+    /// Those of a code object under a configuration, in words; of what a recipe makes of it, where that is not empty.
     ///
     /// # Errors
     /// Why there are none: it has constants that can't be told by their content.
-    pub fn of(code: &Bound<'_, PyCode>, configuration: &[&str]) -> Result<Keys, Why> {
+    pub fn of(
+        code: &Bound<'_, PyCode>,
+        recipe: &[u8],
+        configuration: &[&str],
+    ) -> Result<Keys, Why> {
         Ok(Keys(
             *blake3::hash(&{
                 let mut parts = Digests::default().code(code)?.to_vec();
                 parts.extend(FORMAT.to_le_bytes());
+                parts.extend((recipe.len() as u64).to_le_bytes());
+                parts.extend(recipe);
                 for text in [&env!("CARGO_PKG_VERSION")]
                     .into_iter()
                     .chain(configuration)

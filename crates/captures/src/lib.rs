@@ -23,8 +23,8 @@ use guards::{ConstVal, Guard, Source, SourceId};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use bind::{Call, Constant, Loaded};
-pub use keep::{Fill, GraphCall, Input, Kept};
+pub use bind::{Call, Constant, Loaded, Step};
+pub use keep::{Fill, GraphCall, Input, Kept, Part};
 pub use key::{Keys, Made};
 
 use reach::Reach;
@@ -59,10 +59,40 @@ enum KeptConstant {
     Weak(Reach),
     /// what writes the attributes of an instance of a class: names in order, with the constants among the values
     Fill(Reach, Vec<(Arc<str>, Option<ConstVal>)>),
+    /// the code of a resume function, or the function itself
+    Resume {
+        /// the program's code that it goes on in
+        user: Reach,
+        /// how it is made of that
+        recipe: Vec<u8>,
+        /// of the function
+        globals: Option<Reach>,
+    },
+    /// a function that runs what breaks the graph, or calls another such
+    Step(Box<KeptStep>),
+}
+
+/// A step: a function whose code takes the name, file and lines of the program's.
+#[derive(Serialize, Deserialize)]
+struct KeptStep {
+    /// the program's code
+    template: Reach,
+    globals: Reach,
+    code: Code,
+    constants: Vec<KeptConstant>,
+}
+
+/// A graph break.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Break {
+    /// why the graph breaks; more than one where it breaks at another place than it was to
+    pub reasons: Vec<String>,
+    /// whether residual code calls more than the graph and resume functions
+    pub calls_out: bool,
 }
 
 /// The residual code without its constants: what of the program's code is replaced.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Code {
     /// `co_code`
     pub code: Vec<u8>,
@@ -80,6 +110,8 @@ pub struct Code {
     pub cells: Vec<String>,
     /// `co_freevars`
     pub free: Vec<String>,
+    /// `co_argcount` of code that takes other arguments than the program's
+    pub args: Option<u32>,
 }
 
 /// The graph with the objects that it names, and its inputs in order.
@@ -114,6 +146,7 @@ struct Capture {
     /// names of the sources of ints and sizes that are known to change
     changing: BTreeSet<String>,
     call: Option<KeptCall>,
+    broken: Option<Break>,
     code: Code,
     constants: Vec<KeptConstant>,
 }

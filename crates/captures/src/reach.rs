@@ -31,30 +31,48 @@ pub(crate) enum Place {
     Namespace(Box<str>),
     /// A name in an imported module, and names in the classes that it leads through.
     Named(Box<str>, Vec<Box<str>>),
-    /// A function of the descriptor under such a name.
-    Within(Box<str>, Vec<Box<str>>, Part),
+    /// A function of a descriptor.
+    Within(Box<Place>, Part),
+    /// The code of a function.
+    CodeOf(Box<Place>),
+    /// The globals of a function.
+    GlobalsOf(Box<Place>),
+    /// A constant of code, by its place there.
+    ConstantOf(Box<Place>, u32),
     /// What the frame reaches.
     Reached(SourceId),
     /// The class of what the frame reaches.
     TypeOf(SourceId),
-    /// The code of a function that the frame reaches.
-    CodeOf(SourceId),
-    /// The globals of a function that the frame reaches.
-    GlobalsOf(SourceId),
     /// What a class that the frame reaches has for a name.
     Member(SourceId, Box<str>),
+    /// The program's code that the frame runs: of a resume function, the user's.
+    OwnCode,
+    /// The globals of the frame.
+    OwnGlobals,
 }
 
 impl Place {
     /// The source that leads there.
     pub(crate) fn source(&self) -> Option<SourceId> {
         match self {
-            Place::Reached(of)
-            | Place::TypeOf(of)
+            Place::Reached(of) | Place::TypeOf(of) | Place::Member(of, _) => Some(*of),
+            Place::Within(of, _)
             | Place::CodeOf(of)
             | Place::GlobalsOf(of)
-            | Place::Member(of, _) => Some(*of),
+            | Place::ConstantOf(of, _) => of.source(),
             _ => None,
+        }
+    }
+
+    /// Whether only a frame leads there.
+    pub(crate) fn is_of_frame(&self) -> bool {
+        match self {
+            Place::OwnCode | Place::OwnGlobals => true,
+            Place::Within(of, _)
+            | Place::CodeOf(of)
+            | Place::GlobalsOf(of)
+            | Place::ConstantOf(of, _) => of.is_of_frame(),
+            _ => self.source().is_some(),
         }
     }
 }
@@ -237,7 +255,8 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
         }
         let is_it = |part: &Part| part.of(&found).is_some_and(|found| found.is(object));
         let part = Part::ALL.into_iter().find(is_it)?;
-        Some(Place::Within(root.into(), path.clone(), part))
+        let named = Place::Named(root.into(), path.clone());
+        Some(Place::Within(Box::new(named), part))
     });
     by_name.or_else(|| of_interpreter(object))
 }
@@ -283,8 +302,12 @@ pub(crate) fn place(object: &Bound<'_, PyAny>) -> Option<Place> {
     named(object)
 }
 
-/// The object of a place that needs no frame.
-pub(crate) fn find<'py>(py: Python<'py>, place: &Place) -> Option<Bound<'py, PyAny>> {
+/// The object of a place; what only the frame leads to is asked of `of_frame`.
+pub(crate) fn find_in<'py>(
+    py: Python<'py>,
+    place: &Place,
+    of_frame: &mut dyn FnMut(&Place) -> Option<Bound<'py, PyAny>>,
+) -> Option<Bound<'py, PyAny>> {
     match place {
         Place::Value(value) => value_of(py, value).ok(),
         Place::Module(name) => module(py, name),
@@ -293,13 +316,54 @@ pub(crate) fn find<'py>(py: Python<'py>, place: &Place) -> Option<Bound<'py, PyA
             Some(module.cast::<PyModule>().ok()?.dict().into_any())
         }
         Place::Named(root, path) => walk(py, root, path),
-        Place::Within(root, path, part) => part.of(&walk(py, root, path)?),
+        Place::Within(of, part) => part.of(&find_in(py, of, of_frame)?),
+        Place::CodeOf(of) => {
+            let function = find_in(py, of, of_frame)?;
+            let function = function.cast_exact::<PyFunction>().ok()?;
+            function.getattr(intern!(py, "__code__")).ok()
+        }
+        Place::GlobalsOf(of) => {
+            let function = find_in(py, of, of_frame)?;
+            let function = function.cast_exact::<PyFunction>().ok()?;
+            function.getattr(intern!(py, "__globals__")).ok()
+        }
+        Place::ConstantOf(of, at) => {
+            let code = find_in(py, of, of_frame)?;
+            let constants = code.cast_exact::<PyCode>().ok()?;
+            let constants = constants.getattr(intern!(py, "co_consts")).ok()?;
+            let constants = constants.cast_into::<PyTuple>().ok()?;
+            constants.get_item(*at as usize).ok()
+        }
         Place::Reached(_)
         | Place::TypeOf(_)
-        | Place::CodeOf(_)
-        | Place::GlobalsOf(_)
-        | Place::Member(..) => None,
+        | Place::Member(..)
+        | Place::OwnCode
+        | Place::OwnGlobals => of_frame(place),
     }
+}
+
+/// The object of a place that needs no frame.
+pub(crate) fn find<'py>(py: Python<'py>, place: &Place) -> Option<Bound<'py, PyAny>> {
+    find_in(py, place, &mut |_| None)
+}
+
+/// The place of code by the name that its function goes by in the module of these globals.
+pub(crate) fn named_code(code: &Bound<'_, PyCode>, globals: &Bound<'_, PyAny>) -> Option<Place> {
+    let py = code.py();
+    let Some(Place::Namespace(root)) = place(globals) else {
+        return None;
+    };
+    let name = name_of(code, "co_qualname")?;
+    let path: Vec<Box<str>> = name.to_str().ok()?.split('.').map(Into::into).collect();
+    let found = walk(py, &root, &path)?;
+    let named = Place::Named(root, path);
+    let parts = Part::ALL.into_iter().filter(|part| part.of(&found).is_some());
+    let within = parts.map(|part| Place::Within(Box::new(named.clone()), part));
+    let functions: Vec<Place> = within.chain([named.clone()]).collect();
+    functions
+        .into_iter()
+        .map(|function| Place::CodeOf(Box::new(function)))
+        .find(|place| find(py, place).is_some_and(|found| found.is(code)))
 }
 
 /// A constant as an object.
@@ -409,7 +473,11 @@ pub(crate) fn content(
     }
     if matches!(
         place,
-        Place::Module(_) | Place::Namespace(_) | Place::Named(..) | Place::GlobalsOf(_)
+        Place::Module(_)
+            | Place::Namespace(_)
+            | Place::Named(..)
+            | Place::GlobalsOf(_)
+            | Place::OwnGlobals
     ) {
         return Ok(Content::Itself);
     }

@@ -142,15 +142,24 @@ pub unsafe fn make_other<'py>(
 
 /// What an entry that switches capture off calls; `None` for any other object.
 pub fn undisabled<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    called_by(obj, EntryKind::Disabled)
+}
+
+/// The function of an entry of a resume function; `None` for any other object.
+pub fn resumed<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    called_by(obj, EntryKind::Resume)
+}
+
+fn called_by<'py>(obj: &Bound<'py, PyAny>, kind: EntryKind) -> Option<Bound<'py, PyAny>> {
     if !entry_type::is_entry(obj) {
         return None;
     }
     let entry = obj.as_ptr().cast::<Entry>();
     // SAFETY: the type was checked, and the GIL is held.
     unsafe {
-        match (*entry).kind {
-            EntryKind::Disabled => Bound::from_borrowed_ptr_or_opt(obj.py(), (*entry).callable),
-            _ => None,
+        match (*entry).kind == kind {
+            true => Bound::from_borrowed_ptr_or_opt(obj.py(), (*entry).callable),
+            false => None,
         }
     }
 }

@@ -301,11 +301,7 @@ impl Asm {
         kw.set_item("co_cellvars", PyTuple::new(py, &shape.cellvars)?)?;
         kw.set_item("co_freevars", PyTuple::new(py, &shape.freevars)?)?;
         if let Some(args) = shape.args {
-            kw.set_item("co_argcount", args)?;
-            kw.set_item("co_posonlyargcount", 0)?;
-            kw.set_item("co_kwonlyargcount", 0)?;
-            let stars = translator::code::flags::VARARGS | translator::code::flags::VARKEYWORDS;
-            kw.set_item("co_flags", template.fields.flags & !stars)?;
+            set_arguments(&kw, template.obj.bind(py), args)?;
         }
         let code = make_code(template.obj.bind(py), &kw, &self.consts)?.unbind();
         let cells = shape
@@ -324,6 +320,23 @@ impl Asm {
             locals,
         })
     }
+}
+
+/// Gives code like `template` so many positional arguments, and no others.
+///
+/// # Errors
+/// `MemoryError`.
+pub fn set_arguments(
+    changed: &Bound<'_, PyDict>,
+    template: &Bound<'_, PyAny>,
+    args: u32,
+) -> PyResult<()> {
+    let stars = translator::code::flags::VARARGS | translator::code::flags::VARKEYWORDS;
+    let flags: u32 = template.getattr("co_flags")?.extract()?;
+    changed.set_item("co_argcount", args)?;
+    changed.set_item("co_posonlyargcount", 0)?;
+    changed.set_item("co_kwonlyargcount", 0)?;
+    changed.set_item("co_flags", flags & !stars)
 }
 
 /// A code object like `template`, with what is `changed`, and constants of its own.

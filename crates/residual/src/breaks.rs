@@ -592,11 +592,11 @@ impl Emitter<'_, '_> {
         }
         let code = source.code.clone();
         let mut locals = Vec::new();
-        for &l in &plan.locals {
+        for &l in &plan.recipe.locals {
             let v = slot(&code.local_names[l as usize]).unwrap_or(Var::Null);
             locals.push(self.prepare_late(&v)?);
         }
-        let first = match plan.first {
+        let first = match plan.recipe.first {
             true => {
                 let v = slot(&code.local_names[0]);
                 let content = match v {

@@ -65,11 +65,11 @@ use translator::torch_ops::raising;
 use variables::{Obj, Var};
 
 pub use again::plain_code;
-pub use asm::make_code;
+pub use asm::{make_code, set_arguments};
 pub use finished::Finished;
 pub use ladder::Ladder;
 pub use natives::natives;
-pub use resume::{ResumeCache, ResumeInfo};
+pub use resume::{Recipe, Resume, ResumeCache, ResumeInfo};
 pub use template::{Attributes, fill_parts, make_fill};
 pub use text::{listing, python};
 
@@ -209,18 +209,19 @@ pub struct MadeConstants {
 }
 
 impl Residual {
-    /// A code object that was made of another process's, for a graph of this one.
+    /// A code object that was made of another process's, for a graph of this one; where it breaks it calls `resumes`.
     pub fn kept(
         code: Obj,
         compiled: Option<(String, Obj)>,
+        (resumes, calls_out): (Vec<ResumeInfo>, bool),
         names: Vec<(Obj, String)>,
         made: MadeConstants,
     ) -> Residual {
         Residual {
             code,
             compiled,
-            resumes: Vec::new(),
-            calls_out: false,
+            resumes,
+            calls_out,
             names,
             made,
             built: None,

@@ -86,16 +86,17 @@ impl Natives {
 ///
 /// # Errors
 /// `MemoryError`.
-pub fn natives(py: Python<'_>) -> PyResult<[Obj; 5]> {
+pub fn natives(py: Python<'_>) -> PyResult<Vec<Obj>> {
     let natives = Natives::get(py)?;
-    Ok([
+    let own = [
         &natives.new_object,
         &natives.new_dict,
         &natives.set_attribute,
         &natives.set_item,
         &natives.set_ordered_item,
-    ]
-    .map(Obj::clone))
+    ];
+    let finders = crate::special::finders(py)?;
+    Ok(own.into_iter().chain(finders).cloned().collect())
 }
 
 impl Natives {

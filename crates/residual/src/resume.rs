@@ -13,6 +13,7 @@ use bytecode::LiveLocals;
 use bytecode::op::{FuncAttr, Label, LocalIdx, Op};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use translator::code::{CodeCache, CodeInfo, flags, kinds, stack_name};
 use translator::stop::{R, Stop};
 use variables::Obj;
@@ -45,6 +46,8 @@ pub struct ResumeInfo {
     pub offset: u32,
     /// runs the instruction that breaks itself, so it is never captured; what it calls is
     pub plain: bool,
+    /// of a step: the code of the frame that it belongs to
+    pub step_of: Option<Obj>,
 }
 
 /// Where a resume function comes from.
@@ -56,19 +59,38 @@ pub(crate) struct Source {
     pub shift: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    code: usize,
-    target: u32,
-    plain: bool,
-    slots: Vec<Slot>,
-    locals: Vec<u32>,
-    first: bool,
-    behind: Option<Box<Key>>,
+/// How a resume function is made of the user's code. The same code and the same recipe give the same function, in
+/// another process as well.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Recipe {
+    /// index of the instruction in the user's code
+    pub(crate) target: u32,
+    pub(crate) plain: bool,
+    /// what is on the stack
+    pub(crate) slots: Vec<Slot>,
+    /// locals to be passed, by index in the user's code
+    pub(crate) locals: Vec<u32>,
+    /// whether the first argument is passed as [`FIRST`]
+    pub(crate) first: bool,
+    /// of one that runs the rest of a comprehension: what goes on behind it
+    pub(crate) behind: Option<Box<Recipe>>,
+}
+
+/// The user's code by its address, and what is made of it.
+type Key = (usize, Recipe);
+
+/// What the code of a resume function is a copy of.
+struct Copied {
+    /// the user's code, by its address
+    user: usize,
+    /// how many instructions come before the copy
+    shift: usize,
+    recipe: Recipe,
 }
 
 /// A resume function's code, and which values it takes.
-pub(crate) struct Resume {
+pub struct Resume {
+    /// its code, for the cache of compiled code
     pub info: ResumeInfo,
     /// names of free variables, in order
     pub free: Vec<String>,
@@ -81,8 +103,8 @@ pub(crate) struct Resume {
 #[derive(Default)]
 pub struct ResumeCache {
     made: FxHashMap<Key, Resume>,
-    /// by the address of a resume function's code: that of the user's, instructions before the copy
-    sources: FxHashMap<usize, (usize, usize)>,
+    /// by the address of a resume function's code
+    sources: FxHashMap<usize, Copied>,
     /// by the address of the user's code
     users: FxHashMap<usize, User>,
 }
@@ -94,7 +116,7 @@ struct User {
 }
 
 /// What a resume function finds in a slot of its stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Slot {
     /// a value, an argument
     Value,
@@ -131,17 +153,18 @@ pub(crate) enum Local {
 #[derive(Clone)]
 pub(crate) struct Plan {
     pub source: Source,
-    /// index of the instruction in the user's code
-    pub target: u32,
-    pub plain: bool,
-    /// what is on the stack
-    pub slots: Vec<Slot>,
-    /// locals to be passed, by index in the user's code
-    pub locals: Vec<u32>,
-    /// whether the first argument is passed as [`FIRST`]
-    pub first: bool,
-    /// of one that runs the rest of a comprehension: what goes on behind it
-    pub behind: Option<Box<Plan>>,
+    pub recipe: Recipe,
+}
+
+impl Plan {
+    /// What goes on behind a comprehension.
+    pub fn behind(&self) -> Option<Plan> {
+        let recipe = self.recipe.behind.as_deref()?.clone();
+        Some(Plan {
+            source: self.source.clone(),
+            recipe,
+        })
+    }
 }
 
 /// Whether a function may look at its variables by name.
@@ -158,9 +181,50 @@ impl ResumeCache {
         codes: &mut CodeCache,
         code: &Obj,
     ) -> Option<(Rc<CodeInfo>, usize)> {
-        let (user, shift) = self.sources.get(&(code.as_ptr() as usize))?;
-        let user = self.users.get(user)?.weak.call0(py).ok()?;
-        Some((codes.get(user.bind(py)).ok()?, *shift))
+        let (user, copied) = self.copied(py, code)?;
+        Some((codes.get(user.bind(py)).ok()?, copied.shift))
+    }
+
+    /// The user's code that a resume function runs, and how it is made of that.
+    pub fn recipe(&self, py: Python<'_>, code: &Obj) -> Option<(Obj, &Recipe)> {
+        let (user, copied) = self.copied(py, code)?;
+        Some((user, &copied.recipe))
+    }
+
+    fn copied(&self, py: Python<'_>, code: &Obj) -> Option<(Obj, &Copied)> {
+        let copied = self.sources.get(&(code.as_ptr() as usize))?;
+        let user = self.users.get(&copied.user)?.weak.call0(py).ok()?;
+        (!user.is_none(py)).then_some((user, copied))
+    }
+
+    /// The resume function that a recipe makes of the user's code, and the one behind it; `number` gives what their
+    /// names end with.
+    ///
+    /// # Errors
+    /// [`Stop::Internal`] where the recipe is for other code.
+    pub fn remake(
+        &mut self,
+        py: Python<'_>,
+        codes: &mut CodeCache,
+        (user, recipe): (&Obj, &Recipe),
+        number: &mut dyn FnMut() -> u32,
+    ) -> R<(Option<ResumeInfo>, &mut Resume)> {
+        let code = codes.get(user.bind(py))?;
+        self.live(py, &code)?;
+        let source = Source { code, shift: 0 };
+        let recipe = recipe.clone();
+        let plan = Plan { source, recipe };
+        let mut behind = None;
+        if let Some(plan) = plan.behind() {
+            if !self.has(&plan) {
+                self.make(py, codes, &plan, number())?;
+            }
+            behind = Some(self.get(&plan)?.info.clone());
+        }
+        if !self.has(&plan) {
+            self.make(py, codes, &plan, number())?;
+        }
+        Ok((behind, self.get(&plan)?))
     }
 
     pub(crate) fn source(
@@ -184,9 +248,9 @@ impl ResumeCache {
             return;
         }
         self.made
-            .retain(|key, _| self.users.contains_key(&key.code));
+            .retain(|(user, _), _| self.users.contains_key(user));
         self.sources
-            .retain(|_, (user, _)| self.users.contains_key(user));
+            .retain(|_, copied| self.users.contains_key(&copied.user));
     }
 
     fn live(&mut self, py: Python<'_>, code: &CodeInfo) -> R<Rc<LiveLocals>> {
@@ -256,15 +320,15 @@ impl ResumeCache {
                 locals.push(i as u32);
             }
         }
-        Ok(Plan {
-            source,
+        let recipe = Recipe {
             target: target as u32,
             plain,
             slots,
             locals,
             first: first_is_cell,
             behind: None,
-        })
+        };
+        Ok(Plan { source, recipe })
     }
 
     /// Has a resume function that is entered in a comprehension run that to its end, as plain Python, and go on in
@@ -290,27 +354,21 @@ impl ResumeCache {
         };
         let (from, to) = (comprehension.start as usize, target as usize);
         let body = code.body.instrs.get(from..to).unwrap_or_default();
-        let slots = &plan.slots[..depth.min(plan.slots.len())];
+        let slots = &plan.recipe.slots;
+        let slots = &slots[..depth.min(slots.len())];
         if slots.contains(&Slot::Handled) || body.iter().any(|i| may_get_value(&i.op)) {
             return Ok(());
         }
         let slots = slots.to_vec();
         let behind = self.plan(py, plan.source.clone(), to, false, slots, local)?;
-        plan.plain = true;
-        plan.behind = Some(Box::new(behind));
+        plan.recipe.plain = true;
+        plan.recipe.behind = Some(Box::new(behind.recipe));
         Ok(())
     }
 
     fn key(plan: &Plan) -> Key {
-        Key {
-            code: plan.source.code.obj.as_ptr() as usize,
-            target: plan.target,
-            plain: plan.plain,
-            slots: plan.slots.clone(),
-            locals: plan.locals.clone(),
-            first: plan.first,
-            behind: plan.behind.as_deref().map(Self::key).map(Box::new),
-        }
+        let user = plan.source.code.obj.as_ptr() as usize;
+        (user, plan.recipe.clone())
     }
 
     /// Whether [`ResumeCache::get`] would find one.
@@ -345,32 +403,32 @@ impl ResumeCache {
         plan: &Plan,
         index: u32,
     ) -> R<Resume> {
-        let code = &plan.source.code;
+        let (code, recipe) = (&plan.source.code, &plan.recipe);
         let fields = &code.fields;
         let n = fields.localsplusnames.len();
         let free = free_names(code);
 
         // Arguments, then the other locals. `super()` looks at the first local.
         let mut varnames: Vec<String> = Vec::new();
-        let leading = plan.locals.first() == Some(&0) && fields.argcount > 0;
-        if plan.first {
+        let leading = recipe.locals.first() == Some(&0) && fields.argcount > 0;
+        if recipe.first {
             varnames.push(FIRST.into());
         } else if leading {
             varnames.push(fields.localsplusnames[0].clone());
         }
         let first_of_stack = varnames.len();
-        for (i, slot) in plan.slots.iter().enumerate() {
+        for (i, slot) in recipe.slots.iter().enumerate() {
             if *slot != Slot::Null {
                 varnames.push(stack_name(i));
             }
         }
         let stack = first_of_stack..varnames.len();
-        for &l in plan.locals.iter().skip(usize::from(leading)) {
+        for &l in recipe.locals.iter().skip(usize::from(leading)) {
             varnames.push(fields.localsplusnames[l as usize].clone());
         }
         let args = varnames.len() as u32;
         for i in 0..n {
-            if !is_cell(code, i) && !plan.locals.contains(&(i as u32)) {
+            if !is_cell(code, i) && !recipe.locals.contains(&(i as u32)) {
                 varnames.push(fields.localsplusnames[i].clone());
             }
         }
@@ -378,7 +436,7 @@ impl ResumeCache {
             matches!(op, Op::MakeCell(_) | Op::CopyFreeVars(_))
         });
         let mut asm = Asm::new(fields.version, &code.consts, &fields.names);
-        asm.body.set_loc(loc_of(code, plan.target as usize));
+        asm.body.set_loc(loc_of(code, recipe.target as usize));
         if !free.is_empty() {
             asm.op(Op::CopyFreeVars(free.len() as u32));
         }
@@ -387,7 +445,7 @@ impl ResumeCache {
         // an exception that is raised here must not find itself through an argument. Nor is an argument a variable of
         // the user's that `locals()` shows.
         let mut next_of_stack = stack.start as u32;
-        for slot in &plan.slots {
+        for slot in &recipe.slots {
             if *slot == Slot::Null {
                 asm.op(Op::PushNull);
                 continue;
@@ -402,14 +460,15 @@ impl ResumeCache {
             }
         }
         let import = asm.body.import(&body);
-        asm.body.jump(import.label(Label(plan.target)));
+        asm.body.jump(import.label(Label(recipe.target)));
         let shift = asm.body.len() as usize;
         let len = body.instrs.len() as u32;
-        match &plan.behind {
+        match &plan.behind() {
             Some(behind) => {
-                asm.body.copy(&import, &body, 0..behind.target);
+                let target = behind.recipe.target;
+                asm.body.copy(&import, &body, 0..target);
                 self.go_on_behind(py, &mut asm, behind, (&varnames, &free))?;
-                asm.body.copy(&import, &body, behind.target..len);
+                asm.body.copy(&import, &body, target..len);
             }
             None => asm.body.copy(&import, &body, 0..len),
         }
@@ -430,18 +489,23 @@ impl ResumeCache {
         }
         self.sources.insert(
             built.code.as_ptr() as usize,
-            (code.obj.as_ptr() as usize, shift),
+            Copied {
+                user: code.obj.as_ptr() as usize,
+                shift,
+                recipe: recipe.clone(),
+            },
         );
         let offset = code
             .body
             .instrs
-            .get(plan.target as usize)
+            .get(recipe.target as usize)
             .map_or(0, |i| i.offset);
         let info = ResumeInfo {
             name: format!("__resume_at_{offset}_{index}"),
             code: built.code,
             offset,
-            plain: plan.plain,
+            plain: recipe.plain,
+            step_of: None,
         };
         Ok(Resume {
             info,
@@ -461,8 +525,8 @@ impl ResumeCache {
     ) -> R<()> {
         let (varnames, free) = names;
         let code = self.get(plan)?.info.code.clone();
-        let mut stack = Vec::with_capacity(plan.slots.len());
-        for slot in plan.slots.iter().rev() {
+        let mut stack = Vec::with_capacity(plan.recipe.slots.len());
+        for slot in plan.recipe.slots.iter().rev() {
             let tmp = asm.tmp("___tmp");
             asm.store_fast(tmp);
             stack.extend((*slot != Slot::Null).then_some(tmp));
@@ -473,9 +537,9 @@ impl ResumeCache {
             at.map(|at| LocalIdx(at as u32)).ok_or_else(missing)
         };
         let fields = &plan.source.code.fields;
-        let mut locals = plan.locals.iter().peekable();
+        let mut locals = plan.recipe.locals.iter().peekable();
         let mut args = Vec::new();
-        if plan.first {
+        if plan.recipe.first {
             args.push(local(FIRST)?);
         } else if fields.argcount > 0 && locals.next_if(|l| **l == 0).is_some() {
             args.push(local(&fields.localsplusnames[0])?);
@@ -507,6 +571,9 @@ impl ResumeCache {
 
 impl Resume {
     /// The function in these globals, for code without free variables.
+    ///
+    /// # Errors
+    /// `MemoryError`.
     pub fn function(&mut self, py: Python<'_>, function_type: &Obj, globals: &Obj) -> R<Obj> {
         let addr = globals.as_ptr() as usize;
         if let Some((f, _)) = self.functions.get(&addr) {

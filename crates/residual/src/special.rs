@@ -1,6 +1,9 @@
 //! The methods that `with` looks up on a class, as one object each.
 
+use bytecode::op::Special;
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyCFunction;
 use translator::raw::type_lookup;
 use variables::Obj;
@@ -19,10 +22,32 @@ fn bound(obj: &Bound<'_, PyAny>, name: &str) -> PyResult<Obj> {
     }
 }
 
-/// A function of an object that gives its special method of this name.
-pub(crate) fn finder(py: Python<'_>, name: &'static str) -> PyResult<Obj> {
-    let find = PyCFunction::new_closure(py, None, None, move |args, _| -> PyResult<Obj> {
-        bound(&args.get_item(0)?, name)
-    })?;
-    Ok(find.into_any().unbind())
+/// A function of an object that gives its special method of this name: the same one each time.
+pub(crate) fn finder(py: Python<'_>, which: Special) -> PyResult<&Obj> {
+    let at = SPECIALS.iter().position(|special| *special == which);
+    let at = at.ok_or_else(|| PyIndexError::new_err("no such special method"))?;
+    Ok(&finders(py)?[at])
+}
+
+/// The methods that `LOAD_SPECIAL` looks up.
+const SPECIALS: [Special; 4] = [
+    Special::Enter,
+    Special::Exit,
+    Special::AsyncEnter,
+    Special::AsyncExit,
+];
+
+/// A function for each of them.
+pub(crate) fn finders(py: Python<'_>) -> PyResult<&[Obj; 4]> {
+    static FINDERS: PyOnceLock<[Obj; 4]> = PyOnceLock::new();
+    FINDERS.get_or_try_init(py, || {
+        let make = |which: Special| {
+            let find = PyCFunction::new_closure(py, None, None, move |args, _| -> PyResult<Obj> {
+                bound(&args.get_item(0)?, which.method())
+            })?;
+            Ok::<_, PyErr>(find.into_any().unbind())
+        };
+        let [a, b, c, d] = SPECIALS.map(make);
+        Ok([a?, b?, c?, d?])
+    })
 }

@@ -157,6 +157,7 @@ impl Emitter<'_, '_> {
             code: built.code.clone(),
             offset,
             plain: true,
+            step_of: Some(code.obj.clone()),
         };
         let function_type = self.tx.known().function.clone();
         let function = function_type.call1(py, (&built.code, &level.frame.globals.dict))?;
@@ -440,8 +441,8 @@ impl Emitter<'_, '_> {
         self.asm.op(Op::LoadSpecial(which));
         self.asm.op(Op::PopTop);
         self.asm.op(Op::PopTop);
-        let finder = crate::special::finder(self.tx.py, which.method())?;
-        self.asm.load_const(&finder);
+        let finder = crate::special::finder(self.tx.py, which)?;
+        self.asm.load_const(finder);
         self.asm.op(Op::Swap(2));
         self.asm.op(Op::PushNull);
         self.asm.op(Op::Swap(2));
@@ -609,7 +610,7 @@ impl Emitter<'_, '_> {
     ) -> R<()> {
         let py = self.tx.py;
         let function_type = self.tx.known().function.clone();
-        if let Some(behind) = &ready.plan.behind {
+        if let Some(behind) = &ready.plan.behind() {
             let info = self.made(env, behind)?.info.clone();
             add(resumes, info);
         }
@@ -656,8 +657,8 @@ impl Ready {
     /// The arguments of the resume function, in order.
     fn arguments<'a>(&'a self, stack: &'a [Val]) -> impl Iterator<Item = &'a Val> {
         let plan = &self.plan;
-        let leading =
-            usize::from(plan.locals.first() == Some(&0) && plan.source.code.fields.argcount > 0);
+        let has_first = plan.recipe.locals.first() == Some(&0);
+        let leading = usize::from(has_first && plan.source.code.fields.argcount > 0);
         let stack = stack.iter().filter(|v| !matches!(v, Val::Null));
         let args = self.first.iter().chain(&self.locals[..leading]);
         args.chain(stack).chain(&self.locals[leading..])

@@ -1,10 +1,12 @@
 //! Captures that are kept from one process to the next: when one may be taken or kept, and what is done with it.
 //!
-//! What is kept so far is a whole graph of a frame without breaks. Does not live here: what is written of a capture and
-//! how objects are found again (`captures`), how a capture goes on from there (`install`).
+//! Does not live here: what is written of a capture and how objects are found again (`captures`), its residual code
+//! (`code`), how a capture goes on from there (`install`).
 //!
 //! Invariant: nothing of a capture is used before its guards have passed for the very call that it is taken for. What
 //! goes wrong with one is a line in the log, and the frame is translated.
+
+mod code;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +14,7 @@ use std::time::Instant;
 
 use artifact_store::{Key, Store, StoreError};
 use backends::Capabilities;
-use captures::{Call, Constant, Fill, GraphCall, Input, Kept, Keys, Loaded, Made, Why};
+use captures::{Break, Call, GraphCall, Input, Kept, Keys, Loaded, Made, Why};
 use fx_graph::ShapeGuard;
 use guards::exec::{CheckProgram, Reader};
 use guards::plan::Plan;
@@ -20,19 +22,20 @@ use guards::{ConstTypes, Extent, GuardKind, IntLeaf};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyCode, PyDict, PyInt, PyTuple};
+use pyo3::types::{PyCode, PyInt};
 use residual::{GuardsSoFar, MadeConstants, OutputEnv, Residual, ResumeCache, continuation_mark};
 use torch_abi::view::TensorView;
-use torch_abi::{TensorClass, TorchAbi};
-use translator::code::CodeInfo;
+use torch_abi::{TensorClass, TorchAbi, tracer};
+use translator::code::CodeCache;
 use translator::{DynamicInts, Tx};
 use variables::Obj;
 
-use super::compilation::{Compilation, Compiled};
+use self::code::{Found, Own, Rebuilt};
+use super::compilation::{Compilation, Compiled, tell_torch};
 use super::generation::Env;
 use super::redone::{Before, Constants};
 use super::slot::CodeSlot;
-use super::translate::{Request, stop_text};
+use super::translate::Request;
 use super::{config, env, explain, log, reasons};
 
 /// How many bytes all captures together may have.
@@ -65,9 +68,13 @@ impl<'py> Compilation<'_, 'py> {
     ///
     /// # Errors
     /// Interrupts.
-    pub fn take_kept(&self, request: &Request<'_, 'py>) -> PyResult<Option<Compiled>> {
+    pub fn take_kept(
+        &self,
+        request: &Request<'_, 'py>,
+        resumes: &mut ResumeCache,
+    ) -> PyResult<Option<Compiled>> {
         let py = self.py;
-        let found = self.find_kept(request);
+        let found = self.find_kept(request, resumes);
         interrupts::check(py)?;
         match found {
             Ok(taken) => Ok(taken),
@@ -78,7 +85,11 @@ impl<'py> Compilation<'_, 'py> {
         }
     }
 
-    fn find_kept(&self, request: &Request<'_, 'py>) -> Result<Option<Compiled>, Why> {
+    fn find_kept(
+        &self,
+        request: &Request<'_, 'py>,
+        resumes: &mut ResumeCache,
+    ) -> Result<Option<Compiled>, Why> {
         let py = self.py;
         let folder = match self.config.cache_captures {
             true => config::cache_folder(),
@@ -88,8 +99,9 @@ impl<'py> Compilation<'_, 'py> {
             return Ok(None);
         };
         let slot = self.frame.code_state().slot(CodeSlot::default);
-        if slot.resumes.get() {
-            return Err(Why("a resume function".into()));
+        let own = Own::of(py, request, resumes)?;
+        if slot.resumes.get() && own.recipe.is_empty() {
+            return Err(Why("a resume function of code that is gone".into()));
         }
         if self.ctx.options().bind(py).contains("guard_filter_fn")? {
             return Err(Why("the program chooses guards".into()));
@@ -105,7 +117,7 @@ impl<'py> Compilation<'_, 'py> {
         let can = backend.capabilities();
         let configuration = self.configuration(slot, can)?;
         let parts: Vec<&str> = configuration.iter().map(|part| &**part).collect();
-        let keys = Keys::of(&request.code, &parts)?;
+        let keys = Keys::of(&own.code, &own.recipe, &parts)?;
         let store = store(&folder).map_err(|error| Why(error.to_string()))?;
         for key in keys.all() {
             let entry = store.read(&key).map_err(|error| Why(error.to_string()))?;
@@ -113,7 +125,7 @@ impl<'py> Compilation<'_, 'py> {
                 let _ = self.free.set((store, key));
                 return Err(Why("none that is kept fits".into()));
             };
-            match self.try_kept(&entry.manifest, request, abi, can) {
+            match self.try_kept(&entry.manifest, (request, &own), resumes, abi, can) {
                 Ok(taken) => {
                     self.tell(|| format!("a capture is taken: {key}"));
                     return Ok(Some(taken));
@@ -156,7 +168,8 @@ impl<'py> Compilation<'_, 'py> {
     fn try_kept(
         &self,
         bytes: &[u8],
-        request: &Request<'_, 'py>,
+        (request, own): (&Request<'_, 'py>, &Own<'py>),
+        resumes: &mut ResumeCache,
         abi: &'static TorchAbi,
         can: Capabilities,
     ) -> Result<Compiled, Why> {
@@ -165,7 +178,11 @@ impl<'py> Compilation<'_, 'py> {
         let check = env::of_frame(py, self.frame);
         // SAFETY: the frame is alive and keeps what the environment names.
         let reader = unsafe { Reader::new(abi, check) };
-        let loaded = Loaded::bind(py, bytes, &reader, &request.code, reasons::read_line)?;
+        let codes = (&request.code, &own.code);
+        let loaded = Loaded::bind(py, bytes, &reader, codes, reasons::read_line)?;
+        if loaded.broken.is_some() {
+            self.may_break_unseen()?;
+        }
         let bound = started.elapsed().as_secs_f64();
         let plan = Plan::in_pool(loaded.sources, loaded.guards, ConstTypes::of(abi));
         let program = CheckProgram::link(py, plan.set, plan.program, loaded.pins)
@@ -182,12 +199,11 @@ impl<'py> Compilation<'_, 'py> {
         fails(&program)?;
         let guarded = started.elapsed().as_secs_f64();
         let backend = self.backend()?;
-        let mut resumes = ResumeCache::default();
         let mut output = Env {
             compilation: self,
             backend: &backend,
             can,
-            resumes: &mut resumes,
+            resumes,
             error: None,
             declined: None,
             before: None,
@@ -247,13 +263,23 @@ impl<'py> Compilation<'_, 'py> {
             made.asks = output.left_no_trace(py, &result.callable, call.can_run_again)?;
             compiled = Some((name, result.callable));
         }
-        let code = self.kept_code(
-            &loaded.code,
-            &loaded.constants,
+        let mut rebuilt = Rebuilt {
+            output: &mut output,
             request,
-            &mut made,
-            &mut names,
-        )?;
+            codes: CodeCache::default(),
+            natives: residual::natives(py)?,
+            asks: made.asks.take(),
+            made,
+            names,
+            resumes: Vec::new(),
+        };
+        let code = rebuilt.code(&loaded.code, &loaded.constants, request.code.as_any())?;
+        let Rebuilt {
+            made,
+            names,
+            resumes: behind,
+            ..
+        } = rebuilt;
         // The backend ran meanwhile.
         fails(&program)?;
         self.entries.set_changing(py, loaded.changing);
@@ -273,7 +299,12 @@ impl<'py> Compilation<'_, 'py> {
                 ms[0], ms[1], ms[2], ms[3]
             )
         });
-        let residual = Residual::kept(code, compiled, names, made);
+        let calls_out = loaded.broken.as_ref().is_some_and(|b| b.calls_out);
+        for reason in loaded.broken.iter().flat_map(|broken| &broken.reasons) {
+            tell_torch(tracer::count(py, "graph_break", reason));
+        }
+        let behind = (behind, calls_out);
+        let residual = Residual::kept(code.unbind(), compiled, behind, names, made);
         Ok(self.install(program, &residual)?)
     }
 
@@ -311,72 +342,14 @@ impl<'py> Compilation<'_, 'py> {
         all.ok_or_else(|| Why("an input can't be read".into()))
     }
 
-    /// The residual code, for the graph of this process.
-    fn kept_code(
-        &self,
-        code: &captures::Code,
-        constants: &[Constant],
-        request: &Request<'_, 'py>,
-        made: &mut MadeConstants,
-        names: &mut Vec<(Obj, String)>,
-    ) -> Result<Obj, Why> {
+    /// Whether a graph may break without a word: nobody is to be told why.
+    fn may_break_unseen(&self) -> Result<(), Why> {
         let py = self.py;
-        let template = request.code.getattr("co_consts")?.cast_into::<PyTuple>();
-        let template = template.map_err(PyErr::from)?;
-        let asks_here = made.asks.take();
-        let natives = residual::natives(py)?;
-        let objects = constants.iter().map(|constant| -> Result<Obj, Why> {
-            let (object, name) = match constant {
-                Constant::OfTemplate(at) => return Ok(template.get_item(*at)?.unbind()),
-                Constant::Object(object) => return Ok(object.clone()),
-                Constant::Fill(class, attributes) => {
-                    let fill = residual::make_fill(py, class, attributes)?;
-                    return fill.ok_or_else(|| Why("a class has a descriptor now".into()));
-                }
-                Constant::Made(Made::Graph) => {
-                    let callee = made.callee.clone();
-                    return callee.ok_or_else(|| Why("there is no graph".into()));
-                }
-                Constant::Made(Made::Native(number)) => {
-                    let native = natives.get(*number as usize).cloned();
-                    return native.ok_or_else(|| Why("there is no such builtin".into()));
-                }
-                Constant::Made(Made::Continuation) => (continuation_mark(py), "__continue"),
-                Constant::Made(Made::Plain) => {
-                    let info = CodeInfo::new(request.code.as_any())
-                        .map_err(|error| Why(stop_text(&error.into())))?;
-                    let plain = residual::plain_code(py, &info);
-                    let plain = plain.map_err(|stop| Why(stop_text(&stop)))?;
-                    let state = eval_frame::code_state::of(
-                        plain.bind(py).cast::<PyCode>().map_err(PyErr::from)?,
-                    )?;
-                    state.skip_always();
-                    made.plain = Some(plain.clone());
-                    (plain, "__plain")
-                }
-                Constant::Made(Made::LeftNoTrace) => {
-                    let asks = asks_here.clone();
-                    let asks = asks.ok_or_else(|| Why("the backend leaves traces".into()))?;
-                    made.asks = Some(asks.clone());
-                    (asks, "__left_no_trace")
-                }
-            };
-            names.push((object.clone(), name.into()));
-            Ok(object)
-        });
-        let objects: Vec<Obj> = objects.collect::<Result<_, Why>>()?;
-        let changed = PyDict::new(py);
-        changed.set_item("co_code", PyBytes::new(py, &code.code))?;
-        changed.set_item("co_linetable", PyBytes::new(py, &code.lines))?;
-        changed.set_item("co_exceptiontable", PyBytes::new(py, &code.handlers))?;
-        changed.set_item("co_stacksize", code.stack)?;
-        changed.set_item("co_names", PyTuple::new(py, &code.names)?)?;
-        changed.set_item("co_nlocals", code.locals.len())?;
-        changed.set_item("co_varnames", PyTuple::new(py, &code.locals)?)?;
-        changed.set_item("co_cellvars", PyTuple::new(py, &code.cells)?)?;
-        changed.set_item("co_freevars", PyTuple::new(py, &code.free)?)?;
-        let code = residual::make_code(request.code.as_any(), &changed, &objects)?;
-        Ok(code.unbind())
+        let is_told = explain::active() || ["graph_breaks", "state"].iter().any(|of| log::enabled(py, of));
+        match is_told || tracer::errors_on_break(py)? {
+            true => Err(Why("what breaks the graph is to be shown".into())),
+            false => Ok(()),
+        }
     }
 
     /// Keeps a capture that was just made, where another process could take it.
@@ -389,13 +362,14 @@ impl<'py> Compilation<'_, 'py> {
         (before, relied_on): (&Before, &[ShapeGuard]),
         program: &CheckProgram,
         residual: &Residual,
-        request: &Request<'_, 'py>,
+        (request, resumes): (&Request<'_, 'py>, &ResumeCache),
     ) -> PyResult<()> {
         let py = self.py;
         let Some((store, key)) = self.free.get() else {
             return Ok(());
         };
-        let kept = self.bytes_of(tx, (before, relied_on), program, residual, request);
+        let around = (request, resumes);
+        let kept = self.bytes_of(tx, (before, relied_on), program, residual, around);
         interrupts::check(py)?;
         match kept {
             Err(Why(why)) => self.tell(|| format!("no capture is kept: {why}")),
@@ -413,10 +387,10 @@ impl<'py> Compilation<'_, 'py> {
         (before, relied_on): (&Before, &[ShapeGuard]),
         program: &CheckProgram,
         residual: &Residual,
-        request: &Request<'_, 'py>,
+        (request, resumes): (&Request<'_, 'py>, &ResumeCache),
     ) -> Result<Vec<u8>, Why> {
         let py = self.py;
-        if let Some(why) = beyond(tx, before, residual) {
+        if let Some(why) = beyond(tx, before) {
             return Err(Why(why.into()));
         }
         let mut inputs = Vec::new();
@@ -434,8 +408,9 @@ impl<'py> Compilation<'_, 'py> {
         }
         let mut made = vec![(continuation_mark(py), Made::Continuation)];
         let own = &residual.made;
-        let natives = residual::natives(self.py)?;
+        let natives = residual::natives(py)?;
         made.extend(natives.into_iter().zip((0..).map(Made::Native)));
+        made.push((eval_frame::continuation::driver(py)?, Made::Driver));
         for (object, which) in [
             (&own.callee, Made::Graph),
             (&own.asks, Made::LeftNoTrace),
@@ -455,18 +430,10 @@ impl<'py> Compilation<'_, 'py> {
         });
         let code = residual.code.bind(py).cast::<PyCode>();
         let code = code.map_err(PyErr::from)?;
-        let constants = code.getattr(intern!(py, "co_consts"))?;
-        let mut fills = Vec::new();
-        for constant in constants.try_iter()? {
-            let constant = constant?;
-            if let Some((class, attributes)) = residual::fill_parts(&constant) {
-                fills.push(Fill {
-                    object: constant.unbind(),
-                    class,
-                    attributes,
-                });
-            }
-        }
+        let mut found = Found::default();
+        found.look_at(code, residual, resumes)?;
+        let own = Own::of(py, request, resumes)?;
+        let is_broken = !residual.resumes.is_empty() || residual.calls_out;
         let kept = Kept {
             set: program.set(),
             pins: program.pins(),
@@ -475,8 +442,15 @@ impl<'py> Compilation<'_, 'py> {
             changing: &tx.ints.names,
             code: code.clone(),
             template: request.code.clone(),
+            own: own.code,
+            globals: self.frame.globals(py).into_any(),
+            broken: is_broken.then(|| Break {
+                reasons: self.reported.borrow().clone(),
+                calls_out: residual.calls_out,
+            }),
+            parts: &found.parts,
             made: &made,
-            fills: &fills,
+            fills: &found.fills,
             owner: tx.facts.owner.as_ref(),
         };
         kept.to_bytes()
@@ -505,7 +479,7 @@ fn history(ints: &DynamicInts) -> String {
 }
 
 /// What of a capture is not kept yet.
-fn beyond(tx: &Tx<'_>, before: &Before, residual: &Residual) -> Option<&'static str> {
+fn beyond(tx: &Tx<'_>, before: &Before) -> Option<&'static str> {
     let is_first =
         !before.is_redone && before.refusal.is_none() && before.constants == Constants::None;
     let is_marked = || {
@@ -515,10 +489,6 @@ fn beyond(tx: &Tx<'_>, before: &Before, residual: &Residual) -> Option<&'static 
     };
     let reasons = [
         (!is_first, "the backend had it compiled again"),
-        (
-            !residual.resumes.is_empty() || residual.calls_out,
-            "the graph breaks",
-        ),
         (!tx.log.float_inputs.is_empty(), "floats change"),
         (is_marked(), "sizes are marked"),
         (
@@ -531,7 +501,6 @@ fn beyond(tx: &Tx<'_>, before: &Before, residual: &Residual) -> Option<&'static 
             tx.facts.is_of_process,
             "an address, a hash or the order of a set",
         ),
-        (tx.resumed.is_some(), "a resume function"),
     ];
     reasons
         .into_iter()

@@ -55,17 +55,34 @@ impl Session {
     }
 }
 
+/// The session of a thread, from its first translation on; resume functions of captures come before that.
+#[derive(Default)]
+struct Shared {
+    session: OnceCell<Session>,
+    resumes: ResumeCache,
+}
+
+impl Shared {
+    fn resumes(&mut self) -> &mut ResumeCache {
+        match self.session.get_mut() {
+            Some(session) => &mut session.resumes,
+            None => &mut self.resumes,
+        }
+    }
+}
+
 thread_local! {
-    static SESSION: RefCell<OnceCell<Session>> = const { RefCell::new(OnceCell::new()) };
+    static SESSION: RefCell<Shared> = RefCell::default();
 }
 
 /// Forgets what this thread's compilations share of the user's code.
 pub fn forget_session() {
     SESSION.with(|s| {
-        if let Ok(mut s) = s.try_borrow_mut()
-            && let Some(session) = s.get_mut()
-        {
-            session.forget();
+        if let Ok(mut s) = s.try_borrow_mut() {
+            s.resumes = ResumeCache::default();
+            if let Some(session) = s.session.get_mut() {
+                session.forget();
+            }
         }
     });
 }
@@ -139,6 +156,8 @@ pub struct Compilation<'a, 'py> {
     pub progress: Progress,
     /// where the capture is to be kept
     pub free: OnceCell<Free>,
+    /// why its graph breaks
+    pub reported: RefCell<Vec<String>>,
 }
 
 impl<'py> Compilation<'_, 'py> {
@@ -149,22 +168,22 @@ impl<'py> Compilation<'_, 'py> {
     pub fn run(&self, request: &Request<'_, 'py>) -> PyResult<Compiled> {
         SESSION.with(|s| {
             // A compilation inside a compilation runs as plain Python.
-            let Ok(mut session) = s.try_borrow_mut() else {
+            let Ok(mut shared) = s.try_borrow_mut() else {
                 return Ok(Compiled::Run);
             };
-            if let Some(taken) = self.take_kept(request)? {
+            if let Some(taken) = self.take_kept(request, shared.resumes())? {
                 return Ok(taken);
             }
-            if session.get().is_none() {
+            if shared.session.get().is_none() {
                 // What is looked at is none of the program's calls.
                 let _aside = ModesAside::new(self.py)?;
                 let made = Session {
                     tables: Tables::new(self.py)?,
-                    resumes: ResumeCache::default(),
+                    resumes: std::mem::take(&mut shared.resumes),
                 };
-                let _ = session.set(made);
+                let _ = shared.session.set(made);
             }
-            let compiled = match session.get_mut() {
+            let compiled = match shared.session.get_mut() {
                 Some(session) => {
                     let compiled = self.run_in(session, request, Before::default());
                     session
@@ -178,7 +197,7 @@ impl<'py> Compilation<'_, 'py> {
             };
             // What was found out meanwhile may be wrong.
             if let Err(interrupt) = interrupts::check(self.py) {
-                session.take();
+                *shared = Shared::default();
                 return Err(interrupt);
             }
             compiled
@@ -288,7 +307,8 @@ impl<'py> Compilation<'_, 'py> {
         }
         let relied_on = made.and_then(|made| made.shape_guards).unwrap_or_default();
         let known = (&before, &relied_on[..]);
-        self.keep(&tx, known, &program, &residual, request)?;
+        let around = (request, &session.resumes);
+        self.keep(&tx, known, &program, &residual, around)?;
         Ok(self.install(program, &residual)?)
     }
 
@@ -717,6 +737,7 @@ impl<'py> Compilation<'_, 'py> {
             format!("STATE AT A GRAPH BREAK\n{}", tx.printer().state_text())
         });
         tell_torch(tracer::count(py, "graph_break", &reason.reason));
+        self.reported.borrow_mut().push(reason.reason.clone());
         let errs = self.ctx.fullgraph()
             || reason.instead == Some(Instead::Raise)
             || self.errors_on_break(tx).unwrap_or(false);

@@ -1,6 +1,6 @@
 //! The decision about a frame or a call: cached code, a compilation, or plain Python.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use cache::{CodeName, Decision, Entries, FirstCall, GuardedCode, Limits, Miss};
@@ -319,6 +319,7 @@ impl Found<'_> {
             id: entries.next_id(py),
             progress: Progress::begin(entries.name(), config.progress),
             free: OnceCell::new(),
+            reported: RefCell::default(),
         };
         let (id, resumes) = (compilation.id.to_string(), slot.resumes.get());
         explain::begin_compilation(id, entries.name(), &misses, resumes, || {

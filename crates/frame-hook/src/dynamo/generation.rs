@@ -32,6 +32,11 @@ pub fn restart_names() {
     NEXT_RESUME.store(1, Ordering::Relaxed);
 }
 
+/// The number of the next resume function.
+pub fn next_resume() -> u32 {
+    NEXT_RESUME.fetch_add(1, Ordering::Relaxed)
+}
+
 /// How often a backend may ask for a restart with one graph.
 const MAX_RESTARTS: usize = 100;
 
@@ -229,7 +234,7 @@ impl OutputEnv for Env<'_, '_, '_> {
     }
 
     fn next_resume_index(&mut self) -> u32 {
-        NEXT_RESUME.fetch_add(1, Ordering::Relaxed)
+        next_resume()
     }
 
     fn driver(&mut self, py: Python<'_>) -> PyResult<Obj> {
