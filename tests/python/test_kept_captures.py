@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from kept_programs import printed
 
 pytestmark = [pytest.mark.own, pytest.mark.once]
@@ -291,6 +292,164 @@ def test_sizes_that_change(tmp_path: Path, backend: str) -> None:
     assert run((4, 3), (6, 5), (8, 7)) == [taken, taken]
     assert run((4, 3), (10, 2), (4, 9)) == [taken, taken]
     assert run((6, 3)) == [kept]
+
+
+#: A function of a library, inlined, that breaks the graph.
+BREAKING = """\
+import os, torch
+SCALE = 2.0
+
+def inner(x, factor=1.5):
+    y = x * factor
+    os.getpid()
+    return y * SCALE
+
+class Part(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.linear(x)
+        try:
+            os.stat("/nowhere")
+        except OSError as error:
+            y = y + error.errno
+        return y
+
+    @staticmethod
+    def last(x):
+        os.getpid()
+        return x - 1
+"""
+
+#: Graphs that break: in the frame, in what it inlines, in handlers, `with` statements and loops.
+BROKEN = (
+    LISTENING
+    + """\
+import contextlib, os, sys
+import breaking
+
+@contextlib.contextmanager
+def scaled(values):
+    values.append(2.0)
+    yield values
+    values.clear()
+
+class Managed:
+    def __enter__(self):
+        os.getpid()
+        return 3.0
+
+    def __exit__(self, *exception):
+        os.getpid()
+        return exception[0] is ZeroDivisionError
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = breaking.Part()
+
+    def forward(self, x, flag=True):
+        y = breaking.inner(self.part(x))
+        values = []
+        with Managed() as factor:
+            y = y * factor
+            values.append(y.sum())
+            os.getpid()
+            y = y + 1 / (0 if flag else 1)
+        total = [value * os.getpid() ** 0 for value in values]
+        def closed(z):
+            return z * total[0] + y
+        os.getpid()
+        for value in total:
+            y = y + closed(value)
+            os.getpid()
+        return self.part.last(y), values
+
+torch.manual_seed(0)
+model, x = Model(), torch.randn(3, 4)
+compiled = ferrodyn.compile(model, backend=sys.argv[1])
+
+def run(function, flag):
+    for parameter in model.parameters():
+        parameter.grad = None
+    y, (value,) = function(x, flag)
+    (y.square().sum() + value).backward()
+    return [t.tolist() for t in (y.detach(), value.detach(), *(p.grad for p in model.parameters()))]
+
+results = [[run(f, flag) for flag in (True, False, True)] for f in (compiled, model)]
+print(json.dumps([said, results]))
+"""
+)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_graph_breaks(tmp_path: Path, backend: str) -> None:
+    """All frames of a function whose graph breaks are taken, those behind a break as well."""
+    (tmp_path / "program.py").write_text(BROKEN)
+    library = tmp_path / "breaking.py"
+    library.write_text(BREAKING)
+
+    def run() -> list[str]:
+        said, (ours, eager) = printed(tmp_path, "program.py", backend, FERRODYN_CACHE_CAPTURES="1")
+        if backend == "eager":
+            assert ours == eager
+        else:
+            torch.testing.assert_close(flat(ours), flat(eager))
+        return said
+
+    first = run()
+    assert first.count("a capture is kept") > 5
+    assert "no capture is kept" not in first
+    assert "no capture is taken" not in run()
+    for old, new in [
+        ("* SCALE", "/ SCALE"),
+        ("return x - 1", "return x - 2"),
+        ("factor=1.5", "factor=2.5"),
+    ]:
+        library.write_text(library.read_text().replace(old, new))
+        assert "a capture is kept" in run()
+        assert "no capture is taken" not in run()
+
+
+def flat(results: Any) -> torch.Tensor:
+    """All numbers of nested lists."""
+    numbers: list[float] = []
+
+    def add(part: Any) -> None:
+        if isinstance(part, list):
+            for item in part:
+                add(item)
+        else:
+            numbers.append(part)
+
+    add(results)
+    return torch.tensor(numbers)
+
+
+def test_breaks_are_told(tmp_path: Path) -> None:
+    """Who asks why a graph breaks is told, though a capture is kept."""
+    (tmp_path / "program.py").write_text(
+        LISTENING
+        + """\
+import os
+
+def f(x):
+    y = x + 1
+    os.getpid()
+    return y * 2
+
+explained = ferrodyn.explain(f)(torch.ones(2))
+ferrodyn.reset()
+assert torch.equal(ferrodyn.compile(f, backend="eager")(torch.ones(2)), f(torch.ones(2)))
+print(json.dumps([said, explained.graph_break_count]))
+"""
+    )
+    for _ in range(2):
+        said, count = printed(tmp_path, "program.py", FERRODYN_CACHE_CAPTURES="1")
+        assert count == 1
+    assert "a capture is taken" in said
 
 
 def test_parameter_of_another_shape(programs: Programs) -> None:
