@@ -674,23 +674,25 @@ impl<'py> Torch<'py> {
         let py = tensor.py();
         let kinds = self.shapes.getattr("DimDynamic")?;
         let (dynamic, fixed) = (kinds.getattr("DYNAMIC")?, kinds.getattr("STATIC")?);
-        let mut sizes = Vec::new();
-        for (dim, size) in tensor.getattr("shape")?.try_iter()?.enumerate() {
-            // The size of rows that differ in length is no number.
-            let is_number = size?.is_exact_instance_of::<PyInt>();
-            sizes.push(match dynamic_dims.contains(&dim) || !is_number {
-                true => &dynamic,
-                false => &fixed,
-            });
-        }
+        let shape: Vec<Bound<'py, PyAny>> = tensor.getattr("shape")?.extract()?;
+        // The size of rows that differ in length is no number; all others of such a tensor follow from those of the
+        // tensors that it holds.
+        let is_ragged = shape.iter().any(|n| !n.is_exact_instance_of::<PyInt>());
+        let is_dynamic = |dim: usize| is_ragged || dynamic_dims.contains(&dim);
+        let sizes = (0..shape.len()).map(|dim| if is_dynamic(dim) { &dynamic } else { &fixed });
+        let sizes: Vec<_> = sizes.collect();
         let kwargs = dict(py, "dynamic_sizes", PyList::new(py, sizes)?)?;
         kwargs.set_item("tensor_source", source)?;
         if tensor.call_method0("_is_view")?.is_truthy()? {
             let base = tensor.getattr("_base")?;
             let source = self.source.call_method1("AttrSource", (source, "_base"))?;
-            let dims: Vec<usize> = match dynamic_dims.is_empty() {
-                true => Vec::new(),
-                false => (0..base.call_method0("dim")?.extract()?).collect(),
+            let values = dynamic_held
+                .iter()
+                .find(|(path, _)| path == &[names::VALUES]);
+            let dims: Vec<usize> = match (dynamic_dims.is_empty(), values) {
+                (true, Some((_, dims))) if is_ragged => dims.clone(),
+                (true, _) => Vec::new(),
+                (false, _) => (0..base.call_method0("dim")?.extract()?).collect(),
             };
             let context = self.symbolic_context(&base, &source, (&dims, &[]))?;
             kwargs.set_item("view_base_context", context)?;
