@@ -16,6 +16,7 @@ use crate::module_stacks::ModuleStacks;
 use crate::names;
 use crate::node_meta::{Late, NodeMeta};
 use crate::propagate::{LateValues, Propagation};
+use crate::ragged;
 use crate::shape_guards;
 use crate::weakly_held::WeaklyHeld;
 
@@ -41,7 +42,7 @@ pub struct AotContext {
 }
 
 /// Names of attributes that lead to a tensor which another one holds, and dimensions of it.
-type Held = (Vec<String>, Vec<usize>);
+pub(crate) type Held = (Vec<String>, Vec<usize>);
 /// The dimensions of a tensor whose sizes may differ from call to call, and those of tensors that it holds.
 pub(crate) type DynamicDims<'a> = (&'a [usize], &'a [Held]);
 /// None.
@@ -686,13 +687,10 @@ impl<'py> Torch<'py> {
         if tensor.call_method0("_is_view")?.is_truthy()? {
             let base = tensor.getattr("_base")?;
             let source = self.source.call_method1("AttrSource", (source, "_base"))?;
-            let values = dynamic_held
-                .iter()
-                .find(|(path, _)| path == &[names::VALUES]);
-            let dims: Vec<usize> = match (dynamic_dims.is_empty(), values) {
-                (true, Some((_, dims))) if is_ragged => dims.clone(),
-                (true, _) => Vec::new(),
-                (false, _) => (0..base.call_method0("dim")?.extract()?).collect(),
+            let dims: Vec<usize> = match dynamic_dims.is_empty() {
+                true if is_ragged => ragged::dims_of_values(tensor, &base, dynamic_held)?,
+                true => Vec::new(),
+                false => (0..base.call_method0("dim")?.extract()?).collect(),
             };
             let context = self.symbolic_context(&base, &source, (&dims, &[]))?;
             kwargs.set_item("view_base_context", context)?;

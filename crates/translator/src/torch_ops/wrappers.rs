@@ -99,7 +99,14 @@ impl<'py> Tx<'py> {
             Var::Tensor(t) if names_lengths(out) => {
                 let wrapper = Wrapper::new(out.clone().unbind());
                 self.st.wrappers.insert(t.node.0, wrapper);
-                Ok(made)
+                // Another may hold the very same one.
+                Ok(Var::Tensor(Rc::new(TensorVar {
+                    node: t.node,
+                    class: t.class.clone(),
+                    meta: t.meta.clone(),
+                    input: t.input.clone(),
+                    fresh: false,
+                })))
             }
             Var::Tuple(t) => {
                 let items = self.each_with_class(t.items.clone(), out)?;
