@@ -77,7 +77,7 @@ impl<'py> Tx<'py> {
             // What a library's class of wrappers does for torch is torch's business, as for an operator.
             let function = own.bind(self.py).getattr("__func__");
             let is_librarys = function.is_ok_and(|function| is_library(&function));
-            !is_off && !(is_librarys && self.is_wrapper_class(class))
+            !(is_off || is_librarys && self.is_wrapper_class(class))
         })
     }
 
