@@ -500,16 +500,15 @@ def test_the_command_lists_explains_verifies_and_clears(small):
     assert "0 artifacts" in small(*command, "list")[1]
 
 
-def test_each_change_between_two_calls_is_noticed_in_another_process(tmp_path):
+@pytest.mark.parametrize(("what", "usually"), [("artifacts", "80"), ("captures", "20")])
+def test_each_change_between_two_calls_is_noticed_in_another_process(tmp_path, what, usually):
     """`FERRODYN_SOUNDNESS_KEPT`: each how many-th row of docs/soundness.md; 1 for all of them."""
-    every = os.environ.get("FERRODYN_SOUNDNESS_KEPT", "80")
-    env = kept_in(tmp_path)
+    every = os.environ.get("FERRODYN_SOUNDNESS_KEPT", usually)
+    program = Path(__file__).with_name("soundness") / "between.py"
 
     def rows(*order):
-        program = Path(__file__).with_name("soundness") / "between.py"
-        command = [sys.executable, program, every, *order]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-        return json.loads(done.stdout.splitlines()[-1])
+        captures = str(int(what == "captures"))
+        return printed(tmp_path, program, every, what, *order, FERRODYN_CACHE_CAPTURES=captures)
 
     first, second = rows(), rows("reversed")
     # Some rows differ below any compiler: see `compiled_wrong`.

@@ -293,6 +293,155 @@ def test_sizes_that_change(tmp_path: Path, backend: str) -> None:
     assert run((6, 3)) == [kept]
 
 
+#: A function of a library, inlined, that breaks the graph.
+BREAKING = """\
+import os, torch
+SCALE = 2.0
+
+def inner(x, factor=1.5):
+    y = x * factor
+    os.getpid()
+    return y * SCALE
+
+class Part(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.linear(x)
+        try:
+            os.stat("/nowhere")
+        except OSError as error:
+            y = y + error.errno
+        return y
+
+    @staticmethod
+    def last(x):
+        os.getpid()
+        return x - 1
+"""
+
+#: Graphs that break: in the frame, in what it inlines, in handlers, `with` statements and loops.
+BROKEN = (
+    LISTENING
+    + """\
+import contextlib, os, sys
+import breaking
+
+@contextlib.contextmanager
+def scaled(values):
+    values.append(2.0)
+    yield values
+    values.clear()
+
+class Managed:
+    def __enter__(self):
+        os.getpid()
+        return 3.0
+
+    def __exit__(self, *exception):
+        os.getpid()
+        return exception[0] is ZeroDivisionError
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = breaking.Part()
+
+    def forward(self, x, flag=True):
+        y = breaking.inner(self.part(x))
+        values = []
+        with Managed() as factor:
+            y = y * factor
+            values.append(y.sum())
+            os.getpid()
+            y = y + 1 / (0 if flag else 1)
+        total = [value * os.getpid() ** 0 for value in values]
+        def closed(z):
+            return z * total[0] + y
+        os.getpid()
+        for value in total:
+            y = y + closed(value)
+            os.getpid()
+        return self.part.last(y), values
+
+torch.manual_seed(0)
+model, x = Model(), torch.randn(3, 4)
+compiled = ferrodyn.compile(model, backend=sys.argv[1])
+
+def run(function, flag):
+    for parameter in model.parameters():
+        parameter.grad = None
+    y, (value,) = function(x, flag)
+    (y.square().sum() + value).backward()
+    return [y.detach(), value.detach(), *(p.grad for p in model.parameters())]
+
+for flag in (True, False, True):
+    exactly = dict(rtol=0, atol=0) if sys.argv[1] == "eager" else {}
+    torch.testing.assert_close(run(compiled, flag), run(model, flag), **exactly)
+print(json.dumps(said))
+"""
+)
+
+
+def broken(folder: Path, backend: str) -> list[str]:
+    """What is said of captures where graphs break; results are eager's."""
+    said: list[str] = printed(folder, "program.py", backend, FERRODYN_CACHE_CAPTURES="1")
+    return said
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_graph_breaks(tmp_path: Path, backend: str) -> None:
+    """All frames of a function whose graph breaks are taken, those behind a break as well."""
+    (tmp_path / "program.py").write_text(BROKEN)
+    (tmp_path / "breaking.py").write_text(BREAKING)
+    first = broken(tmp_path, backend)
+    assert first.count("a capture is kept") > 5
+    assert "no capture is kept" not in first
+    assert "no capture is taken" not in broken(tmp_path, backend)
+
+
+def test_changes_behind_graph_breaks(tmp_path: Path) -> None:
+    """A line that changes before or behind a break, in what is inlined, is noticed."""
+    (tmp_path / "program.py").write_text(BROKEN)
+    library = BREAKING
+    for old, new in [
+        ("SCALE = 2.0", "SCALE = 3.0"),
+        ("* SCALE", "/ SCALE"),
+        ("return x - 1", "return x - 2"),
+        ("factor=1.5", "factor=2.5"),
+    ]:
+        library = library.replace(old, new)
+        (tmp_path / "breaking.py").write_text(library)
+        assert "a capture is kept" in broken(tmp_path, "eager")
+    assert "no capture is taken" not in broken(tmp_path, "eager")
+
+
+def test_breaks_are_told(tmp_path: Path) -> None:
+    """Who asks why a graph breaks is told, though a capture is kept."""
+    (tmp_path / "program.py").write_text(
+        LISTENING
+        + """\
+import os
+
+def f(x):
+    y = x + 1
+    os.getpid()
+    return y * 2
+
+explained = ferrodyn.explain(f)(torch.ones(2))
+ferrodyn.reset()
+assert torch.equal(ferrodyn.compile(f, backend="eager")(torch.ones(2)), f(torch.ones(2)))
+print(json.dumps([said, explained.graph_break_count]))
+"""
+    )
+    for _ in range(2):
+        said, count = printed(tmp_path, "program.py", FERRODYN_CACHE_CAPTURES="1")
+        assert count == 1
+    assert "a capture is taken" in said
+
+
 def test_parameter_of_another_shape(programs: Programs) -> None:
     """A layer that does not fit raises what it raises in eager mode."""
     with pytest.raises(AssertionError, match="shapes cannot be multiplied"):

@@ -142,11 +142,8 @@ impl<'py> Kept<'_, 'py> {
             places: self.places(),
             sources: &sources,
             digests: Digests::default(),
-            own_globals: self.globals.clone(),
-            codes: match self.parts.is_empty() {
-                true => FxHashMap::default(),
-                false => self.codes()?,
-            },
+            kept: self,
+            codes: None,
         };
         let guards = self.set.guards();
         let mut pins = Vec::with_capacity(self.pins.len());
@@ -181,7 +178,7 @@ impl<'py> Kept<'_, 'py> {
         let by_place = describer.digests.by_place();
         Ok(Capture {
             sources,
-            guards: guards.to_vec(),
+            guards: guards.iter().map(unanswered).collect(),
             places,
             place_of,
             pins,
@@ -423,6 +420,15 @@ fn code_like(
     })
 }
 
+/// A guard for another process. What is registered with abstract classes there is not known: they are asked again.
+fn unanswered(guard: &Guard) -> Guard {
+    let mut guard = guard.clone();
+    if let GuardKind::NotSubclass { token, .. } = &mut guard.kind {
+        *token = -1;
+    }
+    guard
+}
+
 /// The lines that asked for guards, and for each guard which of them.
 fn lines(guards: &[Guard]) -> (Vec<crate::Place>, Vec<u32>) {
     let mut places: Vec<crate::Place> = Vec::new();
@@ -447,9 +453,9 @@ struct Describer<'a, 'py> {
     places: FxHashMap<usize, Vec<Place>>,
     sources: &'a [Source],
     digests: Digests,
-    own_globals: Bound<'py, PyAny>,
-    /// code that the frame leads to, by address
-    codes: FxHashMap<usize, Place>,
+    kept: &'a Kept<'a, 'py>,
+    /// code that the frame leads to, by address, once it was asked for
+    codes: Option<FxHashMap<usize, Place>>,
 }
 
 impl<'py> Describer<'_, 'py> {
@@ -469,7 +475,14 @@ impl<'py> Describer<'_, 'py> {
                 .source()
                 .is_some_and(|source| !self.needs(source, pin))
         });
-        let Some(place) = place.cloned() else {
+        let place = match place.cloned() {
+            None if object.is_exact_instance_of::<PyCode>() => {
+                let place = self.known_code(object)?;
+                place.filter(|place| !place.source().is_some_and(|source| self.needs(source, pin)))
+            }
+            place => place,
+        };
+        let Some(place) = place else {
             return Err(Why(format!("nothing leads to {}", reach::shown(object))));
         };
         let reach = self.at(object, place)?;
@@ -519,9 +532,10 @@ impl<'py> Describer<'_, 'py> {
         code: &Bound<'py, PyCode>,
         globals: Option<&Bound<'py, PyAny>>,
     ) -> Result<Reach, Why> {
-        let known = self.codes.get(&(code.as_ptr() as usize)).cloned();
-        let globals = globals.unwrap_or(&self.own_globals);
-        match known.or_else(|| reach::named_code(code, globals)) {
+        if let Some(place) = self.known_code(code)? {
+            return self.at(code, place);
+        }
+        match reach::named_code(code, globals.unwrap_or(&self.kept.globals)) {
             Some(place) => self.at(code, place),
             None => Err(Why(format!(
                 "nothing leads to the code of {}",
@@ -530,9 +544,18 @@ impl<'py> Describer<'_, 'py> {
         }
     }
 
+    /// Where code is that the frame runs or leads to.
+    fn known_code(&mut self, code: &Bound<'py, PyAny>) -> Result<Option<Place>, Why> {
+        if self.codes.is_none() {
+            self.codes = Some(self.kept.codes()?);
+        }
+        let codes = self.codes.as_ref();
+        Ok(codes.and_then(|codes| codes.get(&(code.as_ptr() as usize)).cloned()))
+    }
+
     /// The globals of a function.
     fn globals(&mut self, globals: &Bound<'py, PyAny>) -> Result<Reach, Why> {
-        let place = match globals.is(&self.own_globals) {
+        let place = match globals.is(&self.kept.globals) {
             true => Some(Place::OwnGlobals),
             false => reach::place(globals),
         };

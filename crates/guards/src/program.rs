@@ -368,6 +368,7 @@ pub(crate) fn accessor(source: &Source) -> String {
                 str_repr(name)
             )
         }
+        Source::Cells => "ClosureGuardAccessor".into(),
         Source::Globals => "GlobalsGuardAccessor".into(),
         Source::Global { name } | Source::Builtin { name } => {
             format!("DictGetItemGuardAccessor({})", str_repr(name))

@@ -137,7 +137,7 @@ impl GuardSet {
         let key = |id: &SourceId| {
             let place = match sources.get(*id) {
                 Source::Local { .. } => 0u8,
-                Source::Closure { .. } => 1,
+                Source::Closure { .. } | Source::Cells => 1,
                 Source::Pinned { .. } | Source::WeakPinned { .. } => 2,
                 Source::Globals => 3,
                 Source::Global { .. } => 4,

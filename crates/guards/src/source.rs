@@ -42,6 +42,8 @@ pub enum Source {
         /// The variable's name.
         name: Arc<str>,
     },
+    /// The tuple of cells of the called function, its `__closure__`.
+    Cells,
     /// The globals dictionary of the called function.
     Globals,
     /// An item of the called function's globals.
@@ -186,6 +188,7 @@ impl Source {
         match self {
             Self::Local { .. }
             | Self::Closure { .. }
+            | Self::Cells
             | Self::Globals
             | Self::Global { .. }
             | Self::GlobalsOf { .. }
@@ -423,6 +426,7 @@ impl SourceTable {
                 NameStyle::Explicit | NameStyle::Path => write!(out, "L[{}]", str_repr(name)),
                 NameStyle::Plain | NameStyle::PlainPath => write!(out, "{name}"),
             },
+            Source::Cells => write!(out, "___closure"),
             Source::Globals => write!(out, "G"),
             Source::Global { name } => match style {
                 NameStyle::Explicit | NameStyle::Path => write!(out, "G[{}]", str_repr(name)),

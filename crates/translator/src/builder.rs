@@ -108,14 +108,27 @@ impl Tx<'_> {
         true
     }
 
+    /// How the frame reaches the cell of a slot, where it is that of a free variable.
+    fn closure_cell(&mut self, slot: u32) -> Option<SourceId> {
+        let mut root = &self.st.frame;
+        while let Some(parent) = &root.parent {
+            root = parent;
+        }
+        let first = root.code.local_names.len() - root.closure.len();
+        let index = slot.checked_sub(first as u32)?;
+        let base = self.source(Source::Cells);
+        Some(self.source(Source::TupleItem { base, index }))
+    }
+
     /// The same object was met through another source: hold it to that.
     fn guard_alias(&mut self, var: &Var, obj: &Obj, source: SourceId) {
         let first = match var {
             Var::Tensor(t) => t.input.as_ref().map(|i| i.source),
             Var::Tuple(t) => t.origin.as_ref().map(|o| o.1),
-            Var::Obj(id) => match &self.obj(*id).origin {
-                Origin::Source { source, .. } => Some(*source),
-                _ => None,
+            Var::Obj(id) => match self.obj(*id).origin {
+                Origin::Source { source, .. } => Some(source),
+                Origin::RootCell(slot) => self.closure_cell(slot),
+                Origin::New => None,
             },
             Var::Py(p) => p.source,
             _ => None,

@@ -1,8 +1,8 @@
-"""Rows below inductor, with what an earlier process has kept of it.
+"""Rows in a process that finds what an earlier one has kept: of graphs below inductor, or captures.
 
-`between.py EVERY [reversed]` runs every EVERY-th row, its changes in their order or from behind, so
-that another process meets other states first. Prints, as JSON, the rows whose results are not
-eager's, and how many graphs were kept and found.
+`between.py EVERY artifacts|captures [reversed]` runs every EVERY-th row, its changes in their order
+or from behind, so that another process meets other states first. Prints, as JSON, the rows whose
+results are not eager's, and how many were kept and used.
 """
 
 from __future__ import annotations
@@ -19,23 +19,32 @@ import ferrodyn  # noqa: E402
 
 from soundness import run  # noqa: E402
 
-#: What the log says of a graph.
-_FATES = {"an artifact is kept": "kept", "an artifact is used": "used"}
+#: For what is kept: the backend, the log, and how that says that one was kept or used.
+_WHAT = {
+    "artifacts": (
+        "inductor",
+        "artifacts",
+        {"an artifact is kept": "kept", "an artifact is used": "used"},
+    ),
+    "captures": ("eager", "captures", {"a capture is kept": "kept", "a capture is taken": "used"}),
+}
 
 
 class _Counts(logging.Handler):
-    def __init__(self) -> None:
+    def __init__(self, fates: dict[str, str]) -> None:
         super().__init__()
+        self.fates = fates
         self.counts: collections.Counter[str] = collections.Counter()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.counts[_FATES.get(record.getMessage().partition(":")[0], "other")] += 1
+        self.counts[self.fates.get(record.getMessage().partition(":")[0], "other")] += 1
 
 
-def main(every: int, *, is_reversed: bool) -> None:
+def main(every: int, what: str, *, is_reversed: bool) -> None:
     """Run the rows, and print what became of them."""
-    log, counts = logging.getLogger("ferrodyn.artifacts"), _Counts()
-    log.setLevel(logging.INFO)
+    backend, name, fates = _WHAT[what]
+    log, counts = logging.getLogger(f"ferrodyn.{name}"), _Counts(fates)
+    log.setLevel(logging.DEBUG)
     log.propagate = False
     log.addHandler(counts)
     wrong = []
@@ -46,11 +55,11 @@ def main(every: int, *, is_reversed: bool) -> None:
         undo = [run.number(row.undo, 0)]
         with ferrodyn.config.patch(recompile_limit=64, accumulated_recompile_limit=1000):
             try:
-                run.compare(run.program(row), steps, undo, backend="inductor")
+                run.compare(run.program(row), steps, undo, backend=backend)
             except AssertionError:
                 wrong.append(row.name)
     print(json.dumps({"wrong": wrong, **counts.counts}))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), is_reversed="reversed" in sys.argv)
+    main(int(sys.argv[1]), sys.argv[2], is_reversed="reversed" in sys.argv)

@@ -502,7 +502,7 @@ fn beyond(tx: &Tx<'_>, before: &Before) -> Option<&'static str> {
         (tx.st.met_subclass, "a subclass of torch.Tensor"),
         (
             tx.facts.is_of_process,
-            "an address, a hash or the order of a set",
+            "an address, a hash, the order of a set or what is registered with abstract classes",
         ),
     ];
     reasons

@@ -58,6 +58,7 @@ impl<'a> Reader<'a> {
                     }
                     objects::cell_contents(ffi::PyTuple_GET_ITEM(closure, index))
                 }
+                Source::Cells => self.env.closure,
                 Source::Globals => self.env.globals,
                 Source::Global { name } => self.item(self.env.globals, &text(name))?,
                 Source::Builtin { name } => self.item(self.env.builtins, &text(name))?,

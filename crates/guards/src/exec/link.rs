@@ -283,6 +283,7 @@ impl Linker<'_, '_> {
         Ok(match source {
             Source::Local { index, .. } => LinkedOp::Local { d, index: *index },
             Source::Closure { index, .. } => LinkedOp::Closure { d, index: *index },
+            Source::Cells => LinkedOp::Cells { d },
             Source::Globals => LinkedOp::Globals { d },
             Source::Global { name } => LinkedOp::Global {
                 d,

@@ -67,6 +67,9 @@ pub(crate) enum LinkedOp {
         d: u16,
         index: u32,
     },
+    Cells {
+        d: u16,
+    },
     Globals {
         d: u16,
     },

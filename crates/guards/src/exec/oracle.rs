@@ -54,6 +54,9 @@ impl CheckProgram {
         let (local, global) = (PyDict::new(py), PyDict::new(py));
         // SAFETY: live objects or null.
         let object = |ptr: *mut ffi::PyObject| unsafe { Bound::from_borrowed_ptr_or_opt(py, ptr) };
+        if let Some(closure) = object(env.closure) {
+            scope.set_item("___closure", closure)?;
+        }
         if let Some(globals) = object(env.globals) {
             global.update(globals.cast::<PyDict>()?.as_mapping())?;
         }

@@ -104,6 +104,7 @@ impl CheckProgram {
                         .copied()
                         .unwrap_or(std::ptr::null_mut()),
                 ),
+                LinkedOp::Cells { d } => run.put(*d, run.env.closure),
                 LinkedOp::Globals { d } => run.put(*d, run.env.globals),
                 LinkedOp::Pinned { d, obj } => run.put(*d, *obj),
                 LinkedOp::TupleItem { d, b, index } => {
@@ -370,6 +371,7 @@ impl CheckProgram {
                     aliasing::first_misplaced(overlapping, apart).is_none()
                 }
                 LinkedOp::Local { .. }
+                | LinkedOp::Cells { .. }
                 | LinkedOp::Globals { .. }
                 | LinkedOp::Pinned { .. }
                 | LinkedOp::TupleItem { .. }

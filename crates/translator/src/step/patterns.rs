@@ -41,10 +41,16 @@ impl Tx<'_> {
         let is = type_flags(&ty) & (1 << shape as u64) != 0;
         if is_heap_type(&ty) {
             self.guard_mro(class);
+            // `Sequence.register(C)` gives a class the flag.
             if !is && !matches!(shape, Shape::Itself) {
-                // `Sequence.register(C)` gives a class the flag.
                 self.guard_abc_registry()?;
             }
+            let mut bases = ty.bases().iter();
+            let is_inherited = bases.any(|base| {
+                let base = base.cast::<PyType>();
+                base.is_ok_and(|base| type_flags(base) & (1 << shape as u64) != 0)
+            });
+            self.facts.is_of_process |= is && !is_inherited;
         }
         Ok(is)
     }

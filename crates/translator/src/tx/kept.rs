@@ -139,7 +139,8 @@ pub struct Facts {
     pub(crate) marked: [OnceCell<Option<Obj>>; TABLES.len()],
     /// whether the program asked if it is compiled: what it does then plain Python would not do
     pub asked_compiling: bool,
-    /// whether something follows from an address, a hash or the order of a set: in another process it may be another
+    /// whether something follows from an address, a hash, the order of a set or what is registered with abstract
+    /// classes: in another process it may be another
     pub is_of_process: bool,
     /// classes of libraries, whose bases are not guarded
     pub(crate) bases_guarded: FxHashSet<usize>,

@@ -444,6 +444,7 @@ impl Tx<'_> {
 
     /// Holds the abstract classes to what is registered with them: `register` makes a new token.
     pub fn guard_abc_registry(&mut self) -> R<()> {
+        self.facts.is_of_process = true;
         let ask = self.py.import("_abc")?.getattr("get_cache_token")?;
         let token = ask.call0()?;
         self.guard_call(&ask.unbind(), None, &[], &token)
@@ -464,7 +465,10 @@ impl Tx<'_> {
                 self.guard_not_subclass(class, info)?;
                 Ok(false)
             }
-            result => self.remembered(result),
+            result => {
+                self.facts.is_of_process |= !self.is_subtype(class, info);
+                self.remembered(result)
+            }
         }
     }
 
