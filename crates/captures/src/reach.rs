@@ -372,7 +372,9 @@ pub(crate) fn named_code(code: &Bound<'_, PyCode>, globals: &Bound<'_, PyAny>) -
     let path: Vec<Box<str>> = name.to_str().ok()?.split('.').map(Into::into).collect();
     let found = walk(py, &root, &path)?;
     let named = Place::Named(root, path);
-    let parts = Part::ALL.into_iter().filter(|part| part.of(&found).is_some());
+    let parts = Part::ALL
+        .into_iter()
+        .filter(|part| part.of(&found).is_some());
     let within = parts.map(|part| Place::Within(Box::new(named.clone()), part));
     let functions: Vec<Place> = within.chain([named.clone()]).collect();
     functions

@@ -370,7 +370,10 @@ impl<'py> Compilation<'_, 'py> {
     /// Whether a graph may break without a word: nobody is to be told why.
     fn may_break_unseen(&self) -> Result<(), Why> {
         let py = self.py;
-        let is_told = explain::active() || ["graph_breaks", "state"].iter().any(|of| log::enabled(py, of));
+        let is_told = explain::active()
+            || ["graph_breaks", "state"]
+                .iter()
+                .any(|of| log::enabled(py, of));
         match is_told || tracer::errors_on_break(py)? {
             true => Err(Why("what breaks the graph is to be shown".into())),
             false => Ok(()),
