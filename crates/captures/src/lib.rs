@@ -38,7 +38,9 @@ pub fn shown(bytes: &[u8]) -> Option<String> {
         line,
         operations,
     } = about;
-    Some(format!("{function} ({file}:{line}), {operations} operations"))
+    Some(format!(
+        "{function} ({file}:{line}), {operations} operations"
+    ))
 }
 
 /// Why a capture is not kept, or not taken.

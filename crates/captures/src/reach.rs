@@ -257,7 +257,11 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
         path.push(name.into());
     } else {
         let class = object.get_type();
-        if !named_in_torch(py).ok()?.iter().any(|named| named.is(&class)) {
+        if !named_in_torch(py)
+            .ok()?
+            .iter()
+            .any(|named| named.is(&class))
+        {
             return None;
         }
         roots.push("torch".into());

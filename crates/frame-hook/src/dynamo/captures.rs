@@ -68,7 +68,11 @@ pub fn listed(folder: &Path) -> Result<Vec<(String, u64, f64)>, StoreError> {
         // Another process may be removing it.
         let text = ::captures::shown(&entry.manifest().ok()?)?;
         let since = entry.used.duration_since(SystemTime::UNIX_EPOCH);
-        Some((text, entry.bytes, since.map_or(0.0, |since| since.as_secs_f64())))
+        Some((
+            text,
+            entry.bytes,
+            since.map_or(0.0, |since| since.as_secs_f64()),
+        ))
     };
     let entries = Store::open(folder, LIMIT)?.list()?;
     Ok(entries.into_iter().filter_map(tell).collect())
