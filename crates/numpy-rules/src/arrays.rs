@@ -71,7 +71,7 @@ fn changing(tx: &mut Tx<'_>, id: ObjId) -> R<Option<TensorMeta>> {
 
 /// What follows from sizes that are no constants; `None`: what does not depend on them.
 fn of_changing(tx: &mut Tx<'_>, id: ObjId, meta: &TensorMeta, name: &str) -> R<Option<Var>> {
-    let sizes = |tx: &mut Tx<'_>, sizes: &[SymInt]| -> Vec<Var> {
+    let sizes = |tx: &mut Tx<'_>, sizes: &[SymInt]| -> R<Vec<Var>> {
         sizes.iter().map(|size| tx.sym_int(*size)).collect()
     };
     let Some(array) = array_of(tx, &Var::Obj(id))? else {
@@ -79,19 +79,19 @@ fn of_changing(tx: &mut Tx<'_>, id: ObjId, meta: &TensorMeta, name: &str) -> R<O
     };
     let real = Stand::of_array(tx, &array, SizesAt::Now)?.real;
     let mut product = match name {
-        "shape" => return Ok(Some(Var::tuple(sizes(tx, &meta.shape)))),
+        "shape" => return Ok(Some(Var::tuple(sizes(tx, &meta.shape)?))),
         "strides" | "nbytes" => tx.from_const(real.getattr("itemsize")?)?,
         "size" => tx.int(1),
         _ => return tx.from_const(real.getattr(name)?).map(Some),
     };
     if name == "strides" {
-        let mut strides = sizes(tx, &meta.strides);
+        let mut strides = sizes(tx, &meta.strides)?;
         for stride in &mut strides {
             *stride = tx.binary_sync(BinaryOp::Multiply, &product, stride)?;
         }
         return Ok(Some(Var::tuple(strides)));
     }
-    for size in sizes(tx, &meta.shape) {
+    for size in sizes(tx, &meta.shape)? {
         product = tx.binary_sync(BinaryOp::Multiply, &product, &size)?;
     }
     Ok(Some(product))

@@ -54,7 +54,7 @@ impl SizesAt {
 
     /// A size.
     pub(crate) fn number(self, tx: &mut Tx<'_>, size: SymInt) -> R<i64> {
-        match (size.as_const(), tx.sym_int(size)) {
+        match (size.as_const(), tx.sym_int(size)?) {
             (Some(n), _) => Ok(n),
             (None, v @ Var::Int(_)) if self == SizesAt::Fixed => {
                 let v = tx.realize(&v)?;

@@ -82,7 +82,7 @@ impl Tx<'_> {
     fn has_items(&mut self, t: &TensorVar) -> R<bool> {
         let shape = self.st.effects.meta(t).shape.clone();
         for size in shape {
-            let (size, zero) = (self.sym_int(size), self.int(0));
+            let (size, zero) = (self.sym_int(size)?, self.int(0));
             let more = self.compare_sizes(CompareOp::Gt, &size, &zero)?;
             if !more {
                 return Ok(false);

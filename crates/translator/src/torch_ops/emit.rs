@@ -604,14 +604,14 @@ impl<'py> Tx<'py> {
     pub(super) fn query_result(&mut self, inferred: &Inferred) -> R<Var> {
         let py = self.py;
         Ok(match inferred {
-            Inferred::Int(i) => self.sym_int(*i),
+            Inferred::Int(i) => self.sym_int(*i)?,
             Inferred::Bool(b) => self.bool(*b),
             Inferred::None => self.none(),
             Inferred::Str(s) => self.str(s),
             Inferred::DType(d) => self.dtype_var(*d)?,
             Inferred::Device(d) => Var::Const(self.known.device.call1(py, (d.to_string(),))?),
             Inferred::Size(dims) => {
-                let items = dims.iter().map(|d| self.sym_int(*d)).collect();
+                let items = dims.iter().map(|d| self.sym_int(*d)).collect::<R<_>>()?;
                 Var::Tuple(Rc::new(TupleVar {
                     items,
                     class: Some(self.known.size.clone()),

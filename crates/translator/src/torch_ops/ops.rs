@@ -264,7 +264,7 @@ impl<'py> Tx<'py> {
             }
             // Where a view starts follows from its base, which may be an input.
             (None, "storage_offset") if meta.alias == Alias::Fresh => {
-                return Ok(Flow::Value(self.sym_int(meta.storage_offset)));
+                return Ok(Flow::Value(self.sym_int(meta.storage_offset)?));
             }
             _ => return Err(self.breaking_method(name)),
         };
@@ -277,7 +277,7 @@ impl<'py> Tx<'py> {
         };
         match name {
             "__len__" => match self.st.effects.meta(tv).shape.first().copied() {
-                Some(n) => Ok(Flow::Value(self.sym_int(n))),
+                Some(n) => Ok(Flow::Value(self.sym_int(n)?)),
                 None => Err(self.raise("TypeError", "len() of a 0-d tensor")),
             },
             "__iter__" => self.get_iter(t).map(Flow::Value),

@@ -16,7 +16,7 @@ use variables::{Body, EarlyCall, EarlyKind, Obj, ReadNumber, Var};
 
 use super::args::{MetaArg, NodeArgs};
 use super::emit::Callee;
-use super::sizes::Sizes;
+use super::sizes::{RAGGED, Sizes};
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
@@ -270,7 +270,7 @@ impl<'py> Tx<'py> {
         &mut self,
         f: impl FnOnce(&mut Self, &SizedFakes) -> PyResult<T>,
     ) -> R<Option<T>> {
-        let ragged = self.source(Source::Early { index: u32::MAX });
+        let ragged = self.source(RAGGED);
         let mut sized = match self.facts.sized.take() {
             Some(sized) => sized,
             None => {
@@ -360,7 +360,7 @@ impl<'py> Tx<'py> {
         let Ok(symbols) = SizeSymbols::new(self.py, by_data) else {
             return Ok(None);
         };
-        let ragged = self.source(Source::Early { index: u32::MAX });
+        let ragged = self.source(RAGGED);
         let mut sized = SizedFakes::new(symbols, ragged);
         sized.unknown = self.unknown_numbers(by_data);
         self.with_symbols(&mut sized, run)

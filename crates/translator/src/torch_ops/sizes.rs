@@ -8,7 +8,7 @@
 
 use std::rc::Rc;
 
-use guards::{Extent, GuardKind, IntBinary, IntCompare, IntExpr, IntRelation, SourceId};
+use guards::{Extent, GuardKind, IntBinary, IntCompare, IntExpr, IntRelation, Source, SourceId};
 use tensor_meta::{Atom, Compare, Fact, Known, SizeTable, SymInt, TensorMeta, Term};
 use variables::{IntVar, Var};
 
@@ -19,6 +19,9 @@ use crate::tx::Tx;
 /// The least size of a dynamic dimension: 0 and 1 are constants, since both change what operations
 /// do.
 pub(crate) const LEAST_SIZE: i64 = 2;
+
+/// Stands for the sizes of rows that differ in length.
+pub(super) const RAGGED: Source = Source::Early { index: u32::MAX };
 
 /// Symbolic sizes of one translation.
 #[derive(Default)]
@@ -387,16 +390,24 @@ impl Tx<'_> {
     }
 
     /// A size as a value.
-    pub fn sym_int(&mut self, n: SymInt) -> Var {
+    ///
+    /// # Errors
+    /// A break for the size of rows that differ in length, which is no number.
+    pub fn sym_int(&mut self, n: SymInt) -> R<Var> {
         let value = self.log.sizes.hint(n);
-        match self.log.sizes.expr(n) {
+        let ragged = Some(IntExpr::Source(self.source(RAGGED)));
+        let mut symbols = self.log.sizes.symbols_in(n).into_iter();
+        if symbols.any(|symbol| self.log.sizes.expr(symbol) == ragged) {
+            return Err(Stop::unsupported("the size of rows that differ in length"));
+        }
+        Ok(match self.log.sizes.expr(n) {
             Some(IntExpr::Const(n)) => self.int(n),
             Some(expr) => Var::Int(Rc::new(IntVar { expr, value })),
             None => {
                 self.fix_size(n);
                 self.int(value)
             }
-        }
+        })
     }
 
     /// Guards the value of a size, which is a constant then.
