@@ -294,7 +294,9 @@ impl<'py> Prepared<'py> {
             for name in path {
                 inner = inner.getattr(&**name)?;
             }
-            for dim in dims.iter().map(|dim| *dim as u8) {
+            // A fake that is made as a view has none of what its class keeps of a tensor's numbers.
+            let dims = dims.iter().filter(|_| !inner.is_none());
+            for dim in dims.map(|dim| *dim as u8) {
                 let leaf = ShapeLeaf::Of(path.clone(), Box::new(ShapeLeaf::Size(at, dim)));
                 self.symbols.push((leaf, inner.clone().unbind(), dim));
             }

@@ -22,13 +22,20 @@ use crate::tensor_classes::hold_tensor_class;
 use crate::wrapper_fakes::{Held, sized_fake_of};
 use crate::wrappers::{Parts, held_tensors, hold_account, hold_parts};
 
-/// Sizes and strides for torch's `__tensor_unflatten__`, which reads the size of the rows and computes all others.
+/// Sizes and strides for torch's `__tensor_unflatten__`, which reads the size of the rows and computes all others; and
+/// whether a view that is made again, as a compiler makes its fake, holds the same: not what was read of it since.
 const SIZES: &std::ffi::CStr = c"
 def outer(tensor, held):
     lengths = held['_lengths' if '_lengths' in held else '_offsets']
     length = lengths.get_nested_int(coeff=1)
     sizes = tuple(size if type(size) is int else length for size in tensor.size())
     return sizes, sizes
+
+def is_as_viewed(tensor):
+    if not tensor._is_view():
+        return True
+    again = tensor._view_func_unsafe(tensor._base)
+    return again.__tensor_flatten__()[0] == tensor.__tensor_flatten__()[0]
 ";
 
 static MODULE: OwnModule = OwnModule::new(SIZES, c"<ferrodyn ragged>", c"ferrodyn_ragged");
@@ -58,6 +65,12 @@ pub(crate) fn tensor(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Option<V
         if abi.is_of_nested(tx.py, &held).unwrap_or(true) {
             return Ok(None);
         }
+    }
+    let is_as_viewed = MODULE
+        .get(tx.py)?
+        .call_method1("is_as_viewed", (&tensor,))?;
+    if !is_as_viewed.is_truthy()? {
+        return Ok(None);
     }
     share_fakes(tx, &tensor, source, &mut parts)?;
     let Some((_, first)) = parts.first() else {

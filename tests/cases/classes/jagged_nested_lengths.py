@@ -1,4 +1,4 @@
-"""The size of rows that differ in length is no number: the graph breaks where a program reads it."""
+"""The size of rows that differ in length is no number: the graph breaks where it is read."""
 
 import torch
 

@@ -68,7 +68,11 @@ impl<'py> Tx<'py> {
         let meta = self.st.effects.meta(t).clone();
         let value = match &**name {
             "shape" => {
-                let items = meta.shape.iter().map(|d| self.sym_int(*d)).collect::<R<_>>()?;
+                let items = meta
+                    .shape
+                    .iter()
+                    .map(|d| self.sym_int(*d))
+                    .collect::<R<_>>()?;
                 Var::Tuple(Rc::new(TupleVar {
                     items,
                     class: Some(self.known.size.clone()),
