@@ -490,7 +490,7 @@ def test_the_command_lists_explains_verifies_and_clears(small):
     assert "none is kept of the graph" in small(*command, "explain", small.program, "3")[2]
     listed = small(*command, "list")[1]
     assert "2 artifacts" in listed and listed.count("inference") == 2
-    assert "small.py:" in listed and "3 operations" in listed
+    assert "small.py:" in listed and "4 operations" in listed
     assert "changed and removed: 0" in small(*command, "verify")[1]
     library = next(small.folder.glob("*/*.so"))
     library.write_bytes(library.read_bytes()[:-1])

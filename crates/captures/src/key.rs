@@ -28,6 +28,8 @@ pub enum Made {
     Native(u8),
     /// what calls a step, and whatever that asks for
     Driver,
+    /// what makes a tensor of a number
+    NumberTensor,
 }
 
 /// The keys under which the captures of a code object may lie.

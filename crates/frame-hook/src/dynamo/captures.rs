@@ -452,6 +452,7 @@ impl<'py> Compilation<'_, 'py> {
         let natives = residual::natives(py)?;
         made.extend(natives.into_iter().zip((0..).map(Made::Native)));
         made.push((eval_frame::continuation::driver(py)?, Made::Driver));
+        made.push((torch_abi::number_tensor(py)?.clone(), Made::NumberTensor));
         for (object, which) in [
             (&own.callee, Made::Graph),
             (&own.asks, Made::LeftNoTrace),

@@ -226,6 +226,7 @@ impl<'py> Rebuilt<'_, '_, '_, 'py> {
             Made::Graph => (self.made.callee.clone(), ""),
             Made::Native(number) => (self.natives.get(number as usize).cloned(), ""),
             Made::Driver => (Some(self.output.driver(py)?), ""),
+            Made::NumberTensor => (Some(torch_abi::number_tensor(py)?.clone()), ""),
             Made::Continuation => (Some(continuation_mark(py)), "__continue"),
             Made::Plain => (Some(self.plain()?), "__plain"),
             Made::LeftNoTrace => {
