@@ -70,48 +70,56 @@ def _folder() -> str:
     return str(folder)
 
 
-def _counted(count: int) -> str:
-    return f"{count} artifact{'' if count == 1 else 's'}"
+def _counted(count: int, what: str = "artifact") -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _when(used: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(used))
 
 
 def show() -> None:
-    """Print a line for each artifact, those used last at the end."""
+    """Print a line for each capture and each artifact, of both those used last at the end."""
     folder = _folder()
+    captures = _core.kept_captures(folder)
+    for text, size, used in captures:
+        print(f"{size / 1024:9.0f} KiB  {_when(used)}  capture    {text}")
     rows = _core.artifacts(folder)
-    for key, size, used, manifest in rows:
+    for _, size, used, manifest in rows:
         kept: dict[str, Any] = json.loads(manifest)
         kind = "training" if "backward" in kept else "inference"
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(used))
-        print(f"{key[:12]}  {size / 1024:9.0f} KiB  {when}  {kind:9}  {_calls(_about(manifest))}")
-    total = sum(size for _, size, _, _ in rows)
-    print(f"{_counted(len(rows))}, {total / 2**20:.1f} MiB, in {folder}")
+        print(f"{size / 1024:9.0f} KiB  {_when(used)}  {kind:9}  {_calls(_about(manifest))}")
+    total = sum(size for _, size, _ in captures) + sum(size for _, size, _, _ in rows)
+    counted = f"{_counted(len(captures), 'capture')}, {_counted(len(rows))}"
+    print(f"{counted}, {total / 2**20:.1f} MiB, in {folder}")
 
 
 def verify() -> None:
-    """Read all artifacts, and remove those that have changed; exit with 1 where there were any."""
+    """Read all that is kept, and remove what has changed; exit with 1 where there was any."""
     whole, removed = _core.verify_artifacts(_folder())
-    print(f"{_counted(whole)} as written, {_counted(removed)} not, and removed")
+    print(f"as written: {whole}, changed and removed: {removed}")
     if removed:
         sys.exit(1)
 
 
 def clear() -> None:
-    """Remove all artifacts."""
+    """Remove all artifacts and captures."""
     folder = _folder()
-    count = len(_core.artifacts(folder))
+    captures, artifacts = len(_core.kept_captures(folder)), len(_core.artifacts(folder))
     _core.clear_artifacts(folder)
-    print(f"{_counted(count)} removed from {folder}")
+    print(f"{_counted(captures, 'capture')}, {_counted(artifacts)} removed from {folder}")
 
 
 def explain(program: str, args: Sequence[str], *, is_module: bool) -> None:
-    """Run a program as `run` does, and say on stderr for each graph whether it was found."""
+    """Run a program as `run` does; say on stderr of each frame and graph whether it was found."""
     from . import _run, config
 
-    log = logging.getLogger("ferrodyn.artifacts")
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    log.propagate = False
+    for name, level in ("artifacts", logging.INFO), ("captures", logging.DEBUG):
+        log = logging.getLogger(f"ferrodyn.{name}")
+        log.addHandler(handler)
+        log.setLevel(level)
+        log.propagate = False
     config.cache = True
     _run.run(program, args, is_module=is_module)

@@ -63,6 +63,9 @@ def artifact_folder() -> str | None:
 def artifacts(folder: str) -> list[tuple[str, int, float, str]]:
     """Key, bytes, time of last use and manifest of each artifact, those used longest ago first."""
 
+def kept_captures(folder: str) -> list[tuple[str, int, float]]:
+    """Return what is told of each capture of a folder, its bytes and when it was used last."""
+
 def artifacts_of(callable: Any) -> list[str]:
     """Keys of what graphs are kept as that were compiled while a callable ran."""
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     #: Results of inductor are kept on disk, and those of earlier processes are used.
     cache: bool
     #: Captures are kept there as well, and those of earlier processes are taken instead of
-    #: translating the code again. Begins as True where ``FERRODYN_CACHE_CAPTURES=1`` is set.
+    #: translating the code again. Begins as False where ``FERRODYN_CACHE_CAPTURES=0`` is set.
     cache_captures: bool
     #: A compilation of more than two seconds shows on a terminal what it is at.
     progress: bool
@@ -78,8 +78,8 @@ if any(os.environ.get(switch) == "1" for switch in _SWITCHES):
     _core.set_config({"disable": True})
 if os.environ.get("FERRODYN_CACHE") == "0":
     _core.set_config({"cache": False})
-if os.environ.get("FERRODYN_CACHE_CAPTURES") == "1":
-    _core.set_config({"cache_captures": True})
+if os.environ.get("FERRODYN_CACHE_CAPTURES") == "0":
+    _core.set_config({"cache_captures": False})
 
 
 def _unknown(name: str) -> AttributeError:

@@ -187,15 +187,19 @@ class Describer:
                     yield name, self(getattr(value, name))
 
     def _tensor(self, tensor: torch.Tensor) -> Iterator[Any]:
-        yield str(tensor.dtype), tuple(tensor.shape), str(tensor.device)
+        # The size of rows that differ in length is named by what the tensor holds.
+        is_jagged = tensor.layout == torch.jagged
+        shape = tuple(n if isinstance(n, int) else "ragged" for n in tensor.shape)
+        yield str(tensor.dtype), shape, str(tensor.device)
         yield tensor.requires_grad, tensor.is_leaf
-        if tensor.layout != torch.strided:
+        if tensor.layout != torch.strided and not is_jagged:
             yield str(tensor.layout), tensor.detach().to_dense().tolist().__repr__()
             return
         if tensor.is_quantized:
             yield tensor.qscheme(), tensor.int_repr().tolist().__repr__()
             return
-        yield tensor.stride(), tensor.storage_offset(), tensor.is_conj(), tensor.is_neg()
+        if not is_jagged:
+            yield tensor.stride(), tensor.storage_offset(), tensor.is_conj(), tensor.is_neg()
         if is_traceable_wrapper_subclass(tensor):
             names, context = tensor.__tensor_flatten__()
             yield "holds", [(name, self(getattr(tensor, name))) for name in names], self(context)

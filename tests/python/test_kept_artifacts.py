@@ -483,7 +483,7 @@ def small(tmp_path_factory):
 
 def test_the_command_lists_explains_verifies_and_clears(small):
     command = ("-m", "ferrodyn", "cache")
-    assert "0 artifacts" in small(*command, "list")[1]
+    assert "0 captures, 0 artifacts" in small(*command, "list")[1]
     _, out, err = small(*command, "explain", small.program, "2")
     assert "right" in out and "none is kept of the graph of" in err and "is kept: " in err
     _, out, err = small(*command, "explain", small.program, "2")
@@ -492,14 +492,14 @@ def test_the_command_lists_explains_verifies_and_clears(small):
     assert "none is kept of the graph" in small(*command, "explain", small.program, "3")[2]
     listed = small(*command, "list")[1]
     assert "2 artifacts" in listed and listed.count("inference") == 2
-    assert "2 artifacts as written, 0 artifacts not" in small(*command, "verify")[1]
-    first = next(path for path in small.folder.iterdir() if path.is_dir())
-    library = next(path for path in first.iterdir() if path.suffix == ".so")
+    assert "small.py:" in listed and "3 operations" in listed
+    assert "changed and removed: 0" in small(*command, "verify")[1]
+    library = next(small.folder.glob("*/*.so"))
     library.write_bytes(library.read_bytes()[:-1])
     status, out, _ = small(*command, "verify")
-    assert status == 1 and "1 artifact not, and removed" in out
+    assert status == 1 and "changed and removed: 1" in out
     assert "1 artifact removed" in small(*command, "clear")[1]
-    assert "0 artifacts" in small(*command, "list")[1]
+    assert "0 captures, 0 artifacts" in small(*command, "list")[1]
 
 
 @pytest.mark.parametrize(("what", "usually"), [("artifacts", "80"), ("captures", "20")])

@@ -260,15 +260,15 @@ DYNAMIC = (
 import sys, torch, ferrodyn
 torch.manual_seed(0)
 
-def f(x, k, w):
-    y = x[:, : x.size(0)].reshape(-1, 2) * k + w.size(1)
+def f(x, k, w, rate):
+    y = (x[:, : x.size(0)].reshape(-1, 2) * k + w.size(1)) * rate
     return torch.cat([y, y.new_ones(x.size(0) * 2, 2)]) @ torch.arange(2.0), x.size(0) + k
 
 results = []
 compiled = ferrodyn.compile(f, backend=sys.argv[1])
 for size, k in json.loads(sys.argv[2]):
     x, w = torch.randn(size, 40), torch.randn(3, size)
-    ours, theirs = compiled(x, k, w), f(x, k, w)
+    ours, theirs = compiled(x, k, w, k / 4), f(x, k, w, k / 4)
     assert torch.equal(ours[0], theirs[0]) and ours[1] == theirs[1]
 print(json.dumps(said))
 """

@@ -16,6 +16,7 @@ use crate::module_stacks::ModuleStacks;
 use crate::names;
 use crate::node_meta::{Late, NodeMeta};
 use crate::propagate::{LateValues, Propagation};
+use crate::ragged;
 use crate::shape_guards;
 use crate::weakly_held::WeaklyHeld;
 
@@ -41,7 +42,7 @@ pub struct AotContext {
 }
 
 /// Names of attributes that lead to a tensor which another one holds, and dimensions of it.
-type Held = (Vec<String>, Vec<usize>);
+pub(crate) type Held = (Vec<String>, Vec<usize>);
 /// The dimensions of a tensor whose sizes may differ from call to call, and those of tensors that it holds.
 pub(crate) type DynamicDims<'a> = (&'a [usize], &'a [Held]);
 /// None.
@@ -674,21 +675,20 @@ impl<'py> Torch<'py> {
         let py = tensor.py();
         let kinds = self.shapes.getattr("DimDynamic")?;
         let (dynamic, fixed) = (kinds.getattr("DYNAMIC")?, kinds.getattr("STATIC")?);
-        let mut sizes = Vec::new();
-        for (dim, size) in tensor.getattr("shape")?.try_iter()?.enumerate() {
-            // The size of rows that differ in length is no number.
-            let is_number = size?.is_exact_instance_of::<PyInt>();
-            sizes.push(match dynamic_dims.contains(&dim) || !is_number {
-                true => &dynamic,
-                false => &fixed,
-            });
-        }
+        let shape: Vec<Bound<'py, PyAny>> = tensor.getattr("shape")?.extract()?;
+        // The size of rows that differ in length is no number; all others of such a tensor follow from those of the
+        // tensors that it holds.
+        let is_ragged = shape.iter().any(|n| !n.is_exact_instance_of::<PyInt>());
+        let is_dynamic = |dim: usize| is_ragged || dynamic_dims.contains(&dim);
+        let sizes = (0..shape.len()).map(|dim| if is_dynamic(dim) { &dynamic } else { &fixed });
+        let sizes: Vec<_> = sizes.collect();
         let kwargs = dict(py, "dynamic_sizes", PyList::new(py, sizes)?)?;
         kwargs.set_item("tensor_source", source)?;
         if tensor.call_method0("_is_view")?.is_truthy()? {
             let base = tensor.getattr("_base")?;
             let source = self.source.call_method1("AttrSource", (source, "_base"))?;
             let dims: Vec<usize> = match dynamic_dims.is_empty() {
+                true if is_ragged => ragged::dims_of_values(tensor, &base, dynamic_held)?,
                 true => Vec::new(),
                 false => (0..base.call_method0("dim")?.extract()?).collect(),
             };

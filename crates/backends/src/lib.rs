@@ -31,6 +31,7 @@ mod no_trace;
 mod node_meta;
 mod pristine;
 mod propagate;
+mod ragged;
 mod refused;
 mod registry;
 mod session;

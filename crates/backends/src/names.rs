@@ -1,5 +1,7 @@
 //! Names of torch's modules and attributes that the boundary to backends needs. Only strings.
 
+/// The tensor behind one whose rows differ in length.
+pub const VALUES: &str = "_values";
 /// Method of a wrapper subclass: which tensors one holds, and what else it takes to make it again.
 pub const FLATTEN: &str = "__tensor_flatten__";
 /// Module of the dispatcher to kernels of Python.

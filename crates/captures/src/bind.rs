@@ -57,6 +57,8 @@ pub struct Call {
     pub can_run_again: bool,
     /// whether it serves other sizes and ints than those of the call that it was made for
     pub is_dynamic: bool,
+    /// whether it has to run as it is
+    pub needs_as_is: bool,
 }
 
 /// A constant of residual code.
@@ -269,7 +271,9 @@ impl Loaded {
                 let mut values = FxHashMap::default();
                 for input in &call.inputs {
                     let sources = match input {
-                        Input::Tensor { source, .. } => SmallVec::from_slice(&[*source]),
+                        Input::Tensor { source, .. } | Input::Float { source, .. } => {
+                            SmallVec::from_slice(&[*source])
+                        }
                         Input::Int(expr) => expr.sources(),
                     };
                     for source in sources {
@@ -287,6 +291,7 @@ impl Loaded {
                     relied_on: call.relied_on,
                     can_run_again: call.can_run_again,
                     is_dynamic: call.is_dynamic,
+                    needs_as_is: call.needs_as_is,
                 })
             }
         };

@@ -37,7 +37,9 @@ type Marked = (&'static str, Option<Py<PyAny>>);
 #[derive(Default)]
 pub(crate) struct Digests {
     of_code: FxHashMap<usize, Digest>,
+    /// classes with their bases, and each by itself
     of_class: FxHashMap<usize, Digest>,
+    of_own: FxHashMap<usize, Digest>,
     /// files of code, with what tells that they have not changed since this process began
     files: FxHashMap<String, Option<Digest>>,
     /// the files whose code was told by its place, where a capture is read
@@ -372,6 +374,9 @@ impl Digests {
 
     /// A class: its bases, and of each that Python code has made, the names in it and the code of its functions.
     pub(crate) fn class(&mut self, class: &Bound<'_, PyType>) -> Result<Digest, Why> {
+        if let Some(known) = self.of_class.get(&(class.as_ptr() as usize)) {
+            return Ok(*known);
+        }
         let mut hasher = Hasher::new();
         for base in class.mro().iter() {
             let base = base.cast_into::<PyType>().map_err(PyErr::from)?;
@@ -387,11 +392,13 @@ impl Digests {
             &mut hasher,
             class.get_type().qualname()?.to_str()?.as_bytes(),
         );
-        Ok(*hasher.finalize().as_bytes())
+        let digest = *hasher.finalize().as_bytes();
+        self.of_class.insert(class.as_ptr() as usize, digest);
+        Ok(digest)
     }
 
     fn own(&mut self, class: &Bound<'_, PyType>) -> Result<Digest, Why> {
-        if let Some(known) = self.of_class.get(&(class.as_ptr() as usize)) {
+        if let Some(known) = self.of_own.get(&(class.as_ptr() as usize)) {
             return Ok(*known);
         }
         let py = class.py();
@@ -416,7 +423,7 @@ impl Digests {
             parts.iter().for_each(|part| add(&mut hasher, part));
         }
         let digest = *hasher.finalize().as_bytes();
-        self.of_class.insert(class.as_ptr() as usize, digest);
+        self.of_own.insert(class.as_ptr() as usize, digest);
         Ok(digest)
     }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::Digests;
 use crate::key::Made;
 use crate::reach::{self, Content, Place, Reach};
-use crate::{Break, Capture, Code, KeptCall, KeptConstant, KeptStep, Pin, Why};
+use crate::{About, Break, Capture, Code, KeptCall, KeptConstant, KeptStep, Pin, Why};
 
 /// An input of a graph.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,6 +28,13 @@ pub enum Input {
     },
     /// An int, and how it is computed.
     Int(IntExpr),
+    /// A float.
+    Float {
+        /// how the frame reaches it
+        source: SourceId,
+        /// whether the graph gets a tensor that holds it
+        is_tensor: bool,
+    },
 }
 
 /// The call of a graph.
@@ -46,6 +53,8 @@ pub struct GraphCall<'a> {
     pub can_run_again: bool,
     /// whether it serves other sizes and ints than those of this call
     pub is_dynamic: bool,
+    /// whether it has to run as it is
+    pub needs_as_is: bool,
 }
 
 /// What writes the attributes of an instance of a class, in residual code.
@@ -177,6 +186,7 @@ impl<'py> Kept<'_, 'py> {
         let (places, place_of) = lines(guards);
         let by_place = describer.digests.by_place();
         Ok(Capture {
+            about: self.about()?,
             sources,
             guards: guards.iter().map(unanswered).collect(),
             places,
@@ -189,6 +199,18 @@ impl<'py> Kept<'_, 'py> {
             broken: self.broken.clone(),
             code: code_like(&self.code, &self.template, false)?,
             constants,
+        })
+    }
+
+    fn about(&self) -> PyResult<About> {
+        let calls = self.call.iter().flat_map(|call| call.graph.iter());
+        Ok(About {
+            function: self.own.getattr("co_qualname")?.extract()?,
+            file: self.own.getattr("co_filename")?.extract()?,
+            line: self.own.getattr("co_firstlineno")?.extract()?,
+            operations: calls
+                .filter(|(_, node)| node.op.as_str().starts_with("call_"))
+                .count(),
         })
     }
 
@@ -216,10 +238,9 @@ impl<'py> Kept<'_, 'py> {
         let mut reached: Vec<_> = self.reached.iter().collect();
         reached.sort_by_key(|(source, _)| **source);
         for (source, object) in reached {
-            let place = Place::Reached(*source);
-            let all = places.entry(object.as_ptr() as usize).or_default();
-            if source.index() < self.set.sources().len() && !all.contains(&place) {
-                all.push(place);
+            if source.index() < self.set.sources().len() {
+                let all = places.entry(object.as_ptr() as usize).or_default();
+                all.push(Place::Reached(*source));
             }
         }
         self.add_globals(&mut places);
@@ -581,6 +602,7 @@ impl<'py> Describer<'_, 'py> {
             relied_on: call.relied_on.to_vec(),
             can_run_again: call.can_run_again,
             is_dynamic: call.is_dynamic,
+            needs_as_is: call.needs_as_is,
         })
     }
 

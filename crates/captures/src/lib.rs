@@ -29,6 +29,20 @@ pub use key::{Keys, Made};
 
 use reach::Reach;
 
+/// A capture in a line of text; `None` where the bytes are none.
+pub fn shown(bytes: &[u8]) -> Option<String> {
+    let (about, _) = postcard::take_from_bytes::<About>(bytes).ok()?;
+    let About {
+        function,
+        file,
+        line,
+        operations,
+    } = about;
+    Some(format!(
+        "{function} ({file}:{line}), {operations} operations"
+    ))
+}
+
 /// Why a capture is not kept, or not taken.
 #[derive(Debug)]
 pub struct Why(pub String);
@@ -125,13 +139,26 @@ struct KeptCall {
     relied_on: Vec<ShapeGuard>,
     can_run_again: bool,
     is_dynamic: bool,
+    needs_as_is: bool,
 }
 
 /// A line of the program: file, line, function.
 type Place = (Arc<str>, u32, Arc<str>);
 
+/// What is told to people of a capture.
+#[derive(Serialize, Deserialize)]
+struct About {
+    /// the function that the frame runs
+    function: String,
+    file: String,
+    line: u32,
+    /// calls in the graph
+    operations: usize,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Capture {
+    about: About,
     sources: Vec<Source>,
     guards: Vec<Guard>,
     /// lines that asked for guards

@@ -9,6 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBytes, PyCode, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyModule, PyString, PyTuple,
     PyType,
@@ -199,6 +200,27 @@ fn class_of_builtin<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>
         .flatten()
 }
 
+/// Classes of torch's whose instances have names there.
+fn named_in_torch(py: Python<'_>) -> PyResult<&'static [Py<PyAny>; 4]> {
+    static CLASSES: PyOnceLock<[Py<PyAny>; 4]> = PyOnceLock::new();
+    CLASSES.get_or_try_init(py, || {
+        let torch = py.import("torch")?;
+        let class = |name| torch.getattr(name).map(Bound::unbind);
+        Ok([
+            class("dtype")?,
+            class("layout")?,
+            class("memory_format")?,
+            class("qscheme")?,
+        ])
+    })
+}
+
+/// `torch.nn.Module`
+fn module_class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    CLASS.import(py, "torch.nn", "Module")
+}
+
 /// Where an object with a name of its own is found by that name.
 fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
     let py = object.py();
@@ -234,15 +256,12 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
         roots.push("torch".into());
         path.push(name.into());
     } else {
-        let torchs = [
-            "torch.dtype",
-            "torch.layout",
-            "torch.memory_format",
-            "torch.qscheme",
-        ];
         let class = object.get_type();
-        let class = format!("{}.{}", class.module().ok()?, class.qualname().ok()?);
-        if !torchs.contains(&&*class) {
+        if !named_in_torch(py)
+            .ok()?
+            .iter()
+            .any(|named| named.is(&class))
+        {
             return None;
         }
         roots.push("torch".into());
@@ -357,7 +376,9 @@ pub(crate) fn named_code(code: &Bound<'_, PyCode>, globals: &Bound<'_, PyAny>) -
     let path: Vec<Box<str>> = name.to_str().ok()?.split('.').map(Into::into).collect();
     let found = walk(py, &root, &path)?;
     let named = Place::Named(root, path);
-    let parts = Part::ALL.into_iter().filter(|part| part.of(&found).is_some());
+    let parts = Part::ALL
+        .into_iter()
+        .filter(|part| part.of(&found).is_some());
     let within = parts.map(|part| Place::Within(Box::new(named.clone()), part));
     let functions: Vec<Place> = within.chain([named.clone()]).collect();
     functions
@@ -503,7 +524,7 @@ pub(crate) fn content(
         return Ok(Content::Tuple(items.collect::<Result<_, _>>()?));
     }
     let class = object.get_type();
-    if class.is_subclass(&py.import("torch.nn")?.getattr("Module")?)? {
+    if class.is_subclass(module_class(py)?)? {
         return Ok(Content::Module(digests.class(&class)?));
     }
     match digests.parts(object) {

@@ -9,6 +9,7 @@
 
 use std::cell::RefMut;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytecode::op::LocalIdx;
 use fx_graph::Graph;
@@ -143,6 +144,13 @@ impl<'a, 'py> Finished<'a, 'py> {
     /// As [`Tx::dynamic_sizes`].
     pub fn dynamic_sizes(&self, tensor: SourceId) -> Vec<usize> {
         self.tx.dynamic_sizes(tensor)
+    }
+
+    /// What a wrapper holds and says by a property of this name.
+    pub(crate) fn held_by_property(&self, wrapper: SourceId, name: &Arc<str>) -> Option<SourceId> {
+        let mut held = self.tx.facts.held_by.iter();
+        let found = held.find(|(_, by)| by.0 == wrapper && by.1 == *name);
+        found.map(|(source, _)| *source)
     }
 
     /// As [`Tx::dynamic_held`].

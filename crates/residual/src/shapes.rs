@@ -9,6 +9,7 @@ use std::sync::Arc;
 use fx_graph::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
 use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 use torch_abi::TorchAbi;
 use translator::raw::{dict_get, instance_dict};
 use translator::stop::{R, Stop};
@@ -91,6 +92,9 @@ pub(crate) fn guard(
     found: &[ShapeGuard],
 ) -> R<()> {
     for guard in found {
+        if is_about_ragged(tx, inputs, guard)? {
+            continue;
+        }
         let relation = match guard {
             ShapeGuard::Compare(op, left, right) => {
                 let op = match op {
@@ -297,7 +301,9 @@ fn led_to<'py>(
     for name in attributes {
         let found = instance_dict(&object).and_then(|dict| dict_get(&dict, name));
         let (base, name) = (source, Arc::from(&**name));
+        let held = tx.held_by_property(base, &name);
         (object, source) = match found {
+            None if let Some(held) = held => (object.getattr(&*name)?, held),
             Some(found) => (found, tx.source(Source::InstanceDictItem { base, name })),
             None => {
                 let found = object.getattr(&*name)?;
@@ -317,6 +323,9 @@ fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) 
     };
     let object = tensor.obj.bind(tx.py).clone();
     let source = led_to(tx, &object, tensor.source, layout.attributes)?;
+    if layout.attributes.is_empty() && is_jagged(tx, &object)? {
+        return jagged_layout(tx, &object, source, &layout);
+    }
     if let Some(expr) = early_layout(tx, &object, source, &layout)? {
         return Ok(expr);
     }
@@ -367,6 +376,9 @@ fn value(tx: &Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64
         tensor = tensor.getattr(&**name)?;
     }
     let abi = TorchAbi::get(tx.py).map_err(|e| Stop::Internal(e.to_string()))?;
+    if is_jagged(tx, &tensor)? {
+        return of_jagged(&tensor, &layout)?.ok_or_else(no_int);
+    }
     let meta = abi
         .read_meta(tx.py, &tensor)
         .map_err(|e| Stop::Internal(e.to_string()))?;
@@ -378,6 +390,64 @@ fn value(tx: &Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64
     found
         .and_then(|all| all.get(usize::from(layout.dim)).copied())
         .ok_or_else(no_int)
+}
+
+/// Whether rows of a tensor differ in length.
+fn is_jagged(tx: &Finished<'_, '_>, tensor: &Bound<'_, PyAny>) -> R<bool> {
+    let abi = TorchAbi::get(tx.py).map_err(|e| Stop::Internal(e.to_string()))?;
+    let is_jagged = abi.is_jagged(tx.py, tensor);
+    is_jagged.map_err(|e| Stop::Internal(e.to_string()))
+}
+
+/// A number of the layout of a tensor whose rows differ in length, by the tensors that it holds: such a tensor has no
+/// numbers itself that a guard could read.
+fn jagged_layout<'py>(
+    tx: &mut Finished<'_, 'py>,
+    tensor: &Bound<'py, PyAny>,
+    source: SourceId,
+    layout: &Layout<'_>,
+) -> R<IntExpr> {
+    let mut held = |name: &str| led_to(tx, tensor, source, &[name.to_owned()]);
+    match (layout.extent, layout.dim.checked_sub(1)) {
+        (Extent::Size, None) => {
+            let offsets = IntExpr::Dim(held("_offsets")?, Extent::Size, 0);
+            let count = IntExpr::binary(IntBinary::Subtract, &offsets, &IntExpr::Const(1));
+            count.ok_or_else(no_int)
+        }
+        (extent, dim) => Ok(IntExpr::Dim(held("_values")?, extent, dim.unwrap_or(0))),
+    }
+}
+
+/// What of the layout of a tensor is whose rows differ in length; `None` for what is no number.
+fn of_jagged(tensor: &Bound<'_, PyAny>, layout: &Layout<'_>) -> R<Option<i64>> {
+    let all = tensor.call_method0(layout.extent.method())?;
+    let found = match layout.extent {
+        Extent::Offset => all,
+        Extent::Size | Extent::Stride => all.get_item(layout.dim)?,
+    };
+    match found.is_exact_instance_of::<PyInt>() {
+        true => Ok(Some(found.extract()?)),
+        false => Ok(None),
+    }
+}
+
+/// Whether a guard is about a size that is no number, that of rows that differ in length, or a stride that follows from
+/// it. Which tensor names that size is guarded, and how the values lie in memory.
+fn is_about_ragged(tx: &Finished<'_, '_>, inputs: &[CallInput], guard: &ShapeGuard) -> R<bool> {
+    for leaf in leaves(guard) {
+        let (at, layout) = place(&leaf);
+        let (Some(CallInput::Tensor(tensor)), Some(layout)) = (inputs.get(at), layout) else {
+            continue;
+        };
+        let tensor = tensor.obj.bind(tx.py);
+        if layout.attributes.is_empty()
+            && is_jagged(tx, tensor)?
+            && of_jagged(tensor, &layout)?.is_none()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn no_int() -> Stop {

@@ -14,7 +14,10 @@ struct Readers {
     is_leaf: Py<PyAny>,
     is_conj: Py<PyAny>,
     is_neg: Py<PyAny>,
+    is_view: Py<PyAny>,
+    base: Py<PyAny>,
     strided: Py<PyAny>,
+    jagged: Py<PyAny>,
 }
 
 impl TorchAbi {
@@ -87,6 +90,32 @@ impl TorchAbi {
         .map_err(AbiError::from)
     }
 
+    /// Whether the tensor is a view of a nested one, of which torch can make no fake one.
+    ///
+    /// # Errors
+    /// Whatever torch raises.
+    pub fn is_of_nested(&self, py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<bool, AbiError> {
+        let read = self.read(py)?;
+        self.without_overrides(py, obj, || {
+            if !read.is_view.bind(py).call1((obj,))?.is_truthy()? {
+                return Ok(false);
+            }
+            let base = read.base.bind(py).call1((obj,))?;
+            Ok(!base.is_none() && read.is_nested.bind(py).call1((base,))?.is_truthy()?)
+        })
+        .map_err(AbiError::from)
+    }
+
+    /// Whether the tensor has rows that differ in length: `torch.jagged`.
+    ///
+    /// # Errors
+    /// Whatever torch raises.
+    pub fn is_jagged(&self, py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<bool, AbiError> {
+        let read = self.read(py)?;
+        let layout = self.without_overrides(py, obj, || read.layout.bind(py).call1((obj,)));
+        Ok(layout?.is(&read.jagged))
+    }
+
     /// What reads a tensor without a look at the classes of subclasses, found once.
     fn read(&self, py: Python<'_>) -> PyResult<&'static Readers> {
         static READERS: PyOnceLock<Readers> = PyOnceLock::new();
@@ -99,7 +128,10 @@ impl TorchAbi {
                 is_leaf: getter("is_leaf")?,
                 is_conj: base.getattr("is_conj")?.unbind(),
                 is_neg: base.getattr("is_neg")?.unbind(),
+                is_view: base.getattr("_is_view")?.unbind(),
+                base: getter("_base")?,
                 strided: py.import(names::TORCH)?.getattr("strided")?.unbind(),
+                jagged: py.import(names::TORCH)?.getattr("jagged")?.unbind(),
             })
         })
     }

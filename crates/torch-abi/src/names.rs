@@ -238,6 +238,8 @@ pub const TORCH_C_SPECIAL: &str = "torch._C._special";
 pub const TORCH_C_SPARSE: &str = "torch._C._sparse";
 /// Its operations of nested tensors.
 pub const TORCH_C_NESTED: &str = "torch._C._nested";
+/// What a fake tensor of offsets has once sizes were made of it.
+pub const LENGTHS_OF_FAKE: &str = "nested_int_memo";
 /// Module of `torch.cond`.
 pub const COND: &str = "torch._higher_order_ops.cond";
 /// Module of `while_loop`.

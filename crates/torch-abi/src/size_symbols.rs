@@ -89,6 +89,8 @@ pub enum GivenSize {
     Known(SizeTree),
     /// what depends on data and is no such expression: now the last symbol
     New,
+    /// of rows that differ in length: no number at all
+    Ragged,
 }
 
 /// The parts of an expression that says that all of them hold.
@@ -221,7 +223,14 @@ impl SizeSymbols {
         if n.is_exact_instance_of::<PyInt>() {
             return Ok(Some(GivenSize::Known(SizeTree::Number(n.extract()?))));
         }
-        let expr = n.getattr(intern!(py, "node"))?.getattr("expr")?;
+        let node = n.getattr(intern!(py, "node"))?;
+        if node
+            .call_method0(intern!(py, "is_nested_int"))?
+            .is_truthy()?
+        {
+            return Ok(Some(GivenSize::Ragged));
+        }
+        let expr = node.getattr("expr")?;
         if let Some(tree) = self.read(&self.tree.bind(py).call1((&expr,))?)? {
             return Ok(Some(GivenSize::Known(tree)));
         }
@@ -278,6 +287,7 @@ impl SizeSymbols {
             for expr in both(&guard?.getattr("expr")?)? {
                 match self.fact(&expr)? {
                     Some(fact) => facts.decided.push(fact),
+                    None if self.is_about_ragged(&expr)? => {}
                     None => {
                         let Some(fixed) = self.fixed(&expr)? else {
                             return Ok(None);
@@ -312,6 +322,21 @@ impl SizeSymbols {
             }
         }
         Ok(false)
+    }
+
+    /// Whether something is said of one size of rows that differ in length, beside constants: torch decides it
+    /// alike for all of them.
+    fn is_about_ragged(&self, expr: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let values = self.env.bind(expr.py()).getattr("backed_var_to_val")?;
+        let Some(symbols) = expr.getattr_opt("free_symbols")? else {
+            return Ok(false);
+        };
+        let mut symbols = symbols.try_iter()?;
+        let (Some(symbol), None) = (symbols.next().transpose()?, symbols.next()) else {
+            return Ok(false);
+        };
+        let value = values.call_method1("get", (symbol,))?;
+        Ok(!value.is_none() && !value.getattr("is_Integer")?.is_truthy()?)
     }
 
     fn fact(&self, expr: &Bound<'_, PyAny>) -> PyResult<Option<SizeFact>> {

@@ -32,6 +32,7 @@ mod overrides;
 mod parameters;
 mod pullbacks;
 mod questions;
+mod ragged;
 mod state_calls;
 mod subclasses;
 mod substitutes;
@@ -40,6 +41,7 @@ mod torch_python;
 mod tracer_options;
 mod transforms;
 mod vmap;
+mod wrapper_fakes;
 mod wrappers;
 
 use translator::rules::{RuleList, Torch};

@@ -10,7 +10,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::{Source, SourceId};
+use guards::{Extent, IntExpr, Key, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 use tensor_meta::TensorMeta;
@@ -21,12 +21,13 @@ use translator::raw::{dict_get, instance_dict, type_lookup};
 use translator::rules::Given;
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
-use translator::torch_ops::wrappers::Held;
 use translator::tx::{Args, Flow, Tx};
 use variables::state::Wrapper;
 use variables::{Obj, TensorVar, Var};
 
+use crate::ragged;
 use crate::tensor_classes::{ASKED_OF_CLASS, hold_tensor_class, is_tensors_own};
+use crate::wrapper_fakes::{Held, sized_fake_of};
 
 /// Special names of the protocol, which torch asks the class for.
 pub(crate) const PROTOCOL: [&str; 11] = [
@@ -110,9 +111,9 @@ def same_account(tensor, fake):
 ";
 
 /// A tensor that another one holds: its name there, and how it is reached.
-type HeldTensor<'py> = (Arc<str>, Bound<'py, PyAny>, Source);
+pub(crate) type HeldTensor<'py> = (Arc<str>, Bound<'py, PyAny>, Source);
 /// The tensors that one holds, by name.
-type Parts = Vec<(Arc<str>, Held)>;
+pub(crate) type Parts = Vec<(Arc<str>, Held)>;
 
 static MODULE: OwnModule = OwnModule::new(GUARD, c"<ferrodyn wrappers>", c"ferrodyn_wrappers");
 
@@ -126,7 +127,10 @@ pub(crate) fn wrapper_tensor(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<
     if tx.st.vmap.is_active() || !is_taken(tx, &class)? {
         return Ok(None);
     }
-    let fake = match tx.fake_of(&tensor) {
+    if ragged::is_ragged(tx, &tensor)? {
+        return ragged::tensor(tx, obj, source);
+    }
+    let fake = match fake_of(tx, &tensor) {
         Ok(fake) => fake,
         Err(error) => return Err(no_fake(tx, &class, &error)?),
     };
@@ -157,15 +161,37 @@ fn sized_fake<'py>(
     let of = Held {
         meta,
         parts: Some(parts),
+        ragged: None,
+        fake: None,
     };
     if of.is_static() {
         return Ok(None);
     }
-    let made = tx.sized_fake_of(tensor, &of)?;
+    let made = sized_fake_of(tx, tensor, &of)?;
     if made.is_none() {
-        tx.fix_sizes_of(source);
+        fix_sizes_of(tx, source);
     }
-    Ok(made)
+    Ok(made.map(|(fake, _)| fake))
+}
+
+/// Guards the sizes of such a tensor from outside, and of what it holds, which are constants then.
+fn fix_sizes_of(tx: &mut Tx<'_>, wrapper: SourceId) {
+    let mut tensors = tx.sized_tensors();
+    tensors.retain(|source| *source == wrapper || tx.path_within(wrapper, *source).is_some());
+    for source in tensors {
+        for dim in tx.dynamic_sizes(source) {
+            let leaf = IntExpr::Dim(source, Extent::Size, dim as u8);
+            // It is among those that this graph met.
+            let _ = tx.fix_leaf(&leaf);
+        }
+    }
+}
+
+/// The fake tensor of one from outside.
+fn fake_of(tx: &mut Tx<'_>, tensor: &Bound<'_, PyAny>) -> PyResult<Obj> {
+    let mode = tx.fake_mode()?;
+    let fake = mode.bind(tx.py).call_method1("from_tensor", (tensor,))?;
+    Ok(fake.unbind())
 }
 
 /// A tensor of such a class that the program makes: an operation of the graph, which calls the class. `None` for a class
@@ -190,6 +216,15 @@ pub(crate) fn construct<'py>(
     let callee = Callee::Function(&object, &path, None);
     let made = tx.without_classes(|tx| tx.emit_of_wrapper(&callee, args))?;
     match &made {
+        // A compiler knows such a size by the operation that makes it.
+        Var::Tensor(t)
+            if let Some(wrapper) = tx.st.wrappers.get(&t.node.0).cloned()
+                && ragged::is_ragged(tx, wrapper.fake.bind(tx.py))? =>
+        {
+            Err(Stop::unsupported(
+                "a nested tensor that is made by its class",
+            ))
+        }
         Var::Tensor(t) if t.class.is(class) => Ok(Some(made)),
         _ => Err(Stop::unsupported(format!(
             "a call of the tensor subclass {path} that gives something else"
@@ -231,7 +266,7 @@ fn no_fake(tx: &Tx<'_>, class: &Bound<'_, PyType>, error: &PyErr) -> PyResult<St
 }
 
 /// Guards which tensors one holds. Gives them; `None` where one is not described by sizes.
-fn hold_parts<'py>(
+pub(crate) fn hold_parts<'py>(
     tx: &mut Tx<'py>,
     tensor: &Bound<'py, PyAny>,
     source: SourceId,
@@ -254,7 +289,14 @@ fn hold_parts<'py>(
         match (&mut parts, meta.zip(held)) {
             (Some(all), Some((meta, parts))) => {
                 let meta = Rc::new(meta);
-                all.push((name, Held { meta, parts }));
+                let (ragged, fake) = (None, None);
+                let held = Held {
+                    meta,
+                    parts,
+                    ragged,
+                    fake,
+                };
+                all.push((name, held));
             }
             _ => parts = None,
         }
@@ -263,8 +305,8 @@ fn hold_parts<'py>(
 }
 
 /// The tensors that one holds, by name, and how they are reached.
-fn held_tensors<'py>(
-    tx: &Tx<'py>,
+pub(crate) fn held_tensors<'py>(
+    tx: &mut Tx<'py>,
     tensor: &Bound<'py, PyAny>,
     base: SourceId,
 ) -> PyResult<Vec<HeldTensor<'py>>> {
@@ -277,7 +319,11 @@ fn held_tensors<'py>(
         let of = name.clone();
         let (inner, at) = match in_dict {
             Some(inner) => (inner, Source::InstanceDictItem { base, name: of }),
-            None => (tensor.getattr(&*name)?, Source::Attr { base, name: of }),
+            None => {
+                let inner = tensor.getattr(&*name)?;
+                let at = behind_property(tx, tensor, base, (&name, &inner));
+                (inner, at.unwrap_or(Source::Attr { base, name: of }))
+            }
         };
         // What is no tensor is compared with the account.
         if inner.is_instance(tx.known.tensor.bind(tx.py))? {
@@ -288,7 +334,7 @@ fn held_tensors<'py>(
 }
 
 /// Guards what a class says of its tensor. Numbers in that which are sizes of the `changing` fake one may change.
-fn hold_account<'py>(
+pub(crate) fn hold_account<'py>(
     tx: &mut Tx<'py>,
     tensor: &Bound<'py, PyAny>,
     source: SourceId,
@@ -320,6 +366,47 @@ fn hold_account<'py>(
 fn is_slot(tx: &Tx<'_>, class: &Bound<'_, PyType>, name: &str) -> bool {
     type_lookup(class, name)
         .is_some_and(|found| matches!(tx.descriptor(&found), Descriptor::Member))
+}
+
+/// Whether a class has a property of this name that a library computes.
+fn is_library_property(tx: &Tx<'_>, class: &Bound<'_, PyType>, name: &str) -> bool {
+    type_lookup(class, name).is_some_and(|found| {
+        let get = found.bind(tx.py).getattr("fget");
+        matches!(tx.descriptor(&found), Descriptor::Property) && get.is_ok_and(|f| is_library(&f))
+    })
+}
+
+/// Where a tensor stands that a library's property gives: in a dictionary that the instance has.
+fn behind_property<'py>(
+    tx: &mut Tx<'py>,
+    tensor: &Bound<'py, PyAny>,
+    base: SourceId,
+    (name, inner): (&Arc<str>, &Bound<'py, PyAny>),
+) -> Option<Source> {
+    if !is_library_property(tx, &tensor.get_type(), name) {
+        return None;
+    }
+    for (of, items) in instance_dict(tensor)?.iter() {
+        let Ok(items) = items.cast_exact::<PyDict>() else {
+            continue;
+        };
+        let Some((key, _)) = items.iter().find(|(_, item)| item.is(inner)) else {
+            continue;
+        };
+        let (of, key) = (of.extract::<String>().ok()?, key.extract::<String>().ok()?);
+        let name_of: Arc<str> = of.into();
+        let dict = tx.source(Source::InstanceDictItem {
+            base,
+            name: name_of,
+        });
+        tx.guard_type(items.as_any(), dict);
+        let key = Key::Str(key.into());
+        let at = Source::DictItem { base: dict, key };
+        let source = tx.source(at.clone());
+        tx.facts.held_by.insert(source, (base, name.clone()));
+        return Some(at);
+    }
+    None
 }
 
 /// What a property that a library's class has for its tensors says of one: it follows from the account, which is
@@ -439,6 +526,9 @@ pub(crate) fn attribute(
     let fake = wrapper.fake.bind(tx.py);
     if let Some(known) = library_property(tx, t, fake, name)? {
         return Ok(Some(Flow::Value(known)));
+    }
+    if let Some(said) = ragged::attribute(tx, fake, name)? {
+        return Ok(Some(Flow::Value(said)));
     }
     let in_dict = instance_dict(fake).and_then(|dict| dict_get(&dict, name));
     let is_slot = in_dict.is_none() && is_slot(tx, &fake.get_type(), name);

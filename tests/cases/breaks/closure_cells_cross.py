@@ -4,8 +4,7 @@ import sys
 
 import torch
 
-GRAPHS = 3
-REFERENCE_GRAPHS = 2
+GRAPHS = 2
 BYTECODE = True
 
 

@@ -3,7 +3,7 @@
 import torch
 import torch._dynamo
 
-GRAPHS = 10
+GRAPHS = 9
 BREAKS = ["Call to `graph_break()`", "Observed exception", "Text of ValueError object"]
 SNAPSHOT = False
 

@@ -4,8 +4,7 @@ import functools
 
 import torch
 
-GRAPHS = 2
-REFERENCE_GRAPHS = 1
+GRAPHS = 1
 
 
 def fn(x):

@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 3
+GRAPHS = 2
 REFERENCE_GRAPHS = 0
 BREAKS = [
     "torch.cond of a function with side effects",

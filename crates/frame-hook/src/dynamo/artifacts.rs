@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use backends::ArtifactKey;
 use eval_frame::code_state;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyFrame};
@@ -84,6 +84,16 @@ fn artifacts(folder: PathBuf) -> PyResult<Vec<backends::Listed>> {
     backends::artifacts(&folder)
 }
 
+/// What is told of each capture of a folder, with its bytes and the time of its last use.
+#[pyfunction]
+fn kept_captures(folder: PathBuf) -> PyResult<Vec<(String, u64, f64)>> {
+    let folder = folder.join(captures::FOLDER);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    captures::listed(&folder).map_err(|error| PyOSError::new_err(error.to_string()))
+}
+
 /// Removes the artifacts and captures that have changed since they were written; how many were whole, and how many
 /// removed.
 #[pyfunction]
@@ -115,6 +125,7 @@ fn clear_artifacts(folder: PathBuf) -> PyResult<()> {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(artifact_folder, module)?)?;
     module.add_function(wrap_pyfunction!(artifacts, module)?)?;
+    module.add_function(wrap_pyfunction!(kept_captures, module)?)?;
     module.add_function(wrap_pyfunction!(artifacts_of, module)?)?;
     module.add_function(wrap_pyfunction!(read_artifact, module)?)?;
     module.add_function(wrap_pyfunction!(add_artifact, module)?)?;

@@ -10,7 +10,7 @@ mod code;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use artifact_store::{Key, Store, StoreError};
 use backends::Capabilities;
@@ -28,7 +28,7 @@ use torch_abi::view::TensorView;
 use torch_abi::{TensorClass, TorchAbi, tracer};
 use translator::code::CodeCache;
 use translator::{DynamicInts, Tx};
-use variables::Obj;
+use variables::{FloatExpr, Obj};
 
 use self::code::{Found, Own, Rebuilt};
 use super::compilation::{Compilation, Compiled, tell_torch};
@@ -57,6 +57,25 @@ fn store(folder: &Path) -> Result<Arc<Store>, StoreError> {
     let store = Arc::new(Store::open(&folder.join(FOLDER), LIMIT)?);
     *open = Some((folder.to_owned(), store.clone()));
     Ok(store)
+}
+
+/// What is told of each capture of a folder, with its bytes and the time of its last use, those used longest ago first.
+///
+/// # Errors
+/// Where the folder can't be read.
+pub fn listed(folder: &Path) -> Result<Vec<(String, u64, f64)>, StoreError> {
+    let tell = |entry: artifact_store::Listed| {
+        // Another process may be removing it.
+        let text = ::captures::shown(&entry.manifest().ok()?)?;
+        let since = entry.used.duration_since(SystemTime::UNIX_EPOCH);
+        Some((
+            text,
+            entry.bytes,
+            since.map_or(0.0, |since| since.as_secs_f64()),
+        ))
+    };
+    let entries = Store::open(folder, LIMIT)?.list()?;
+    Ok(entries.into_iter().filter_map(tell).collect())
 }
 
 impl<'py> Compilation<'_, 'py> {
@@ -240,6 +259,9 @@ impl<'py> Compilation<'_, 'py> {
                 output.compile_graph(py, &graph, objects, examples, described, &name, so_far)?;
             if output.is_opaque {
                 backend.saw_it_compile();
+                if call.needs_as_is {
+                    return Err(Why("the graph has to run as it is".into()));
+                }
                 if call.is_dynamic && !(can.wants_context || output.was_told) {
                     return Err(Why("the backend has to be told which sizes change".into()));
                 }
@@ -337,6 +359,13 @@ impl<'py> Compilation<'_, 'py> {
                 let value = expr.eval(&number)?;
                 Some(PyInt::new(py, value).into_any().unbind())
             }
+            Input::Float { source, is_tensor } => {
+                let value = call.values.get(source)?;
+                match is_tensor {
+                    true => torch_abi::number_tensor(py).ok()?.call1(py, (value,)).ok(),
+                    false => Some(value.clone()),
+                }
+            }
         };
         let all: Option<Vec<_>> = call.inputs.iter().map(example).collect();
         all.ok_or_else(|| Why("an input can't be read".into()))
@@ -345,7 +374,10 @@ impl<'py> Compilation<'_, 'py> {
     /// Whether a graph may break without a word: nobody is to be told why.
     fn may_break_unseen(&self) -> Result<(), Why> {
         let py = self.py;
-        let is_told = explain::active() || ["graph_breaks", "state"].iter().any(|of| log::enabled(py, of));
+        let is_told = explain::active()
+            || ["graph_breaks", "state"]
+                .iter()
+                .any(|of| log::enabled(py, of));
         match is_told || tracer::errors_on_break(py)? {
             true => Err(Why("what breaks the graph is to be shown".into())),
             false => Ok(()),
@@ -397,13 +429,22 @@ impl<'py> Compilation<'_, 'py> {
         for node in tx.log.graph.placeholders() {
             let tensor = tx.log.inputs.iter().find(|input| input.node == *node);
             let int = tx.log.int_inputs.iter().find(|input| input.node == *node);
-            inputs.push(match (tensor, int) {
-                (Some(input), _) => Input::Tensor {
+            let float = tx.log.float_inputs.iter();
+            let mut float = float.filter(|input| input.node == *node);
+            inputs.push(match (tensor, int, float.next()) {
+                (Some(input), ..) => Input::Tensor {
                     source: input.source,
                     is_bound: input.bound,
                 },
-                (None, Some(input)) => Input::Int(input.int.expr.clone()),
-                (None, None) => return Err(Why("an input that is no tensor".into())),
+                (None, Some(input), _) => Input::Int(input.int.expr.clone()),
+                (None, None, Some(input)) => match input.float.expr {
+                    FloatExpr::Source(source) => Input::Float {
+                        source,
+                        is_tensor: !tx.runs_as_is,
+                    },
+                    _ => return Err(Why("a float that is computed".into())),
+                },
+                (None, None, None) => return Err(Why("an input that is no tensor".into())),
             });
         }
         let mut made = vec![(continuation_mark(py), Made::Continuation)];
@@ -427,6 +468,7 @@ impl<'py> Compilation<'_, 'py> {
             relied_on,
             can_run_again: own.is_whole,
             is_dynamic: tx.is_dynamic(),
+            needs_as_is: tx.st.needs_as_is,
         });
         let code = residual.code.bind(py).cast::<PyCode>();
         let code = code.map_err(PyErr::from)?;
@@ -489,13 +531,11 @@ fn beyond(tx: &Tx<'_>, before: &Before) -> Option<&'static str> {
     };
     let reasons = [
         (!is_first, "the backend had it compiled again"),
-        (!tx.log.float_inputs.is_empty(), "floats change"),
         (is_marked(), "sizes are marked"),
         (
             !tx.st.effects.early.is_empty(),
             "something is made before the graph runs",
         ),
-        (tx.st.needs_as_is, "the graph has to run as it is"),
         (tx.st.met_subclass, "a subclass of torch.Tensor"),
         (
             tx.facts.is_of_process,

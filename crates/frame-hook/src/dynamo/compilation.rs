@@ -6,7 +6,6 @@
 //! Invariant: only `fullgraph=True` and errors of a backend reach the user as exceptions.
 
 use std::cell::{OnceCell, RefCell};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,7 +15,7 @@ use guards::exec::CheckProgram;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use residual::{self, Finish, Finished, Ladder, Residual, ResumeCache};
+use residual::{self, Finish, Finished, Ladder, Residual};
 use torch_abi::modes::ModesAside;
 use torch_abi::tracer;
 use translator::library;
@@ -31,61 +30,16 @@ use super::plans::EarlyPlan;
 use super::progress::{Progress, Stage};
 use super::redone::{Before, Constants, Made, renew_program};
 use super::relevant::{holds_tensors, is_of_module};
+use super::session::{SESSION, Session, Shared};
 use super::slot::CodeSlot;
 use super::translate::{
-    Request, Tables, begin, closing_guards, program_modes, saved_tensors_hooks_guard, stop_text,
+    Request, begin, closing_guards, program_modes, saved_tensors_hooks_guard, stop_text,
 };
 use super::without_modes::Seeing;
 use super::{config, dynamic_marks, env, explain, ferrodyn_error, guard_filter, log, reasons};
 use eval_frame::context::{CompileContext, ContextState};
 use eval_frame::frame::FrameRef;
 use eval_frame::region::{ThreadRegions, with_thread};
-
-/// What compilations of one thread share.
-pub struct Session {
-    tables: Tables,
-    resumes: ResumeCache,
-}
-
-impl Session {
-    /// Forgets what came from the user's code. What is known of Python and torch stays.
-    fn forget(&mut self) {
-        self.resumes = ResumeCache::default();
-        self.tables.codes = Rc::default();
-    }
-}
-
-/// The session of a thread, from its first translation on; resume functions of captures come before that.
-#[derive(Default)]
-struct Shared {
-    session: OnceCell<Session>,
-    resumes: ResumeCache,
-}
-
-impl Shared {
-    fn resumes(&mut self) -> &mut ResumeCache {
-        match self.session.get_mut() {
-            Some(session) => &mut session.resumes,
-            None => &mut self.resumes,
-        }
-    }
-}
-
-thread_local! {
-    static SESSION: RefCell<Shared> = RefCell::default();
-}
-
-/// Forgets what this thread's compilations share of the user's code.
-pub fn forget_session() {
-    SESSION.with(|s| {
-        if let Ok(mut s) = s.try_borrow_mut() {
-            s.resumes = ResumeCache::default();
-            if let Some(session) = s.session.get_mut() {
-                session.forget();
-            }
-        }
-    });
-}
 
 /// What became of a compilation.
 pub enum Compiled {
@@ -174,27 +128,10 @@ impl<'py> Compilation<'_, 'py> {
             if let Some(taken) = self.take_kept(request, shared.resumes())? {
                 return Ok(taken);
             }
-            if shared.session.get().is_none() {
-                // What is looked at is none of the program's calls.
-                let _aside = ModesAside::new(self.py)?;
-                let made = Session {
-                    tables: Tables::new(self.py)?,
-                    resumes: std::mem::take(&mut shared.resumes),
-                };
-                let _ = shared.session.set(made);
-            }
-            let compiled = match shared.session.get_mut() {
-                Some(session) => {
-                    let compiled = self.run_in(session, request, Before::default());
-                    session
-                        .tables
-                        .codes
-                        .borrow_mut()
-                        .forget(library::is_library_file);
-                    compiled
-                }
-                None => Ok(Compiled::Run),
-            };
+            let session = shared.session(self.py)?;
+            let compiled = self.run_in(session, request, Before::default());
+            let codes = &session.tables.codes;
+            codes.borrow_mut().forget(library::is_library_file);
             // What was found out meanwhile may be wrong.
             if let Err(interrupt) = interrupts::check(self.py) {
                 *shared = Shared::default();

@@ -68,7 +68,7 @@ impl Config {
         disable: false,
         wait_for_compilation: false,
         cache: true,
-        cache_captures: false,
+        cache_captures: true,
         progress: true,
         max_instructions: 5_000_000,
         max_plain_instructions: 500_000,

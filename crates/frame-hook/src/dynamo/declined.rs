@@ -8,9 +8,10 @@ use fx_graph::{Graph, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use translator::{BreakReason, Refusal};
 
-use super::compilation::{Compilation, Compiled, Session};
+use super::compilation::{Compilation, Compiled};
 use super::log;
 use super::redone::Before;
+use super::session::Session;
 use super::translate::Request;
 
 /// Why a backend does not compile a graph.

@@ -17,10 +17,11 @@ use torch_abi::view::TensorView;
 use torch_abi::{TensorClass, TorchAbi};
 use translator::raw::instance_dict;
 
-use super::compilation::{Compilation, Compiled, forget_session, tell_torch};
+use super::compilation::{Compilation, Compiled, tell_torch};
 use super::generation::restart_names;
 use super::progress::Progress;
 use super::redone::renew_program;
+use super::session::forget_session;
 use super::slot::{CodeSlot, forget_skips, remember_skip};
 use super::translate::Request;
 use super::{config, direct, env, explain, ferrodyn_error, ignored, log, reasons};

@@ -123,8 +123,8 @@ impl<'py> Tx<'py> {
         log.setattr("disabled", true)?;
         let result = (|| {
             mode.call_method0("__enter__")?;
-            let run = |tx: &Self| -> PyResult<(Inferred, Obj)> {
-                let mut fakes: Vec<(usize, Obj)> = Vec::new();
+            let mut fakes: Vec<(usize, Obj)> = Vec::new();
+            let mut run = |tx: &Self| -> PyResult<(Inferred, Obj)> {
                 let pos = args
                     .meta_pos
                     .iter()
@@ -156,6 +156,9 @@ impl<'py> Tx<'py> {
             let r = run(self);
             self.leave_levels()?;
             mode.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
+            if sized.is_some() && r.as_ref().is_ok_and(|(_, out)| self.is_wrapper(out)) {
+                self.keep_lengths(&fakes);
+            }
             r
         })();
         log.setattr("disabled", silent)?;
@@ -164,7 +167,11 @@ impl<'py> Tx<'py> {
         result
     }
 
-    pub(super) fn fake_mode(&mut self) -> PyResult<Obj> {
+    /// The mode of all fake tensors that are kept.
+    ///
+    /// # Errors
+    /// What torch raises.
+    pub fn fake_mode(&mut self) -> PyResult<Obj> {
         if let Some(m) = &self.facts.fake_mode {
             return Ok(m.clone());
         }
@@ -244,7 +251,11 @@ impl<'py> Tx<'py> {
         })
     }
 
-    pub(super) fn fake_tensor(
+    /// A fake tensor of a description, in the mode that is entered.
+    ///
+    /// # Errors
+    /// What torch raises.
+    pub fn fake_tensor(
         &self,
         t: &TensorMeta,
         sized: Option<&SizedFakes>,
@@ -285,7 +296,10 @@ impl<'py> Tx<'py> {
     }
 
     /// Gives a tensor a history, so that it is no leaf: those may not be written in place.
-    pub(super) fn make_computed(&self, fake: &Bound<'py, PyAny>) -> PyResult<()> {
+    ///
+    /// # Errors
+    /// What torch raises.
+    pub fn make_computed(&self, fake: &Bound<'py, PyAny>) -> PyResult<()> {
         let torch = self.known.torch.bind(self.py);
         let grad = torch.getattr("enable_grad")?.call0()?;
         grad.call_method0("__enter__")?;
@@ -304,7 +318,11 @@ impl<'py> Tx<'py> {
     }
 }
 
-fn fake_result<'py>(
+/// What a fake result is like; `first` is the first argument.
+///
+/// # Errors
+/// Where that can't be described.
+pub fn fake_result<'py>(
     py: Python<'py>,
     out: &Bound<'py, PyAny>,
     first: Option<&Obj>,
@@ -316,7 +334,12 @@ fn fake_result<'py>(
     let abi =
         TorchAbi::get(py).map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))?;
     if abi.classify(out) != torch_abi::TensorClass::No {
-        let strided = abi.is_strided(py, out);
+        let strided = match sized {
+            Some(_) => abi
+                .is_strided(py, out)
+                .and_then(|is| Ok(is || abi.is_jagged(py, out)?)),
+            None => abi.is_strided(py, out),
+        };
         if !strided.map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))? {
             // Sizes and strides don't say what the next op makes of it.
             return Err(pyo3::exceptions::PyTypeError::new_err(

@@ -20,7 +20,8 @@ use crate::tx::{GraphInput, IntInput, Tx};
 /// The attribute of a tensor that `mark_dynamic` sets.
 const MARKED_DYNAMIC: &str = "_dynamo_dynamic_indices";
 /// Attributes that mark dimensions whose sizes may be constants where an operation needs that.
-const WEAKLY_MARKED: [&str; 3] = [
+const WEAKLY_MARKED: [&str; 4] = [
+    "_dynamo_propagated_dynamic_indices",
     "_dynamo_weak_dynamic_indices",
     "_dynamo_unbacked_indices",
     "_dynamo_strict_unbacked_indices",
@@ -69,15 +70,32 @@ impl Tx<'_> {
     /// # Errors
     /// A break for tensors without plain strides.
     pub fn build_tensor(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
-        let b = obj.bind(self.py).clone();
         let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
-        let mut meta = abi.read_meta(self.py, &b).map_err(|e| {
+        let meta = abi.read_meta(self.py, obj.bind(self.py)).map_err(|e| {
             Stop::brk(
                 format!("Unsupported tensor: {e}"),
                 "Ferrodyn captures strided tensors.",
                 "Convert the tensor with `.to_dense()` or use it outside the compiled function.",
             )
         })?;
+        self.build_described(obj, source, meta)
+    }
+
+    /// The same for a tensor of which it is known what it is like.
+    ///
+    /// # Errors
+    /// As [`Tx::build_tensor`].
+    pub fn build_described(&mut self, obj: &Obj, source: SourceId, mut meta: TensorMeta) -> R<Var> {
+        let b = obj.bind(self.py).clone();
+        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let is_of_nested = !self.runs_as_is && abi.is_of_nested(self.py, &b).unwrap_or(true);
+        if is_of_nested {
+            return Err(Stop::brk(
+                "Unsupported tensor: a view of a nested tensor",
+                "A compiler makes a fake tensor of what is behind the view as well, which torch can't for nested ones.",
+                "Use a clone of it.",
+            ));
+        }
         if meta.dtype.is_quantized() {
             return Err(Stop::brk(
                 "Unsupported tensor: quantized",

@@ -37,7 +37,7 @@ pub mod ops;
 mod optimizer_step;
 mod read_numbers;
 mod scaled;
-pub(crate) mod sized_fakes;
+pub mod sized_fakes;
 pub(crate) mod sizes;
 pub mod subclasses;
 

@@ -32,6 +32,8 @@ pub struct SizedFakes {
     unknown: Unknown,
     /// how many of the new ones are in use
     made: Cell<usize>,
+    /// stands for the sizes of rows that differ in length; nothing is decided by it
+    ragged: SourceId,
 }
 
 /// Numbers that the graph gives and whose values are not known.
@@ -60,7 +62,7 @@ fn not_understood() -> PyErr {
 }
 
 impl SizedFakes {
-    fn new(symbols: SizeSymbols) -> Self {
+    fn new(symbols: SizeSymbols, ragged: SourceId) -> Self {
         SizedFakes {
             symbols: RefCell::new(symbols),
             leaves: RefCell::default(),
@@ -68,15 +70,20 @@ impl SizedFakes {
             signs: RefCell::default(),
             unknown: Unknown::default(),
             made: Cell::new(0),
+            ragged,
         }
     }
 
-    pub(super) fn mode(&self, py: Python<'_>) -> Obj {
+    /// The mode of the fakes.
+    pub fn mode(&self, py: Python<'_>) -> Obj {
         self.symbols.borrow().mode().clone_ref(py)
     }
 
     /// A size as torch has it.
-    pub(super) fn number<'py>(&self, py: Python<'py>, n: SymInt) -> PyResult<Bound<'py, PyAny>> {
+    ///
+    /// # Errors
+    /// For what is no expression of others, and what torch raises.
+    pub fn number<'py>(&self, py: Python<'py>, n: SymInt) -> PyResult<Bound<'py, PyAny>> {
         let expr = self.sizes.borrow().expr(n).ok_or_else(not_understood)?;
         self.value(py, &expr)
     }
@@ -121,6 +128,10 @@ impl SizedFakes {
         let given = self.symbols.borrow_mut().size(n)?;
         match given.ok_or_else(not_understood)? {
             GivenSize::Known(tree) => self.of_tree(&tree).ok_or_else(not_understood),
+            GivenSize::Ragged => {
+                let leaf = IntExpr::Source(self.ragged);
+                Ok(self.sizes.borrow_mut().unknown(&leaf, HINTS, Some(0)))
+            }
             GivenSize::New => {
                 let made = self.made.get();
                 let source = *self.unknown.new.get(made).ok_or_else(not_understood)?;
@@ -252,16 +263,20 @@ impl<'py> Tx<'py> {
 
     /// Does something with the symbols for fakes that are kept; what torch decides by them is guarded. `None` where
     /// that fails.
-    pub(super) fn with_shared<T>(
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn with_shared<T>(
         &mut self,
         f: impl FnOnce(&mut Self, &SizedFakes) -> PyResult<T>,
     ) -> R<Option<T>> {
+        let ragged = self.source(Source::Early { index: u32::MAX });
         let mut sized = match self.facts.sized.take() {
             Some(sized) => sized,
             None => {
                 let mode = self.fake_mode()?;
                 match SizeSymbols::of_mode(mode.bind(self.py), false) {
-                    Ok(symbols) => Box::new(SizedFakes::new(symbols)),
+                    Ok(symbols) => Box::new(SizedFakes::new(symbols, ragged)),
                     Err(_) => return Ok(None),
                 }
             }
@@ -345,7 +360,8 @@ impl<'py> Tx<'py> {
         let Ok(symbols) = SizeSymbols::new(self.py, by_data) else {
             return Ok(None);
         };
-        let mut sized = SizedFakes::new(symbols);
+        let ragged = self.source(Source::Early { index: u32::MAX });
+        let mut sized = SizedFakes::new(symbols, ragged);
         sized.unknown = self.unknown_numbers(by_data);
         self.with_symbols(&mut sized, run)
     }

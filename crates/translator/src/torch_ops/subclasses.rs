@@ -13,6 +13,7 @@ use tensor_meta::{Alias, Inferred};
 use variables::{Body, TensorVar, Var};
 
 use super::args::{MetaArg, NodeArgs};
+use crate::library::is_library;
 use crate::raw::type_lookup;
 use crate::stop::{MAX_NESTING, R, Stop};
 use crate::tx::Tx;
@@ -71,7 +72,13 @@ impl<'py> Tx<'py> {
         let off = self.known.torch_c.bind(self.py);
         let off = off.getattr("_disabled_torch_function_impl");
         let own = type_lookup(class, "__torch_function__");
-        own.is_some_and(|own| !off.is_ok_and(|off| own.is(&off)))
+        own.is_some_and(|own| {
+            let is_off = off.is_ok_and(|off| own.is(&off));
+            // What a library's class of wrappers does for torch is torch's business, as for an operator.
+            let function = own.bind(self.py).getattr("__func__");
+            let is_librarys = function.is_ok_and(|function| is_library(&function));
+            !(is_off || is_librarys && self.is_wrapper_class(class))
+        })
     }
 
     /// A tensor and the one of another class that was made of it are one tensor of the graph.

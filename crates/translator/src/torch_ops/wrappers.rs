@@ -8,14 +8,13 @@
 //! Does not live here: which classes are taken, and what is guarded of their tensors (the crate `torch-rules`).
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use fx_graph::{Arg, NodeId};
-use guards::{Extent, IntExpr, Source, SourceId};
-use pyo3::exceptions::PyValueError;
+use guards::{Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
-use tensor_meta::{Does, Inferred, SymInt, TensorMeta};
+use pyo3::types::PyType;
+use tensor_meta::{Does, Inferred};
+use torch_abi::names;
 
 use variables::state::Wrapper;
 use variables::{Body, Obj, TensorVar, TupleVar, Var};
@@ -24,26 +23,9 @@ use super::args::NodeArgs;
 use super::beside::may_write;
 use super::emit::Callee;
 use super::raising;
-use super::sized_fakes::SizedFakes;
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, GraphInput, Tx};
-
-/// A tensor of such a class from outside, or one that it holds, as the translation knows it.
-pub struct Held {
-    /// its sizes and strides
-    pub meta: Rc<TensorMeta>,
-    /// what one of such a class holds, by name; `None` for any other tensor
-    pub parts: Option<Vec<(Arc<str>, Held)>>,
-}
-
-impl Held {
-    /// Whether no size of it changes.
-    pub fn is_static(&self) -> bool {
-        let mut parts = self.parts.iter().flatten();
-        self.meta.is_static() && parts.all(|(_, held)| held.is_static())
-    }
-}
 
 impl<'py> Tx<'py> {
     /// Whether a class's tensors hold others and see each operation: torch's protocol of `__tensor_flatten__`.
@@ -113,6 +95,19 @@ impl<'py> Tx<'py> {
                     fresh: t.fresh,
                 })))
             }
+            // Others may be made of rows of the same lengths.
+            Var::Tensor(t) if names_lengths(out) => {
+                let wrapper = Wrapper::new(out.clone().unbind());
+                self.st.wrappers.insert(t.node.0, wrapper);
+                // Another may hold the very same one.
+                Ok(Var::Tensor(Rc::new(TensorVar {
+                    node: t.node,
+                    class: t.class.clone(),
+                    meta: t.meta.clone(),
+                    input: t.input.clone(),
+                    fresh: false,
+                })))
+            }
             Var::Tuple(t) => {
                 let items = self.each_with_class(t.items.clone(), out)?;
                 let (class, origin) = (t.class.clone(), None);
@@ -131,6 +126,21 @@ impl<'py> Tx<'py> {
                 Ok(self.new_list(items))
             }
             _ => Ok(made),
+        }
+    }
+
+    pub(super) fn is_wrapper(&self, tensor: &Obj) -> bool {
+        self.is_wrapper_class(&tensor.bind(self.py).get_type())
+    }
+
+    /// Keeps the fakes of tensors that say what lengths rows have that differ.
+    pub(super) fn keep_lengths(&mut self, fakes: &[(usize, Obj)]) {
+        for (node, fake) in fakes {
+            let node = *node as u32;
+            if !self.st.wrappers.contains_key(&node) && names_lengths(fake.bind(self.py)) {
+                let wrapper = Wrapper::new(fake.clone());
+                self.st.wrappers.insert(node, wrapper);
+            }
         }
     }
 
@@ -199,87 +209,22 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// The fake tensor of one from outside of which sizes are no constants. `None` where they have to be.
-    ///
-    /// # Errors
-    /// None of its own.
-    pub fn sized_fake_of(&mut self, tensor: &Bound<'py, PyAny>, of: &Held) -> R<Option<Obj>> {
-        self.with_shared(|tx, sized| {
-            let mode = sized.mode(tx.py);
-            let mode = mode.bind(tx.py);
-            mode.call_method0("__enter__")?;
-            let made = tx.wrapper_fake(tensor, of, sized);
-            mode.call_method1("__exit__", (tx.py.None(), tx.py.None(), tx.py.None()))?;
-            Ok(made?.unbind())
-        })
-    }
-
-    fn wrapper_fake(
-        &self,
-        tensor: &Bound<'py, PyAny>,
-        of: &Held,
-        sized: &SizedFakes,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let Some(parts) = &of.parts else {
-            return self.fake_tensor(&of.meta, Some(sized));
-        };
-        let account = tensor.call_method0("__tensor_flatten__")?;
-        let held = PyDict::new(self.py);
-        for name in account.get_item(0)?.try_iter()? {
-            let name: String = name?.extract()?;
-            let value = tensor.getattr(&*name)?;
-            let fake = match parts.iter().find(|(part, _)| **part == *name) {
-                Some((_, part)) => self.wrapper_fake(&value, part, sized)?,
-                None => value,
-            };
-            held.set_item(name, fake)?;
-        }
-        let numbers = |all: &[SymInt]| -> PyResult<_> {
-            let all = all.iter().map(|n| sized.number(self.py, *n));
-            PyTuple::new(self.py, all.collect::<PyResult<Vec<_>>>()?)
-        };
-        let (size, stride) = (numbers(&of.meta.shape)?, numbers(&of.meta.strides)?);
-        let size = self.known.size.bind(self.py).call1((size,))?;
-        let context = account.get_item(1)?;
-        let class = tensor.get_type();
-        let account = (held, context, &size, stride);
-        let made = class.call_method1("__tensor_unflatten__", account)?;
-        // The class computes sizes from those of the tensors that it holds.
-        for (given, own) in size.try_iter()?.zip(made.call_method0("size")?.try_iter()?) {
-            if !given?.eq(own?)? {
-                return Err(PyValueError::new_err("a wrapper of another size"));
-            }
-        }
-        if of.meta.requires_grad && of.meta.is_leaf {
-            made.call_method1("requires_grad_", (true,))?;
-        } else if of.meta.requires_grad && !made.getattr("requires_grad")?.is_truthy()? {
-            self.make_computed(&made)?;
-        }
-        Ok(made)
-    }
-
-    /// Guards the sizes of such a tensor from outside, and of what it holds, which are constants then.
-    pub fn fix_sizes_of(&mut self, wrapper: SourceId) {
-        let mut tensors = self.log.sizes.tensors();
-        tensors.retain(|source| *source == wrapper || self.path_within(wrapper, *source).is_some());
-        for source in tensors {
-            for dim in self.dynamic_sizes(source) {
-                let leaf = IntExpr::Dim(source, Extent::Size, dim as u8);
-                // It is among those that this graph met.
-                let _ = self.fix_leaf(&leaf);
-            }
-        }
+    /// The tensors from outside of which sizes are no constants.
+    pub fn sized_tensors(&self) -> Vec<SourceId> {
+        self.log.sizes.tensors()
     }
 
     /// The names that lead from a wrapper to a tensor that it holds.
-    fn path_within(&self, wrapper: SourceId, tensor: SourceId) -> Option<Vec<String>> {
+    pub fn path_within(&self, wrapper: SourceId, tensor: SourceId) -> Option<Vec<String>> {
         let mut path = Vec::new();
         let mut at = tensor;
         while at != wrapper {
-            let (Source::InstanceDictItem { base, name } | Source::Attr { base, name }) =
-                self.facts.sources.get(at)
-            else {
-                return None;
+            let (base, name) = match (self.facts.held_by.get(&at), self.facts.sources.get(at)) {
+                (Some((base, name)), _) => (base, name),
+                (_, Source::InstanceDictItem { base, name } | Source::Attr { base, name }) => {
+                    (base, name)
+                }
+                _ => return None,
             };
             path.insert(0, name.to_string());
             at = *base;
@@ -299,16 +244,10 @@ impl<'py> Tx<'py> {
         };
         tensors.filter_map(held).collect()
     }
+}
 
-    /// The fake tensor of one from outside.
-    ///
-    /// # Errors
-    /// What torch raises where it can make none.
-    pub fn fake_of(&mut self, tensor: &Bound<'py, PyAny>) -> PyResult<Obj> {
-        let mode = self.fake_mode()?;
-        Ok(mode
-            .bind(self.py)
-            .call_method1("from_tensor", (tensor,))?
-            .unbind())
-    }
+/// Whether a fake tensor says what lengths rows have that differ in it, for others as well.
+pub(super) fn names_lengths(fake: &Bound<'_, PyAny>) -> bool {
+    let memo = fake.getattr_opt(names::LENGTHS_OF_FAKE);
+    memo.is_ok_and(|memo| memo.is_some_and(|memo| !memo.is_none()))
 }

@@ -121,6 +121,8 @@ pub struct Facts {
     pub targets: FxHashMap<usize, Arc<FnTarget>>,
     /// values of dynamic ints, by their sources
     pub(crate) int_values: FxHashMap<SourceId, i64>,
+    /// what wrappers hold and say by properties: which wrapper, and the name of the property
+    pub held_by: FxHashMap<SourceId, (SourceId, Arc<str>)>,
     /// which numbers the sizes of tensors that are made early are, where those are no constants
     pub(crate) early_sizes: FxHashMap<SourceId, Vec<Option<SourceId>>>,
     /// bits of the values of dynamic floats, by their sources

@@ -281,9 +281,7 @@ impl<'py> Rebuilt<'_, '_, '_, 'py> {
     fn step(&mut self, step: &Step) -> Result<Obj, Why> {
         let py = self.request.code.py();
         let code = self.code(&step.code, &step.constants, step.template.bind(py))?;
-        let function = py
-            .get_type::<PyFunction>()
-            .call1((&code, &step.globals))?;
+        let function = py.get_type::<PyFunction>().call1((&code, &step.globals))?;
         self.resumes.push(ResumeInfo {
             name: STEP.to_owned(),
             code: code.unbind(),
