@@ -24,13 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from . import _artifact_epilogue as epilogue
+from . import _artifact_gpu as gpu
 from . import _artifact_runtime as runtime
+from . import _artifact_state as state
+from ._artifact_gpu import Declined
 
 _log = logging.getLogger("ferrodyn.artifacts")
-
-
-class Declined(Exception):
-    """Why something is not kept."""
 
 
 #: What is handed on: the manifest, and libraries by name.
@@ -88,14 +87,38 @@ class Noting:
 
 
 def _hand_on(made: list[dict[str, Any]], told: dict[str, Any], keep: Keep) -> None:
-    try:
-        kept, libraries = manifest(made)
+    def keep_now() -> None:
+        kept, libraries = manifest(made, told["about"])
         keep(json.dumps({**told, **kept}), libraries)
+
+    def keep_later() -> None:
+        _or_say_why(keep_now)
+
+    # Inductor times the kernels when they first run, and takes the fastest: the same is kept.
+    _or_say_why(lambda: gpu.when_decided(_gpu_kernels(made), keep_later))
+
+
+def _or_say_why(run: Callable[[], None]) -> None:
+    try:
+        run()
     except Declined as declined:
         _log.info("a graph's artifact is not kept: %s", declined)
     except Exception:
         # Torch's own structures differ: the program goes on without.
         _log.warning("a graph's artifact can't be kept", exc_info=True)
+
+
+def _gpu_kernels(made: list[dict[str, Any]]) -> list[Any]:
+    """Return the kernels of what was noted that have configurations."""
+    halves = [half for one in made for half in (one["forward"], one["backward"])]
+    graphs = [half for half in halves if type(half).__name__ == "CompiledFxGraph"]
+    kernels = []
+    for graph in graphs:
+        if set(graph.device_types) <= {"cpu"}:
+            continue
+        module = _module_of(graph)
+        kernels += [value for value in vars(module).values() if hasattr(value, "launchers")]
+    return kernels
 
 
 def _unwrapped(compiled: Any) -> Any:
@@ -161,6 +184,7 @@ def _watch() -> None:
     ]
     for owner, function in watched:
         setattr(owner, function.__name__, function)
+    gpu.watch()
 
 
 def _note(entry: Any, forward: Any, backward: Any) -> None:
@@ -174,10 +198,12 @@ def _note(entry: Any, forward: Any, backward: Any) -> None:
         hand_on([made])
 
 
-def manifest(made: list[dict[str, Any]]) -> tuple[dict[str, Any], list[tuple[str, bytes]]]:
+def manifest(
+    made: list[dict[str, Any]], about: dict[str, str]
+) -> tuple[dict[str, Any], list[tuple[str, bytes]]]:
     """Return what the manifest says of what was noted, and the libraries that it names.
 
-    Raises `Declined` where it is more than the runtime knows.
+    `about`: what it was made from. Raises `Declined` where it is more than the runtime knows.
     """
     if len(made) != 1:
         raise Declined(f"AOTAutograd made {len(made)} results that it keeps itself")
@@ -188,6 +214,8 @@ def manifest(made: list[dict[str, Any]]) -> tuple[dict[str, Any], list[tuple[str
     parts = {"forward": _half(forward, libraries)}
     if backward is not None:
         parts["backward"] = _half(backward, libraries)
+    if any(part["gpu"] for part in parts.values()):
+        _require(state.tells_gpus(about), "a graph for a GPU that was not in use before")
     return {"facts": facts, **parts}, list(libraries.items())
 
 
@@ -241,7 +269,8 @@ def _facts(entry: Any, trains: bool) -> dict[str, Any]:
             unsafe_views.append(at)
         if not out.requires_grad:
             non_differentiable.append(at)
-        if is_plain and is_tensor and out.requires_grad_for_backward:
+        # Older torchs have one field for both.
+        if is_plain and is_tensor and getattr(out, "requires_grad_for_backward", out.requires_grad):
             tangents.append(at)
     bases = len(behind) + meta.num_outputs
     tangents += range(bases, bases + meta.num_intermediate_bases)
@@ -267,7 +296,8 @@ def _facts(entry: Any, trains: bool) -> dict[str, Any]:
             "tangents": tangents,
             "formats": [_format(tangent) for tangent in meta.subclass_tangent_meta],
             "unchecked": meta.num_tensors_saved_with_no_vc_check or 0,
-            "saved_inputs": list(meta.saved_tensor_is_graph_input),
+            # Older torchs do not tell them apart.
+            "saved_inputs": list(getattr(meta, "saved_tensor_is_graph_input", ())),
             "saved_ints": meta.num_symints_saved_for_bw or 0,
             "dynamic_saved": [
                 (at, sorted(dims)) for at, dims in meta.dynamic_saved_tensors_idxs.items()
@@ -330,19 +360,35 @@ def _format(tangent: Any) -> dict[str, Any]:
 def _half(compiled: Any, libraries: dict[str, bytes]) -> dict[str, Any]:
     """Return a compiled graph: its code without its kernels, and their libraries by name."""
     _require(type(compiled).__name__ == "CompiledFxGraph", "a result of another kind")
-    _require(set(compiled.device_types) <= {"cpu"}, "another device than the CPU")
+    _require(set(compiled.device_types) <= {"cpu", "cuda"}, "another device than CPU and CUDA")
     for held in ("constants", "torchbind_constants", "opaque_value_type_classes"):
         _require(not getattr(compiled, held, None), f"{held} in the code")
-    _require(not compiled.inputs_to_check, "inputs that have to be aligned")
     _require(not compiled._wrap_compiled_regions, "a wrapped region")
+    on_gpu = "cuda" in compiled.device_types
+    checked = list(compiled.inputs_to_check)
+    _require(on_gpu or not checked, "inputs that have to be aligned")
+    if on_gpu:
+        _require(not compiled.fx_kwargs.get("cudagraphs"), "CUDA graphs")
     module = _module_of(compiled)
     code, kernels = stripped(compiled.source_code)
-    of = {}
+    of, launches = {}, {}
     for name in kernels:
-        path = Path(getattr(module, name).__self__.__file__)
-        of[name] = path.name
-        libraries[path.name] = path.read_bytes()
-    return {"code": code, "kernels": of}
+        kernel = getattr(module, name)
+        if hasattr(kernel, "launchers"):
+            launches[name], file, content = gpu.kept_kernel(kernel)
+        else:
+            path = Path(kernel.__self__.__file__)
+            file, content = path.name, path.read_bytes()
+        of[name] = file
+        libraries[file] = content
+    return {
+        "code": code,
+        "kernels": of,
+        "launches": launches,
+        "gpu": on_gpu,
+        "checked": checked,
+        "written": sorted(compiled.mutated_input_idxs) if checked else [],
+    }
 
 
 def _module_of(compiled: Any) -> Any:
@@ -368,29 +414,37 @@ def stripped(source: str) -> tuple[str, list[str]]:
     tree = ast.parse(source)
     body: list[ast.stmt] = []
     kernels: list[str] = []
+    _without_by_hand(tree)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for statement in tree.body:
         match statement:
             case ast.FunctionDef(name=name):
-                _require(name in _BY_HAND, f"a function {name}")
-                continue
-            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
-                continue
+                raise Declined(f"a function {name}")
             case ast.Import(names=names):
+                # Inductor imports the same for all graphs.
+                names[:] = [alias for alias in names if _bound(alias) in used]
                 for alias in names:
                     _require(alias.name in runtime.MODULES, f"import of {alias.name}")
+                if not names:
+                    continue
             case ast.ImportFrom(module=module, names=names):
+                names[:] = [alias for alias in names if _bound(alias) in used]
+                if not names:
+                    continue
                 for alias in names:
                     known = f"{module}.{alias.name}" in runtime.STAND_INS
                     _require(known or module in runtime.MODULES, f"{module}.{alias.name}")
             case ast.Assign(
                 targets=[ast.Name(id=name)],
                 value=ast.Call(
-                    func=ast.Attribute(value=ast.Name(id="async_compile"), attr=kind), args=args
+                    func=ast.Attribute(value=ast.Name(id="async_compile"), attr=kind),
+                    args=args,
+                    keywords=keywords,
                 ),
             ):
-                _require(kind == "cpp_pybinding", f"a kernel by {kind}")
+                _require(kind in ("cpp_pybinding", "triton"), f"a kernel by {kind}")
                 kernels.append(name)
-                args[:] = [ast.Constant(name)]
+                args[:], keywords[:] = [ast.Constant(name)], []
             case ast.Assign() | ast.ClassDef(name="Runner") | ast.Delete() | ast.Expr():
                 pass
             case _:
@@ -400,6 +454,25 @@ def stripped(source: str) -> tuple[str, list[str]]:
     for node in ast.walk(tree):
         _only_known(node)
     return ast.unparse(tree), kernels
+
+
+def _without_by_hand(tree: ast.Module) -> None:
+    """Remove what runs the code by hand."""
+
+    def is_by_hand(statement: ast.stmt) -> bool:
+        match statement:
+            case ast.FunctionDef(name=name):
+                return name in _BY_HAND
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+                return True
+        return False
+
+    tree.body = [statement for statement in tree.body if not is_by_hand(statement)]
+
+
+def _bound(alias: ast.alias) -> str:
+    """Return the name that an import binds."""
+    return alias.asname or alias.name.partition(".")[0]
 
 
 def _only_known(node: ast.AST) -> None:

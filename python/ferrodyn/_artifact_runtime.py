@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from . import _artifact_gpu as gpu
 from ._artifact_epilogue import Hidden, behind
 
 #: Parts of torch's extension module, which its types do not tell of.
@@ -31,7 +32,7 @@ _guards, _functorch, _autograd = (
 )
 
 #: Modules that the code imports as they are.
-MODULES = frozenset({"ctypes", "torch", "math", "random", "os", "tempfile", "cmath"})
+MODULES = frozenset({"ctypes", "torch", "torch._C", "math", "random", "os", "tempfile", "cmath"})
 #: Namespaces of operations that torch's libraries define: those of Python code need their module.
 NAMESPACES = frozenset({"aten", "mkldnn", "inductor", "_quantized"})
 
@@ -58,9 +59,11 @@ def _assert_tensor_metadata(
     _guards.assert_size_stride(tensor, size, stride, operation)
 
 
-def _stand_ins(kernels: dict[str, Callable[..., None]]) -> dict[str, Any]:
+def _stand_ins(kernels: dict[str, Any]) -> dict[str, Any]:
     """Return what stands for names of torch's compiler in code that has these kernels."""
-    compiler = types.SimpleNamespace(cpp_pybinding=kernels.__getitem__, wait=lambda scope: None)
+    compiler = types.SimpleNamespace(
+        cpp_pybinding=kernels.__getitem__, triton=kernels.__getitem__, wait=lambda scope: None
+    )
     return {
         "torch._inductor.hooks.run_intermediate_hooks": lambda name, value: None,
         "torch._inductor.utils.maybe_profile": _no_profile,
@@ -108,13 +111,18 @@ def _kernel(path: str) -> Callable[..., None]:
 
 
 def _loaded(half: dict[str, Any], library: Callable[[str], str]) -> Boxed:
-    kernels = {name: _kernel(library(file)) for name, file in half["kernels"].items()}
+    launches = half["launches"]
+    kernels: dict[str, Any] = {}
+    for name, file in half["kernels"].items():
+        path = library(file)
+        told = launches.get(name)
+        kernels[name] = _kernel(path) if told is None else gpu.Kernel(told, path)
     scope: dict[str, Any] = {
         "__name__": "ferrodyn_artifact",
         "__builtins__": {**vars(builtins), "__import__": _importer(_stand_ins(kernels))},
     }
     exec(compile(half["code"], "<ferrodyn artifact>", "exec"), scope)
-    return scope["call"]
+    return gpu.aligned(scope["call"], half["checked"], half["written"])
 
 
 def load(manifest: str, library: Callable[[str], str]) -> Callable[..., Sequence[Any]]:
@@ -227,7 +235,8 @@ def _training(forward: Boxed, backward: Boxed, facts: dict[str, Any]) -> Callabl
     returned = first + facts["outputs"] + facts["bases"]
     hidden = [at for at, (_, how) in enumerate(facts["behind"]) if not how["data"]]
     hidden += [first + alias["at"] for alias in facts["aliases"]]
-    saved_inputs, dynamic_saved = facts["saved_inputs"], facts["dynamic_saved"]
+    saved_inputs = {at for at, is_input in enumerate(facts["saved_inputs"]) if is_input}
+    dynamic_saved = facts["dynamic_saved"]
     if facts["autocast"]:
         forward, backward = _without_autocast(forward), _without_autocast(backward)
 
@@ -238,8 +247,8 @@ def _training(forward: Boxed, backward: Boxed, facts: dict[str, Any]) -> Callabl
             ints = len(made) - facts["saved_ints"]
             ctx.ints = made[ints:]
             saved = [
-                value if is_input or not value._is_view() else value.detach()
-                for value, is_input in zip(made[returned:ints], saved_inputs, strict=True)
+                value if at in saved_inputs or not value._is_view() else value.detach()
+                for at, value in enumerate(made[returned:ints])
             ]
             for at, dims in dynamic_saved:
                 _mark(saved[at], dims)

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch._logging._internal import log_state
 
+from . import _artifact_gpu as gpu
 from . import _core
 
 #: Torch's extension module, of which its types do not tell all.
@@ -43,6 +44,9 @@ _PREFIXES = (
 _TRITONS_PLACE = "TRITON_CACHE_DIR"
 #: Who asks for another folder of torch's compiler wants what is compiled there.
 _INDUCTORS_PLACE = "TORCHINDUCTOR_CACHE_DIR"
+
+#: Torch sets it to the assembler beside it where nobody has.
+_ASSEMBLER = "TRITON_PTXAS_PATH"
 
 #: Where torch's compiler keeps options.
 _CONFIGS = (
@@ -135,8 +139,23 @@ def state() -> str | None:
             torch.get_default_dtype(),
             torch.get_float32_matmul_precision(),
             torch._C._get_mkldnn_enabled(),
+            # AOTAutograd takes one operation or another for attention by these.
+            _extension._get_flash_sdp_enabled(),
+            _extension._get_mem_efficient_sdp_enabled(),
+            _extension._get_math_sdp_enabled(),
+            _extension._get_cudnn_sdp_enabled(),
+            (_GPUS, gpu.state()),
         )
     )
+
+
+#: What stands before the GPUs in the text of a state.
+_GPUS = "GPUs"
+
+
+def tells_gpus(about: dict[str, str]) -> bool:
+    """Whether the text that a graph is found by says which GPUs there are."""
+    return repr((_GPUS, None)) not in about["state"]
 
 
 def options(chosen: dict[str, Any]) -> str | None:
@@ -157,6 +176,9 @@ def _environment() -> list[tuple[str, str]]:
     # Torch sets it to this where nobody has.
     if place.startswith(os.path.join(tempfile.gettempdir(), "torchinductor_")):
         del told[_INDUCTORS_PLACE]
+    assert torch.__file__ is not None
+    if told.get(_ASSEMBLER) == os.path.join(os.path.dirname(torch.__file__), "bin", "ptxas"):
+        del told[_ASSEMBLER]
     return sorted(told.items())
 
 
@@ -217,7 +239,7 @@ def _is_text(value: Any) -> bool:
 
 
 def inputs(examples: Sequence[Any], told: Sequence[tuple[Any, ...]]) -> str | None:
-    """Return what a compiler is told of inputs; None where one is no plain tensor on the CPU.
+    """Return what a compiler is told of inputs; None where one is no plain tensor.
 
     `told`: of a tensor, whether it is the same on each call and which of its sizes change; of a
     size, which tensor's and which one; of another number nothing. All sizes and ints are told with
@@ -231,7 +253,9 @@ def inputs(examples: Sequence[Any], told: Sequence[tuple[Any, ...]]) -> str | No
             continue
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
             return None
-        if tensor.device.type != "cpu" or tensor.layout is not torch.strided or tensor.is_nested:
+        if tensor.device.type not in ("cpu", "cuda"):
+            return None
+        if tensor.layout is not torch.strided or tensor.is_nested:
             return None
         if tensor.is_quantized or tensor.is_conj() or tensor.is_neg():
             return None
@@ -239,6 +263,9 @@ def inputs(examples: Sequence[Any], told: Sequence[tuple[Any, ...]]) -> str | No
         described.append(
             (
                 type(tensor).__name__,
+                str(tensor.device),
+                # Kernels for a GPU are made for addresses that lie so.
+                tensor.is_cuda and tensor.data_ptr() % 16,
                 tensor.dtype,
                 tuple(tensor.shape),
                 tensor.stride(),

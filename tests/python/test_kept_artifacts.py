@@ -300,9 +300,11 @@ def test_other_inputs_give_no_key(other):
 @pytest.mark.parametrize(
     "code",
     [
-        "import triton",
-        "from torch._inductor.runtime.triton_heuristics import grid",
-        "k = async_compile.triton('k', '')",
+        "import triton\nx = triton.cdiv(3, 2)",
+        "import triton.language as tl\nx = tl.float32",
+        "from torch._inductor.runtime.triton_heuristics import grid\nx = grid(3)",
+        "k = async_compile.cuda('k', '')",
+        "k = async_compile.multi_kernel('k', [])",
         "x = extern_kernels.unknown(a)",
         "x = torch.ops.mine.op(a)",
         "x = constant0 + 1",
