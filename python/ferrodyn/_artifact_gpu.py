@@ -10,6 +10,7 @@ Invariant: what runs a kernel that was kept imports nothing of torch._inductor a
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.util
 import os
 import weakref
@@ -20,6 +21,8 @@ from typing import Any
 import torch
 
 _extension: Any = torch._C
+#: Torch, of which its types do not tell all.
+_torch: Any = torch
 
 #: Kernels assume this of addresses that their graph checks.
 _ALIGNMENT = 16
@@ -116,7 +119,8 @@ def when_decided(kernels: Sequence[Any], run: Callable[[], None]) -> None:
     for kernel in undecided:
         at = id(kernel)
         if at not in _undecided:
-            _undecided[at] = weakref.ref(kernel, lambda gone, at=at: _undecided.pop(at, None)), []
+            forget = functools.partial(_undecided.pop, at)
+            _undecided[at] = weakref.ref(kernel, forget), []
         _undecided[at][1].append(one_less)
 
 
@@ -179,9 +183,10 @@ def kept_kernel(kernel: Any) -> tuple[dict[str, Any], str, bytes]:
 
 def _grid(meta: dict[str, Any], config: Any) -> tuple[list[str], list[str]]:
     """Return how many blocks run, as inductor writes it: lines, and three expressions."""
-    from torch._inductor.runtime.triton_heuristics import GridExpr
+    from torch._inductor.runtime import triton_heuristics
 
-    grid = GridExpr.from_meta(meta, config)
+    heuristics: Any = triton_heuristics
+    grid = heuristics.GridExpr.from_meta(meta, config)
     return list(grid.prefix), [str(grid.x_grid), str(grid.y_grid), str(grid.z_grid)]
 
 
@@ -275,7 +280,7 @@ def aligned(
                     ours.append(inputs[at])
         results = call(inputs)
         if theirs:
-            torch._foreach_copy_(theirs, ours)
+            _torch._foreach_copy_(theirs, ours)
         return results
 
     return run
