@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A digest of everything that an entry was made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; 32]);
 
 impl Key {

@@ -8,6 +8,7 @@
 
 mod code;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
@@ -57,6 +58,20 @@ fn store(folder: &Path) -> Result<Arc<Store>, StoreError> {
     let store = Arc::new(Store::open(&folder.join(FOLDER), LIMIT)?);
     *open = Some((folder.to_owned(), store.clone()));
     Ok(store)
+}
+
+/// The captures that this process has written or taken. A frame that is compiled once more is not looked for among
+/// them: as entries they did not fit its call, or a reset has given them up.
+static OF_THIS_PROCESS: Mutex<BTreeSet<Key>> = Mutex::new(BTreeSet::new());
+
+fn is_of_this_process(key: &Key) -> bool {
+    let keys = OF_THIS_PROCESS.lock();
+    keys.unwrap_or_else(PoisonError::into_inner).contains(key)
+}
+
+fn remember(key: Key) {
+    let keys = OF_THIS_PROCESS.lock();
+    keys.unwrap_or_else(PoisonError::into_inner).insert(key);
 }
 
 /// What is told of each capture of a folder, with its bytes and the time of its last use, those used longest ago first.
@@ -138,15 +153,24 @@ impl<'py> Compilation<'_, 'py> {
         let parts: Vec<&str> = configuration.iter().map(|part| &**part).collect();
         let keys = Keys::of(&own.code, &own.recipe, &parts)?;
         let store = store(&folder).map_err(|error| Why(error.to_string()))?;
+        let mut own_keys = 0;
         for key in keys.all() {
+            if is_of_this_process(&key) {
+                own_keys += 1;
+                continue;
+            }
             let entry = store.read(&key).map_err(|error| Why(error.to_string()))?;
             let Some(entry) = entry else {
-                let _ = self.free.set((store, key));
+                // What was compiled here before, in another context or before a reset, is kept already.
+                if own_keys <= self.entries.entries(py).len() {
+                    let _ = self.free.set((store, key));
+                }
                 return Err(Why("none that is kept fits".into()));
             };
             match self.try_kept(&entry.manifest, (request, &own), resumes, abi, can) {
                 Ok(taken) => {
                     self.tell(|| format!("a capture is taken: {key}"));
+                    remember(key);
                     return Ok(Some(taken));
                 }
                 Err(Why(why)) => self.tell(|| format!("a capture does not fit: {why}")),
@@ -406,7 +430,10 @@ impl<'py> Compilation<'_, 'py> {
         match kept {
             Err(Why(why)) => self.tell(|| format!("no capture is kept: {why}")),
             Ok(bytes) => match store.write(key, &bytes, &[]) {
-                Ok(()) => self.tell(|| format!("a capture is kept: {key}")),
+                Ok(()) => {
+                    self.tell(|| format!("a capture is kept: {key}"));
+                    remember(*key);
+                }
                 Err(error) => self.tell(|| format!("no capture is kept: {error}")),
             },
         }
