@@ -64,6 +64,7 @@ def _gpu(at: int) -> tuple[Any, ...]:
     return tuple(getattr(known, name, None) for name in names)
 
 
+@functools.cache
 def _files_of_triton() -> list[tuple[str, int, int]]:
     """Return what tells one Triton from another, without importing it."""
     spec = importlib.util.find_spec("triton")

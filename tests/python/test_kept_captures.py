@@ -129,7 +129,7 @@ class Programs:
 
     def run(self, first: str = "", width: str = "", later: str = "", **env: str) -> list[str]:
         """Run the program; what it gives is eager's. Returns what was said of captures."""
-        env = {"FERRODYN_CACHE_CAPTURES": "1", "PYTHONDONTWRITEBYTECODE": "1", **env}
+        env = {"PYTHONDONTWRITEBYTECODE": "1", **env}
         compiled, eager, again, said = printed(
             self.folder, "program.py", first, width, later, **env
         )
@@ -281,9 +281,7 @@ def test_sizes_that_change(tmp_path: Path, backend: str) -> None:
     (tmp_path / "program.py").write_text(DYNAMIC)
 
     def run(*calls: tuple[int, int]) -> list[str]:
-        said = printed(
-            tmp_path, "program.py", backend, [*map(list, calls)], FERRODYN_CACHE_CAPTURES="1"
-        )
+        said = printed(tmp_path, "program.py", backend, [*map(list, calls)])
         return [text for text in said if text.startswith(("a capture is", "no capture is kept"))]
 
     kept, taken = "a capture is kept", "a capture is taken"
@@ -326,14 +324,8 @@ class Part(torch.nn.Module):
 BROKEN = (
     LISTENING
     + """\
-import contextlib, os, sys
+import os, sys
 import breaking
-
-@contextlib.contextmanager
-def scaled(values):
-    values.append(2.0)
-    yield values
-    values.clear()
 
 class Managed:
     def __enter__(self):
@@ -387,7 +379,7 @@ print(json.dumps(said))
 
 def broken(folder: Path, backend: str) -> list[str]:
     """What is said of captures where graphs break; results are eager's."""
-    said: list[str] = printed(folder, "program.py", backend, FERRODYN_CACHE_CAPTURES="1")
+    said: list[str] = printed(folder, "program.py", backend)
     return said
 
 
@@ -437,7 +429,7 @@ print(json.dumps([said, explained.graph_break_count]))
 """
     )
     for _ in range(2):
-        said, count = printed(tmp_path, "program.py", FERRODYN_CACHE_CAPTURES="1")
+        said, count = printed(tmp_path, "program.py")
         assert count == 1
     assert "a capture is taken" in said
 
@@ -504,7 +496,7 @@ print(json.dumps(said))
 """
     )
     for seed in "12":
-        said = printed(tmp_path, "program.py", FERRODYN_CACHE_CAPTURES="1", PYTHONHASHSEED=seed)
+        said = printed(tmp_path, "program.py", PYTHONHASHSEED=seed)
         kept = [text for text in said if text.startswith("a capture is")]
         assert not kept, said
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fx_graph::{AotInput, Graph, KeptGraph, ShapeGuard};
 use guards::exec::Pins;
-use guards::{Guard, GuardKind, GuardSet, IntExpr, Source, SourceId};
+use guards::{Guard, GuardKind, GuardSet, IntExpr, ObjRef, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyFunction, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -203,36 +203,18 @@ impl<'py> Kept<'_, 'py> {
     }
 
     fn about(&self) -> PyResult<About> {
-        let calls = self.call.iter().flat_map(|call| call.graph.iter());
         Ok(About {
             function: self.own.getattr("co_qualname")?.extract()?,
             file: self.own.getattr("co_filename")?.extract()?,
             line: self.own.getattr("co_firstlineno")?.extract()?,
-            operations: calls
-                .filter(|(_, node)| node.op.as_str().starts_with("call_"))
-                .count(),
+            operations: self.call.as_ref().map_or(0, |call| call.graph.call_count()),
         })
     }
 
     /// Where the frame reaches objects, by address: those places first that guards name.
     fn places(&self) -> FxHashMap<usize, Vec<Place>> {
         let mut places: FxHashMap<usize, Vec<Place>> = FxHashMap::default();
-        for guard in self.set.guards() {
-            let Some(source) = guard.source else { continue };
-            let (obj, place) = match &guard.kind {
-                GuardKind::TypeMatch { ty } => (ty, Place::TypeOf(source)),
-                GuardKind::IdMatch { obj }
-                | GuardKind::FunctionMatch { obj }
-                | GuardKind::ModuleMatch { obj } => (obj, Place::Reached(source)),
-                GuardKind::ClosureMatch { code } => {
-                    (code, Place::CodeOf(Box::new(Place::Reached(source))))
-                }
-                GuardKind::MroAttr {
-                    name,
-                    value: Some(obj),
-                } => (obj, Place::Member(source, (**name).into())),
-                _ => continue,
-            };
+        for (obj, place) in self.named_by_guards() {
             places.entry(obj.addr).or_default().push(place);
         }
         let mut reached: Vec<_> = self.reached.iter().collect();
@@ -245,6 +227,27 @@ impl<'py> Kept<'_, 'py> {
         }
         self.add_globals(&mut places);
         places
+    }
+
+    /// Objects that guards name, each with its place.
+    fn named_by_guards(&self) -> impl Iterator<Item = (&ObjRef, Place)> {
+        self.set.guards().iter().filter_map(|guard| {
+            let source = guard.source?;
+            Some(match &guard.kind {
+                GuardKind::TypeMatch { ty } => (ty, Place::TypeOf(source)),
+                GuardKind::IdMatch { obj }
+                | GuardKind::FunctionMatch { obj }
+                | GuardKind::ModuleMatch { obj } => (obj, Place::Reached(source)),
+                GuardKind::ClosureMatch { code } => {
+                    (code, Place::CodeOf(Box::new(Place::Reached(source))))
+                }
+                GuardKind::MroAttr {
+                    name,
+                    value: Some(obj),
+                } => (obj, Place::Member(source, (**name).into())),
+                _ => return None,
+            })
+        })
     }
 
     /// Functions that the frame leads to, each with a place.
@@ -265,18 +268,7 @@ impl<'py> Kept<'_, 'py> {
                     .map(|object| (object, Place::Reached(id))),
             );
         }
-        for guard in self.set.guards() {
-            let Some(source) = guard.source else { continue };
-            let (obj, place) = match &guard.kind {
-                GuardKind::IdMatch { obj } | GuardKind::FunctionMatch { obj } => {
-                    (obj, Place::Reached(source))
-                }
-                GuardKind::MroAttr {
-                    name,
-                    value: Some(obj),
-                } => (obj, Place::Member(source, (**name).into())),
-                _ => continue,
-            };
+        for (obj, place) in self.named_by_guards() {
             let Some(object) = self.pins.get(py, obj.pin) else {
                 continue;
             };

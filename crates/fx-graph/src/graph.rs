@@ -290,6 +290,14 @@ impl Graph {
         self.body.len() - usize::from(self.output_node().is_some())
     }
 
+    /// How many calls the graph has.
+    pub fn call_count(&self) -> usize {
+        let calls = self
+            .iter()
+            .filter(|(_, node)| node.op.as_str().starts_with("call_"));
+        calls.count()
+    }
+
     /// One more than the largest id ever given: the length of a table indexed by [`NodeId`].
     pub fn id_bound(&self) -> usize {
         self.nodes.node_count()

@@ -290,20 +290,18 @@ impl Asm {
         };
         body.borrow_loads().map_err(|e| internal(&e))?;
         let out = bytecode::assemble(&body, &info).map_err(|e| internal(&e))?;
-        let kw = PyDict::new(py);
-        kw.set_item("co_code", PyBytes::new(py, &out.code))?;
-        kw.set_item("co_linetable", PyBytes::new(py, &out.linetable))?;
-        kw.set_item("co_exceptiontable", PyBytes::new(py, &out.exceptiontable))?;
-        kw.set_item("co_stacksize", out.stacksize)?;
-        kw.set_item("co_names", PyTuple::new(py, &self.names)?)?;
-        kw.set_item("co_nlocals", varnames.len())?;
-        kw.set_item("co_varnames", PyTuple::new(py, &varnames)?)?;
-        kw.set_item("co_cellvars", PyTuple::new(py, &shape.cellvars)?)?;
-        kw.set_item("co_freevars", PyTuple::new(py, &shape.freevars)?)?;
-        if let Some(args) = shape.args {
-            set_arguments(&kw, template.obj.bind(py), args)?;
-        }
-        let code = make_code(template.obj.bind(py), &kw, &self.consts)?.unbind();
+        let parts = CodeParts {
+            code: &out.code,
+            lines: &out.linetable,
+            handlers: &out.exceptiontable,
+            stack: out.stacksize,
+            names: &self.names,
+            locals: &varnames,
+            cells: &shape.cellvars,
+            free: &shape.freevars,
+            args: shape.args,
+        };
+        let code = make_code(template.obj.bind(py), &parts, &self.consts)?.unbind();
         let cells = shape
             .cellvars
             .iter()
@@ -322,36 +320,59 @@ impl Asm {
     }
 }
 
-/// Gives code like `template` so many positional arguments, and no others.
-///
-/// # Errors
-/// `MemoryError`.
-pub fn set_arguments(
-    changed: &Bound<'_, PyDict>,
-    template: &Bound<'_, PyAny>,
-    args: u32,
-) -> PyResult<()> {
-    let stars = translator::code::flags::VARARGS | translator::code::flags::VARKEYWORDS;
-    let flags: u32 = template.getattr("co_flags")?.extract()?;
-    changed.set_item("co_argcount", args)?;
-    changed.set_item("co_posonlyargcount", 0)?;
-    changed.set_item("co_kwonlyargcount", 0)?;
-    changed.set_item("co_flags", flags & !stars)
+/// What of a code object is another than in the one that it is made like, but for constants.
+pub struct CodeParts<'a> {
+    /// `co_code`
+    pub code: &'a [u8],
+    /// `co_linetable`
+    pub lines: &'a [u8],
+    /// `co_exceptiontable`
+    pub handlers: &'a [u8],
+    /// `co_stacksize`
+    pub stack: u32,
+    /// `co_names`
+    pub names: &'a [String],
+    /// `co_varnames`
+    pub locals: &'a [String],
+    /// `co_cellvars`
+    pub cells: &'a [String],
+    /// `co_freevars`
+    pub free: &'a [String],
+    /// how many positional arguments it takes, and no others; `None`: those of the other one
+    pub args: Option<u32>,
 }
 
-/// A code object like `template`, with what is `changed`, and constants of its own.
+/// A code object like `template`, with parts and constants of its own.
 ///
 /// # Errors
 /// `MemoryError`.
 pub fn make_code<'py>(
     template: &Bound<'py, PyAny>,
-    changed: &Bound<'py, PyDict>,
+    parts: &CodeParts<'_>,
     constants: &[Obj],
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = template.py();
     let items = cpython_abi::constants::constants(py, &PyTuple::new(py, constants)?)?;
+    let changed = PyDict::new(py);
+    changed.set_item("co_code", PyBytes::new(py, parts.code))?;
+    changed.set_item("co_linetable", PyBytes::new(py, parts.lines))?;
+    changed.set_item("co_exceptiontable", PyBytes::new(py, parts.handlers))?;
+    changed.set_item("co_stacksize", parts.stack)?;
+    changed.set_item("co_names", PyTuple::new(py, parts.names)?)?;
+    changed.set_item("co_nlocals", parts.locals.len())?;
+    changed.set_item("co_varnames", PyTuple::new(py, parts.locals)?)?;
+    changed.set_item("co_cellvars", PyTuple::new(py, parts.cells)?)?;
+    changed.set_item("co_freevars", PyTuple::new(py, parts.free)?)?;
+    if let Some(args) = parts.args {
+        let stars = translator::code::flags::VARARGS | translator::code::flags::VARKEYWORDS;
+        let flags: u32 = template.getattr("co_flags")?.extract()?;
+        changed.set_item("co_argcount", args)?;
+        changed.set_item("co_posonlyargcount", 0)?;
+        changed.set_item("co_kwonlyargcount", 0)?;
+        changed.set_item("co_flags", flags & !stars)?;
+    }
     changed.set_item("co_consts", items)?;
-    let code = template.call_method("replace", (), Some(changed))?;
+    let code = template.call_method("replace", (), Some(&changed))?;
     crate::natives::keep_texts(&code, constants)?;
     Ok(code)
 }

@@ -65,7 +65,7 @@ use translator::torch_ops::raising;
 use variables::{Obj, Var};
 
 pub use again::plain_code;
-pub use asm::{make_code, set_arguments};
+pub use asm::{CodeParts, make_code};
 pub use finished::Finished;
 pub use ladder::Ladder;
 pub use natives::natives;

@@ -160,10 +160,7 @@ impl OutputEnv for Env<'_, '_, '_> {
         if explain::active() {
             let made = explain::Graph {
                 name: name.to_owned(),
-                operations: graph
-                    .iter()
-                    .filter(|(_, node)| node.op.as_str().starts_with("call_"))
-                    .count(),
+                operations: graph.call_count(),
                 code: graph.python_code(),
                 dot: graph.dot(),
             };

@@ -395,9 +395,8 @@ impl Tx<'_> {
     /// A break for the size of rows that differ in length, which is no number.
     pub fn sym_int(&mut self, n: SymInt) -> R<Var> {
         let value = self.log.sizes.hint(n);
-        let ragged = Some(IntExpr::Source(self.source(RAGGED)));
-        let mut symbols = self.log.sizes.symbols_in(n).into_iter();
-        if symbols.any(|symbol| self.log.sizes.expr(symbol) == ragged) {
+        let is_ragged = |symbol| matches!(self.log.sizes.expr(symbol), Some(IntExpr::Source(of)) if *self.facts.sources.get(of) == RAGGED);
+        if self.log.sizes.symbols_in(n).into_iter().any(is_ragged) {
             return Err(Stop::unsupported("the size of rows that differ in length"));
         }
         Ok(match self.log.sizes.expr(n) {

@@ -8,9 +8,10 @@
 use captures::{Code, Constant, Fill, Made, Part, Step, Why};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCode, PyDict, PyFunction, PyTuple};
+use pyo3::types::{PyCode, PyFunction, PyTuple};
 use residual::{
-    MadeConstants, OutputEnv, Recipe, Residual, ResumeCache, ResumeInfo, continuation_mark,
+    CodeParts, MadeConstants, OutputEnv, Recipe, Residual, ResumeCache, ResumeInfo,
+    continuation_mark,
 };
 use translator::code::{CodeCache, CodeInfo};
 use translator::stop::Stop;
@@ -180,20 +181,18 @@ impl<'py> Rebuilt<'_, '_, '_, 'py> {
         let objects = constants.iter();
         let objects = objects.map(|constant| self.constant(constant, &own));
         let objects: Vec<Obj> = objects.collect::<Result<_, Why>>()?;
-        let changed = PyDict::new(py);
-        changed.set_item("co_code", PyBytes::new(py, &code.code))?;
-        changed.set_item("co_linetable", PyBytes::new(py, &code.lines))?;
-        changed.set_item("co_exceptiontable", PyBytes::new(py, &code.handlers))?;
-        changed.set_item("co_stacksize", code.stack)?;
-        changed.set_item("co_names", PyTuple::new(py, &code.names)?)?;
-        changed.set_item("co_nlocals", code.locals.len())?;
-        changed.set_item("co_varnames", PyTuple::new(py, &code.locals)?)?;
-        changed.set_item("co_cellvars", PyTuple::new(py, &code.cells)?)?;
-        changed.set_item("co_freevars", PyTuple::new(py, &code.free)?)?;
-        if let Some(args) = code.args {
-            residual::set_arguments(&changed, template, args)?;
-        }
-        Ok(residual::make_code(template, &changed, &objects)?)
+        let parts = CodeParts {
+            code: &code.code,
+            lines: &code.lines,
+            handlers: &code.handlers,
+            stack: code.stack,
+            names: &code.names,
+            locals: &code.locals,
+            cells: &code.cells,
+            free: &code.free,
+            args: code.args,
+        };
+        Ok(residual::make_code(template, &parts, &objects)?)
     }
 
     fn constant(&mut self, constant: &Constant, own: &Bound<'py, PyTuple>) -> Result<Obj, Why> {
