@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import first
+import second
 import times
 import torch
 
@@ -46,6 +47,11 @@ def measure(case: Case, options: argparse.Namespace) -> dict[str, Any]:
 def timed(case: Case, options: argparse.Namespace) -> dict[str, Any]:
     """Return what a call takes, and the first one of a process, in CPU seconds."""
     return times.measured({"call": times.calls, "first": first.measure}, case, options)
+
+
+def again(case: Case, options: argparse.Namespace) -> dict[str, Any]:
+    """Return whether a second process gives what the first gives, and what it has found."""
+    return times.measured({"second": second.measure}, case, options)
 
 
 def _compilers() -> dict[str, Callable[[Any, Any, Any], Any]]:
@@ -162,7 +168,29 @@ def line(name: str, found: dict[str, Any]) -> str:
     for key in ("call", "first"):
         if said := found.get(key):
             cells.append(said.get("error") or f"{key} {' / '.join(_figures(said))}")
+    if said := found.get("second"):
+        cells.append(said.get("error") or _second(said))
     return f"{name:30} " + "  |  ".join(cells)
+
+
+def _second(said: dict[str, Any]) -> str:
+    """Return in words what two processes gave."""
+    cold, warm = said["seconds"]
+    kept = ", ".join(f"{taken} of {all} {what}" for what in _KEPT for all, taken in [said[what]])
+    return f"{said['differs'] or 'equal'}, {cold:.2f} s, then {warm:.2f} s with {kept}"
+
+
+def _second_cells(said: dict[str, Any]) -> list[str]:
+    """Return the same as cells of a table."""
+    if "error" in said:
+        return ["error", *["-"] * (1 + len(_KEPT))]
+    seconds = " / ".join(f"{value:.2f}" for value in said["seconds"])
+    counts = (f"{taken} of {all}" for all, taken in map(said.get, _KEPT))
+    return ["no" if said["differs"] else "yes", seconds, *counts]
+
+
+#: What is kept for another process.
+_KEPT = ("captures", "artifacts")
 
 
 def _counted(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -177,6 +205,9 @@ def _figures(said: dict[str, Any]) -> list[str]:
 def faults(found: dict[str, Any]) -> list[str]:
     """Return in what Ferrodyn is worse than torch.compile: results, graphs, operations."""
     said = []
+    if about := found.get("second"):
+        problem = about.get("error") or about["differs"]
+        said += [f"second process: {problem}"] if problem else []
     for how, ours in _counted(found):
         if not how.startswith("ferrodyn"):
             continue
@@ -207,6 +238,8 @@ def markdown(results: list[dict[str, Any]], title: str) -> str:
     timed = [key for key in ("call", "first") if key in hows]
     columns = [f"`dynamic={d}`: graphs | operations" for d in meanings]
     columns += [f"{key}: ferrodyn | torch" for key in timed]
+    if "second" in hows:
+        columns += ["second process: equal | seconds", *(f"{what} taken" for what in _KEPT)]
     head = f"| model | {' | '.join(columns)} |"
     rows = [title, "", head, re.sub(r"[^|]+", " --: ", head).replace("--:", "---", 1)]
     for result in results:
@@ -224,6 +257,8 @@ def markdown(results: list[dict[str, Any]], title: str) -> str:
         for key in timed:
             ours, theirs = (found[key].get(who) for who in ("ours", "theirs"))
             cells += [f"{value * 1e3:,.3f} ms" if value else "-" for value in (ours, theirs)]
+        if said := found.get("second"):
+            cells += _second_cells(said)
         rows.append(f"| {' | '.join(cells)} |")
     for result in results:
         about = faults(result["compiled"]) if "compiled" in result else ["did not end"]
@@ -241,6 +276,10 @@ def summary(results: list[dict[str, Any]]) -> list[str]:
         graphs, ops = (sum(s.get(key, 0) for s in said) for key in ("graphs", "ops"))
         wrong = sum("error" in s or bool(s["difference"]) for s in said)
         lines.append(f"{how}: {graphs} graphs, {ops} operations, {wrong} models not as eager.")
+    seconds = [f["second"] for f in ran if "differs" in f.get("second", {})]
+    for what in _KEPT if seconds else ():
+        kept, taken = (sum(said[what][at] for said in seconds) for at in (0, 1))
+        lines.append(f"second process: {taken} of {kept} {what} taken.")
     for key in ("call", "first"):
         ratios = [f[key]["ours"] / f[key]["theirs"] for f in ran if "ours" in f.get(key, {})]
         if ratios:

@@ -277,12 +277,14 @@ def _worker(names: list[str], options: argparse.Namespace) -> None:
         for name in names:
             print(f"{_MARK}{json.dumps({'begin': name})}", flush=True)
             case = models.CASES[name]
-            found = compiled.measure(case, options)
+            found = {} if options.second else compiled.measure(case, options)
             if "skipped" in found:
                 print(f"{_MARK}{json.dumps({'name': name, **found})}", flush=True)
                 continue
             if options.times:
                 found.update(compiled.timed(case, options))
+            if options.second:
+                found.update(compiled.again(case, options))
             print(f"{_MARK}{json.dumps({'name': name, 'compiled': found})}", flush=True)
         return
     if options.device:
@@ -295,6 +297,10 @@ def _worker(names: list[str], options: argparse.Namespace) -> None:
         print(f"{_MARK}{json.dumps(_one(name, options))}", flush=True)
 
 
+#: Flags that each process gets.
+_HANDED_ON = ("train", "fullgraph", "reference", "once", "table", "sizes", "times", "second")
+
+
 def _run_chunk(names: list[str], options: argparse.Namespace) -> list[dict[str, Any]]:
     """Run models in one process, and in new ones after a crash; `timeout` seconds for each."""
     results = []
@@ -303,7 +309,7 @@ def _run_chunk(names: list[str], options: argparse.Namespace) -> list[dict[str, 
         command = [sys.executable, __file__, "--worker", *left]
         command += [
             f"--{flag}"
-            for flag in ("train", "fullgraph", "reference", "once", "table", "sizes", "times")
+            for flag in _HANDED_ON
             if getattr(options, flag)
         ]
         command += [f"--device={options.device}"] if options.device else []
@@ -428,6 +434,8 @@ def main() -> int:
     parser.add_argument("--backend", help="below this compiler: aot_eager, inductor")
     parser.add_argument("--sizes", action="store_true", help="with --backend: several sizes")
     parser.add_argument("--times", action="store_true", help="with --backend: calls, first calls")
+    parser.add_argument("--second", action="store_true", help="with --backend: two processes only")
+    parser.add_argument("--call-once", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--first", metavar="COMPILER", help=argparse.SUPPRESS)
     parser.add_argument("--chunk", type=int, default=8, help="models in one process")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one model")
@@ -441,6 +449,11 @@ def main() -> int:
         options.reference = True
         options.timeout = max(options.timeout, 600)
     sys.path.insert(0, str(Path(__file__).parent.parent))
+    if options.call_once:
+        import second
+
+        second.call(options)
+        return 0
     if options.first:
         import first
 

@@ -66,8 +66,14 @@ def artifacts(folder: str) -> list[tuple[str, int, float, str]]:
 def kept_captures(folder: str) -> list[tuple[str, int, float]]:
     """Return what is told of each capture of a folder, its bytes and when it was used last."""
 
-def artifacts_of(callable: Any) -> list[str]:
-    """Keys of what graphs are kept as that were compiled while a callable ran."""
+def kept_of(callable: Any) -> tuple[list[str], list[str]]:
+    """Return the keys of artifacts, and of captures, made or taken while a callable ran."""
+
+def read_capture(folder: str, key: str) -> tuple[bytes, list[str]] | None:
+    """Return a capture that is as it was written, and the files whose contents it relies on."""
+
+def add_capture(folder: str, capture: bytes) -> bool:
+    """Keep a capture of another machine; whether there was room. `ValueError` where it is none."""
 
 def read_artifact(folder: str, key: str) -> tuple[str, str] | None:
     """Manifest and folder of the libraries of an artifact, where it is as it was written."""

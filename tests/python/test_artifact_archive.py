@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 
 import ferrodyn
@@ -64,18 +65,19 @@ def run(tmp_path_factory):
 
 def test_the_graphs_of_one_function_are_found_on_another_machine(run):
     values, count = run.first
-    assert count == 2
+    # Two graphs, and the three parts of the function and its method.
+    assert count == 2 + 4
     # Without the file, all of it is compiled.
     assert run("run()", "b") == [values, ["an artifact is kept"] * 4]
     (loaded, found), said = run("ferrodyn.load('model.zip'), run()", "c")
-    assert (loaded, found) == (2, values)
+    assert (loaded, found) == (6, values)
     assert said == ["an artifact is used"] * 2 + ["an artifact is kept"] * 2
 
 
 def test_what_it_was_made_of_has_the_same_graphs(run):
     one = ("other", "ferrodyn.compile(other)", "functools.partial(other)")
     for target in ("model", "model.forward", "Model.forward", *one):
-        wanted = 1 if target in one else 2
+        wanted = 2 if target in one else 6
         assert run(f"run(), ferrodyn.save({target}, 'again.zip')", "a")[0][1] == wanted
 
 
@@ -136,6 +138,73 @@ def test_a_file_that_has_changed_is_refused_whole(run, here):
         ferrodyn.load(here / "text.zip")
     with pytest.raises(FileNotFoundError):
         ferrodyn.load(here / "none.zip")
+
+
+CAPTURED = """\
+import json, logging, sys
+import torch, ferrodyn
+from part import Base, scaled
+
+said = []
+class Said(logging.Handler):
+    def emit(self, record):
+        said.append(record.getMessage().partition(":")[0])
+log = logging.getLogger("ferrodyn.captures")
+log.setLevel(logging.DEBUG)
+log.addHandler(Said())
+
+class Model(Base):
+    def forward(self, x):
+        y = scaled(x) if self.training else x
+        ferrodyn.graph_break()
+        return y.sin()
+
+compiled = ferrodyn.compile(Model(), backend=lambda graph, inputs: graph.forward)
+def run():
+    return compiled(torch.ones(3)).tolist()
+result = eval(sys.argv[1])
+print(json.dumps([result, *(said.count(f"a capture is {what}") for what in ("taken", "kept"))]))
+"""
+
+
+def test_captures_are_found_where_the_files_have_the_same_contents(tmp_path):
+    (tmp_path / "main.py").write_text(CAPTURED)
+    part = tmp_path / "part.py"
+
+    def write(factor, other, at):
+        part.write_text(
+            f"import torch\n"
+            f"def scaled(x):\n    return x * {factor}\n"
+            f"class Base(torch.nn.Module):\n    def other(self):\n        return {other}\n"
+        )
+        os.utime(part, (at, at))
+
+    def run(expression, machine):
+        folder = str(tmp_path / machine)
+        return printed(
+            tmp_path,
+            "main.py",
+            expression,
+            FERRODYN_CACHE_DIR=folder,
+            PYTHONPATH=str(tmp_path),
+            PYTHONDONTWRITEBYTECODE="1",
+        )
+
+    write(2, 2, 1_000_000)
+    (values, count), *said = run("run(), ferrodyn.save(compiled, 'model.zip')", "a")
+    assert said == [0, count]
+    assert count == 2
+    write(2, 2, 2_000_000)
+    assert run("ferrodyn.load('model.zip'), run()", "b") == [[2, values], 2, 0]
+    # What is loaded twice lies there once.
+    assert run("ferrodyn.load('model.zip'), run()", "b") == [[2, values], 2, 0]
+    # The class is told by its file: that has other contents.
+    write(2, 3, 2_000_000)
+    assert run("ferrodyn.load('model.zip'), run()", "c") == [[1, values], 1, 1]
+    write(3, 2, 2_000_000)
+    (loaded, changed), *said = run("ferrodyn.load('model.zip'), run()", "d")
+    assert changed != values
+    assert (loaded, *said) == (1, 1, 1)
 
 
 def test_what_can_not_be_saved_says_so(here):

@@ -30,6 +30,9 @@ pub struct Options {
     /// With --backend: several batches and lengths, and both meanings of `dynamic`.
     #[arg(long, requires = "backend")]
     sizes: bool,
+    /// With --backend: instead of all else, whether a second process gives what the first one gives.
+    #[arg(long, requires = "backend")]
+    second: bool,
     /// In training mode, with gradients.
     #[arg(long)]
     train: bool,
@@ -41,6 +44,7 @@ pub struct Options {
 impl Options {
     fn arguments(&self) -> Vec<String> {
         let mut arguments = match &self.backend {
+            Some(backend) if self.second => vec![format!("--backend={backend}")],
             Some(backend) => vec![format!("--backend={backend}"), "--times".to_owned()],
             None => vec!["--table".to_owned()],
         };
@@ -48,6 +52,7 @@ impl Options {
             ("--fullgraph", self.fullgraph),
             ("--train", self.train),
             ("--sizes", self.sizes),
+            ("--second", self.second),
         ];
         arguments.extend(flags.iter().filter(|f| f.1).map(|f| f.0.to_owned()));
         let files = [("--json", &self.json), ("--markdown", &self.markdown)];
@@ -94,6 +99,7 @@ mod tests {
             fullgraph: true,
             backend: None,
             sizes: false,
+            second: false,
             train: false,
             device: Some("cuda".into()),
         };

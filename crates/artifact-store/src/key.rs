@@ -19,6 +19,11 @@ impl Key {
         }
         Some(Key(bytes))
     }
+
+    /// The digest.
+    pub fn bytes(&self) -> [u8; 32] {
+        self.0
+    }
 }
 
 impl fmt::Display for Key {

@@ -4,6 +4,7 @@
 
 use bytecode::op::{BinaryOp, CompareOp};
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
 use variables::iter_class::IterClass;
@@ -189,11 +190,14 @@ fn real_hash(tx: &mut Tx<'_>, o: Obj) -> R<Var> {
 /// `TypeError` for unhashable values; a break where the hash is that of an address that does not
 /// exist yet.
 pub fn hash_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
-    tx.facts.is_of_process = true;
     let v = tx.realize(v)?;
     if let Some(o) = tx.pure_const(&v)? {
+        if !o.bind(tx.py).is_exact_instance_of::<PyInt>() {
+            tx.facts.is_of_process("a hash");
+        }
         return real_hash(tx, o);
     }
+    tx.facts.is_of_process("a hash");
     if tx.special(&v, "__hash__")? == translator::values::Special::Absent {
         let name = tx.type_name(&v)?;
         return Err(tx.raise("TypeError", &format!("unhashable type: '{name}'")));

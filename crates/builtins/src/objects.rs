@@ -120,7 +120,7 @@ fn id(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         let r = tx.pin(&obj, true);
         tx.guard(source, guards::GuardKind::IdMatch { obj: r });
     }
-    tx.facts.is_of_process = true;
+    tx.facts.is_of_process("an address");
     value(tx.int(obj.as_ptr() as i64))
 }
 

@@ -218,7 +218,11 @@ impl<'py> Frame<'_, 'py> {
         ) {
             return Ok(found);
         }
-        match reach::content(digests, &found, &reach.place)? == reach.content {
+        let is_it = match &reach.content {
+            Content::Parts(parts) => digests.parts(&found)? == *parts,
+            content => reach::content(digests, &found, &reach.place)? == *content,
+        };
+        match is_it {
             true => Ok(found),
             false => Err(Why(format!("{:?} is another one", reach.place))),
         }
@@ -295,6 +299,17 @@ impl Loaded {
                 })
             }
         };
+        for (class, of) in &capture.registered {
+            let (class, of) = (frame.reach(digests, class)?, frame.reach(digests, of)?);
+            // What answers is the library's: that was found when the capture was made.
+            let class = class.cast::<PyType>().map_err(PyErr::from)?;
+            if !class.is_subclass(&of)? {
+                return Err(Why(format!(
+                    "a {} is none of an abstract class",
+                    class.name()?
+                )));
+            }
+        }
         let constants = frame.constants(digests, &capture.constants, template)?;
         let owner = match capture.owner {
             None => None,

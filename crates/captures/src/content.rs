@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing of the program runs while a digest is made; what can't be told by its content has no digest.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
@@ -30,6 +30,9 @@ const DEEPEST: u32 = 8;
 /// What something consists of.
 pub(crate) type Digest = [u8; 32];
 
+/// What tells a file from what it may become: bytes, seconds and nanoseconds of its last change.
+pub(crate) type Stamp = (u64, i64, i64);
+
 /// A table of torch's of what is marked for tracers, and the addresses in it.
 type Marked = (&'static str, Option<Py<PyAny>>);
 
@@ -40,10 +43,10 @@ pub(crate) struct Digests {
     /// classes with their bases, and each by itself
     of_class: FxHashMap<usize, Digest>,
     of_own: FxHashMap<usize, Digest>,
-    /// files of code, with what tells that they have not changed since this process began
-    files: FxHashMap<String, Option<Digest>>,
+    /// files of code whose code is told by its place, with what they were
+    files: FxHashMap<String, Option<Stamp>>,
     /// the files whose code was told by its place, where a capture is read
-    by_place: Option<BTreeSet<String>>,
+    by_place: Option<BTreeMap<String, Stamp>>,
     /// tables of torch's tracer in which programs mark functions, once they were asked for
     marks: Option<Vec<Marked>>,
 }
@@ -104,20 +107,14 @@ fn add_value(
     }
 }
 
-/// What tells a file from what it may become; `None` where it has changed since this process began, or can't be read.
-fn unchanged(file: &str) -> Option<Digest> {
+/// The stamp of a file; `None` where it has changed since this process began, or can't be read.
+pub(crate) fn stamp(file: &str) -> Option<Stamp> {
     static STARTED: OnceLock<Option<SystemTime>> = OnceLock::new();
     let started = *STARTED.get_or_init(started);
     let status = std::fs::metadata(file).ok()?;
     let changed = status.modified().ok()?;
-    (changed + Duration::from_secs(2) < started?).then(|| {
-        let mut hasher = Hasher::new();
-        add(&mut hasher, file.as_bytes());
-        for number in [status.len() as i64, status.mtime(), status.mtime_nsec()] {
-            hasher.update(&number.to_le_bytes());
-        }
-        *hasher.finalize().as_bytes()
-    })
+    (changed + Duration::from_secs(2) < started?)
+        .then(|| (status.len(), status.mtime(), status.mtime_nsec()))
 }
 
 /// When this process began.
@@ -171,9 +168,18 @@ fn is_of_python_code(class: &Bound<'_, PyType>) -> PyResult<bool> {
     Ok(is_heap_type(class) && end.map(|f| f as usize) == of_field.map(|f| f as usize))
 }
 
+/// The cells that a function closes over.
+pub(crate) fn cells<'py>(function: &Bound<'py, PyFunction>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let closure = function.getattr(intern!(function.py(), "__closure__"))?;
+    let cells = closure
+        .cast::<PyTuple>()
+        .map(|cells| cells.iter().collect());
+    Ok(cells.unwrap_or_default())
+}
+
 impl Digests {
     /// Digests to be compared with those that were made where the code of these files was told by its place.
-    pub(crate) fn like(by_place: BTreeSet<String>) -> Digests {
+    pub(crate) fn like(by_place: BTreeMap<String, Stamp>) -> Digests {
         Digests {
             by_place: Some(by_place),
             ..Digests::default()
@@ -181,11 +187,10 @@ impl Digests {
     }
 
     /// The files whose code was told by its place.
-    pub(crate) fn by_place(self) -> BTreeSet<String> {
+    pub(crate) fn by_place(self) -> BTreeMap<String, Stamp> {
         let files = self.files.into_iter();
         files
-            .filter(|file| file.1.is_some())
-            .map(|file| file.0)
+            .filter_map(|(file, stamp)| Some((file, stamp?)))
             .collect()
     }
 
@@ -270,20 +275,24 @@ impl Digests {
         let known = match self.files.get(file) {
             Some(known) => *known,
             None => {
-                let is_by_place = self
-                    .by_place
-                    .as_ref()
-                    .is_none_or(|files| files.contains(file));
-                let found = is_by_place.then(|| unchanged(file)).flatten();
+                let found = match &self.by_place {
+                    None => stamp(file),
+                    // Another file has other code there.
+                    Some(files) => {
+                        let then = files.get(file).copied();
+                        then.filter(|then| stamp(file).as_ref() == Some(then))
+                    }
+                };
                 self.files.insert(file.to_owned(), found);
                 found
             }
         };
-        let Some(known) = known else {
+        if known.is_none() {
             return self.code(code);
-        };
+        }
         let mut hasher = Hasher::new();
-        hasher.update(&known);
+        add(&mut hasher, b"by place");
+        add(&mut hasher, file.as_bytes());
         let line: i64 = code.getattr(intern!(py, "co_firstlineno"))?.extract()?;
         hasher.update(&line.to_le_bytes());
         let name = code.getattr(intern!(py, "co_qualname"))?;
@@ -324,9 +333,7 @@ impl Digests {
                 self.add_loosely(&mut hasher, &value)?;
             }
         }
-        let closure = function.getattr(intern!(py, "__closure__"))?;
-        let cells = closure.cast::<PyTuple>().map_or(0, |cells| cells.len());
-        add_count(&mut hasher, cells);
+        add_count(&mut hasher, cells(function)?.len());
         // SAFETY: an exact function, whose dictionary is alive or null.
         let attributes = unsafe {
             let function = &*function.as_ptr().cast::<ffi::PyFunctionObject>();
@@ -477,6 +484,12 @@ impl Digests {
         add(hasher, class.qualname()?.to_str()?.as_bytes());
         if let Ok(function) = object.cast_exact::<PyFunction>() {
             hasher.update(&self.function(function)?);
+            for cell in cells(function)? {
+                match cell.getattr_opt(intern!(py, "cell_contents")) {
+                    Ok(Some(value)) => self.add_parts(hasher, &value, depth)?,
+                    _ => add(hasher, b"empty"),
+                }
+            }
             return Ok(());
         }
         if let Ok(named) = object.cast::<PyType>() {

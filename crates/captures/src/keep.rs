@@ -11,7 +11,7 @@ use pyo3::types::{PyCode, PyFunction, PyTuple, PyWeakrefMethods, PyWeakrefRefere
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
-use crate::content::Digests;
+use crate::content::{self, Digests};
 use crate::key::Made;
 use crate::reach::{self, Content, Place, Reach};
 use crate::{About, Break, Capture, Code, KeptCall, KeptConstant, KeptStep, Pin, Why};
@@ -131,6 +131,10 @@ pub struct Kept<'a, 'py> {
     pub fills: &'a [Fill],
     /// a module whose parameters are bound
     pub owner: Option<&'a Py<PyAny>>,
+    /// what it is found by, on any machine
+    pub made_for: [u8; 32],
+    /// classes that abstract ones take for theirs, though they are no bases of them
+    pub registered: &'a [(Py<PyAny>, Py<PyAny>)],
 }
 
 impl<'py> Kept<'_, 'py> {
@@ -183,6 +187,15 @@ impl<'py> Kept<'_, 'py> {
                     .ok_or_else(|| Why("a module that the frame does not reach".into()))?,
             ),
         };
+        let mut seen = FxHashSet::default();
+        let once = |pair: &&(Py<PyAny>, Py<PyAny>)| {
+            seen.insert((pair.0.as_ptr() as usize, pair.1.as_ptr() as usize))
+        };
+        let registered = self.registered.iter().filter(once).map(|(class, of)| {
+            let [class, of] = [class, of].map(|class| describer.free(class.bind(py)));
+            Ok((class?, of?))
+        });
+        let registered = registered.collect::<Result<_, Why>>()?;
         let (places, place_of) = lines(guards);
         let by_place = describer.digests.by_place();
         Ok(Capture {
@@ -194,6 +207,7 @@ impl<'py> Kept<'_, 'py> {
             pins,
             by_place,
             owner,
+            registered,
             changing: self.changing.clone(),
             call,
             broken: self.broken.clone(),
@@ -208,6 +222,7 @@ impl<'py> Kept<'_, 'py> {
             file: self.own.getattr("co_filename")?.extract()?,
             line: self.own.getattr("co_firstlineno")?.extract()?,
             operations: self.call.as_ref().map_or(0, |call| call.graph.call_count()),
+            made_for: self.made_for,
         })
     }
 
@@ -619,6 +634,13 @@ impl<'py> Describer<'_, 'py> {
     /// An object that the frame is not needed for.
     fn free(&mut self, object: &Bound<'py, PyAny>) -> Result<Reach, Why> {
         if let Some(place) = reach::place(object) {
+            // Nobody has looked into a function that is called as it is, and guards what it closes over.
+            if let Ok(function) = object.cast_exact::<PyFunction>()
+                && !content::cells(function)?.is_empty()
+            {
+                let content = Content::Parts(self.digests.parts(object)?);
+                return Ok(Reach { place, content });
+            }
             return self.at(object, place);
         }
         match guards::exec::read::constant(object) {

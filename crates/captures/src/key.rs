@@ -9,7 +9,7 @@ use crate::Why;
 use crate::content::Digests;
 
 /// Goes up whenever what is written changes its meaning.
-const FORMAT: u64 = 5;
+const FORMAT: u64 = 6;
 /// How many captures are kept of one code object under one configuration.
 const MOST: u64 = 8;
 
@@ -33,10 +33,16 @@ pub enum Made {
 }
 
 /// The keys under which the captures of a code object may lie.
-pub struct Keys([u8; 32]);
+pub struct Keys {
+    /// what they were made for, on any machine
+    pub made_for: [u8; 32],
+    /// the machine and its files
+    surroundings: [u8; 32],
+}
 
 impl Keys {
     /// Those of a code object under a configuration, in words; of what a recipe makes of it, where that is not empty.
+    /// `surroundings`: what tells this machine and its files from others.
     ///
     /// # Errors
     /// Why there are none: it has constants that can't be told by their content.
@@ -44,24 +50,24 @@ impl Keys {
         code: &Bound<'_, PyCode>,
         recipe: &[u8],
         configuration: &[&str],
+        surroundings: &str,
     ) -> Result<Keys, Why> {
-        Ok(Keys(
-            *blake3::hash(&{
-                let mut parts = Digests::default().code(code)?.to_vec();
-                parts.extend(FORMAT.to_le_bytes());
-                parts.extend((recipe.len() as u64).to_le_bytes());
-                parts.extend(recipe);
-                for text in [&env!("CARGO_PKG_VERSION")]
-                    .into_iter()
-                    .chain(configuration)
-                {
-                    parts.extend((text.len() as u64).to_le_bytes());
-                    parts.extend(text.as_bytes());
-                }
-                parts
-            })
-            .as_bytes(),
-        ))
+        let mut made_for = KeyBuilder::new();
+        made_for.part(Digests::default().code(code)?).number(FORMAT);
+        made_for.part(recipe).part(env!("CARGO_PKG_VERSION"));
+        for text in configuration {
+            made_for.part(text);
+        }
+        Ok(Keys::made_for(made_for.finish().bytes(), surroundings))
+    }
+
+    /// Those of captures that were made for something, perhaps on another machine.
+    pub fn made_for(made_for: [u8; 32], surroundings: &str) -> Keys {
+        let surroundings = KeyBuilder::new().part(surroundings).finish().bytes();
+        Keys {
+            made_for,
+            surroundings,
+        }
     }
 
     /// The keys, in the order in which they are used.
@@ -69,7 +75,8 @@ impl Keys {
         (0..MOST).map(|number| {
             KeyBuilder::new()
                 .part("capture")
-                .part(self.0)
+                .part(self.made_for)
+                .part(self.surroundings)
                 .number(number)
                 .finish()
         })

@@ -10,12 +10,13 @@
 //! check before anything of a capture is used.
 
 mod bind;
+mod carry;
 mod content;
 mod keep;
 mod key;
 mod reach;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fx_graph::{AotInput, KeptGraph, ShapeGuard};
@@ -24,9 +25,11 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use bind::{Call, Constant, Loaded, Step};
+pub use carry::{carried, files, made_for};
 pub use keep::{Fill, GraphCall, Input, Kept, Part};
 pub use key::{Keys, Made};
 
+use content::Stamp;
 use reach::Reach;
 
 /// A capture in a line of text; `None` where the bytes are none.
@@ -37,6 +40,7 @@ pub fn shown(bytes: &[u8]) -> Option<String> {
         file,
         line,
         operations,
+        ..
     } = about;
     Some(format!(
         "{function} ({file}:{line}), {operations} operations"
@@ -154,6 +158,8 @@ struct About {
     line: u32,
     /// calls in the graph
     operations: usize,
+    /// what it is found by, on any machine
+    made_for: [u8; 32],
 }
 
 #[derive(Serialize, Deserialize)]
@@ -167,9 +173,11 @@ struct Capture {
     place_of: Vec<u32>,
     pins: Vec<Pin>,
     /// files whose code was told by its place
-    by_place: BTreeSet<String>,
+    by_place: BTreeMap<String, Stamp>,
     /// a module whose parameters are bound
     owner: Option<SourceId>,
+    /// classes that abstract ones took for theirs, though they are no bases of them
+    registered: Vec<(Reach, Reach)>,
     /// names of the sources of ints and sizes that are known to change
     changing: BTreeSet<String>,
     call: Option<KeptCall>,

@@ -277,7 +277,20 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
         let named = Place::Named(root.into(), path.clone());
         Some(Place::Within(Box::new(named), part))
     });
-    by_name.or_else(|| of_interpreter(object))
+    by_name
+        .or_else(|| of_module(object))
+        .or_else(|| of_interpreter(object))
+}
+
+/// Where a function is found whose own name is another, as one has that a call of another function made.
+fn of_module(object: &Bound<'_, PyAny>) -> Option<Place> {
+    let function = object.cast_exact::<PyFunction>().ok()?;
+    let root = name_of(function, "__module__")?;
+    let root = root.to_str().ok()?;
+    let names = module(object.py(), root)?.cast::<PyModule>().ok()?.dict();
+    let name = names.iter().find(|(_, value)| value.is(object))?.0;
+    let name = name.cast::<PyString>().ok()?.to_str().ok()?;
+    Some(Place::Named(root.into(), vec![name.into()]))
 }
 
 /// Where a class of the interpreter is found that has no name among the builtins: `types` has those.

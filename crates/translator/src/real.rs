@@ -102,7 +102,10 @@ impl<'py> Tx<'py> {
         let py = self.py;
         let v = self.realize(v)?;
         if let Some(o) = self.as_const(&v)? {
-            self.facts.is_of_process |= o.bind(py).is_exact_instance_of::<PyFrozenSet>();
+            if let Ok(set) = o.bind(py).cast_exact::<PyFrozenSet>() {
+                let items: Vec<_> = set.iter().collect();
+                self.facts.has_order_of_set(&items);
+            }
             return Ok(Some(o.bind(py).clone()));
         }
         let all = |tx: &mut Self,
@@ -137,10 +140,10 @@ impl<'py> Tx<'py> {
                         Ok(Some(PyList::new(py, items)?.into_any()))
                     }
                     Body::Set(s) => {
-                        self.facts.is_of_process = true;
                         let Some(items) = all(self, &mut s.iter().map(|(k, _)| k.clone()))? else {
                             return Ok(None);
                         };
+                        self.facts.has_order_of_set(&items);
                         if class.is(&self.known.frozenset) {
                             return Ok(Some(PyFrozenSet::new(py, items)?.into_any()));
                         }

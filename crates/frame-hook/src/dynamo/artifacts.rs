@@ -2,27 +2,28 @@
 
 use std::path::PathBuf;
 
+use artifact_store::Key;
 use backends::ArtifactKey;
 use eval_frame::code_state;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyFrame};
+use pyo3::types::{PyBytes, PyCode, PyFrame};
 
-use super::slot::{CodeSlot, code_of};
+use super::slot::{CodeSlot, OnDisk, code_of};
 use super::{captures, config};
 
-/// Notes an artifact with all code that runs in this thread, and with `code`, which is about to.
+/// Notes what is kept with all code that runs in this thread, and with `code`, which is about to.
 ///
 /// # Errors
 /// Where there is no memory.
-pub fn belongs_to_who_runs(code: &Bound<'_, PyCode>, key: ArtifactKey) -> PyResult<()> {
+pub fn belongs_to_who_runs(code: &Bound<'_, PyCode>, kept: OnDisk) -> PyResult<()> {
     let py = code.py();
     let note = |code: &Bound<'_, PyCode>| -> PyResult<()> {
         if let Some(slot) = code_state::of(code)?.existing_slot::<CodeSlot>() {
-            let mut known = slot.artifacts().borrow_mut();
-            if !known.contains(&key) {
-                known.push(key);
+            let mut known = slot.kept().borrow_mut();
+            if !known.contains(&kept) {
+                known.push(kept);
             }
         }
         Ok(())
@@ -40,19 +41,47 @@ pub fn belongs_to_who_runs(code: &Bound<'_, PyCode>, key: ArtifactKey) -> PyResu
     Ok(())
 }
 
-/// What graphs are kept as that were compiled while a callable ran.
+/// The keys of artifacts, and of captures, that were made or taken while a callable ran.
 ///
 /// # Errors
 /// `TypeError` for what runs no Python code.
 #[pyfunction]
-fn artifacts_of(callable: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+fn kept_of(callable: &Bound<'_, PyAny>) -> PyResult<(Vec<String>, Vec<String>)> {
     let Some(code) = code_of(callable) else {
         let class = callable.get_type().qualname()?;
         return Err(PyTypeError::new_err(format!("{class} runs no Python code")));
     };
     let slot = code_state::of(&code)?.existing_slot::<CodeSlot>();
-    let known = slot.map(|slot| slot.artifacts().borrow().clone());
-    Ok(known.iter().flatten().map(ArtifactKey::to_string).collect())
+    let (mut artifacts, mut captures) = (Vec::new(), Vec::new());
+    for kept in slot.iter().flat_map(|slot| slot.kept().borrow().clone()) {
+        match kept {
+            OnDisk::Artifact(key) => artifacts.push(key.to_string()),
+            OnDisk::Capture(key) => captures.push(key.to_string()),
+        }
+    }
+    Ok((artifacts, captures))
+}
+
+/// A capture, where it is there as it was written, and the files whose contents it relies on.
+#[pyfunction]
+fn read_capture<'py>(
+    py: Python<'py>,
+    folder: PathBuf,
+    key: &str,
+) -> PyResult<Option<(Bound<'py, PyBytes>, Vec<String>)>> {
+    let key = Key::parse(key).ok_or_else(|| PyValueError::new_err("no key"))?;
+    let found = captures::read(&folder, &key).map_err(|why| PyOSError::new_err(why.0))?;
+    Ok(found.map(|(bytes, files)| (PyBytes::new(py, &bytes), files)))
+}
+
+/// Keeps a capture that another machine has made, where the files that it relies on have the same contents. Whether
+/// there was room.
+///
+/// # Errors
+/// `ValueError` where it is none.
+#[pyfunction]
+fn add_capture(py: Python<'_>, folder: PathBuf, bytes: &[u8]) -> PyResult<bool> {
+    captures::add(py, &folder, bytes).map_err(|why| PyValueError::new_err(why.0))
 }
 
 /// Manifest and folder of the libraries of an artifact, where it is there as it was written.
@@ -126,7 +155,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(artifact_folder, module)?)?;
     module.add_function(wrap_pyfunction!(artifacts, module)?)?;
     module.add_function(wrap_pyfunction!(kept_captures, module)?)?;
-    module.add_function(wrap_pyfunction!(artifacts_of, module)?)?;
+    module.add_function(wrap_pyfunction!(kept_of, module)?)?;
+    module.add_function(wrap_pyfunction!(read_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(add_capture, module)?)?;
     module.add_function(wrap_pyfunction!(read_artifact, module)?)?;
     module.add_function(wrap_pyfunction!(add_artifact, module)?)?;
     module.add_function(wrap_pyfunction!(verify_artifacts, module)?)?;

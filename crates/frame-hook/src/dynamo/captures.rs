@@ -32,10 +32,11 @@ use translator::{DynamicInts, Tx};
 use variables::{FloatExpr, Obj};
 
 use self::code::{Found, Own, Rebuilt};
+use super::artifacts::belongs_to_who_runs;
 use super::compilation::{Compilation, Compiled, tell_torch};
 use super::generation::Env;
 use super::redone::{Before, Constants};
-use super::slot::CodeSlot;
+use super::slot::{CodeSlot, OnDisk};
 use super::translate::Request;
 use super::{config, env, explain, log, reasons};
 
@@ -46,7 +47,12 @@ const LIMIT: u64 = 1 << 28;
 pub const FOLDER: &str = "captures";
 
 /// Where a capture that is not there yet is to be kept.
-pub type Free = (Arc<Store>, Key);
+pub struct Free {
+    store: Arc<Store>,
+    key: Key,
+    /// what it is found by, on any machine
+    made_for: [u8; 32],
+}
 
 /// The store of a folder, opened once.
 fn store(folder: &Path) -> Result<Arc<Store>, StoreError> {
@@ -91,6 +97,55 @@ pub fn listed(folder: &Path) -> Result<Vec<(String, u64, f64)>, StoreError> {
     };
     let entries = Store::open(folder, LIMIT)?.list()?;
     Ok(entries.into_iter().filter_map(tell).collect())
+}
+
+/// What tells this machine and the files of torch and Ferrodyn from others, in words.
+fn surroundings(py: Python<'_>) -> PyResult<&'static str> {
+    static SURROUNDINGS: PyOnceLock<String> = PyOnceLock::new();
+    let told = SURROUNDINGS.get_or_try_init(py, || {
+        let texts = py.import(intern!(py, "ferrodyn._artifact_state"))?;
+        texts.call_method0("surroundings")?.extract()
+    })?;
+    Ok(told)
+}
+
+/// A capture of a folder, where it is there as it was written, and the files whose contents it relies on.
+///
+/// # Errors
+/// Where it can't be read.
+pub fn read(folder: &Path, key: &Key) -> Result<Option<(Vec<u8>, Vec<String>)>, Why> {
+    let found = store(folder).and_then(|store| store.read(key));
+    let found = found.map_err(|error| Why(error.to_string()))?;
+    let with_files = |entry: artifact_store::Entry| {
+        let files = ::captures::files(&entry.manifest)?;
+        Ok((entry.manifest, files))
+    };
+    found.map(with_files).transpose()
+}
+
+/// Keeps a capture that another machine has made, where the files that it relies on have the same contents. Whether
+/// it was: there may be no room, or one of the files is younger than this process.
+///
+/// # Errors
+/// Where the bytes are no capture, or it can't be written.
+pub fn add(py: Python<'_>, folder: &Path, bytes: &[u8]) -> Result<bool, Why> {
+    let because = |error: StoreError| Why(error.to_string());
+    let made_for = ::captures::made_for(bytes)?;
+    let Some(bytes) = ::captures::carried(bytes)? else {
+        return Ok(false);
+    };
+    let store = store(folder).map_err(because)?;
+    for key in Keys::made_for(made_for, surroundings(py)?).all() {
+        match store.read(&key).map_err(because)? {
+            Some(entry) if entry.manifest != bytes => {}
+            Some(_) => return Ok(true),
+            None => {
+                store.write(&key, &bytes, &[]).map_err(because)?;
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 impl<'py> Compilation<'_, 'py> {
@@ -151,7 +206,7 @@ impl<'py> Compilation<'_, 'py> {
         let can = backend.capabilities();
         let configuration = self.configuration(slot, can)?;
         let parts: Vec<&str> = configuration.iter().map(|part| &**part).collect();
-        let keys = Keys::of(&own.code, &own.recipe, &parts)?;
+        let keys = Keys::of(&own.code, &own.recipe, &parts, surroundings(py)?)?;
         let store = store(&folder).map_err(|error| Why(error.to_string()))?;
         let mut own_keys = 0;
         for key in keys.all() {
@@ -163,14 +218,21 @@ impl<'py> Compilation<'_, 'py> {
             let Some(entry) = entry else {
                 // What was compiled here before, in another context or before a reset, is kept already.
                 if own_keys <= self.entries.entries(py).len() {
-                    let _ = self.free.set((store, key));
+                    let made_for = keys.made_for;
+                    let _ = self.free.set(Free {
+                        store,
+                        key,
+                        made_for,
+                    });
                 }
                 return Err(Why("none that is kept fits".into()));
             };
+            let kept = OnDisk::Capture(key);
             match self.try_kept(&entry.manifest, (request, &own), resumes, abi, can) {
                 Ok(taken) => {
                     self.tell(|| format!("a capture is taken: {key}"));
                     remember(key);
+                    belongs_to_who_runs(&request.code, kept)?;
                     return Ok(Some(taken));
                 }
                 Err(Why(why)) => self.tell(|| format!("a capture does not fit: {why}")),
@@ -183,17 +245,12 @@ impl<'py> Compilation<'_, 'py> {
 
     /// What a translation depends on beside the program, in words.
     fn configuration(&self, slot: &CodeSlot, can: Capabilities) -> Result<Vec<String>, Why> {
-        static SURROUNDINGS: PyOnceLock<String> = PyOnceLock::new();
         let py = self.py;
         let texts = py.import(intern!(py, "ferrodyn._artifact_state"))?;
-        let surroundings = SURROUNDINGS.get_or_try_init(py, || {
-            texts.call_method0("surroundings")?.extract::<String>()
-        })?;
         let state = texts.call_method0(intern!(py, "state"))?;
         let state: Option<String> = state.extract()?;
         let state = state.ok_or_else(|| Why("torch's compiler is watched".into()))?;
         Ok(vec![
-            surroundings.clone(),
             state,
             format!("{can:?} {:?}", self.config),
             format!("{:?} {}", self.ctx.dynamic(), self.ctx.fullgraph()),
@@ -421,7 +478,7 @@ impl<'py> Compilation<'_, 'py> {
         (request, resumes): (&Request<'_, 'py>, &ResumeCache),
     ) -> PyResult<()> {
         let py = self.py;
-        let Some((store, key)) = self.free.get() else {
+        let Some(free) = self.free.get() else {
             return Ok(());
         };
         let around = (request, resumes);
@@ -429,10 +486,11 @@ impl<'py> Compilation<'_, 'py> {
         interrupts::check(py)?;
         match kept {
             Err(Why(why)) => self.tell(|| format!("no capture is kept: {why}")),
-            Ok(bytes) => match store.write(key, &bytes, &[]) {
+            Ok(bytes) => match free.store.write(&free.key, &bytes, &[]) {
                 Ok(()) => {
-                    self.tell(|| format!("a capture is kept: {key}"));
-                    remember(*key);
+                    self.tell(|| format!("a capture is kept: {}", free.key));
+                    remember(free.key);
+                    belongs_to_who_runs(&request.code, OnDisk::Capture(free.key))?;
                 }
                 Err(error) => self.tell(|| format!("no capture is kept: {error}")),
             },
@@ -522,6 +580,8 @@ impl<'py> Compilation<'_, 'py> {
             made: &made,
             fills: &found.fills,
             owner: tx.facts.owner.as_ref(),
+            made_for: self.free.get().map_or([0; 32], |free| free.made_for),
+            registered: &tx.facts.registered,
         };
         kept.to_bytes()
     }
@@ -565,13 +625,7 @@ fn beyond(tx: &Tx<'_>, before: &Before) -> Option<&'static str> {
             "something is made before the graph runs",
         ),
         (tx.st.met_subclass, "a subclass of torch.Tensor"),
-        (
-            tx.facts.is_of_process,
-            "an address, a hash, the order of a set or what is registered with abstract classes",
-        ),
     ];
-    reasons
-        .into_iter()
-        .find(|reason| reason.0)
-        .map(|reason| reason.1)
+    let found = reasons.into_iter().find(|reason| reason.0);
+    found.map(|reason| reason.1).or(tx.facts.of_process)
 }

@@ -20,6 +20,7 @@ use super::declined::Declined;
 use super::plans::{EarlyPlan, beside};
 use super::progress::Stage;
 use super::redone::{BackendResult, Made};
+use super::slot::OnDisk;
 use super::{artifacts, explain, log, without_modes};
 use eval_frame::code_state;
 
@@ -77,7 +78,7 @@ fn compile_with(
     };
     match kept {
         Some(kept) => {
-            artifacts::belongs_to_who_runs(code, kept.key())?;
+            artifacts::belongs_to_who_runs(code, OnDisk::Artifact(kept.key()))?;
             match kept.load(py)? {
                 Some(compiled) => Ok(compiled),
                 None => kept.compile(py, run),

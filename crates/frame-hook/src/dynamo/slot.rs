@@ -9,6 +9,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use artifact_store::Key;
 use backends::ArtifactKey;
 use cache::{CodeName, Entries};
 use pyo3::prelude::*;
@@ -40,8 +41,17 @@ pub struct CodeSlot {
     eager_below: RefCell<Vec<ContextId>>,
     /// contexts in which the user asked for this very function, wherever its file is
     explicit: RefCell<Vec<ContextId>>,
-    /// what is kept of graphs that were compiled while the code ran, or code that was made of it
-    artifacts: OnceCell<Rc<RefCell<Vec<ArtifactKey>>>>,
+    /// what is kept of what was compiled while the code ran, or code that was made of it
+    kept: OnceCell<Rc<RefCell<Vec<OnDisk>>>>,
+}
+
+/// What lies on the disk for other processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDisk {
+    /// what a compiler made of a graph
+    Artifact(ArtifactKey),
+    /// a graph with its guards and residual code
+    Capture(Key),
 }
 
 impl CodeSlot {
@@ -89,15 +99,15 @@ impl CodeSlot {
         Ok(names_torch || relevant::holds_tensors(py, frame))
     }
 
-    /// What is kept of graphs that were compiled while the code ran.
-    pub fn artifacts(&self) -> &Rc<RefCell<Vec<ArtifactKey>>> {
-        self.artifacts.get_or_init(Rc::default)
+    /// What is kept of what was compiled while the code ran.
+    pub fn kept(&self) -> &Rc<RefCell<Vec<OnDisk>>> {
+        self.kept.get_or_init(Rc::default)
     }
 
     /// Says that this is the slot of code that was made of the `user`'s: what is compiled while it runs is theirs.
     pub fn is_made_of(&self, user: &CodeSlot) {
         // A resume function that serves several users keeps the first: the others run below it on the stack.
-        let _ = self.artifacts.set(user.artifacts().clone());
+        let _ = self.kept.set(user.kept().clone());
     }
 
     /// The compiled forms in a context, none at first.

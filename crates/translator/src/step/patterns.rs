@@ -50,7 +50,10 @@ impl Tx<'_> {
                 let base = base.cast::<PyType>();
                 base.is_ok_and(|base| type_flags(base) & (1 << shape as u64) != 0)
             });
-            self.facts.is_of_process |= is && !is_inherited;
+            if is && !is_inherited {
+                self.facts
+                    .is_of_process("a class that is registered with an abstract one");
+            }
         }
         Ok(is)
     }

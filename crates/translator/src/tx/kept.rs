@@ -12,6 +12,8 @@ use std::sync::Arc;
 use fx_graph::{FnTarget, Graph, NodeId};
 use guards::exec::Pins;
 use guards::{Guard, GuardKind, IntExpr, SourceId, SourceTable};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use torch_abi::marks::TABLES;
 use variables::Obj;
@@ -139,13 +141,33 @@ pub struct Facts {
     pub(crate) marked: [OnceCell<Option<Obj>>; TABLES.len()],
     /// whether the program asked if it is compiled: what it does then plain Python would not do
     pub asked_compiling: bool,
-    /// whether something follows from an address, a hash, the order of a set or what is registered with abstract
-    /// classes: in another process it may be another
-    pub is_of_process: bool,
+    /// classes that abstract ones take for theirs, though they are no bases of them
+    pub registered: Vec<(Obj, Obj)>,
+    /// what something follows from that may be another in another process, such as a hash
+    pub of_process: Option<&'static str>,
     /// classes of libraries, whose bases are not guarded
     pub(crate) bases_guarded: FxHashSet<usize>,
     /// functions by address that were found to have no meaning of their own for a tracer
     pub unmarked: FxHashMap<usize, Obj>,
     /// addresses of what is private (see [`crate::private`]), which nothing but the program's end lets go
     pub(crate) private: FxHashSet<usize>,
+}
+
+impl Facts {
+    /// Notes what something follows from that may be another in another process.
+    pub fn is_of_process(&mut self, what: &'static str) {
+        self.of_process.get_or_insert(what);
+    }
+
+    /// Notes that the order of a set matters: other hashes than those of numbers are others in each process.
+    pub(crate) fn has_order_of_set(&mut self, items: &[Bound<'_, PyAny>]) {
+        let is_number = |item: &Bound<'_, PyAny>| {
+            item.is_exact_instance_of::<PyInt>()
+                || item.is_exact_instance_of::<PyBool>()
+                || item.is_exact_instance_of::<PyFloat>()
+        };
+        if items.len() > 1 && !items.iter().all(is_number) {
+            self.is_of_process("the order of a set");
+        }
+    }
 }

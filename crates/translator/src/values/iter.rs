@@ -80,8 +80,8 @@ impl Tx<'_> {
         } else if b.is_exact_instance_of::<pyo3::types::PyBytes>() {
             IterClass::Bytes
         } else if b.get_type().is(self.known.frozenset.bind(self.py)) {
-            self.facts.is_of_process |= b.len()? > 1;
             let items = b.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+            self.facts.has_order_of_set(&items);
             let items = items
                 .into_iter()
                 .map(|i| self.from_const(i))
@@ -286,7 +286,8 @@ impl Tx<'_> {
                 None => return Ok(vars),
             }
         }
-        self.facts.is_of_process = true;
+        let items: Vec<_> = real.iter().map(|o| o.bind(self.py).clone()).collect();
+        self.facts.has_order_of_set(&items);
         let set = self.known.set.bind(self.py).call0()?;
         let mut by_addr = rustc_hash::FxHashMap::default();
         for (o, v) in real.iter().zip(vars) {

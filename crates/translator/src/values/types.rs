@@ -444,7 +444,8 @@ impl Tx<'_> {
 
     /// Holds the abstract classes to what is registered with them: `register` makes a new token.
     pub fn guard_abc_registry(&mut self) -> R<()> {
-        self.facts.is_of_process = true;
+        self.facts
+            .is_of_process("what is registered with abstract classes");
         let ask = self.py.import("_abc")?.getattr("get_cache_token")?;
         let token = ask.call0()?;
         self.guard_call(&ask.unbind(), None, &[], &token)
@@ -466,7 +467,9 @@ impl Tx<'_> {
                 Ok(false)
             }
             result => {
-                self.facts.is_of_process |= !self.is_subtype(class, info);
+                if !self.is_subtype(class, info) {
+                    self.facts.registered.push((class.clone(), info.clone()));
+                }
                 self.remembered(result)
             }
         }

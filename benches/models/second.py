@@ -1,0 +1,108 @@
+"""A model in two processes that share the folders in which compilers keep things.
+
+The second one finds what the first has kept: captures, and what a compiler made of their graphs.
+Whatever a call gives and leaves, gradients included, has to be the same in every bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_MARK = "@@second "
+
+
+def measure(case: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """Return seconds of both first calls, `differs`, and how much was kept, and taken again."""
+    from ferrodyn import _core
+
+    with tempfile.TemporaryDirectory(prefix="models-") as caches:
+        said = [_process(case.name, options, caches)]
+        between = time.time()
+        said.append(_process(case.name, options, caches))
+        folder = f"{caches}/ferrodyn"
+        used = {
+            "captures": [used for _, _, used in _core.kept_captures(folder)],
+            "artifacts": [used for _, _, used, _ in _core.artifacts(folder)],
+        }
+    digests = [one["digests"] for one in said]
+    pairs = zip(*digests, strict=False)
+    differs = next((a[0] for a, b in pairs if a != b), "")
+    if not differs and len(digests[0]) != len(digests[1]):
+        differs = "the number of results"
+    found: dict[str, Any] = {"differs": differs, "seconds": [one["seconds"] for one in said]}
+    for what, times in used.items():
+        found[what] = [len(times), sum(time > between for time in times)]
+    return found
+
+
+def _process(name: str, options: argparse.Namespace, caches: str) -> dict[str, Any]:
+    script = Path(__file__).with_name("run.py")
+    command = [sys.executable, str(script), "--call-once", name, f"--backend={options.backend}"]
+    command += ["--train"] if options.train else []
+    environment = {
+        **os.environ,
+        "TORCHINDUCTOR_CACHE_DIR": caches,
+        "FERRODYN_CACHE": "1",
+        "FERRODYN_CACHE_DIR": f"{caches}/ferrodyn",
+        "PYTHONHASHSEED": "0",
+    }
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=options.timeout
+    )
+    for line in done.stdout.splitlines():
+        if line.startswith(_MARK):
+            return json.loads(line[len(_MARK) :])
+    raise RuntimeError(f"process ended with {done.returncode}: {done.stderr[-300:]}")
+
+
+def call(options: argparse.Namespace) -> None:
+    """Make two calls here, and print a digest of each thing that they give and leave."""
+    import ferrodyn
+    import torch
+
+    import models
+
+    torch.set_num_threads(1)
+    (name,) = options.names
+    case = models.CASES[name]
+    fn = case.build()
+    module = models.case.module_of(fn)
+    if options.train and isinstance(fn, torch.nn.Module):
+        fn.train()
+    inputs = [case.inputs(2) for _ in range(2)]
+    start = time.perf_counter()
+    target = ferrodyn.compile(fn, backend=options.backend)
+    grad = case.grad or options.train
+    results = [models.case.called(target, inputs[0], grad)]
+    seconds = time.perf_counter() - start
+    results.append(models.case.called(target, inputs[1], grad))
+    digests = list(_digests([*results, *models.case.left(module)]))
+    print(f"{_MARK}{json.dumps({'seconds': seconds, 'digests': digests})}", flush=True)
+
+
+def _digests(results: Any) -> Iterator[tuple[str, str]]:
+    """Yield a name and a digest for each thing in results."""
+    import torch
+
+    leaves, _ = torch.utils._pytree.tree_flatten_with_path(results)
+    for path, leaf in leaves:
+        if isinstance(leaf, torch.Tensor):
+            about = f"{leaf.dtype} {tuple(leaf.shape)} {leaf.stride()} {leaf.requires_grad}"
+            dense = leaf.detach().resolve_conj().resolve_neg().to_dense().contiguous()
+            content = dense.view(-1).view(torch.uint8).numpy().tobytes() if dense.numel() else b""
+        else:
+            about, content = type(leaf).__name__, b""
+            if leaf is None or isinstance(leaf, (bool, int, float, complex, str)):
+                content = repr(leaf).encode()
+        digest = hashlib.sha256(about.encode() + content).hexdigest()
+        yield torch.utils._pytree.keystr(path), digest
