@@ -75,7 +75,7 @@ pub(crate) fn array_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Array>> {
 pub(crate) fn check_state(tx: &Tx<'_>) -> R<()> {
     let why = if tx.st.vmap.is_active() {
         "within torch.vmap"
-    } else if tx.inference_now() {
+    } else if tx.so_far().inference_now() {
         "within torch.inference_mode()"
     } else if tx.has_modes() || modes_see_operations(tx.py)? {
         "within a mode of the program, which would see how torch does it"

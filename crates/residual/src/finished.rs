@@ -185,7 +185,7 @@ impl<'a, 'py> Finished<'a, 'py> {
 
     /// As [`Tx::grad_mode_within`].
     pub fn grad_mode_within(&self) -> Option<bool> {
-        self.tx.grad_mode_within()
+        self.tx.so_far().grad_mode_within()
     }
 
     /// As [`Tx::has_generators`].

@@ -95,7 +95,7 @@ pub fn natives(py: Python<'_>) -> PyResult<Vec<Obj>> {
         &natives.set_item,
         &natives.set_ordered_item,
     ];
-    let finders = crate::special::finders(py)?;
+    let finders = crate::special::finders(py)?.all();
     Ok(own.into_iter().chain(finders).cloned().collect())
 }
 

@@ -10,7 +10,7 @@ use fx_graph::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOp
 use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
-use torch_abi::TorchAbi;
+use torch_abi::{TorchAbi, is_jagged};
 use translator::raw::{dict_get, instance_dict};
 use translator::stop::{R, Stop};
 
@@ -323,7 +323,7 @@ fn leaf_expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) 
     };
     let object = tensor.obj.bind(tx.py).clone();
     let source = led_to(tx, &object, tensor.source, layout.attributes)?;
-    if layout.attributes.is_empty() && is_jagged(tx, &object)? {
+    if layout.attributes.is_empty() && is_jagged(&object)? {
         return jagged_layout(tx, &object, source, &layout);
     }
     if let Some(expr) = early_layout(tx, &object, source, &layout)? {
@@ -375,13 +375,10 @@ fn value(tx: &Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64
     for name in layout.attributes {
         tensor = tensor.getattr(&**name)?;
     }
-    let abi = TorchAbi::get(tx.py).map_err(|e| Stop::Internal(e.to_string()))?;
-    if is_jagged(tx, &tensor)? {
+    if is_jagged(&tensor)? {
         return of_jagged(&tensor, &layout)?.ok_or_else(no_int);
     }
-    let meta = abi
-        .read_meta(tx.py, &tensor)
-        .map_err(|e| Stop::Internal(e.to_string()))?;
+    let meta = TorchAbi::get(tx.py)?.read_meta(tx.py, &tensor)?;
     let found = match layout.extent {
         Extent::Size => meta.sizes(),
         Extent::Stride => meta.stride(),
@@ -390,13 +387,6 @@ fn value(tx: &Finished<'_, '_>, inputs: &[CallInput], leaf: &ShapeLeaf) -> R<i64
     found
         .and_then(|all| all.get(usize::from(layout.dim)).copied())
         .ok_or_else(no_int)
-}
-
-/// Whether rows of a tensor differ in length.
-fn is_jagged(tx: &Finished<'_, '_>, tensor: &Bound<'_, PyAny>) -> R<bool> {
-    let abi = TorchAbi::get(tx.py).map_err(|e| Stop::Internal(e.to_string()))?;
-    let is_jagged = abi.is_jagged(tx.py, tensor);
-    is_jagged.map_err(|e| Stop::Internal(e.to_string()))
 }
 
 /// A number of the layout of a tensor whose rows differ in length, by the tensors that it holds: such a tensor has no
@@ -441,7 +431,7 @@ fn is_about_ragged(tx: &Finished<'_, '_>, inputs: &[CallInput], guard: &ShapeGua
         };
         let tensor = tensor.obj.bind(tx.py);
         if layout.attributes.is_empty()
-            && is_jagged(tx, tensor)?
+            && is_jagged(tensor)?
             && of_jagged(tensor, &layout)?.is_none()
         {
             return Ok(true);

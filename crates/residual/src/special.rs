@@ -1,7 +1,6 @@
 //! The methods that `with` looks up on a class, as one object each.
 
 use bytecode::op::Special;
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyCFunction;
@@ -22,24 +21,34 @@ fn bound(obj: &Bound<'_, PyAny>, name: &str) -> PyResult<Obj> {
     }
 }
 
-/// A function of an object that gives its special method of this name: the same one each time.
-pub(crate) fn finder(py: Python<'_>, which: Special) -> PyResult<&Obj> {
-    let at = SPECIALS.iter().position(|special| *special == which);
-    let at = at.ok_or_else(|| PyIndexError::new_err("no such special method"))?;
-    Ok(&finders(py)?[at])
+/// For each method that `LOAD_SPECIAL` looks up a function of an object that gives it: the same one each time.
+pub(crate) struct Finders {
+    enter: Obj,
+    exit: Obj,
+    async_enter: Obj,
+    async_exit: Obj,
 }
 
-/// The methods that `LOAD_SPECIAL` looks up.
-const SPECIALS: [Special; 4] = [
-    Special::Enter,
-    Special::Exit,
-    Special::AsyncEnter,
-    Special::AsyncExit,
-];
+impl Finders {
+    /// That of one method.
+    pub(crate) fn of(&self, which: Special) -> &Obj {
+        match which {
+            Special::Enter => &self.enter,
+            Special::Exit => &self.exit,
+            Special::AsyncEnter => &self.async_enter,
+            Special::AsyncExit => &self.async_exit,
+        }
+    }
 
-/// A function for each of them.
-pub(crate) fn finders(py: Python<'_>) -> PyResult<&[Obj; 4]> {
-    static FINDERS: PyOnceLock<[Obj; 4]> = PyOnceLock::new();
+    /// All of them, always in the same order.
+    pub(crate) fn all(&self) -> [&Obj; 4] {
+        [&self.enter, &self.exit, &self.async_enter, &self.async_exit]
+    }
+}
+
+/// The functions.
+pub(crate) fn finders(py: Python<'_>) -> PyResult<&Finders> {
+    static FINDERS: PyOnceLock<Finders> = PyOnceLock::new();
     FINDERS.get_or_try_init(py, || {
         let make = |which: Special| {
             let find = PyCFunction::new_closure(py, None, None, move |args, _| -> PyResult<Obj> {
@@ -47,7 +56,11 @@ pub(crate) fn finders(py: Python<'_>) -> PyResult<&[Obj; 4]> {
             })?;
             Ok::<_, PyErr>(find.into_any().unbind())
         };
-        let [a, b, c, d] = SPECIALS.map(make);
-        Ok([a?, b?, c?, d?])
+        Ok(Finders {
+            enter: make(Special::Enter)?,
+            exit: make(Special::Exit)?,
+            async_enter: make(Special::AsyncEnter)?,
+            async_exit: make(Special::AsyncExit)?,
+        })
     })
 }

@@ -441,7 +441,7 @@ impl Emitter<'_, '_> {
         self.asm.op(Op::LoadSpecial(which));
         self.asm.op(Op::PopTop);
         self.asm.op(Op::PopTop);
-        let finder = crate::special::finder(self.tx.py, which)?;
+        let finder = crate::special::finders(self.tx.py)?.of(which);
         self.asm.load_const(finder);
         self.asm.op(Op::Swap(2));
         self.asm.op(Op::PushNull);

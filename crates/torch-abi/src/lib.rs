@@ -36,6 +36,7 @@ pub mod thread;
 pub mod tracer;
 pub mod view;
 
+pub use meta::is_jagged;
 pub use numbers::number_tensor;
 
 #[cfg(test)]

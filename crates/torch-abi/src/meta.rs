@@ -20,6 +20,17 @@ struct Readers {
     jagged: Py<PyAny>,
 }
 
+/// Whether a tensor has rows that differ in length: `torch.jagged`.
+///
+/// # Errors
+/// Whatever torch raises.
+pub fn is_jagged(tensor: &Bound<'_, PyAny>) -> Result<bool, AbiError> {
+    let (py, abi) = (tensor.py(), TorchAbi::get(tensor.py())?);
+    let read = abi.read(py)?;
+    let layout = abi.without_overrides(py, tensor, || read.layout.bind(py).call1((tensor,)));
+    Ok(layout?.is(&read.jagged))
+}
+
 impl TorchAbi {
     /// Reads a tensor's metadata. Runs no user code, also for subclasses.
     ///
@@ -104,16 +115,6 @@ impl TorchAbi {
             Ok(!base.is_none() && read.is_nested.bind(py).call1((base,))?.is_truthy()?)
         })
         .map_err(AbiError::from)
-    }
-
-    /// Whether the tensor has rows that differ in length: `torch.jagged`.
-    ///
-    /// # Errors
-    /// Whatever torch raises.
-    pub fn is_jagged(&self, py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<bool, AbiError> {
-        let read = self.read(py)?;
-        let layout = self.without_overrides(py, obj, || read.layout.bind(py).call1((obj,)));
-        Ok(layout?.is(&read.jagged))
     }
 
     /// What reads a tensor without a look at the classes of subclasses, found once.

@@ -170,7 +170,7 @@ fn waiting(tx: &Tx<'_>, handle: ObjId) -> R<Option<usize>> {
 /// A hook of a tensor of the graph's own, whose backward pass a compiler makes.
 fn hook_in_graph(tx: &mut Tx<'_>, t: &Rc<TensorVar>, hook: &Var) -> R<Var> {
     let meta = tx.st.effects.meta(t).clone();
-    if meta.alias == Alias::View && tx.views_input(t.node) {
+    if meta.alias == Alias::View && tx.so_far().views_input(t.node) {
         return Err(Stop::unsupported(format!(
             "{WHAT} of a view of an input, which a compiler makes anew"
         )));

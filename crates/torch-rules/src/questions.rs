@@ -42,7 +42,7 @@ fn is_grad_enabled(tx: &mut Tx<'_>, _: &'static str, _: Args) -> Given {
 }
 
 fn is_inference_mode_enabled(tx: &mut Tx<'_>, _: &'static str, _: Args) -> Given {
-    value(tx.bool(tx.inference_now()))
+    value(tx.bool(tx.so_far().inference_now()))
 }
 
 /// What holds on a device: whether its operations are cast, and to which dtype. `None` outside of every autocast of the
@@ -51,7 +51,7 @@ fn on_device(tx: &mut Tx<'_>, device: Option<Obj>) -> R<Option<(bool, Obj)>> {
     let Some(device) = device.and_then(|d| d.extract::<String>(tx.py).ok()) else {
         return Ok(None);
     };
-    match tx.in_autocast() {
+    match tx.so_far().in_autocast() {
         true => tx.autocast_now(&device).map(Some),
         false => Ok(None),
     }
@@ -113,8 +113,8 @@ fn is_autocast_cache_enabled(tx: &mut Tx<'_>, _: &'static str, _: Args) -> Given
 }
 
 fn is_any_autocast_enabled(tx: &mut Tx<'_>, _: &'static str, _: Args) -> Given {
-    match tx.in_autocast() {
-        true => value(tx.bool(tx.autocasts() != tensor_meta::Autocast::Off)),
+    match tx.so_far().in_autocast() {
+        true => value(tx.bool(tx.so_far().autocasts() != tensor_meta::Autocast::Off)),
         false => Ok(None),
     }
 }

@@ -40,16 +40,6 @@ def is_as_viewed(tensor):
 
 static MODULE: OwnModule = OwnModule::new(SIZES, c"<ferrodyn ragged>", c"ferrodyn_ragged");
 
-/// Whether rows of a tensor differ in length.
-///
-/// # Errors
-/// [`Stop::Internal`] where torch can't be read.
-pub(crate) fn is_ragged(tx: &Tx<'_>, tensor: &Bound<'_, PyAny>) -> R<bool> {
-    let abi = TorchAbi::get(tx.py).map_err(|e| Stop::Internal(e.to_string()))?;
-    let is_jagged = abi.is_jagged(tx.py, tensor);
-    is_jagged.map_err(|e| Stop::Internal(e.to_string()))
-}
-
 /// One from outside; `None` where it is left to eager mode.
 ///
 /// # Errors
@@ -60,7 +50,7 @@ pub(crate) fn tensor(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Option<V
     let Some(mut parts) = hold_parts(tx, &tensor, source)? else {
         return Ok(None);
     };
-    let abi = TorchAbi::get(tx.py).map_err(|e| Stop::Internal(e.to_string()))?;
+    let abi = TorchAbi::get(tx.py)?;
     for (_, held, _) in held_tensors(tx, &tensor, source)? {
         if abi.is_of_nested(tx.py, &held).unwrap_or(true) {
             return Ok(None);
@@ -139,8 +129,8 @@ fn share_fakes<'py>(
 ///
 /// # Errors
 /// A break where it says the size of the rows.
-pub(crate) fn attribute(tx: &Tx<'_>, fake: &Bound<'_, PyAny>, name: &str) -> R<Option<Var>> {
-    if !matches!(name, "is_nested" | "layout" | "nbytes") || !is_ragged(tx, fake)? {
+pub(crate) fn attribute(fake: &Bound<'_, PyAny>, name: &str) -> R<Option<Var>> {
+    if !matches!(name, "is_nested" | "layout" | "nbytes") || !torch_abi::is_jagged(fake)? {
         return Ok(None);
     }
     if name == "nbytes" {

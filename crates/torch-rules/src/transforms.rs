@@ -339,7 +339,7 @@ fn transformed(
 
 /// Whether a transform may be a node here.
 pub(crate) fn can_be_node(tx: &Tx<'_>) -> bool {
-    !tx.st.effects.shows_tensors && !tx.inference_now()
+    !tx.st.effects.shows_tensors && !tx.so_far().inference_now()
 }
 
 /// The program's function, traced, and what the transform is given.

@@ -66,7 +66,7 @@ fn fake<'py>(
         return Ok(fake.bind(tx.py).clone());
     }
     let Some(parts) = &of.parts else {
-        return tx.fake_tensor(&of.meta, Some(sized));
+        return tx.so_far().fake_tensor(&of.meta, Some(sized));
     };
     let account = tensor.call_method0("__tensor_flatten__")?;
     let held = PyDict::new(tx.py);
@@ -101,7 +101,7 @@ fn fake<'py>(
     if of.meta.requires_grad && of.meta.is_leaf {
         made.call_method1("requires_grad_", (true,))?;
     } else if of.meta.requires_grad && !made.getattr("requires_grad")?.is_truthy()? {
-        tx.make_computed(&made)?;
+        tx.so_far().make_computed(&made)?;
     }
     Ok(made)
 }

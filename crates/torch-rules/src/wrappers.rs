@@ -127,7 +127,7 @@ pub(crate) fn wrapper_tensor(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<
     if tx.st.vmap.is_active() || !is_taken(tx, &class)? {
         return Ok(None);
     }
-    if ragged::is_ragged(tx, &tensor)? {
+    if torch_abi::is_jagged(&tensor)? {
         return ragged::tensor(tx, obj, source);
     }
     let fake = match fake_of(tx, &tensor) {
@@ -219,7 +219,7 @@ pub(crate) fn construct<'py>(
         // A compiler knows such a size by the operation that makes it.
         Var::Tensor(t)
             if let Some(wrapper) = tx.st.wrappers.get(&t.node.0).cloned()
-                && ragged::is_ragged(tx, wrapper.fake.bind(tx.py))? =>
+                && torch_abi::is_jagged(wrapper.fake.bind(tx.py))? =>
         {
             Err(Stop::unsupported(
                 "a nested tensor that is made by its class",
@@ -527,7 +527,7 @@ pub(crate) fn attribute(
     if let Some(known) = library_property(tx, t, fake, name)? {
         return Ok(Some(Flow::Value(known)));
     }
-    if let Some(said) = ragged::attribute(tx, fake, name)? {
+    if let Some(said) = ragged::attribute(fake, name)? {
         return Ok(Some(Flow::Value(said)));
     }
     let in_dict = instance_dict(fake).and_then(|dict| dict_get(&dict, name));

@@ -7,9 +7,9 @@
 //!
 //! Lives here: what instructions, calls and operations do to values. Does not live here: rules of
 //! builtins (`builtins`) and of torch's functions that are more than one node (`torch-rules`), which
-//! hang on the interpreter by [`rules::Rules`]; the state itself (`variables`) and how it becomes
-//! bytecode (`residual`); CPython's frame layout (`cpython-abi`), opcode numbers (`bytecode`), torch's
-//! internals (`torch-abi`).
+//! hang on the interpreter by [`rules::Rules`]; what is known of an operation before it is a node
+//! (`operations`); the state itself (`variables`) and how it becomes bytecode (`residual`); CPython's
+//! frame layout (`cpython-abi`), opcode numbers (`bytecode`), torch's internals (`torch-abi`).
 //!
 //! Invariants: translation has no effect that the user's program can see; no state outside
 //! [`state::State`] survives a restore; whatever a decision looked at is guarded.

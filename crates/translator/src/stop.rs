@@ -1,6 +1,7 @@
 //! Why translation of an instruction stopped.
 
 use pyo3::PyErr;
+use torch_abi::AbiError;
 use variables::Var;
 use variables::code::CodeError;
 
@@ -84,6 +85,12 @@ impl From<CodeError> for Stop {
             CodeError::Python(e) => e.into(),
             CodeError::Invalid(what) => Stop::Internal(what),
         }
+    }
+}
+
+impl From<AbiError> for Stop {
+    fn from(e: AbiError) -> Stop {
+        Stop::Internal(e.to_string())
     }
 }
 

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::SourceId;
+use operations::SoFar;
 use pyo3::exceptions::PyFloatingPointError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PySlice, PyString, PyTuple};
@@ -19,6 +19,7 @@ use variables::{
 };
 
 pub use kept::{Facts, Log};
+pub use operations::{Args, GraphInput};
 pub use variables::text::qualified_name;
 
 use crate::code::{CodeCache, CodeInfo};
@@ -29,52 +30,6 @@ use crate::rules::Rules;
 use crate::state::{Snapshot, State};
 use crate::stop::{MAX_NESTING, R, Stop};
 use crate::torch_ops::table::FnTable;
-
-/// Arguments of a call.
-#[derive(Clone, Debug, Default)]
-pub struct Args {
-    /// positional
-    pub pos: Vec<Var>,
-    /// keywords, in order
-    pub kw: Vec<(Arc<str>, Var)>,
-}
-
-impl Args {
-    /// Positional arguments only.
-    pub fn pos(pos: Vec<Var>) -> Args {
-        Args {
-            pos,
-            kw: Vec::new(),
-        }
-    }
-
-    /// All values: those by position, and those of keywords.
-    pub fn values(&self) -> impl Iterator<Item = &Var> {
-        self.pos.iter().chain(self.kw.iter().map(|(_, v)| v))
-    }
-
-    /// The same names and places with other values, in the order of [`Args::values`].
-    pub fn with_values(&self, values: &[Var]) -> Args {
-        let (pos, named) = values.split_at(self.pos.len());
-        let names = self.kw.iter().map(|(name, _)| name.clone());
-        Args {
-            pos: pos.to_vec(),
-            kw: names.zip(named.iter().cloned()).collect(),
-        }
-    }
-
-    /// The value of a keyword.
-    pub fn named(&self, name: &str) -> Option<&Var> {
-        let found = self.kw.iter().find(|(n, _)| &**n == name);
-        found.map(|(_, v)| v)
-    }
-
-    /// Removes a keyword.
-    pub fn take_kw(&mut self, name: &str) -> Option<Var> {
-        let i = self.kw.iter().position(|(n, _)| &**n == name)?;
-        Some(self.kw.remove(i).1)
-    }
-}
 
 /// What a call or an operation gave.
 #[derive(Debug)]
@@ -119,19 +74,6 @@ impl WaysBack {
             outer: self.outer.clone(),
         })
     }
-}
-
-/// One input of the graph.
-#[derive(Clone, Debug)]
-pub struct GraphInput {
-    /// the placeholder
-    pub node: fx_graph::NodeId,
-    /// the real tensor
-    pub obj: Obj,
-    /// how the frame reaches it
-    pub source: SourceId,
-    /// identity-guarded and passed as a constant of the residual code (parameters, buffers)
-    pub bound: bool,
 }
 
 /// An int that is an input of the graph.
@@ -285,6 +227,20 @@ impl<'py> Tx<'py> {
             && self.log.float_inputs.is_empty()
             && self.log.sizes.is_empty()
             && self.st.effects.early.iter().all(is_made))
+    }
+
+    /// What was done so far, for questions about the next operation.
+    pub fn so_far(&self) -> SoFar<'_, 'py> {
+        SoFar {
+            py: self.py,
+            known: &self.known,
+            state: &self.st,
+            graph: &self.log.graph,
+            inputs: &self.log.inputs,
+            sizes: &self.log.sizes,
+            objects: &self.facts.objects,
+            ctx: &self.ctx,
+        }
     }
 
     // ---- snapshots ------------------------------------------------------------------------

@@ -1,97 +1,16 @@
 //! Values as arguments of graph nodes, and as arguments of metadata rules.
 
-use std::rc::Rc;
-
 use fx_graph::Arg;
 use guards::GuardKind;
+pub use operations::args::{MetaArg, MetaKwargs, NodeArgs};
+use operations::args::{constant, plain_number, plain_value};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString};
-use tensor_meta::{DType, Device, MemoryFormat, SymInt, TensorMeta, Value};
+use pyo3::types::PyFloat;
+use tensor_meta::DType;
 use variables::{Body, Origin, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
-
-/// An owned form of [`Value`], which borrows.
-#[derive(Debug, Clone)]
-pub enum MetaArg {
-    /// tensor
-    Tensor(Rc<TensorMeta>),
-    /// int
-    Int(i64),
-    /// an int that is no constant
-    SymInt(SymInt),
-    /// float
-    Float(f64),
-    /// a float that is no constant
-    SymFloat,
-    /// bool
-    Bool(bool),
-    /// complex
-    Complex(f64, f64),
-    /// `None`
-    None,
-    /// str
-    Str(String),
-    /// dtype
-    DType(DType),
-    /// device
-    Device(Device),
-    /// memory format
-    MemoryFormat(MemoryFormat),
-    /// list
-    List(Vec<MetaArg>),
-    /// tuple
-    Tuple(Vec<MetaArg>),
-    /// slice
-    Slice(Box<[MetaArg; 3]>),
-    /// `...`
-    Ellipsis,
-    /// anything else
-    Unknown,
-}
-
-impl MetaArg {
-    /// The borrowing form.
-    pub fn value(&self) -> Value<'_> {
-        match self {
-            MetaArg::Tensor(t) => Value::Tensor(t),
-            MetaArg::Int(i) => Value::Int(*i),
-            MetaArg::SymInt(SymInt::Const(n)) => Value::Int(*n),
-            MetaArg::SymInt(SymInt::Expr(expr)) => Value::SymInt(*expr),
-            MetaArg::Float(f) => Value::Float(*f),
-            MetaArg::SymFloat => Value::SymFloat,
-            MetaArg::Bool(b) => Value::Bool(*b),
-            MetaArg::Complex(a, b) => Value::Complex(*a, *b),
-            MetaArg::None => Value::None,
-            MetaArg::Str(s) => Value::Str(s),
-            MetaArg::DType(d) => Value::DType(*d),
-            MetaArg::Device(d) => Value::Device(*d),
-            MetaArg::MemoryFormat(m) => Value::MemoryFormat(*m),
-            MetaArg::List(v) => Value::List(v.iter().map(MetaArg::value).collect()),
-            MetaArg::Tuple(v) => Value::Tuple(v.iter().map(MetaArg::value).collect()),
-            MetaArg::Slice(s) => Value::slice(s[0].value(), s[1].value(), s[2].value()),
-            MetaArg::Ellipsis => Value::Ellipsis,
-            MetaArg::Unknown => Value::Unknown,
-        }
-    }
-}
-
-/// Keyword arguments for a metadata rule.
-pub type MetaKwargs = Vec<(std::sync::Arc<str>, MetaArg)>;
-
-/// Arguments of a node in both forms.
-#[derive(Clone, Debug, Default)]
-pub struct NodeArgs {
-    /// for the graph
-    pub pos: Vec<Arg>,
-    /// for the graph
-    pub kw: fx_graph::Kwargs,
-    /// for the metadata rule
-    pub meta_pos: Vec<MetaArg>,
-    /// for the metadata rule
-    pub meta_kw: MetaKwargs,
-}
 
 impl<'py> Tx<'py> {
     /// Both forms of a call's arguments.
@@ -168,7 +87,7 @@ impl<'py> Tx<'py> {
                 let Var::Const(number) = self.specialize_float(f)? else {
                     return Err(self.no_graph_argument(&var));
                 };
-                self.const_arg(number.bind(self.py))
+                self.constant_arg(number.bind(self.py))
             }
             Var::Float(f) if self.reads(&f.expr) => {
                 (Arg::Node(self.read_float_node(&f.expr)?), MetaArg::SymFloat)
@@ -187,16 +106,16 @@ impl<'py> Tx<'py> {
             Var::Const(o) => {
                 let b = o.bind(self.py);
                 if self.known.is_numpy_scalar(b.get_type().as_any()) {
-                    let Some(number) = self.plain_number(b)? else {
+                    let Some(number) = plain_number(b)? else {
                         return Err(self.no_graph_argument(&var));
                     };
-                    return Ok(self.const_arg(&number));
+                    return Ok(self.constant_arg(&number));
                 }
-                self.const_arg(b)
+                self.constant_arg(b)
             }
             // An enum member that is a number or text as well: torch reads that.
             Var::Py(p) if let Some(plain) = plain_value(p.obj.bind(self.py))? => {
-                self.const_arg(&plain)
+                self.constant_arg(&plain)
             }
             Var::Tuple(t)
                 if t.class.is_none()
@@ -231,7 +150,7 @@ impl<'py> Tx<'py> {
                 {
                     let pinned = self.pin(&obj, false);
                     self.guard(source, GuardKind::IdMatch { obj: pinned });
-                    self.const_arg(obj.bind(self.py))
+                    self.constant_arg(obj.bind(self.py))
                 }
                 _ => return Err(self.no_graph_argument(&var)),
             },
@@ -261,14 +180,6 @@ impl<'py> Tx<'py> {
             }
             _ => return Err(self.no_graph_argument(&var)),
         })
-    }
-
-    /// The Python number that a tensor operation makes of NumPy's; `None` for what it takes otherwise.
-    fn plain_number(&self, b: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let number = b.call_method0("item")?;
-        let fits = number.is_exact_instance_of::<PyFloat>()
-            || number.is_exact_instance_of::<PyInt>() && number.extract::<i64>().is_ok();
-        Ok(fits.then_some(number))
     }
 
     /// Whether a function is Python code of torch's, which looks at what it is given.
@@ -328,74 +239,8 @@ impl<'py> Tx<'py> {
         Ok((a, m))
     }
 
-    fn const_arg(&mut self, b: &Bound<'py, PyAny>) -> (Arg, MetaArg) {
-        if b.is_none() {
-            return (Arg::None, MetaArg::None);
-        }
-        if let Ok(v) = b.cast_exact::<PyBool>() {
-            return (Arg::Bool(v.is_true()), MetaArg::Bool(v.is_true()));
-        }
-        if let Ok(v) = b.cast_exact::<PyInt>()
-            && let Ok(i) = v.extract::<i64>()
-        {
-            return (Arg::Int(i), MetaArg::Int(i));
-        }
-        if let Ok(v) = b.cast_exact::<PyFloat>() {
-            return (Arg::Float(v.value()), MetaArg::Float(v.value()));
-        }
-        if let Ok(v) = b.cast_exact::<PyString>()
-            && let Ok(s) = v.to_str()
-        {
-            return (Arg::Str(s.into()), MetaArg::Str(s.into()));
-        }
-        if b.is(b.py().Ellipsis()) {
-            return (Arg::Ellipsis, MetaArg::Ellipsis);
-        }
-        let meta = if let Ok(v) = b.cast_exact::<PyComplex>() {
-            MetaArg::Complex(v.real(), v.imag())
-        } else {
-            let ty = b.get_type();
-            let text = b.str().map_or_else(|_| String::new(), |s| s.to_string());
-            let known = &self.known;
-            if ty.is(known.dtype.bind(self.py)) {
-                DType::from_name(&text).map_or(MetaArg::Unknown, MetaArg::DType)
-            } else if ty.is(known.device.bind(self.py)) {
-                Device::parse(&text).map_or(MetaArg::Unknown, MetaArg::Device)
-            } else if ty.is(known.memory_format.bind(self.py)) {
-                match text.as_str() {
-                    "torch.contiguous_format" => MetaArg::MemoryFormat(MemoryFormat::Contiguous),
-                    "torch.preserve_format" => MetaArg::MemoryFormat(MemoryFormat::Preserve),
-                    "torch.channels_last" => MetaArg::MemoryFormat(MemoryFormat::ChannelsLast),
-                    "torch.channels_last_3d" => MetaArg::MemoryFormat(MemoryFormat::ChannelsLast3d),
-                    _ => MetaArg::Unknown,
-                }
-            } else {
-                MetaArg::Unknown
-            }
-        };
-        let handle = self.handle(&b.clone().unbind());
-        let repr = b.repr().map_or_else(|_| "?".to_string(), |r| r.to_string());
-        (
-            Arg::Opaque {
-                handle,
-                repr: repr.into(),
-            },
-            meta,
-        )
+    fn constant_arg(&mut self, b: &Bound<'py, PyAny>) -> (Arg, MetaArg) {
+        let known = self.known.clone();
+        constant(&known, b, &mut |object| self.handle(object))
     }
-}
-
-/// The number or text that an instance of a subclass is.
-fn plain_value<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let py = obj.py();
-    let (base, method) = if obj.is_instance_of::<PyInt>() {
-        (py.get_type::<PyInt>(), "__pos__")
-    } else if obj.is_instance_of::<PyFloat>() {
-        (py.get_type::<PyFloat>(), "__pos__")
-    } else if obj.is_instance_of::<PyString>() {
-        (py.get_type::<PyString>(), "__str__")
-    } else {
-        return Ok(None);
-    };
-    base.call_method1(method, (obj,)).map(Some)
 }

@@ -331,7 +331,7 @@ impl<'py> Tx<'py> {
         let (old, new) = (self.st.effects.meta(t), self.st.effects.meta(from));
         let known = t.input.is_some() || t.fresh;
         // It has no count of writes.
-        let counts = !self.is_of_inference(t)? && !self.is_of_inference(from)?;
+        let counts = !self.so_far().is_of_inference(t)? && !self.so_far().is_of_inference(from)?;
         if !known || !counts || old.dtype != new.dtype || old.device != new.device {
             return Err(Stop::unsupported(
                 "setting attribute `data` of a tensor to another kind of tensor",

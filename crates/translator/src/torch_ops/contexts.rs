@@ -7,22 +7,20 @@
 //! Invariant: a graph leaves every context that it enters. One that is open where a graph ends is
 //! entered by the residual code, as the object that it is.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use fx_graph::{Arg, Kwargs, NodeId};
+use operations::contexts::MODULE;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyType};
-use tensor_meta::{Autocast, DType, DeviceKind};
+use tensor_meta::DType;
 use torch_abi::names;
-use variables::contexts::{Cast, Effect, OpenContext};
+use variables::contexts::{Effect, OpenContext};
 use variables::{Body, Obj, Var};
 
 use super::emit::Callee;
 use crate::stop::R;
 use crate::tx::{Args, Flow, Tx};
-
-const MODULE: &str = "torch.amp.autocast_mode";
 
 /// The module of torch with the functions that enter and leave an inference mode.
 pub const GRAD_MODE: &str = "torch.autograd.grad_mode";
@@ -112,26 +110,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The grad mode that the program has set since it entered an inference mode that is open.
-    pub fn grad_mode_within(&self) -> Option<bool> {
-        let entered = self.st.contexts.iter().rev().find_map(|o| match &o.effect {
-            Effect::Inference(mode) => Some(!mode.enabled),
-            _ => None,
-        });
-        entered
-            .filter(|e| *e != self.st.grad_enabled)
-            .map(|_| self.st.grad_enabled)
-    }
-
-    /// Whether tensors that are made now are inference tensors.
-    pub fn inference_now(&self) -> bool {
-        let inner = self.st.contexts.iter().rev().find_map(|o| match &o.effect {
-            Effect::Inference(mode) => Some(mode.enabled),
-            _ => None,
-        });
-        inner.unwrap_or(self.ctx.inference_mode)
-    }
-
     /// Leaves what is still open, innermost first, for the end of the graph.
     ///
     /// # Errors
@@ -165,29 +143,12 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Open autocast contexts, innermost first.
-    fn casts(&self) -> impl Iterator<Item = &Rc<Cast>> {
-        self.st
-            .contexts
-            .iter()
-            .rev()
-            .filter_map(|o| match &o.effect {
-                Effect::Cast(cast) => Some(cast),
-                _ => None,
-            })
-    }
-
-    /// Whether the program has entered autocast here.
-    pub fn in_autocast(&self) -> bool {
-        self.casts().next().is_some()
-    }
-
     /// Whether autocast keeps its casts of parameters.
     ///
     /// # Errors
     /// Whatever torch raises.
     pub fn autocast_cache(&self) -> R<bool> {
-        if let Some(cast) = self.casts().next() {
+        if let Some(cast) = self.so_far().casts().next() {
             return Ok(cast.cache);
         }
         let torch = self.known.torch.bind(self.py);
@@ -221,7 +182,7 @@ impl Tx<'_> {
     /// Whatever torch raises for an unknown device.
     pub fn autocast_now(&self, device: &str) -> R<(bool, Obj)> {
         let py = self.py;
-        if let Some(open) = self.casts().find(|o| o.device == device) {
+        if let Some(open) = self.so_far().casts().find(|o| o.device == device) {
             return Ok((open.enabled, open.dtype.clone()));
         }
         let torch = self.known.torch.bind(py);
@@ -233,52 +194,5 @@ impl Tx<'_> {
                 .call_method1("get_autocast_dtype", (device,))?
                 .unbind(),
         ))
-    }
-
-    /// Where autocast is on.
-    pub fn autocasts(&self) -> Autocast {
-        // Where it is on already, unless a context here says otherwise of the device.
-        let outside = match self.ctx.autocast {
-            Autocast::Off => None,
-            Autocast::Cpu(_) => Some("cpu"),
-            Autocast::Cuda(_) => Some("cuda"),
-            Autocast::Other => return Autocast::Other,
-        };
-        let mut said = Vec::new();
-        let mut on = Vec::new();
-        for cast in self.casts() {
-            if said.contains(&&*cast.device) {
-                continue;
-            }
-            said.push(&*cast.device);
-            if cast.enabled {
-                let name = cast.dtype.bind(self.py).str().map(|name| name.to_string());
-                let dtype = name.ok().and_then(|name| DType::from_name(&name));
-                on.push(Autocast::of(DeviceKind::from_name(&cast.device), dtype));
-            }
-        }
-        if outside.is_some_and(|device| !said.contains(&device)) {
-            on.push(self.ctx.autocast);
-        }
-        match on[..] {
-            [] => Autocast::Off,
-            [one] => one,
-            _ => Autocast::Other,
-        }
-    }
-
-    /// Real contexts like the open ones, outermost first, for what runs real torch code while
-    /// translating.
-    ///
-    /// # Errors
-    /// Whatever torch raises.
-    pub(crate) fn real_autocasts(&self) -> PyResult<Vec<Bound<'_, PyAny>>> {
-        let mut out = Vec::new();
-        for c in self.casts() {
-            let class = self.py.import(MODULE)?.getattr("autocast")?;
-            out.push(class.call1((&c.device, &c.dtype, c.enabled, c.cache))?);
-        }
-        out.reverse();
-        Ok(out)
     }
 }

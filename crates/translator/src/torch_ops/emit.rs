@@ -4,35 +4,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fx_graph::{Arg, FnTarget, Kwargs, NodeId};
+use operations::beside::may_write;
+pub use operations::callee::Callee;
+use operations::callee::{apply_rule, has_tensor};
 use pyo3::prelude::*;
-use tensor_meta::{Alias, Ctx, DType, Does, Inferred, RuleError, RuleId, TensorMeta, Traits};
+use tensor_meta::{Alias, Ctx, DType, Does, Inferred, RuleError, TensorMeta};
 use torch_abi::names;
 use variables::{Obj, TensorVar, TupleVar, Var};
 
-use super::args::{MetaArg, NodeArgs};
-use super::beside::may_write;
+use super::args::NodeArgs;
 use super::raising;
 use super::table::fn_target;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
-
-/// What a node calls.
-pub enum Callee<'a> {
-    /// a function: the object, its path, its rule
-    Function(&'a Obj, &'a str, Option<RuleId>),
-    /// a method of the first argument
-    Method(&'a str),
-}
-
-impl<'a> Callee<'a> {
-    /// What is known of the operation.
-    pub(super) fn traits(&self) -> Traits {
-        match self {
-            Callee::Function(_, path, _) => tensor_meta::function_traits(path),
-            Callee::Method(name) => tensor_meta::method_traits(name),
-        }
-    }
-}
 
 /// How many conditions of one operation the graph checks.
 const MOST_CHECKS: usize = 16;
@@ -148,7 +132,7 @@ impl<'py> Tx<'py> {
         }
         node_args.kw.push((name, self.node_arg(&out)?.0));
         self.lets_write(t)?;
-        let shared = self.memory_is_shared(t, &args.pos);
+        let shared = self.so_far().memory_is_shared(t, &args.pos);
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.log.graph.set_impure(node, true);
         if shared && raising::raises_early(&self.log.graph, node) {
@@ -249,7 +233,7 @@ impl<'py> Tx<'py> {
         let writes = self.st.effects.writes;
         let asked = !known.is_empty() || self.st.effects.has_text;
         let reads = asked && !may_write(callee, args, &inferred);
-        let values = self.known_result(callee, &node_args, &inferred);
+        let values = self.so_far().known_result(callee, &node_args, &inferred);
         let result = self.emit_inferred(callee, node_args, inferred, args)?;
         match reads {
             true => self.st.effects.writes = writes,
@@ -296,7 +280,8 @@ impl<'py> Tx<'py> {
         if !(made.requires_grad && made.is_leaf) || made.alias == Alias::Identity {
             return Ok(());
         }
-        let views = !self.st.grad_enabled && args.values().any(|v| self.records_gradients(v));
+        let views =
+            !self.st.grad_enabled && args.values().any(|v| self.so_far().records_gradients(v));
         // In a function that another runs, that one says what its results record.
         if views || self.used.is_some() && made.alias == Alias::View {
             return Ok(());
@@ -373,7 +358,7 @@ impl<'py> Tx<'py> {
         // What has no rule is asked of torch.
         let is_traceable = matches!(callee, Callee::Function(_, names::REFS_TENSOR, _));
         let takes_them = traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES)
-            || rule_of(callee).is_none()
+            || callee.rule().is_none()
             || is_traceable;
         if !takes_them || self.st.vmap.is_active() {
             return Ok(None);
@@ -438,7 +423,7 @@ impl<'py> Tx<'py> {
         inferred: Inferred,
         args: &Args,
     ) -> R<Var> {
-        let repeatable = self.is_repeatable(callee, args, &inferred);
+        let repeatable = self.so_far().is_repeatable(callee, args, &inferred);
         self.emit_inferred_as(callee, node_args, inferred, args, repeatable)
     }
 
@@ -454,21 +439,27 @@ impl<'py> Tx<'py> {
         self.parts_no_class(&node_args, &inferred)?;
         self.writes_to_no_held(callee, &node_args, args, &inferred)?;
         let number = self.number_dtype(callee, args, &inferred)?;
-        let may_refuse_number = self.may_refuse_number(callee, &node_args, &inferred);
+        let may_refuse_number = self
+            .so_far()
+            .may_refuse_number(callee, &node_args, &inferred);
         self.writes_to_no_inference_tensor(callee, args, &inferred)?;
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.log.graph.set_impure(node, true);
         if repeatable {
             self.log.graph.set_repeatable(node);
-        } else if self.would_be_repeatable(callee, args, &inferred) {
+        } else if self.so_far().would_be_repeatable(callee, args, &inferred) {
             self.log.graph.set_draws(node);
         }
-        if may_refuse_number || self.may_refuse_tensors(args, &inferred)? {
+        if may_refuse_number || self.so_far().may_refuse_tensors(args, &inferred)? {
             self.log.graph.set_may_refuse_arguments(node);
         }
-        if !repeatable && self.may_refuse_write(node, callee, args, &inferred) {
+        if !repeatable
+            && self
+                .so_far()
+                .may_refuse_write(node, callee, args, &inferred)
+        {
             // Its random numbers are drawn by then.
-            if Self::draws(callee) {
+            if callee.traits().any(Does::DRAWS) {
                 return Err(Stop::raises(
                     "Random numbers written to a tensor that may not be written to",
                     "Autograd, or the memory of the tensor, refuses the write; the operation runs in eager mode so that it does.",
@@ -565,39 +556,27 @@ impl<'py> Tx<'py> {
         callee: &Callee<'_>,
         args: &NodeArgs,
     ) -> Result<Inferred, RuleError> {
-        match rule_of(callee).filter(|_| !self.has_wrapper(args)) {
-            Some(rule) => self.with_sizes(|tx| tx.apply_rule(rule, &args.meta_pos, &args.meta_kw)),
+        match callee.rule().filter(|_| !self.has_wrapper(args)) {
+            Some(rule) => self
+                .with_sizes(|tx| apply_rule(rule, &args.meta_pos, &args.meta_kw, &tx.meta_ctx())),
             None => Err(RuleError::NoRule),
         }
     }
 
     /// By rule, with tensors of known values as the sizes that they are given for.
     fn infer_known(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> Option<Inferred> {
-        let (pos, kw) = self.with_known_sizes(callee, args)?;
-        let rule = rule_of(callee)?;
-        self.with_sizes(|tx| tx.apply_rule(rule, &pos, &kw)).ok()
-    }
-
-    /// What a rule says of these arguments.
-    fn apply_rule(
-        &self,
-        rule: RuleId,
-        pos: &[MetaArg],
-        kw: &[(Arc<str>, MetaArg)],
-    ) -> Result<Inferred, RuleError> {
-        let pos: Vec<_> = pos.iter().map(MetaArg::value).collect();
-        let kw: Vec<(&str, _)> = kw.iter().map(|(n, m)| (&**n, m.value())).collect();
-        tensor_meta::infer(rule, &pos, &kw, &self.meta_ctx())
+        let (pos, kw, of) = self.so_far().with_known_sizes(callee, args)?;
+        for size in of {
+            self.fix_size(size);
+        }
+        let rule = callee.rule()?;
+        self.with_sizes(|tx| apply_rule(rule, &pos, &kw, &tx.meta_ctx()))
+            .ok()
     }
 
     /// The state that results depend on.
     pub fn meta_ctx(&self) -> Ctx {
-        Ctx {
-            grad_enabled: self.st.grad_enabled,
-            inference_mode: self.inference_now(),
-            autocast: self.autocasts(),
-            ..self.ctx
-        }
+        self.so_far().meta_ctx()
     }
 
     /// A value that is known while translating: a shape, a dtype, a number.
@@ -743,21 +722,5 @@ impl<'py> Tx<'py> {
             input: None,
             fresh,
         }))
-    }
-}
-
-fn rule_of(callee: &Callee<'_>) -> Option<RuleId> {
-    match callee {
-        Callee::Function(_, _, rule) => *rule,
-        Callee::Method(name) => tensor_meta::lookup_method(name),
-    }
-}
-
-fn has_tensor(i: &Inferred) -> bool {
-    match i {
-        Inferred::Tensor(_) => true,
-        Inferred::Tuple(v) | Inferred::List(v) => v.iter().any(has_tensor),
-        Inferred::NamedTuple { items, .. } => items.iter().any(has_tensor),
-        _ => false,
     }
 }

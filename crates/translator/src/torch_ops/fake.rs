@@ -2,14 +2,14 @@
 //!
 //! Importing it costs about a second the first time; rules in `tensor-meta` make it rare.
 
+pub use operations::fake_result::fake_result;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
-use tensor_meta::{Alias, Does, Inferred, SymDims, SymInt, TensorMeta};
-use torch_abi::TorchAbi;
+use pyo3::types::{PyDict, PyTuple};
+use tensor_meta::{Does, Inferred};
 use torch_abi::names;
 use variables::Obj;
 
-use super::args::{MetaArg, NodeArgs};
+use super::args::NodeArgs;
 use super::emit::Callee;
 use super::sized_fakes::SizedFakes;
 use crate::stop::{R, Stop};
@@ -114,7 +114,7 @@ impl<'py> Tx<'py> {
         let grad = py
             .import("torch")?
             .getattr("set_grad_enabled")?
-            .call1((self.st.grad_enabled && !self.inference_now(),))?;
+            .call1((self.st.grad_enabled && !self.so_far().inference_now(),))?;
         // It logs what fails as an error of its own; here the failure is the answer.
         let log = py
             .import("logging")?
@@ -129,13 +129,13 @@ impl<'py> Tx<'py> {
                     .meta_pos
                     .iter()
                     .zip(&args.pos)
-                    .map(|(m, a)| tx.fake_arg(m, a, &mut fakes, sized))
+                    .map(|(m, a)| tx.so_far().fake_arg(m, a, &mut fakes, sized))
                     .collect::<PyResult<Vec<_>>>()?;
                 let kw = PyDict::new(py);
                 for ((n, m), (_, a)) in args.meta_kw.iter().zip(&args.kw) {
-                    kw.set_item(&**n, tx.fake_arg(m, a, &mut fakes, sized)?)?;
+                    kw.set_item(&**n, tx.so_far().fake_arg(m, a, &mut fakes, sized)?)?;
                 }
-                let contexts = tx.real_autocasts()?;
+                let contexts = tx.so_far().real_autocasts()?;
                 for c in &contexts {
                     c.call_method0("__enter__")?;
                 }
@@ -185,273 +185,4 @@ impl<'py> Tx<'py> {
         self.facts.fake_mode = Some(m.clone());
         Ok(m)
     }
-
-    fn fake_arg(
-        &self,
-        m: &MetaArg,
-        a: &fx_graph::Arg,
-        fakes: &mut Vec<(usize, Obj)>,
-        sized: Option<&SizedFakes>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = self.py;
-        let torch = self.known.torch.bind(py);
-        Ok(match (m, a) {
-            (MetaArg::Tensor(t), fx_graph::Arg::Node(n)) => {
-                if let Some(f) = self.shadow(*n) {
-                    fakes.push((n.0 as usize, f.clone()));
-                    return Ok(f.bind(py).clone());
-                }
-                if let Some((_, f)) = fakes.iter().find(|(id, _)| *id == n.0 as usize) {
-                    return Ok(f.bind(py).clone());
-                }
-                let f = self.fake_tensor(t, sized)?;
-                fakes.push((n.0 as usize, f.clone().unbind()));
-                f
-            }
-            (MetaArg::List(v), fx_graph::Arg::List(w)) => PyList::new(
-                py,
-                v.iter()
-                    .zip(w)
-                    .map(|(m, a)| self.fake_arg(m, a, fakes, sized))
-                    .collect::<PyResult<Vec<_>>>()?,
-            )?
-            .into_any(),
-            (MetaArg::Tuple(v), fx_graph::Arg::Tuple(w)) => PyTuple::new(
-                py,
-                v.iter()
-                    .zip(w)
-                    .map(|(m, a)| self.fake_arg(m, a, fakes, sized))
-                    .collect::<PyResult<Vec<_>>>()?,
-            )?
-            .into_any(),
-            (MetaArg::Slice(v), fx_graph::Arg::Slice(w)) => {
-                let parts = v
-                    .iter()
-                    .zip(w.iter())
-                    .map(|(m, a)| self.fake_arg(m, a, fakes, sized))
-                    .collect::<PyResult<Vec<_>>>()?;
-                py.get_type::<PySlice>().call1(PyTuple::new(py, parts)?)?
-            }
-            (MetaArg::SymInt(n), _) if let Some(sized) = sized => sized.number(py, *n)?,
-            (MetaArg::Int(i), _) => i.into_pyobject(py)?.into_any(),
-            (MetaArg::Float(f), _) => f.into_pyobject(py)?.into_any(),
-            (MetaArg::Bool(b), _) => b.into_pyobject(py)?.to_owned().into_any(),
-            (MetaArg::None, _) => py.None().into_bound(py),
-            (MetaArg::Str(s), _) => s.into_pyobject(py)?.into_any(),
-            (MetaArg::Ellipsis, _) => py.Ellipsis().into_bound(py),
-            (_, fx_graph::Arg::Opaque { handle, .. }) => {
-                self.facts.objects[*handle as usize].bind(py).clone()
-            }
-            _ => {
-                let _ = torch;
-                return Err(pyo3::exceptions::PyTypeError::new_err(
-                    "an argument that FakeTensor can't be given",
-                ));
-            }
-        })
-    }
-
-    /// A fake tensor of a description, in the mode that is entered.
-    ///
-    /// # Errors
-    /// What torch raises.
-    pub fn fake_tensor(
-        &self,
-        t: &TensorMeta,
-        sized: Option<&SizedFakes>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = self.py;
-        not_quantized(t)?;
-        let torch = self.known.torch.bind(py);
-        let int = |i: &SymInt| match sized {
-            Some(sized) => sized.number(py, *i),
-            None => Ok(i.as_const().unwrap_or(1).into_pyobject(py)?.into_any()),
-        };
-        let ints = |v: &[SymInt]| v.iter().map(int).collect::<PyResult<Vec<_>>>();
-        let kw = PyDict::new(py);
-        kw.set_item(
-            "dtype",
-            torch.getattr(t.dtype.name().trim_start_matches("torch."))?,
-        )?;
-        kw.set_item("device", t.device.to_string())?;
-        let fake = torch.call_method(
-            "empty_strided",
-            (ints(&t.shape)?, ints(&t.strides)?),
-            Some(&kw),
-        )?;
-        let mut fake = fake;
-        if t.requires_grad && t.is_leaf {
-            fake.call_method1("requires_grad_", (true,))?;
-        } else if t.requires_grad {
-            self.make_computed(&fake)?;
-        }
-        // The flags of lazy views: the strides are those of what is looked at.
-        if t.conj {
-            fake = fake.call_method0("conj")?;
-        }
-        if t.neg {
-            fake = torch.call_method1("_neg_view", (fake,))?;
-        }
-        Ok(fake)
-    }
-
-    /// Gives a tensor a history, so that it is no leaf: those may not be written in place.
-    ///
-    /// # Errors
-    /// What torch raises.
-    pub fn make_computed(&self, fake: &Bound<'py, PyAny>) -> PyResult<()> {
-        let torch = self.known.torch.bind(self.py);
-        let grad = torch.getattr("enable_grad")?.call0()?;
-        grad.call_method0("__enter__")?;
-        let done = torch
-            .call_method1("zeros", (PyTuple::empty(self.py),))
-            .and_then(|zero| zero.call_method1("requires_grad_", (true,)))
-            .and_then(|zero| zero.call_method1("to", (fake.getattr("dtype")?,)))
-            .and_then(|zero| zero.call_method1("to", (fake.getattr("device")?,)))
-            .and_then(|zero| fake.call_method1("add_", (zero,)));
-        grad.call_method1("__exit__", (self.py.None(), self.py.None(), self.py.None()))?;
-        // Memory that overlaps itself can't be written; such a tensor stays a leaf.
-        if done.is_err() {
-            fake.call_method1("requires_grad_", (true,))?;
-        }
-        Ok(())
-    }
-}
-
-/// What a fake result is like; `first` is the first argument.
-///
-/// # Errors
-/// Where that can't be described.
-pub fn fake_result<'py>(
-    py: Python<'py>,
-    out: &Bound<'py, PyAny>,
-    first: Option<&Obj>,
-    sized: Option<&SizedFakes>,
-) -> PyResult<Inferred> {
-    if out.is_none() {
-        return Ok(Inferred::None);
-    }
-    let abi =
-        TorchAbi::get(py).map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))?;
-    if abi.classify(out) != torch_abi::TensorClass::No {
-        let strided = match sized {
-            Some(_) => abi
-                .is_strided(py, out)
-                .and_then(|is| Ok(is || abi.is_jagged(py, out)?)),
-            None => abi.is_strided(py, out),
-        };
-        if !strided.map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))? {
-            // Sizes and strides don't say what the next op makes of it.
-            return Err(pyo3::exceptions::PyTypeError::new_err(
-                "a sparse, nested or MKL-DNN tensor",
-            ));
-        }
-        let int = |n: Bound<'py, PyAny>| -> PyResult<SymInt> {
-            match sized {
-                Some(sized) => sized.size(&n),
-                None if n.is_exact_instance_of::<pyo3::types::PyInt>() => {
-                    Ok(SymInt::Const(n.extract()?))
-                }
-                None => Err(pyo3::exceptions::PyValueError::new_err(
-                    "the result's shape depends on data",
-                )),
-            }
-        };
-        let ints = |n: &str| -> PyResult<SymDims> {
-            let all = out.call_method0(n)?;
-            all.try_iter()?.map(|n| int(n?)).collect()
-        };
-        let dtype = tensor_meta::DType::from_name(&out.getattr("dtype")?.str()?.to_string());
-        let device = tensor_meta::Device::parse(&out.getattr("device")?.str()?.to_string());
-        let (Some(dtype), Some(device)) = (dtype, device) else {
-            return Err(pyo3::exceptions::PyValueError::new_err(
-                "unknown dtype or device",
-            ));
-        };
-        let mut meta = TensorMeta::strided(&[], &[], dtype, device)
-            .with_grad(out.getattr("requires_grad")?.extract()?);
-        (meta.shape, meta.strides) = (ints("size")?, ints("stride")?);
-        meta.is_leaf = out.getattr("is_leaf")?.extract()?;
-        meta.alias = if first.is_some_and(|f| f.is(out)) {
-            Alias::Identity
-        } else {
-            Alias::View
-        };
-        if meta.dtype.is_complex() {
-            meta.conj = out.call_method0("is_conj")?.extract()?;
-        }
-        if meta.dtype.is_complex() || first.is_some_and(|f| is_complex(f.bind(py))) {
-            meta.neg = out.call_method0("is_neg")?.extract()?;
-        }
-        not_quantized(&meta)?;
-        meta.storage_offset = int(out.call_method0("storage_offset")?)?;
-        return Ok(Inferred::Tensor(meta));
-    }
-    let items = |o: &Bound<'py, PyAny>| -> PyResult<Vec<Inferred>> {
-        o.try_iter()?
-            .map(|i| fake_result(py, &i?, first, sized))
-            .collect()
-    };
-    if out.is_exact_instance_of::<PyTuple>() {
-        return Ok(Inferred::Tuple(items(out)?));
-    }
-    if out.is_exact_instance_of::<PyList>() {
-        return Ok(Inferred::List(items(out)?));
-    }
-    if out.cast::<PyTuple>().is_ok() && out.get_type().hasattr("n_sequence_fields")? {
-        let name: String = out.get_type().name()?.extract()?;
-        return Ok(Inferred::NamedTuple {
-            type_name: interned(&name),
-            items: items(out)?,
-        });
-    }
-    if let Ok(b) = out.cast_exact::<pyo3::types::PyBool>() {
-        return Ok(Inferred::Bool(b.is_true()));
-    }
-    let size = |n: &Bound<'py, PyAny>| match sized {
-        Some(sized) => sized.size(n),
-        None => Ok(SymInt::Const(n.extract()?)),
-    };
-    let torch = py.import("torch")?;
-    if out.is_exact_instance(&torch.getattr("Size")?) {
-        let dims = out.try_iter()?.map(|n| size(&n?));
-        return Ok(Inferred::Size(dims.collect::<PyResult<_>>()?));
-    }
-    if out.is_exact_instance_of::<pyo3::types::PyInt>()
-        || out.is_exact_instance(&torch.getattr("SymInt")?)
-    {
-        return Ok(Inferred::Int(size(out)?));
-    }
-    Err(pyo3::exceptions::PyTypeError::new_err(format!(
-        "a result of type {}",
-        out.get_type().name()?
-    )))
-}
-
-/// A fake tensor has no scale and no zero point: what is done with it is another thing.
-fn not_quantized(t: &TensorMeta) -> PyResult<()> {
-    match t.dtype.is_quantized() {
-        true => Err(pyo3::exceptions::PyTypeError::new_err("a quantized tensor")),
-        false => Ok(()),
-    }
-}
-
-fn is_complex(t: &Bound<'_, PyAny>) -> bool {
-    t.call_method0("is_complex")
-        .and_then(|c| c.extract())
-        .unwrap_or(false)
-}
-
-/// A name that lives as long as the process; there are as many as torch has named result types.
-fn interned(name: &str) -> &'static str {
-    static NAMES: std::sync::Mutex<Vec<&'static str>> = std::sync::Mutex::new(Vec::new());
-    let mut names = NAMES
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(known) = names.iter().find(|n| **n == name) {
-        return known;
-    }
-    let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.push(leaked);
-    leaked
 }

@@ -1,12 +1,9 @@
 //! Tensors of an inference mode: outside of one torch lets nobody write to them, nor save them for a backward.
 
-use fx_graph::{Arg, NodeId, OpKind};
-use pyo3::prelude::*;
-use tensor_meta::{Does, Inferred};
+use tensor_meta::Inferred;
 use variables::{TensorVar, Var};
 
 use super::emit::Callee;
-use super::raising;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
 
@@ -24,7 +21,8 @@ impl Tx<'_> {
     ) -> R<()> {
         match args.pos.first() {
             Some(Var::Tensor(t))
-                if self.st.met_inference && self.writes_in_place(callee, args, inferred) =>
+                if self.st.met_inference
+                    && self.so_far().writes_in_place(callee, args, inferred) =>
             {
                 self.lets_write(t)
             }
@@ -37,7 +35,7 @@ impl Tx<'_> {
     /// # Errors
     /// A break otherwise.
     pub(super) fn lets_write(&self, t: &TensorVar) -> R<()> {
-        if self.inference_now() || !self.is_of_inference(t)? {
+        if self.so_far().inference_now() || !self.so_far().is_of_inference(t)? {
             return Ok(());
         }
         Err(Stop::raises(
@@ -45,55 +43,5 @@ impl Tx<'_> {
             "torch refuses the write; the operation runs in eager mode so that it does.",
             "Write to a clone of the tensor, or within the inference mode.",
         ))
-    }
-
-    /// Whether an operation may refuse to save one of its tensors for a backward.
-    pub(super) fn may_refuse_to_save(&self, args: &Args, inferred: &Inferred) -> R<bool> {
-        if !self.st.met_inference || !matches!(inferred, Inferred::Tensor(t) if t.requires_grad) {
-            return Ok(false);
-        }
-        for given in args.values() {
-            if matches!(given, Var::Tensor(t) if self.is_of_inference(t)?) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether a tensor may be one of an inference mode.
-    pub(super) fn is_of_inference(&self, t: &TensorVar) -> R<bool> {
-        if !self.st.met_inference {
-            return Ok(false);
-        }
-        let mut node = t.node;
-        while let Some(data) = self.log.graph.get(node) {
-            if matches!(data.op, OpKind::Placeholder | OpKind::GetAttr) {
-                let input = self.log.inputs.iter().find(|input| input.node == node);
-                let answer = input.map(|i| i.obj.bind(self.py).call_method0("is_inference"));
-                return Ok(answer
-                    .transpose()?
-                    .is_some_and(|a| a.is_truthy().unwrap_or(true)));
-            }
-            let gives_first =
-                raising::traits_of(data).any(Does::VIEW | Does::SHARES_DATA | Does::WRITES);
-            match self.log.graph.inputs(node).first() {
-                Some(&first) if gives_first => node = first,
-                _ => return Ok(self.inference_at(node)),
-            }
-        }
-        Ok(true)
-    }
-
-    /// Whether an inference mode is on where a node stands.
-    fn inference_at(&self, node: NodeId) -> bool {
-        let mut open = Vec::new();
-        for (_, data) in self.log.graph.iter().take_while(|(id, _)| *id != node) {
-            match raising::name_of(data) {
-                "_enter_inference_mode" => open.push(data.args.first() == Some(&Arg::Bool(true))),
-                "_exit_inference_mode" => drop(open.pop()),
-                _ => {}
-            }
-        }
-        open.last().copied().unwrap_or(self.ctx.inference_mode)
     }
 }

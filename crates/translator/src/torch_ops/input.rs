@@ -70,7 +70,7 @@ impl Tx<'_> {
     /// # Errors
     /// A break for tensors without plain strides.
     pub fn build_tensor(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
-        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let abi = TorchAbi::get(self.py)?;
         let meta = abi.read_meta(self.py, obj.bind(self.py)).map_err(|e| {
             Stop::brk(
                 format!("Unsupported tensor: {e}"),
@@ -87,7 +87,7 @@ impl Tx<'_> {
     /// As [`Tx::build_tensor`].
     pub fn build_described(&mut self, obj: &Obj, source: SourceId, mut meta: TensorMeta) -> R<Var> {
         let b = obj.bind(self.py).clone();
-        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let abi = TorchAbi::get(self.py)?;
         let is_of_nested = !self.runs_as_is && abi.is_of_nested(self.py, &b).unwrap_or(true);
         if is_of_nested {
             return Err(Stop::brk(
@@ -113,8 +113,7 @@ impl Tx<'_> {
             let r = self.pin(obj, true);
             self.guard(source, GuardKind::IdMatch { obj: r });
         }
-        let mut spec = TensorSpec::of(self.py, abi, &mut self.facts.pins, &b)
-            .map_err(|e| Stop::Internal(e.to_string()))?;
+        let mut spec = TensorSpec::of(self.py, abi, &mut self.facts.pins, &b)?;
         // All others have it outside of inference modes.
         self.st.met_inference |= !spec.keys_text.contains("Autograd");
         let marked = marks_of(&b, MARKED_DYNAMIC).filter(|_| !bound);
@@ -154,9 +153,9 @@ impl Tx<'_> {
         tensor: &Bound<'_, PyAny>,
         source: SourceId,
     ) -> R<Option<TensorMeta>> {
-        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let abi = TorchAbi::get(self.py)?;
         let spec = TensorSpec::of(self.py, abi, &mut self.facts.pins, tensor);
-        let mut spec = spec.map_err(|e| Stop::Internal(e.to_string()))?;
+        let mut spec = spec?;
         let mut meta = abi.read_meta(self.py, tensor).ok();
         if let Some(meta) = &mut meta {
             let marked = marks_of(tensor, MARKED_DYNAMIC);
@@ -179,7 +178,7 @@ impl Tx<'_> {
         of: SourceId,
         sizes: Vec<Option<SourceId>>,
     ) -> R<Var> {
-        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let abi = TorchAbi::get(self.py)?;
         let mut meta = abi
             .read_meta(self.py, obj.bind(self.py))
             .map_err(|e| Stop::unsupported(e.to_string()))?;
@@ -208,9 +207,9 @@ impl Tx<'_> {
         let Some(input) = self.log.inputs.iter().find(|i| i.source == early) else {
             return Ok(None);
         };
-        let abi = TorchAbi::get(self.py).map_err(|e| Stop::Internal(e.to_string()))?;
+        let abi = TorchAbi::get(self.py)?;
         let meta = abi.read_meta(self.py, input.obj.bind(self.py));
-        let meta = meta.map_err(|e| Stop::Internal(e.to_string()))?;
+        let meta = meta?;
         Ok(Some(self.input_var(input, meta)))
     }
 

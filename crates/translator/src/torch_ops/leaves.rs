@@ -67,6 +67,8 @@ impl Tx<'_> {
                 && mentions == 1
         };
         let users = self.log.graph.users(t.node);
-        Ok(users.iter().all(is_write) && !self.inference_now() && !self.is_of_inference(t)?)
+        Ok(users.iter().all(is_write)
+            && !self.so_far().inference_now()
+            && !self.so_far().is_of_inference(t)?)
     }
 }

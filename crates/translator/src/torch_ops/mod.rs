@@ -5,7 +5,6 @@
 //! - [`args`]: values as arguments of nodes, and as arguments of metadata rules
 //! - [`emit`]: making a node and the value that stands for its result
 //! - [`ops`]: operators, subscripts, methods
-//! - [`beside`]: what an operation does beside giving its result
 //! - [`attrs`]: attributes of tensors
 //! - [`raising`], [`handled`]: which operations may raise, and what that means where the program handles it
 //! - [`numbers`]: operands that are numbers
@@ -13,13 +12,13 @@
 //! - [`contexts`], [`function_modes`], [`subclasses`]: what of these is in force where the frame stands
 //! - [`vmap`]: operations on batched tensors
 //!
-//! Not here: functions that are more than one node (the crate `torch-rules`).
+//! Not here: functions that are more than one node (the crate `torch-rules`), and what is known of an operation before
+//! it is a node (the crate `operations`).
 //!
 //! Invariant: every node that may have an effect or raise is kept, in program order.
 
 pub mod args;
 pub mod attrs;
-mod beside;
 mod conditions;
 pub mod contexts;
 mod data_pointer;

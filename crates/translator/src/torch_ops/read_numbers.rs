@@ -76,7 +76,7 @@ impl Tx<'_> {
     fn can_read_in_graph(&self, t: &TensorVar) -> bool {
         let is_plain = t.class.is(&self.known.tensor) || t.class.is(&self.known.parameter);
         let is_beside = self.st.vmap.is_active() || self.has_modes() || self.used.is_some();
-        is_plain && !is_beside && self.nested == 0 && !self.inference_now()
+        is_plain && !is_beside && self.nested == 0 && !self.so_far().inference_now()
     }
 
     /// `t.item()` as an operation of the graph. `None` where the graph has to end in front of it.

@@ -5,12 +5,12 @@
 //!
 //! Not here: how a level is entered and left, and how tensors are wrapped (the crate `torch-rules`).
 
-use fx_graph::{Arg, NodeId};
+use fx_graph::Arg;
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
 use tensor_meta::Inferred;
 use torch_abi::names;
-use variables::{Body, Obj, Var};
+use variables::{Body, Var};
 
 use super::args::NodeArgs;
 use super::emit::Callee;
@@ -43,12 +43,6 @@ impl Tx<'_> {
             Arg::Slice(parts) => parts.iter().any(|i| self.mentions_batched(i)),
             _ => false,
         }
-    }
-
-    /// The shadow of a batched node, or the fake tensor of a wrapper subclass's.
-    pub(super) fn shadow(&self, node: NodeId) -> Option<&Obj> {
-        let batched = self.st.vmap.shadows.get(&node.0);
-        batched.or_else(|| self.st.wrappers.get(&node.0).map(|w| &w.fake))
     }
 
     /// Makes a node for an operation with a batched argument.

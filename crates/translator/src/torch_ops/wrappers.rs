@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use fx_graph::{Arg, NodeId};
 use guards::{Source, SourceId};
+use operations::beside::may_write;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tensor_meta::{Does, Inferred};
@@ -20,7 +21,6 @@ use variables::state::Wrapper;
 use variables::{Body, Obj, TensorVar, TupleVar, Var};
 
 use super::args::NodeArgs;
-use super::beside::may_write;
 use super::emit::Callee;
 use super::raising;
 use crate::raw::type_lookup;

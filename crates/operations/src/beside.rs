@@ -5,16 +5,14 @@ use fx_graph::{Arg, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use tensor_meta::{Alias, DType, Does, Inferred, SymInt};
-use variables::{TensorVar, Var};
+use variables::{TensorVar, Var, raising};
 
-use super::args::{MetaArg, NodeArgs};
-use super::emit::Callee;
-use super::raising;
-use crate::stop::R;
-use crate::tx::{Args, Tx};
+use crate::SoFar;
+use crate::args::{Args, MetaArg, NodeArgs};
+use crate::callee::Callee;
 
 /// Whether an operation may write to a tensor that existed before it.
-pub(super) fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool {
+pub fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool {
     let traits = callee.traits();
     if traits.any(Does::WRITES) {
         return true;
@@ -58,30 +56,25 @@ enum Viewed {
     OneOfMany,
 }
 
-impl Tx<'_> {
+impl SoFar<'_, '_> {
     /// Whether nobody could tell that an operation ran twice, and the second time with what the first
     /// had written to tensors of the graph.
-    pub(super) fn is_repeatable(
-        &self,
-        callee: &Callee<'_>,
-        args: &Args,
-        inferred: &Inferred,
-    ) -> bool {
-        !(Self::draws(callee) && self.trains(callee, args))
+    pub fn is_repeatable(&self, callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool {
+        !(callee.traits().any(Does::DRAWS) && self.trains(callee, args))
             && self.leaves_no_trace(callee, args, inferred)
     }
 
     /// Whether that is so where the generator of the CPU is as it was before.
-    pub(super) fn would_be_repeatable(
+    pub fn would_be_repeatable(
         &self,
         callee: &Callee<'_>,
         args: &Args,
         inferred: &Inferred,
     ) -> bool {
         let is_elsewhere =
-            |v: &Var| matches!(v, Var::Tensor(t) if !self.st.effects.meta(t).is_cpu());
-        Self::draws(callee)
-            && !self.st.vmap.is_active()
+            |v: &Var| matches!(v, Var::Tensor(t) if !self.state.effects.meta(t).is_cpu());
+        callee.traits().any(Does::DRAWS)
+            && !self.state.vmap.is_active()
             && self.leaves_no_trace(callee, args, inferred)
             && args.named("generator").is_none()
             && matches!(inferred, Inferred::Tensor(t) if t.is_cpu())
@@ -102,15 +95,14 @@ impl Tx<'_> {
 
     /// Whether a tensor of an operation is of a dtype that many kernels lack.
     fn may_lack_kernel(&self, args: &Args, inferred: &Inferred) -> bool {
-        let lacks =
-            |v: &Var| matches!(v, Var::Tensor(t) if self.st.effects.meta(t).dtype.lacks_kernels());
+        let lacks = |v: &Var| matches!(v, Var::Tensor(t) if self.state.effects.meta(t).dtype.lacks_kernels());
         matches!(inferred, Inferred::Tensor(t) if t.dtype.lacks_kernels())
             || args.values().any(lacks)
     }
 
     /// Whether the kernel refuses a number among the arguments, or some values of a dynamic one: those that do not
     /// fit the dtype which it makes of it.
-    pub(super) fn may_refuse_number(
+    pub fn may_refuse_number(
         &self,
         callee: &Callee<'_>,
         args: &NodeArgs,
@@ -151,13 +143,8 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Whatever asking a tensor raises.
-    pub(super) fn may_refuse_tensors(&self, args: &Args, inferred: &Inferred) -> R<bool> {
+    pub fn may_refuse_tensors(&self, args: &Args, inferred: &Inferred) -> PyResult<bool> {
         Ok(self.may_lack_kernel(args, inferred) || self.may_refuse_to_save(args, inferred)?)
-    }
-
-    /// Whether an operation may draw random numbers.
-    pub(super) fn draws(callee: &Callee<'_>) -> bool {
-        callee.traits().any(Does::DRAWS)
     }
 
     /// Whether an operation that can draw random numbers may do so with these arguments.
@@ -178,16 +165,11 @@ impl Tx<'_> {
         callee.traits().any(Does::WRITES)
             && args.kw.iter().all(|(name, _)| &**name != "out")
             && matches!(args.pos.first(), Some(Var::Tensor(t))
-                if t.input.is_none() && self.st.effects.meta(t).alias == Alias::Fresh)
+                if t.input.is_none() && self.state.effects.meta(t).alias == Alias::Fresh)
     }
 
     /// Whether an operation writes to its first argument.
-    pub(super) fn writes_in_place(
-        &self,
-        callee: &Callee<'_>,
-        args: &Args,
-        inferred: &Inferred,
-    ) -> bool {
+    pub fn writes_in_place(&self, callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool {
         let traits = callee.traits();
         let is_on = |v: &Var| matches!(v, Var::Const(on) if on.bind(self.py).cast_exact::<PyBool>().is_ok_and(|on| on.is_true()));
         // `inplace` is the last one where functions have it, and they give their argument back.
@@ -201,7 +183,7 @@ impl Tx<'_> {
     /// Whether an operation writes to a tensor that autograd or the layout may keep from being written to: a view
     /// (of a leaf, or one of several) whose gradients are recorded, an expanded tensor, memory that
     /// another argument shares.
-    pub(super) fn may_refuse_write(
+    pub fn may_refuse_write(
         &self,
         node: NodeId,
         callee: &Callee<'_>,
@@ -213,14 +195,14 @@ impl Tx<'_> {
         let (Some(Var::Tensor(target)), true) = (args.pos.first(), writes) else {
             return false;
         };
-        let meta = self.st.effects.meta(target);
+        let meta = self.state.effects.meta(target);
         if traits.any(Does::DETACHES) && meta.alias == Alias::View {
             return true;
         }
         let records = meta.requires_grad
             || matches!(inferred, Inferred::Tensor(t) if t.requires_grad)
             || args.pos.iter().skip(1).any(|v| self.records_gradients(v));
-        if self.st.grad_enabled && records {
+        if self.state.grad_enabled && records {
             match self.viewed(target.node) {
                 Viewed::OneOfMany => return true,
                 Viewed::Leaf if meta.requires_grad => return true,
@@ -233,18 +215,18 @@ impl Tx<'_> {
 
     /// Whether a node stores what was at the very place: `x[i] += 1` ends so.
     fn is_put_back(&self, node: NodeId) -> bool {
-        let [target, index, Arg::Node(value)] = &self.log.graph[node].args[..] else {
+        let [target, index, Arg::Node(value)] = &self.graph[node].args[..] else {
             return false;
         };
-        let value = &self.log.graph[*value];
+        let value = &self.graph[*value];
         let is_item = matches!(value.target, Target::Function(_))
             && raising::traits_of(value).any(Does::INDEXES);
         is_item && matches!(&value.args[..], [from, at] if from == target && at == index)
     }
 
     /// Whether elements of a tensor lie at one place, or a view may lie in what another tensor lies in.
-    pub(super) fn memory_is_shared(&self, target: &TensorVar, others: &[Var]) -> bool {
-        let meta = self.st.effects.meta(target);
+    pub fn memory_is_shared(&self, target: &TensorVar, others: &[Var]) -> bool {
+        let meta = self.state.effects.meta(target);
         let is_view = meta.alias == Alias::View;
         let is_expanded = |(size, stride): (&SymInt, &SymInt)| {
             stride.as_const() == Some(0) && !matches!(size.as_const(), Some(0 | 1))
@@ -252,13 +234,9 @@ impl Tx<'_> {
         meta.shape.iter().zip(&meta.strides).any(is_expanded)
             || others.iter().any(|v| {
                 matches!(v, Var::Tensor(t) if t.node != target.node
-                && (is_view || self.st.effects.meta(t).alias == Alias::View)
+                && (is_view || self.state.effects.meta(t).alias == Alias::View)
                 && self.origin(t.node) == self.origin(target.node))
             })
-    }
-
-    pub(super) fn records_gradients(&self, v: &Var) -> bool {
-        matches!(v, Var::Tensor(t) if self.st.effects.meta(t).requires_grad)
     }
 
     /// Whether a tensor is a view of an input of the graph.
@@ -269,11 +247,11 @@ impl Tx<'_> {
     /// What a tensor is a view of.
     fn viewed(&self, mut node: NodeId) -> Viewed {
         loop {
-            let data = &self.log.graph[node];
+            let data = &self.graph[node];
             let is_made_leaf = (data.kwargs.iter())
                 .any(|(name, asks)| &**name == "requires_grad" && *asks == Arg::Bool(true));
-            let has_become_leaf =
-                (self.st.effects.changed_meta(node)).is_some_and(|m| m.requires_grad && m.is_leaf);
+            let has_become_leaf = (self.state.effects.changed_meta(node))
+                .is_some_and(|m| m.requires_grad && m.is_leaf);
             if is_made_leaf
                 || has_become_leaf
                 || matches!(data.op, OpKind::Placeholder | OpKind::GetAttr)
@@ -284,7 +262,7 @@ impl Tx<'_> {
             if traits.any(Does::VIEWS) {
                 return Viewed::OneOfMany;
             }
-            let first = self.log.graph.inputs(node).first().copied();
+            let first = self.graph.inputs(node).first().copied();
             match first {
                 Some(first) if traits.any(Does::VIEW) => node = first,
                 _ => return Viewed::Own,
@@ -294,7 +272,7 @@ impl Tx<'_> {
 
     /// The tensor that a node's first arguments lead to.
     fn origin(&self, mut node: NodeId) -> NodeId {
-        while let Some(&first) = self.log.graph.inputs(node).first() {
+        while let Some(&first) = self.graph.inputs(node).first() {
             node = first;
         }
         node
