@@ -7,7 +7,7 @@ use fx_graph::{AotInput, KeptGraph, ShapeGuard};
 use guards::exec::{Pins, Reader};
 use guards::{Guard, ObjRef, ReadLine, Source, SourceId, SourceTable, UserFrame};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyString, PyType, PyWeakrefReference};
+use pyo3::types::{PyCode, PyString, PyType, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -172,6 +172,11 @@ impl<'py> Frame<'_, 'py> {
             }
             KeptConstant::OfTemplate(_) => return Err(Why("a constant is not there".into())),
             KeptConstant::Made(made) => Constant::Made(*made),
+            KeptConstant::Pinned(pin) => {
+                let object = self.pinned.get(*pin as usize).cloned().flatten();
+                let object = object.ok_or_else(|| Why("an object is not there".into()))?;
+                Constant::Object(object.unbind())
+            }
             KeptConstant::Reached(of) => Constant::Object(reach(of)?),
             KeptConstant::Fill(class, attributes) => {
                 let class = reach(class)?;
@@ -181,10 +186,13 @@ impl<'py> Frame<'_, 'py> {
                 });
                 Constant::Fill(class, attributes.collect::<PyResult<_>>()?)
             }
-            KeptConstant::Weak(of) => {
-                let weak = PyWeakrefReference::new(reach(of)?.bind(py))?;
-                Constant::Object(weak.into_any().unbind())
-            }
+            KeptConstant::Weak(of) => match self.constant(digests, of, count)? {
+                Constant::Object(of) => {
+                    let weak = PyWeakrefReference::new(of.bind(py))?;
+                    Constant::Object(weak.into_any().unbind())
+                }
+                _ => return Err(Why("a reference to no object".into())),
+            },
             KeptConstant::Resume {
                 user,
                 recipe,
@@ -214,11 +222,16 @@ impl<'py> Frame<'_, 'py> {
         let found = found.ok_or_else(|| Why(format!("{:?} is not there", reach.place)))?;
         if matches!(
             (&reach.place, &reach.content),
-            (Place::Value(_), Content::Itself)
+            (Place::Value(_) | Place::Range(..), Content::Itself)
         ) {
             return Ok(found);
         }
         let is_it = match &reach.content {
+            Content::Weak(of) => {
+                let weak = found.cast_exact::<PyWeakrefReference>();
+                let to = weak.ok().and_then(|weak| weak.upgrade());
+                matches!((to, self.find(of)), (Some(to), Some(of)) if to.is(&of))
+            }
             Content::Parts(parts) => digests.parts(&found)? == *parts,
             content => reach::content(digests, &found, &reach.place)? == *content,
         };

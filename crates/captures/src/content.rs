@@ -22,7 +22,7 @@ use torch_abi::marks::{TABLES, marked};
 use torch_abi::names;
 
 use crate::Why;
-use crate::reach::Part;
+use crate::reach::{Part, is_cached, name_in_torch};
 
 /// How many objects may lie in one another to be told by their parts.
 const DEEPEST: u32 = 8;
@@ -51,7 +51,7 @@ pub(crate) struct Digests {
     marks: Option<Vec<Marked>>,
 }
 
-fn add(hasher: &mut Hasher, part: &[u8]) {
+pub(crate) fn add(hasher: &mut Hasher, part: &[u8]) {
     hasher.update(&(part.len() as u64).to_le_bytes());
     hasher.update(part);
 }
@@ -482,6 +482,13 @@ impl Digests {
             return add_value(self, hasher, object);
         }
         add(hasher, class.qualname()?.to_str()?.as_bytes());
+        if let Some(name) = name_in_torch(object) {
+            add(hasher, name.as_bytes());
+            return Ok(());
+        }
+        if is_cached(object) {
+            return self.add_parts(hasher, &object.getattr(intern!(py, "__wrapped__"))?, depth);
+        }
         if let Ok(function) = object.cast_exact::<PyFunction>() {
             hasher.update(&self.function(function)?);
             for cell in cells(function)? {

@@ -7,7 +7,7 @@ use fx_graph::{AotInput, Graph, KeptGraph, ShapeGuard};
 use guards::exec::Pins;
 use guards::{Guard, GuardKind, GuardSet, IntExpr, ObjRef, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyFunction, PyTuple, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{PyCode, PyFunction, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -169,7 +169,7 @@ impl<'py> Kept<'_, 'py> {
                         .pins
                         .get(py, pin)
                         .ok_or_else(|| Why("an object that ended".into()))?;
-                    Some(describer.pin(&object, pin, guards)?)
+                    describer.pin(&object, pin, guards)?
                 }
             };
             pins.push(Pin { is_weak, reach });
@@ -241,7 +241,27 @@ impl<'py> Kept<'_, 'py> {
             }
         }
         self.add_globals(&mut places);
+        self.add_referents(&mut places);
         places
+    }
+
+    /// What weak references lead to.
+    fn add_referents(&self, places: &mut FxHashMap<usize, Vec<Place>>) {
+        let py = self.code.py();
+        for pin in 0..self.pins.len() as u32 {
+            let Some(object) = self.pins.get(py, pin) else {
+                continue;
+            };
+            let Ok(weak) = object.cast_exact::<PyWeakrefReference>() else {
+                continue;
+            };
+            let place = places.get(&(object.as_ptr() as usize));
+            let place = place.and_then(|places| places.first().cloned());
+            if let (Some(of), Some(place)) = (weak.upgrade(), place) {
+                let known = places.entry(of.as_ptr() as usize).or_default();
+                known.push(Place::Referent(Box::new(place)));
+            }
+        }
     }
 
     /// Objects that guards name, each with its place.
@@ -354,9 +374,10 @@ impl<'py> Kept<'_, 'py> {
                     Ok(weak) => {
                         let of = weak.upgrade();
                         let of = of.ok_or_else(|| Why("an object that ended".into()))?;
-                        describer.free(&of).map(KeptConstant::Weak)
+                        let of = describer.constant(&of)?;
+                        Ok(KeptConstant::Weak(Box::new(of)))
                     }
-                    Err(_) => describer.free(&constant).map(KeptConstant::Reached),
+                    Err(_) => describer.constant(&constant),
                 },
             }
         };
@@ -487,15 +508,15 @@ struct Describer<'a, 'py> {
 }
 
 impl<'py> Describer<'_, 'py> {
-    /// What a pin holds: by its own name, or as the frame reaches it.
+    /// What a pin holds: by its own name, or as the frame reaches it. `None` where it is only kept alive.
     fn pin(
         &mut self,
         object: &Bound<'py, PyAny>,
         pin: u32,
         guards: &[Guard],
-    ) -> Result<Reach, Why> {
+    ) -> Result<Option<Reach>, Why> {
         if let Some(place) = reach::place(object) {
-            return self.at(object, place);
+            return self.at(object, place).map(Some);
         }
         let places = self.places.get(&(object.as_ptr() as usize));
         let place = places.into_iter().flatten().find(|place| {
@@ -508,20 +529,54 @@ impl<'py> Describer<'_, 'py> {
                 let place = self.known_code(object)?;
                 place.filter(|place| !place.source().is_some_and(|source| self.needs(source, pin)))
             }
+            None => self.in_a_class(object, pin),
             place => place,
         };
         let Some(place) = place else {
-            return Err(Why(format!("nothing leads to {}", reach::shown(object))));
+            return match self.named_by(pin, guards) {
+                None => Ok(None),
+                Some(named) => Err(Why(format!(
+                    "nothing leads to {}, {named}",
+                    reach::shown(object)
+                ))),
+            };
         };
-        let reach = self.at(object, place)?;
+        if let Ok(weak) = object.cast_exact::<PyWeakrefReference>() {
+            let content = Content::Weak(Box::new(self.referent(weak, pin)?));
+            return Ok(Some(Reach { place, content }));
+        }
+        let reach = self.at(object, place).map_err(|Why(why)| {
+            let named = self.named_by(pin, guards).unwrap_or_default();
+            Why(format!("{why}, {named}"))
+        })?;
         let is_looked_at = |guard: &Guard| {
-            matches!(guard.kind, GuardKind::TensorMatch { .. })
-                && guard.source == reach.place.source()
+            let of_pin = |source: SourceId| self.sources[source.index()].pin() == Some(pin);
+            let is_there = guard.source == reach.place.source() || guard.source.is_some_and(of_pin);
+            is_there && matches!(guard.kind, GuardKind::TensorMatch { .. })
         };
         match reach.content == Content::Tensor && !guards.iter().any(is_looked_at) {
             true => Err(Why("a tensor that no guard looks at".into())),
-            false => Ok(reach),
+            false => Ok(Some(reach)),
         }
+    }
+
+    /// What names a pin, for who reads why it can't be reached.
+    fn named_by(&self, pin: u32, guards: &[Guard]) -> Option<String> {
+        let table = self.kept.set.sources();
+        let of_pin = |source: &&Source| source.pin() == Some(pin);
+        if let Some(source) = self.sources.iter().find(of_pin) {
+            return Some(format!("a source {source:?}"));
+        }
+        let names = |guard: &&Guard| {
+            let mut is_named = false;
+            let mut guard = (*guard).clone();
+            guard.rebind(&mut |obj: &mut ObjRef| is_named |= obj.pin == pin);
+            is_named
+        };
+        let guard = guards.iter().find(names)?;
+        let source = guard.source.map(|source| table.name(source));
+        let of = source.map_or(String::new(), |source| format!(" of {source}"));
+        Some(format!("which a guard names: {}{of}", guard.kind.name()))
     }
 
     /// Whether a source leads through a pin, or through one that comes later.
@@ -535,6 +590,32 @@ impl<'py> Describer<'_, 'py> {
             at = source.base();
         }
         false
+    }
+
+    /// An object that residual code has as a constant.
+    fn constant(&mut self, object: &Bound<'py, PyAny>) -> Result<KeptConstant, Why> {
+        match (self.free(object), self.kept.pins.find(object)) {
+            (Err(_), Some(pin)) => Ok(KeptConstant::Pinned(pin.pin)),
+            (free, _) => free.map(KeptConstant::Reached),
+        }
+    }
+
+    /// Where a function is in a class that guards hold, though its own name leads elsewhere: a named tuple's `__new__`.
+    fn in_a_class(&self, object: &Bound<'py, PyAny>, pin: u32) -> Option<Place> {
+        object.cast_exact::<PyFunction>().ok()?;
+        let py = self.py;
+        (0..self.kept.pins.len() as u32).find_map(|other| {
+            let class = self.kept.pins.get(py, other)?;
+            let class = class.cast_into::<PyType>().ok()?;
+            let known = self.places.get(&(class.as_ptr() as usize));
+            let mut known = known.into_iter().flatten();
+            let place = reach::place(&class).or_else(|| {
+                let is_before =
+                    |place: &&Place| place.source().is_none_or(|source| !self.needs(source, pin));
+                known.find(is_before).cloned()
+            })?;
+            reach::in_class(&class, &place, object)
+        })
     }
 
     /// What writes attributes, of its parts.
@@ -648,8 +729,27 @@ impl<'py> Describer<'_, 'py> {
                 place: Place::Value(value),
                 content: Content::Itself,
             }),
-            None => Err(Why(format!("{} is a constant of it", reach::shown(object)))),
+            None => match reach::range(object) {
+                Some(place) => Ok(Reach {
+                    place,
+                    content: Content::Itself,
+                }),
+                None => Err(Why(format!("{} is a constant of it", reach::shown(object)))),
+            },
         }
+    }
+
+    /// Where that is to which a weak reference leads that a pin holds.
+    fn referent(&self, weak: &Bound<'py, PyWeakrefReference>, pin: u32) -> Result<Place, Why> {
+        let of = weak.upgrade();
+        let of = of.ok_or_else(|| Why("a reference to what has ended".into()))?;
+        let known = self.places.get(&(of.as_ptr() as usize));
+        let mut known = known.into_iter().flatten();
+        let is_before = |place: &&Place| place.source().is_none_or(|of| !self.needs(of, pin));
+        let place = known.find(is_before).cloned();
+        place
+            .or_else(|| reach::place(&of))
+            .ok_or_else(|| Why(format!("a reference to {}", reach::shown(&of))))
     }
 
     fn at(&mut self, object: &Bound<'py, PyAny>, place: Place) -> Result<Reach, Why> {

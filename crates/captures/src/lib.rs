@@ -14,6 +14,7 @@ mod carry;
 mod content;
 mod keep;
 mod key;
+mod operator;
 mod reach;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +62,7 @@ impl From<PyErr> for Why {
 #[derive(Serialize, Deserialize)]
 struct Pin {
     is_weak: bool,
-    /// `None`: no guard names it any more
+    /// `None`: no guard names it
     reach: Option<Reach>,
 }
 
@@ -73,8 +74,10 @@ enum KeptConstant {
     /// one that the pipeline makes
     Made(Made),
     Reached(Reach),
+    /// what a pin holds
+    Pinned(u32),
     /// a weak reference to what is reached
-    Weak(Reach),
+    Weak(Box<KeptConstant>),
     /// what writes the attributes of an instance of a class: names in order, with the constants among the values
     Fill(Reach, Vec<(Arc<str>, Option<ConstVal>)>),
     /// the code of a resume function, or the function itself

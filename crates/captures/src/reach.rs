@@ -11,29 +11,38 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBytes, PyCode, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyModule, PyString, PyTuple,
-    PyType,
+    PyBytes, PyCode, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyMappingProxy, PyModule,
+    PyRange, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
 };
 use serde::{Deserialize, Serialize};
 use torch_abi::imported::imported;
 use torch_abi::{TensorClass, TorchAbi};
 
-use crate::Why;
 use crate::content::{Digest, Digests, is_heap_type, reads_plainly};
+use crate::{Why, operator};
+
+/// How many wrappers may lie around a function.
+const DEEPEST: usize = 8;
 
 /// Where an object is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Place {
     /// It is a constant.
     Value(ConstVal),
+    /// It is a range: start, stop, step.
+    Range(i64, i64, i64),
     /// An imported module.
     Module(Box<str>),
     /// The dictionary of an imported module.
     Namespace(Box<str>),
     /// A name in an imported module, and names in the classes that it leads through.
     Named(Box<str>, Vec<Box<str>>),
+    /// An operator of `torch.ops`: namespace, name and perhaps overload.
+    Operator(Box<str>, Box<str>, Option<Box<str>>),
     /// A function of a descriptor.
     Within(Box<Place>, Part),
+    /// What a class has for a name.
+    InClass(Box<Place>, Box<str>),
     /// The code of a function.
     CodeOf(Box<Place>),
     /// The globals of a function.
@@ -42,6 +51,8 @@ pub(crate) enum Place {
     ConstantOf(Box<Place>, u32),
     /// What the frame reaches.
     Reached(SourceId),
+    /// What a weak reference leads to.
+    Referent(Box<Place>),
     /// The class of what the frame reaches.
     TypeOf(SourceId),
     /// What a class that the frame reaches has for a name.
@@ -58,8 +69,10 @@ impl Place {
         match self {
             Place::Reached(of) | Place::TypeOf(of) | Place::Member(of, _) => Some(*of),
             Place::Within(of, _)
+            | Place::InClass(of, _)
             | Place::CodeOf(of)
             | Place::GlobalsOf(of)
+            | Place::Referent(of)
             | Place::ConstantOf(of, _) => of.source(),
             _ => None,
         }
@@ -70,8 +83,10 @@ impl Place {
         match self {
             Place::OwnCode | Place::OwnGlobals => true,
             Place::Within(of, _)
+            | Place::InClass(of, _)
             | Place::CodeOf(of)
             | Place::GlobalsOf(of)
+            | Place::Referent(of)
             | Place::ConstantOf(of, _) => of.is_of_frame(),
             _ => self.source().is_some(),
         }
@@ -87,10 +102,18 @@ pub(crate) enum Part {
     Get,
     Set,
     Delete,
+    /// what a wrapping function says that it stands for
+    Wrapped,
 }
 
 impl Part {
-    pub(crate) const ALL: [Part; 4] = [Part::Function, Part::Get, Part::Set, Part::Delete];
+    pub(crate) const ALL: [Part; 5] = [
+        Part::Function,
+        Part::Get,
+        Part::Set,
+        Part::Delete,
+        Part::Wrapped,
+    ];
 
     pub(crate) fn of<'py>(self, descriptor: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
         let is = |class: *mut ffi::PyTypeObject| is_exactly(descriptor, class);
@@ -101,6 +124,9 @@ impl Part {
             Part::Get if is(&raw mut ffi::PyProperty_Type) => "fget",
             Part::Set if is(&raw mut ffi::PyProperty_Type) => "fset",
             Part::Delete if is(&raw mut ffi::PyProperty_Type) => "fdel",
+            Part::Wrapped if is(&raw mut ffi::PyFunction_Type) || is_cached(descriptor) => {
+                "__wrapped__"
+            }
             _ => return None,
         };
         descriptor.getattr(name).ok()
@@ -124,8 +150,12 @@ pub(crate) enum Content {
     Builtin(Box<str>, Box<str>),
     /// A tensor, of which a guard says the rest.
     Tensor,
-    /// A `torch.nn.Module` of a class.
+    /// A `torch.nn.Module` of a class, or a module of one.
     Module(Digest),
+    /// An operator of `torch.ops`.
+    Operator(Digest),
+    /// A weak reference to what is there.
+    Weak(Box<Place>),
     /// A container or an instance, by all that is in it.
     Parts(Digest),
 }
@@ -157,6 +187,18 @@ fn is_builtin(object: &Bound<'_, PyAny>) -> bool {
         ]
         .into_iter()
         .any(|class| is_exactly(object, class))
+}
+
+/// Whether what C code has made has a name of its own, as NumPy's functions do.
+fn is_of_static_class(object: &Bound<'_, PyAny>) -> bool {
+    !is_heap_type(&object.get_type()) && name_of(object, "__name__").is_some()
+}
+
+/// Whether it is a function with a cache around it.
+pub(crate) fn is_cached(object: &Bound<'_, PyAny>) -> bool {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let class = CLASS.import(object.py(), "functools", "_lru_cache_wrapper");
+    class.is_ok_and(|class| object.get_type().is(class))
 }
 
 /// An imported module.
@@ -215,6 +257,17 @@ fn named_in_torch(py: Python<'_>) -> PyResult<&'static [Py<PyAny>; 4]> {
     })
 }
 
+/// The name of an instance of one of them.
+pub(crate) fn name_in_torch(object: &Bound<'_, PyAny>) -> Option<String> {
+    let class = object.get_type();
+    let classes = named_in_torch(object.py()).ok()?;
+    if !classes.iter().any(|named| named.is(&class)) {
+        return None;
+    }
+    let name = object.str().ok()?;
+    Some(name.to_str().ok()?.strip_prefix("torch.")?.to_owned())
+}
+
 /// `torch.nn.Module`
 fn module_class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -233,7 +286,10 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
     let text = |name: Bound<'_, PyString>| name.to_str().map(str::to_owned).ok();
     let mut roots: Vec<String> = Vec::new();
     let mut path: Vec<Box<str>> = Vec::new();
-    if object.is_instance_of::<PyType>() || is_exactly(object, &raw mut ffi::PyFunction_Type) {
+    if object.is_instance_of::<PyType>()
+        || is_exactly(object, &raw mut ffi::PyFunction_Type)
+        || is_cached(object)
+    {
         roots.push(text(name_of(object, "__module__")?)?);
         let qualname = text(name_of(object, "__qualname__")?)?;
         path.extend(qualname.split('.').map(Into::into));
@@ -255,31 +311,66 @@ fn named(object: &Bound<'_, PyAny>) -> Option<Place> {
         // Its own functions are those of a class without a name.
         roots.push("torch".into());
         path.push(name.into());
-    } else {
-        let class = object.get_type();
-        if !named_in_torch(py)
-            .ok()?
-            .iter()
-            .any(|named| named.is(&class))
-        {
-            return None;
-        }
+    } else if let Some(name) = name_in_torch(object) {
         roots.push("torch".into());
-        path.push(text(object.str().ok()?)?.strip_prefix("torch.")?.into());
+        path.push(name.into());
+    } else if is_of_static_class(object) {
+        roots.push(text(name_of(object, "__module__")?)?);
+        path.push(text(name_of(object, "__name__")?)?.into());
+    } else {
+        return None;
     }
     let by_name = roots.into_iter().find_map(|root| {
         let found = walk(py, &root, &path)?;
         if found.is(object) {
             return Some(Place::Named(root.into(), path.clone()));
         }
-        let is_it = |part: &Part| part.of(&found).is_some_and(|found| found.is(object));
-        let part = Part::ALL.into_iter().find(is_it)?;
-        let named = Place::Named(root.into(), path.clone());
-        Some(Place::Within(Box::new(named), part))
+        within(found, Place::Named(root.into(), path.clone()), object)
     });
     by_name
         .or_else(|| of_module(object))
         .or_else(|| of_interpreter(object))
+}
+
+/// Where an object is in one that has its name: a function of a descriptor, what a wrapper stands for.
+fn within(
+    mut outer: Bound<'_, PyAny>,
+    mut place: Place,
+    object: &Bound<'_, PyAny>,
+) -> Option<Place> {
+    for _ in 0..DEEPEST {
+        let is_it = |part: &Part| part.of(&outer).is_some_and(|found| found.is(object));
+        if let Some(part) = Part::ALL.into_iter().find(is_it) {
+            return Some(Place::Within(Box::new(place), part));
+        }
+        let inner = [Part::Function, Part::Wrapped].into_iter();
+        let (part, inner) = inner
+            .filter_map(|part| Some((part, part.of(&outer)?)))
+            .next()?;
+        (outer, place) = (inner, Place::Within(Box::new(place), part));
+    }
+    None
+}
+
+/// Where a function is in a class that has a place.
+pub(crate) fn in_class(
+    class: &Bound<'_, PyType>,
+    place: &Place,
+    function: &Bound<'_, PyAny>,
+) -> Option<Place> {
+    let names = class.getattr(intern!(class.py(), "__dict__")).ok()?;
+    let names = names.cast_into::<PyMappingProxy>().ok()?;
+    names.items().ok()?.iter().find_map(|item| {
+        let (name, value) = item
+            .extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()
+            .ok()?;
+        let name = name.cast::<PyString>().ok()?.to_str().ok()?;
+        let there = Place::InClass(Box::new(place.clone()), name.into());
+        match value.is(function) {
+            true => Some(there),
+            false => within(value, there, function),
+        }
+    })
 }
 
 /// Where a function is found whose own name is another, as one has that a call of another function made.
@@ -331,7 +422,7 @@ pub(crate) fn place(object: &Bound<'_, PyAny>) -> Option<Place> {
         let is_its = of.cast::<PyModule>().ok()?.dict().is(dict);
         return is_its.then(|| Place::Namespace(name.into()));
     }
-    named(object)
+    operator::place(object).or_else(|| named(object))
 }
 
 /// The object of a place; what only the frame leads to is asked of `of_frame`.
@@ -342,13 +433,21 @@ pub(crate) fn find_in<'py>(
 ) -> Option<Bound<'py, PyAny>> {
     match place {
         Place::Value(value) => value_of(py, value).ok(),
+        Place::Range(start, stop, step) => {
+            let range = PyRange::new_with_step(py, *start as isize, *stop as isize, *step as isize);
+            range.ok().map(Bound::into_any)
+        }
         Place::Module(name) => module(py, name),
         Place::Namespace(name) => {
             let module = module(py, name)?;
             Some(module.cast::<PyModule>().ok()?.dict().into_any())
         }
         Place::Named(root, path) => walk(py, root, path),
+        Place::Operator(namespace, name, overload) => {
+            operator::find(py, namespace, name, overload.as_deref())
+        }
         Place::Within(of, part) => part.of(&find_in(py, of, of_frame)?),
+        Place::InClass(of, name) => member(&find_in(py, of, of_frame)?, name),
         Place::CodeOf(of) => {
             let function = find_in(py, of, of_frame)?;
             let function = function.cast_exact::<PyFunction>().ok()?;
@@ -358,6 +457,10 @@ pub(crate) fn find_in<'py>(
             let function = find_in(py, of, of_frame)?;
             let function = function.cast_exact::<PyFunction>().ok()?;
             function.getattr(intern!(py, "__globals__")).ok()
+        }
+        Place::Referent(of) => {
+            let weak = find_in(py, of, of_frame)?;
+            weak.cast_exact::<PyWeakrefReference>().ok()?.upgrade()
         }
         Place::ConstantOf(of, at) => {
             let code = find_in(py, of, of_frame)?;
@@ -398,6 +501,17 @@ pub(crate) fn named_code(code: &Bound<'_, PyCode>, globals: &Bound<'_, PyAny>) -
         .into_iter()
         .map(|function| Place::CodeOf(Box::new(function)))
         .find(|place| find(py, place).is_some_and(|found| found.is(code)))
+}
+
+/// A range that is a constant.
+pub(crate) fn range(object: &Bound<'_, PyAny>) -> Option<Place> {
+    let range = object.cast_exact::<PyRange>().ok()?;
+    let number = |name: &str| range.getattr(name).ok()?.extract::<i64>().ok();
+    Some(Place::Range(
+        number("start")?,
+        number("stop")?,
+        number("step")?,
+    ))
 }
 
 /// A constant as an object.
@@ -505,6 +619,12 @@ pub(crate) fn content(
         let class = object.get_type().qualname()?.to_str()?.into();
         return Ok(Content::Builtin(class, name.unwrap_or_default().into()));
     }
+    if let Some(found) = operator::content(digests, object)? {
+        return Ok(Content::Operator(found));
+    }
+    if is_cached(object) {
+        return Ok(Content::Parts(digests.parts(object)?));
+    }
     if matches!(
         place,
         Place::Module(_)
@@ -537,7 +657,7 @@ pub(crate) fn content(
         return Ok(Content::Tuple(items.collect::<Result<_, _>>()?));
     }
     let class = object.get_type();
-    if class.is_subclass(module_class(py)?)? {
+    if object.is_instance_of::<PyModule>() || class.is_subclass(module_class(py)?)? {
         return Ok(Content::Module(digests.class(&class)?));
     }
     match digests.parts(object) {

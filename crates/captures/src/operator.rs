@@ -1,0 +1,166 @@
+//! Operators of `torch.ops`: where they are found, and what a capture with a call of one relies on.
+//!
+//! Invariant: an operator of torch's own is told by its schemas: torch's version is part of what captures are found by.
+//! Another one is told by the registered functions that say what it gives as well, and by the files of the libraries
+//! that programs have loaded: one of those has what is written in C++.
+
+use blake3::Hasher;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyString, PyType};
+
+use crate::Why;
+use crate::content::{Digest, Digests, add, stamp};
+use crate::reach::Place;
+
+/// The namespaces in which only torch defines operators.
+const OWN: [&str; 3] = ["aten", "prim", "prims"];
+
+/// An operator with one schema, and one with several.
+fn classes(py: Python<'_>) -> PyResult<[&Bound<'_, PyType>; 2]> {
+    static OVERLOAD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static PACKET: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    Ok([
+        OVERLOAD.import(py, "torch._ops", "OpOverload")?,
+        PACKET.import(py, "torch._ops", "OpOverloadPacket")?,
+    ])
+}
+
+fn text(object: &Bound<'_, PyAny>, name: &str) -> Option<String> {
+    let text = object.getattr(name).ok()?.cast_into::<PyString>().ok()?;
+    Some(text.to_str().ok()?.to_owned())
+}
+
+/// Where an operator is found.
+pub(crate) fn place(object: &Bound<'_, PyAny>) -> Option<Place> {
+    let [overload, packet] = classes(object.py()).ok()?;
+    let class = object.get_type();
+    let of_packet = match (class.is(overload), class.is(packet)) {
+        (true, _) => object.getattr("_overloadpacket").ok()?,
+        (_, true) => object.clone(),
+        _ => return None,
+    };
+    let name = text(&of_packet, "_qualified_op_name")?;
+    let (namespace, name) = name.split_once("::")?;
+    let overload = match class.is(overload) {
+        true => Some(text(object, "_overloadname")?.into()),
+        false => None,
+    };
+    let overload_name: Option<&str> = overload.as_deref();
+    find(object.py(), namespace, name, overload_name)
+        .filter(|found| found.is(object))
+        .map(|_| Place::Operator(namespace.into(), name.into(), overload))
+}
+
+/// The operator of a name, where there is one.
+pub(crate) fn find<'py>(
+    py: Python<'py>,
+    namespace: &str,
+    name: &str,
+    overload: Option<&str>,
+) -> Option<Bound<'py, PyAny>> {
+    let ops = py.import(intern!(py, "torch")).ok()?.getattr("ops").ok()?;
+    let packet = ops.getattr(namespace).ok()?.getattr(name).ok()?;
+    match overload {
+        Some(overload) => packet.getattr(overload).ok(),
+        None => Some(packet),
+    }
+}
+
+/// What a capture relies on of an operator; `None` for anything else.
+pub(crate) fn content(
+    digests: &mut Digests,
+    object: &Bound<'_, PyAny>,
+) -> Result<Option<Digest>, Why> {
+    let py = object.py();
+    let [overload, packet] = classes(py)?;
+    let class = object.get_type();
+    let overloads = match (class.is(overload), class.is(packet)) {
+        (true, _) => vec![object.clone()],
+        (_, true) => {
+            let names = object.call_method0(intern!(py, "overloads"))?;
+            let names = names.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+            let all = names
+                .iter()
+                .map(|name| object.getattr(name.cast::<PyString>()?));
+            all.collect::<PyResult<_>>()?
+        }
+        _ => return Ok(None),
+    };
+    let mut hasher = Hasher::new();
+    let mut is_own = true;
+    for one in overloads {
+        let schema = one.getattr(intern!(py, "_schema"))?;
+        add(&mut hasher, schema.str()?.to_str()?.as_bytes());
+        let name = text(&schema, "name").unwrap_or_default();
+        let namespace = name.split("::").next().unwrap_or_default();
+        if OWN.contains(&namespace) {
+            continue;
+        }
+        is_own = false;
+        match fake(&one)? {
+            Some(fake) => hasher.update(&digests.parts(&fake)?),
+            None => {
+                return Err(Why(format!(
+                    "{name}, for which no fake function is registered"
+                )));
+            }
+        };
+    }
+    if is_own {
+        return Ok(Some(*hasher.finalize().as_bytes()));
+    }
+    let libraries = py
+        .import("torch")?
+        .getattr("ops")?
+        .getattr("loaded_libraries")?;
+    let libraries = libraries.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let libraries = PyList::new(py, libraries)?;
+    libraries.sort()?;
+    for library in libraries.iter() {
+        let file = library.str()?;
+        let at = stamp(file.to_str()?);
+        let (bytes, seconds, nanoseconds) =
+            at.ok_or_else(|| Why(format!("{file} has just changed")))?;
+        add(&mut hasher, file.to_str()?.as_bytes());
+        for number in [bytes as i64, seconds, nanoseconds] {
+            hasher.update(&number.to_le_bytes());
+        }
+    }
+    Ok(Some(*hasher.finalize().as_bytes()))
+}
+
+/// The Python function that says what an operator gives, where one was registered.
+fn fake<'py>(overload: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = overload.py();
+    // What `custom_op` has made registers a function of its own around the program's.
+    let made = py.import("torch._library.custom_ops")?.getattr("OPDEFS")?;
+    let name = overload.getattr("_schema")?.getattr("name")?;
+    let made = made.call_method1("get", (name,))?;
+    if !made.is_none() {
+        let fake = made.getattr("_abstract_fn")?;
+        return Ok((!fake.is_none()).then_some(fake));
+    }
+    let registry = py
+        .import("torch._library.simple_registry")?
+        .getattr("singleton")?;
+    let name = overload.call_method0(intern!(py, "name"))?;
+    let known = registry.getattr("_data")?.cast_into::<PyDict>()?;
+    // The default overload is known by the name of the operator.
+    let name = name.cast_into::<PyString>()?;
+    let name = name
+        .to_str()?
+        .split('.')
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    let Some(entry) = known.get_item(name)? else {
+        return Ok(None);
+    };
+    let kernel = entry.getattr("fake_impl")?.getattr("kernel")?;
+    match kernel.is_none() {
+        true => Ok(None),
+        false => kernel.getattr("func").map(Some),
+    }
+}
