@@ -96,13 +96,24 @@ pub struct Step {
     pub constants: Vec<Constant>,
 }
 
+/// What is around a capture that is bound.
+pub struct Around<'a, 'py> {
+    /// the code of the frame
+    pub template: &'a Bound<'py, PyCode>,
+    /// the program's code that it runs
+    pub own: &'a Bound<'py, PyCode>,
+    /// reads the lines that asked for guards
+    pub read_line: ReadLine,
+    /// makes a module of this package's, by its name; false for any other name
+    pub make_module: fn(Python<'_>, &str) -> bool,
+}
+
 /// Reads what a frame and its pins lead to, each source once.
 struct Frame<'a, 'py> {
     py: Python<'py>,
     reader: &'a Reader<'a>,
     sources: &'a [Source],
-    /// the program's code that it runs
-    code: &'a Bound<'py, PyCode>,
+    around: &'a Around<'a, 'py>,
     values: Vec<Option<Bound<'py, PyAny>>>,
     pinned: Vec<Option<Bound<'py, PyAny>>>,
 }
@@ -138,7 +149,9 @@ impl<'py> Frame<'_, 'py> {
                 let class = class.cast::<PyType>().ok()?;
                 guards::exec::follow::member(class, &PyString::intern(py, name))
             }
-            Place::OwnCode => Some(self.code.clone().into_any()),
+            Place::OwnCode => Some(self.around.own.clone().into_any()),
+            // A module of this package's may not have been made yet.
+            Place::Named(root, _) if (self.around.make_module)(py, root) => reach::find(py, place),
             Place::OwnGlobals => self.reader.step(py, &Source::Globals, None, &mut |_| None),
             _ => None,
         })
@@ -243,8 +256,7 @@ impl<'py> Frame<'_, 'py> {
 }
 
 impl Loaded {
-    /// Binds a capture to what a frame reaches. `template`: the code of the frame; `own`: the program's code that it
-    /// runs.
+    /// Binds a capture to what a frame reaches.
     ///
     /// # Errors
     /// Why it can't be taken.
@@ -252,8 +264,7 @@ impl Loaded {
         py: Python<'py>,
         bytes: &[u8],
         reader: &Reader<'_>,
-        (template, own): (&Bound<'py, PyCode>, &Bound<'py, PyCode>),
-        read_line: ReadLine,
+        around: &Around<'_, 'py>,
     ) -> Result<Loaded, Why> {
         let capture: Capture =
             postcard::from_bytes(bytes).map_err(|error| Why(error.to_string()))?;
@@ -263,7 +274,7 @@ impl Loaded {
             values: vec![None; capture.sources.len()],
             pinned: Vec::with_capacity(capture.pins.len()),
             sources: &capture.sources,
-            code: own,
+            around,
         };
         let digests = &mut Digests::like(capture.by_place);
         let mut pins = Pins::new();
@@ -323,7 +334,7 @@ impl Loaded {
                 )));
             }
         }
-        let constants = frame.constants(digests, &capture.constants, template)?;
+        let constants = frame.constants(digests, &capture.constants, around.template)?;
         let owner = match capture.owner {
             None => None,
             Some(source) => {
@@ -362,7 +373,9 @@ impl Loaded {
         let frames: Vec<_> = capture
             .places
             .into_iter()
-            .map(|(file, line, function)| Arc::new(UserFrame::new(file, line, function, read_line)))
+            .map(|(file, line, function)| {
+                Arc::new(UserFrame::new(file, line, function, around.read_line))
+            })
             .collect();
         let mut guards = capture.guards;
         for (guard, place) in guards.iter_mut().zip(&capture.place_of) {

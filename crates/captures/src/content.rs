@@ -559,6 +559,24 @@ impl Digests {
         self.add_attributes(hasher, object, depth)
     }
 
+    /// Whether attributes of an object may be set at any time, and are all that it has. A member of an enumeration is
+    /// taken for a constant.
+    pub(crate) fn has_plain_attributes(&self, object: &Bound<'_, PyAny>) -> Result<bool, Why> {
+        let py = object.py();
+        let class = object.get_type();
+        let member = py.import(intern!(py, "enum"))?.getattr("Enum")?;
+        if class.is_subclass(&member)? {
+            return Ok(false);
+        }
+        for base in class.mro().iter() {
+            let base = base.cast_into::<PyType>().map_err(PyErr::from)?;
+            if !base.is(py.get_type::<PyAny>()) && !is_of_python_code(&base)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// An instance of a class whose instances are made of attributes alone.
     fn add_attributes(
         &mut self,

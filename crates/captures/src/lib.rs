@@ -25,7 +25,7 @@ use guards::{ConstVal, Guard, Source, SourceId};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use bind::{Call, Constant, Loaded, Step};
+pub use bind::{Around, Call, Constant, Loaded, Step};
 pub use carry::{carried, files, made_for};
 pub use keep::{Fill, GraphCall, Input, Kept, Part};
 pub use key::{Keys, Made};

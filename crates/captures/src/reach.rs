@@ -158,6 +158,8 @@ pub(crate) enum Content {
     Weak(Box<Place>),
     /// A container or an instance, by all that is in it.
     Parts(Digest),
+    /// An instance of a class of Python code, whose attributes can't be told.
+    Instance(Digest),
 }
 
 /// How an object is reached.
@@ -442,7 +444,7 @@ pub(crate) fn find_in<'py>(
             let module = module(py, name)?;
             Some(module.cast::<PyModule>().ok()?.dict().into_any())
         }
-        Place::Named(root, path) => walk(py, root, path),
+        Place::Named(root, path) => walk(py, root, path).or_else(|| of_frame(place)),
         Place::Operator(namespace, name, overload) => {
             operator::find(py, namespace, name, overload.as_deref())
         }
@@ -662,6 +664,10 @@ pub(crate) fn content(
     }
     match digests.parts(object) {
         Ok(parts) => Ok(Content::Parts(parts)),
+        // What may be set at any time guards hold, attribute by attribute.
+        Err(_) if digests.has_plain_attributes(object)? => {
+            Ok(Content::Instance(digests.class(&class)?))
+        }
         Err(Why(part)) => Err(Why(format!(
             "{}, which can't be told by its content: {part}",
             shown(object)

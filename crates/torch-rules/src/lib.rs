@@ -35,7 +35,7 @@ mod questions;
 mod ragged;
 mod state_calls;
 mod subclasses;
-mod substitutes;
+pub mod substitutes;
 mod tensor_classes;
 mod torch_python;
 mod tracer_options;

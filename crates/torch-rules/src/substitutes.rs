@@ -43,6 +43,11 @@ static MODULE: OwnModule = OwnModule::new(
     c"ferrodyn_substitutes",
 );
 
+/// Makes the module of this name, where it is the one that substitutes are in.
+pub fn make_module(py: Python<'_>, name: &str) -> bool {
+    MODULE.is_called(name) && MODULE.get(py).is_ok()
+}
+
 /// What stands in the graph for a function with this path, where something does.
 ///
 /// # Errors

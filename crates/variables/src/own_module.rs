@@ -32,6 +32,11 @@ impl OwnModule {
         self.module.get(py).map(|module| module.bind(py).clone())
     }
 
+    /// Whether it has this name.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name.to_bytes() == name.as_bytes()
+    }
+
     /// The module.
     ///
     /// # Errors

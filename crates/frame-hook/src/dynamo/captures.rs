@@ -15,7 +15,7 @@ use std::time::{Instant, SystemTime};
 
 use artifact_store::{Key, Store, StoreError};
 use backends::Capabilities;
-use captures::{Break, Call, GraphCall, Input, Kept, Keys, Loaded, Made, Why};
+use captures::{Around, Break, Call, GraphCall, Input, Kept, Keys, Loaded, Made, Why};
 use fx_graph::ShapeGuard;
 use guards::exec::{CheckProgram, Reader};
 use guards::plan::Plan;
@@ -278,8 +278,13 @@ impl<'py> Compilation<'_, 'py> {
         let check = env::of_frame(py, self.frame);
         // SAFETY: the frame is alive and keeps what the environment names.
         let reader = unsafe { Reader::new(abi, check) };
-        let codes = (&request.code, &own.code);
-        let loaded = Loaded::bind(py, bytes, &reader, codes, reasons::read_line)?;
+        let around = Around {
+            template: &request.code,
+            own: &own.code,
+            read_line: reasons::read_line,
+            make_module: torch_rules::substitutes::make_module,
+        };
+        let loaded = Loaded::bind(py, bytes, &reader, &around)?;
         if loaded.broken.is_some() {
             self.may_break_unseen()?;
         }
