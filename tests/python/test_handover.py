@@ -28,7 +28,7 @@ DIFFERENT = {
     "parameter sources": "torch has all parameters of the modules that it meets, some by two names",
     "nn_module_stack": "torch calls a layer that is compiled by itself from a function of its own",
     "source_fn_stack": "so that layer has its class there; and names as said of `names`",
-    "keys": "so that layer has modules; a number that the graph computes has no line here",
+    "keys": "so that layer has modules",
 }
 
 

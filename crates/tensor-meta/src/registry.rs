@@ -160,6 +160,12 @@ impl Entry {
         self
     }
 
+    /// Fills a tensor with this number.
+    pub const fn fills(mut self, position: usize, name: &'static str) -> Entry {
+        self.traits.fills = Some((position, name));
+        self
+    }
+
     /// Writes to further arguments unless this one is off.
     pub const fn writes_unless(mut self, position: usize, name: &'static str) -> Entry {
         self.traits.writes_unless = Some((position, name));

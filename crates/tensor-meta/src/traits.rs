@@ -199,6 +199,8 @@ pub struct Traits {
     pub draws_if: Option<Switch>,
     /// it writes to more arguments than its first, unless this one is off
     pub writes_unless: Option<Switch>,
+    /// it fills a tensor with this number
+    pub fills: Option<Switch>,
     /// it scales an operand
     pub scales: Option<Scale>,
     /// what it computes of values that are known
@@ -215,6 +217,7 @@ impl Traits {
         on_cuda: Cast::None,
         draws_if: None,
         writes_unless: None,
+        fills: None,
         scales: None,
         folds: None,
         reads: None,

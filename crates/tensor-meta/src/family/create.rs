@@ -617,7 +617,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("randint", "*", "", randint).does(TAKES_SIZES | DRAWS),
         rule("randperm", "*", "", randperm).does(TAKES_SIZES | DRAWS),
         rule("full", "*", "", full)
-            .does(NEVER_RAISES | TAKES_NUMBERS | MADE_OF_SIZES | CONVERTS_NUMBERS),
+            .does(NEVER_RAISES | TAKES_NUMBERS | MADE_OF_SIZES | CONVERTS_NUMBERS)
+            .fills(1, "fill_value"),
         rule("arange", "*", "", arange)
             .does(NEVER_RAISES | TAKES_SIZES | MADE_OF_SIZES | CONVERTS_NUMBERS)
             .folds(Fold::Range),
@@ -639,7 +640,9 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("zeros_like", "*", "", like).does(NEVER_RAISES),
         rule("ones_like", "*", "", like).does(NEVER_RAISES),
         rule("empty_like", "*", "", like).does(NEVER_RAISES),
-        rule("full_like", "*", "", full_like).does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS),
+        rule("full_like", "*", "", full_like)
+            .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS)
+            .fills(1, "fill_value"),
         rule("rand_like", "* torch.randn_like", "", random_like).does(NEVER_RAISES | DRAWS),
         rule("randint_like", "*", "", randint_like).does(DRAWS),
         rule("new_tensor", "", "*", new_tensor)
@@ -648,7 +651,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("new_zeros", "", "* new_ones new_empty", new_sized)
             .does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES),
         rule("new_full", "", "*", new_full)
-            .does(NEVER_RAISES | TAKES_NUMBERS | ONLY_SIZES | CONVERTS_NUMBERS),
+            .does(NEVER_RAISES | TAKES_NUMBERS | ONLY_SIZES | CONVERTS_NUMBERS)
+            .fills(2, "fill_value"),
         rule("tensor", "*", "", from_data)
             .does(TAKES_NUMBERS | FROM_DATA | READS_ELEMENTS | SEES_NUMPY | SEES_NUMPY_FLOATS)
             .folds(Fold::Data),

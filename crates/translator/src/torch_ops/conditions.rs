@@ -117,6 +117,7 @@ impl Tx<'_> {
             }
         };
         let node = self.log.graph.call_function(target, args, Vec::new());
+        self.set_line(node);
         self.log.graph.set_impure(node, true);
         self.log.graph.set_repeatable(node);
         self.log.graph.set_may_refuse_arguments(node);

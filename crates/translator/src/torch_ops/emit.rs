@@ -149,6 +149,9 @@ impl<'py> Tx<'py> {
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
         self.not_seen_with(STANDING_IN, args)?;
         self.no_dtype_lost(callee, args)?;
+        if let Some(read) = self.filled_by_tensor(callee, args)? {
+            return self.emit(callee, &read);
+        }
         if self.has_numpy_number(args.values()) {
             let values: Vec<&Var> = args.values().collect();
             let convert = self.rules.arrays.read_number;
@@ -489,11 +492,17 @@ impl<'py> Tx<'py> {
             }
             Callee::Method(name) => self.log.graph.call_method(*name, pos, kw),
         };
-        self.log.graph.set_source(node, &self.st.frame.lines());
-        (self.log.graph).set_module(node, self.st.frame.module.as_ref());
+        self.set_line(node);
         self.st.effects.known_values.clear();
         self.st.effects.writes += 1;
         Ok(node)
+    }
+
+    /// A node is of the line, and of the call of a module, where the frame stands.
+    pub fn set_line(&mut self, node: NodeId) {
+        let frame = &self.st.frame;
+        self.log.graph.set_source(node, &frame.lines());
+        self.log.graph.set_module(node, frame.module.as_ref());
     }
 
     /// The (cached) target of a function.

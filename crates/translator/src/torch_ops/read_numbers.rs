@@ -127,6 +127,7 @@ impl Tx<'_> {
             .log
             .graph
             .call_method(name, vec![tensor.into()], Vec::new());
+        self.set_line(node);
         self.log.graph.set_repeatable(node);
         node
     }
@@ -261,6 +262,7 @@ impl Tx<'_> {
             return Ok(known);
         }
         let node = self.log.graph.call_function(target, args, Vec::new());
+        self.set_line(node);
         self.log.graph.set_repeatable(node);
         Ok(node)
     }

@@ -261,6 +261,7 @@ impl<'py> Tx<'py> {
             args.extend(extent.has_dims().then_some(Arg::Int(dim as i64)));
             let graph = &mut self.log.graph;
             let node = graph.call_method(extent.method(), args, Vec::new());
+            self.set_line(node);
             self.log.graph.set_repeatable(node);
             let kind = EarlyKind::Read(ReadNumber { node, ..read });
             let call = EarlyCall {
