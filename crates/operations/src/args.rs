@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::Arg;
+use fx_graph::{Arg, NodeId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString};
 use tensor_meta::{DType, Device, MemoryFormat, SymInt, TensorMeta, Value};
@@ -65,6 +65,8 @@ pub enum MetaArg {
     Int(i64),
     /// an int that is no constant
     SymInt(SymInt),
+    /// the size of the rows of a tensor, which differ in length: its node, the dimension
+    RaggedSize(NodeId, usize),
     /// float
     Float(f64),
     /// a float that is no constant
@@ -116,7 +118,7 @@ impl MetaArg {
             MetaArg::Tuple(v) => Value::Tuple(v.iter().map(MetaArg::value).collect()),
             MetaArg::Slice(s) => Value::slice(s[0].value(), s[1].value(), s[2].value()),
             MetaArg::Ellipsis => Value::Ellipsis,
-            MetaArg::Unknown => Value::Unknown,
+            MetaArg::RaggedSize(..) | MetaArg::Unknown => Value::Unknown,
         }
     }
 }

@@ -61,6 +61,9 @@ impl<'py> SoFar<'_, 'py> {
                     .collect::<PyResult<Vec<_>>>()?;
                 py.get_type::<PySlice>().call1(PyTuple::new(py, parts)?)?
             }
+            (MetaArg::RaggedSize(of, dim), _) if let Some(fake) = self.shadow(*of) => {
+                fake.bind(py).call_method1("size", (*dim,))?
+            }
             (MetaArg::SymInt(n), _) if let Some(sized) = sized => sized.number(py, *n)?,
             (MetaArg::Int(i), _) => i.into_pyobject(py)?.into_any(),
             (MetaArg::Float(f), _) => f.into_pyobject(py)?.into_any(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytecode::op::{LocalIdx, Op};
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 use pyo3::types::PyType;
 use translator::raw::type_lookup;
 use translator::stop::{R, Stop};
@@ -102,6 +103,7 @@ impl Emitter<'_, '_> {
             Body::Generator(_) => self.generator(id),
             Body::Address(of) => self.address(of),
             Body::DataPointer(of) => self.data_pointer(of),
+            Body::RaggedSize(of, dim) => self.ragged_size(of, *dim),
             Body::Result(made) => self.call_result(made),
             Body::Array(array)
                 if let Some(view) = array.copied.as_ref().and_then(|c| c.view.as_ref()) =>
@@ -145,6 +147,17 @@ impl Emitter<'_, '_> {
         self.asm.callee(&method);
         self.value(of)?;
         self.asm.call(1);
+        Ok(())
+    }
+
+    fn ragged_size(&mut self, of: &Var, dim: usize) -> R<()> {
+        let tensor = self.tx.known().tensor.bind(self.tx.py);
+        let method = tensor.getattr("size")?.unbind();
+        self.asm.callee(&method);
+        self.value(of)?;
+        let dim = PyInt::new(self.tx.py, dim).into_any().unbind();
+        self.value(&Var::Const(dim))?;
+        self.asm.call(2);
         Ok(())
     }
 

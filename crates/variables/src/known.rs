@@ -112,6 +112,7 @@ known! {
     parameter = "torch.nn"."Parameter",
     buffer = "torch.nn"."Buffer",
     size = "torch"."Size",
+    sym_int = "torch"."SymInt",
     dtype = "torch"."dtype",
     device = "torch"."device",
     layout = "torch"."layout",

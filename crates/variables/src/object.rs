@@ -56,6 +56,8 @@ pub enum Body {
     Address(Var),
     /// `data_ptr()` of a tensor: an `int` that is good for comparisons with others only
     DataPointer(Var),
+    /// the size of the rows of a tensor, which differ in length, by its dimension: a `torch.SymInt` that is no number
+    RaggedSize(Var, usize),
     /// what a call gives of which nothing is known but its class; made where it is needed
     Result(Rc<CallResult>),
     /// a NumPy array, or a number of NumPy's, that the graph has as a tensor

@@ -201,7 +201,10 @@ impl Writer<'_, '_> {
             Body::Cell(Some(value)) => self.value(value, 1),
             Body::Cell(None) => "empty".into(),
             Body::Iter(iterator) => self.iterator(iterator),
-            Body::MappingProxy(of) | Body::Address(of) | Body::DataPointer(of) => {
+            Body::MappingProxy(of)
+            | Body::Address(of)
+            | Body::DataPointer(of)
+            | Body::RaggedSize(of, _) => {
                 format!("of {}", self.value(of, 1))
             }
             Body::DictView(dict, view) => format!("{view:?} of {}", self.meet(*dict)),

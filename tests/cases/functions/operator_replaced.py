@@ -1,4 +1,4 @@
-"""A program that puts a function of its own in the place of one of `operator`: its own code calls it, operators do not."""
+"""A program puts a function of its own in the place of one of `operator`; operators stay."""
 
 import operator
 

@@ -67,6 +67,9 @@ impl<'py> Tx<'py> {
             Body::Result(_) | Body::OfNode(_) => Err(Stop::unsupported(format!(
                 "attribute {name} of what a call in the compiled function gives"
             ))),
+            Body::RaggedSize(..) => {
+                Err(Stop::unsupported("the size of rows that differ in length"))
+            }
             _ => Ok(()),
         }
     }

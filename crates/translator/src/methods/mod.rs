@@ -112,6 +112,7 @@ impl Tx<'_> {
                     | Body::OfNode(_)
                     | Body::Address(_)
                     | Body::DataPointer(_)
+                    | Body::RaggedSize(..)
                     | Body::MappingProxy(_) => None,
                     Body::Plain | Body::Cell(_) => self.plain_method(id, name, args.clone())?,
                 }

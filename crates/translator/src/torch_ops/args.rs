@@ -131,6 +131,9 @@ impl<'py> Tx<'py> {
                 let m: [MetaArg; 3] = m.try_into().map_err(|_| Stop::Internal("slice".into()))?;
                 (Arg::slice(a0, a1, a2), MetaArg::Slice(Box::new(m)))
             }
+            Var::Obj(_) if let Some((of, dim)) = self.ragged_size(&var) => {
+                self.ragged_arg(&of, dim)?
+            }
             Var::Obj(id) => match self.obj(*id).body.clone() {
                 Body::List(items) if self.obj(*id).class.is(&self.known.list) => {
                     let items: Vec<Var> = items.into_iter().collect();

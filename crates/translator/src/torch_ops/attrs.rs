@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use tensor_meta::Does;
 use torch_abi::names;
-use variables::{TensorVar, TupleVar, Var};
+use variables::{TensorVar, Var};
 
 use super::emit::Callee;
 use super::raising;
@@ -67,18 +67,7 @@ impl<'py> Tx<'py> {
         }
         let meta = self.st.effects.meta(t).clone();
         let value = match &**name {
-            "shape" => {
-                let items = meta
-                    .shape
-                    .iter()
-                    .map(|d| self.sym_int(*d))
-                    .collect::<R<_>>()?;
-                Var::Tuple(Rc::new(TupleVar {
-                    items,
-                    class: Some(self.known.size.clone()),
-                    origin: None,
-                }))
-            }
+            "shape" => self.sizes_of(&Var::Tensor(t.clone()), &meta.shape)?,
             "ndim" => self.int(meta.shape.len() as i64),
             "dtype" => self.dtype_var(meta.dtype)?,
             "device" => Var::Const(

@@ -10,6 +10,7 @@
 //! - [`numbers`]: operands that are numbers
 //! - [`read_numbers`], [`conditions`]: numbers that the graph reads from its tensors
 //! - [`contexts`], [`function_modes`], [`subclasses`]: what of these is in force where the frame stands
+//! - [`ragged`]: sizes of rows that differ in length
 //! - [`vmap`]: operations on batched tensors
 //!
 //! Not here: functions that are more than one node (the crate `torch-rules`), and what is known of an operation before
@@ -34,6 +35,7 @@ pub mod marks;
 mod numbers;
 pub mod ops;
 mod optimizer_step;
+mod ragged;
 mod read_numbers;
 mod scaled;
 pub mod sized_fakes;

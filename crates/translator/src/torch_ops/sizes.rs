@@ -141,8 +141,7 @@ impl Tx<'_> {
     /// A break for the size of rows that differ in length, which is no number.
     pub fn sym_int(&mut self, n: SymInt) -> R<Var> {
         let value = self.log.sizes.hint(n);
-        let is_ragged = |symbol| matches!(self.log.sizes.expr(symbol), Some(IntExpr::Source(of)) if *self.facts.sources.get(of) == RAGGED);
-        if self.log.sizes.symbols_in(n).into_iter().any(is_ragged) {
+        if self.is_ragged(n) {
             return Err(Stop::unsupported("the size of rows that differ in length"));
         }
         Ok(match self.log.sizes.expr(n) {

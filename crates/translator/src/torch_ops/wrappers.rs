@@ -74,6 +74,15 @@ impl<'py> Tx<'py> {
         let (inferred, out) = self.infer_fake_result(callee, node_args, "wrapper subclass")?;
         self.check_shown(callee, args, &inferred)?;
         self.check_leaf(args, &inferred)?;
+        if let (Inferred::Int(_) | Inferred::Size(_), Some(of)) =
+            (&inferred, self.only_tensor(args))
+        {
+            return match &inferred {
+                Inferred::Int(n) => self.size_of(&of, *n),
+                Inferred::Size(dims) => self.sizes_of(&of, dims),
+                _ => Err(Stop::Internal("a size that is none".into())),
+            };
+        }
         let made = self.emit_inferred(callee, node_args.clone(), inferred, args)?;
         self.with_wrapper_class(made, out.bind(self.py))
     }
@@ -126,6 +135,15 @@ impl<'py> Tx<'py> {
                 Ok(self.new_list(items))
             }
             _ => Ok(made),
+        }
+    }
+
+    /// The tensor that an operation is about, where there is one alone.
+    fn only_tensor(&self, args: &Args) -> Option<Var> {
+        let mut tensors = args.values().filter(|v| matches!(v, Var::Tensor(_)));
+        match (tensors.next(), tensors.next()) {
+            (Some(one), None) => Some(one.clone()),
+            _ => None,
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn method(op: CompareOp) -> &'static str {
     }
 }
 
-pub(super) fn swapped(op: CompareOp) -> CompareOp {
+pub(crate) fn swapped(op: CompareOp) -> CompareOp {
     match op {
         CompareOp::Lt => CompareOp::Gt,
         CompareOp::Le => CompareOp::Ge,
@@ -87,6 +87,9 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the comparison raises; a break where it has no rule.
     pub fn compare(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Flow> {
+        if let Some(holds) = self.compare_ragged(op, a, b)? {
+            return Ok(Flow::Value(self.bool(holds)));
+        }
         let computed = |v: &Var| matches!(v, Var::Computed(_));
         if (computed(a) || computed(b))
             && let Some(holds) = self.compare_computed(op, a, b)?

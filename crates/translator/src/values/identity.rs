@@ -80,6 +80,8 @@ impl Tx<'_> {
                     true
                 } else if let (Some(i), Some(j)) = (&x.input, &y.input) {
                     i.obj.is(&j.obj)
+                } else if self.is_one_of_lengths(x, y) {
+                    true
                 } else if x.fresh || y.fresh {
                     false
                 } else {

@@ -41,6 +41,7 @@ impl Tx<'_> {
                     | Body::OfNode(_)
                     | Body::Address(_)
                     | Body::DataPointer(_)
+                    | Body::RaggedSize(..)
                     | Body::Cell(_) => {}
                     _ if self.is_builtin_container(&state.class) => return self.iter_body(*id),
                     Body::DictView(..) => return self.iter_body(*id),
@@ -133,6 +134,7 @@ impl Tx<'_> {
             | Body::OfNode(_)
             | Body::Address(_)
             | Body::DataPointer(_)
+            | Body::RaggedSize(..)
             | Body::Cell(_)
             | Body::MappingProxy(_) => {
                 let obj = Var::Obj(id);

@@ -9,7 +9,7 @@
 mod answers;
 mod arith;
 mod build;
-mod compare;
+pub(crate) mod compare;
 mod computed;
 mod floats;
 mod identity;
