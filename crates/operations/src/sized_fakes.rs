@@ -106,7 +106,7 @@ impl SizedFakes {
     /// # Errors
     /// As [`SizedFakes::number`].
     pub fn value<'py>(&self, py: Python<'py>, expr: &IntExpr) -> PyResult<Bound<'py, PyAny>> {
-        let operator = |name: &str| py.import("operator")?.getattr(name);
+        let operator = |name: &str| py.import("_operator")?.getattr(name);
         match expr {
             IntExpr::Const(n) => Ok(n.into_pyobject(py)?.into_any()),
             IntExpr::Unary(op, x) => operator(op.function())?.call1((self.value(py, x)?,)),

@@ -95,7 +95,7 @@ known! {
     weakref = "weakref"."ReferenceType",
     enum_ = "enum"."Enum",
     sys_modules = "sys"."modules",
-    operator = "operator"."",
+    operator = "_operator"."",
     torch = "torch"."",
     torch_c = TORCH_C."",
     data_attr = TORCH_C."_autograd._get_data_attr",
