@@ -1,0 +1,141 @@
+"""What a kept capture names beside functions and classes is found again in another process, and told by its content.
+
+Operators, functions with caches and closures, what is registered with abstract classes, weak references, named tuples.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kept_programs import printed
+
+pytestmark = [pytest.mark.own, pytest.mark.once]
+
+LIBRARY = """\
+import abc, collections, functools, weakref
+import torch
+
+@torch.library.custom_op("kept::wide", mutates_args=())
+def wide(x: torch.Tensor) -> torch.Tensor:
+    return torch.cat([x] * 2)
+
+@wide.register_fake
+def _(x):
+    return x.new_empty(2 * x.shape[0])
+
+@functools.lru_cache
+def scale():
+    return 2.0
+
+def closing(factor):
+    def op(x):
+        return x * factor
+    return torch.compiler.allow_in_graph(op)
+
+op = closing(3.0)
+
+class Abstract(abc.ABC):
+    pass
+
+Abstract.register(list)
+
+Pair = collections.namedtuple("Pair", "first second")
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Parameter(torch.ones(3))
+        self.second = torch.nn.Parameter(torch.ones(3))
+        self.tied = weakref.ref(self.first)
+
+model = Model()
+"""
+
+PROGRAM = """\
+import collections, json, logging, sys, torch
+import ferrodyn
+import library
+
+said = []
+
+class Handler(logging.Handler):
+    def emit(self, record):
+        said.append(record.getMessage())
+
+log = logging.getLogger("ferrodyn.captures")
+log.setLevel(logging.DEBUG)
+log.addHandler(Handler())
+
+def operator(x):
+    y = library.wide(x)
+    return y * y.shape[0]
+
+def cached(x):
+    return x * library.scale()
+
+def closure(x):
+    return library.op(x) + 1
+
+def registered(x):
+    return x + 1 if isinstance([], library.Abstract) else x - 1
+
+def mapping(x):
+    return x + 1 if isinstance({}, collections.abc.Mapping) else x - 1
+
+def reference(x):
+    is_first = library.model.tied() is library.model.first
+    return x * library.model.first if is_first else x + library.model.second
+
+def numbers(x):
+    total = x
+    for number in {3, 1, 2}:
+        total = total * number + hash(number)
+    return total
+
+def pair(x):
+    return library.Pair(x + 1, x * 2)
+
+x = torch.arange(3.0)
+function = globals()[sys.argv[1]]
+compiled = ferrodyn.compile(function, backend="eager")
+as_lists = lambda y: torch.stack(list(y)).tolist()
+results = [as_lists(function(x)) for function in (compiled, function, compiled)]
+print(json.dumps([results, said]))
+"""
+
+#: For each function what may change in the library, if anything.
+CHANGES: dict[str, list[tuple[str, str]]] = {
+    "operator": [("[x] * 2", "[x] * 3"), ("(2 * x.shape[0])", "(3 * x.shape[0])")],
+    "cached": [("return 2.0", "return 4.0")],
+    "closure": [("closing(3.0)", "closing(5.0)")],
+    "registered": [("Abstract.register(list)", "")],
+    "mapping": [],
+    "reference": [("weakref.ref(self.first)", "weakref.ref(self.second)")],
+    "numbers": [],
+    "pair": [('"first second"', '"second first"')],
+}
+
+
+@pytest.mark.parametrize("function", CHANGES)
+def test_what_a_capture_names(tmp_path: Path, function: str) -> None:
+    library = tmp_path / "library.py"
+    library.write_text(LIBRARY)
+    (tmp_path / "program.py").write_text(PROGRAM)
+
+    def said(**env: str) -> list[str]:
+        env = {"PYTHONDONTWRITEBYTECODE": "1", **env}
+        (compiled, eager, again), messages = printed(tmp_path, "program.py", function, **env)
+        assert compiled == eager == again
+        wanted = [m for m in messages if m.startswith(("a capture is", "no capture is kept"))]
+        return [message.partition(":")[0] for message in wanted] or messages
+
+    assert said() == ["a capture is kept"]
+    assert said(PYTHONHASHSEED="7") == ["a capture is taken"]
+    text = library.read_text()
+    for old, new in CHANGES[function]:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    library.write_text(text)
+    expected = "a capture is kept" if CHANGES[function] else "a capture is taken"
+    assert said() == [expected]
