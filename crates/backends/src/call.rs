@@ -226,8 +226,8 @@ impl BackendCall<'_> {
 }
 
 impl BackendCall<'_> {
-    /// A function that computes what `result` does, where that is `forward` of the module, which is
-    /// as it was given.
+    /// A function that computes what `result` does, where that is `forward` of the module, which is as it was given; or
+    /// the module itself, where it matters which operation has raised: only such a function tells.
     fn own_forward(
         &self,
         result: &Bound<'_, PyAny>,
@@ -241,11 +241,44 @@ impl BackendCall<'_> {
         let is = |name, value: &Bound<'_, PyAny>| -> PyResult<bool> {
             Ok(result.getattr_opt(name)?.is_some_and(|of| of.is(value)))
         };
-        if !is(intern!(py, "__func__"), lazy)? || !is(intern!(py, "__self__"), gm)? {
+        let is_forward = is(intern!(py, "__func__"), lazy)? && is(intern!(py, "__self__"), gm)?;
+        let is_module = result.is(gm) && !all_repeatable(graph) && !has_hooks(gm)?;
+        if !is_forward && !is_module {
             return Ok(None);
         }
         forward_function(py, graph, objects, &[], Numbers::now(py)?)
     }
+}
+
+/// Whether a graph can run again from its start wherever it has raised.
+fn all_repeatable(graph: &Graph) -> bool {
+    graph.iter().all(|(_, node)| {
+        let computes = matches!(
+            node.op,
+            OpKind::CallFunction | OpKind::CallMethod | OpKind::CallModule
+        );
+        node.repeatable || !computes
+    })
+}
+
+/// Whether a call of a module is more than one of its class's `forward`.
+fn has_hooks(gm: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = gm.py();
+    let own = gm.getattr(intern!(py, "__dict__"))?;
+    if own.contains(intern!(py, "forward"))? {
+        return Ok(true);
+    }
+    for hooks in [
+        "_forward_hooks",
+        "_forward_pre_hooks",
+        "_backward_hooks",
+        "_backward_pre_hooks",
+    ] {
+        if own.contains(hooks)? && own.get_item(hooks)?.is_truthy()? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether torch's own tracer is loaded. Who compiles by hand has it loaded; for others nothing is to be prepared.

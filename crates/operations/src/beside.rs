@@ -209,13 +209,13 @@ impl SoFar<'_, '_> {
                 Viewed::Leaf | Viewed::Own => {}
             }
         }
-        !(traits.any(Does::INDEXES) && self.is_put_back(node))
+        !(traits.any(Does::INDEXES) && self.is_put_back(&self.graph[node].args))
             && self.memory_is_shared(target, &args.pos[1..])
     }
 
-    /// Whether a node stores what was at the very place: `x[i] += 1` ends so.
-    fn is_put_back(&self, node: NodeId) -> bool {
-        let [target, index, Arg::Node(value)] = &self.graph[node].args[..] else {
+    /// Whether a store with these arguments is of what was at the very place: `x[i] += 1` ends so.
+    pub fn is_put_back(&self, args: &[Arg]) -> bool {
+        let [target, index, Arg::Node(value)] = args else {
             return false;
         };
         let value = &self.graph[*value];

@@ -370,10 +370,15 @@ impl<'py> Tx<'py> {
         if !self.runs_as_is && traits.any(Does::FROM_DATA) && !is_traceable {
             return Ok(None);
         }
+        let is_store = |inferred: &Inferred| {
+            matches!(inferred, Inferred::None)
+                && traits.any(Does::INDEXES)
+                && traits.any(Does::WRITES)
+        };
         let before = self.snapshot();
         let node_args = self.node_args_with_sizes(args)?;
         let inferred = match self.infer_beside_unknown(callee, &node_args)? {
-            Ok(inferred) if has_tensor(&inferred) => Some(inferred),
+            Ok(inferred) if has_tensor(&inferred) || is_store(&inferred) => Some(inferred),
             Err(RuleError::NoRule) => {
                 let found = self.infer_with_unknown(callee, &node_args)?;
                 found.map(|found| found.0).filter(has_tensor)
@@ -385,6 +390,9 @@ impl<'py> Tx<'py> {
             return Ok(None);
         };
         self.check_shown(callee, args, &inferred)?;
+        if is_store(&inferred) {
+            self.check_leaf(args, &inferred)?;
+        }
         self.emit_knowing(callee, node_args, inferred, args)
             .map(Some)
     }
@@ -542,6 +550,11 @@ impl<'py> Tx<'py> {
     ) -> R<Result<Inferred, RuleError>> {
         if self.st.effects.early.is_empty() || !self.ints.captures_unknown() {
             return Ok(self.infer_by_rule(callee, args));
+        }
+        let traits = callee.traits();
+        let is_store = traits.any(Does::INDEXES) && traits.any(Does::WRITES);
+        if is_store && args.kw.is_empty() && self.so_far().is_put_back(&args.pos) {
+            return Ok(Ok(Inferred::None));
         }
         for _ in 0..MOST_CHECKS {
             let before = self.snapshot();
