@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use guards::{IntExpr, SourceId};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tensor_meta::{Fact, SymInt};
+use tensor_meta::{Compare, Fact, SymInt};
 use torch_abi::size_symbols::{GivenSize, SizeFact, SizeSymbols, SizeTree};
 use variables::Obj;
 
@@ -20,7 +20,7 @@ pub struct SizedFakes {
     /// what each symbol stands for, and the number that it is for torch
     leaves: RefCell<Vec<(IntExpr, Obj)>>,
     sizes: RefCell<Sizes>,
-    /// what quotients among them rely on
+    /// what quotients and choices among them rely on
     signs: RefCell<Vec<Fact>>,
     /// sources for numbers that the graph gives: which of the leaves there are such numbers already
     unknown: Unknown,
@@ -173,6 +173,20 @@ impl SizedFakes {
             }
             SizeTree::Add(parts) => all(parts, 0, Sizes::add),
             SizeTree::Multiply(parts) => all(parts, 1, Sizes::multiply),
+            SizeTree::Positive(of) => {
+                let of = self.of_tree(of)?;
+                let sizes = self.sizes.borrow();
+                if sizes.is_unknown(of) {
+                    return None;
+                }
+                let (op, size) = match sizes.hint(of) {
+                    1.. => (Compare::NotLess, of),
+                    _ => (Compare::Less, SymInt::Const(1)),
+                };
+                let (left, right) = (of, SymInt::Const(1));
+                self.signs.borrow_mut().push(Fact { op, left, right });
+                Some(size)
+            }
             SizeTree::Divide(of, by) => {
                 let (of, by) = (self.of_tree(of)?, self.of_tree(by)?);
                 let (quotient, facts) = self.sizes.borrow_mut().quotient(of, by);

@@ -15,7 +15,7 @@ use crate::names;
 
 /// A class of sources, which torch wants for each symbol, and its expressions as tuples.
 const CODE: &std::ffi::CStr = c"
-def make(Source, FloorDiv, Remainders):
+def make(Source, FloorDiv, Remainders, Max):
     class Named(Source):
         def __init__(self, text):
             object.__setattr__(self, 'text', text)
@@ -39,6 +39,8 @@ def make(Source, FloorDiv, Remainders):
         if isinstance(expr, Remainders):
             whole, by = tree(expr.args[0]), tree(expr.args[1])
             return ('add', whole, ('multiply', ('number', -1), by, ('divide', whole, by)))
+        if isinstance(expr, Max) and len(expr.args) == 2 and expr.args[0] == 1:
+            return ('positive', tree(expr.args[1]))
         return None
     return Named, tree
 ";
@@ -56,6 +58,8 @@ pub enum SizeTree {
     Multiply(Vec<SizeTree>),
     /// A quotient, rounded down, of a divisor that is positive.
     Divide(Box<SizeTree>, Box<SizeTree>),
+    /// A number, or one where that is less.
+    Positive(Box<SizeTree>),
 }
 
 /// What torch found while an operation was run.
@@ -135,9 +139,10 @@ impl SizeSymbols {
             let functions = py.import(names::SYMPY_FUNCTIONS)?;
             let divide = functions.getattr("FloorDiv")?;
             let remainders = (functions.getattr("Mod")?, functions.getattr("PythonMod")?);
+            let most = functions.getattr("Max")?;
             module
                 .getattr("make")?
-                .call1((source, divide, remainders))?
+                .call1((source, divide, remainders, most))?
                 .extract()
         })?;
         let options = PyDict::new(py);
@@ -268,6 +273,9 @@ impl SizeSymbols {
             "symbol" => self.position(&first).map(SizeTree::Symbol),
             "add" => Some(SizeTree::Add(parts)),
             "multiply" => Some(SizeTree::Multiply(parts)),
+            "positive" => self
+                .read(&first)?
+                .map(|of| SizeTree::Positive(Box::new(of))),
             _ => match (self.read(&first)?, self.read(&tree.get_item(2)?)?) {
                 (Some(_), Some(SizeTree::Number(..=0))) => None,
                 (Some(of), Some(by)) => Some(SizeTree::Divide(Box::new(of), Box::new(by))),
