@@ -424,7 +424,12 @@ fn library_property<'py>(
     if !is_library(&found.bind(tx.py).getattr("fget")?) {
         return Ok(None);
     }
-    let value = fake.getattr(&**name)?;
+    // It may read what the tensors hold, which a fake one can't.
+    let value = fake.getattr(&**name).map_err(|_| {
+        Stop::unsupported(format!(
+            "attribute `{name}` of a tensor subclass, which only a real tensor has"
+        ))
+    })?;
     if tx
         .known
         .is_custom_object(&value.get_type().into_any().unbind())
