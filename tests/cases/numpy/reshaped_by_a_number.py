@@ -1,4 +1,4 @@
-"""An array of a shape that follows from a number: one graph for all numbers but those that leave one item a row."""
+"""An array of a shape that follows from a number: one graph, but for rows of one item."""
 
 import numpy as np
 

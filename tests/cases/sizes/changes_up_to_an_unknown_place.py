@@ -1,4 +1,4 @@
-"""What is at places of a tensor is changed up to a number of the graph: the same goes back there."""
+"""A tensor is changed up to a place that the graph knows: the same goes back there."""
 
 import torch
 
