@@ -28,6 +28,7 @@ mod gradients;
 mod higher_order;
 mod hooks;
 mod initialising;
+mod optimizer_state;
 mod overrides;
 mod parameters;
 mod pullbacks;
@@ -64,6 +65,7 @@ pub const LISTED: &[RuleList] = &[
     gradients::RULES,
     conditions::RULES,
     questions::RULES,
+    optimizer_state::RULES,
 ];
 
 /// What the interpreter asks of this crate.

@@ -46,6 +46,8 @@ pub struct SizeTable {
     equal: Vec<(Atom, Poly)>,
     /// what the program said is not negative
     assumed: Vec<Assumed>,
+    /// what facts say of the range of an atom
+    ranges: Vec<(Atom, Range)>,
 }
 
 /// Something that is not negative.
@@ -78,6 +80,7 @@ struct Bounds {
 pub struct Known {
     equal: usize,
     assumed: usize,
+    ranges: usize,
 }
 
 /// Who asks: rules, for which a size that is not known is neither 0 nor 1, as for torch; or the program, which is
@@ -216,13 +219,15 @@ impl SizeTable {
         Known {
             equal: self.equal.len(),
             assumed: self.assumed.len(),
+            ranges: self.ranges.len(),
         }
     }
 
-    /// Forgets what was found equal, and what was relied on, since that much was known.
+    /// Forgets what facts said, and what was relied on, since that much was known.
     pub fn forget(&mut self, known: Known) {
         self.equal.truncate(known.equal);
         self.assumed.truncate(known.assumed);
+        self.ranges.truncate(known.ranges);
     }
 
     /// The sum, difference, product or quotient (rounded down, of a positive divisor).
@@ -396,8 +401,47 @@ impl SizeTable {
         if !self.facts.contains(&fact) {
             self.facts.push(fact);
         }
-        if op == Compare::Equal {
-            self.make_equal(a, b);
+        match op {
+            Compare::Equal => self.make_equal(a, b),
+            Compare::NotLess => self.keep_range(a, b, 0),
+            Compare::Less => self.keep_range(b, a, 1),
+            Compare::Differ => {}
+        }
+    }
+
+    /// Keeps that `a` is at least `b + more`, where that is the range of one atom: what comes later is decided by it,
+    /// such as the number of elements behind an operation whose result may not be empty.
+    fn keep_range(&mut self, a: Size, b: Size, more: i64) {
+        let difference = self.poly(a).add(&self.poly(b), -1);
+        let Some((atom, factor, rest)) = difference
+            .and_then(|difference| difference.add(&Poly::number(more), -1))
+            .and_then(|not_negative| not_negative.of_one())
+        else {
+            return;
+        };
+        // A fact about what is not known while tracing is none that a guard checks.
+        if self.depends_on_unknown(atom) {
+            return;
+        }
+        let (factor, rest) = (i128::from(factor), i128::from(rest));
+        // `factor * atom >= -rest`, rounded to where the atom can be.
+        let range = match factor > 0 {
+            true => (Some(-rest.div_euclid(factor)), None),
+            false => (None, Some(rest.div_euclid(-factor))),
+        };
+        if !self.ranges.contains(&(atom, range)) {
+            self.ranges.push((atom, range));
+        }
+    }
+
+    fn depends_on_unknown(&self, atom: Atom) -> bool {
+        match atom {
+            Atom::Symbol(number) => self.symbols[number as usize].is_unknown,
+            Atom::Quotient(number) => {
+                let (a, b) = &self.quotients[number as usize];
+                let mut atoms = a.terms.iter().chain(&b.terms).flat_map(|term| &term.atoms);
+                atoms.any(|(atom, _)| self.depends_on_unknown(*atom))
+            }
         }
     }
 
@@ -485,8 +529,11 @@ impl SizeTable {
         (low, high)
     }
 
-    /// The range of a product; known where nothing is negative.
+    /// The range of a product; known where nothing is negative, or of one atom.
     fn product(&self, atoms: &Mono, who: Asks) -> Range {
+        if let [(atom, 1)] = atoms[..] {
+            return self.range_of(atom, who);
+        }
         let (mut low, mut high) = (Some(1i128), Some(1i128));
         for (atom, power) in atoms {
             let (a, b) = self.range_of(*atom, who);
@@ -523,6 +570,18 @@ impl SizeTable {
     }
 
     fn range_of(&self, atom: Atom, who: Asks) -> Range {
+        let (mut low, mut high) = self.own_range(atom, who);
+        for (of, (least, most)) in &self.ranges {
+            if *of == atom {
+                low = low.max(*least);
+                high = [high, *most].into_iter().flatten().min();
+            }
+        }
+        (low, high)
+    }
+
+    /// The range of an atom by what it is, whatever facts say of it.
+    fn own_range(&self, atom: Atom, who: Asks) -> Range {
         match atom {
             Atom::Symbol(number) => {
                 let bounds = self.symbols[number as usize];
@@ -541,13 +600,19 @@ impl SizeTable {
             Atom::Quotient(number) => {
                 let (a, b) = &self.quotients[number as usize];
                 let ((low, high), (least, most)) = (self.range(a, who), self.range(b, who));
-                match (low, least) {
-                    (Some(low @ 0..), Some(least @ 1..)) => (
-                        Some(most.map_or(0, |most| low / most)),
-                        high.map(|high| high / least),
-                    ),
-                    _ => (None, None),
-                }
+                let Some(least @ 1..) = least else {
+                    return (None, None);
+                };
+                // By the greatest divisor it is nearest to zero.
+                let end = |n: i128, is_near: bool| match (is_near, most) {
+                    (false, _) => n.div_euclid(least),
+                    (true, Some(most)) => n.div_euclid(most),
+                    (true, None) => n.signum().min(0),
+                };
+                (
+                    low.map(|low| end(low, low >= 0)),
+                    high.map(|high| end(high, high < 0)),
+                )
             }
         }
     }
@@ -603,6 +668,39 @@ mod tests {
     }
 
     #[test]
+    fn what_a_fact_says_of_a_range_is_known_from_then_on() {
+        let mut table = SizeTable::default();
+        let (n, rows) = (table.symbol(2, Some(2)), table.symbol(16, Some(2)));
+        // Two convolutions, one behind the other.
+        let halved = |n: Size| (n - 2).div_floor(2) + 1;
+        let left = |rows: SymInt| halved(halved(rows.into()));
+        let (is_empty, facts) = table.scope(|| left(rows) < 1);
+        assert!(!is_empty);
+        assert_eq!(facts.len(), 1);
+        let known = table.known();
+        let (is_one, facts) = table.scope(|| Size::from(n) * left(rows) * left(rows) <= 1);
+        assert!(!is_one && facts.is_empty());
+        let (is_short, facts) = table.scope(|| Size::from(rows) < 9);
+        assert!(!is_short && facts.len() == 1);
+        assert_eq!(
+            table.decided(Compare::Less, rows, SymInt::Const(8)),
+            Some(false)
+        );
+        table.forget(known);
+        assert_eq!(table.decided(Compare::Less, rows, SymInt::Const(8)), None);
+    }
+
+    #[test]
+    fn quotients_of_what_may_be_negative_have_ends() {
+        let mut table = SizeTable::default();
+        let n = table.symbol(5, Some(0));
+        let less = table.subtract(n, SymInt::Const(3));
+        let half = table.floor_divide(less, 2);
+        let decided = |least| table.decided(Compare::NotLess, half, SymInt::Const(least));
+        assert_eq!((decided(-2), decided(-1)), (Some(true), None));
+    }
+
+    #[test]
     fn equal_symbols_are_one_from_then_on() {
         let mut table = SizeTable::default();
         let (a, b) = (table.symbol(5, Some(2)), table.symbol(5, Some(2)));
@@ -655,7 +753,7 @@ mod tests {
         let any = |t: &mut SizeTable| (t.symbol(5, None), t.symbol(7, Some(2)));
         assert_eq!(facts(any, |a, _| a < 0), (false, 1));
         assert_eq!(facts(any, |a, b| a * b < b), (false, 1));
-        // The dividend's sign is a fact too, for Rust rounds towards zero.
-        assert_eq!(facts(any, |a, _| a / 2 < 0), (false, 2));
+        // The dividend's sign is the fact, for Rust rounds towards zero; the quotient's follows.
+        assert_eq!(facts(any, |a, _| a / 2 < 0), (false, 1));
     }
 }
