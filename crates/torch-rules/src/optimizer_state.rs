@@ -23,30 +23,19 @@ const MODULE: &str = "torch.optim";
 /// What a function that torch's tracer stays out of wraps.
 const INNER: &str = "_torchdynamo_orig_callable";
 
+/// The functions of these classes, with what torch's tracer puts around each once it is used.
+macro_rules! of_classes {
+    ($($class:literal)*) => {
+        &[$(
+            (concat!($class, "._init_group"), make_state as Rule),
+            (concat!($class, "._init_group._torchdynamo_orig_callable"), make_state as Rule),
+        )*]
+    };
+}
+
 pub(crate) const RULES: RuleList = &[(
     MODULE,
-    &[
-        ("Adadelta._init_group", make_state as Rule),
-        ("Adadelta._init_group._torchdynamo_orig_callable", make_state),
-        ("Adafactor._init_group", make_state),
-        ("Adafactor._init_group._torchdynamo_orig_callable", make_state),
-        ("Adam._init_group", make_state),
-        ("Adam._init_group._torchdynamo_orig_callable", make_state),
-        ("Adamax._init_group", make_state),
-        ("Adamax._init_group._torchdynamo_orig_callable", make_state),
-        ("ASGD._init_group", make_state),
-        ("ASGD._init_group._torchdynamo_orig_callable", make_state),
-        ("Muon._init_group", make_state),
-        ("Muon._init_group._torchdynamo_orig_callable", make_state),
-        ("NAdam._init_group", make_state),
-        ("NAdam._init_group._torchdynamo_orig_callable", make_state),
-        ("RAdam._init_group", make_state),
-        ("RAdam._init_group._torchdynamo_orig_callable", make_state),
-        ("RMSprop._init_group", make_state),
-        ("RMSprop._init_group._torchdynamo_orig_callable", make_state),
-        ("Rprop._init_group", make_state),
-        ("Rprop._init_group._torchdynamo_orig_callable", make_state),
-    ],
+    of_classes!("Adadelta" "Adafactor" "Adam" "Adamax" "ASGD" "Muon" "NAdam" "RAdam" "RMSprop" "Rprop"),
 )];
 
 /// Makes the state if that is to be done, and leaves the call to whoever follows it.
@@ -98,9 +87,7 @@ fn untouched<'py>(
     let [optimizer, _, lists @ ..] = &args.pos[..] else {
         return Ok(None);
     };
-    let is_empty = |v: &Var| {
-        matches!(v, Var::Obj(id) if matches!(&tx.obj(*id).body, Body::List(l) if l.is_empty()))
-    };
+    let is_empty = |v: &Var| matches!(v, Var::Obj(id) if matches!(&tx.obj(*id).body, Body::List(l) if l.is_empty()));
     // What was written to a parameter or its gradient is seen by the graph alone.
     if !args.kw.is_empty() || !lists.iter().all(is_empty) || !tx.st.effects.tensor_writes.is_empty()
     {
