@@ -38,6 +38,9 @@ pub(crate) const RULES: RuleList = &[(
     of_classes!("Adadelta" "Adafactor" "Adam" "Adamax" "ASGD" "Muon" "NAdam" "RAdam" "RMSprop" "Rprop"),
 )];
 
+/// An optimizer and its groups.
+type Found<'py> = (Bound<'py, PyAny>, Vec<Bound<'py, PyAny>>);
+
 /// Makes the state if that is to be done, and leaves the call to whoever follows it.
 fn make_state(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let py = tx.py;
@@ -50,7 +53,7 @@ fn make_state(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let module = py.import(MODULE)?.into_any();
     let listed = name.split('.').try_fold(module, |o, n| o.getattr(n))?;
     let own = optimizer.get_type().getattr(intern!(py, "_init_group"))?;
-    if !unwrapped(listed.clone()).is(&unwrapped(own)) || !needs_state(&optimizer, &groups)? {
+    if !unwrapped(listed.clone()).is(unwrapped(own)) || !needs_state(&optimizer, &groups)? {
         return Ok(None);
     }
     for group in &groups {
@@ -79,10 +82,7 @@ fn is_outer_torch(tx: &Tx<'_>) -> bool {
 }
 
 /// The optimizer and its groups, where the call finds them as they are outside.
-fn untouched<'py>(
-    tx: &mut Tx<'py>,
-    args: &Args,
-) -> R<Option<(Bound<'py, PyAny>, Vec<Bound<'py, PyAny>>)>> {
+fn untouched<'py>(tx: &mut Tx<'py>, args: &Args) -> R<Option<Found<'py>>> {
     let py = tx.py;
     let [optimizer, _, lists @ ..] = &args.pos[..] else {
         return Ok(None);
