@@ -9,6 +9,7 @@
 //! Expressions and facts are in the caller's [`SizeTable`], which is at work during
 //! [`SizeTable::scope`] only. Known sizes never touch it.
 
+mod large;
 mod poly;
 mod table;
 
@@ -19,6 +20,7 @@ use std::iter::{Product, Sum};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, Sub, SubAssign};
 
 pub use poly::{Atom, Term};
+use table::Asks;
 pub use table::{Compare, Fact, Known, SizeTable};
 
 use crate::types::SymInt;

@@ -86,7 +86,7 @@ pub struct Known {
 /// Who asks: rules, for which a size that is not known is neither 0 nor 1, as for torch; or the program, which is
 /// answered by what is sure.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asks {
+pub(super) enum Asks {
     Rule,
     Program,
 }
@@ -95,7 +95,7 @@ enum Asks {
 const LEAST_UNKNOWN: i128 = 2;
 
 /// A range. `None`: no end.
-type Range = (Option<i128>, Option<i128>);
+pub(super) type Range = (Option<i128>, Option<i128>);
 
 /// Ends beyond this are none.
 const FAR: i128 = 1 << 96;
@@ -285,7 +285,7 @@ impl SizeTable {
         }
     }
 
-    fn poly(&self, size: Size) -> Poly {
+    pub(super) fn poly(&self, size: Size) -> Poly {
         match size.expr {
             0 => Poly::number(size.hint),
             expr => Poly {
@@ -294,7 +294,12 @@ impl SizeTable {
         }
     }
 
-    fn intern(&mut self, poly: Poly, hint: i64) -> Size {
+    /// The value of an expression that is in the table.
+    pub(super) fn known_value(&self, poly: &Poly) -> Option<i64> {
+        Some(self.hint(*self.index.get(poly)?))
+    }
+
+    pub(super) fn intern(&mut self, poly: Poly, hint: i64) -> Size {
         if let Some(n) = poly.as_number() {
             return Size::known(n);
         }
@@ -393,6 +398,9 @@ impl SizeTable {
     }
 
     pub(super) fn record(&mut self, op: Compare, a: Size, b: Size) {
+        if self.record_large(op, a, b).is_some() {
+            return;
+        }
         let fact = Fact {
             op,
             left: a.into(),
@@ -445,7 +453,7 @@ impl SizeTable {
         }
     }
 
-    fn make_equal(&mut self, a: Size, b: Size) {
+    pub(super) fn make_equal(&mut self, a: Size, b: Size) {
         let zero = self.poly(a).add(&self.poly(b), -1);
         // The last one goes, so that nothing is replaced by itself.
         if let Some((gone, by)) = zero.and_then(|zero| zero.solved_for_last())
@@ -457,18 +465,28 @@ impl SizeTable {
 
     /// `==` or `<`, where it is the same for all values that there may be.
     fn always(&self, op: Compare, a: Size, b: Size, who: Asks) -> Option<bool> {
-        let mut difference = self.poly(b).add(&self.poly(a), -1)?;
+        let difference = match self.poly(b).add(&self.poly(a), -1) {
+            Some(difference) => difference,
+            None => self.reduced(b)?.add(&self.reduced(a)?, -1)?,
+        };
         let sure = self.of_difference(op, &difference, who);
         if sure.is_some() || self.equal.is_empty() {
             return sure;
         }
+        self.of_difference(op, &self.replaced(difference)?, who)
+    }
+
+    /// A size with what facts made equal in place of each other; `None` where that gets too large.
+    pub(super) fn reduced(&self, size: Size) -> Option<Poly> {
+        self.replaced(self.poly(size))
+    }
+
+    fn replaced(&self, poly: Poly) -> Option<Poly> {
         // Each is replaced by smaller ones.
         let mut equal: Vec<_> = self.equal.iter().collect();
         equal.sort_by_key(|e| std::cmp::Reverse(e.0));
-        for (atom, by) in equal {
-            difference = difference.replace(*atom, by)?;
-        }
-        self.of_difference(op, &difference, who)
+        let mut equal = equal.into_iter();
+        equal.try_fold(poly, |poly, (atom, by)| poly.replace(*atom, by))
     }
 
     /// `0 == difference` or `0 < difference`, where it is the same for all values that there may be.
@@ -569,7 +587,7 @@ impl SizeTable {
         (low, high)
     }
 
-    fn range_of(&self, atom: Atom, who: Asks) -> Range {
+    pub(super) fn range_of(&self, atom: Atom, who: Asks) -> Range {
         let (mut low, mut high) = self.own_range(atom, who);
         for (of, (least, most)) in &self.ranges {
             if *of == atom {

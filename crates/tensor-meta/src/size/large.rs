@@ -1,0 +1,149 @@
+//! Facts that are too large to be checked at each call: padding to whole windows, a product of many rounded sizes.
+//!
+//! Sizes that both sides are multiples of do not matter to them, so the number of samples stays a symbol where height and
+//! width have to be constants.
+
+use super::poly::{Atom, Mono, Poly, Term};
+use super::table::{Compare, SizeTable};
+use super::{Asks, Size};
+
+/// How many nodes an expression may have that is compared at each call.
+const MAX_NODES: usize = 48;
+
+impl SizeTable {
+    /// Records what is enough for a fact that is too large. `None`: it is not.
+    pub(super) fn record_large(&mut self, op: Compare, a: Size, b: Size) -> Option<()> {
+        let is_large = |size: Size| self.nodes(&self.poly(size).terms) > MAX_NODES;
+        if !is_large(a) && !is_large(b) {
+            return None;
+        }
+        let difference = match self.poly(a).add(&self.poly(b), -1) {
+            Some(difference) => difference,
+            None => self.reduced(a)?.add(&self.reduced(b)?, -1)?,
+        };
+        let rest = self.without_shared(difference);
+        let (plus, minus): (Vec<Term>, Vec<Term>) =
+            rest.terms.iter().cloned().partition(|term| term.factor > 0);
+        if self.nodes(&plus) <= MAX_NODES && self.nodes(&minus) <= MAX_NODES {
+            let side = |terms: Vec<Term>| Poly { terms };
+            let minus = Poly::default().add(&side(minus), -1)?;
+            let (left, right) = (self.sized(side(plus))?, self.sized(minus)?);
+            self.record(op, left, right);
+            return Some(());
+        }
+        let mut atoms = Vec::new();
+        self.add_atoms(&rest.terms, &mut atoms);
+        for atom in atoms {
+            let constant = self.sized(Poly::atom(atom))?;
+            match atom {
+                Atom::Symbol(_) => {
+                    self.record(Compare::Equal, constant, Size::known(constant.hint));
+                }
+                // It follows from its symbols.
+                Atom::Quotient(_) => self.make_equal(constant, Size::known(constant.hint)),
+            }
+        }
+        Some(())
+    }
+
+    /// A difference without the factors of all of its terms that are above zero: it has the same sign.
+    fn without_shared(&self, difference: Poly) -> Poly {
+        let (shared, rest) = difference.factored();
+        let (above, others): (Mono, Mono) = shared.into_iter().partition(|(atom, _)| {
+            let least = self.range_of(*atom, Asks::Rule).0;
+            least.is_some_and(|least| least > 0)
+        });
+        if above.is_empty() {
+            return difference;
+        }
+        let others = Poly {
+            terms: vec![Term {
+                factor: 1,
+                atoms: others,
+            }],
+        };
+        rest.multiply(&others).unwrap_or(difference)
+    }
+
+    /// How many nodes a sum has as an expression.
+    fn nodes(&self, terms: &[Term]) -> usize {
+        let of_term = |term: &Term| {
+            let atoms = term.atoms.iter().map(|(atom, power)| {
+                let nodes = match atom {
+                    Atom::Symbol(_) => 1,
+                    Atom::Quotient(number) => {
+                        let (a, b) = self.quotient(*number);
+                        self.nodes(a) + self.nodes(b) + 1
+                    }
+                };
+                (nodes + 1) * *power as usize
+            });
+            atoms.sum::<usize>() + usize::from(term.factor.abs() != 1) * 2
+        };
+        terms.iter().map(of_term).sum()
+    }
+
+    /// All atoms that a sum is made of, those within quotients before these.
+    fn add_atoms(&self, terms: &[Term], out: &mut Vec<Atom>) {
+        for (atom, _) in terms.iter().flat_map(|term| &term.atoms) {
+            if let Atom::Quotient(number) = atom {
+                let (a, b) = self.quotient(*number);
+                self.add_atoms(a, out);
+                self.add_atoms(b, out);
+            }
+            if !out.contains(atom) {
+                out.push(*atom);
+            }
+        }
+    }
+
+    /// A sum as a size, with its value for this call.
+    fn sized(&mut self, poly: Poly) -> Option<Size> {
+        let hint = self.value(&poly.terms)?;
+        Some(self.intern(poly, hint))
+    }
+
+    fn value(&self, terms: &[Term]) -> Option<i64> {
+        terms.iter().try_fold(0i64, |sum, term| {
+            let product = term
+                .atoms
+                .iter()
+                .try_fold(term.factor, |out, (atom, power)| {
+                    out.checked_mul(self.value_of(*atom)?.checked_pow(*power)?)
+                });
+            sum.checked_add(product?)
+        })
+    }
+
+    fn value_of(&self, atom: Atom) -> Option<i64> {
+        if let Some(known) = self.known_value(&Poly::atom(atom)) {
+            return Some(known);
+        }
+        let Atom::Quotient(number) = atom else {
+            return None;
+        };
+        let (a, b) = self.quotient(number);
+        self.value(a)?.checked_div_euclid(self.value(b)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::SymInt;
+
+    #[test]
+    fn a_large_fact_leaves_its_shared_sizes_alone() {
+        let mut table = SizeTable::default();
+        let [n, height, width] = [2, 56, 56].map(|n| table.symbol(n, Some(2)));
+        let padded = |n: SymInt| Size::from(n) + (7 - Size::from(n) % 7) % 7;
+        let area = || padded(height) * padded(width);
+        let (is_empty, facts) = table.scope(|| Size::from(n) * area() == 0);
+        assert!(!is_empty);
+        let about = |n: SymInt| facts.iter().any(|fact| fact.left == n || fact.right == n);
+        assert!(!about(n) && about(height) && about(width));
+        // What the constants are part of is small from then on.
+        let (is_less, facts) = table.scope(|| area() < Size::from(n) * area());
+        assert!(is_less && facts.is_empty());
+    }
+}
