@@ -1,4 +1,4 @@
-"""A normalisation behind strided convolutions asks whether there is more than one value: no size is a constant for that."""
+"""A normalisation asks whether there is more than one value, also behind strided convolutions."""
 
 import torch
 from torch import nn

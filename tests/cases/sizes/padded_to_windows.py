@@ -1,4 +1,4 @@
-"""Whole windows of a padded image: what is too large for a guard leaves the number of images alone."""
+"""Whole windows of a padded image: a fact about height and width leaves the batch alone."""
 
 import torch
 import torch.nn.functional as F
