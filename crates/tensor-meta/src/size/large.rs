@@ -146,4 +146,14 @@ mod tests {
         let (is_less, facts) = table.scope(|| area() < Size::from(n) * area());
         assert!(is_less && facts.is_empty());
     }
+
+    #[test]
+    fn a_size_is_less_than_a_multiple_of_it() {
+        let mut table = SizeTable::default();
+        let [n, height, width] = [2, 64, 48].map(|n| table.symbol(n, Some(2)));
+        let halved = |n: SymInt| (Size::from(n) - 1).div_floor(2) + 1;
+        let (is_less, facts) =
+            table.scope(|| halved(width) < Size::from(n) * halved(height) * halved(width) * 8);
+        assert!(is_less && facts.is_empty());
+    }
 }

@@ -470,10 +470,23 @@ impl SizeTable {
             None => self.reduced(b)?.add(&self.reduced(a)?, -1)?,
         };
         let sure = self.of_difference(op, &difference, who);
+        let sure = sure.or_else(|| self.of_multiples(op, a, b, who));
         if sure.is_some() || self.equal.is_empty() {
             return sure;
         }
         self.of_difference(op, &self.replaced(difference)?, who)
+    }
+
+    /// The same of a size above zero and a multiple of it: what is between them is how often.
+    fn of_multiples(&self, op: Compare, a: Size, b: Size, who: Asks) -> Option<bool> {
+        let (a, b, one) = (self.poly(a), self.poly(b), Poly::number(1));
+        let is_above_zero = |size: &Poly| self.range(size, who).0.is_some_and(|least| least > 0);
+        let difference = match (b.divide(&a), a.divide(&b)) {
+            (Some(times), _) if is_above_zero(&a) => times.add(&one, -1),
+            (_, Some(times)) if is_above_zero(&b) => one.add(&times, -1),
+            _ => None,
+        };
+        self.of_difference(op, &difference?, who)
     }
 
     /// A size with what facts made equal in place of each other; `None` where that gets too large.
