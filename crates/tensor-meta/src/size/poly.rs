@@ -29,7 +29,7 @@ pub struct Term {
 }
 
 /// Polynomials of more terms are not computed with.
-const MAX_TERMS: usize = 12;
+const MAX_TERMS: usize = 32;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Poly {

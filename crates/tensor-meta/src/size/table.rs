@@ -465,16 +465,18 @@ impl SizeTable {
 
     /// `==` or `<`, where it is the same for all values that there may be.
     fn always(&self, op: Compare, a: Size, b: Size, who: Asks) -> Option<bool> {
-        let difference = match self.poly(b).add(&self.poly(a), -1) {
-            Some(difference) => difference,
-            None => self.reduced(b)?.add(&self.reduced(a)?, -1)?,
-        };
-        let sure = self.of_difference(op, &difference, who);
+        let difference = self.poly(b).add(&self.poly(a), -1);
+        let sure = difference.as_ref();
+        let sure = sure.and_then(|difference| self.of_difference(op, difference, who));
         let sure = sure.or_else(|| self.of_multiples(op, a, b, who));
         if sure.is_some() || self.equal.is_empty() {
             return sure;
         }
-        self.of_difference(op, &self.replaced(difference)?, who)
+        let reduced = match difference {
+            Some(difference) => self.replaced(difference),
+            None => self.reduced(b)?.add(&self.reduced(a)?, -1),
+        };
+        self.of_difference(op, &reduced?, who)
     }
 
     /// The same of a size above zero and a multiple of it: what is between them is how often.
