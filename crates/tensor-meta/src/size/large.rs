@@ -78,7 +78,8 @@ impl SizeTable {
                 };
                 (nodes + 1) * *power as usize
             });
-            atoms.sum::<usize>() + usize::from(term.factor.abs() != 1) * 2
+            let has_number = term.atoms.is_empty() || term.factor.abs() != 1;
+            atoms.sum::<usize>() + usize::from(has_number) * 2
         };
         terms.iter().map(of_term).sum()
     }
