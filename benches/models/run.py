@@ -307,11 +307,7 @@ def _run_chunk(names: list[str], options: argparse.Namespace) -> list[dict[str, 
     left = list(names)
     while left:
         command = [sys.executable, __file__, "--worker", *left]
-        command += [
-            f"--{flag}"
-            for flag in _HANDED_ON
-            if getattr(options, flag)
-        ]
+        command += [f"--{flag}" for flag in _HANDED_ON if getattr(options, flag)]
         command += [f"--device={options.device}"] if options.device else []
         command += [f"--backend={options.backend}"] if options.backend else []
         process = subprocess.Popen(

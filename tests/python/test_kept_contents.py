@@ -1,6 +1,7 @@
-"""What a kept capture names beside functions and classes is found again in another process, and told by its content.
+"""What a kept capture names is found again in another process, and told by its content.
 
-Operators, functions with caches and closures, what is registered with abstract classes, weak references, named tuples.
+Operators, functions with caches and closures, what is registered with abstract classes, weak
+references, named tuples.
 """
 
 from __future__ import annotations

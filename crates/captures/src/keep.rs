@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fx_graph::{AotInput, Graph, KeptGraph, ShapeGuard};
 use guards::exec::Pins;
-use guards::{Guard, GuardKind, GuardSet, IntExpr, ObjRef, Source, SourceId};
+use guards::{Guard, GuardKind, GuardSet, IntExpr, ObjRef, Source, SourceId, UserFrame};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyFunction, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -154,6 +154,7 @@ impl<'py> Kept<'_, 'py> {
             py,
             places: self.places(),
             sources: &sources,
+            tensors: tensors(self.set.guards(), &sources),
             digests: Digests::default(),
             kept: self,
             codes: None,
@@ -482,23 +483,38 @@ fn unanswered(guard: &Guard) -> Guard {
 fn lines(guards: &[Guard]) -> (Vec<crate::Place>, Vec<u32>) {
     let mut places: Vec<crate::Place> = Vec::new();
     let mut numbers = BTreeMap::new();
+    // Guards of one instruction share it.
+    let mut known: FxHashMap<*const UserFrame, u32> = FxHashMap::default();
     let of_guards = guards.iter().map(|guard| {
         let Some(frame) = &guard.user_frame else {
             return 0;
         };
-        *numbers
-            .entry((frame.file.clone(), frame.line, frame.function.clone()))
-            .or_insert_with_key(|place| {
-                places.push(place.clone());
-                places.len() as u32
-            })
+        *known.entry(Arc::as_ptr(frame)).or_insert_with(|| {
+            *numbers
+                .entry((frame.file.clone(), frame.line, frame.function.clone()))
+                .or_insert_with_key(|place| {
+                    places.push(place.clone());
+                    places.len() as u32
+                })
+        })
     });
     let of_guards = of_guards.collect();
     (places, of_guards)
 }
 
+/// The pins and the sources that are guarded as tensors.
+fn tensors(guards: &[Guard], sources: &[Source]) -> (FxHashSet<u32>, FxHashSet<SourceId>) {
+    let is_tensor = |guard: &&Guard| matches!(guard.kind, GuardKind::TensorMatch { .. });
+    let guarded = guards.iter().filter(is_tensor);
+    let guarded: FxHashSet<SourceId> = guarded.filter_map(|guard| guard.source).collect();
+    let pins = guarded.iter().filter_map(|of| sources[of.index()].pin());
+    (pins.collect(), guarded)
+}
+
 struct Describer<'a, 'py> {
     py: Python<'py>,
+    /// pins and sources that are guarded as tensors
+    tensors: (FxHashSet<u32>, FxHashSet<SourceId>),
     places: FxHashMap<usize, Vec<Place>>,
     sources: &'a [Source],
     digests: Digests,
@@ -549,12 +565,11 @@ impl<'py> Describer<'_, 'py> {
             let named = self.named_by(pin, guards).unwrap_or_default();
             Why(format!("{why}, {named}"))
         })?;
-        let is_looked_at = |guard: &Guard| {
-            let of_pin = |source: SourceId| self.sources[source.index()].pin() == Some(pin);
-            let is_there = guard.source == reach.place.source() || guard.source.is_some_and(of_pin);
-            is_there && matches!(guard.kind, GuardKind::TensorMatch { .. })
+        let is_looked_at = || {
+            let source = reach.place.source();
+            self.tensors.0.contains(&pin) || source.is_some_and(|of| self.tensors.1.contains(&of))
         };
-        match reach.content == Content::Tensor && !guards.iter().any(is_looked_at) {
+        match reach.content == Content::Tensor && !is_looked_at() {
             true => Err(Why("a tensor that no guard looks at".into())),
             false => Ok(Some(reach)),
         }

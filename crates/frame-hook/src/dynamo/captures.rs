@@ -109,11 +109,14 @@ fn surroundings(py: Python<'_>) -> PyResult<&'static str> {
     Ok(told)
 }
 
-/// A capture of a folder, where it is there as it was written, and the files whose contents it relies on.
+/// The bytes of a capture, and the files whose contents it relies on.
+pub type Carried = (Vec<u8>, Vec<String>);
+
+/// A capture of a folder, where it is there as it was written.
 ///
 /// # Errors
 /// Where it can't be read.
-pub fn read(folder: &Path, key: &Key) -> Result<Option<(Vec<u8>, Vec<String>)>, Why> {
+pub fn read(folder: &Path, key: &Key) -> Result<Option<Carried>, Why> {
     let found = store(folder).and_then(|store| store.read(key));
     let found = found.map_err(|error| Why(error.to_string()))?;
     let with_files = |entry: artifact_store::Entry| {

@@ -641,7 +641,8 @@ pub(crate) fn class_repr(ty: &Bound<'_, PyType>) -> String {
     format!("<class '{name}'>")
 }
 
-fn qualified_name(ty: &Bound<'_, PyType>) -> String {
+/// The name of a class with that of its module, which a builtin has none of.
+pub(crate) fn qualified_name(ty: &Bound<'_, PyType>) -> String {
     // SAFETY: type names are NUL-terminated.
     let short = unsafe { std::ffi::CStr::from_ptr((*ty.as_type_ptr()).tp_name.cast::<c_char>()) };
     let short = short.to_string_lossy();
@@ -657,8 +658,14 @@ fn qualified_name(ty: &Bound<'_, PyType>) -> String {
 
 /// The (repr, type repr) that messages use for a pinned object. Runs no `__repr__` of the user's.
 pub(crate) fn names_of(obj: &Bound<'_, PyAny>) -> (String, String) {
-    let type_repr = class_repr(&obj.get_type());
-    let repr = if let Ok(ty) = obj.cast::<PyType>() {
+    let name = qualified_name(&obj.get_type());
+    let type_repr = format!("<class '{name}'>");
+    (repr_of(obj, &name), type_repr)
+}
+
+/// The repr that messages use for an object of a class of this name.
+pub(crate) fn repr_of(obj: &Bound<'_, PyAny>, class: &str) -> String {
+    if let Ok(ty) = obj.cast::<PyType>() {
         class_repr(ty)
     } else if let Some(value) = crate::exec::read::constant(obj) {
         value.to_string()
@@ -672,7 +679,7 @@ pub(crate) fn names_of(obj: &Bound<'_, PyAny>) -> (String, String) {
             })
         };
         if let Some(name) = of_c_function {
-            return (format!("<built-in function {name}>"), type_repr);
+            return format!("<built-in function {name}>");
         }
         // SAFETY: a live object.
         let of_function = unsafe {
@@ -685,14 +692,9 @@ pub(crate) fn names_of(obj: &Bound<'_, PyAny>) -> (String, String) {
             Some(name) => format!("<function {}>", unsafe {
                 Bound::from_borrowed_ptr(obj.py(), name)
             }),
-            None => format!(
-                "<{} object at {:#x}>",
-                qualified_name(&obj.get_type()),
-                obj.as_ptr() as usize
-            ),
+            None => format!("<{class} object at {:#x}>", obj.as_ptr() as usize),
         }
-    };
-    (repr, type_repr)
+    }
 }
 
 /// How a failure message shows an actual value.

@@ -112,6 +112,8 @@ pub struct Pins {
     pins: Vec<Pin>,
     by_address: FxHashMap<usize, ObjRef>,
     validity: Validity,
+    /// Names of classes by address, with their reprs: many pins are of few classes.
+    names: FxHashMap<usize, (Arc<str>, Arc<str>)>,
     /// For functions and code, and for everything else.
     callbacks: [Option<Py<Invalidate>>; 2],
 }
@@ -198,12 +200,20 @@ impl Pins {
             return known.clone();
         }
         let pin = make(self);
-        let (repr, type_repr) = objects::names_of(obj);
+        let class = obj.get_type();
+        // The class is alive while its name is used: a class that ends has no instance, and the next one at the
+        // address would be named like it in messages only.
+        let of_class = self.names.entry(class.as_ptr() as usize);
+        let (class, type_repr) = of_class.or_insert_with(|| {
+            let name = objects::qualified_name(&class);
+            let repr = format!("<class '{name}'>");
+            (name.into(), repr.into())
+        });
         let known = ObjRef {
             addr,
             pin: self.pins.len() as u32,
-            repr: repr.into(),
-            type_repr: type_repr.into(),
+            repr: objects::repr_of(obj, class).into(),
+            type_repr: type_repr.clone(),
         };
         self.pins.push(pin);
         self.by_address.insert(addr, known.clone());
