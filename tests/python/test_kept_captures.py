@@ -261,7 +261,7 @@ import sys, torch, ferrodyn
 torch.manual_seed(0)
 
 def f(x, k, w, rate):
-    y = (x[:, : x.size(0)].reshape(-1, 2) * k + w.size(1)) * rate
+    y = (x[:, : x.size(0)].reshape(-1, 2) * k + w.size(1)) * (2.0 - rate * 0.5)
     return torch.cat([y, y.new_ones(x.size(0) * 2, 2)]) @ torch.arange(2.0), x.size(0) + k
 
 results = []

@@ -299,10 +299,13 @@ impl Loaded {
                 let mut values = FxHashMap::default();
                 for input in &call.inputs {
                     let sources = match input {
-                        Input::Tensor { source, .. } | Input::Float { source, .. } => {
-                            SmallVec::from_slice(&[*source])
-                        }
+                        Input::Tensor { source, .. } => SmallVec::from_slice(&[*source]),
                         Input::Int(expr) => expr.sources(),
+                        Input::Float { expr, .. } => {
+                            let mut sources = SmallVec::new();
+                            expr.for_each_source(&mut |source| sources.push(source));
+                            sources
+                        }
                     };
                     for source in sources {
                         let value = frame.read(source);

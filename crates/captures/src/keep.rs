@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::content::{self, Digests};
+use crate::float::Float;
 use crate::key::Made;
 use crate::reach::{self, Content, Place, Reach};
 use crate::{About, Break, Capture, Code, KeptCall, KeptConstant, KeptStep, Pin, Why};
@@ -30,8 +31,8 @@ pub enum Input {
     Int(IntExpr),
     /// A float.
     Float {
-        /// how the frame reaches it
-        source: SourceId,
+        /// how it is computed
+        expr: Float,
         /// whether the graph gets a tensor that holds it
         is_tensor: bool,
     },

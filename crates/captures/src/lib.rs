@@ -12,6 +12,7 @@
 mod bind;
 mod carry;
 mod content;
+mod float;
 mod keep;
 mod key;
 mod operator;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bind::{Around, Call, Constant, Loaded, Step};
 pub use carry::{carried, files, made_for};
+pub use float::{Float, Operation};
 pub use keep::{Fill, GraphCall, Input, Kept, Part};
 pub use key::{Keys, Made};
 

@@ -15,7 +15,9 @@ use std::time::{Instant, SystemTime};
 
 use artifact_store::{Key, Store, StoreError};
 use backends::Capabilities;
-use captures::{Around, Break, Call, GraphCall, Input, Kept, Keys, Loaded, Made, Why};
+use captures::{
+    Around, Break, Call, Float, GraphCall, Input, Kept, Keys, Loaded, Made, Operation, Why,
+};
 use fx_graph::ShapeGuard;
 use guards::exec::{CheckProgram, Reader};
 use guards::plan::Plan;
@@ -23,13 +25,13 @@ use guards::{ConstTypes, Extent, GuardKind, IntLeaf};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCode, PyInt};
+use pyo3::types::{PyCode, PyFloat, PyInt};
 use residual::{GuardsSoFar, MadeConstants, OutputEnv, Residual, ResumeCache, continuation_mark};
 use torch_abi::view::TensorView;
 use torch_abi::{TensorClass, TorchAbi, tracer};
 use translator::code::CodeCache;
 use translator::{DynamicInts, Tx};
-use variables::{FloatExpr, Obj};
+use variables::{FloatBinary, FloatExpr, Obj};
 
 use self::code::{Found, Own, Rebuilt};
 use super::artifacts::belongs_to_who_runs;
@@ -448,11 +450,17 @@ impl<'py> Compilation<'_, 'py> {
                 let value = expr.eval(&number)?;
                 Some(PyInt::new(py, value).into_any().unbind())
             }
-            Input::Float { source, is_tensor } => {
-                let value = call.values.get(source)?;
+            Input::Float { expr, is_tensor } => {
+                let value = match expr {
+                    Float::Source(source) => call.values.get(source)?.clone(),
+                    expr => {
+                        let of = |source| call.values.get(&source)?.extract(py).ok();
+                        PyFloat::new(py, expr.eval(&of)?).into_any().unbind()
+                    }
+                };
                 match is_tensor {
                     true => torch_abi::number_tensor(py).ok()?.call1(py, (value,)).ok(),
-                    false => Some(value.clone()),
+                    false => Some(value),
                 }
             }
         };
@@ -530,12 +538,10 @@ impl<'py> Compilation<'_, 'py> {
                     is_bound: input.bound,
                 },
                 (None, Some(input), _) => Input::Int(input.int.expr.clone()),
-                (None, None, Some(input)) => match input.float.expr {
-                    FloatExpr::Source(source) => Input::Float {
-                        source,
-                        is_tensor: !tx.runs_as_is,
-                    },
-                    _ => return Err(Why("a float that is computed".into())),
+                (None, None, Some(input)) => Input::Float {
+                    expr: arithmetic(&input.float.expr)
+                        .ok_or_else(|| Why("a float that a function gives".into()))?,
+                    is_tensor: !tx.runs_as_is,
                 },
                 (None, None, None) => return Err(Why("an input that is no tensor".into())),
             });
@@ -593,6 +599,28 @@ impl<'py> Compilation<'_, 'py> {
         };
         kept.to_bytes()
     }
+}
+
+/// How a float is computed; `None` where that takes more than arithmetic.
+fn arithmetic(expr: &FloatExpr) -> Option<Float> {
+    Some(match expr {
+        FloatExpr::Source(source) => Float::Source(*source),
+        FloatExpr::Const(value) => Float::Const(*value),
+        FloatExpr::Negative(x) => Float::Negative(Box::new(arithmetic(x)?)),
+        FloatExpr::Binary(operation, ab) => {
+            let operation = match operation {
+                FloatBinary::Add => Operation::Add,
+                FloatBinary::Subtract => Operation::Subtract,
+                FloatBinary::Multiply => Operation::Multiply,
+                FloatBinary::TrueDivide => Operation::Divide,
+            };
+            Float::Binary(
+                operation,
+                Box::new([arithmetic(&ab.0)?, arithmetic(&ab.1)?]),
+            )
+        }
+        FloatExpr::Computed(_) => return None,
+    })
 }
 
 /// What decides which ints and sizes are constants.
