@@ -37,10 +37,8 @@ def _require(holds: object, otherwise: str) -> None:
         raise Declined(otherwise)
 
 
-def state() -> tuple[Any, ...] | None:
-    """Return the GPUs and what code for them depends on; None where CUDA is not in use."""
-    if not torch.cuda.is_initialized():
-        return None
+def state() -> tuple[Any, ...]:
+    """Return the GPUs and what code for them depends on, where CUDA is in use."""
     matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
     return (
         torch.cuda.current_device(),

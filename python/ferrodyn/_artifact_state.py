@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from torch._logging._internal import log_state
 
-from . import _artifact_gpu as gpu
 from . import _core
 
 #: Torch's extension module, of which its types do not tell all.
@@ -144,9 +143,19 @@ def state() -> str | None:
             _extension._get_mem_efficient_sdp_enabled(),
             _extension._get_math_sdp_enabled(),
             _extension._get_cudnn_sdp_enabled(),
-            (_GPUS, gpu.state()),
+            (_GPUS, _gpus()),
         )
     )
+
+
+def _gpus() -> tuple[Any, ...] | None:
+    """Return the GPUs and what code for them depends on; None where CUDA is not in use."""
+    if not torch.cuda.is_initialized():
+        return None
+    # Most processes that have no GPU never need it.
+    from . import _artifact_gpu
+
+    return _artifact_gpu.state()
 
 
 #: What stands before the GPUs in the text of a state.

@@ -229,10 +229,29 @@ impl<'py> Frame<'_, 'py> {
         })
     }
 
+    /// A place for who reads why a capture does not fit.
+    fn shown(&self, place: &Place) -> String {
+        let Some(source) = place.source() else {
+            return format!("{place:?}");
+        };
+        let mut table = SourceTable::new();
+        for source in self.sources {
+            let mut source = source.clone();
+            // Objects that are keys are told apart by their pins.
+            source.rebind(&mut |obj| obj.addr = obj.pin as usize);
+            table.intern(source);
+        }
+        match place {
+            Place::Reached(_) => table.name(source),
+            _ => format!("{place:?} of {}", table.name(source)),
+        }
+    }
+
     /// The object of a place, where it is what it was.
     fn reach(&mut self, digests: &mut Digests, reach: &Reach) -> Result<Bound<'py, PyAny>, Why> {
         let found = self.find(&reach.place);
-        let found = found.ok_or_else(|| Why(format!("{:?} is not there", reach.place)))?;
+        let found =
+            found.ok_or_else(|| Why(format!("{} is not there", self.shown(&reach.place))))?;
         if matches!(
             (&reach.place, &reach.content),
             (Place::Value(_) | Place::Range(..), Content::Itself)
@@ -250,7 +269,7 @@ impl<'py> Frame<'_, 'py> {
         };
         match is_it {
             true => Ok(found),
-            false => Err(Why(format!("{:?} is another one", reach.place))),
+            false => Err(Why(format!("{} is another one", self.shown(&reach.place)))),
         }
     }
 }

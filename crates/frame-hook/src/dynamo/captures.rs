@@ -54,6 +54,8 @@ pub struct Free {
     key: Key,
     /// what it is found by, on any machine
     made_for: [u8; 32],
+    /// those that did not fit
+    unfit: Vec<Vec<u8>>,
 }
 
 /// The store of a folder, opened once.
@@ -214,6 +216,7 @@ impl<'py> Compilation<'_, 'py> {
         let keys = Keys::of(&own.code, &own.recipe, &parts, surroundings(py)?)?;
         let store = store(&folder).map_err(|error| Why(error.to_string()))?;
         let mut own_keys = 0;
+        let mut unfit = Vec::new();
         for key in keys.all() {
             if is_of_this_process(&key) {
                 own_keys += 1;
@@ -228,6 +231,7 @@ impl<'py> Compilation<'_, 'py> {
                         store,
                         key,
                         made_for,
+                        unfit,
                     });
                 }
                 return Err(Why("none that is kept fits".into()));
@@ -240,7 +244,10 @@ impl<'py> Compilation<'_, 'py> {
                     belongs_to_who_runs(&request.code, kept)?;
                     return Ok(Some(taken));
                 }
-                Err(Why(why)) => self.tell(|| format!("a capture does not fit: {why}")),
+                Err(Why(why)) => {
+                    self.tell(|| format!("a capture does not fit: {why}"));
+                    unfit.push(entry.manifest);
+                }
             }
         }
         Err(Why(
@@ -502,6 +509,10 @@ impl<'py> Compilation<'_, 'py> {
         interrupts::check(py)?;
         match kept {
             Err(Why(why)) => self.tell(|| format!("no capture is kept: {why}")),
+            // What tracing has done was not there before: the state of an optimizer, made in its first step.
+            Ok(bytes) if free.unfit.contains(&bytes) => {
+                self.tell(|| "no capture is kept: it is one that did not fit".to_owned());
+            }
             Ok(bytes) => match free.store.write(&free.key, &bytes, &[]) {
                 Ok(()) => {
                     self.tell(|| format!("a capture is kept: {}", free.key));

@@ -84,9 +84,19 @@ impl<'a> Reader<'a> {
                     Key::Obj(obj) => lookup(base, &pinned(obj.pin)?, false)?,
                     _ => return None,
                 },
+                Source::DictKeyAt { index, .. } if is_dictionary(base) => {
+                    objects::key_at(base, *index)
+                }
                 Source::DictKeyAt { .. } => return None,
                 Source::ListItem { index, .. } => {
                     let index = *index as isize;
+                    if objects::is_deque(base) {
+                        let value = ffi::PySequence_GetItem(base, index);
+                        if value.is_null() {
+                            ffi::PyErr_Clear();
+                        }
+                        return Bound::from_owned_ptr_or_opt(py, value);
+                    }
                     if ffi::PyList_Check(base) == 0 || index >= ffi::PyList_GET_SIZE(base) {
                         return None;
                     }

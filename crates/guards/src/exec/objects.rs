@@ -623,6 +623,21 @@ pub(crate) unsafe fn cell_contents(obj: *mut PyObject) -> *mut PyObject {
     }
 }
 
+/// The key at a position of a dictionary, in the order of insertion, or null.
+///
+/// # Safety
+/// `dict` must be a dictionary.
+pub(crate) unsafe fn key_at(dict: *mut PyObject, index: u32) -> *mut PyObject {
+    let (mut pos, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
+    for _ in 0..=index {
+        // SAFETY: plain iteration.
+        if unsafe { ffi::PyDict_Next(dict, &raw mut pos, &raw mut key, &raw mut value) } == 0 {
+            return std::ptr::null_mut();
+        }
+    }
+    key
+}
+
 /// `<class 'module.Name'>` without calling a metaclass.
 ///
 /// # Safety

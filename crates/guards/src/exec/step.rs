@@ -236,7 +236,7 @@ impl CheckProgram {
                 }
                 LinkedOp::DictKeyAt { d, b, index } => {
                     let dict = run.reg(*b);
-                    is_dictionary(dict) && run.put(*d, key_at(dict, *index))
+                    is_dictionary(dict) && run.put(*d, objects::key_at(dict, *index))
                 }
                 LinkedOp::ListItem { d, b, index } => {
                     let (list, index) = (run.reg(*b), *index as isize);
@@ -401,19 +401,6 @@ unsafe fn lookup(dict: *mut PyObject, key: &LinkedKey) -> *mut PyObject {
             objects::dict_scan(dict, key.obj, key.is_plain, &key.hint)
         }
     }
-}
-
-/// # Safety
-/// `dict` must be a dictionary.
-unsafe fn key_at(dict: *mut PyObject, index: u32) -> *mut PyObject {
-    let (mut pos, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
-    for _ in 0..=index {
-        // SAFETY: plain iteration.
-        if unsafe { ffi::PyDict_Next(dict, &raw mut pos, &raw mut key, &raw mut value) } == 0 {
-            return std::ptr::null_mut();
-        }
-    }
-    key
 }
 
 /// # Safety
