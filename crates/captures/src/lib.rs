@@ -12,6 +12,7 @@
 mod bind;
 mod carry;
 mod content;
+mod describe;
 mod float;
 mod keep;
 mod key;
