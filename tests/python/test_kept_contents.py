@@ -54,7 +54,7 @@ model = Model()
 """
 
 PROGRAM = """\
-import collections, json, logging, sys, torch
+import collections, json, logging, sys, numpy, torch
 import ferrodyn
 import library
 
@@ -94,6 +94,9 @@ def numbers(x):
         total = total * number + hash(number)
     return total
 
+def scaled(x, number=numpy.float64(2.5)):
+    return x * number
+
 def pair(x):
     return library.Pair(x + 1, x * 2)
 
@@ -114,6 +117,7 @@ CHANGES: dict[str, list[tuple[str, str]]] = {
     "mapping": [],
     "reference": [("weakref.ref(self.first)", "weakref.ref(self.second)")],
     "numbers": [],
+    "scaled": [],
     "pair": [('"first second"', '"second first"')],
 }
 

@@ -9,13 +9,12 @@ use guards::{Guard, ObjRef, ReadLine, Source, SourceId, SourceTable, UserFrame};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyString, PyType, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use crate::content::Digests;
-use crate::keep::Input;
+use crate::keep::{Early, EarlyArg, Input, sources_of};
 use crate::key::Made;
 use crate::reach::{self, Content, Place, Reach};
-use crate::{Break, Capture, Code, KeptConstant, Why};
+use crate::{Break, Capture, Code, KeptArg, KeptConstant, KeptEarly, Why};
 
 /// A capture whose objects are those of this process. Its guards were not checked.
 pub struct Loaded {
@@ -47,6 +46,8 @@ pub struct Call {
     pub objects: Vec<Py<PyAny>>,
     /// its inputs, in order
     pub inputs: Vec<Input>,
+    /// what is made before it runs, in order
+    pub early: Vec<Early>,
     /// what the frame has for their sources
     pub values: FxHashMap<SourceId, Py<PyAny>>,
     /// what the backend is told of them
@@ -229,6 +230,26 @@ impl<'py> Frame<'_, 'py> {
         })
     }
 
+    /// What is made before the graph runs; nothing is made yet.
+    fn early(&mut self, digests: &mut Digests, kept: &[KeptEarly]) -> Result<Vec<Early>, Why> {
+        let early = kept.iter().map(|early| {
+            let args = early.args.iter().map(|arg| match arg {
+                KeptArg::Source(source) => Ok(EarlyArg::Source(*source)),
+                KeptArg::Reached(of) => {
+                    let object = self.reach(digests, of)?;
+                    Ok(EarlyArg::Object(object.unbind()))
+                }
+            });
+            let args = args.collect::<Result<_, Why>>()?;
+            Ok(Early {
+                source: early.source,
+                function: self.reach(digests, &early.function)?.unbind(),
+                args,
+            })
+        });
+        early.collect()
+    }
+
     /// A place for who reads why a capture does not fit.
     fn shown(&self, place: &Place) -> String {
         let Some(source) = place.source() else {
@@ -315,25 +336,19 @@ impl Loaded {
                     None => Ok(py.None()),
                 });
                 let objects = objects.collect::<Result<_, Why>>()?;
+                let early = frame.early(digests, &call.early)?;
                 let mut values = FxHashMap::default();
-                for input in &call.inputs {
-                    let sources = match input {
-                        Input::Tensor { source, .. } => SmallVec::from_slice(&[*source]),
-                        Input::Int(expr) => expr.sources(),
-                        Input::Float { expr, .. } => {
-                            let mut sources = SmallVec::new();
-                            expr.for_each_source(&mut |source| sources.push(source));
-                            sources
-                        }
-                    };
-                    for source in sources {
-                        let value = frame.read(source);
-                        let value = value.ok_or_else(|| Why("an input is not there".into()))?;
-                        values.insert(source, value.unbind());
+                for source in sources_of(&call.inputs, &early) {
+                    if early.iter().any(|early| early.source == source) {
+                        continue;
                     }
+                    let value = frame.read(source);
+                    let value = value.ok_or_else(|| Why("an input is not there".into()))?;
+                    values.insert(source, value.unbind());
                 }
                 Some(Call {
                     inputs: call.inputs,
+                    early,
                     values,
                     graph: call.graph,
                     objects,

@@ -12,9 +12,9 @@ use pyo3::types::{PyCode, PyFunction, PyType, PyWeakrefMethods, PyWeakrefReferen
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::content::{self, Digests, Stamp};
-use crate::keep::{Fill, GraphCall, Kept};
+use crate::keep::{EarlyArg, Fill, GraphCall, Kept, sources_of};
 use crate::reach::{self, Content, Place, Reach};
-use crate::{KeptCall, KeptConstant, Why};
+use crate::{KeptArg, KeptCall, KeptConstant, KeptEarly, Why};
 
 /// Finds out how objects are reached.
 pub(crate) struct Describer<'a, 'py> {
@@ -234,11 +234,35 @@ impl<'a, 'py> Describer<'a, 'py> {
     /// The call of a graph.
     pub(crate) fn call(&mut self, call: &GraphCall<'_>) -> Result<KeptCall, Why> {
         let objects = self.objects(call)?;
+        let is_made = |source| call.early.iter().any(|early| early.source == source);
+        let table = self.kept.set.sources();
+        let is_early = |source| matches!(table.get(table.root(source)), Source::Early { .. });
+        let inputs = sources_of(&call.inputs, &call.early);
+        if inputs
+            .into_iter()
+            .any(|source| is_early(source) && !is_made(source))
+        {
+            return Err(Why("a part of what is made before the graph runs".into()));
+        }
+        let early = call.early.iter().map(|early| {
+            let args = early.args.iter().map(|arg| match arg {
+                EarlyArg::Source(source) => Ok(KeptArg::Source(*source)),
+                EarlyArg::Object(object) => self.free(object.bind(self.py)).map(KeptArg::Reached),
+            });
+            let args = args.collect::<Result<_, Why>>()?;
+            Ok(KeptEarly {
+                source: early.source,
+                function: self.free(early.function.bind(self.py))?,
+                args,
+            })
+        });
+        let early = early.collect::<Result<_, Why>>()?;
         let is_kept = |handle: u32| matches!(objects.get(handle as usize), Some(Some(_)));
         Ok(KeptCall {
             graph: KeptGraph::of(call.graph, is_kept),
             objects,
             inputs: call.inputs.clone(),
+            early,
             described: call.described.to_vec(),
             relied_on: call.relied_on.to_vec(),
             can_run_again: call.can_run_again,
@@ -309,7 +333,7 @@ impl<'a, 'py> Describer<'a, 'py> {
         let content = reach::content(&mut self.digests, object, &place)?;
         debug_assert!(
             place.is_of_frame()
-                || matches!(place, Place::Value(_))
+                || matches!(place, Place::Value(_) | Place::Getter(..))
                 || reach::find(self.py, &place).is_some_and(|found| found.is(object))
         );
         Ok(Reach { place, content })

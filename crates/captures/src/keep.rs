@@ -46,6 +46,8 @@ pub struct GraphCall<'a> {
     pub objects: &'a [Py<PyAny>],
     /// its inputs, in order
     pub inputs: Vec<Input>,
+    /// what is made before it runs, in order
+    pub early: Vec<Early>,
     /// what the backend is told of them
     pub described: &'a [AotInput],
     /// what the backend relies on about them, which is guarded
@@ -56,6 +58,42 @@ pub struct GraphCall<'a> {
     pub is_dynamic: bool,
     /// whether it has to run as it is
     pub needs_as_is: bool,
+}
+
+/// What is made before the graph runs, by a function that does nothing else.
+pub struct Early {
+    /// what stands for it
+    pub source: SourceId,
+    /// the function
+    pub function: Py<PyAny>,
+    /// its arguments
+    pub args: Vec<EarlyArg>,
+}
+
+/// An argument of what is made before the graph runs.
+pub enum EarlyArg {
+    /// what the frame reaches, or what was made before
+    Source(SourceId),
+    /// one that is known
+    Object(Py<PyAny>),
+}
+
+/// What inputs are computed of, and what is made before the graph.
+pub(crate) fn sources_of(inputs: &[Input], early: &[Early]) -> Vec<SourceId> {
+    let mut sources = Vec::new();
+    for input in inputs {
+        match input {
+            Input::Tensor { source, .. } => sources.push(*source),
+            Input::Int(expr) => sources.extend(expr.sources()),
+            Input::Float { expr, .. } => expr.for_each_source(&mut |source| sources.push(source)),
+        }
+    }
+    let args = early.iter().flat_map(|early| &early.args);
+    sources.extend(args.filter_map(|arg| match arg {
+        EarlyArg::Source(source) => Some(*source),
+        EarlyArg::Object(_) => None,
+    }));
+    sources
 }
 
 /// What writes the attributes of an instance of a class, in residual code.

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 pub use bind::{Around, Call, Constant, Loaded, Step};
 pub use carry::{carried, files, made_for};
 pub use float::{Float, Operation};
-pub use keep::{Fill, GraphCall, Input, Kept, Part};
+pub use keep::{Early, EarlyArg, Fill, GraphCall, Input, Kept, Part};
 pub use key::{Keys, Made};
 
 use content::Stamp;
@@ -145,11 +145,27 @@ struct KeptCall {
     /// `None`: no node names it
     objects: Vec<Option<Reach>>,
     inputs: Vec<Input>,
+    early: Vec<KeptEarly>,
     described: Vec<AotInput>,
     relied_on: Vec<ShapeGuard>,
     can_run_again: bool,
     is_dynamic: bool,
     needs_as_is: bool,
+}
+
+/// What is made before the graph runs: by which function, of what.
+#[derive(Serialize, Deserialize)]
+struct KeptEarly {
+    source: SourceId,
+    function: Reach,
+    args: Vec<KeptArg>,
+}
+
+/// An argument of what is made before the graph runs.
+#[derive(Serialize, Deserialize)]
+enum KeptArg {
+    Source(SourceId),
+    Reached(Reach),
 }
 
 /// A line of the program: file, line, function.

@@ -31,6 +31,8 @@ pub(crate) enum Place {
     Value(ConstVal),
     /// It is a range: start, stop, step.
     Range(i64, i64, i64),
+    /// What a class of `operator` makes of constants: it reads attributes, or calls a method.
+    Getter(Box<str>, ConstVal),
     /// An imported module.
     Module(Box<str>),
     /// The dictionary of an imported module.
@@ -424,7 +426,9 @@ pub(crate) fn place(object: &Bound<'_, PyAny>) -> Option<Place> {
         let is_its = of.cast::<PyModule>().ok()?.dict().is(dict);
         return is_its.then(|| Place::Namespace(name.into()));
     }
-    operator::place(object).or_else(|| named(object))
+    operator::place(object)
+        .or_else(|| getter(object))
+        .or_else(|| named(object))
 }
 
 /// The object of a place; what only the frame leads to is asked of `of_frame`.
@@ -438,6 +442,15 @@ pub(crate) fn find_in<'py>(
         Place::Range(start, stop, step) => {
             let range = PyRange::new_with_step(py, *start as isize, *stop as isize, *step as isize);
             range.ok().map(Bound::into_any)
+        }
+        Place::Getter(class, args) => {
+            let class = py
+                .import(intern!(py, "operator"))
+                .ok()?
+                .getattr(&**class)
+                .ok()?;
+            let args = value_of(py, args).ok()?.cast_into::<PyTuple>().ok()?;
+            class.call1(args).ok()
         }
         Place::Module(name) => module(py, name),
         Place::Namespace(name) => {
@@ -503,6 +516,29 @@ pub(crate) fn named_code(code: &Bound<'_, PyCode>, globals: &Bound<'_, PyAny>) -
         .into_iter()
         .map(|function| Place::CodeOf(Box::new(function)))
         .find(|place| find(py, place).is_some_and(|found| found.is(code)))
+}
+
+/// What `operator.attrgetter` or `operator.methodcaller` has made of constants.
+fn getter(object: &Bound<'_, PyAny>) -> Option<Place> {
+    static CLASSES: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
+    const NAMES: [&str; 2] = ["attrgetter", "methodcaller"];
+    let py = object.py();
+    let classes = CLASSES.get_or_try_init(py, || -> PyResult<_> {
+        let operator = py.import(intern!(py, "operator"))?;
+        let class = |name| operator.getattr(name).map(Bound::unbind);
+        Ok([class(NAMES[0])?, class(NAMES[1])?])
+    });
+    let class = object.get_type();
+    let at = classes.ok()?.iter().position(|of| of.is(&class))?;
+    let made = object.call_method0(intern!(py, "__reduce__")).ok()?;
+    let (by, args) = made
+        .extract::<(Bound<'_, PyAny>, Bound<'_, PyTuple>)>()
+        .ok()?;
+    match by.is(&class) {
+        true => Some(Place::Getter(NAMES[at].into(), read::constant(&args)?)),
+        // Names are given to the method as well.
+        false => None,
+    }
 }
 
 /// A range that is a constant.
@@ -630,6 +666,7 @@ pub(crate) fn content(
     if matches!(
         place,
         Place::Module(_)
+            | Place::Getter(..)
             | Place::Namespace(_)
             | Place::Named(..)
             | Place::GlobalsOf(_)

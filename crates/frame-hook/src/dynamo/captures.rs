@@ -16,22 +16,24 @@ use std::time::{Instant, SystemTime};
 use artifact_store::{Key, Store, StoreError};
 use backends::Capabilities;
 use captures::{
-    Around, Break, Call, Float, GraphCall, Input, Kept, Keys, Loaded, Made, Operation, Why,
+    Around, Break, Call, Early, EarlyArg, Float, GraphCall, Input, Kept, Keys, Loaded, Made,
+    Operation, Why,
 };
 use fx_graph::ShapeGuard;
 use guards::exec::{CheckProgram, Reader};
 use guards::plan::Plan;
-use guards::{ConstTypes, Extent, GuardKind, IntLeaf};
+use guards::{ConstTypes, Extent, GuardKind, IntLeaf, Source, SourceId, SourceTable};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCode, PyFloat, PyInt};
+use pyo3::types::{PyCode, PyFloat, PyInt, PyTuple};
 use residual::{GuardsSoFar, MadeConstants, OutputEnv, Residual, ResumeCache, continuation_mark};
+use rustc_hash::FxHashMap;
 use torch_abi::view::TensorView;
 use torch_abi::{TensorClass, TorchAbi, tracer};
 use translator::code::CodeCache;
 use translator::{DynamicInts, Tx};
-use variables::{FloatBinary, FloatExpr, Obj};
+use variables::{EarlyKind, FloatBinary, FloatExpr, Obj};
 
 use self::code::{Found, Own, Rebuilt};
 use super::artifacts::belongs_to_who_runs;
@@ -431,11 +433,12 @@ impl<'py> Compilation<'_, 'py> {
     /// What the graph gets in this call.
     fn examples(&self, call: &Call, abi: &TorchAbi) -> Result<Vec<Obj>, Why> {
         let py = self.py;
+        let values = with_early(py, call)?;
         let number = |leaf: IntLeaf| -> Option<i64> {
             match leaf {
-                IntLeaf::Value(source) => call.values.get(&source)?.extract(py).ok(),
+                IntLeaf::Value(source) => values.get(&source)?.extract(py).ok(),
                 IntLeaf::Dim(source, extent, dim) => {
-                    let tensor = call.values.get(&source)?.bind(py);
+                    let tensor = values.get(&source)?.bind(py);
                     let class = abi.classify(tensor);
                     if !matches!(class, TensorClass::Tensor | TensorClass::Parameter) {
                         return None;
@@ -452,16 +455,16 @@ impl<'py> Compilation<'_, 'py> {
             }
         };
         let example = |input: &Input| match input {
-            Input::Tensor { source, .. } => call.values.get(source).cloned(),
+            Input::Tensor { source, .. } => values.get(source).cloned(),
             Input::Int(expr) => {
                 let value = expr.eval(&number)?;
                 Some(PyInt::new(py, value).into_any().unbind())
             }
             Input::Float { expr, is_tensor } => {
                 let value = match expr {
-                    Float::Source(source) => call.values.get(source)?.clone(),
+                    Float::Source(source) => values.get(source)?.clone(),
                     expr => {
-                        let of = |source| call.values.get(&source)?.extract(py).ok();
+                        let of = |source| values.get(&source)?.extract(py).ok();
                         PyFloat::new(py, expr.eval(&of)?).into_any().unbind()
                     }
                 };
@@ -571,10 +574,12 @@ impl<'py> Compilation<'_, 'py> {
         ] {
             made.extend(object.clone().map(|object| (object, which)));
         }
+        let early = early(tx, program.set().sources())?;
         let call = residual.compiled.as_ref().map(|_| GraphCall {
             graph: &tx.log.graph,
             objects: &tx.facts.objects,
             inputs,
+            early,
             described: &own.described,
             relied_on,
             can_run_again: own.is_whole,
@@ -610,6 +615,49 @@ impl<'py> Compilation<'_, 'py> {
         };
         kept.to_bytes()
     }
+}
+
+/// What the frame has for the sources of a call, and what is made of that before the graph runs.
+fn with_early(py: Python<'_>, call: &Call) -> Result<FxHashMap<SourceId, Obj>, Why> {
+    let mut values = call.values.clone();
+    for early in &call.early {
+        let args = early.args.iter().map(|arg| match arg {
+            EarlyArg::Source(source) => values.get(source).cloned(),
+            EarlyArg::Object(object) => Some(object.clone()),
+        });
+        let args: Option<Vec<_>> = args.collect();
+        let args = args.ok_or_else(|| Why("an argument is not there".into()))?;
+        let made = early.function.call1(py, PyTuple::new(py, args)?)?;
+        values.insert(early.source, made);
+    }
+    Ok(values)
+}
+
+/// What a translation has made before the graph; why another process could not make it for its example.
+fn early(tx: &Tx<'_>, sources: &SourceTable) -> Result<Vec<Early>, Why> {
+    let mut made = Vec::new();
+    for (index, call) in (0..).zip(tx.st.effects.early.iter()) {
+        match call.kind {
+            EarlyKind::Make if call.kw.is_empty() => {}
+            EarlyKind::Make => return Err(Why("something is made with names".into())),
+            EarlyKind::Draw(_) => return Err(Why("a random number is drawn".into())),
+            EarlyKind::Read(_) => continue,
+        }
+        let mut known = sources.iter();
+        let Some((source, _)) = known.find(|(_, of)| **of == Source::Early { index }) else {
+            continue;
+        };
+        let args = call.pos.iter().map(|arg| match arg {
+            variables::EarlyArg::Const(object) => EarlyArg::Object(object.clone()),
+            variables::EarlyArg::Source(source) => EarlyArg::Source(*source),
+        });
+        made.push(Early {
+            source,
+            function: call.function.clone(),
+            args: args.collect(),
+        });
+    }
+    Ok(made)
 }
 
 /// How a float is computed; `None` where that takes more than arithmetic.
@@ -667,10 +715,6 @@ fn beyond(tx: &Tx<'_>, before: &Before) -> Option<&'static str> {
     let reasons = [
         (!is_first, "the backend had it compiled again"),
         (is_marked(), "sizes are marked"),
-        (
-            !tx.st.effects.early.is_empty(),
-            "something is made before the graph runs",
-        ),
         (tx.st.met_subclass, "a subclass of torch.Tensor"),
     ];
     let found = reasons.into_iter().find(|reason| reason.0);
