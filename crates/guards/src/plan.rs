@@ -8,7 +8,7 @@
 //! uses no thread of its parent.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -52,7 +52,8 @@ impl Plan {
         const_types: ConstTypes,
     ) -> Self {
         let guards: Vec<Guard> = guards.into_iter().collect();
-        let pool = match guards.len() < WORTH_SPLITTING {
+        // One other thread would do what this one waits for.
+        let pool = match guards.len() < WORTH_SPLITTING || threads() < 2 {
             true => None,
             false => pool(),
         };
@@ -114,19 +115,26 @@ pub fn beside_in<R>(
     (result, planned)
 }
 
+/// How many threads the pool has: the thread that waits for a plan runs a backend meanwhile.
+fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        (processors - 1).min(MOST_THREADS)
+    })
+}
+
 static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
 
 /// The threads of this process, started at the first call; `None` where there is one processor only.
 fn pool() -> Option<Arc<ThreadPool>> {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     if pool.is_none() {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        if processors < 2 {
+        if threads() == 0 {
             return None;
         }
         let builder = ThreadPoolBuilder::new()
-            // The thread that waits for a plan runs a backend meanwhile.
-            .num_threads((processors - 1).min(MOST_THREADS))
+            .num_threads(threads())
             .thread_name(|i| format!("ferrodyn guards {i}"));
         *pool = Some(Arc::new(builder.build().ok()?));
     }
