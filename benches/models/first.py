@@ -8,15 +8,11 @@ and inputs until the result is there: imports of the compilers are in it.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
-import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
-_MARK = "@@first "
+import process
 
 
 def measure(case: Any, options: argparse.Namespace) -> dict[str, Any]:
@@ -25,32 +21,16 @@ def measure(case: Any, options: argparse.Namespace) -> dict[str, Any]:
     for key, compiler in (("ours", "ferrodyn"), ("theirs", "torch")):
         with tempfile.TemporaryDirectory(prefix="models-") as caches:
             for suffix in ("", " again") if options.backend == "inductor" else ("",):
-                said = _process(case.name, compiler, options, caches)
+                # Without workers, all CPU time is the process's and that of children it waits for.
+                said = process.run(
+                    [f"--first={compiler}", case.name],
+                    options,
+                    caches,
+                    TORCHINDUCTOR_COMPILE_THREADS="1",
+                )
                 found[f"{key}{suffix}"] = said["seconds"]
         found[f"{key} caches"] = said["caches"]
     return found
-
-
-def _process(name: str, compiler: str, options: argparse.Namespace, caches: str) -> dict[str, Any]:
-    script = Path(__file__).with_name("run.py")
-    command = [sys.executable, str(script), f"--first={compiler}", name]
-    command += [f"--backend={options.backend}", *(["--train"] if options.train else [])]
-    # Without workers, all CPU time is this process's and that of children it waits for.
-    environment = {
-        **os.environ,
-        "TORCHINDUCTOR_CACHE_DIR": caches,
-        "FERRODYN_CACHE": "1",
-        "FERRODYN_CACHE_DIR": f"{caches}/ferrodyn",
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
-        "PYTHONHASHSEED": "0",
-    }
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=options.timeout
-    )
-    for line in done.stdout.splitlines():
-        if line.startswith(_MARK):
-            return json.loads(line[len(_MARK) :])
-    raise RuntimeError(f"process ended with {done.returncode}: {done.stderr[-300:]}")
 
 
 def call(options: argparse.Namespace) -> None:
@@ -82,4 +62,4 @@ def call(options: argparse.Namespace) -> None:
             ("inductor", "fxgraph_cache_miss"),
         )
     }
-    print(f"{_MARK}{json.dumps({'seconds': seconds, 'caches': caches})}", flush=True)
+    process.say({"seconds": seconds, "caches": caches})

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-_MARK = "@@second "
+import process
 
 
 def measure(case: Any, options: argparse.Namespace) -> dict[str, Any]:
@@ -26,9 +21,10 @@ def measure(case: Any, options: argparse.Namespace) -> dict[str, Any]:
     from ferrodyn import _core
 
     with tempfile.TemporaryDirectory(prefix="models-") as caches:
-        said = [_process(case.name, options, caches)]
+        arguments = ["--call-once", case.name]
+        said = [process.run(arguments, options, caches)]
         between = time.time()
-        said.append(_process(case.name, options, caches))
+        said.append(process.run(arguments, options, caches))
         folder = f"{caches}/ferrodyn"
         used = {
             "captures": [used for _, _, used in _core.kept_captures(folder)],
@@ -43,26 +39,6 @@ def measure(case: Any, options: argparse.Namespace) -> dict[str, Any]:
     for what, times in used.items():
         found[what] = [len(times), sum(time > between for time in times)]
     return found
-
-
-def _process(name: str, options: argparse.Namespace, caches: str) -> dict[str, Any]:
-    script = Path(__file__).with_name("run.py")
-    command = [sys.executable, str(script), "--call-once", name, f"--backend={options.backend}"]
-    command += ["--train"] if options.train else []
-    environment = {
-        **os.environ,
-        "TORCHINDUCTOR_CACHE_DIR": caches,
-        "FERRODYN_CACHE": "1",
-        "FERRODYN_CACHE_DIR": f"{caches}/ferrodyn",
-        "PYTHONHASHSEED": "0",
-    }
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=options.timeout
-    )
-    for line in done.stdout.splitlines():
-        if line.startswith(_MARK):
-            return json.loads(line[len(_MARK) :])
-    raise RuntimeError(f"process ended with {done.returncode}: {done.stderr[-300:]}")
 
 
 def call(options: argparse.Namespace) -> None:
@@ -87,7 +63,7 @@ def call(options: argparse.Namespace) -> None:
     seconds = time.perf_counter() - start
     results.append(models.case.called(target, inputs[1], grad))
     digests = list(_digests([*results, *models.case.left(module)]))
-    print(f"{_MARK}{json.dumps({'seconds': seconds, 'digests': digests})}", flush=True)
+    process.say({"seconds": seconds, "digests": digests})
 
 
 def _digests(results: Any) -> Iterator[tuple[str, str]]:

@@ -76,8 +76,12 @@ def save(f: Callable[..., Any], path: str | os.PathLike[str]) -> int:
     files: dict[str, bytes] = {}
     index = {
         "made by": _made_by(),
-        "artifacts": list(filter(None, (_told(folder, key, files) for key in of_artifacts))),
-        "captures": list(filter(None, (_capture(folder, key, files) for key in of_captures))),
+        "artifacts": list(
+            filter(None, (_packed_artifact(folder, key, files) for key in of_artifacts))
+        ),
+        "captures": list(
+            filter(None, (_packed_capture(folder, key, files) for key in of_captures))
+        ),
     }
     unfinished = f"{os.fspath(path)}.{os.getpid()}"
     try:
@@ -91,7 +95,7 @@ def save(f: Callable[..., Any], path: str | os.PathLike[str]) -> int:
     return len(index["artifacts"]) + len(index["captures"])
 
 
-def _told(folder: str, key: str, files: dict[str, bytes]) -> dict[str, Any] | None:
+def _packed_artifact(folder: str, key: str, files: dict[str, bytes]) -> dict[str, Any] | None:
     """Return what the index says of an artifact, and add its libraries to `files`."""
     entry = _core.read_artifact(folder, key)
     if entry is None:
@@ -105,7 +109,7 @@ def _told(folder: str, key: str, files: dict[str, bytes]) -> dict[str, Any] | No
     return {"manifest": manifest, "libraries": named}
 
 
-def _capture(folder: str, key: str, files: dict[str, bytes]) -> dict[str, Any] | None:
+def _packed_capture(folder: str, key: str, files: dict[str, bytes]) -> dict[str, Any] | None:
     """Return what the index says of a capture, and add it to `files`."""
     entry = _core.read_capture(folder, key)
     if entry is None:

@@ -73,7 +73,7 @@ def read_capture(folder: str, key: str) -> tuple[bytes, list[str]] | None:
     """Return a capture that is as it was written, and the files whose contents it relies on."""
 
 def add_capture(folder: str, capture: bytes) -> bool:
-    """Keep a capture of another machine; whether there was room. `ValueError` where it is none."""
+    """Keep a capture of another machine; whether it was. `ValueError` where it is none."""
 
 def read_artifact(folder: str, key: str) -> tuple[str, str] | None:
     """Manifest and folder of the libraries of an artifact, where it is as it was written."""

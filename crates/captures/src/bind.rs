@@ -7,7 +7,7 @@ use fx_graph::{AotInput, KeptGraph, ShapeGuard};
 use guards::exec::{Pins, Reader};
 use guards::{Guard, ObjRef, ReadLine, Source, SourceId, SourceTable, UserFrame};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyString, PyType, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{PyCode, PyType, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::FxHashMap;
 
 use crate::content::Digests;
@@ -145,11 +145,6 @@ impl<'py> Frame<'_, 'py> {
         reach::find_in(py, place, &mut |place| match place {
             Place::Reached(source) => self.read(*source),
             Place::TypeOf(source) => Some(self.read(*source)?.get_type().into_any()),
-            Place::Member(source, name) => {
-                let class = self.read(*source)?;
-                let class = class.cast::<PyType>().ok()?;
-                guards::exec::follow::member(class, &PyString::intern(py, name))
-            }
             Place::OwnCode => Some(self.around.own.clone().into_any()),
             // A module of this package's may not have been made yet.
             Place::Named(root, _) if (self.around.make_module)(py, root) => reach::find(py, place),
@@ -275,7 +270,7 @@ impl<'py> Frame<'_, 'py> {
             found.ok_or_else(|| Why(format!("{} is not there", self.shown(&reach.place))))?;
         if matches!(
             (&reach.place, &reach.content),
-            (Place::Value(_) | Place::Range(..), Content::Itself)
+            (Place::Value(_), Content::Itself)
         ) {
             return Ok(found);
         }
@@ -366,7 +361,7 @@ impl Loaded {
             let class = class.cast::<PyType>().map_err(PyErr::from)?;
             if !class.is_subclass(&of)? {
                 return Err(Why(format!(
-                    "a {} is none of an abstract class",
+                    "{} is registered with an abstract class no more",
                     class.name()?
                 )));
             }

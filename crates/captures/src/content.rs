@@ -149,7 +149,7 @@ pub(crate) fn reads_plainly(class: &Bound<'_, PyType>) -> bool {
 }
 
 /// The names in the dictionary of a class, and what it has for them.
-fn own_names<'py>(
+pub(crate) fn own_names<'py>(
     class: &Bound<'py, PyType>,
 ) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
     let names = class.getattr(intern!(class.py(), "__dict__"))?;
@@ -166,6 +166,24 @@ fn is_of_python_code(class: &Bound<'_, PyType>) -> PyResult<bool> {
     // SAFETY: both are live classes.
     let [end, of_field] = [class, &field].map(|class| unsafe { (*class.as_type_ptr()).tp_dealloc });
     Ok(is_heap_type(class) && end.map(|f| f as usize) == of_field.map(|f| f as usize))
+}
+
+/// Whether attributes are all that an instance of a class has.
+fn is_made_of_attributes(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    for base in class.mro().iter() {
+        let base = base.cast_into::<PyType>()?;
+        if !base.is(class.py().get_type::<PyAny>()) && !is_of_python_code(&base)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The same, and whether they may be set at any time: a member of an enumeration is taken for a constant.
+pub(crate) fn has_plain_attributes(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    let py = class.py();
+    let member = py.import(intern!(py, "enum"))?.getattr("Enum")?;
+    Ok(!class.is_subclass(&member)? && is_made_of_attributes(class)?)
 }
 
 /// The cells that a function closes over.
@@ -559,24 +577,6 @@ impl Digests {
         self.add_attributes(hasher, object, depth)
     }
 
-    /// Whether attributes of an object may be set at any time, and are all that it has. A member of an enumeration is
-    /// taken for a constant.
-    pub(crate) fn has_plain_attributes(&self, object: &Bound<'_, PyAny>) -> Result<bool, Why> {
-        let py = object.py();
-        let class = object.get_type();
-        let member = py.import(intern!(py, "enum"))?.getattr("Enum")?;
-        if class.is_subclass(&member)? {
-            return Ok(false);
-        }
-        for base in class.mro().iter() {
-            let base = base.cast_into::<PyType>().map_err(PyErr::from)?;
-            if !base.is(py.get_type::<PyAny>()) && !is_of_python_code(&base)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
     /// An instance of a class whose instances are made of attributes alone.
     fn add_attributes(
         &mut self,
@@ -586,14 +586,14 @@ impl Digests {
     ) -> Result<(), Why> {
         let py = object.py();
         let class = object.get_type();
+        if !is_made_of_attributes(&class)? {
+            return Err(Why(format!("a {}", class.name()?)));
+        }
         hasher.update(&self.class(&class)?);
         for base in class.mro().iter() {
             let base = base.cast_into::<PyType>().map_err(PyErr::from)?;
             if base.is(py.get_type::<PyAny>()) {
                 continue;
-            }
-            if !is_of_python_code(&base)? {
-                return Err(Why(format!("a {}", class.name()?)));
             }
             for (name, member) in own_names(&base)? {
                 let slot = std::ptr::eq(member.get_type_ptr(), &raw const ffi::PyMemberDescr_Type);

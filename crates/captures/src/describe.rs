@@ -96,8 +96,8 @@ impl<'a, 'py> Describer<'a, 'py> {
             return Ok(Some(Reach { place, content }));
         }
         let reach = self.at(object, place).map_err(|Why(why)| {
-            let named = self.named_by(pin, guards).unwrap_or_default();
-            Why(format!("{why}, {named}"))
+            let named = self.named_by(pin, guards);
+            Why(named.map_or(why.clone(), |named| format!("{why}, {named}")))
         })?;
         let is_looked_at = || {
             let source = reach.place.source();
@@ -307,10 +307,7 @@ impl<'a, 'py> Describer<'a, 'py> {
                 content: Content::Itself,
             }),
             None => match reach::range(object) {
-                Some(place) => Ok(Reach {
-                    place,
-                    content: Content::Itself,
-                }),
+                Some(place) => self.at(object, place),
                 None => Err(Why(format!("{} is a constant of it", reach::shown(object)))),
             },
         }
@@ -333,7 +330,10 @@ impl<'a, 'py> Describer<'a, 'py> {
         let content = reach::content(&mut self.digests, object, &place)?;
         debug_assert!(
             place.is_of_frame()
-                || matches!(place, Place::Value(_) | Place::Getter(..))
+                || matches!(
+                    place,
+                    Place::Value(_) | Place::Range(..) | Place::Getter(..)
+                )
                 || reach::find(self.py, &place).is_some_and(|found| found.is(object))
         );
         Ok(Reach { place, content })

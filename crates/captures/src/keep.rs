@@ -310,7 +310,10 @@ impl<'py> Kept<'_, 'py> {
                 GuardKind::MroAttr {
                     name,
                     value: Some(obj),
-                } => (obj, Place::Member(source, (**name).into())),
+                } => {
+                    let class = Box::new(Place::Reached(source));
+                    (obj, Place::InClass(class, (**name).into()))
+                }
                 _ => return None,
             })
         })

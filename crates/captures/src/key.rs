@@ -9,7 +9,7 @@ use crate::Why;
 use crate::content::Digests;
 
 /// Goes up whenever what is written changes its meaning.
-const FORMAT: u64 = 8;
+const FORMAT: u64 = 9;
 /// How many captures are kept of one code object under one configuration.
 const MOST: u64 = 8;
 
@@ -58,11 +58,11 @@ impl Keys {
         for text in configuration {
             made_for.part(text);
         }
-        Ok(Keys::made_for(made_for.finish().bytes(), surroundings))
+        Ok(Keys::here(made_for.finish().bytes(), surroundings))
     }
 
-    /// Those of captures that were made for something, perhaps on another machine.
-    pub fn made_for(made_for: [u8; 32], surroundings: &str) -> Keys {
+    /// Those on this machine, of captures that were made for something, perhaps on another one.
+    pub fn here(made_for: [u8; 32], surroundings: &str) -> Keys {
         let surroundings = KeyBuilder::new().part(surroundings).finish().bytes();
         Keys {
             made_for,

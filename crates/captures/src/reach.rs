@@ -11,14 +11,16 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBytes, PyCode, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyMappingProxy, PyModule,
-    PyRange, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
+    PyBytes, PyCode, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyModule, PyRange, PyString,
+    PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
 };
 use serde::{Deserialize, Serialize};
 use torch_abi::imported::imported;
 use torch_abi::{TensorClass, TorchAbi};
 
-use crate::content::{Digest, Digests, is_heap_type, reads_plainly};
+use crate::content::{
+    Digest, Digests, has_plain_attributes, is_heap_type, own_names, reads_plainly,
+};
 use crate::{Why, operator};
 
 /// How many wrappers may lie around a function.
@@ -57,8 +59,6 @@ pub(crate) enum Place {
     Referent(Box<Place>),
     /// The class of what the frame reaches.
     TypeOf(SourceId),
-    /// What a class that the frame reaches has for a name.
-    Member(SourceId, Box<str>),
     /// The program's code that the frame runs: of a resume function, the user's.
     OwnCode,
     /// The globals of the frame.
@@ -69,7 +69,7 @@ impl Place {
     /// The source that leads there.
     pub(crate) fn source(&self) -> Option<SourceId> {
         match self {
-            Place::Reached(of) | Place::TypeOf(of) | Place::Member(of, _) => Some(*of),
+            Place::Reached(of) | Place::TypeOf(of) => Some(*of),
             Place::Within(of, _)
             | Place::InClass(of, _)
             | Place::CodeOf(of)
@@ -343,14 +343,16 @@ fn within(
     object: &Bound<'_, PyAny>,
 ) -> Option<Place> {
     for _ in 0..DEEPEST {
-        let is_it = |part: &Part| part.of(&outer).is_some_and(|found| found.is(object));
-        if let Some(part) = Part::ALL.into_iter().find(is_it) {
-            return Some(Place::Within(Box::new(place), part));
-        }
-        let inner = [Part::Function, Part::Wrapped].into_iter();
-        let (part, inner) = inner
+        let parts = Part::ALL.into_iter();
+        let parts: Vec<_> = parts
             .filter_map(|part| Some((part, part.of(&outer)?)))
-            .next()?;
+            .collect();
+        if let Some((part, _)) = parts.iter().find(|(_, found)| found.is(object)) {
+            return Some(Place::Within(Box::new(place), *part));
+        }
+        // Of a property none of three functions is the next wrapper.
+        let is_next = |(part, _): &(Part, _)| matches!(part, Part::Function | Part::Wrapped);
+        let (part, inner) = parts.into_iter().find(is_next)?;
         (outer, place) = (inner, Place::Within(Box::new(place), part));
     }
     None
@@ -362,19 +364,17 @@ pub(crate) fn in_class(
     place: &Place,
     function: &Bound<'_, PyAny>,
 ) -> Option<Place> {
-    let names = class.getattr(intern!(class.py(), "__dict__")).ok()?;
-    let names = names.cast_into::<PyMappingProxy>().ok()?;
-    names.items().ok()?.iter().find_map(|item| {
-        let (name, value) = item
-            .extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()
-            .ok()?;
-        let name = name.cast::<PyString>().ok()?.to_str().ok()?;
-        let there = Place::InClass(Box::new(place.clone()), name.into());
-        match value.is(function) {
-            true => Some(there),
-            false => within(value, there, function),
-        }
-    })
+    own_names(class)
+        .ok()?
+        .into_iter()
+        .find_map(|(name, value)| {
+            let name = name.cast::<PyString>().ok()?.to_str().ok()?;
+            let there = Place::InClass(Box::new(place.clone()), name.into());
+            match value.is(function) {
+                true => Some(there),
+                false => within(value, there, function),
+            }
+        })
 }
 
 /// Where a function is found whose own name is another, as one has that a call of another function made.
@@ -484,11 +484,9 @@ pub(crate) fn find_in<'py>(
             let constants = constants.cast_into::<PyTuple>().ok()?;
             constants.get_item(*at as usize).ok()
         }
-        Place::Reached(_)
-        | Place::TypeOf(_)
-        | Place::Member(..)
-        | Place::OwnCode
-        | Place::OwnGlobals => of_frame(place),
+        Place::Reached(_) | Place::TypeOf(_) | Place::OwnCode | Place::OwnGlobals => {
+            of_frame(place)
+        }
     }
 }
 
@@ -666,6 +664,7 @@ pub(crate) fn content(
     if matches!(
         place,
         Place::Module(_)
+            | Place::Range(..)
             | Place::Getter(..)
             | Place::Namespace(_)
             | Place::Named(..)
@@ -702,9 +701,7 @@ pub(crate) fn content(
     match digests.parts(object) {
         Ok(parts) => Ok(Content::Parts(parts)),
         // What may be set at any time guards hold, attribute by attribute.
-        Err(_) if digests.has_plain_attributes(object)? => {
-            Ok(Content::Instance(digests.class(&class)?))
-        }
+        Err(_) if has_plain_attributes(&class)? => Ok(Content::Instance(digests.class(&class)?)),
         Err(Why(part)) => Err(Why(format!(
             "{}, which can't be told by its content: {part}",
             shown(object)

@@ -24,6 +24,11 @@ impl<'py> SoFar<'_, 'py> {
         sized: Option<&SizedFakes>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
+        let mut all = |metas: &[MetaArg], args: &[Arg]| {
+            let pairs = metas.iter().zip(args);
+            let each = pairs.map(|(m, a)| self.fake_arg(m, a, fakes, sized));
+            each.collect::<PyResult<Vec<_>>>()
+        };
         Ok(match (m, a) {
             (MetaArg::Tensor(t), Arg::Node(n)) => {
                 if let Some(f) = self.shadow(*n) {
@@ -37,30 +42,11 @@ impl<'py> SoFar<'_, 'py> {
                 fakes.push((n.0 as usize, f.clone().unbind()));
                 f
             }
-            (MetaArg::List(v), Arg::List(w)) => PyList::new(
-                py,
-                v.iter()
-                    .zip(w)
-                    .map(|(m, a)| self.fake_arg(m, a, fakes, sized))
-                    .collect::<PyResult<Vec<_>>>()?,
-            )?
-            .into_any(),
-            (MetaArg::Tuple(v), Arg::Tuple(w)) => PyTuple::new(
-                py,
-                v.iter()
-                    .zip(w)
-                    .map(|(m, a)| self.fake_arg(m, a, fakes, sized))
-                    .collect::<PyResult<Vec<_>>>()?,
-            )?
-            .into_any(),
-            (MetaArg::Slice(v), Arg::Slice(w)) => {
-                let parts = v
-                    .iter()
-                    .zip(w.iter())
-                    .map(|(m, a)| self.fake_arg(m, a, fakes, sized))
-                    .collect::<PyResult<Vec<_>>>()?;
-                py.get_type::<PySlice>().call1(PyTuple::new(py, parts)?)?
-            }
+            (MetaArg::List(v), Arg::List(w)) => PyList::new(py, all(v, w)?)?.into_any(),
+            (MetaArg::Tuple(v), Arg::Tuple(w)) => PyTuple::new(py, all(v, w)?)?.into_any(),
+            (MetaArg::Slice(v), Arg::Slice(w)) => py
+                .get_type::<PySlice>()
+                .call1(PyTuple::new(py, all(&v[..], &w[..])?)?)?,
             (MetaArg::RaggedSize(of, dim), _) if let Some(fake) = self.shadow(*of) => {
                 fake.bind(py).call_method1("size", (*dim,))?
             }

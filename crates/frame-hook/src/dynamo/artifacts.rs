@@ -74,11 +74,10 @@ fn read_capture<'py>(
     Ok(found.map(|(bytes, files)| (PyBytes::new(py, &bytes), files)))
 }
 
-/// Keeps a capture that another machine has made, where the files that it relies on have the same contents. Whether
-/// there was room.
+/// As [`captures::add`].
 ///
 /// # Errors
-/// `ValueError` where it is none.
+/// `ValueError` where that fails.
 #[pyfunction]
 fn add_capture(py: Python<'_>, folder: PathBuf, bytes: &[u8]) -> PyResult<bool> {
     captures::add(py, &folder, bytes).map_err(|why| PyValueError::new_err(why.0))

@@ -81,9 +81,11 @@ fn is_of_this_process(key: &Key) -> bool {
     keys.unwrap_or_else(PoisonError::into_inner).contains(key)
 }
 
-fn remember(key: Key) {
+/// Notes a capture that was written or taken, also with all code that runs.
+fn remember(code: &Bound<'_, PyCode>, key: Key) -> PyResult<()> {
     let keys = OF_THIS_PROCESS.lock();
     keys.unwrap_or_else(PoisonError::into_inner).insert(key);
+    belongs_to_who_runs(code, OnDisk::Capture(key))
 }
 
 /// What is told of each capture of a folder, with its bytes and the time of its last use, those used longest ago first.
@@ -144,7 +146,7 @@ pub fn add(py: Python<'_>, folder: &Path, bytes: &[u8]) -> Result<bool, Why> {
         return Ok(false);
     };
     let store = store(folder).map_err(because)?;
-    for key in Keys::made_for(made_for, surroundings(py)?).all() {
+    for key in Keys::here(made_for, surroundings(py)?).all() {
         match store.read(&key).map_err(because)? {
             Some(entry) if entry.manifest != bytes => {}
             Some(_) => return Ok(true),
@@ -238,12 +240,10 @@ impl<'py> Compilation<'_, 'py> {
                 }
                 return Err(Why("none that is kept fits".into()));
             };
-            let kept = OnDisk::Capture(key);
             match self.try_kept(&entry.manifest, (request, &own), resumes, abi, can) {
                 Ok(taken) => {
                     self.tell(|| format!("a capture is taken: {key}"));
-                    remember(key);
-                    belongs_to_who_runs(&request.code, kept)?;
+                    remember(&request.code, key)?;
                     return Ok(Some(taken));
                 }
                 Err(Why(why)) => {
@@ -508,19 +508,19 @@ impl<'py> Compilation<'_, 'py> {
             return Ok(());
         };
         let around = (request, resumes);
-        let kept = self.bytes_of(tx, (before, relied_on), program, residual, around);
+        let found = (residual, free.made_for);
+        let kept = self.bytes_of(tx, (before, relied_on), program, found, around);
         interrupts::check(py)?;
         match kept {
             Err(Why(why)) => self.tell(|| format!("no capture is kept: {why}")),
             // What tracing has done was not there before: the state of an optimizer, made in its first step.
             Ok(bytes) if free.unfit.contains(&bytes) => {
-                self.tell(|| "no capture is kept: it is one that did not fit".to_owned());
+                self.tell(|| "no capture is kept: the same lies there, and did not fit".to_owned());
             }
             Ok(bytes) => match free.store.write(&free.key, &bytes, &[]) {
                 Ok(()) => {
                     self.tell(|| format!("a capture is kept: {}", free.key));
-                    remember(free.key);
-                    belongs_to_who_runs(&request.code, OnDisk::Capture(free.key))?;
+                    remember(&request.code, free.key)?;
                 }
                 Err(error) => self.tell(|| format!("no capture is kept: {error}")),
             },
@@ -533,12 +533,12 @@ impl<'py> Compilation<'_, 'py> {
         tx: &Tx<'py>,
         (before, relied_on): (&Before, &[ShapeGuard]),
         program: &CheckProgram,
-        residual: &Residual,
+        (residual, made_for): (&Residual, [u8; 32]),
         (request, resumes): (&Request<'_, 'py>, &ResumeCache),
     ) -> Result<Vec<u8>, Why> {
         let py = self.py;
         if let Some(why) = beyond(tx, before) {
-            return Err(Why(why.into()));
+            return Err(Why(why));
         }
         let mut inputs = Vec::new();
         for node in tx.log.graph.placeholders() {
@@ -553,8 +553,9 @@ impl<'py> Compilation<'_, 'py> {
                 },
                 (None, Some(input), _) => Input::Int(input.int.expr.clone()),
                 (None, None, Some(input)) => Input::Float {
-                    expr: arithmetic(&input.float.expr)
-                        .ok_or_else(|| Why("a float that a function gives".into()))?,
+                    expr: arithmetic(&input.float.expr).ok_or_else(|| {
+                        Why("a float that changes, which a function has computed".into())
+                    })?,
                     is_tensor: !tx.runs_as_is,
                 },
                 (None, None, None) => return Err(Why("an input that is no tensor".into())),
@@ -610,7 +611,7 @@ impl<'py> Compilation<'_, 'py> {
             made: &made,
             fills: &found.fills,
             owner: tx.facts.owner.as_ref(),
-            made_for: self.free.get().map_or([0; 32], |free| free.made_for),
+            made_for,
             registered: &tx.facts.registered,
         };
         kept.to_bytes()
@@ -639,8 +640,14 @@ fn early(tx: &Tx<'_>, sources: &SourceTable) -> Result<Vec<Early>, Why> {
     for (index, call) in (0..).zip(tx.st.effects.early.iter()) {
         match call.kind {
             EarlyKind::Make if call.kw.is_empty() => {}
-            EarlyKind::Make => return Err(Why("something is made with names".into())),
-            EarlyKind::Draw(_) => return Err(Why("a random number is drawn".into())),
+            EarlyKind::Make => {
+                return Err(Why(
+                    "something is made before the graph runs, by a call with names".into(),
+                ));
+            }
+            EarlyKind::Draw(_) => {
+                return Err(Why("a random number is drawn before the graph runs".into()));
+            }
             EarlyKind::Read(_) => continue,
         }
         let mut known = sources.iter();
@@ -704,7 +711,7 @@ fn history(ints: &DynamicInts) -> String {
 }
 
 /// What of a capture is not kept yet.
-fn beyond(tx: &Tx<'_>, before: &Before) -> Option<&'static str> {
+fn beyond(tx: &Tx<'_>, before: &Before) -> Option<String> {
     let is_first =
         !before.is_redone && before.refusal.is_none() && before.constants == Constants::None;
     let is_marked = || {
@@ -718,5 +725,9 @@ fn beyond(tx: &Tx<'_>, before: &Before) -> Option<&'static str> {
         (tx.st.met_subclass, "a subclass of torch.Tensor"),
     ];
     let found = reasons.into_iter().find(|reason| reason.0);
-    found.map(|reason| reason.1).or(tx.facts.of_process)
+    let of_process = || {
+        let what = tx.facts.of_process?;
+        Some(format!("it depends on {what}, another in each process"))
+    };
+    found.map(|reason| reason.1.to_owned()).or_else(of_process)
 }
