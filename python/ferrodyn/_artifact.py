@@ -1,7 +1,7 @@
-"""What inductor made of a graph, taken apart so that it can be kept.
+"""What AOTAutograd and a compiler made of a graph, taken apart so that it can be kept.
 
 Lives here: noting what AOTAutograd and inductor make while a backend runs, and the manifest of it:
-text and libraries. Does not live here: running it again (`_artifact_runtime`), when it may be used
+text and libraries (of graphs that run as they are `_artifact_graph`). Does not live here: running it again (`_artifact_runtime`), when it may be used
 (the native module makes the key), files.
 
 Functions of torch's are watched from the first compilation that is to be kept, for the rest of the
@@ -18,6 +18,7 @@ import functools
 import json
 import logging
 import threading
+import types
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from typing import Any
 
 from . import _artifact_epilogue as epilogue
 from . import _artifact_gpu as gpu
+from . import _artifact_graph as operators
 from . import _artifact_runtime as runtime
 from . import _artifact_state as state
 from ._artifact_gpu import Declined
@@ -185,6 +187,69 @@ def _watch() -> None:
     for owner, function in watched:
         setattr(owner, function.__name__, function)
     gpu.watch()
+    _watch_graphs()
+
+
+#: What AOTAutograd makes of its graphs and of what the compiler made of them. Older torchs have no
+#: such functions: nothing is noted.
+_STAGES = ("_aot_stage2c_make_inference_function", "_aot_stage2c_make_autograd_function")
+#: Where what `aot_eager` hands back for a graph has that graph.
+_GRAPH = "_ferrodyn_graph"
+
+
+def _watch_graphs() -> None:
+    """Note as well what AOTAutograd makes of graphs that run as they are."""
+    from torch._dynamo.backends import debugging
+    from torch._functorch._aot_autograd import graph_compile
+
+    nop = debugging.boxed_nop
+
+    @functools.wraps(nop)
+    def noted_nop(graph: Any, example_inputs: Any) -> Any:
+        run = nop(graph, example_inputs)
+        setattr(run, _GRAPH, graph)
+        return run
+
+    debugging.boxed_nop = noted_nop
+    for name in _STAGES:
+        stage = getattr(graph_compile, name, None)
+        if stage is not None:
+            setattr(graph_compile, name, _noting_graphs(stage))
+
+
+def _noting_graphs(stage: Callable[..., Any]) -> Callable[..., Any]:
+    names = stage.__code__.co_varnames
+
+    @functools.wraps(stage)
+    def noted_stage(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        forward = getattr(_unwrapped(given.get("compiled_fw_func", given.get("compiled_fw"))), _GRAPH, None)
+        if forward is not None and _now.noting:
+            _note(*_of_graphs(forward, given))
+        return stage(*args, **kwargs)
+
+    return noted_stage
+
+
+def _of_graphs(forward: Any, given: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return what torch would make an entry of, and its graphs."""
+    lazily = given.get("lazy_backward_info")
+    backward = lazily and lazily.bw_module
+    indices = [at for at, x in enumerate(given.get("flat_args", ())) if _is_backward_state(x)]
+    entry = types.SimpleNamespace(
+        runtime_metadata=given["fw_metadata"],
+        dispatch_wrappers=given["wrappers"],
+        maybe_subclass_meta=given.get("maybe_subclass_meta"),
+        indices_of_inps_to_detach=given.get("_indices_of_inps_to_detach", []),
+        compiled_bw=types.SimpleNamespace(backward_state_indices=indices),
+    )
+    return entry, forward, backward
+
+
+def _is_backward_state(value: Any) -> bool:
+    from torch.fx.experimental._backward_state import BackwardState
+
+    return isinstance(value, BackwardState)
 
 
 def _note(entry: Any, forward: Any, backward: Any) -> None:
@@ -359,6 +424,8 @@ def _format(tangent: Any) -> dict[str, Any]:
 
 def _half(compiled: Any, libraries: dict[str, bytes]) -> dict[str, Any]:
     """Return a compiled graph: its code without its kernels, and their libraries by name."""
+    if hasattr(compiled, "graph"):
+        return operators.told(compiled)
     _require(type(compiled).__name__ == "CompiledFxGraph", "a result of another kind")
     _require(set(compiled.device_types) <= {"cpu", "cuda"}, "another device than CPU and CUDA")
     for held in ("constants", "torchbind_constants", "opaque_value_type_classes"):

@@ -1,4 +1,4 @@
-"""Runs what inductor made of a graph in an earlier process, without the compiler.
+"""Runs what a compiler made of a graph in an earlier process, without the compiler.
 
 What AOTAutograd puts around a compiled graph is done here for graphs that need little of it: see
 `_artifact`, which keeps no others. Follows the semantics of torch's `RuntimeWrapper` and of its
@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from . import _artifact_gpu as gpu
+from . import _artifact_graph as operators
 from ._artifact_epilogue import Hidden, behind
 
 #: Parts of torch's extension module, which its types do not tell of.
@@ -111,6 +112,8 @@ def _kernel(path: str) -> Callable[..., None]:
 
 
 def _loaded(half: dict[str, Any], library: Callable[[str], str]) -> Boxed:
+    if "operators" in half:
+        return operators.loaded(half)
     launches = half["launches"]
     kernels: dict[str, Any] = {}
     for name, file in half["kernels"].items():

@@ -96,7 +96,7 @@ def _frozen(options: dict[str, Any] | None) -> tuple[object, ...] | None:
 
 def _check_name(name: str) -> None:
     """Raise `InvalidBackend` for a name that no backend has, with the one that was meant."""
-    if name in ("inductor", "eager"):  # Always there: no need to look at installed packages.
+    if _core.is_always_there(name):
         return
     known = _core.list_backends(())
     if name not in known:

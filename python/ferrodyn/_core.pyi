@@ -51,6 +51,9 @@ def reset() -> None:
 def list_backends(exclude_tags: Sequence[str]) -> list[str]:
     """Names of the backends that have none of the tags."""
 
+def is_always_there(name: str) -> bool:
+    """Whether any torch has a backend of this name: nothing has to be imported to know it."""
+
 def default_backend() -> str | Callable[..., Any]:
     """What ``torch.compiler.set_default_backend`` was given; without it "inductor"."""
 

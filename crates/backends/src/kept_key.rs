@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::names;
 
 /// Goes up whenever the manifest or its runtime changes its meaning.
-const FORMAT: u64 = 4;
+const FORMAT: u64 = 5;
 
 /// Why there is no key.
 pub(crate) struct Untold(pub String);
@@ -33,7 +33,7 @@ fn untold<T>(what: impl Into<String>) -> Told<T> {
     Err(Untold(what.into()))
 }
 
-/// What inductor makes of a graph depends on these, and on nothing else.
+/// What a compiler makes of a graph depends on these, and on nothing else.
 #[derive(Deserialize)]
 pub(crate) struct Parts {
     /// digest of the graph, as text

@@ -26,6 +26,7 @@ mod late_context;
 mod left_behind;
 mod log;
 mod module_stacks;
+mod named_later;
 pub mod names;
 mod no_trace;
 mod node_meta;
@@ -56,8 +57,8 @@ pub use kept_folder::{
 pub use no_trace::{is_forward_function, left_no_trace, may_run_again};
 pub use refused::forget_restarts;
 pub use registry::{
-    Backend, CompileOptions, default_backend, list, list_backends, register, register_backend,
-    unregister,
+    Backend, CompileOptions, default_backend, is_always_there, list, list_backends, register,
+    register_backend, unregister,
 };
 pub use subgraph::subgraph;
 pub use to_torch::{Attrs, Converted, ExampleValue, ToTorch, to_torch};

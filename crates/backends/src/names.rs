@@ -51,6 +51,10 @@ pub const FUNCTIONS: &str = "_VariableFunctions";
 pub const NODE_BASE: &str = "_NodeBase";
 /// torch's registry of backends. Importing it runs all of `torch._dynamo`.
 pub const BACKEND_REGISTRY: &str = "torch._dynamo.backends.registry";
+/// Where torch defines [`RUN_AS_THEY_ARE`].
+pub const DEBUG_BACKENDS: &str = "torch._dynamo.backends.debugging";
+/// Backends in [`BACKEND_REGISTRY`] that run AOTAutograd's graphs as they are.
+pub const RUN_AS_THEY_ARE: [&str; 2] = ["aot_eager", "aot_eager_decomp_partition"];
 /// The default backend, in [`BACKEND_REGISTRY`].
 pub const DEFAULT_BACKEND: &str = "_default_backend";
 /// Class name of the error for an unknown backend.

@@ -16,6 +16,7 @@ use crate::capabilities::{Capabilities, Known};
 use crate::error::BackendError;
 use crate::inductor::{self, Inductor};
 use crate::log::{self, log};
+use crate::named_later::NamedLater;
 use crate::names;
 use torch_abi::imported::imported;
 
@@ -285,6 +286,8 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
             can: Known::new(Capabilities::COMPILES),
             is_registered: true,
         });
+    } else if let Some(known) = runs_as_it_is(name) {
+        return torchs_nop(py, known, chosen);
     } else if let Some(callable) = from_entry_point(py, name)? {
         (callable, true)
     } else {
@@ -299,6 +302,42 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
         kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(compiles)),
         keeps_results: None,
+        is_registered: true,
+    })
+}
+
+/// The name as torch has it, of a backend that hands AOTAutograd's graphs to no compiler.
+fn runs_as_it_is(name: &str) -> Option<&'static str> {
+    let mut known = names::RUN_AS_THEY_ARE.iter();
+    known.find(|known| **known == name).copied()
+}
+
+/// One of [`names::RUN_AS_THEY_ARE`]: its results can be kept where it is torch's own and is told nothing.
+fn torchs_nop(
+    py: Python<'_>,
+    name: &'static str,
+    chosen: Chosen<'_, '_>,
+) -> Result<Backend, BackendError> {
+    let (callable, is_own) = match imported(py, names::BACKEND_REGISTRY)? {
+        // A program may have given the name to another one.
+        Some(_) => {
+            let callable = from_torch(py, name)?;
+            let own = py.import(names::DEBUG_BACKENDS)?.getattr_opt(name)?;
+            let is_own = own.is_some_and(|own| own.is(&callable));
+            (callable, is_own)
+        }
+        None => {
+            let later = Bound::new(py, NamedLater::new(name))?;
+            (later.into_any(), true)
+        }
+    };
+    let kwargs = keyword_arguments(py, chosen)?;
+    Ok(Backend {
+        name: name.to_owned(),
+        kind: Kind::Callable(callable.unbind()),
+        keeps_results: (is_own && kwargs.is_none()).then(|| format!("backend {name}")),
+        kwargs,
+        can: Known::new(Capabilities::COMPILES),
         is_registered: true,
     })
 }
@@ -351,7 +390,11 @@ fn from_entry_point<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'
     Ok(None)
 }
 
-fn from_torch<'py>(py: Python<'py>, name: &str) -> Result<Bound<'py, PyAny>, BackendError> {
+/// The backend that torch has under a name. Imports torch's registry, and all of torch's backends.
+pub(crate) fn from_torch<'py>(
+    py: Python<'py>,
+    name: &str,
+) -> Result<Bound<'py, PyAny>, BackendError> {
     let registry = py.import(names::BACKEND_REGISTRY)?;
     match registry.call_method1("lookup_backend", (name,)) {
         Ok(callable) => Ok(callable),
@@ -462,6 +505,11 @@ pub fn register_backend(
     Ok(PyCFunction::new_closure(py, None, None, decorate)?
         .into_any()
         .unbind())
+}
+
+/// Whether a name is one of a backend that is there with any torch: nothing has to be imported to know it.
+pub fn is_always_there(name: &str) -> bool {
+    matches!(name, "inductor" | "eager") || runs_as_it_is(name).is_some()
 }
 
 /// `list_backends(exclude_tags=("debug", "experimental"))`: the names that a user can ask for.

@@ -33,6 +33,12 @@ fn list_backends(py: Python<'_>, exclude_tags: Vec<String>) -> PyResult<Vec<Stri
     backends::list(py, &exclude_tags)
 }
 
+/// Whether any torch has a backend of this name: nothing has to be imported to know it.
+#[pyfunction]
+fn is_always_there(name: &str) -> bool {
+    backends::is_always_there(name)
+}
+
 /// What stands for `backend=None`.
 #[pyfunction]
 fn default_backend(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
@@ -59,6 +65,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(graph_break, module)?)?;
     module.add_function(wrap_pyfunction!(reset, module)?)?;
     module.add_function(wrap_pyfunction!(list_backends, module)?)?;
+    module.add_function(wrap_pyfunction!(is_always_there, module)?)?;
     module.add_function(wrap_pyfunction!(default_backend, module)?)?;
     module.add_function(wrap_pyfunction!(register_backend, module)?)?;
     module.add_function(wrap_pyfunction!(config::get_config, module)?)?;
